@@ -1,8 +1,8 @@
 type Threshold = { unit: 'minutes' | 'blocks' | 'ms' | 'percent'; initial: number; min: number; max: number }
-/** `threshold`: null for a rule without one. */
+/** `threshold` is null for rules that have none. */
 type RuleTexts = { title: string; explanation: string; threshold: Threshold | null }
 
-/** Every alert rule, in the order in which it is shown. How a rule is checked is in `server/src/modules/observing/rules/`. */
+/** All alert rules, in display order. `server/src/modules/observing/rules/` implements the checks. */
 const ruleTexts = {
   CRASH_LOOP: {
     title: 'Crash loop',
@@ -12,6 +12,11 @@ const ruleTexts = {
   OUT_OF_MEMORY: {
     title: 'Out of memory',
     explanation: 'A program used more memory than its profile has and was stopped.',
+    threshold: null,
+  },
+  DISK_FULL: {
+    title: 'Out of disk space',
+    explanation: 'A program has used all of the disk space that it has for files.',
     threshold: null,
   },
   SOURCE_SILENT: {

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { alertKinds, alertSeverities } from './alert-rules.ts'
 import { endpoint } from './endpoint.ts'
-import { Id, IdParam, Time } from './fields.ts'
+import { DisplayName, Id, IdParam, Time } from './fields.ts'
 
-/** A version with its name at that time. */
+/** A version, with its name at the time of the alert. */
 export const AlertSquid = z.object({ id: Id, name: z.string(), slot: z.string() })
 export type AlertSquid = z.infer<typeof AlertSquid>
 
@@ -20,9 +20,9 @@ export const AlertEvent = z.object({
   /** One or more sentences: the cause, and what to do. */
   reason: z.string(),
   startedAt: Time,
-  /** Null while it is open. */
+  /** Null while the alert is open. */
   endedAt: Time.nullable(),
-  /** No notification was sent: it was muted when it opened, and still is if it is open. */
+  /** True if no notification was sent: the alert was muted when it opened and, unless it has ended, is still muted. */
   isMuted: z.boolean(),
 })
 export type AlertEvent = z.infer<typeof AlertEvent>
@@ -35,7 +35,7 @@ export const AlertRule = z.object({
 })
 export type AlertRule = z.infer<typeof AlertRule>
 
-/** Suppresses notifications until then; the console still shows the alerts. `kind` and `squid` null: all alerts. */
+/** Suppresses notifications until `until`; the console still shows the alerts. Applies to all alerts if `kind` and `squid` are null. */
 export const AlertMute = z.object({
   id: Id,
   kind: z.enum(alertKinds).nullable(),
@@ -49,19 +49,19 @@ export const channelTypes = ['email', 'webhook', 'slack'] as const
 export const deliverySubjects = ['OPENED', 'ENDED', 'TEST'] as const
 export const deliveryStatuses = ['PENDING', 'DELIVERED', 'FAILED'] as const
 
-/** A destination of notifications. The e-mail channel sends to the confirmed address of the organization. */
+/** A destination of notifications. The email channel sends to the confirmed address of the organization. */
 export const AlertChannel = z.object({
   id: Id,
   type: z.enum(channelTypes),
   name: z.string(),
-  /** The whole URL of a webhook; the URL of Slack with its secret part masked; the e-mail address, null while none is confirmed. */
+  /** The full URL of a webhook, a Slack URL with its secret part masked, or the email address; null while no address is confirmed. */
   target: z.string().nullable(),
   isEnabled: z.boolean(),
   lastDelivery: z.object({ status: z.enum(deliveryStatuses), at: Time }).nullable(),
 })
 export type AlertChannel = z.infer<typeof AlertChannel>
 
-const ChannelName = z.string().trim().min(1, 'Name is required').max(60, 'At most 60 symbols.')
+const ChannelName = DisplayName('Name is required').max(60, 'At most 60 symbols.')
 const ChannelUrl = z.url({ protocol: /^https?$/, error: 'Must be a valid URL' }).max(2000, 'Must be a valid URL')
 
 export const NewChannel = z.object({ type: z.enum(['webhook', 'slack']), name: ChannelName, url: ChannelUrl })
@@ -72,11 +72,11 @@ export const AlertDelivery = z.object({
   channel: z.object({ id: Id, name: z.string(), type: z.enum(channelTypes) }),
   what: z.enum(deliverySubjects),
   label: z.string(),
-  /** Null in a test. */
+  /** Null for a test. */
   alert: AlertEvent.pick({ kind: true, squid: true, container: true }).nullable(),
   status: z.enum(deliveryStatuses),
   tries: z.number().int(),
-  /** HTTP status of the last attempt; null for mail and without a response. */
+  /** HTTP status of the last attempt; null for email, and if there was no response. */
   httpStatus: z.number().int().nullable(),
   error: z.string().nullable(),
   createdAt: Time,
@@ -93,8 +93,9 @@ export const alerts = {
     method: 'GET',
     path: '/v1/orgs/{code}/alerts',
     access: 'member',
+    scope: 'read',
     summary: 'Open alerts, most severe first; or ended ones, or all, newest first in pages of 50',
-    /** `before` applies to the pages. */
+    /** `before` has no effect on the list of open alerts, which is not paginated. */
     query: { state: z.enum(['open', 'ended']).optional(), ...page },
     payload: z.array(AlertEvent),
   }),
@@ -102,6 +103,7 @@ export const alerts = {
     method: 'GET',
     path: '/v1/orgs/{code}/alerts/rules',
     access: 'member',
+    scope: 'read',
     summary: 'Alert rules with their thresholds',
     payload: z.array(AlertRule),
   }),
@@ -109,6 +111,7 @@ export const alerts = {
     method: 'PUT',
     path: '/v1/orgs/{code}/alerts/rules/{kind}',
     access: 'alerts.write',
+    scope: 'admin',
     summary: 'Turn a rule on or off, or change its threshold',
     body: z.object({ isEnabled: z.boolean(), threshold: z.number().int().nullable() }),
     payload: AlertRule,
@@ -117,6 +120,7 @@ export const alerts = {
     method: 'GET',
     path: '/v1/orgs/{code}/alerts/mutes',
     access: 'member',
+    scope: 'read',
     summary: 'Active mutes',
     payload: z.array(AlertMute),
   }),
@@ -124,6 +128,7 @@ export const alerts = {
     method: 'POST',
     path: '/v1/orgs/{code}/alerts/mutes',
     access: 'squids.write',
+    scope: 'admin',
     summary: 'Suppress notifications of a kind, a version, or all alerts for some minutes',
     body: z.object({
       kind: z.enum(alertKinds).nullable(),
@@ -136,6 +141,7 @@ export const alerts = {
     method: 'DELETE',
     path: '/v1/orgs/{code}/alerts/mutes/{muteId}',
     access: 'squids.write',
+    scope: 'admin',
     summary: 'End a mute',
     payload: z.null(),
   }),
@@ -143,6 +149,7 @@ export const alerts = {
     method: 'GET',
     path: '/v1/orgs/{code}/alerts/channels',
     access: 'member',
+    scope: 'read',
     summary: 'Channels that receive alerts',
     payload: z.array(AlertChannel),
   }),
@@ -150,6 +157,7 @@ export const alerts = {
     method: 'POST',
     path: '/v1/orgs/{code}/alerts/channels',
     access: 'alerts.write',
+    scope: 'admin',
     summary: 'Add a webhook or a Slack channel; the signing secret of a webhook is returned only once',
     body: NewChannel,
     payload: z.object({ channel: AlertChannel, signingSecret: z.string().nullable() }),
@@ -158,6 +166,7 @@ export const alerts = {
     method: 'PUT',
     path: '/v1/orgs/{code}/alerts/channels/{channelId}',
     access: 'alerts.write',
+    scope: 'admin',
     summary: 'Turn a channel on or off, rename it, or change its URL; without `url` the URL stays the same',
     body: z.object({ name: ChannelName, isEnabled: z.boolean(), url: ChannelUrl.optional() }),
     payload: AlertChannel,
@@ -166,6 +175,7 @@ export const alerts = {
     method: 'DELETE',
     path: '/v1/orgs/{code}/alerts/channels/{channelId}',
     access: 'alerts.write',
+    scope: 'admin',
     summary: 'Remove a webhook or Slack channel',
     payload: z.null(),
   }),
@@ -173,6 +183,7 @@ export const alerts = {
     method: 'POST',
     path: '/v1/orgs/{code}/alerts/channels/{channelId}/test',
     access: 'alerts.write',
+    scope: 'admin',
     summary: 'Send a test immediately and return its result',
     rateLimit: { calls: 20, perMs: 600_000 },
     payload: AlertDelivery,
@@ -181,6 +192,7 @@ export const alerts = {
     method: 'GET',
     path: '/v1/orgs/{code}/alerts/deliveries',
     access: 'member',
+    scope: 'read',
     summary: 'Deliveries with their results',
     query: page,
     payload: z.array(AlertDelivery),
@@ -189,7 +201,8 @@ export const alerts = {
     method: 'POST',
     path: '/v1/orgs/{code}/alerts/deliveries/{deliveryId}/replay',
     access: 'alerts.write',
-    summary: 'Send a delivery once more',
+    scope: 'admin',
+    summary: 'Send a delivery again',
     rateLimit: { calls: 60, perMs: 600_000 },
     payload: AlertDelivery,
   }),

@@ -1,9 +1,9 @@
 import type { ErrorBody } from './errors.ts'
 
-/** Spec 8, to the letter. */
+/** The exact text of spec 8. */
 export const unknownApiError = 'Unknown API error. Please try alter'
 
-/** The client throws it for every unsuccessful call. */
+/** Thrown by the client for every unsuccessful call. */
 export class ApiError extends Error {
   override name = 'ApiError'
   /** HTTP status; 0 without a response. */

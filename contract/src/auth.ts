@@ -15,10 +15,21 @@ export const AuthOptions = z.object({
     z.object({ kind: z.literal('turnstile'), siteKey: z.string() }),
     z.object({ kind: z.literal('altcha'), challengeUrl: z.string() }),
   ]),
-  /** The page that shows mails when there is no mail server (`npm start` on loopback only). */
+  /** True if this installation does not send emails but collects them on a page (the outbox), whose URL the server prints at startup. */
+  hasOutbox: z.boolean(),
+  /** The URL of the outbox; null for browsers that have not yet opened it with its key. */
   outboxUrl: z.string().nullable(),
 })
 export type AuthOptions = z.infer<typeof AuthOptions>
+
+/** The credentials that a new password revoked. */
+export const EndedCredentials = z.object({
+  sessions: z.number(),
+  apiTokens: z.array(z.object({ name: z.string(), prefix: z.string() })),
+  /** Providers that were linked to the account; they are linked again at the next sign-in with the same confirmed email. */
+  providers: z.array(z.enum(oauthProviders)),
+})
+export type EndedCredentials = z.infer<typeof EndedCredentials>
 
 const minute = 60_000
 
@@ -34,7 +45,7 @@ export const auth = {
     method: 'GET',
     path: '/v1/auth/challenge',
     access: 'public',
-    summary: 'A fresh proof-of-work challenge for the bot check, in the format of ALTCHA (no envelope)',
+    summary: 'A new proof-of-work challenge for the bot check, in the format of ALTCHA (no envelope)',
     kind: 'file',
     payload: z.null(),
     rateLimit: { calls: 60, perMs: minute },
@@ -49,8 +60,9 @@ export const auth = {
       fullName: PersonName('Full name is required'),
       password: NewPassword,
       subscribeToNewsletter: z.boolean().optional(),
-      /** The terms checkbox of the form. Without it the console shows the terms after sign-in (spec 4). */
+      /** The terms checkbox of the form. If omitted, the console shows the terms after sign-in (spec 4). */
       policyAccepted: z.literal(true, 'Field must be checked').optional(),
+      /** The solution of the bot check, whether Turnstile or ALTCHA. */
       turnstileToken: RequiredVerbatim('Please solve the bot check').max(20_000),
     }),
     payload: TokenPayload,
@@ -69,9 +81,9 @@ export const auth = {
     method: 'POST',
     path: '/v1/auth/signout',
     access: 'user',
+    scope: 'session',
     summary: 'End this session',
     payload: z.object({ success: z.boolean() }),
-    needsSession: true,
   }),
   getOauthUrl: endpoint({
     method: 'GET',
@@ -86,7 +98,7 @@ export const auth = {
     path: '/v1/oauth/{provider}/auth',
     access: 'public',
     summary: "Exchange the provider's code for a session token",
-    /** Both as the provider passed them to `/oauth/{provider}`; the cookie proves that this browser started the sign-in. */
+    /** Both values unchanged, as the provider passed them to `/oauth/{provider}`; a cookie proves that this browser started the sign-in. */
     body: z.object({ code: z.string().min(1).max(2000), state: z.string().min(1).max(2000) }),
     payload: TokenPayload,
     rateLimit: { calls: 60, perMs: 10 * minute },
@@ -95,7 +107,7 @@ export const auth = {
     method: 'POST',
     path: '/v1/auth/restore',
     access: 'public',
-    summary: 'Send a recovery mail; the response does not depend on whether the account exists',
+    summary: 'Send a recovery email; the response does not depend on whether the account exists',
     body: z.object({ email: Email }),
     payload: z.object({ success: z.boolean() }),
     rateLimit: { calls: 10, perMs: 10 * minute },
@@ -104,16 +116,27 @@ export const auth = {
     method: 'POST',
     path: '/v1/auth/restore/confirm',
     access: 'public',
-    summary: 'Set a new password with a recovery token; every session ends',
+    summary:
+      'Set a new password with a recovery token; ends all sessions of the account, revokes its API tokens and unlinks its providers',
     body: z.object({ password: NewPassword, token: RequiredVerbatim('Token is required').max(500) }),
-    payload: z.object({ success: z.boolean() }),
+    payload: z.object({ success: z.boolean(), ended: EndedCredentials }),
     rateLimit: { calls: 30, perMs: 10 * minute },
   }),
   confirmEmail: endpoint({
+    method: 'POST',
+    path: '/v1/auth/email/confirm',
+    access: 'user',
+    scope: 'session',
+    summary: 'Confirm the email of the signed-in account, with the code of the link in the email',
+    body: z.object({ code: z.string().min(1).max(500) }),
+    payload: z.object({ success: z.boolean() }),
+    rateLimit: { calls: 30, perMs: 10 * minute },
+  }),
+  openConfirmation: endpoint({
     method: 'GET',
     path: '/v1/auth/email/confirm',
     access: 'public',
-    summary: 'Confirm an email; the target of the link in the mail, redirects to the console',
+    summary: 'Open the page of the console that confirms an email; changes nothing',
     query: { code: z.string().min(1).max(500) },
     kind: 'file',
     payload: z.null(),

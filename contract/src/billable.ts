@@ -4,7 +4,7 @@
  */
 export type Billable = { resource: string; profile: string | null }
 
-/** Programs that are offered and priced by profile. Add Hasura for installations that provide it. */
+/** Programs that this installation offers, priced by profile. An installation that provides Hasura has to add it here. */
 export const offeredPrograms = ['api', 'processor', 'postgres'] as const
 
 export function billableOf(type: string): Billable {

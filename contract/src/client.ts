@@ -38,9 +38,9 @@ export function createClient<A extends Areas>(areas: A, options: ClientOptions):
   const clients = Object.entries(areas).map(([area, verbs]) => [
     area,
     Object.fromEntries(
-      Object.entries(verbs).map(([verb, e]) => [
+      Object.entries(verbs).map(([verb, endpoint]) => [
         verb,
-        (call?: AnyCall, o?: CallOptions) => send(e, call ?? {}, options, o),
+        (call?: AnyCall, callOptions?: CallOptions) => send(endpoint, call ?? {}, options, callOptions),
       ]),
     ),
   ])
@@ -54,25 +54,30 @@ type AnyCall = { params?: unknown; query?: unknown; body?: unknown }
  * @throws {ApiError} if the response is not a success
  */
 export async function request(
-  e: Endpoint,
+  endpoint: Endpoint,
   call: AnyCall,
   options: ClientOptions,
-  o: CallOptions = {},
+  { signal }: CallOptions = {},
 ): Promise<Response> {
   const token = options.token?.()
   const headers: Record<string, string> = { accept: 'application/json' }
   if (token) headers['authorization'] = `Bearer ${token}`
   if (call.body !== undefined) headers['content-type'] = 'application/json'
-  const init: RequestInit = { method: e.method, headers }
+  const init: RequestInit = { method: endpoint.method, headers }
   if (call.body !== undefined) init.body = JSON.stringify(call.body)
-  if (o.signal) init.signal = o.signal
-  const response = await (options.fetch ?? fetch)(urlOf(e, call, options.baseUrl), init)
+  if (signal) init.signal = signal
+  const response = await (options.fetch ?? fetch)(urlOf(endpoint, call, options.baseUrl), init)
   if (response.status >= 300) throw new ApiError(response.status, await errorBody(response))
   return response
 }
 
-async function send(e: Endpoint, call: AnyCall, options: ClientOptions, o?: CallOptions): Promise<unknown> {
-  const response = await request(e, call, options, o)
+async function send(
+  endpoint: Endpoint,
+  call: AnyCall,
+  options: ClientOptions,
+  callOptions?: CallOptions,
+): Promise<unknown> {
+  const response = await request(endpoint, call, options, callOptions)
   const body: unknown = await response.json()
   if (typeof body !== 'object' || body === null || !('payload' in body))
     throw new ApiError(response.status, { error: unknownApiError })

@@ -1,6 +1,6 @@
 /**
- * Returns rows as CSV (RFC 4180) with `;` as separator by default, as spec 9 requires. Text that a spreadsheet would interpret as a
- * formula gets an apostrophe in front, as OWASP advises; numbers stay unchanged, negative ones too.
+ * Returns rows as CSV (RFC 4180), separated by `;` by default, as spec 9 requires. Text that a spreadsheet would interpret as a
+ * formula is prefixed with an apostrophe, as OWASP advises; numbers, including negative ones, are unchanged.
  */
 export function csvOf(rows: readonly (readonly string[])[], separator = ';'): string {
   return rows.map((row) => `${row.map((cell) => cellOf(cell, separator)).join(separator)}\r\n`).join('')

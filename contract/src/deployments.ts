@@ -4,7 +4,7 @@ import { CountParam, Id, Time } from './fields.ts'
 import { limits } from './limits.ts'
 import { UserSummary } from './user.ts'
 
-/** The public client's types, and Shoal's own ROLLBACK. */
+/** The types that the public client knows, and ROLLBACK, which Shoal adds. */
 export const deploymentTypes = [
   'DEPLOY',
   'DEPLOY_HARD_RESET',
@@ -17,7 +17,7 @@ export const deploymentTypes = [
 ] as const
 export type DeploymentType = (typeof deploymentTypes)[number]
 
-/** The steps of a deployment, with the public client's names. */
+/** The steps of a deployment, named as in the public client, which calls them statuses. */
 export const deploymentStatuses = [
   'UNPACKING',
   'IMAGE_BUILDING',
@@ -33,6 +33,7 @@ export const deploymentStatuses = [
 ] as const
 export type DeploymentStatus = (typeof deploymentStatuses)[number]
 
+/** The kinds of failure; `NO`: the deployment has not failed. */
 export const deploymentFailures = [
   'NO',
   'UNEXPECTED',
@@ -52,7 +53,7 @@ export type DeploymentLog = z.infer<typeof DeploymentLog>
 export const DeploymentStep = z.object({
   status: z.enum(deploymentStatuses),
   startedAt: Time,
-  /** Null while it runs. */
+  /** Null while the step is running. */
   elapsedMs: z.number().nullable(),
 })
 export type DeploymentStep = z.infer<typeof DeploymentStep>
@@ -74,7 +75,7 @@ export const Deployment = z.object({
   user: UserSummary.nullable(),
   squid: z.object({ id: Id, name: z.string(), slot: z.string(), reference: z.string() }).nullable(),
   options: z.object({ tag: z.string().nullable(), hardReset: z.boolean() }),
-  /** The image it deployed; null unless it is still stored and a rollback to it is possible. */
+  /** The deployed image; null unless it is stored, so that a rollback to it is possible. */
   image: z.string().nullable(),
   totalElapsedTimeMs: z.number(),
   createdAt: Time,
@@ -87,6 +88,7 @@ export const deployments = {
     method: 'GET',
     path: '/v1/orgs/{code}/deployments',
     access: 'member',
+    scope: 'read',
     summary: 'Deployments, newest first; their log lines only with one squid or one deployment',
     query: {
       squidId: z.string().regex(/^\d+$/).optional(),
@@ -94,7 +96,7 @@ export const deployments = {
       limit: CountParam('limit', limits.deploymentsPageSizeMax).optional(),
       /** Deployments older than this id. */
       before: z.string().regex(/^\d+$/).optional(),
-      /** `false` leaves out log lines, for frequent polling. */
+      /** `false` omits log lines, for frequent polling. */
       logs: z.enum(['false']).optional(),
     },
     payload: z.array(Deployment),
@@ -103,6 +105,7 @@ export const deployments = {
     method: 'GET',
     path: '/v1/orgs/{code}/deployments/{id}',
     access: 'member',
+    scope: 'read',
     summary: 'One deployment with its whole log',
     query: {
       /** Skips this many lines, for clients that already have them: the log is append-only. */
@@ -117,6 +120,7 @@ export const deployments = {
     method: 'POST',
     path: '/v1/orgs/{code}/deployments/upload-url',
     access: 'squids.write',
+    scope: 'deploy',
     summary: 'Create an upload URL for the archive of a squid',
     payload: z.object({
       /** A path below `/api/v1`, since the public client cannot use an absolute plain-http URL. */
@@ -130,6 +134,7 @@ export const deployments = {
     method: 'POST',
     path: '/v1/orgs/{code}/uploads/{upload}',
     access: 'squids.write',
+    scope: 'deploy',
     summary: 'Upload the archive (multipart, part `file`)',
     kind: 'upload',
     payload: z.object({ fileUrl: z.string(), bytes: z.number() }),

@@ -1,11 +1,15 @@
 import { z } from 'zod'
 import type { Permission } from './permissions.ts'
+import type { TokenScope } from './token-scope.ts'
 
 /**
- * Who may call. `user`: signed in. `verified`: signed in with a confirmed email. `member`: of the organization in
+ * Who may call an endpoint. `user`: signed in. `verified`: signed in with a confirmed email. `member`: of the organization in
  * `{code}`. A permission: a member whose role has it. The last three imply a confirmed email.
  */
 export type Access = 'public' | 'user' | 'verified' | 'member' | Permission
+
+/** The scope that an API token needs for a call; `session` means that API tokens are not accepted. */
+export type Scope = TokenScope | 'session'
 
 /**
  * The response format. `json`: `{payload}`. `lines`: newline-delimited JSON arrays of `payload` items until the client
@@ -36,11 +40,11 @@ export type Endpoint<
   query: Q
   body: B
   payload: R
-  /** Of a success. The public client accepts only 200, 201 and 204. */
+  /** HTTP status of a successful response. The public client accepts only 200, 201 and 204. */
   status: 200 | 201
-  /** True: requires a session; API tokens are refused. */
-  needsSession: boolean
-  /** Whether a success is written to the audit log: false for queries, including those that use `POST`. */
+  /** Null for public endpoints, which need no credential. */
+  scope: Scope | null
+  /** Whether successful calls are written to the audit log: false for queries, including those that use `POST`. */
   isChange: boolean
   rateLimit: RateLimit | null
 }
@@ -64,14 +68,13 @@ type Declaration<
   query?: Q
   body?: B
   payload: R
-  needsSession?: boolean
   isChange?: false
   rateLimit?: RateLimit
-}
+} & (A extends 'public' ? { scope?: never } : { scope: Scope })
 
 /**
  * Declares an endpoint; the server mounts it, the client calls it, OpenAPI and the permission tests are generated from it.
- * Query parameters are optional strings on the wire; falsy ones may be left out, and unknown ones are refused. `POST` and `DELETE`
+ * Query parameters are optional strings on the wire; unknown ones are rejected, and clients may omit empty ones. `POST` and `DELETE`
  * return 201, `GET` and `PUT` 200, like the hosted service.
  */
 export function endpoint<
@@ -79,40 +82,40 @@ export function endpoint<
   const A extends Access,
   R extends z.ZodType,
   const K extends Kind = 'json',
-  // `object` types without keys accept anything, so an undeclared query or body is `{}` and unknown keys are dropped.
+  // An `object` type without keys accepts any value, so an undeclared query or body is `{}` and unknown keys are dropped.
   Q extends Shape = Record<never, never>,
   B extends z.ZodType = z.ZodUndefined,
->(d: Declaration<P, A, K, Q, B, R>): Endpoint<P, A, K, z.ZodObject<Q>, B, R> {
-  const names = [...d.path.matchAll(/\{(\w+)\}/g)].map((m) => m[1] ?? '')
+>(declaration: Declaration<P, A, K, Q, B, R>): Endpoint<P, A, K, z.ZodObject<Q>, B, R> {
+  const names = [...declaration.path.matchAll(/\{(\w+)\}/g)].map((m) => m[1] ?? '')
   const params = Object.fromEntries(names.map((name) => [name, z.string().min(1).max(200)]))
   return {
-    method: d.method,
-    path: d.path,
-    access: d.access,
-    kind: d.kind ?? ('json' as K),
-    summary: d.summary,
+    method: declaration.method,
+    path: declaration.path,
+    access: declaration.access,
+    kind: declaration.kind ?? ('json' as K),
+    summary: declaration.summary,
     params: z.object(params) as unknown as Endpoint<P>['params'],
-    query: queryOf(d.access, d.query ?? ({} as Q)),
-    body: d.body ?? (z.undefined() as z.ZodType as B),
-    payload: d.payload,
-    status: d.method === 'POST' || d.method === 'DELETE' ? 201 : 200,
-    needsSession: d.needsSession ?? false,
-    isChange: d.isChange ?? d.method !== 'GET',
-    rateLimit: d.rateLimit ?? null,
+    query: queryOf(declaration.access, declaration.query ?? ({} as Q)),
+    body: declaration.body ?? (z.undefined() as z.ZodType as B),
+    payload: declaration.payload,
+    status: declaration.method === 'POST' || declaration.method === 'DELETE' ? 201 : 200,
+    scope: declaration.scope ?? null,
+    isChange: declaration.isChange ?? declaration.method !== 'GET',
+    rateLimit: declaration.rateLimit ?? null,
   }
 }
 
 /**
- * Refuses unknown parameters, since a misspelt one would have no effect without any notice. Public calls ignore them: mails link to
- * them, and mail programs add parameters to links.
+ * Rejects unknown parameters, since a misspelled one would otherwise be silently ignored. Public endpoints ignore them, because emails
+ * link to these endpoints and email clients add parameters to links.
  */
 function queryOf<Q extends Shape>(access: Access, shape: Q): z.ZodObject<Q> {
   if (access === 'public') return z.object(shape)
   const names = Object.keys(shape)
-  const known = names.length > 0 ? `Valid parameters: ${names.join(', ')}.` : 'This call has no parameters.'
+  const hint = names.length > 0 ? `Valid parameters: ${names.join(', ')}.` : 'This call has no parameters.'
   return z.strictObject(shape, {
     error: (issue) =>
-      issue.code === 'unrecognized_keys' ? `Unknown query parameter "${issue.keys.join('", "')}". ${known}` : undefined,
+      issue.code === 'unrecognized_keys' ? `Unknown query parameter "${issue.keys.join('", "')}". ${hint}` : undefined,
   })
 }
 
@@ -129,10 +132,10 @@ export type Areas = Record<string, Record<string, Endpoint>>
 /** `['squids.restart', endpoint]` for every leaf, in declaration order. */
 export function endpointsOf(areas: Areas): [name: string, endpoint: Endpoint][] {
   return Object.entries(areas).flatMap(([area, verbs]) =>
-    Object.entries(verbs).map(([verb, e]): [string, Endpoint] => [`${area}.${verb}`, e]),
+    Object.entries(verbs).map(([verb, declared]): [string, Endpoint] => [`${area}.${verb}`, declared]),
   )
 }
 
 /** A list on the wire: `key[]=a&key[]=b`, `key=a` or absent. */
 export const ListOf = <T extends z.ZodType<unknown, string>>(item: T) =>
-  z.preprocess((v) => (v === undefined ? [] : Array.isArray(v) ? v : [v]), z.array(item).max(200))
+  z.preprocess((value) => (value === undefined ? [] : Array.isArray(value) ? value : [value]), z.array(item).max(200))

@@ -6,7 +6,7 @@ export { ApiError, unknownApiError } from './api-error.ts'
 /** The body of every unsuccessful response. `error` is for users; the public client prints it. */
 export const ErrorBody = z.object({
   error: z.string(),
-  /** For programs, in SCREAMING_SNAKE_CASE. */
+  /** An identifier for programs, in SCREAMING_SNAKE_CASE. */
   code: z.string().optional(),
   requestId: z.string().optional(),
   invalidFields: z

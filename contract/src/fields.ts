@@ -8,7 +8,7 @@ const text = (required: string) => z.string({ error: ({ input }) => (input === u
 /** A trimmed, non-empty string; `required` is the message for an empty one. */
 export const RequiredText = (required: string) => text(required).trim().min(1, required)
 
-/** As `RequiredText`, but untrimmed: for passwords and tokens. */
+/** Like `RequiredText`, but not trimmed: for passwords and tokens. */
 export const RequiredVerbatim = (required: string) => text(required).min(1, required)
 
 /** Times on the wire are ISO strings; handlers may return a Date. */
@@ -19,13 +19,13 @@ export const TimeParam = z.iso.datetime({ offset: true, local: true }).or(z.iso.
 
 export const Id = z.number().int().nonnegative()
 
-/** Digits in a path or query. */
+/** A numeric id in a path or query. */
 export const IdParam = z
   .string()
   .regex(/^\d{1,15}$/)
   .transform(Number)
 
-/** A requested number of items, 1 to `max`: more is refused rather than silently reduced. */
+/** A requested number of items, 1 to `max`. A larger number is rejected, not silently reduced. */
 export const CountParam = (name: string, max: number) => {
   const message = `${name} must be between 1 and ${max}`
   return z
@@ -42,7 +42,7 @@ const emailField = (invalid: string) =>
     .transform((email) => email.toLowerCase())
 
 export const Email = emailField('Must be valid email')
-/** Spec 5 has a different message for the form of an organization. */
+/** The email of an organization, for which spec 5 has a different message. */
 export const OrgEmail = emailField('Email must be valid')
 
 export const NewPassword = RequiredVerbatim('Password is required')
@@ -51,12 +51,22 @@ export const NewPassword = RequiredVerbatim('Password is required')
 
 export const Password = RequiredVerbatim('Password is required').max(1000)
 
+/**
+ * A trimmed display name on one line. Emails show names to other users, so names contain neither links nor characters that break or
+ * reorder lines.
+ */
+export const DisplayName = (required: string) =>
+  RequiredText(required).regex(
+    /^(?!.*:\/\/)[^\p{Cc}\p{Zl}\p{Zp}\u202A-\u202E\u2066-\u2069]*$/u,
+    'Links and control characters are not allowed',
+  )
+
 export const PersonName = (required: string) =>
-  RequiredText(required)
+  DisplayName(required)
     .max(100)
     .regex(/^[^<>/:]*$/, 'Special symbols are not allowed')
 
-export const OrgName = RequiredText('Name is required')
+export const OrgName = DisplayName('Name is required')
   .min(limits.orgNameMin, 'Min 3, max 100 symbols.')
   .max(limits.orgNameMax, 'Min 3, max 100 symbols.')
 
@@ -96,4 +106,4 @@ export const SecretName = RequiredText('Secret name is required')
   )
 export const SecretValue = RequiredText('Value is required').max(limits.secretValueMax)
 
-export const TokenName = RequiredText('Token name is required and must be unique').max(100)
+export const TokenName = DisplayName('Token name is required and must be unique').max(100)

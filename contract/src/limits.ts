@@ -8,7 +8,7 @@ export const limits = {
   orgCodeMin: 3,
   orgCodeMax: 64,
   secretNameMax: 63,
-  /** Linux limits an environment variable to 128 KiB; half of it leaves a margin. */
+  /** Linux limits an environment variable to 128 KiB; half of that leaves a margin. */
   secretValueMax: 65_536,
   squidNameMin: 3,
   squidNameMax: 30,
@@ -22,9 +22,10 @@ export const limits = {
   /** Spec 9. */
   playgroundSquids: 1,
   organizationSquids: 100,
+  /** The console warns when fewer squids than this are left. */
   squidsLeftWarning: 3,
   logsPageSize: 100,
-  /** Public tooling requests 10,000. */
+  /** Public tools for squids request pages of this size. */
   logsPageSizeMax: 10_000,
   deploymentsPageSize: 50,
   deploymentsPageSizeMax: 100,

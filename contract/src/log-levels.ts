@@ -2,5 +2,5 @@
 export const logLevels = ['DEBUG', 'INFO', 'NOTICE', 'WARNING', 'ERROR', 'CRITICAL', 'FATAL'] as const
 export type LogLevel = (typeof logLevels)[number]
 
-/** The container name of entries that report lines skipped because the reader was too slow. */
+/** The container name of entries that report missing lines: dropped because of a limit, or skipped because the reader was too slow. */
 export const gapContainer = 'shoal'

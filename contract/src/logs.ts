@@ -33,6 +33,7 @@ export const logs = {
     method: 'GET',
     path: '/v1/orgs/{code}/squids/{reference}/logs/history',
     access: 'member',
+    scope: 'read',
     summary: 'A page of log entries, newest first',
     query: {
       ...filters,
@@ -54,6 +55,7 @@ export const logs = {
     method: 'GET',
     path: '/v1/orgs/{code}/squids/{reference}/logs/download',
     access: 'member',
+    scope: 'read',
     summary: 'Log entries of a time range as a text file, oldest first',
     query: { ...filters, ...times },
     kind: 'file',
@@ -63,6 +65,7 @@ export const logs = {
     method: 'GET',
     path: '/v1/orgs/{code}/squids/{reference}/logs/follow',
     access: 'member',
+    scope: 'read',
     summary: 'Log entries as they arrive; blank lines are heartbeats',
     query: { ...filters, after: z.string().max(200).optional() },
     kind: 'lines',

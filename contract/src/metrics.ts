@@ -34,8 +34,8 @@ export type IngressPoint = z.infer<typeof IngressPoint>
 const Gauge = z.number().nullable()
 
 /**
- * CPU in cores, memory in MB of 2^20 bytes, both the mean over the bucket; disk in bytes, its peak. Replicas and processors are
- * summed. Null without a sample: a gap, not a zero.
+ * CPU in cores, memory in MB of 2^20 bytes, both the mean over the bucket; disk in bytes, its peak. Values of
+ * replicas and of processors are summed. Null if there is no sample, which charts show as a gap.
  */
 export const UsagePoint = z.object({
   ts: Time,
@@ -59,6 +59,7 @@ export const metrics = {
     method: 'GET',
     path: '/v1/orgs/{code}/metrics/ingress',
     access: 'member',
+    scope: 'read',
     summary: 'Requests of all versions by day',
     query: range,
     payload: z.array(IngressCount),
@@ -67,6 +68,7 @@ export const metrics = {
     method: 'GET',
     path: '/v1/orgs/{code}/metrics/ingress/{squidId}',
     access: 'member',
+    scope: 'read',
     summary: 'Requests and latencies of one version',
     query: range,
     payload: z.object({ timeGroup: z.enum(timeGroups), metrics: z.array(IngressPoint) }),
@@ -75,6 +77,7 @@ export const metrics = {
     method: 'GET',
     path: '/v1/orgs/{code}/metrics/usage/{squidId}',
     access: 'member',
+    scope: 'read',
     summary: 'CPU, memory and disk of one version',
     query: range,
     payload: z.object({ timeGroup: z.enum(timeGroups), metrics: z.array(UsagePoint) }),

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { endpoint } from './endpoint.ts'
 import { TimeParam } from './fields.ts'
 
-/** The names of spec 7, which spells `cpu_trotting` this way. */
+/** The names of spec 7, including its spelling of `cpu_trotting`. */
 export const monitoringQueries = [
   'cpu_utilization',
   'cpu_trotting',
@@ -17,8 +17,8 @@ export type MonitoringQuery = (typeof monitoringQueries)[number]
 
 /**
  * A series of one container of a version. `container` is `api`, `api-2` (a further replica), `db` or a processor's name; `squid_tags` are
- * separated by commas. CPU and throttling are means of the bucket, memory and disk its peak, all in percent of the limit;
- * crashes, kills and blocks are counts of the bucket; heights are blocks. `t`, the start of the bucket, is in Unix seconds. All
+ * separated by commas. CPU and throttling are means over the bucket, memory and disk are peaks, all in percent of the limit;
+ * crashes, kills and blocks are counts per bucket; heights are block numbers. `t`, the start of the bucket, is in Unix seconds. All
  * series of a response have the same times; null means unknown.
  */
 export const MonitoringSeries = z.object({
@@ -32,6 +32,7 @@ export const monitoring = {
     method: 'GET',
     path: '/v1/orgs/{code}/monitoring/squids',
     access: 'member',
+    scope: 'read',
     summary: 'All versions of the organization as Prometheus text',
     kind: 'file',
     payload: z.null(),
@@ -40,6 +41,7 @@ export const monitoring = {
     method: 'GET',
     path: '/v1/orgs/{code}/monitoring/squids/{query}',
     access: 'member',
+    scope: 'read',
     summary: `Series of one of: ${monitoringQueries.join(', ')}`,
     query: {
       from: TimeParam.optional(),

@@ -2,29 +2,23 @@ import { z } from 'zod'
 import { endpointsOf, type Areas, type Endpoint } from './endpoint.ts'
 import { ErrorBody } from './errors.ts'
 
-/** Endpoints whose path has no `/v1` in the specification. (The server accepts all paths without it.) */
+/** Endpoints whose path has no `/v1` in the specification. (The server accepts every path with or without it.) */
 const withoutVersion = ['user.get', 'user.completeOnboarding', 'auth.signIn']
 
 type Json = Record<string, unknown>
 
-/** Returns an OpenAPI 3.1 document of all endpoints; `x-access` contains the endpoint's `access`. */
+/**
+ * Returns an OpenAPI 3.1 document of all endpoints; `x-access` and `x-token-scope` contain the endpoint's `access` and `scope`. Its
+ * paths are created on first use, since creating them would take a large part of the server's startup time.
+ */
 export function openApi(areas: Areas, version: string): Json {
-  const paths: Record<string, Json> = {}
-  for (const [name, e] of endpointsOf(areas)) {
-    const method = e.method.toLowerCase()
-    ;(paths[`/api${e.path}`] ??= {})[method] = operation(name, e)
-    if (withoutVersion.includes(name))
-      (paths[`/api${e.path.replace('/v1', '')}`] ??= {})[method] = {
-        ...operation(name, e),
-        operationId: `${name}.short`,
-      }
-  }
+  let paths: Record<string, Json> | null = null
   return {
     openapi: '3.1.0',
     info: {
       title: 'Shoal',
       version,
-      description: 'A cloud for squids that anyone can run. Unknown query parameters are refused.',
+      description: 'A cloud for squids that anyone can run. Unknown query parameters are rejected.',
     },
     components: {
       securitySchemes: {
@@ -36,23 +30,40 @@ export function openApi(areas: Areas, version: string): Json {
       },
       schemas: { Error: jsonSchema(ErrorBody, 'output') },
     },
-    paths,
+    get paths() {
+      return (paths ??= pathsOf(areas))
+    },
   }
 }
 
-function operation(name: string, e: Endpoint): Json {
+function pathsOf(areas: Areas): Record<string, Json> {
+  const paths: Record<string, Json> = {}
+  for (const [name, endpoint] of endpointsOf(areas)) {
+    const method = endpoint.method.toLowerCase()
+    ;(paths[`/api${endpoint.path}`] ??= {})[method] = operation(name, endpoint)
+    if (withoutVersion.includes(name))
+      (paths[`/api${endpoint.path.replace('/v1', '')}`] ??= {})[method] = {
+        ...operation(name, endpoint),
+        operationId: `${name}.short`,
+      }
+  }
+  return paths
+}
+
+function operation(name: string, endpoint: Endpoint): Json {
   const [area = ''] = name.split('.')
   return {
     operationId: name,
     tags: [area],
-    summary: e.summary,
-    'x-access': e.access,
-    ...(e.access === 'public' ? {} : { security: [{ token: [] }] }),
-    parameters: [...parameters('path', e.params), ...parameters('query', e.query)],
-    ...requestBody(e),
+    summary: endpoint.summary,
+    'x-access': endpoint.access,
+    ...(endpoint.scope && { 'x-token-scope': endpoint.scope }),
+    ...(endpoint.access === 'public' ? {} : { security: [{ token: [] }] }),
+    parameters: [...parameters('path', endpoint.params), ...parameters('query', endpoint.query)],
+    ...requestBody(endpoint),
     responses: {
-      [e.status]: success(e),
-      default: { description: 'Refused or failed', content: content({ $ref: '#/components/schemas/Error' }) },
+      [endpoint.status]: success(endpoint),
+      default: { description: 'Rejected or failed', content: content({ $ref: '#/components/schemas/Error' }) },
     },
   }
 }
@@ -62,16 +73,16 @@ function parameters(where: 'path' | 'query', schema: z.ZodType): Json[] {
     properties?: Record<string, Json>
     required?: string[]
   }
-  return Object.entries(properties).map(([key, s]) => ({
-    name: s['type'] === 'array' ? `${key}[]` : key,
+  return Object.entries(properties).map(([key, property]) => ({
+    name: property['type'] === 'array' ? `${key}[]` : key,
     in: where,
     required: where === 'path' || required.includes(key),
-    schema: s,
+    schema: property,
   }))
 }
 
-function requestBody(e: Endpoint): Json {
-  if (e.kind === 'upload')
+function requestBody(endpoint: Endpoint): Json {
+  if (endpoint.kind === 'upload')
     return {
       requestBody: {
         content: {
@@ -81,14 +92,14 @@ function requestBody(e: Endpoint): Json {
         },
       },
     }
-  if (e.body instanceof z.ZodUndefined) return {}
-  return { requestBody: { content: content(jsonSchema(e.body, 'input')) } }
+  if (endpoint.body instanceof z.ZodUndefined) return {}
+  return { requestBody: { content: content(jsonSchema(endpoint.body, 'input')) } }
 }
 
-function success(e: Endpoint): Json {
-  if (e.kind === 'file') return { description: 'A file or a redirect' }
-  const payload = jsonSchema(e.payload, 'output')
-  if (e.kind === 'lines')
+function success(endpoint: Endpoint): Json {
+  if (endpoint.kind === 'file') return { description: 'A file or a redirect' }
+  const payload = jsonSchema(endpoint.payload, 'output')
+  if (endpoint.kind === 'lines')
     return {
       description: 'Lines, each a JSON array',
       content: { 'application/x-ndjson': { schema: { type: 'array', items: payload } } },

@@ -4,7 +4,7 @@ import { Email, Id, OrgCode, OrgEmail, OrgName } from './fields.ts'
 import { orgStatuses } from './org-status.ts'
 import { roleTypes } from './permissions.ts'
 
-// In a separate file, so that pages that only show a plan do not load zod.
+// Defined in a separate file, so that pages that only show a plan do not load zod.
 export { isCardAdded, isUnpaid, orgStatuses, planLabels, type OrgStatus } from './org-status.ts'
 
 const RoleType = z.enum(roleTypes)
@@ -22,7 +22,7 @@ export const BillingDetails = z.object({
 export const Org = z.object({
   id: Id,
   code: z.string(),
-  /** Null: show the code (spec 3). */
+  /** Null if the organization has no name; the console then shows its code (spec 3). */
   name: z.string().nullable(),
   email: z.object({ email: z.string().nullable(), pendingEmail: z.string().nullable() }),
   status: z.enum(orgStatuses),
@@ -42,6 +42,9 @@ export const Role = z.object({
 })
 export type Role = z.infer<typeof Role>
 
+/** The secret of the link in the email. Without it, the call requires an account that has proved access to the invited mailbox. */
+const InvitationKey = z.object({ key: z.string().min(1).max(500).optional() }).optional()
+
 /** Decimal strings, as in the hosted service. */
 export const Quota = z.object({ id: z.string(), usage: z.string(), capacity: z.string() })
 export type Quota = z.infer<typeof Quota>
@@ -51,6 +54,7 @@ export const orgs = {
     method: 'GET',
     path: '/v1/orgs',
     access: 'verified',
+    scope: 'read',
     summary: 'Organizations of the caller, the playground first',
     payload: z.array(Org),
   }),
@@ -58,6 +62,7 @@ export const orgs = {
     method: 'GET',
     path: '/v1/orgs/{code}',
     access: 'member',
+    scope: 'read',
     summary: 'One organization',
     payload: Org,
   }),
@@ -65,6 +70,7 @@ export const orgs = {
     method: 'POST',
     path: '/v1/orgs',
     access: 'verified',
+    scope: 'admin',
     summary: 'Create an organization; the caller becomes its admin',
     body: z.object({
       code: OrgCode,
@@ -78,6 +84,7 @@ export const orgs = {
     method: 'PUT',
     path: '/v1/orgs/{code}',
     access: 'organization.write',
+    scope: 'admin',
     summary: 'Change the name or the notification email (which stays pending until it is confirmed)',
     body: z.object({
       name: OrgName.optional(),
@@ -89,16 +96,26 @@ export const orgs = {
     method: 'POST',
     path: '/v1/orgs/{code}/send-verify-email',
     access: 'organization.write',
-    summary: 'Send the confirmation link of the notification email again',
+    scope: 'admin',
+    summary: 'Resend the confirmation link for the notification email',
     body: z.object({ email: OrgEmail.optional() }).optional(),
     payload: z.object({ success: z.boolean() }),
     rateLimit: { calls: 5, perMs: 600_000 },
   }),
   verifyEmail: endpoint({
+    method: 'POST',
+    path: '/v1/orgs/verify-email',
+    access: 'public',
+    summary: 'Confirm a notification email, with the code of the link in the email',
+    body: z.object({ code: z.string().min(1).max(500) }),
+    payload: z.object({ code: z.string(), name: z.string().nullable(), email: z.string() }),
+    rateLimit: { calls: 30, perMs: 600_000 },
+  }),
+  openVerification: endpoint({
     method: 'GET',
     path: '/v1/orgs/verify-email',
     access: 'public',
-    summary: 'Confirm a notification email; the target of the link in the mail, redirects to the settings page',
+    summary: 'Open the page of the console that confirms a notification email; changes nothing',
     query: { code: z.string().min(1).max(500) },
     kind: 'file',
     payload: z.null(),
@@ -107,14 +124,15 @@ export const orgs = {
     method: 'DELETE',
     path: '/v1/orgs/{code}',
     access: 'organization.write',
+    scope: 'session',
     summary: 'Delete the organization with all its squids and data',
     payload: z.object({ code: z.string() }),
-    needsSession: true,
   }),
   listRoles: endpoint({
     method: 'GET',
     path: '/v1/orgs/{code}/roles',
     access: 'member',
+    scope: 'read',
     summary: 'Members and open invitations',
     payload: z.array(Role),
   }),
@@ -122,6 +140,7 @@ export const orgs = {
     method: 'POST',
     path: '/v1/orgs/{code}/roles',
     access: 'role.write',
+    scope: 'admin',
     summary: 'Invite a user by email',
     body: z.object({ email: Email, roleType: RoleType.default('viewer') }),
     payload: Role,
@@ -131,6 +150,7 @@ export const orgs = {
     method: 'PUT',
     path: '/v1/orgs/{code}/roles/{id}',
     access: 'role.write',
+    scope: 'admin',
     summary: "Change another member's role",
     body: z.object({ roleType: RoleType }),
     payload: Role,
@@ -139,6 +159,7 @@ export const orgs = {
     method: 'DELETE',
     path: '/v1/orgs/{code}/roles/{id}',
     access: 'member',
+    scope: 'admin',
     summary: 'Remove a member (administrators) or leave the organization',
     payload: Role,
   }),
@@ -146,20 +167,25 @@ export const orgs = {
     method: 'POST',
     path: '/v1/orgs/{code}/roles/{id}/accept',
     access: 'verified',
+    scope: 'admin',
     summary: 'Accept an invitation to the caller',
+    body: InvitationKey,
     payload: z.object({ code: z.string() }),
   }),
   rejectInvite: endpoint({
     method: 'POST',
     path: '/v1/orgs/{code}/roles/{id}/reject',
     access: 'verified',
+    scope: 'admin',
     summary: 'Reject an invitation to the caller',
+    body: InvitationKey,
     payload: z.object({ code: z.string() }),
   }),
   getQuotas: endpoint({
     method: 'GET',
     path: '/v1/orgs/{code}/quotas',
     access: 'member',
+    scope: 'read',
     summary: 'Quotas and their usage',
     payload: z.array(Quota),
   }),

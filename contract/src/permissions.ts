@@ -4,9 +4,9 @@
  * `alerts.write` is separate from `organization.write`, so that notifications can also be configured in a playground, to which
  * `organization.write` does not apply.
  *
- * `credentials.read` covers the password of a database, its export, and the RPC token: roles do not limit their use outside of the
- * console, and requests with the token are billed. Viewers do not have it, since the spec gives them no permissions. Developers do,
- * since the squids they deploy receive the same credentials.
+ * `credentials.read` covers the password of a database, its export, and the RPC token: outside the console, roles do not restrict a
+ * user who has them, and requests with the token are billed. Viewers do not have this permission, since the spec gives them none.
+ * Developers do, since the squids they deploy receive the same credentials.
  */
 
 export const roleTypes = ['admin', 'developer', 'viewer'] as const
@@ -26,13 +26,13 @@ const holders = {
 export type Permission = keyof typeof holders
 export const permissions = Object.keys(holders) as Permission[]
 
-/** A playground cannot be shared, billed, renamed or deleted (spec 2.6, 6). */
+/** A playground cannot be shared, billed, renamed or deleted, and its RPC token cannot be replaced (spec 2.6, 6). */
 const notInPlayground: readonly Permission[] = ['role.write', 'organization.write', 'billing.write', 'rpc.write']
 
 const reasons: Record<Permission, string> = {
-  'squids.write': 'Your role may look at squids but not change them. Ask an administrator for the developer role.',
+  'squids.write': 'Your role can view squids but not change them. Ask an administrator for the developer role.',
   'credentials.read':
-    'Your role may not see passwords and tokens, nor export databases. Ask an administrator for the developer role.',
+    'Your role cannot see passwords and tokens or export databases. Ask an administrator for the developer role.',
   'billing.write': 'Payment methods management is available for users with Admin role',
   'role.write': 'Only administrators may manage members.',
   'organization.write': 'Only administrators may change the organization.',
@@ -44,11 +44,11 @@ const reasons: Record<Permission, string> = {
 export type Membership = { roleType: RoleType; isPlayground: boolean }
 
 /** Returns null if the member has the permission, otherwise the message to show. */
-export function whyNot(member: Membership, permission: Permission): string | null {
+export function reasonDenied(member: Membership, permission: Permission): string | null {
   if (member.isPlayground && notInPlayground.includes(permission))
     return 'The playground is personal. Create an organization to do this.'
   const allowed: readonly RoleType[] = holders[permission]
   return allowed.includes(member.roleType) ? null : reasons[permission]
 }
 
-export const can = (member: Membership, permission: Permission): boolean => whyNot(member, permission) === null
+export const can = (member: Membership, permission: Permission): boolean => reasonDenied(member, permission) === null

@@ -2,10 +2,10 @@ import { z } from 'zod'
 import { endpoint } from './endpoint.ts'
 
 export const PortalDataset = z.object({
-  /** The slug in URLs, as in `ethereum-mainnet`. */
+  /** The slug in URLs, such as `ethereum-mainnet`. */
   id: z.string(),
   title: z.string(),
-  /** A URL, or a path of this origin. Null: show the first letter of the title. */
+  /** A URL, or a path on this origin. Null if there is no icon; the console then shows the first letter of the title. */
   iconUrl: z.string().nullable(),
   type: z.string(),
   testnet: z.boolean(),
@@ -14,7 +14,7 @@ export type PortalDataset = z.infer<typeof PortalDataset>
 
 export const PortalDatasetDetails = PortalDataset.extend({
   url: z.string(),
-  /** The portal this installation is connected to, or an RPC chain of this installation. Null: not available. */
+  /** Where the data comes from: the portal this installation is connected to, or one of its RPC chains. Null if unavailable. */
   source: z.enum(['portal', 'rpc']).nullable(),
   /** The RPC chain of the same network, if any. */
   chain: z.string().nullable(),
@@ -26,6 +26,7 @@ export const portal = {
     method: 'GET',
     path: '/v1/orgs/{code}/portal/datasets',
     access: 'member',
+    scope: 'read',
     summary: 'Datasets of the Portal',
     payload: z.array(PortalDataset),
   }),
@@ -33,6 +34,7 @@ export const portal = {
     method: 'GET',
     path: '/v1/orgs/{code}/portal/datasets/{id}',
     access: 'member',
+    scope: 'read',
     summary: 'One dataset and its streaming URL',
     payload: PortalDatasetDetails,
   }),

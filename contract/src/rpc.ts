@@ -12,11 +12,11 @@ export const RpcChain = z.object({
   /** The network name of manifests without `.http`. */
   id: z.string(),
   title: z.string(),
-  /** A URL, or a path of this origin. Null: show the first letter of the title. */
+  /** A URL, or a path on this origin. Null if there is no icon; the console then shows the first letter of the title. */
   iconUrl: z.string().nullable(),
   type: z.enum(rpcChainTypes),
   testnet: z.boolean(),
-  /** By this organization in this calendar month; a decimal string, as in the hosted service. */
+  /** Requests of this organization in this calendar month; a decimal string, as in the hosted service. */
   requests: z.string(),
   /** Contains `{TOKEN}`. */
   url: z.string(),
@@ -28,12 +28,12 @@ export const RpcUpstream = z.object({
   name: z.string(),
   isHealthy: z.boolean(),
   isArchive: z.boolean(),
-  /** The highest block it has returned; null before the first response. */
+  /** The highest block the node has returned; null before its first response. */
   headBlock: z.number().nullable(),
   finalizedBlock: z.number().nullable(),
   latencyP50Ms: z.number().nullable(),
   latencyP95Ms: z.number().nullable(),
-  /** Why it is unhealthy, in one sentence. */
+  /** Why the node is unhealthy, in one sentence. */
   reason: z.string().nullable(),
   observedAt: Time,
 })
@@ -42,18 +42,18 @@ export type RpcUpstream = z.infer<typeof RpcUpstream>
 export const rpcTimeGroups = ['Hour', 'Day'] as const
 
 export const RpcChainDetails = RpcChain.extend({
-  /** Null unless it is an EVM chain. */
+  /** Null for chains other than EVM chains. */
   chainId: z.number().nullable(),
-  /** Its name in `deploy.addons.rpc` of manifests, as in `eth.http`; null for a chain that manifests cannot use. */
+  /** Its name in `deploy.addons.rpc` of manifests, such as `eth.http`; null for a chain that manifests cannot use. */
   manifestName: z.string().nullable(),
-  /** Whether this installation has an upstream for it. */
+  /** Whether this installation has an upstream for the chain. */
   isConfigured: z.boolean(),
   headBlock: z.number().nullable(),
   finalizedBlock: z.number().nullable(),
   /** Empty until a gateway has polled the nodes. This call triggers a poll: call again after a second. */
   upstreams: z.array(RpcUpstream),
   timeGroup: z.enum(rpcTimeGroups),
-  /** Ordered by time, then by method; times without requests are left out. */
+  /** Ordered by time, then by method; times without requests are omitted. */
   metrics: z.array(z.object({ ts: Time, method: z.string(), requests: z.number(), failures: z.number() })),
 })
 export type RpcChainDetails = z.infer<typeof RpcChainDetails>
@@ -63,6 +63,7 @@ export const rpc = {
     method: 'GET',
     path: '/v1/orgs/{code}/rpc/chains',
     access: 'member',
+    scope: 'read',
     summary: "RPC endpoints with the organization's usage this month",
     payload: z.array(RpcChain),
   }),
@@ -70,6 +71,7 @@ export const rpc = {
     method: 'GET',
     path: '/v1/orgs/{code}/rpc/chains/{id}',
     access: 'member',
+    scope: 'read',
     summary:
       'One RPC endpoint: health and head of its nodes, requests by method over time (the last 7 days by default)',
     query: { from: TimeParam.optional(), to: TimeParam.optional() },
@@ -87,6 +89,7 @@ export const rpc = {
     method: 'GET',
     path: '/v1/orgs/{code}/rpc/token',
     access: 'credentials.read',
+    scope: 'admin',
     summary: 'The RPC token of the organization',
     payload: z.object({ token: z.string() }),
   }),
@@ -94,6 +97,7 @@ export const rpc = {
     method: 'POST',
     path: '/v1/orgs/{code}/rpc/token',
     access: 'rpc.write',
+    scope: 'admin',
     summary: 'Replace the RPC token; the previous one stops working immediately',
     payload: z.object({ token: z.string() }),
     rateLimit: { calls: 30, perMs: 600_000 },

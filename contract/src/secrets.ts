@@ -11,7 +11,7 @@ export const SecretChange = z.discriminatedUnion('action', [
 ])
 export type SecretChange = z.infer<typeof SecretChange>
 
-/** A secret and the versions whose programs have it as an environment variable, or will after their next start. */
+/** A secret, and the versions whose programs have it as an environment variable or will have it after their next start. */
 export const SecretUse = z.object({
   name: z.string(),
   updatedAt: Time,
@@ -21,7 +21,7 @@ export const SecretUse = z.object({
       slot: z.string(),
       /** `name@slot` */
       reference: z.string(),
-      /** True: until a restart it runs without the secret or with its previous value. */
+      /** True if the version runs without the secret or with its previous value until it is restarted. */
       isOutdated: z.boolean(),
     }),
   ),
@@ -33,6 +33,7 @@ export const secrets = {
     method: 'GET',
     path: '/v1/orgs/{code}/secrets',
     access: 'member',
+    scope: 'read',
     summary: 'Names of the secrets, values masked',
     payload: Secrets,
   }),
@@ -40,6 +41,7 @@ export const secrets = {
     method: 'GET',
     path: '/v1/orgs/{code}/secrets/uses',
     access: 'member',
+    scope: 'read',
     summary: 'When each secret was last set, and the versions that use it',
     payload: z.array(SecretUse),
   }),
@@ -47,6 +49,7 @@ export const secrets = {
     method: 'PUT',
     path: '/v1/orgs/{code}/secrets',
     access: 'secrets.write',
+    scope: 'deploy',
     summary: 'Set and delete secrets; applied by the next deployment or restart',
     body: z.object({ secrets: z.array(SecretChange).min(1).max(100) }),
     payload: Secrets,

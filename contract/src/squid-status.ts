@@ -1,6 +1,6 @@
 /** Display status and allowed actions of a version (spec 4): pure functions shared by console, server and tests. */
 import type { Deployment } from './deployments.ts'
-import type { Processor, Squid, SquidSummary } from './squids.ts'
+import type { Processor, Squid, SquidSummary } from './squid-payloads.ts'
 
 export const squidDisplayStatuses = [
   'HEALTHY',
@@ -46,7 +46,7 @@ export function displayStatus(squid: SquidSummary): SquidDisplayStatus {
   return 'HEALTHY'
 }
 
-/** The database status of spec 4; null without a database. */
+/** The database status of spec 4; null for a version without a database. */
 export function databaseStatus(squid: Pick<SquidSummary, 'addons'>): DatabaseStatus | null {
   const disk = squid.addons.postgres?.disk
   if (!disk) return null
@@ -55,7 +55,7 @@ export function databaseStatus(squid: Pick<SquidSummary, 'addons'>): DatabaseSta
   return disk.usageStatus === 'WARNING' ? 'LOW_SPACE' : 'HEALTHY'
 }
 
-/** Returns 0 to 100, or null while starting (spec 4). */
+/** Returns the progress from 0 to 100, or null while the processor is starting (spec 4). */
 export function syncPercent(p: Pick<Processor, 'status' | 'syncState'>): number | null {
   if (p.status === 'STARTING' || p.status === 'UNKNOWN') return null
   const { currentBlock, totalBlocks } = p.syncState
@@ -71,19 +71,19 @@ export const isHibernated = (squid: Pick<Squid, 'status'>): boolean => squid.sta
 export const isRunning = (squid: Pick<Squid, 'status'>): boolean => !isDeploying(squid) && !isHibernated(squid)
 
 type Rule = (squid: Pick<Squid, 'status' | 'lastDeploy'>) => string | null
-const busy: Rule = (squid) =>
+const inProgressReason: Rule = (squid) =>
   isDeploying(squid)
     ? `Deployment ${squid.lastDeploy?.id ?? ''} (${squid.lastDeploy?.type ?? 'DEPLOY'}) is in progress. Wait for it to finish.`
     : null
 
 /** One check per action: returns null if the action is possible, otherwise the message to show. */
-export const squidCan = {
-  deploy: busy,
-  restart: busy,
-  hibernate: (squid) => busy(squid) ?? (isHibernated(squid) ? 'It is hibernated already.' : null),
-  delete: busy,
-  rollback: busy,
-  changeTags: busy,
+export const squidDisabledReasons = {
+  deploy: inProgressReason,
+  restart: inProgressReason,
+  hibernate: (squid) => inProgressReason(squid) ?? (isHibernated(squid) ? 'It is already hibernated.' : null),
+  delete: inProgressReason,
+  rollback: inProgressReason,
+  changeTags: inProgressReason,
   copyEndpoint: (squid) => (isHibernated(squid) ? 'A hibernated squid has no endpoint. Restart it first.' : null),
 } as const satisfies Record<string, Rule>
-export type SquidAction = keyof typeof squidCan
+export type SquidAction = keyof typeof squidDisabledReasons

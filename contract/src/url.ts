@@ -1,9 +1,13 @@
 import type { Endpoint } from './endpoint.ts'
 
 /** Returns the URL of a call, with `@` and `:` unescaped, as the public client sends it. */
-export function urlOf(e: Pick<Endpoint, 'path'>, call: { params?: unknown; query?: unknown }, baseUrl: string): string {
+export function urlOf(
+  endpoint: Pick<Endpoint, 'path'>,
+  call: { params?: unknown; query?: unknown },
+  baseUrl: string,
+): string {
   const params = (call.params ?? {}) as Record<string, string>
-  const path = e.path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
+  const path = endpoint.path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
     encodeURIComponent(params[name] ?? '')
       .replaceAll('%40', '@')
       .replaceAll('%3A', ':'),

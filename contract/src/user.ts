@@ -1,7 +1,9 @@
 import { z } from 'zod'
+import { EndedCredentials, oauthProviders } from './auth.ts'
 import { endpoint } from './endpoint.ts'
 import { Id, NewPassword, Password, PersonName, RequiredText, Time, TokenName } from './fields.ts'
 import { Org } from './orgs.ts'
+import { tokenScopes } from './token-scope.ts'
 
 // In a separate file, so that the questionnaire does not load zod.
 export { occupations, sources, usages } from './onboarding-answers.ts'
@@ -41,7 +43,10 @@ export type Invitation = z.infer<typeof Invitation>
 export const ApiToken = z.object({
   id: Id,
   name: z.string(),
-  /** The first characters of the key, for recognition. */
+  scope: z.enum(tokenScopes),
+  /** The only organization in which the token is valid; null if it is valid in all organizations of its user. */
+  organization: z.object({ code: z.string(), name: z.string().nullable() }).nullable(),
+  /** The first characters of the key, by which users recognize it. */
   prefix: z.string(),
   createdAt: Time,
   expiresAt: Time.nullable(),
@@ -67,6 +72,7 @@ export const user = {
     method: 'GET',
     path: '/v1/user',
     access: 'user',
+    scope: 'read',
     summary: 'The profile of the caller',
     payload: User,
   }),
@@ -74,15 +80,16 @@ export const user = {
     method: 'PUT',
     path: '/v1/user',
     access: 'user',
+    scope: 'session',
     summary: 'Change the full name',
     body: z.object({ fullName: PersonName('Name is required') }),
     payload: User,
-    needsSession: true,
   }),
   completeOnboarding: endpoint({
     method: 'PUT',
     path: '/v1/user/onboarding',
     access: 'user',
+    scope: 'session',
     summary: 'Accept the terms, answer the questionnaire',
     body: z.object({
       policyAccepted: z.literal(true, 'Field must be checked').optional(),
@@ -90,22 +97,27 @@ export const user = {
       onboardingForm: OnboardingForm.optional(),
     }),
     payload: User,
-    needsSession: true,
   }),
   changePassword: endpoint({
     method: 'POST',
     path: '/v1/user/password/change',
     access: 'user',
-    summary: 'Change the password; every other session ends',
-    body: z.object({ oldPassword: Password, newPassword: NewPassword }),
-    payload: z.object({ success: z.boolean() }),
-    needsSession: true,
+    scope: 'session',
+    summary: 'Change the password; ends all other sessions and, by default, revokes all API tokens',
+    body: z.object({ oldPassword: Password, newPassword: NewPassword, endApiTokens: z.boolean().default(true) }),
+    payload: z.object({
+      success: z.boolean(),
+      ended: EndedCredentials,
+      /** Providers that can still sign in to the account. */
+      providers: z.array(z.enum(oauthProviders)),
+    }),
     rateLimit: { calls: 20, perMs: 10 * minute },
   }),
   listInvites: endpoint({
     method: 'GET',
     path: '/v1/user/invites',
     access: 'verified',
+    scope: 'admin',
     summary: 'Pending invitations of the caller',
     payload: z.array(Invitation),
   }),
@@ -113,6 +125,7 @@ export const user = {
     method: 'POST',
     path: '/v1/user/email/confirm/resend',
     access: 'user',
+    scope: 'admin',
     summary: 'Send the verification email again',
     payload: z.object({ success: z.boolean() }),
     rateLimit: { calls: 5, perMs: 10 * minute },
@@ -121,6 +134,7 @@ export const user = {
     method: 'GET',
     path: '/v1/user/api-tokens',
     access: 'verified',
+    scope: 'admin',
     summary: 'API tokens of the caller',
     payload: z.array(ApiToken),
   }),
@@ -128,35 +142,41 @@ export const user = {
     method: 'POST',
     path: '/v1/user/api-tokens',
     access: 'verified',
+    scope: 'session',
     summary: 'Create an API token; its key is returned only once',
-    body: z.object({ name: TokenName, expiresAt: Time.nullable().optional() }),
+    body: z.object({
+      name: TokenName,
+      expiresAt: Time.nullable().optional(),
+      scope: z.enum(tokenScopes).default('deploy'),
+      /** Code of the only organization in which the token is valid; null for all organizations of the caller, including future ones. */
+      organization: z.string().min(1).max(100).nullable().default(null),
+    }),
     payload: ApiToken.extend({ token: z.string() }),
-    needsSession: true,
     rateLimit: { calls: 60, perMs: 10 * minute },
   }),
   deleteApiToken: endpoint({
     method: 'DELETE',
     path: '/v1/user/api-tokens/{id}',
     access: 'verified',
+    scope: 'session',
     summary: 'Revoke an API token immediately',
     payload: ApiToken,
-    needsSession: true,
   }),
   listSessions: endpoint({
     method: 'GET',
     path: '/v1/user/sessions',
     access: 'user',
+    scope: 'session',
     summary: 'Sessions of the caller',
     payload: z.array(Session),
-    needsSession: true,
   }),
   endSessions: endpoint({
     method: 'DELETE',
     path: '/v1/user/sessions',
     access: 'user',
+    scope: 'session',
     summary: 'Sign out everywhere',
     payload: z.object({ ended: z.number() }),
-    needsSession: true,
   }),
 }
 

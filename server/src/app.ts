@@ -1,5 +1,6 @@
 import type { Builder, Directory, Runtime } from '@shoal/runtime'
 import type { Logger } from 'pino'
+import type { ArtifactStore } from './artifacts/artifact-store.ts'
 import type { Clock } from './clock.ts'
 import type { Config } from './config/config.ts'
 import type { Database, Db } from './db/database.ts'
@@ -16,20 +17,23 @@ export type App = {
   log: Logger
   database: Database
   db: Db
-  /** The Postgres with the databases of squids, as a role that may create roles and databases. */
+  /** The Postgres with the databases of squids, connected as a role that may create roles and databases. */
   squidsDatabase: Database
   jobs: Jobs
   mailer: Mailer
+  /** The key to `/outbox`; null if there is no outbox. */
+  outboxKey: string | null
   sealer: Sealer
-  /** Finds the ports of squids. */
+  artifacts: ArtifactStore
+  /** Resolves the ports of squids. */
   directory: Directory
   /** The state of the roles of this process, for `/readyz` and `/metrics`. Not set in tests. */
   vitals?: Vitals
-  /** Aborts when the server starts to shut down: endless responses end gracefully, so that clients reconnect. */
+  /** Aborts when the server starts to shut down. Endless responses then end gracefully, so that clients reconnect. */
   draining?: AbortSignal
-  /** Lets tests replace external services by servers of their own. */
+  /** Allows tests to replace external services with their own servers. */
   external?: Partial<ExternalServices>
 }
 
-/** The context of the active worker, which alone builds and runs squids. */
+/** The context of the active worker; only this worker builds and runs squids. */
 export type WorkerApp = App & { runtime: Runtime; builder: Builder }

@@ -1,49 +1,60 @@
-import { orgStatuses } from '@shoal/contract'
+import { orgStatuses, tokenScopes } from '@shoal/contract'
 import { randomBytes } from 'node:crypto'
 import type { App } from './app.ts'
 import { readiness } from './health/readiness.ts'
 import { countInstallation } from './health/status-store.ts'
+import { findConfirmedAccount } from './modules/auth/index.ts'
 import { setDiscount, setStatus as setOrgStatus } from './modules/billing/index.ts'
 import { createOrg, findOrgByCode } from './modules/orgs/index.ts'
-import { createApiToken, createUser, findUserByEmail } from './modules/user/index.ts'
+import { createApiToken, createUser } from './modules/user/index.ts'
 
-export type CliOptions = Record<'email' | 'name' | 'password' | 'code' | 'status' | 'percent', string>
+export type CliOptions = Record<'email' | 'name' | 'password' | 'code' | 'status' | 'percent', string> & {
+  scope?: string
+}
 type Result = Promise<Record<string, unknown>>
 
-/** Returns `{id, email, playground: {code}}`, and the generated `password` if --password was not given. */
+/** Creates a user. Returns `{id, email, playground: {code}}`, and the generated `password` if --password was omitted. */
 export async function addUser(app: App, { email, name, password }: CliOptions): Result {
-  const chosen = password || randomBytes(12).toString('base64url')
+  const newPassword = password || randomBytes(12).toString('base64url')
   const user = await createUser(app, {
     email: email.toLowerCase(),
     fullName: name,
-    password: chosen,
+    password: newPassword,
     emailVerified: true,
   })
   return {
     id: user.id,
     email: user.email,
     playground: { code: user.playground.code },
-    ...(password ? {} : { password: chosen }),
+    ...(password ? {} : { password: newPassword }),
   }
 }
 
-/** Returns `{token}`. The token cannot be read again later. */
-export async function addToken(app: App, { email, name }: CliOptions): Result {
-  const user = await findUserByEmail(app.db, email.toLowerCase())
+/** Creates an API token. Returns `{token}`, which cannot be read again later. `code`: the only organization of the token; default: all. */
+export async function addToken(app: App, { email, name, scope = 'deploy', code }: CliOptions): Result {
+  const user = await findConfirmedAccount(app.db, email.toLowerCase())
   if (!user) throw new Error(`There is no user ${email}. Create one with: user add --email ${email} --name <name>`)
-  const { token } = await createApiToken(app, { userId: user.id, name, expiresAt: null })
+  const tokenScope = tokenScopes.find((known) => known === scope)
+  if (!tokenScope) throw new Error(`--scope must be one of ${tokenScopes.join(', ')}`)
+  const { token } = await createApiToken(app, {
+    userId: user.id,
+    name,
+    expiresAt: null,
+    scope: tokenScope,
+    organization: code || null,
+  })
   return { token }
 }
 
-/** Returns `{id, code, name, status}`. The user of --email becomes the admin. */
+/** Creates an organization whose admin is the user of --email. Returns `{id, code, name, status}`. */
 export async function addOrg(app: App, { code, name, email }: CliOptions): Result {
-  const user = await findUserByEmail(app.db, email.toLowerCase())
+  const user = await findConfirmedAccount(app.db, email.toLowerCase())
   if (!user) throw new Error(`There is no user ${email}.`)
   const org = await createOrg(app, { code, name, email: email.toLowerCase(), adminId: user.id })
   return { id: org.id, code: org.code, name: org.name, status: org.status }
 }
 
-/** Has the same effects as a change by billing: TERMINATED hibernates the organization's versions, ACTIVE restarts them. */
+/** Sets the billing status, with the effects of a change by billing: TERMINATED hibernates all versions, ACTIVE restarts them. */
 export async function setOrgBillingStatus(app: App, { code, status }: CliOptions): Result {
   const newStatus = orgStatuses.find((s) => s === status.toUpperCase())
   if (!newStatus) throw new Error(`--status must be one of ${orgStatuses.join(', ')}`)

@@ -1,4 +1,4 @@
-import { orgStatuses } from '@shoal/contract'
+import { orgStatuses, tokenScopes } from '@shoal/contract'
 import { parseArgs } from 'node:util'
 import type { App } from './app.ts'
 import { backUp } from './backup/backup.ts'
@@ -21,9 +21,9 @@ import { dropOldKeys, rotateKey } from './sealing/rotate-key.ts'
 import { safeText } from './db/safe-error.ts'
 
 type Result = Promise<Record<string, unknown>>
-type Command = { options: string[]; flags?: string[]; summary: string } & (
+type Command = { options: string[]; optional?: string[]; flags?: string[]; summary: string } & (
   | { run: (app: App, values: CliOptions) => Result }
-  /** Runs without `openApp`: the command opens the database itself, or needs it to be closed. */
+  /** Runs without `openApp`: the command opens the database itself, or requires that no process uses the database. */
   | { runOnFiles: (config: Config, options: FileOptions) => Result }
 )
 type FileOptions = {
@@ -35,14 +35,19 @@ type FileOptions = {
   signal: AbortSignal
 }
 
-/** The commands of the operator. They work on the database, with or without a running server. */
+/** The commands of the operator. They work with or without a running server. */
 const commands: Record<string, Command> = {
   'user add': {
     run: addUser,
     options: ['email', 'name', 'password'],
     summary: 'create a user with a confirmed email and a playground',
   },
-  'token add': { run: addToken, options: ['email', 'name'], summary: 'create an API token for a user and print it' },
+  'token add': {
+    run: addToken,
+    options: ['email', 'name'],
+    optional: ['scope', 'code'],
+    summary: `create an API token for a user and print it; --scope: ${tokenScopes.join(', ')} (default: deploy); --code: only for this organization`,
+  },
   'org add': {
     run: addOrg,
     options: ['code', 'name', 'email'],
@@ -61,28 +66,30 @@ const commands: Record<string, Command> = {
   'secrets rotate-key': {
     run: rotateKey,
     options: [],
-    summary: 'reseal all secrets with a new key, also beside a running server; the old key still opens them',
+    summary: 'reseal all secrets with a new key, with or without a running server; the old key is kept',
   },
   'secrets drop-old-keys': {
     run: dropOldKeys,
     options: [],
-    summary: 'delete the keys that no value is sealed with any more',
+    summary: 'delete the keys that no sealed value needs any more',
   },
   'host release': {
     run: releaseHost,
     options: [],
-    summary: 'let a worker on another host or data directory run the squids; a worker that still runs them stops them',
+    summary:
+      'allow a worker on another host or data directory to run the squids; a worker that still runs them stops them',
   },
   status: {
     run: status,
     options: [],
-    summary: 'show health checks, and the numbers of squids, containers and deployments',
+    summary: 'show health checks and the numbers of squids, containers and deployments',
   },
   backup: {
     runOnFiles: backUp,
     options: ['to'],
     flags: ['with-keys'],
-    summary: 'back up everything but the keys to a file, also beside a running server; --with-keys includes the keys',
+    summary:
+      'back up everything except the keys to a file, with or without a running server; --with-keys includes the keys',
   },
   restore: {
     runOnFiles: restore,
@@ -100,6 +107,7 @@ async function main(): Promise<number> {
       name: { type: 'string' },
       password: { type: 'string' },
       code: { type: 'string' },
+      scope: { type: 'string' },
       status: { type: 'string' },
       percent: { type: 'string' },
       to: { type: 'string' },
@@ -119,7 +127,7 @@ async function main(): Promise<number> {
   if (missing.length > 0) throw new Error(`Missing: ${missing.map((m) => `--${m}`).join(', ')}`)
   const result =
     'runOnFiles' in command
-      ? await command.runOnFiles(commandConfig(), {
+      ? await command.runOnFiles(loadCommandConfig(), {
           to: values.to ?? '',
           from: values.from ?? '',
           withKeys: values['with-keys'] ?? false,
@@ -127,16 +135,16 @@ async function main(): Promise<number> {
           progress: startProgress((line) => process.stderr.write(`${line}\n`)),
           signal: stopSignal(),
         })
-      : await runOpened(command.run, values as CliOptions)
+      : await runWithApp(command.run, values as CliOptions)
   process.stdout.write(values.json ? `${JSON.stringify(result)}\n` : formatResult(result))
   return 0
 }
 
-/** Prints to standard error, so that standard output stays valid JSON. */
-const commandConfig = () => configForCommand((line) => process.stderr.write(`${line}\n`))
+/** Reads the configuration, and prints to standard error, so that standard output stays valid JSON. */
+const loadCommandConfig = () => configForCommand((line) => process.stderr.write(`${line}\n`))
 
-async function runOpened(run: (app: App, values: CliOptions) => Result, values: CliOptions): Result {
-  const opened = await openApp({ ...commandConfig(), SHOAL_LOG_LEVEL: 'warn', SHOAL_RUNTIME: 'sim' })
+async function runWithApp(run: (app: App, values: CliOptions) => Result, values: CliOptions): Result {
+  const opened = await openApp({ ...loadCommandConfig(), SHOAL_LOG_LEVEL: 'warn', SHOAL_RUNTIME: 'sim' })
   try {
     return await run(opened.app, values)
   } finally {
@@ -146,10 +154,10 @@ async function runOpened(run: (app: App, values: CliOptions) => Result, values: 
 
 /** Aborts on SIGINT and SIGTERM, so that commands can clean up. npm forwards the Ctrl-C of a terminal, so a signal may arrive twice. */
 function stopSignal(): AbortSignal {
-  const stopping = new AbortController()
+  const stopController = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
-    process.on(signal, () => stopping.abort(new Error('Interrupted: nothing was changed.')))
-  return stopping.signal
+    process.on(signal, () => stopController.abort(new Error('Interrupted: nothing was changed.')))
+  return stopController.signal
 }
 
 const formatResult = (result: Record<string, unknown>) =>
@@ -163,8 +171,8 @@ function formatValue(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
-const argumentsOf = ({ options, flags = [] }: Command) =>
-  [...options.map((o) => `--${o}`), ...flags.map((f) => `[--${f}]`)].join(' ')
+const argumentsOf = ({ options, optional = [], flags = [] }: Command) =>
+  [...options.map((o) => `--${o}`), ...[...optional, ...flags].map((f) => `[--${f}]`)].join(' ')
 
 const usage = () =>
   `npm run -s shoal -- <command> [--json]\n\n${Object.entries(commands)

@@ -5,7 +5,7 @@ export class Refusal extends Error {
   override name = 'Refusal'
   readonly status: number
   readonly body: ErrorBody
-  /** Only for a 429. */
+  /** The time to wait, only for status 429. */
   retryAfterMs: number | null = null
   constructor(status: number, code: string, message: string, invalidFields?: ErrorBody['invalidFields']) {
     super(message)
@@ -14,21 +14,24 @@ export class Refusal extends Error {
   }
 }
 
-/** For a resource that does not exist or that the caller may not see: the response must not reveal which. */
+/** The error for a resource that does not exist or that the caller may not see. The response must not reveal which of the two. */
 export const notFound = (what: string): Refusal => new Refusal(404, 'NOT_FOUND', `${what} not found`)
 
-/** For an action that a member may not perform, or that is not possible now: 405, because the public client prints its message. */
+/** The error for an action that a member may not perform, or that is not possible now: 405, because the public client prints its message. */
 export const refuse = (code: string, message: string): Refusal => new Refusal(405, code, message)
 
-/** For an invalid field of the input, such as `options.name`. */
+/** The error for an invalid field of the input, such as `options.name`. */
 export const invalidField = (field: string, message: string): Refusal =>
   new Refusal(400, 'INVALID', message, [{ path: field.split('.'), message }])
 
 export const invalid = (code: string, message: string): Refusal => new Refusal(400, code, message)
 
+export const invalidConfirmationLink = (): Refusal =>
+  invalid('LINK_INVALID', 'This confirmation link is no longer valid.')
+
 export const unauthorized = (): Refusal => new Refusal(401, 'CREDENTIALS_INVALID', 'CREDENTIALS_INVALID')
 
-export function tooMany(retryAfterMs: number, advice = 'and try again'): Refusal {
+export function tooManyRequests(retryAfterMs: number, advice = 'and try again'): Refusal {
   const message = `Too many tries. Please wait ${waitText(retryAfterMs)} ${advice}.`
   return Object.assign(new Refusal(429, 'TOO_MANY_REQUESTS', message), { retryAfterMs })
 }

@@ -5,52 +5,56 @@ import type { Duplex } from 'node:stream'
 export type RequestHandlers = {
   request: (req: IncomingMessage, res: ServerResponse) => void
   upgrade?: (req: IncomingMessage, socket: Duplex, head: Buffer) => void
-  /** Closes upgraded connections as their protocol requires. Those still open when it resolves are destroyed. */
+  /** Closes upgraded connections as their protocol requires. Connections that are still open when it resolves are destroyed. */
   closeUpgraded?: () => Promise<void>
 }
 
 /** A port that is open from the start of the process, before there are handlers for its requests. */
 export type Listener = {
   port: number
-  /** Handles requests from now on. Before that, only /healthz succeeds, and other requests wait. */
+  /** Sets the handlers of requests. Until then, only /healthz succeeds, and other requests wait. */
   setHandlers: (handlers: RequestHandlers) => void
   /**
-   * Takes no new connections and closes each open one after the response to its next request, or when it has been idle for two
-   * seconds. Resolves when all are closed; after `withinMs` the remaining ones are destroyed.
+   * Accepts no new connections, and closes each open connection after the response to its next request, or when it has been idle for
+   * two seconds. Resolves when all connections are closed; destroys the remaining ones after `withinMs`.
    */
   drain: (withinMs: number) => Promise<void>
   /** Destroys all open connections. */
   close: () => Promise<void>
 }
 
-/** A client that used its connection this recently may be sending its next request. */
-const inUseMs = 2_000
+/** A client that used its connection within this time may be sending its next request. */
+const maxInUseMs = 2_000
 const pollMs = 50
 const quietMs = 100
 const maxQuietMs = 2_000
 
-type Connection = { open: Set<ServerResponse>; usedMs: number; isUpgraded: boolean }
+type Connection = { responses: Set<ServerResponse>; lastUsedMs: number; isUpgraded: boolean }
 
-/** Opens a port. @throws Error with the code EADDRINUSE if another program has it */
+/**
+ * Opens a port. With 127.0.0.1 it also opens ::1, unless this machine has no IPv6: `localhost` may resolve to either address, and
+ * another program on ::1 could otherwise receive requests for Shoal.
+ * @throws Error with the code EADDRINUSE if another program uses the port, on either address
+ */
 export async function listen(port: number, host: string): Promise<Listener> {
   const server = createServer({ keepAliveTimeout: 72_000, requestTimeout: 300_000, maxHeaderSize: 32_768 })
   const connections = new Map<Socket, Connection>()
-  const queue = startupQueue()
+  const queue = createStartupQueue()
   let handlers: RequestHandlers = queue
   let isDraining = false
-  let connectedMs = 0
+  let lastConnectionMs = 0
 
   server.on('connection', (socket: Socket) => {
-    connectedMs = performance.now()
-    connections.set(socket, { open: new Set(), usedMs: performance.now(), isUpgraded: false })
+    lastConnectionMs = performance.now()
+    connections.set(socket, { responses: new Set(), lastUsedMs: performance.now(), isUpgraded: false })
     socket.once('close', () => connections.delete(socket))
   })
   server.on('request', (req: IncomingMessage, res: ServerResponse) => {
     const connection = connections.get(req.socket)
-    connection?.open.add(res)
+    connection?.responses.add(res)
     res.once('close', () => {
-      connection?.open.delete(res)
-      if (connection) connection.usedMs = performance.now()
+      connection?.responses.delete(res)
+      if (connection) connection.lastUsedMs = performance.now()
     })
     if (isDraining) res.shouldKeepAlive = false
     handlers.request(req, res)
@@ -59,35 +63,45 @@ export async function listen(port: number, host: string): Promise<Listener> {
     server.once('error', failed)
     server.listen(port, host, done)
   })
+  const ports: NetServer[] = [server]
+  if (host === LOOPBACK) {
+    const loopback6Server = await listenOnLoopback6(portOf(server), (socket) =>
+      server.emit('connection', socket),
+    ).catch((error: unknown) => {
+      server.close()
+      throw error
+    })
+    if (loopback6Server) ports.push(loopback6Server)
+  }
 
-  /** Connections that the kernel has queued are reset when the port closes, which is least likely when none arrived recently. */
+  /** Waits until no connection has arrived recently: connections that the kernel has queued are reset when the port closes. */
   const waitForQuiet = async () => {
-    const untilMs = performance.now() + maxQuietMs
-    while (performance.now() - connectedMs < quietMs && performance.now() < untilMs)
+    const deadlineMs = performance.now() + maxQuietMs
+    while (performance.now() - lastConnectionMs < quietMs && performance.now() < deadlineMs)
       await new Promise((done) => setTimeout(done, quietMs / 2))
     await new Promise((done) => setImmediate(done))
   }
 
   const closeIdle = () => {
-    const idleSinceMs = performance.now() - inUseMs
-    for (const [socket, { open, usedMs, isUpgraded }] of connections)
-      if (!isUpgraded && open.size === 0 && usedMs < idleSinceMs) socket.end()
+    const idleSinceMs = performance.now() - maxInUseMs
+    for (const [socket, { responses, lastUsedMs, isUpgraded }] of connections)
+      if (!isUpgraded && responses.size === 0 && lastUsedMs < idleSinceMs) socket.end()
   }
   const close = async () => {
-    const closed = new Promise((done) => server.close(done))
+    const closed = Promise.all(ports.map((port) => new Promise((done) => port.close(done))))
     server.closeAllConnections()
     await handlers.closeUpgraded?.()
     for (const socket of connections.keys()) socket.destroy()
     await closed
   }
   return {
-    port: (server.address() as AddressInfo).port,
+    port: portOf(server),
     setHandlers: (next) => {
       handlers = next
       queue.release(next)
       const { upgrade } = next
       if (!upgrade) return
-      // Without an `upgrade` listener, Node treats a request that offers an upgrade like any other.
+      // Without an `upgrade` listener, Node treats a request that offers an upgrade like any other request.
       server.on('upgrade', (req: IncomingMessage, socket: Duplex, head: Buffer) => {
         const connection = connections.get(req.socket)
         if (connection) connection.isUpgraded = true
@@ -96,18 +110,18 @@ export async function listen(port: number, host: string): Promise<Listener> {
     },
     drain: async (withinMs) => {
       await waitForQuiet()
-      // The HTTP server's own `close` would close idle connections immediately, even if a request is on its way.
-      NetServer.prototype.close.call(server)
-      // Not earlier: a client that is asked to reconnect must not reach a port that is about to close.
+      // The HTTP server's own `close` would close idle connections immediately, even if a request is about to arrive.
+      for (const port of ports) NetServer.prototype.close.call(port)
+      // Set only now: a client that has to reconnect must not reach a port that is about to close.
       isDraining = true
       const startedMs = performance.now()
-      for (const { open } of connections.values())
-        for (const res of open) if (!res.headersSent) res.shouldKeepAlive = false
-      const untilMs = performance.now() + withinMs
+      for (const { responses } of connections.values())
+        for (const res of responses) if (!res.headersSent) res.shouldKeepAlive = false
+      const deadlineMs = performance.now() + withinMs
       void handlers.closeUpgraded?.()
-      while (connections.size > 0 && performance.now() < untilMs) {
-        // Before that, a balancer that cannot open new connections still uses its existing ones.
-        if (performance.now() - startedMs > inUseMs) closeIdle()
+      while (connections.size > 0 && performance.now() < deadlineMs) {
+        // Until then, a load balancer that cannot open new connections still uses its existing ones.
+        if (performance.now() - startedMs > maxInUseMs) closeIdle()
         await new Promise((done) => setTimeout(done, pollMs))
       }
       await close()
@@ -116,15 +130,36 @@ export async function listen(port: number, host: string): Promise<Listener> {
   }
 }
 
-/** Holds requests until there are handlers, so that a restart fails none. Only health checks are answered immediately. */
-function startupQueue(): { request: RequestHandlers['request']; release: (handlers: RequestHandlers) => void } {
+const LOOPBACK = '127.0.0.1'
+const portOf = (server: NetServer) => (server.address() as AddressInfo).port
+
+/** Listens on ::1. Returns null if this machine has no IPv6. */
+async function listenOnLoopback6(port: number, onConnection: (socket: Socket) => void): Promise<NetServer | null> {
+  const server = new NetServer(onConnection)
+  try {
+    await new Promise<void>((done, failed) => {
+      server.once('error', failed)
+      server.listen({ port, host: '::1', ipv6Only: true }, done)
+    })
+    return server
+  } catch (error) {
+    const hasNoIpv6 = error instanceof Error && 'code' in error && NO_IPV6.has(String(error.code))
+    if (hasNoIpv6) return null
+    throw error
+  }
+}
+
+const NO_IPV6 = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT'])
+
+/** Holds requests until there are handlers, so that none fails during a restart. Only health checks get an immediate response. */
+function createStartupQueue(): { request: RequestHandlers['request']; release: (handlers: RequestHandlers) => void } {
   const waiting = new Map<ServerResponse, IncomingMessage>()
   return {
     request: (req, res) => {
       if (req.url === '/healthz') return sendJson(req, res, 200, { status: 'ok' })
       const mayWait = req.url !== '/readyz' && req.headers.upgrade === undefined && waiting.size < maxWaiting
-      if (!mayWait) return refuse(req, res)
-      const timer = setTimeout(() => refuse(req, res), maxWaitMs).unref()
+      if (!mayWait) return sendStarting(req, res)
+      const timer = setTimeout(() => sendStarting(req, res), maxWaitMs).unref()
       waiting.set(res, req)
       res.once('close', () => {
         clearTimeout(timer)
@@ -141,7 +176,7 @@ function startupQueue(): { request: RequestHandlers['request']; release: (handle
 const maxWaiting = 1_000
 const maxWaitMs = 30_000
 
-const refuse = (req: IncomingMessage, res: ServerResponse) =>
+const sendStarting = (req: IncomingMessage, res: ServerResponse) =>
   sendJson(
     req,
     res,

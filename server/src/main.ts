@@ -1,5 +1,6 @@
-import { PostgresGaveUp } from '@shoal/runtime'
+import { PostgresCrashLoopError } from '@shoal/runtime'
 import type { App, WorkerApp } from './app.ts'
+import { ArtifactsUnavailable } from './artifacts/artifact-store.ts'
 import { loadConfig, type Config } from './config/config.ts'
 import { safeStack, safeText } from './db/safe-error.ts'
 import { isUnavailable } from './db/unavailable.ts'
@@ -12,6 +13,7 @@ import { runActiveOrStandby } from './installation/active-worker.ts'
 import { listen, type Listener } from './listener.ts'
 import { openApp } from './startup/open-app.ts'
 import { MissingKeys } from './sealing/require-keys.ts'
+import { limitOrgs } from './modules/deployments/index.ts'
 import { startupText } from './startup/startup-text.ts'
 import { startWorker } from './startup/worker.ts'
 import { InvalidSettingError } from './config/invalid-setting.ts'
@@ -25,56 +27,61 @@ async function main(): Promise<void> {
   // A failure during startup must not be an unhandled rejection.
   failure.promise.catch(() => undefined)
   const config = loadConfig()
-  // Closed also if startup fails halfway.
+  // The stack is also closed if startup fails halfway.
   await using stack = new AsyncDisposableStack()
-  const { healthUrl, drain } = await start(config, stack, failure.reject)
-  process.stdout.write(startupText(config, performance.now() - startedMs, healthUrl))
+  const { app, healthUrl, drain } = await start(config, stack, failure.reject)
+  process.stdout.write(startupText(app, performance.now() - startedMs, healthUrl))
   await Promise.race([stopRequested, failure.promise]).catch(shutDownAfterFailure)
   process.stdout.write(`\nStopping${config.SHOAL_ON_EXIT === 'stop' ? ' the squids and' : ''} the server …\n`)
   await drain()
 }
 
-/** How long the shutdown may take after a failure. */
+/** The timeout of the shutdown after a failure. */
 const maxShutdownMs = 15_000
 
-/** Reports the failure and limits the time of the shutdown, which may hang without the part that failed. */
+/** Reports the failure, and sets a timeout for the shutdown, which may hang because of the failed part. */
 function shutDownAfterFailure(error: unknown): never {
-  process.stderr.write(`${explain(error)}\n`)
+  process.stderr.write(`${describeError(error)}\n`)
   setTimeout(() => process.exit(1), maxShutdownMs).unref()
   throw new ReportedError()
 }
 
 class ReportedError extends Error {}
 
-type Started = {
-  /** The address of the port for health and metrics only; null if this process has none. */
+type StartedServer = {
+  app: App
+  /** The URL of the port that serves only health and metrics; null if this process has none. */
   healthUrl: string | null
-  /** Completes the requests in progress and takes no new ones. */
+  /** Completes the requests in progress and accepts no new ones. */
   drain: () => Promise<void>
 }
 
 /**
- * Starts all parts and puts them on the stack, which closes them in reverse order, also if a later part fails to start. Takes the
- * lock of the data directory and the ports before it touches anything else.
+ * Starts all parts and adds them to the stack, which closes them in reverse order, also if a later part fails to start. Takes the
+ * lock of the data directory and opens the ports first.
  */
-async function start(config: Config, stack: AsyncDisposableStack, fail: (error: unknown) => void): Promise<Started> {
-  const has = (role: (typeof config.SHOAL_ROLES)[number]) => config.SHOAL_ROLES.includes(role)
+async function start(
+  config: Config,
+  stack: AsyncDisposableStack,
+  fail: (error: unknown) => void,
+): Promise<StartedServer> {
+  const hasRole = (role: (typeof config.SHOAL_ROLES)[number]) => config.SHOAL_ROLES.includes(role)
   const installation = await lockInstallation(config, { exclusive: needsExclusive(config), roles: config.SHOAL_ROLES })
   stack.defer(installation.release)
-  const opened = (listener: Listener) => {
+  const closeLater = (listener: Listener) => {
     stack.defer(listener.close)
     return listener
   }
-  const apiPort = has('api') ? opened(await listen(config.SHOAL_PORT, config.SHOAL_HOST)) : null
-  const gatewayPort = has('gateway') ? opened(await listen(config.SHOAL_GATEWAY_PORT, config.SHOAL_HOST)) : null
+  const apiPort = hasRole('api') ? closeLater(await listen(config.SHOAL_PORT, config.SHOAL_HOST)) : null
+  const gatewayPort = hasRole('gateway') ? closeLater(await listen(config.SHOAL_GATEWAY_PORT, config.SHOAL_HOST)) : null
   const health = await listenForHealth(config)
-  if (health) opened(health)
+  if (health) closeLater(health)
 
   const draining = new AbortController()
   const { app, openWorker, close } = await openApp(config, { installation, onFailure: fail, draining: draining.signal })
   stack.defer(() => close(config.SHOAL_ON_EXIT))
   health?.setHandlers({ request: (req, res) => void handleHealthRequest(app, req, res) })
-  if (has('worker')) stack.defer(await startWorkerOrStandby(app, openWorker, fail))
+  if (hasRole('worker')) stack.defer(await startWorkerOrStandby(app, openWorker, fail))
   if (gatewayPort) {
     const { close: closeGateway, ...handlers } = await createGateway(app)
     stack.defer(closeGateway)
@@ -88,6 +95,7 @@ async function start(config: Config, stack: AsyncDisposableStack, fail: (error: 
   }
   const ports = [apiPort, gatewayPort].filter((port) => port !== null)
   return {
+    app,
     healthUrl: health && `http://127.0.0.1:${health.port}`,
     drain: async () => {
       draining.abort()
@@ -107,12 +115,13 @@ async function startWorkerOrStandby(
   const startWork = async () => {
     const workerApp = await openWorker()
     await claimHost(workerApp)
-    for (const warning of await workerApp.runtime.start()) log.warn(warning)
+    const limitations = await workerApp.runtime.start()
+    for (const warning of [...limitations, ...(await limitOrgs(workerApp))]) log.warn(warning)
     const worker = await startWorker(workerApp)
     lastObservationMs = worker.lastObservationMs
     let onExit = config.SHOAL_ON_EXIT
     const stopWatching = watchClaim(workerApp, (error) => {
-      // Another host runs the squids from now on.
+      // From now on, another host runs the squids.
       onExit = 'stop'
       fail(error)
     })
@@ -127,7 +136,7 @@ async function startWorkerOrStandby(
   return handle.close
 }
 
-/** npm forwards the Ctrl-C of a terminal, so a signal may arrive twice. A later one ends the process immediately. */
+/** npm forwards the Ctrl-C of a terminal, so a signal may arrive twice within this time. A later signal ends the process immediately. */
 const duplicateSignalMs = 1_500
 
 const waitForStopSignal = () =>
@@ -142,7 +151,7 @@ const waitForStopSignal = () =>
     process.on('SIGTERM', onSignal)
   })
 
-/** True if the address to listen on does not exist, or may not be used. */
+/** Whether the address to listen on does not exist, or this user may not use it. */
 const isAddressError = (error: unknown): error is Error =>
   error instanceof Error &&
   'syscall' in error &&
@@ -152,21 +161,22 @@ const isAddressError = (error: unknown): error is Error =>
 
 const operatorErrors = [
   InvalidSettingError,
+  ArtifactsUnavailable,
   MigrationError,
   MissingKeys,
   InstallationInUse,
   HostClaimed,
-  PostgresGaveUp,
+  PostgresCrashLoopError,
 ]
 
-/** Describes an error to the operator; with a stack trace only if it is a defect of Shoal. */
-function explain(error: unknown): string {
+/** Describes an error to the operator, with a stack trace only if the error is a defect of Shoal. */
+function describeError(error: unknown): string {
   if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')
-    return `${error.message}\nIs Shoal running already? Otherwise set SHOAL_PORT and SHOAL_GATEWAY_PORT to free ports.`
+    return `${error.message}\nIs Shoal already running? Otherwise, set SHOAL_PORT and SHOAL_GATEWAY_PORT to free ports.`
   if (isAddressError(error))
     return `${error.message}\nIs SHOAL_HOST an address of this machine, and may this user listen on its ports?`
   if (error instanceof Error && operatorErrors.some((kind) => error instanceof kind)) return error.message
-  if (isUnavailable(error)) return `${safeText(error)}\nIs Postgres up, and is DATABASE_URL its address?`
+  if (isUnavailable(error)) return `${safeText(error)}\nIs Postgres running, and is DATABASE_URL correct?`
   return safeStack(error)
 }
 
@@ -174,6 +184,6 @@ try {
   await main()
   process.exit(0)
 } catch (error) {
-  if (!(error instanceof ReportedError)) process.stderr.write(`${explain(error)}\n`)
+  if (!(error instanceof ReportedError)) process.stderr.write(`${describeError(error)}\n`)
   process.exit(1)
 }

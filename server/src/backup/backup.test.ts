@@ -16,8 +16,9 @@ import { loadConfig, type Config } from '../config/config.ts'
 import { openKeyRing } from '../sealing/key-ring.ts'
 import { lockInstallation } from '../installation/installation-lock.ts'
 import { openApp } from '../startup/open-app.ts'
-import { startSession } from '../modules/auth/index.ts'
-import { createUser, findUserByEmail } from '../modules/user/index.ts'
+import { findConfirmedAccount } from '../modules/auth/index.ts'
+import { startSession } from '../modules/auth/sessions.ts'
+import { createUser } from '../modules/user/index.ts'
 import { backUp } from './backup.ts'
 import { startProgress } from './progress.ts'
 import { restore } from './restore.ts'
@@ -25,17 +26,17 @@ import { restore } from './restore.ts'
 let folder: string
 let file: string
 let config: Config
-/** The id of the key of the installation of `config`. */
+/** The id of the key of the original installation. */
 let keyId: string
 
 const configOf = (name: string, env: Record<string, string> = {}) =>
   loadConfig({ ...env, SHOAL_DATA_DIR: join(folder, name), SHOAL_RUNTIME: 'sim', SHOAL_LOG_LEVEL: 'silent' })
 const otherRing = { SHOAL_SECRETS_KEY: Buffer.alloc(32, 7).toString('base64') }
-const quiet = () => ({ progress: startProgress(() => {}), signal: new AbortController().signal })
-const restored = (into: Config, more: Partial<Parameters<typeof restore>[1]> = {}) =>
-  restore(into, { from: file, force: false, ...quiet(), ...more })
+const silentOptions = () => ({ progress: startProgress(() => {}), signal: new AbortController().signal })
+const restoreBackup = (target: Config, more: Partial<Parameters<typeof restore>[1]> = {}) =>
+  restore(target, { from: file, force: false, ...silentOptions(), ...more })
 
-/** A stopped installation with a user who has signed in. */
+// Backs up a stopped installation with a user who has signed in.
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'shoal-backup-'))
   chmodSync(folder, 0o755)
@@ -50,122 +51,126 @@ beforeAll(async () => {
   }
   keyId = openKeyRing({ dataDir: config.dataDir }).keys()[0].id
   file = join(folder, 'shoal.tar')
-  await backUp(config, { to: file, withKeys: false, ...quiet() })
+  await backUp(config, { to: file, withKeys: false, ...silentOptions() })
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-const hasDatabase = (into: Config) => existsSync(join(into.dataDir, 'postgres/data/PG_VERSION'))
+const hasDatabase = (target: Config) => existsSync(join(target.dataDir, 'postgres/data/PG_VERSION'))
 const isRunning = (of: Config) => existsSync(join(of.dataDir, 'postgres/data/postmaster.pid'))
 
-/** A copy of the backup with changed bytes. */
-function changedCopy(change: (bytes: Buffer) => Buffer): string {
+/** Creates a copy of the backup with changed bytes. */
+function copyWithChange(change: (bytes: Buffer) => Buffer): string {
   const to = join(folder, 'changed.tar')
   writeFileSync(to, change(readFileSync(file)))
   return to
 }
-/** A copy of the backup in which `to` replaces the text `from`. */
-const copyWith = (from: string, to: string) =>
-  changedCopy((bytes) => {
+/** Creates a copy of the backup in which `to` replaces the text `from`. */
+const copyWithText = (from: string, to: string) =>
+  copyWithChange((bytes) => {
     expect(bytes.indexOf(from)).toBeGreaterThan(0)
     bytes.write(to, bytes.indexOf(from))
     return bytes
   })
 
-test('a file that is damaged, truncated or not a backup is refused before anything is changed', async () => {
-  const into = configOf('damaged')
+test('a file that is damaged, truncated or not a backup is rejected before any change', async () => {
+  const target = configOf('damaged')
   const middle = Math.floor(statSync(file).size / 2)
-  const flipped = changedCopy((bytes) => bytes.fill((bytes[middle] ?? 0) ^ 1, middle, middle + 1))
-  await expect(restored(into, { from: flipped })).rejects.toThrow('is damaged')
-  const cutOff = changedCopy((bytes) => bytes.subarray(0, middle))
-  await expect(restored(into, { from: cutOff })).rejects.toThrow('is truncated')
-  const other = changedCopy((bytes) => bytes.fill(0, 0, 6_000))
-  await expect(restored(into, { from: other })).rejects.toThrow('is not a backup of Shoal')
-  await expect(restored(into, { from: join(folder, 'none.tar') })).rejects.toThrow('There is no')
-  expect(readdirSync(into.dataDir)).toEqual(['locks'])
+  const damagedFile = copyWithChange((bytes) => bytes.fill((bytes[middle] ?? 0) ^ 1, middle, middle + 1))
+  await expect(restoreBackup(target, { from: damagedFile })).rejects.toThrow('is damaged')
+  const truncatedFile = copyWithChange((bytes) => bytes.subarray(0, middle))
+  await expect(restoreBackup(target, { from: truncatedFile })).rejects.toThrow('is truncated')
+  const other = copyWithChange((bytes) => bytes.fill(0, 0, 6_000))
+  await expect(restoreBackup(target, { from: other })).rejects.toThrow('is not a backup of Shoal')
+  await expect(restoreBackup(target, { from: join(folder, 'none.tar') })).rejects.toThrow('There is no')
+  expect(readdirSync(target.dataDir)).toEqual(['locks'])
 })
 
-test('a backup of another Postgres, a newer Shoal or another platform is refused', async () => {
-  const into = configOf('unfit')
-  const from = (text: string, other: string) => restored(into, { from: copyWith(text, other) })
+test('a backup of another Postgres version, a newer Shoal or another platform is rejected', async () => {
+  const target = configOf('unfit')
+  const from = (text: string, other: string) => restoreBackup(target, { from: copyWithText(text, other) })
   await expect(from('"postgresMajor": 18', '"postgresMajor": 17')).rejects.toThrow(
     /includes Postgres 18, .* Restore it with/,
   )
   await expect(from('"schema": "00', '"schema": "90')).rejects.toThrow(/newer Shoal .* Update Shoal first/)
   await expect(from('"shoalVersion": "0.', '"shoalVersion": "9.')).rejects.toThrow('newer Shoal')
   await expect(from(`"platform": "${process.platform}`, '"platform": "amiga')).rejects.toThrow('same platform')
-  expect(existsSync(into.dataDir)).toBe(false)
+  expect(existsSync(target.dataDir)).toBe(false)
 })
 
-test('a restore refuses existing data and running servers; --force moves existing data aside', async () => {
-  const into = configOf('occupied')
-  mkdirSync(join(into.dataDir, 'uploads'), { recursive: true })
-  writeFileSync(join(into.dataDir, 'uploads/old'), 'old')
-  await expect(restored(into)).rejects.toThrow('is not empty')
-  const server = await lockInstallation(into, { exclusive: false, roles: ['api'] })
-  await expect(restored(into, { force: true })).rejects.toThrow(`process ${process.pid}`)
+test('a restore fails if there is existing data or a running server; --force moves existing data aside', async () => {
+  const target = configOf('occupied')
+  mkdirSync(join(target.dataDir, 'uploads'), { recursive: true })
+  writeFileSync(join(target.dataDir, 'uploads/old'), 'old')
+  await expect(restoreBackup(target)).rejects.toThrow('is not empty')
+  const server = await lockInstallation(target, { exclusive: false, roles: ['api'] })
+  await expect(restoreBackup(target, { force: true })).rejects.toThrow(`process ${process.pid}`)
   server.release()
-  expect(readdirSync(into.dataDir)).toEqual(['locks', 'uploads'])
+  expect(readdirSync(target.dataDir)).toEqual(['locks', 'uploads'])
 
-  const { movedAside, notes } = await restored(into, { force: true })
+  const { movedAside, notes } = await restoreBackup(target, { force: true })
   expect(readFileSync(join(movedAside[0] ?? '', 'uploads/old'), 'utf8')).toBe('old')
-  expect(readdirSync(into.dataDir).filter((name) => !name.startsWith('before-restore-'))).toEqual(['locks', 'postgres'])
+  expect(readdirSync(target.dataDir).filter((name) => !name.startsWith('before-restore-'))).toEqual([
+    'locks',
+    'postgres',
+    'postgres-squids',
+  ])
   expect(notes).toMatchObject([expect.stringContaining(`are missing (${keyId})`)])
-  expect(notes[0]).toContain(`put your copy at ${join(into.dataDir, 'secrets.key')}`)
-  expect(isRunning(into)).toBe(false)
-  await expect(openApp(into)).rejects.toThrow(`${join(into.dataDir, 'secrets.key')}: ${keyId}. Restore this`)
-  expect(isRunning(into)).toBe(false)
+  expect(notes[0]).toContain(`put your copy at ${join(target.dataDir, 'secrets.key')}`)
+  expect(isRunning(target)).toBe(false)
+  await expect(openApp(target)).rejects.toThrow(`${join(target.dataDir, 'secrets.key')}: ${keyId}. Restore this`)
+  expect(isRunning(target)).toBe(false)
 })
 
-test('existing keys are kept, and nothing else is needed to start', async () => {
-  const into = configOf('keys-first')
-  mkdirSync(into.dataDir)
+test('existing keys are kept, and the restored server starts with them', async () => {
+  const target = configOf('keys-first')
+  mkdirSync(target.dataDir)
   const keys = readFileSync(join(config.dataDir, 'secrets.key'))
-  writeFileSync(join(into.dataDir, 'secrets.key'), keys, { mode: 0o600 })
-  expect((await restored(into)).notes).toEqual([])
-  const { app, close } = await openApp(into)
+  writeFileSync(join(target.dataDir, 'secrets.key'), keys, { mode: 0o600 })
+  expect((await restoreBackup(target)).notes).toEqual([])
+  const { app, close } = await openApp(target)
   try {
-    expect(await findUserByEmail(app.db, 'mira@acme.dev')).toMatchObject({ fullName: 'Mira' })
+    expect(await findConfirmedAccount(app.db, 'mira@acme.dev')).toMatchObject({ fullName: 'Mira' })
   } finally {
     await close('stop')
   }
 })
 
-test('a backup contains the keys only with --with-keys, and leaves Postgres as it was', async () => {
+test('a backup contains the keys only with --with-keys, and does not leave Postgres running', async () => {
   const withKeys = join(folder, 'with-keys.tar')
-  const { notes } = await backUp(config, { to: withKeys, withKeys: true, ...quiet() })
+  const { notes } = await backUp(config, { to: withKeys, withKeys: true, ...silentOptions() })
   expect(notes[0]).toContain('anyone who can read it can read every secret')
   expect(isRunning(config)).toBe(false)
-  const into = configOf('with-keys', otherRing)
-  const restoreNotes = (await restored(into, { from: withKeys })).notes
+  const target = configOf('with-keys', otherRing)
+  const restoreNotes = (await restoreBackup(target, { from: withKeys })).notes
   expect(restoreNotes).toMatchObject([expect.stringContaining('add them to SHOAL_SECRETS_KEY')])
-  expect(statSync(join(into.dataDir, 'secrets.key')).mode & 0o777).toBe(0o600)
-  expect(openKeyRing({ dataDir: into.dataDir }).keys()[0].id).toBe(keyId)
+  expect(statSync(join(target.dataDir, 'secrets.key')).mode & 0o777).toBe(0o600)
+  expect(openKeyRing({ dataDir: target.dataDir }).keys()[0].id).toBe(keyId)
 })
 
-test('a backup needs an installation, a new file outside of it, and the embedded Postgres', async () => {
+test('a backup requires an installation, a new file outside its directory, and the embedded Postgres', async () => {
   const to = (path: string, of = config, withKeys = false) =>
-    backUp(of, { to: join(folder, path), withKeys, ...quiet() })
+    backUp(of, { to: join(folder, path), withKeys, ...silentOptions() })
   await expect(to('a.tar', configOf('none'))).rejects.toThrow('nothing to back up')
   await expect(to('shoal.tar')).rejects.toThrow('already exists')
   await expect(to('original/a.tar')).rejects.toThrow('is in the data directory')
   await expect(to('a.tar', configOf('original', otherRing), true)).rejects.toThrow('Keep a copy of that setting')
   const external = configOf('original', { DATABASE_URL: 'postgres://shoal@127.0.0.1:1/none' })
   await expect(to('a.tar', external)).rejects.toThrow('pg_dump')
-  await expect(restored(external)).rejects.toThrow('pg_restore')
+  await expect(restoreBackup(external)).rejects.toThrow('pg_restore')
   expect(existsSync(join(folder, 'a.tar'))).toBe(false)
 })
 
 test('an interrupted backup or restore leaves nothing behind', async () => {
-  const stopping = new AbortController()
-  const progress = startProgress(() => stopping.abort(new Error('Interrupted')))
-  const interrupted = { progress, signal: stopping.signal }
+  const interruption = new AbortController()
+  const progress = startProgress(() => interruption.abort(new Error('Interrupted')))
+  const interrupted = { progress, signal: interruption.signal }
   await expect(backUp(config, { to: join(folder, 'b.tar'), withKeys: false, ...interrupted })).rejects.toThrow(
     'Interrupted',
   )
   expect(readdirSync(folder).filter((name) => name.startsWith('b.tar'))).toEqual([])
   expect(isRunning(config)).toBe(false)
-  const into = configOf('interrupted')
-  await expect(restored(into, interrupted)).rejects.toThrow('Interrupted')
-  expect(hasDatabase(into)).toBe(false)
-  expect(readdirSync(into.dataDir)).toEqual(['locks'])
+  const target = configOf('interrupted')
+  await expect(restoreBackup(target, interrupted)).rejects.toThrow('Interrupted')
+  expect(hasDatabase(target)).toBe(false)
+  expect(readdirSync(target.dataDir)).toEqual(['locks'])
 })

@@ -2,7 +2,6 @@ import {
   bufferEntry,
   clusterEntries,
   fileEntry,
-  startEmbeddedPostgres,
   stateEntries,
   treeEntries,
   walEntries,
@@ -16,11 +15,12 @@ import { join, resolve, sep } from 'node:path'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import { lastBackupFile } from '../health/readiness.ts'
-import { keysFile, keysName, openKeyRing, keysLocation } from '../sealing/key-ring.ts'
-import { stopIfUnused } from '../startup/open-app.ts'
-import { beginClusterBackup, type ClusterBackup } from './cluster-store.ts'
+import { keysFile, keysFileName, openKeyRing, keysLocation } from '../sealing/key-ring.ts'
+import { createLog } from '../startup/log.ts'
+import { clusterNames, openPostgres } from '../startup/open-postgres.ts'
+import { beginClusterBackup, readSchema, type ClusterBackup } from './cluster-store.ts'
 import { type BackupManifest, platform, shoalVersion } from './manifest.ts'
-import { installationPaths, refuseExternalDatabase, type InstallationPaths } from './paths.ts'
+import { installationPaths, rejectExternalDatabase, type InstallationPaths } from './paths.ts'
 import type { Progress } from './progress.ts'
 
 type BackupOptions = { to: string; withKeys: boolean; progress: Progress; signal: AbortSignal }
@@ -28,34 +28,35 @@ type BackupOptions = { to: string; withKeys: boolean; progress: Progress; signal
 type Backup = { file: string; bytes: number; sha256: string; holds: BackupManifest['holds']; notes: string[] }
 
 /**
- * Backs up the installation of this data directory to one file, with or without a running server: the database as of the end of its
- * copy, uploads, images and their toolchains. Sealed values stay sealed.
- * @throws Error if there is nothing to back up, or the file cannot be written there
+ * Backs up the installation of this data directory to one file, with or without a running server: the databases as of the end of
+ * their copy, uploads, images and their toolchains. Sealed values stay sealed.
+ * @throws Error if there is nothing to back up, or the file cannot be written
  */
 export async function backUp(config: Config, options: BackupOptions): Promise<Backup> {
-  refuseExternalDatabase(config)
+  rejectExternalDatabase(config)
   const file = resolve(options.to)
   if (!existsSync(config.dataDir)) throw new Error(`There is nothing to back up: ${config.dataDir} does not exist.`)
   const paths = installationPaths(config)
   checkOptions(config, paths, file, options.withKeys)
-  const postgresDir = join(paths.stateDir, 'postgres')
-  const postgres = await startEmbeddedPostgres({ dir: postgresDir })
+  const postgres = await openPostgres(config, paths.stateDir, createLog(config))
+  const clusters: Cluster[] = []
   try {
-    const cluster = await beginClusterBackup(postgres.url('shoal'))
-    try {
-      const backup = await writeBackup(config, paths, file, cluster, options)
-      recordBackup(config, backup)
-      return backup
-    } finally {
-      await cluster.close()
-    }
+    const urls = [postgres.url, ...(config.SHOAL_SQUIDS_DATABASE_URL ? [] : [postgres.squidsUrl ?? ''])]
+    for (const [index, url] of urls.entries())
+      clusters.push({ ...(await beginClusterBackup(url)), name: clusterOrder[index] ?? 'postgres' })
+    const backup = await writeBackup(config, { paths, file, clusters, schema: await readSchema(postgres.url) }, options)
+    recordBackup(config, backup)
+    return backup
   } finally {
-    // A server that started in the meantime may use Postgres now, or may even have stopped it.
-    if (!postgres.wasRunning) await stopIfUnused(config, postgres)
+    for (const cluster of clusters) await cluster.close()
+    await postgres.close('as-found')
   }
 }
 
-/** Records the backup for `/readyz`, which reports the age of the last one. */
+const clusterOrder = [clusterNames.controlPlane, clusterNames.squids]
+type Cluster = ClusterBackup & { name: string }
+
+/** Records the backup for `/readyz`, which reports the age of the last backup. */
 function recordBackup({ dataDir }: Config, { file, bytes }: Backup): void {
   const record = { at: systemClock.now().toISOString(), file, bytes }
   writeFileSync(lastBackupFile(dataDir), JSON.stringify(record), { mode: 0o600 })
@@ -77,33 +78,36 @@ function checkOptions(config: Config, { dataDir, stateDir }: InstallationPaths, 
 
 async function writeBackup(
   config: Config,
-  paths: InstallationPaths,
-  file: string,
-  cluster: ClusterBackup,
+  { paths, file, clusters, schema }: { paths: InstallationPaths; file: string; clusters: Cluster[]; schema: string },
   options: BackupOptions,
 ): Promise<Backup> {
   const startedAt = systemClock.now().toISOString()
-  const state: StateSummary = { images: 0, tools: 0, leftOut: [] }
+  const state: StateSummary = { images: 0, tools: 0, skipped: [] }
   const uploads = { count: 0 }
   let endedAt = startedAt
   async function* entries(): AsyncGenerator<TarEntry> {
-    options.progress.step('Copying the database')
-    yield* databaseEntries(join(paths.stateDir, 'postgres'), cluster)
+    options.progress.step('Copying the databases')
+    for (const { name } of clusters) yield* clusterFiles(paths.stateDir, name)
+    // Ends the backups directly one after the other, so that the copies are of nearly the same moment.
+    const clusterEnds: ClusterEnd[] = []
+    for (const { name, stop } of clusters) clusterEnds.push({ name, ...(await stop()) })
+    for (const end of clusterEnds) yield* clusterEndEntries(paths.stateDir, end)
     endedAt = systemClock.now().toISOString()
     options.progress.step('Copying uploads and images')
     yield* uploadEntries(paths.dataDir, uploads)
     yield* stateEntries(paths.stateDir, state)
-    const keys = options.withKeys ? await fileEntry(keysFile(config), keysName) : null
+    const keys = options.withKeys ? await fileEntry(keysFile(config), keysFileName) : null
     if (keys) yield keys
   }
   const keyIds = openKeyRing({ keys: config.SHOAL_SECRETS_KEY, dataDir: config.dataDir })
     .keys()
     .map(({ id }) => id)
-  const { postgresVersion, postgresMajor, schema, databases } = cluster.about
+  const { postgresVersion = '', postgresMajor = 0 } = clusters[0]?.about ?? {}
+  const databases = clusters.reduce((sum, { about }) => sum + about.databases, 0)
   const holds = () => ({ databases, images: state.images, tools: state.tools, uploads: uploads.count })
   const manifest = (content: ContentSum): BackupManifest => ({
     kind: 'shoal backup',
-    format: 1,
+    format: 2,
     shoalVersion: shoalVersion(),
     schema,
     postgresVersion,
@@ -117,20 +121,23 @@ async function writeBackup(
     holds: holds(),
     content,
   })
-  const signal = AbortSignal.any([options.signal, cluster.lost])
+  const signal = AbortSignal.any([options.signal, ...clusters.map(({ lost }) => lost)])
   const content = await writeBackupFile(file, options.progress.track(entries()), manifest, signal)
-  return { file, ...content, holds: holds(), notes: notesOf(config, options.withKeys, keyIds, state.leftOut) }
+  return { file, ...content, holds: holds(), notes: notesOf(config, options.withKeys, keyIds, state.skipped) }
 }
 
-/** The files of the database, followed by the WAL of the changes made while they were copied. */
-async function* databaseEntries(postgresDir: string, cluster: ClusterBackup): AsyncGenerator<TarEntry> {
-  const dataDir = join(postgresDir, 'data')
-  const port = await fileEntry(join(postgresDir, 'port'), 'postgres/port')
+async function* clusterFiles(stateDir: string, name: string): AsyncGenerator<TarEntry> {
+  const port = await fileEntry(join(stateDir, name, 'port'), `${name}/port`)
   if (port) yield port
-  yield* clusterEntries(dataDir, 'postgres/data')
-  const { label, segments } = await cluster.stop()
-  yield bufferEntry('postgres/data/backup_label', Buffer.from(label), 0o600, systemClock.now())
-  yield* walEntries(dataDir, 'postgres/data', segments)
+  yield* clusterEntries(join(stateDir, name, 'data'), `${name}/data`)
+}
+
+type ClusterEnd = { name: string; label: string; segments: string[] }
+
+/** Yields the label of the copy, and the WAL of the changes that were made during the copy. */
+async function* clusterEndEntries(stateDir: string, { name, label, segments }: ClusterEnd): AsyncGenerator<TarEntry> {
+  yield bufferEntry(`${name}/data/backup_label`, Buffer.from(label), 0o600, systemClock.now())
+  yield* walEntries(join(stateDir, name, 'data'), `${name}/data`, segments)
 }
 
 async function* uploadEntries(dataDir: string, uploads: { count: number }): AsyncGenerator<TarEntry> {
@@ -142,17 +149,22 @@ async function* uploadEntries(dataDir: string, uploads: { count: number }): Asyn
 
 const isUnfinished = (name: string) => name.endsWith('.part')
 
-function notesOf(config: Config, withKeys: boolean, keyIds: string[], leftOut: string[]): string[] {
+function notesOf(config: Config, withKeys: boolean, keyIds: string[], skippedFiles: string[]): string[] {
   const ids = keyIds.join(', ')
   return [
     withKeys
       ? `The backup contains the keys (${ids}) and the values they seal: anyone who can read it can read every secret.`
-      : `The backup does not contain the keys, and its secrets cannot be opened without them: keep a copy of ${keysLocation(config)} (${ids}) in another place, and make a new copy after each rotation.`,
+      : `The backup does not contain the keys, and its secrets cannot be opened without them: keep a copy of ${keysLocation(config)} (${ids}) elsewhere, and make a new copy after each rotation.`,
     ...(config.SHOAL_SQUIDS_DATABASE_URL === undefined
       ? []
       : ['The databases of squids are at SHOAL_SQUIDS_DATABASE_URL: back them up there, with pg_dumpall or pg_dump.']),
-    ...(leftOut.length === 0
+    ...(config.s3 === null
       ? []
-      : [`${leftOut.length} files of images were skipped: a tar file cannot store their names.`]),
+      : [
+          `The archives of squids are in the S3 bucket ${config.s3.bucket}, not in the backup. Only deployments in progress need them.`,
+        ]),
+    ...(skippedFiles.length === 0
+      ? []
+      : [`${skippedFiles.length} files of images were skipped: a tar file cannot store their names.`]),
   ]
 }

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 
-/** A physical backup in progress. When its session ends for any reason, Postgres ends the backup and stops keeping WAL for it. */
+/** A physical backup in progress. When its session ends for any reason, Postgres ends the backup and no longer keeps WAL for it. */
 export type ClusterBackup = {
-  about: { postgresVersion: string; postgresMajor: number; schema: string; databases: number }
+  about: { postgresVersion: string; postgresMajor: number; databases: number }
   /** Aborts when the session is lost. */
   lost: AbortSignal
-  /** Call it after all files were copied. Returns the content of `backup_label` and the WAL segments to copy. */
+  /** Must be called after all files were copied. Returns the content of `backup_label` and the WAL segments to copy. */
   stop: () => Promise<{ label: string; segments: string[] }>
   close: () => Promise<void>
 }
@@ -14,7 +14,7 @@ export type ClusterBackup = {
 /**
  * Begins a backup with the low-level API (Postgres manual, "Making a Base Backup Using the Low Level API"): a temporary replication
  * slot of the session keeps the WAL, and a checkpoint starts immediately.
- * @throws Error if the cluster has tablespaces outside of its data directory
+ * @throws Error if the cluster has tablespaces outside its data directory
  */
 export async function beginClusterBackup(url: string): Promise<ClusterBackup> {
   const client = new pg.Client({ connectionString: url, application_name: 'shoal backup', keepAlive: true })
@@ -22,7 +22,7 @@ export async function beginClusterBackup(url: string): Promise<ClusterBackup> {
   client.on('error', (error) => lost.abort(new Error(`Postgres ended the backup: ${error.message}`, { cause: error })))
   await client.connect()
   try {
-    await refuseTablespaces(client)
+    await rejectTablespaces(client)
     const about = await readAbout(client)
     const slot = `shoal_backup_${randomBytes(6).toString('hex')}`
     await client.query('select pg_create_physical_replication_slot($1, true, true)', [slot])
@@ -32,7 +32,7 @@ export async function beginClusterBackup(url: string): Promise<ClusterBackup> {
     const [{ segment: first } = { segment: '' }] = rows
     const stop = async () => {
       const { label, last } = await endBackup(client)
-      await refuseTablespaces(client)
+      await rejectTablespaces(client)
       return { label, segments: segmentsBetween(first, last) }
     }
     return { about, lost: lost.signal, stop, close: () => client.end() }
@@ -52,18 +52,29 @@ async function endBackup(client: pg.Client): Promise<{ label: string; last: stri
 }
 
 async function readAbout(client: pg.Client): Promise<ClusterBackup['about']> {
-  const { rows } = await client.query<{ version: string; number: number; schema: string; databases: number }>(
+  const { rows } = await client.query<{ version: string; number: number; databases: number }>(
     `select current_setting('server_version') as version, current_setting('server_version_num')::int as number,
-      (select max(name) from shoal_migrations) as schema,
       (select count(*)::int from pg_database where not datistemplate and datname <> 'postgres') as databases`,
   )
   const [row] = rows
   if (!row) throw new Error('Postgres did not report its version.')
-  const { version, number, schema, databases } = row
-  return { postgresVersion: version, postgresMajor: Math.floor(number / 10_000), schema, databases }
+  const { version, number, databases } = row
+  return { postgresVersion: version, postgresMajor: Math.floor(number / 10_000), databases }
 }
 
-async function refuseTablespaces(client: pg.Client): Promise<void> {
+/** Returns the name of the newest migration of the control plane's database. */
+export async function readSchema(url: string): Promise<string> {
+  const client = new pg.Client({ connectionString: url, application_name: 'shoal backup' })
+  await client.connect()
+  try {
+    const { rows } = await client.query<{ schema: string }>('select max(name) as schema from shoal_migrations')
+    return rows[0]?.schema ?? ''
+  } finally {
+    await client.end()
+  }
+}
+
+async function rejectTablespaces(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ name: string }>(
     "select spcname as name from pg_tablespace where spcname not in ('pg_default', 'pg_global')",
   )
@@ -73,7 +84,7 @@ async function refuseTablespaces(client: pg.Client): Promise<void> {
     )
 }
 
-/** The names of the WAL segments from `first` to `last`. Segments have 16 MB (the default), so 256 per middle part of a name. */
+/** Returns the names of the WAL segments from `first` to `last`. With 16 MB each (the default), 256 have the same middle part. */
 function segmentsBetween(first: string, last: string): string[] {
   const timeline = first.slice(0, 8)
   const numberOf = (name: string) => parseInt(name.slice(8, 16), 16) * 256 + parseInt(name.slice(16), 16)

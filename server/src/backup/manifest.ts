@@ -7,19 +7,19 @@ import { knownMigrations } from '../db/migrate.ts'
 /** Describes a backup; readable with `tar -xOf <file> manifest.json`. */
 export const BackupManifest = z.object({
   kind: z.literal('shoal backup'),
-  /** The version of the file layout. */
-  format: z.literal(1),
+  /** The version of the file layout: in 1, the databases of squids are in the cluster of the control plane. */
+  format: z.union([z.literal(1), z.literal(2)]),
   shoalVersion: z.string(),
   /** The newest migration of the database. */
   schema: z.string(),
   postgresVersion: z.string(),
   postgresMajor: z.number().int(),
-  /** A physical copy works on one platform only. */
+  /** A physical copy can be restored only on the same platform. */
   platform: z.string(),
   /** The restored database is as of `endedAt`. */
   startedAt: z.iso.datetime(),
   endedAt: z.iso.datetime(),
-  /** Absolute. Images refer to programs below it. */
+  /** The absolute path of the state directory, since images refer to programs in it. */
   stateDir: z.string(),
   /** The ids, not the keys, of the keys that seal values in the database, newest first. */
   keyIds: z.array(z.string()).min(1),
@@ -36,8 +36,8 @@ export function shoalVersion(): string {
   return z.object({ version: z.string() }).parse(JSON.parse(text)).version
 }
 
-/** Checks that this installation can restore the backup. @throws Error that says why not, and what to do */
-export async function checkFits(manifest: BackupManifest): Promise<void> {
+/** Checks that this installation can restore the backup. @throws Error with the reason and instructions if it cannot */
+export async function checkRestorable(manifest: BackupManifest): Promise<void> {
   const postgresMajor = embeddedPostgresMajor()
   if (manifest.postgresMajor !== postgresMajor)
     throw new Error(
@@ -47,14 +47,14 @@ export async function checkFits(manifest: BackupManifest): Promise<void> {
     throw new Error(
       `The backup was made on ${manifest.platform}, but this is ${platform}: it can only be restored on the same platform.`,
     )
-  const own = shoalVersion()
+  const ownVersion = shoalVersion()
   const isNewerSchema = !(await knownMigrations()).includes(manifest.schema)
-  if (isNewerSchema || isNewer(manifest.shoalVersion, own))
+  if (isNewerSchema || isNewer(manifest.shoalVersion, ownVersion))
     throw new Error(
-      `The backup was made by a newer Shoal (${manifest.shoalVersion}, schema ${manifest.schema}) than this one (${own}). Update Shoal first.`,
+      `The backup was made by a newer Shoal (${manifest.shoalVersion}, schema ${manifest.schema}) than this one (${ownVersion}). Update Shoal first.`,
     )
 }
 
-function isNewer(version: string, than: string): boolean {
-  return version.localeCompare(than, 'en', { numeric: true }) > 0
+function isNewer(version: string, other: string): boolean {
+  return version.localeCompare(other, 'en', { numeric: true }) > 0
 }

@@ -3,20 +3,20 @@ import type { TarEntry } from '@shoal/runtime'
 /** Prints the progress of a long command. */
 export type Progress = {
   step: (what: string) => void
-  /** Counts the entries as they pass through. */
+  /** Returns the same entries, and counts them. */
   track: (entries: AsyncIterable<TarEntry>) => AsyncIterable<TarEntry>
 }
 
-const everyMs = 5_000
+const printIntervalMs = 5_000
 
-/** Calls `print` for each step, and at most every five seconds in between. */
+/** Creates a progress that calls `print` for each step, and at most every five seconds in between. */
 export function startProgress(print: (line: string) => void): Progress {
   let files = 0
   let bytes = 0
   let printedMs = performance.now()
-  async function* of(entries: AsyncIterable<TarEntry>): AsyncGenerator<TarEntry> {
+  async function* trackEntries(entries: AsyncIterable<TarEntry>): AsyncGenerator<TarEntry> {
     for await (const entry of entries) {
-      if (performance.now() - printedMs > everyMs) {
+      if (performance.now() - printedMs > printIntervalMs) {
         printedMs = performance.now()
         print(`  … ${files} files, ${Math.round(bytes / 1e6)} MB`)
       }
@@ -25,5 +25,5 @@ export function startProgress(print: (line: string) => void): Progress {
       yield entry
     }
   }
-  return { step: (what) => print(`${what} …`), track: of }
+  return { step: (what) => print(`${what} …`), track: trackEntries }
 }

@@ -5,7 +5,7 @@ import {
   recoverCluster,
   relocateImages,
   runningPort,
-  takenPort,
+  portTakenByOther,
   unpackBackup,
 } from '@shoal/runtime'
 import { existsSync } from 'node:fs'
@@ -13,11 +13,12 @@ import { copyFile, cp, mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
-import { keysFile, keysName, openKeyRing } from '../sealing/key-ring.ts'
+import { keysFile, keysFileName, openKeyRing } from '../sealing/key-ring.ts'
 import { locksDirName } from '../installation/holders.ts'
 import { lockInstallation } from '../installation/installation-lock.ts'
-import { BackupManifest, checkFits } from './manifest.ts'
-import { dataDirEntries, installationPaths, refuseExternalDatabase, type InstallationPaths } from './paths.ts'
+import { clusterNames } from '../startup/open-postgres.ts'
+import { BackupManifest, checkRestorable } from './manifest.ts'
+import { dataDirEntries, installationPaths, rejectExternalDatabase, type InstallationPaths } from './paths.ts'
 import type { Progress } from './progress.ts'
 
 type RestoreOptions = { from: string; force: boolean; progress: Progress; signal: AbortSignal }
@@ -33,21 +34,21 @@ type Restored = {
 
 const previousDataPrefix = 'before-restore-'
 
-/** Entries that do not count as data: Shoal's locks and `reachable-at` file, `lost+found`, and data moved aside by an earlier restore. */
+/** Whether an entry does not count as data: Shoal's locks and `reachable-at`, `lost+found`, and data moved aside by an earlier restore. */
 const isIgnored = (name: string) =>
   ['reachable-at', 'lost+found', locksDirName].includes(name) || name.startsWith(previousDataPrefix)
 
 /**
  * Restores a backup into the data directory, with the database recovered and ready to start. Unpacks to a staging directory first;
  * existing data is moved aside, never deleted.
- * @throws Error if existing data or a running server is in the way, or the backup cannot be restored here
+ * @throws Error if there is existing data (without `force`) or a running server, or if the backup cannot be restored here
  */
 export async function restore(config: Config, options: RestoreOptions): Promise<Restored> {
-  refuseExternalDatabase(config)
+  rejectExternalDatabase(config)
   const file = resolve(options.from)
   if (!existsSync(file)) throw new Error(`There is no file ${file}.`)
   const manifest = await readManifest(file)
-  await checkFits(manifest)
+  await checkRestorable(manifest)
   const installation = await lockInstallation(config, { exclusive: true, roles: [] })
   try {
     return await restoreLocked(config, file, manifest, options)
@@ -63,11 +64,11 @@ async function restoreLocked(
   options: RestoreOptions,
 ): Promise<Restored> {
   const paths = installationPaths(config)
-  refuseRunning(config, paths)
-  const occupied = await nonEmptyDirs(paths)
-  if (occupied.length > 0 && !options.force)
+  rejectRunning(config, paths)
+  const nonEmpty = await nonEmptyDirs(paths)
+  if (nonEmpty.length > 0 && !options.force)
     throw new Error(
-      `${occupied.join(' and ')} ${occupied.length > 1 ? 'are' : 'is'} not empty. Restore into another SHOAL_DATA_DIR, or add --force to move the existing data aside.`,
+      `${nonEmpty.join(' and ')} ${nonEmpty.length > 1 ? 'are' : 'is'} not empty. Restore into another SHOAL_DATA_DIR, or add --force to move the existing data aside.`,
     )
   options.progress.step('Checking the backup')
   await checkBackupContent(file, manifest.content, options.signal)
@@ -75,15 +76,15 @@ async function restoreLocked(
   await mkdir(staging, { mode: 0o711 })
   try {
     options.progress.step('Unpacking')
-    const leftOut = await unpackBackup(readBackupContent(file, manifest.content), staging, options.signal)
-    options.progress.step('Recovering the database')
-    await recoverCluster(join(staging, 'postgres'))
+    const skippedLinks = await unpackBackup(readBackupContent(file, manifest.content), staging, options.signal)
+    options.progress.step('Recovering the databases')
+    for (const name of clustersIn(staging)) await recoverCluster(join(staging, name))
     await relocateImages(join(staging, 'images'), manifest.stateDir, paths.stateDir)
     options.signal.throwIfAborted()
-    refuseRunning(config, paths)
+    rejectRunning(config, paths)
     const movedAside = await movePreviousData(paths, staging, manifest.hasKeys)
     await moveIntoPlace(paths, staging)
-    const notes = await notesOf(config, paths, manifest, leftOut)
+    const notes = await notesOf(config, paths, manifest, skippedLinks)
     return { dataDir: config.dataDir, asOf: manifest.endedAt, holds: manifest.holds, movedAside, notes }
   } finally {
     await rm(staging, { recursive: true, force: true })
@@ -97,54 +98,56 @@ async function readManifest(file: string): Promise<BackupManifest> {
   return parsed.data
 }
 
-function refuseRunning(config: Config, { stateDir }: InstallationPaths): void {
-  if (runningPort(join(stateDir, 'postgres/data')) !== null)
+const clustersIn = (dir: string) => Object.values(clusterNames).filter((name) => existsSync(join(dir, name)))
+
+function rejectRunning(config: Config, { stateDir }: InstallationPaths): void {
+  if (clustersIn(stateDir).some((name) => runningPort(join(stateDir, name, 'data')) !== null))
     throw new Error(
       `The Postgres of ${config.dataDir}, and perhaps its squids, are still running, because a server left them running. To stop them, run npm start on this data directory and press Ctrl-C.`,
     )
 }
 
 async function nonEmptyDirs({ dataDir, stateDir }: InstallationPaths): Promise<string[]> {
-  const occupied: string[] = []
+  const nonEmpty: string[] = []
   for (const dir of new Set([dataDir, stateDir]))
-    if ((await readdir(dir)).some((name) => !isIgnored(name) && name !== keysName)) occupied.push(dir)
-  return occupied
+    if ((await readdir(dir)).some((name) => !isIgnored(name) && name !== keysFileName)) nonEmpty.push(dir)
+  return nonEmpty
 }
 
 /**
  * Moves existing data within each directory, since the directory may be a mount, which cannot be renamed. Keys stay in place unless
- * the backup contains keys, since they are probably those that the backup needs.
+ * the backup contains keys, since they are probably the keys that the backup needs.
  */
 async function movePreviousData(
   { dataDir, stateDir }: InstallationPaths,
   staging: string,
   hasBackupKeys: boolean,
 ): Promise<string[]> {
-  const stamp = systemClock
+  const timestamp = systemClock
     .now()
     .toISOString()
     .replace(/\.\d+|\W/g, '')
-  const moved: string[] = []
+  const movedDirs: string[] = []
   for (const dir of new Set([dataDir, stateDir])) {
-    const isOld = (name: string) => !isIgnored(name) && name !== keysName && join(dir, name) !== staging
+    const isOld = (name: string) => !isIgnored(name) && name !== keysFileName && join(dir, name) !== staging
     const names = (await readdir(dir)).filter(isOld)
-    const hasKeys = existsSync(join(dir, keysName))
+    const hasKeys = existsSync(join(dir, keysFileName))
     if (names.length === 0 && !(hasKeys && hasBackupKeys)) continue
-    const aside = join(dir, `${previousDataPrefix}${stamp}`)
-    await mkdir(aside, { mode: 0o711 })
-    for (const name of names) await rename(join(dir, name), join(aside, name))
-    if (hasKeys) await (hasBackupKeys ? rename : copyFile)(join(dir, keysName), join(aside, keysName))
-    moved.push(aside)
+    const asideDir = join(dir, `${previousDataPrefix}${timestamp}`)
+    await mkdir(asideDir, { mode: 0o711 })
+    for (const name of names) await rename(join(dir, name), join(asideDir, name))
+    if (hasKeys) await (hasBackupKeys ? rename : copyFile)(join(dir, keysFileName), join(asideDir, keysFileName))
+    movedDirs.push(asideDir)
   }
-  return moved
+  return movedDirs
 }
 
-/** Moves the database last: a directory without it does not count as an installation. */
+/** Moves the control plane's database last: a directory without it does not count as an installation. */
 async function moveIntoPlace({ dataDir, stateDir }: InstallationPaths, staging: string): Promise<void> {
-  const names = (await readdir(staging)).filter((name) => name !== 'postgres')
-  for (const name of [...names, 'postgres']) {
+  const names = (await readdir(staging)).filter((name) => name !== clusterNames.controlPlane)
+  for (const name of [...names, clusterNames.controlPlane]) {
     const isOfDataDir = dataDir !== stateDir && dataDirEntries.includes(name)
-    // The two may be on different file systems.
+    // The two directories may be on different file systems.
     if (isOfDataDir) await cp(join(staging, name), join(dataDir, name), { recursive: true, preserveTimestamps: true })
     else await rename(join(staging, name), join(stateDir, name))
   }
@@ -154,9 +157,10 @@ async function notesOf(
   config: Config,
   { stateDir }: InstallationPaths,
   manifest: BackupManifest,
-  leftOut: string[],
+  skippedLinks: string[],
 ): Promise<string[]> {
-  const port = await takenPort(join(stateDir, 'postgres'))
+  const hasOwnCluster = existsSync(join(stateDir, clusterNames.squids))
+  const port = await portTakenByOther(join(stateDir, hasOwnCluster ? clusterNames.squids : clusterNames.controlPlane))
   return [
     ...missingKeys(config, manifest),
     ...(port === null
@@ -164,9 +168,9 @@ async function notesOf(
       : [
           `The restored squids connect to their databases at port ${port} of this machine, which is in use, perhaps by the installation that was backed up. Stop it before the first start, or the restored squids would write to its databases.`,
         ]),
-    ...(leftOut.length === 0
+    ...(skippedLinks.length === 0
       ? []
-      : [`${leftOut.length} links of images were skipped: they point outside of their image.`]),
+      : [`${skippedLinks.length} links of images were skipped: they point outside their image.`]),
   ]
 }
 

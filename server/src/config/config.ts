@@ -1,16 +1,22 @@
+import { parseTargets, type NetworkTarget } from '@shoal/runtime'
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import { settings } from './settings.ts'
+import { parseS3Settings, type S3Settings } from './s3-settings.ts'
 import { describeAllowed, invalidSettingMessage, InvalidSettingError } from './invalid-setting.ts'
 
 const Settings = z.object(settings)
 export type Config = z.output<typeof Settings> & {
-  /** Absolute. */
+  /** The absolute path of SHOAL_DATA_DIR. */
   dataDir: string
   publicUrl: string
   /** Contains the placeholder `{org}`. */
   gatewayUrl: string
-  /** The whole environment, for npm on this host. Must never reach code of a tenant. */
+  /** The bucket for archives; null if they are stored in `dataDir`. */
+  s3: S3Settings | null
+  /** The targets that SHOAL_NETWORK_ALLOW lists. */
+  networkAllow: NetworkTarget[]
+  /** The whole environment, for npm on this host. Must never be passed to code of a tenant. */
   environment: Record<string, string>
 }
 
@@ -19,29 +25,49 @@ export type Config = z.output<typeof Settings> & {
  * @throws InvalidSettingError with one line per invalid setting: its value and the allowed values
  */
 export function loadConfig(env: Record<string, string | undefined> = process.env, folder = process.cwd()): Config {
-  const given = Object.fromEntries(Object.entries(env).filter(([key, value]) => key in settings && value !== ''))
-  const parsed = Settings.safeParse(given)
+  const givenSettings = Object.fromEntries(
+    Object.entries(env).filter(([key, value]) => key in settings && value !== ''),
+  )
+  const parsed = Settings.safeParse(givenSettings)
   if (!parsed.success) {
     const invalid = new Set(parsed.error.issues.map(({ path }) => String(path[0])))
-    throw new InvalidSettingError([...invalid].map((name) => messageFor(name, given[name] ?? '')).join('\n'))
+    throw new InvalidSettingError([...invalid].map((name) => messageFor(name, givenSettings[name] ?? '')).join('\n'))
   }
-  const c = parsed.data
-  if (c.SHOAL_RUNTIME === 'sim' && c.SHOAL_ROLES.includes('gateway') && !c.SHOAL_ROLES.includes('worker'))
+  const values = parsed.data
+  if (
+    values.SHOAL_RUNTIME === 'sim' &&
+    values.SHOAL_ROLES.includes('gateway') &&
+    !values.SHOAL_ROLES.includes('worker')
+  )
     throw new InvalidSettingError(
       invalidSettingMessage(
         'SHOAL_ROLES',
-        given['SHOAL_ROLES'] ?? '',
+        givenSettings['SHOAL_ROLES'] ?? '',
         'a list with both worker and gateway while SHOAL_RUNTIME is "sim", where squids exist only in the memory of the worker',
       ),
     )
   return {
-    ...c,
-    dataDir: resolve(folder, c.SHOAL_DATA_DIR),
-    publicUrl: (c.SHOAL_PUBLIC_URL ?? `http://localhost:${c.SHOAL_PORT}`).replace(/\/$/, ''),
-    gatewayUrl: (c.SHOAL_GATEWAY_URL ?? `http://localhost:${c.SHOAL_GATEWAY_PORT}/{org}`).replace(/\/$/, ''),
+    ...values,
+    dataDir: resolve(folder, values.SHOAL_DATA_DIR),
+    publicUrl: (values.SHOAL_PUBLIC_URL ?? `http://localhost:${values.SHOAL_PORT}`).replace(/\/$/, ''),
+    gatewayUrl: (values.SHOAL_GATEWAY_URL ?? `http://localhost:${values.SHOAL_GATEWAY_PORT}/{org}`).replace(/\/$/, ''),
+    s3: parseS3Settings(values),
+    networkAllow: allowedTargets(values.SHOAL_NETWORK_ALLOW),
     environment: Object.fromEntries(
       Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined),
     ),
+  }
+}
+
+function allowedTargets(text: string): NetworkTarget[] {
+  try {
+    return parseTargets(text)
+  } catch (error) {
+    const allowed = 'a list of IPv4 addresses, CIDRs or names, each with or without a port, separated by commas'
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new InvalidSettingError(`${invalidSettingMessage('SHOAL_NETWORK_ALLOW', text, allowed)} ${reason}.`, {
+      cause: error,
+    })
   }
 }
 
@@ -50,6 +76,10 @@ const isSetting = (name: string): name is keyof typeof settings => name in setti
 const messageFor = (name: string, value: string): string =>
   isSetting(name) ? invalidSettingMessage(name, value, describeAllowed(settings[name])) : `${name} is not valid.`
 
-/** The public URL of an organization's squids. */
+/** Returns the public URL of an organization's squids. */
 export const gatewayUrlOf = (config: Pick<Config, 'gatewayUrl'>, orgCode: string): string =>
   config.gatewayUrl.replaceAll('{org}', orgCode)
+
+/** Returns the gateway's base URL, without the path of squids, for addresses of an organization at the gateway. */
+export const gatewayRootOf = (config: Pick<Config, 'gatewayUrl'>, orgCode: string): string =>
+  gatewayUrlOf(config, orgCode).replace(/^(\w+:\/\/[^/]*).*$/, '$1')

@@ -1,4 +1,4 @@
-/** URLs of the external services that the API calls. They never come from user input; tests replace them by their own servers. */
+/** URLs of the external services that the API calls. They never come from user input. Tests replace them with their own servers. */
 export type ExternalServices = {
   google: OauthAddresses
   github: OauthAddresses & { emailsUrl: string }

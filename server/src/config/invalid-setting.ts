@@ -10,7 +10,7 @@ const maxCharacters = 100
 const isSecret = (name: string) => /KEY|TOKEN|SECRET|PASSWORD|DSN/.test(name)
 const hasPassword = (value: string) => value.includes('@')
 
-/** A message such as `SHOAL_PORT is "abc", but must be a whole number from 0 to 65535.` It omits values that may be secret. */
+/** Returns a message such as `SHOAL_PORT is "abc", but must be a whole number from 0 to 65535.` Omits values that may be secret. */
 export function invalidSettingMessage(name: string, value: string, allowed: string): string {
   if (isSecret(name) || hasPassword(value)) return `${name} must be ${allowed}. (Its value is not shown.)`
   const shown = value.length > maxCharacters ? `${value.slice(0, maxCharacters)}…` : value
@@ -22,18 +22,18 @@ export function describeAllowed(schema: z.ZodType): string {
   const input = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
   const output = z.toJSONSchema(schema, { io: 'output', unrepresentable: 'any' })
   const values = output.enum ?? input.enum
-  if (values) return orList(values.filter((value) => value !== ''))
+  if (values) return joinWithOr(values.filter((value) => value !== ''))
   if (output.type === 'array' && typeof output.items === 'object' && 'enum' in output.items)
     return `one or more of ${(output.items.enum ?? []).join(', ')}, separated by commas`
-  if (output.type === 'integer' || output.type === 'number') return numbers(output)
+  if (output.type === 'integer' || output.type === 'number') return describeNumbers(output)
   if (output.format === 'uri') return 'a URL such as https://shoal.example.com'
   return output.minLength ? `at least ${output.minLength} characters long` : 'text'
 }
 
-const orList = (values: unknown[]) =>
+const joinWithOr = (values: unknown[]) =>
   [values.slice(0, -1).join(', '), String(values.at(-1))].filter(Boolean).join(' or ')
 
-function numbers({ type, minimum, maximum, exclusiveMinimum }: z.core.JSONSchema.BaseSchema): string {
+function describeNumbers({ type, minimum, maximum, exclusiveMinimum }: z.core.JSONSchema.BaseSchema): string {
   const kind = type === 'integer' ? 'a whole number' : 'a number'
   if (exclusiveMinimum !== undefined) return `${kind} above ${exclusiveMinimum}`
   const isBounded = maximum !== undefined && maximum < Number.MAX_SAFE_INTEGER
@@ -50,6 +50,6 @@ export function readFileOfSetting(name: string, file: string): string {
   }
 }
 
-/** The code of a failed system call, such as ENOENT. */
+/** Returns the code of a failed system call, such as ENOENT. */
 export const errorCodeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason'

@@ -1,14 +1,14 @@
 import { z } from 'zod'
 import { settings } from './settings.ts'
 
-/** The content of `docs/operate.md`, generated from the settings. A repository test compares the two. */
+/** Generates the content of `docs/operate.md` from the settings. A repository test compares the two. */
 export function operateDoc(): string {
   const rows = Object.entries(settings).map(
     ([name, schema]) => `| \`${name}\` | ${defaultOf(schema)} | ${schema.description ?? ''} |`,
   )
   return `# Operating Shoal
 
-This page is generated from \`server/src/config/settings.ts\` by \`npm run check -- --write\`; do not edit it by hand.
+This page is generated from \`server/src/config/operate-doc.ts\` and the settings in the same folder by \`npm run check -- --write\`; do not edit it by hand.
 
 ## Two ways to run it
 
@@ -25,30 +25,38 @@ the same user:
 
 - any number of \`api\` and \`gateway\` processes. An update stops the old containers of a squid only after every gateway with a heartbeat in the last 15 seconds routes to the new ones (after a minute at most). While a squid that
   should be running does not respond, a gateway holds its requests for up to 15 seconds: up to 1,000 per version and 64 MiB in total. A gateway that cannot write its heartbeat is not ready.
-- \`worker\` processes, one of which is active while the others stand by.
+- \`worker\` processes, one of which is active while the others are on standby.
 
 \`SHOAL_RPC_RATE\` is one limit for all gateways together. They synchronize their counts within a second or two, so an organization that starts sending to several gateways may exceed the limit for that long, and is throttled afterwards.
 
-The squids run on the host and data directory of the worker that started first, also while no worker runs. A worker on another host refuses to start and reports where they run. If that host no longer exists, run
+The squids run on the host and data directory of the worker that started first, even while no worker runs. A worker on another host refuses to start and reports where they run. If that host no longer exists, run
 \`npm run -s shoal -- host release\` and start the other worker. A worker that loses the squids this way stops those it still runs, and exits. Squids cannot be spread across hosts yet.
+
+\`api\` processes can also run on other hosts, each with a data directory of its own, if all processes have the same \`DATABASE_URL\`, \`SHOAL_SQUIDS_DATABASE_URL\`, \`SHOAL_SECRETS_KEY\` and bucket:
+
+- \`SHOAL_S3_BUCKET\` stores the archives that users deploy in S3 (AWS, or a server such as Ceph, Garage or SeaweedFS at \`SHOAL_S3_ENDPOINT\`) instead of \`uploads\` in the data directory, where only processes of the same host find them.
+  The credentials must allow listing, reading, writing and deleting objects, and listing and aborting multipart uploads (on AWS: \`s3:ListBucketMultipartUploads\`, \`s3:AbortMultipartUpload\`). A process with the role \`api\` or \`worker\` exits at startup if the bucket rejects it, and names the setting to correct. If S3 does not respond, it starts with a warning.
+- While S3 is unavailable, uploads are rejected with status 503 and deployments wait until they can read their archive. Squids continue to run.
+- Objects are named \`<installation>/archives/<SHA-256>\`, so several installations can share a bucket. Shoal deletes an archive a day after its upload, and uploads that were interrupted within two days; a lifecycle rule of the bucket may delete both after three days.
+- Do not run an installation beside another one that was restored from its backup with the same bucket: each would delete archives of the other.
 
 With \`SHOAL_RUNTIME=sim\` a gateway must be in the process of the worker.
 
 ## Starting and stopping
 
-A data directory is one installation. Before a process touches anything in it, it takes a lock in \`locks/\`. The kernel releases the lock when the process ends for any reason, so nothing has to be
-removed after a crash. A process that cannot have the lock reports which process uses the installation, and since when.
+A data directory is one installation. Before a process uses it, the process takes a lock in \`locks/\`. The kernel releases the lock when the process ends for any reason, so nothing has to be
+removed after a crash. A process that cannot take the lock reports which process uses the installation, and since when.
 
 - \`npm start\`, \`npm run dev\` and \`shoal restore\` need exclusive access, and so does every server with all roles and \`SHOAL_ON_EXIT=stop\`: they stop everything when they exit.
 - All others share the installation: any number of processes with any roles (\`SHOAL_ROLES\`) on one host, with the same environment and their own ports. The last process with \`SHOAL_ON_EXIT=stop\` stops Postgres.
-- One worker is active, the others stand by; one of them takes over within seconds when the active one ends. A frozen worker is not replaced, since it may resume at any time: the standbys report it in their log and in
+- One worker is active, the others are on standby; one of them becomes active within seconds when the active worker ends. A frozen worker is not replaced, since it may resume at any time: the standbys report it in their log and in
   \`/readyz\`, and the operator has to resume or kill it.
 - A process opens its ports first. Requests that arrive while it starts wait until it is ready.
 
-On SIGTERM a server takes no new connections, completes the requests in progress, asks its clients with \`connection: close\` to reconnect elsewhere, closes log streams, event streams and WebSockets properly (close code 1012),
+On SIGTERM a server accepts no new connections, completes the requests in progress, makes its clients reconnect elsewhere with \`connection: close\`, closes log streams, event streams and WebSockets properly (close code 1012),
 and exits with code 0. After \`SHOAL_DRAIN_SECONDS\` it closes the remaining connections. Behind a balancer that keeps connections to two gateways open (nginx: \`keepalive\` in
 \`upstream\`), restart the gateways one after the other, each when the balancer uses the previous one again (nginx: \`fail_timeout\` after it is ready). Then no request fails
-(\`ROLLING_REQUESTS=100000 ROLLING_RESTARTS=20 npm test -- e2e/rolling-restart.test.ts\` verifies it). Otherwise, a request on a connection that is opened at the moment a port closes may be reset.
+(\`ROLLING_REQUESTS=100000 ROLLING_RESTARTS=20 npm test -- e2e/slow/rolling-restart.test.ts\` verifies this). Otherwise, a request on a connection that is opened at the moment a port closes may be reset.
 
 Each server monitors the embedded Postgres and restarts it if it exits. If it fails three times within a minute, the server exits with code 1 and prints the end of the Postgres log, so that its supervisor can restart it.
 
@@ -64,22 +72,29 @@ Each server monitors the embedded Postgres and restarts it if it exits. If it fa
 | \`disk\` | any role | the data directory's disk does not respond, or less than 1 % of it is free |
 | \`server\` | any role | it is stopping |
 
-\`facts\` do not affect readiness: whether the worker is \`active\` or a \`standby\`, the age of its last observation, free disk space (with a \`diskWarning\` below 5 %), and the age of the last \`shoal backup\` (null if none was made here).
+\`facts\` do not affect readiness: whether the worker is \`active\` or a \`standby\`, the age of its last observation, free disk space (with a \`diskWarning\` while deployments are refused because of it), and the age of the last \`shoal backup\` (null if none was made here).
 
 Both pages are on the ports of the API and of the gateway, for GET and HEAD. \`SHOAL_HEALTH_PORT\` adds a loopback port with only these pages and \`/metrics\`. A process that has only the worker role always has this port and prints it at startup:
 4002, unless that is taken or another one is set.
 
-While the database is unavailable, the API returns 503 within three seconds and the console shows it. Squids continue to be served, and everything recovers automatically when the database is back.
+While the database is unavailable, the API returns 503 within three seconds and the console shows it. Squids continue to be served, and the server recovers automatically when the database is back.
 
 ## Connections of Postgres
 
-A squid keeps about seven connections open: five per replica of its API, two per processor. The embedded Postgres accepts \`SHOAL_POSTGRES_CONNECTIONS\` connections (an external one \`max_connections\`), 50 of which are reserved for Shoal. A version
-that would need more than are left is refused with an explanation; the profile of a version limits how many it may open at peak. The log warns when 80 % are in use;
+Squids have a Postgres of their own: without \`DATABASE_URL\` a second embedded one, in \`postgres-squids\` of the data directory, with its own connections, memory limit (\`SHOAL_SQUIDS_POSTGRES_MEMORY_MB\`) and share of the CPUs. With \`DATABASE_URL\`, set \`SHOAL_SQUIDS_DATABASE_URL\` too: otherwise a squid can use up the connections of the control plane, and workers log a warning at startup.
+
+A statement of a squid may run as long as its manifest allows, and at most \`SHOAL_SQUIDS_STATEMENT_MINUTES\`; an export of a database by Shoal counts as a statement, too. The log of the version shows which limit ended a statement. [security.md](security.md) lists the limits.
+
+An installation of an earlier version moves the databases of its squids at its first start, before which all its processes must be stopped. The databases keep their address and passwords, and need no additional disk space. If the server is killed in the meantime, the next start completes the move.
+
+A squid keeps about seven connections open: five per replica of its API, two per processor; during an update, twice as many. The embedded Postgres of squids accepts \`SHOAL_POSTGRES_CONNECTIONS\` connections (an external one \`max_connections\`). The limits of all roles
+together never exceed that: a version may open as many connections as its profile allows while there are enough, and as many as its programs need otherwise. A version that would need more than are left is rejected with an explanation. The log warns when 80 % are in use;
 in Prometheus, use \`shoal_postgres_connections{state="open"} / ignoring(state) shoal_postgres_connections{state="max"}\`.
 
 ## Monitoring
 
-A full disk stops everything on it. Use the alert rule \`shoal_disk_bytes{state="free"} / ignoring(state) shoal_disk_bytes{state="size"} < 0.05\`, which is also the threshold of the warning in \`/readyz\`.
+A full disk stops all services that use it. Deployments are refused, and users see why, while less than \`SHOAL_DISK_RESERVE_PERCENT\` of it is free, which \`/readyz\` reports as its \`diskWarning\`. Use the alert rule \`shoal_disk_bytes{state="free"} < ignoring(state) shoal_disk_bytes{state="reserve"}\`.
+The limits of disk space (below) do not reserve it: squids may together use more than the disk has. Free space by deleting versions, old backups, or \`builds/cache\` in the data directory while the server is stopped.
 
 With \`SHOAL_METRICS_TOKEN\` set, \`GET /metrics\` on the ports of the API, the gateway and the health port (for workers) serves Prometheus metrics of that process. They name no organization. The metrics of squids are available to the members of
 each organization, with an API token:
@@ -97,10 +112,13 @@ scrape_configs:
     static_configs: [{ targets: ['shoal.example.com'] }]
 \`\`\`
 
-\`docs/grafana/server.json\` and \`docs/grafana/organization.json\` are dashboards for the two; in Grafana, choose Dashboards, New, Import.
+\`docs/grafana/server.json\` and \`docs/grafana/organization.json\` are dashboards for these metrics; in Grafana, choose Dashboards, New, Import.
 
 \`shoal_processor_lag_blocks\` and \`shoal_processor_lag_seconds\` show how far each processor is behind the head of its chain, as reported by the nodes of the RPC gateway if the processor uses it, otherwise by
 its own data source (\`docs/alerts.md\`, Freshness). A first alert rule is \`shoal_processor_lag_seconds > 300\`. Series without a known value are omitted, so alert on \`absent\` too.
+
+Logs of squids use at most \`SHOAL_LOG_MB_PER_DAY\` × \`SHOAL_LOG_RETENTION_DAYS\` of the control plane's database for each version. \`shoal_log_lines_dropped_total\` counts the lines that were dropped because a version exceeded a limit, \`shoal_log_lines_stored_total\` the others; the server's log names the version
+(\`squidId\`). \`rate(shoal_log_lines_dropped_total[5m]) > 0\` shows that a version floods its log.
 
 ## The operator's command line
 
@@ -112,7 +130,7 @@ they use the installation and settings of the server that runs from the same fol
 Secrets, tokens and passwords are sealed in the database with AES-256-GCM. The key is not in the database: it is in \`secrets.key\` of the data directory, or in \`SHOAL_SECRETS_KEY\`. Without it, the secrets in a backup of the
 database cannot be opened, so keep a copy elsewhere.
 
-- \`npm run -s shoal -- secrets rotate-key\` adds a new key at the start of the file and reseals everything with it. A running server uses the new key immediately; the old key still opens what it sealed.
+- \`npm run -s shoal -- secrets rotate-key\` adds a new key at the start of the file and reseals everything with it. A running server uses the new key immediately; the old key still opens the values that it sealed.
 - \`npm run -s shoal -- secrets drop-old-keys\` removes the old keys from the file when nothing in the database needs them. Backups made before the rotation still do: keep the old key with them.
 - With \`SHOAL_SECRETS_KEY\`, put the new key first (\`<new>,<old>\`), restart every server, run \`secrets rotate-key\` with the same setting, and then remove the old key.
 
@@ -120,9 +138,9 @@ database cannot be opened, so keep a copy elsewhere.
 
 For the embedded Postgres, as the user that runs Shoal:
 
-- \`npm run -s shoal -- backup --to <file>\` copies the installation to one file, with or without a running server. It contains the whole database cluster including the database of each squid, uploads,
+- \`npm run -s shoal -- backup --to <file>\` copies the installation to one file, with or without a running server. It contains both database clusters, with the database of each squid, uploads,
   images and their toolchains. It does not contain the keys, the password of Postgres (a restore generates a new one), caches, logs not yet ingested, and the environment with the files it names
-  (\`SHOAL_RPC_CONFIG\`, \`SHOAL_PRICE_BOOK\`). The database is restored as of the end of its copy. The file is readable by its owner only, and gets its final name when it is complete.
+  (\`SHOAL_RPC_CONFIG\`, \`SHOAL_PRICE_BOOK\`). The databases are restored as of the end of their copy; those of a version that was created or deleted at that moment may be missing, and are then created empty at the next start, with a warning that names the version. The file is readable by its owner only, and gets its final name when it is complete.
 - **Keep a copy of \`secrets.key\` elsewhere**, and make a new copy after each rotation: a backup lists the keys it needs (\`tar -xOf <file> manifest.json\`) but contains none. With \`--with-keys\` it contains them; then protect it like the
   secrets in it.
 - Schedule it with cron, to another disk: \`17 3 * * * cd <shoal> && npm run -s shoal -- backup --to "/backups/shoal-$(date +\\%F).tar"\`. It exits with a code other than 0 if it fails, and never overwrites a file. Delete old backups
@@ -130,8 +148,8 @@ For the embedded Postgres, as the user that runs Shoal:
 - \`npm run -s shoal -- restore --from <file>\` checks the file, restores it to an empty \`SHOAL_DATA_DIR\` and lets the database recover; then run \`npm start\` or \`npm run serve\`. Put \`secrets.key\` into the data directory before or
   after the restore. \`--force\` moves the existing content to \`before-restore-<time>\` in the same directory; delete that when you no longer need it. Test your backups by restoring one from time to time.
 - To move to another machine of the same platform (\`linux-x64\` to \`linux-x64\`): back up, stop the old server permanently, restore, and copy \`secrets.key\` and the environment. Data written after the backup is not moved, so make the last backup
-  when no deployments run. Never run both servers: each would run the same squids, send the same mails and charge the same cards.
-- A newer Shoal restores backups of older ones if its Postgres has the same major version, and migrates the schema at its next start; an older Shoal refuses backups of newer ones. Before an update to another major version of Postgres, write down the version of Shoal that made your backups:
+  when no deployments run. Never run both servers: each would run the same squids, send the same emails and charge the same cards.
+- A newer Shoal restores backups of older ones if its Postgres has the same major version, and migrates the schema at its next start; an older Shoal rejects backups of newer ones. Before an update to another major version of Postgres, write down the version of Shoal that made your backups:
   only that version can restore them.
 
 With \`DATABASE_URL\` both commands refuse to run: use \`pg_dumpall --globals-only\`, \`pg_dump\` and \`pg_restore\`, and also back up \`uploads\`, \`images\`, \`toolchain\` and \`uids.json\` of the data directory. With only \`SHOAL_SQUIDS_DATABASE_URL\` set, a backup contains everything except the
@@ -141,13 +159,15 @@ databases of squids.
 
 Shoal runs squids as processes. As root, it gives each version its own uid and, where cgroups are writable, resource limits; with bubblewrap (\`apt-get install bubblewrap\`)
 each container gets its own file system, process table and \`/tmp\`. As root on a kernel that supports overlay mounts, squids can write anywhere in their folder except \`node_modules\`; otherwise they write to a separate copy of the folder.
-Files that squids write there are lost at the next deployment, and use the disk of the data directory without a limit. At startup, Shoal logs once what the host does not support.
+Files that squids write there are lost at the next deployment. As root with loop devices and \`mkfs.ext4\` (e2fsprogs), the files of each program may use \`SHOAL_CONTAINER_DISK_MB\` and each build \`SHOAL_BUILD_DISK_MB\` of the disk; elsewhere only the size of each file is limited. At startup, Shoal logs once what the host does not support.
+
+As root with \`ip\` and \`nft\` (\`apt-get install iproute2 nftables\`), each version has a network of its own, from which it reaches the public internet, its database and the gateway, but not this host or private networks. As an ordinary user, the same needs bubblewrap, \`pasta\` and \`nft\` (\`apt-get install bubblewrap passt nftables\`), access to \`/dev/net/tun\`, and 20 MB of memory for each version. Where both are impossible, a server deploys for one organization only, unless \`SHOAL_ALLOW_SHARED_NETWORK\` is set. [security.md](security.md) has the details.
 
 ## Settings
 
 All settings are environment variables.
 
-| variable | default | what it does |
+| variable | default | description |
 |---|---|---|
 ${rows.join('\n')}
 `

@@ -1,9 +1,8 @@
 import { z } from 'zod'
+import { s3Settings } from './s3-settings.ts'
+import { flag, serviceSettings } from './service-settings.ts'
 
 const port = z.coerce.number().int().min(0).max(65_535)
-const flag = z.enum(['true', 'false', '1', '0', '']).transform((v) => v === 'true' || v === '1')
-/** A URL that a page may link to. */
-const webUrl = z.url({ protocol: /^https?$/ })
 const roles = ['api', 'worker', 'gateway'] as const
 
 /** All settings with their defaults and descriptions for operators. `docs/operate.md` is generated from them. */
@@ -13,7 +12,9 @@ export const settings = {
   SHOAL_HOST: z
     .string()
     .default('127.0.0.1')
-    .describe('Address that both ports listen on. Put a TLS proxy in front before you expose it.'),
+    .describe(
+      'Address that both ports listen on; with the default also on ::1. Put a TLS proxy in front before you expose it.',
+    ),
   SHOAL_HEALTH_PORT: port
     .optional()
     .describe(
@@ -33,21 +34,39 @@ export const settings = {
   DATABASE_URL: z
     .string()
     .optional()
-    .describe('A Postgres of version 14 or newer for the control plane and the squids. Unset: an embedded Postgres.'),
+    .describe(
+      'A Postgres of version 14 or newer for the control plane and, unless SHOAL_SQUIDS_DATABASE_URL is set, the squids. Unset: an embedded Postgres for each of the two.',
+    ),
   SHOAL_POSTGRES_CONNECTIONS: z.coerce
     .number()
     .int()
     .min(100)
     .max(10_000)
-    .default(400)
+    .default(700)
     .describe(
-      'Maximum number of connections of the embedded Postgres, from its next start on. A squid keeps about 7 open. For an external Postgres, set its `max_connections`.',
+      'Maximum number of connections of the embedded Postgres of squids, from its next start on. A squid keeps about 7 open. For an external Postgres, set its `max_connections`.',
     ),
   SHOAL_SQUIDS_DATABASE_URL: z
     .string()
     .optional()
     .describe(
-      'A separate Postgres for the databases of squids; its role must be able to create roles and databases. Default: the Postgres of the control plane.',
+      'A separate Postgres for the databases of squids; its role must be able to create roles and databases. Default: an embedded one of their own; with DATABASE_URL, the Postgres of the control plane.',
+    ),
+  SHOAL_SQUIDS_POSTGRES_MEMORY_MB: z.coerce
+    .number()
+    .int()
+    .min(1024)
+    .optional()
+    .describe(
+      'Memory limit of the embedded Postgres of squids, where cgroups can be created. Default: half of the memory of the machine.',
+    ),
+  SHOAL_SQUIDS_STATEMENT_MINUTES: z.coerce
+    .number()
+    .positive()
+    .max(35_000)
+    .default(60)
+    .describe(
+      'The longest that a statement, or a transaction that is idle, of a squid or of its external users may take in the Postgres of squids. Limits of the manifest that are shorter apply first; see `docs/security.md`.',
     ),
   SHOAL_RUNTIME: z
     .enum(['process', 'sim'])
@@ -58,6 +77,23 @@ export const settings = {
     .default('auto')
     .describe(
       'Isolation of squids from this host: `auto` uses bubblewrap if it works, and logs a warning at startup otherwise; `none` disables it.',
+    ),
+  SHOAL_NETWORK: z
+    .enum(['auto', 'uids', 'none'])
+    .default('auto')
+    .describe(
+      'Networks of squids and builds: `auto` gives each a network of its own if this host supports it, or restricts it by rules for its user, and logs a warning at startup otherwise; `uids` uses such rules in any case; `none` disables both (see `docs/security.md`).',
+    ),
+  SHOAL_NETWORK_ALLOW: z
+    .string()
+    .default('')
+    .describe(
+      'Targets that squids and builds may reach in addition to the public internet: IPv4 addresses, CIDRs or names, each with or without a port, separated by commas, as in `10.1.2.3:8545,10.2.0.0/16`. Loopback addresses need a port.',
+    ),
+  SHOAL_ALLOW_SHARED_NETWORK: flag
+    .default(false)
+    .describe(
+      'Let several organizations deploy although squids share the network of the host (see `docs/security.md`). Only if all of them trust each other. Set by `npm start`.',
     ),
   SHOAL_ROLES: z
     .string()
@@ -75,7 +111,7 @@ export const settings = {
     .max(3_600)
     .default(20)
     .describe(
-      'How long a server that shuts down waits for the requests in progress, while it takes no new connections.',
+      'How long a server that shuts down waits for the requests in progress. It accepts no new connections during that time.',
     ),
   SHOAL_SECRETS_KEY: z
     .string()
@@ -92,8 +128,10 @@ export const settings = {
     .number()
     .int()
     .positive()
+    .max(5_000_000_000)
     .default(100_000_000)
     .describe('Maximum size of the archive of a squid.'),
+  ...s3Settings,
   SHOAL_BUILDS_AT_ONCE: z.coerce
     .number()
     .int()
@@ -103,6 +141,30 @@ export const settings = {
     .describe('Maximum number of concurrent builds.'),
   SHOAL_BUILD_MEMORY_MB: z.coerce.number().int().min(256).default(3072).describe('Memory limit of one build.'),
   SHOAL_BUILD_MINUTES: z.coerce.number().positive().default(30).describe('Maximum time of one build.'),
+  SHOAL_DISK_RESERVE_PERCENT: z.coerce
+    .number()
+    .min(0)
+    .max(50)
+    .default(5)
+    .describe(
+      'Deployments are refused while less than this share of the disk of SHOAL_DATA_DIR is free; 0 never refuses them.',
+    ),
+  SHOAL_CONTAINER_DISK_MB: z.coerce
+    .number()
+    .int()
+    .refine((size) => size === 0 || size >= 64, 'must be 0 or at least 64')
+    .default(4096)
+    .describe(
+      'Disk space for the files that each program of a squid writes, from its next deployment on; 0 does not limit it. See `docs/security.md`.',
+    ),
+  SHOAL_BUILD_DISK_MB: z.coerce
+    .number()
+    .int()
+    .refine((size) => size === 0 || size >= 256, 'must be 0 or at least 256')
+    .default(8192)
+    .describe(
+      'Disk space of one build, and of the downloads that builds of an organization share; 0 does not limit it.',
+    ),
   SHOAL_BUILD_CACHE_MB: z.coerce
     .number()
     .int()
@@ -121,6 +183,27 @@ export const settings = {
     .min(1)
     .default(14)
     .describe('How long the logs of squids are kept.'),
+  SHOAL_LOG_KB_PER_SECOND: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .default(1000)
+    .describe(
+      'Rate of the log of each version in kilobytes a second; ten seconds of it may be written at once. Further lines are dropped, and the log says so. 0: unlimited.',
+    ),
+  SHOAL_LOG_LINES_PER_SECOND: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .default(1000)
+    .describe('The same limit in lines a second. 0: unlimited.'),
+  SHOAL_LOG_MB_PER_DAY: z.coerce
+    .number()
+    .min(0)
+    .default(1000)
+    .describe(
+      'Quota of the log of each version in megabytes a UTC day, including 120 bytes for each line. Further lines are dropped, and the log says so. 0: unlimited.',
+    ),
   SHOAL_METRICS_SAMPLE_DAYS: z.coerce
     .number()
     .int()
@@ -156,105 +239,5 @@ export const settings = {
     .describe(
       "Bearer token (`Authorization: Bearer …`) that gives access to the server's own `/metrics`. Unset: the page does not exist.",
     ),
-  SHOAL_MAIL_URL: z
-    .string()
-    .optional()
-    .describe(
-      'SMTP server, as `smtps://user:password@host`. Unset: mails are shown on an outbox page under `npm start`.',
-    ),
-  SHOAL_MAIL_FROM: z.string().default('Shoal <no-reply@localhost>').describe('Sender of mails.'),
-  SHOAL_ALERTS_ALLOW_PRIVATE: flag
-    .default(false)
-    .describe(
-      'Allow alerts to webhooks in private networks and on this host. Only if you trust all users who may add a channel.',
-    ),
-  SHOAL_SUPPORT_EMAIL: z
-    .string()
-    .default('support@localhost')
-    .describe('Address behind Contact support in the console.'),
-  SHOAL_TERMS_URL: webUrl
-    .optional()
-    .describe(
-      'Your terms of service, which users accept when they sign up. Unset: the console says that this installation has none.',
-    ),
-  SHOAL_DOCUMENTATION_URL: webUrl
-    .default('https://docs.sqd.dev/')
-    .describe('Address behind Documentation in the console; by default the documentation of the SDK.'),
-  SHOAL_OUTBOX: flag.default(false).describe('Show unsent mails on a page, on loopback only. Set by `npm start`.'),
-  SHOAL_GOOGLE_CLIENT_ID: z.string().optional().describe('Sign in with Google; hidden when unset.'),
-  SHOAL_GOOGLE_CLIENT_SECRET: z.string().optional().describe('See SHOAL_GOOGLE_CLIENT_ID.'),
-  SHOAL_GITHUB_CLIENT_ID: z.string().optional().describe('Sign in with GitHub; hidden when unset.'),
-  SHOAL_GITHUB_CLIENT_SECRET: z.string().optional().describe('See SHOAL_GITHUB_CLIENT_ID.'),
-  SHOAL_TURNSTILE_SITE_KEY: z
-    .string()
-    .optional()
-    .describe('Cloudflare Turnstile as bot check. Unset: a built-in proof of work.'),
-  SHOAL_TURNSTILE_SECRET_KEY: z.string().optional().describe('See SHOAL_TURNSTILE_SITE_KEY.'),
-  SHOAL_RPC_CONFIG: z
-    .string()
-    .optional()
-    .describe(
-      'A YAML or JSON file with the nodes of RPC chains; see `docs/rpc.md`. Unset: public nodes of EVM chains.',
-    ),
-  SHOAL_RPC_RATE: z.coerce
-    .number()
-    .positive()
-    .default(1000)
-    .describe('Maximum RPC requests per second of one organization; each call of a batch counts.'),
-  SHOAL_RPC_SOCKETS: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .default(5000)
-    .describe('Maximum WebSocket connections to RPC chains of one gateway; 0 disables them.'),
-  SHOAL_RPC_SOCKETS_PER_ORG: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .default(100)
-    .describe('Maximum of these connections for one organization.'),
-  SHOAL_RPC_CACHE_MB: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .default(1024)
-    .describe('Disk cache, in the data directory, for RPC responses that never change; 0 disables it.'),
-  SHOAL_DEVNET_URL: z
-    .url()
-    .optional()
-    .describe(
-      'A local EVM node to offer as RPC chain and Portal dataset `devnet`. `npm start` uses the one of `npm run devnet`.',
-    ),
-  SHOAL_PORTAL_URL: z
-    .url()
-    .optional()
-    .describe(
-      'The portal whose datasets are offered, such as `https://portal.example.com`. Unset: only datasets of this installation.',
-    ),
-  SHOAL_PORTAL_CATALOGUE: z
-    .string()
-    .optional()
-    .describe("A list of datasets that replaces the included one, in the format of SQD Network's `metadata.yml`."),
-  SHOAL_PRICE_BOOK: z
-    .string()
-    .optional()
-    .describe('A YAML file with prices and taxes; see `docs/billing.md`. Unset: the included prices.'),
-  SHOAL_INVOICE_FONT: z
-    .string()
-    .optional()
-    .describe(
-      'A font file (TTF, OTF, TTC, WOFF, WOFF2) for characters in names on invoices that the included font lacks, such as Chinese, Japanese or Korean; see `docs/billing.md`.',
-    ),
-  SHOAL_STRIPE_SECRET_KEY: z
-    .string()
-    .optional()
-    .describe(
-      'Charges real cards through Stripe; requires the two settings below. Unset: a test provider that charges no one.',
-    ),
-  SHOAL_STRIPE_PUBLISHABLE_KEY: z.string().optional().describe('See SHOAL_STRIPE_SECRET_KEY.'),
-  SHOAL_STRIPE_WEBHOOK_SECRET: z
-    .string()
-    .optional()
-    .describe('Verifies the events that Stripe sends to `<SHOAL_PUBLIC_URL>/api/v1/billing/stripe-events`.'),
-  SHOAL_SENTRY_DSN: z.string().optional().describe('Error reporting of the console. Unset: off.'),
+  ...serviceSettings,
 } satisfies Record<string, z.ZodType>

@@ -5,24 +5,24 @@ const maxRows = 5
 type Constraint = { table: string; name: string; expression: string; key: string[]; columns: string[] }
 
 /**
- * Validates every CHECK that a migration added as NOT VALID. Returns a line for each one that is violated, with the primary key and
- * the checked columns of the violating rows; empty if there are none.
+ * Validates every CHECK that a migration added as NOT VALID. Returns a line for each violated CHECK, with the primary keys and the
+ * checked columns of the violating rows.
  */
-export async function breakingRows(client: ClientBase): Promise<string[]> {
-  const broken: string[] = []
-  for (const constraint of await unvalidated(client)) {
+export async function findViolations(client: ClientBase): Promise<string[]> {
+  const violations: string[] = []
+  for (const constraint of await selectUnvalidated(client)) {
     const { table, name } = constraint
-    const rows = await rowsThatBreak(client, constraint)
+    const rows = await selectViolatingRows(client, constraint)
     if (rows.length > 0)
-      broken.push(
+      violations.push(
         `- ${name} of ${table}: ${rows.slice(0, maxRows).join('; ')}${rows.length > maxRows ? '; and more' : ''}`,
       )
     else await client.query(`alter table ${escapeIdentifier(table)} validate constraint ${escapeIdentifier(name)}`)
   }
-  return broken
+  return violations
 }
 
-async function unvalidated(client: ClientBase): Promise<Constraint[]> {
+async function selectUnvalidated(client: ClientBase): Promise<Constraint[]> {
   const { rows } = await client.query<Constraint>(`
     select r.relname as table, c.conname as name, pg_get_expr(c.conbin, c.conrelid) as expression,
       array(select a.attname::text from pg_index i join pg_attribute a on a.attrelid = i.indrelid and a.attnum = any(i.indkey)
@@ -34,10 +34,13 @@ async function unvalidated(client: ClientBase): Promise<Constraint[]> {
   return rows
 }
 
-async function rowsThatBreak(client: ClientBase, { table, expression, key, columns }: Constraint): Promise<string[]> {
-  const shown = [...new Set([...key, ...columns])].map((column) => escapeIdentifier(column)).join(', ')
+async function selectViolatingRows(
+  client: ClientBase,
+  { table, expression, key, columns }: Constraint,
+): Promise<string[]> {
+  const selectedColumns = [...new Set([...key, ...columns])].map((column) => escapeIdentifier(column)).join(', ')
   const { rows } = await client.query<Record<string, unknown>>(
-    `select ${shown} from ${escapeIdentifier(table)} where not (${expression}) limit ${maxRows + 1}`,
+    `select ${selectedColumns} from ${escapeIdentifier(table)} where not (${expression}) limit ${maxRows + 1}`,
   )
   return rows.map((row) =>
     Object.entries(row)

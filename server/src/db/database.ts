@@ -2,48 +2,54 @@ import type { NodePgDatabase } from 'drizzle-orm/node-postgres'
 import pg from 'pg'
 import { minutes } from '../clock.ts'
 import { createAmbientDb } from './ambient-transaction.ts'
-import { createPool } from './pool.ts'
+import { closePool, createPool } from './pool.ts'
 
-/** A database or an open transaction: every function of a `store.ts` takes one first. */
+/** A database or an open transaction: the first parameter of every function of a `store.ts`. */
 export type Db = Pick<
   NodePgDatabase,
   'select' | 'selectDistinct' | 'insert' | 'update' | 'delete' | 'execute' | 'transaction'
 >
 
 export type Database = {
-  /** Takes part in the transaction it is used in; see `ambient-transaction.ts`. */
+  /** Joins the transaction in whose callback it is used; see `ambient-transaction.ts`. */
   db: Db
   /** For LISTEN, COPY and advisory locks, which need a dedicated connection. */
   pool: pg.Pool
   url: string
+  /** Waits for the queries in progress, for up to ten seconds, then breaks their connections. */
   close: () => Promise<void>
 }
 
-// Our counts and ids stay far below 2^53.
+// Shoal's counts and ids stay far below 2^53.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number)
 
-/** Longer than the interval of the ten-second polls: a new connection costs more than most of their queries. */
+/** Longer than the interval of polls (ten seconds): a new connection costs more than most of their queries. */
 const idleTimeoutMillis = minutes(1)
 
 /**
- * Connects on first use. While the database is unreachable, queries fail with DatabaseUnavailable within the limits of
+ * Creates a pool that connects on first use. While the database is unreachable, queries fail with DatabaseUnavailable within the limits of
  * `query-timeouts.ts`.
  */
-export function connect(url: string, options: { max?: number } = {}): Database {
-  const max = options.max ?? 20
+export function connect(url: string, { max = 20, closeTimeoutMs = 10_000 } = {}): Database {
   const pool = createPool({ connectionString: url, max, idleTimeoutMillis, application_name: 'shoal' })
   // The pool replaces a connection that breaks while idle; without a listener its error would end the process.
   pool.on('error', () => {})
-  return { db: createAmbientDb(pool), pool, url, close: () => pool.end() }
+  return { db: createAmbientDb(pool), pool, url, close: () => closePool(pool, closeTimeoutMs) }
 }
 
-/** Creates the database if it does not exist. `adminUrl` is the address of any other database of the same server. */
+/** Whether two URLs name the same server. */
+export const isSamePostgres = (a: string, b: string): boolean => {
+  const addressOf = (url: string) => `${new URL(url).hostname}:${new URL(url).port || '5432'}`
+  return addressOf(a) === addressOf(b)
+}
+
+/** Creates the database if it does not exist. `adminUrl` is the URL of any other database of the same server. */
 export async function ensureDatabase(adminUrl: string, name: string): Promise<void> {
   const client = new pg.Client({ connectionString: adminUrl })
   await client.connect()
   try {
-    const found = await client.query('select 1 from pg_database where datname = $1', [name])
-    if (found.rowCount === 0) await client.query(`create database ${pg.escapeIdentifier(name)}`)
+    const existing = await client.query('select 1 from pg_database where datname = $1', [name])
+    if (existing.rowCount === 0) await client.query(`create database ${pg.escapeIdentifier(name)}`)
   } catch (error) {
     // Another process may have created it concurrently.
     if (!(error instanceof pg.DatabaseError && error.code === '42P04')) throw error

@@ -1,9 +1,6 @@
 import { escapeIdentifier, type ClientBase } from 'pg'
-import { days } from '../clock.ts'
+import { dayOf, days } from '../clock.ts'
 import { inTransaction } from './transaction.ts'
-
-/** The UTC day of a Unix time in milliseconds, such as `2026-01-31`. */
-export const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
 
 const partitionOf = (table: string, day: string) => `${table}_${day.replaceAll('-', '')}`
 
@@ -14,7 +11,7 @@ const partitionOf = (table: string, day: string) => `${table}_${day.replaceAll('
 export async function ensureDayPartition(client: ClientBase, table: string, day: string): Promise<void> {
   const parent = escapeIdentifier(table)
   const name = escapeIdentifier(partitionOf(table, day))
-  const next = dayOf(Date.parse(day) + days(1))
+  const nextDay = dayOf(Date.parse(day) + days(1))
   await inTransaction(client, async () => {
     // A writer and the retention task may create the same partition concurrently.
     await client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`shoal:days:${table}`])
@@ -22,7 +19,7 @@ export async function ensureDayPartition(client: ClientBase, table: string, day:
     if (rows[0]?.exists) return
     await client.query(`create table ${name} (like ${parent} including all)`)
     await client.query(
-      `alter table ${parent} attach partition ${name} for values from ('${day} 00:00Z') to ('${next} 00:00Z')`,
+      `alter table ${parent} attach partition ${name} for values from ('${day} 00:00Z') to ('${nextDay} 00:00Z')`,
     )
   })
 }
@@ -38,7 +35,7 @@ export async function dropDayPartitionsBefore(client: ClientBase, table: string,
   )
   for (const { name, isAttached, isPending } of rows) {
     const partition = escapeIdentifier(name)
-    // Detaching concurrently waits for readers instead of blocking them. It is pending if a worker was killed while detaching.
+    // DETACH CONCURRENTLY waits for readers instead of blocking them. It is pending if a worker was killed during it.
     if (isAttached)
       await client.query(
         `alter table ${escapeIdentifier(table)} detach partition ${partition} ${isPending ? 'finalize' : 'concurrently'}`,

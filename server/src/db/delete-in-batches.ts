@@ -1,16 +1,16 @@
-import { sql, type SQL } from 'drizzle-orm'
-import type { PgTable } from 'drizzle-orm/pg-core'
+import { sql, type SQL } from './sql.ts'
+import type { PgTable } from './columns.ts'
 import type { Db } from './database.ts'
 
 type BatchOptions = {
   batchSize?: number
-  /** Executed first in the transaction of each batch, for example to set what a trigger checks. */
+  /** Executed first in the transaction of each batch, for example to set a variable that a trigger checks. */
   prepare?: SQL
 }
 
 /**
- * Deletes the rows of `table` that match `where` in transactions of `batchSize` rows, so that no lock lasts long. Returns how many rows
- * it deleted.
+ * Deletes the rows of `table` that match `where`, in transactions of `batchSize` rows, so that no lock lasts long. Returns the number
+ * of deleted rows.
  */
 export async function deleteInBatches(
   db: Db,

@@ -9,7 +9,7 @@ type EveryOptions = {
   ms: number
   /** If true, `ms` is the time between the starts of two runs; otherwise it is the pause after each run. */
   isFixedRate?: boolean
-  /** Reports a run that failed. The next run follows as usual. */
+  /** Called when a run failed. The next run starts as usual. */
   onError: (error: unknown) => void
 }
 
@@ -26,7 +26,7 @@ export async function every(
     } catch (error) {
       if (!signal.aborted) onError(error)
     }
-    const spentMs = isFixedRate ? performance.now() - startedMs : 0
-    await pause(Math.max(0, ms - spentMs), signal)
+    const elapsedMs = isFixedRate ? performance.now() - startedMs : 0
+    await pause(Math.max(0, ms - elapsedMs), signal)
   }
 }

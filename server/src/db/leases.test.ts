@@ -9,15 +9,15 @@ import { openLocks, runAsLeader, type Locks } from './leases.ts'
 
 const space = 42
 let database: Database
-const opened: Locks[] = []
+const openedLocks: Locks[] = []
 const open = () => {
   const locks = openLocks(database, space)
-  opened.push(locks)
+  openedLocks.push(locks)
   return locks
 }
 beforeAll(async () => void (database = await cloneDatabase()))
 afterAll(async () => {
-  for (const locks of opened) await locks.close()
+  for (const locks of openedLocks) await locks.close()
   await database?.close()
 })
 
@@ -27,7 +27,7 @@ const endConnections = (name = 'shoal-locks') =>
     [name],
   )
 
-async function untilTaken(locks: Locks, id: number) {
+async function untilLocked(locks: Locks, id: number) {
   while (true) {
     const lock = await locks.tryLock(id).catch(() => null)
     if (lock) return lock
@@ -54,8 +54,8 @@ test('a broken connection notifies its holders and frees the lock for every proc
   const lost = new Promise((done) => lock?.lost.addEventListener('abort', done))
   await endConnections()
   await lost
-  const again = await untilTaken(mine, 3)
-  expect(again.lost.aborted).toBe(false)
+  const newLock = await untilLocked(mine, 3)
+  expect(newLock.lost.aborted).toBe(false)
   // The lost lock must not release the new one.
   await lock?.release()
   expect(await open().tryLock(3)).toBeNull()
@@ -66,82 +66,78 @@ test('closing releases all locks', async () => {
   await mine.tryLock(4)
   await mine.close()
   await expect(mine.tryLock(4)).rejects.toThrow('closed')
-  expect(await untilTaken(open(), 4)).toBeTruthy()
+  expect(await untilLocked(open(), 4)).toBeTruthy()
 })
 
-test('one process leads at a time, and another takes over when it dies', async () => {
+test('one process leads at a time, and another becomes the leader when it dies', async () => {
   const log = pino({ level: 'silent' })
-  const leading = new Set<string>()
+  const currentLeaders = new Set<string>()
   let terms = 0
   let maxConcurrent = 0
-  const lead = (name: string) =>
+  const startLeader = (name: string) =>
     runAsLeader(database, log, 'test', async (_, signal) => {
-      leading.add(name)
+      currentLeaders.add(name)
       terms++
-      maxConcurrent = Math.max(maxConcurrent, leading.size)
+      maxConcurrent = Math.max(maxConcurrent, currentLeaders.size)
       await new Promise((done) => signal.addEventListener('abort', done))
-      leading.delete(name)
+      currentLeaders.delete(name)
     })
-  const all = ['a', 'b', 'c'].map(lead)
+  const leaders = ['a', 'b', 'c'].map(startLeader)
   try {
-    await until(() => expect(leading.size).toBe(1))
+    await until(() => expect(currentLeaders.size).toBe(1))
     for (let i = 2; i < 5; i++) {
       await endConnections('shoal-test')
       await until(() => expect(terms).toBe(i))
     }
-    await all[0]?.close()
-    await until(() => expect([...leading]).toEqual([expect.stringMatching(/[bc]/)]))
+    await leaders[0]?.close()
+    await until(() => expect([...currentLeaders]).toEqual([expect.stringMatching(/[bc]/)]))
     expect(maxConcurrent).toBe(1)
   } finally {
-    await Promise.all(all.map((one) => one.close()))
+    await Promise.all(leaders.map((one) => one.close()))
   }
-  expect(leading.size).toBe(0)
+  expect(currentLeaders.size).toBe(0)
 })
 
 test('Postgres detects that the machine of a leader or lock holder has vanished', async () => {
-  // Postgres reports the keepalive settings that are in effect on its end of this TCP connection.
-  const shown: string[] = []
+  // Postgres reports the keepalive settings in effect on its end of this TCP connection.
+  const settings: string[] = []
   const log = pino({ level: 'silent' })
   const leading = runAsLeader(database, log, 'keepalive', async (client, signal) => {
     for (const name of ['idle', 'interval', 'count']) {
       const { rows } = await client.query<Record<string, string>>(`show tcp_keepalives_${name}`)
-      shown.push(Object.values(rows[0] ?? {})[0] ?? '')
+      settings.push(Object.values(rows[0] ?? {})[0] ?? '')
     }
     await new Promise((done) => signal.addEventListener('abort', done))
   })
   try {
-    await until(() => expect(shown).toEqual(['10', '5', '3']))
+    await until(() => expect(settings).toEqual(['10', '5', '3']))
   } finally {
     await leading.close()
   }
 })
 
-test(
-  'a leader notices within 30 seconds that its database has vanished, while querying and while idle',
-  { timeout: 90_000 },
-  async () => {
-    const proxy = await startPostgresProxy(inject('postgresUrl'))
-    const far = { ...database, url: proxy.via(database.url) }
-    let isLeading = false
-    let abortedMs = 0
-    const leading = runAsLeader(far, pino({ level: 'silent' }), 'vanished', async (client, signal) => {
-      isLeading = true
-      signal.addEventListener('abort', () => (abortedMs = performance.now()))
-      while (!signal.aborted) {
-        await client.query('select 1')
-        await sleep(50)
-      }
-    })
-    try {
-      await until(() => expect(isLeading).toBe(true))
-      const frozenMs = performance.now()
-      proxy.freeze()
-      await until(() => expect(abortedMs).toBeGreaterThan(0), 40_000)
-      expect(abortedMs - frozenMs).toBeLessThan(30_000)
-    } finally {
-      await proxy.stop()
-      await leading.close()
-      await proxy.close()
+test('a leader detects within 30 seconds that its database has vanished', { timeout: 90_000 }, async () => {
+  const proxy = await startPostgresProxy(inject('postgresUrl'))
+  const proxiedDatabase = { ...database, url: proxy.via(database.url) }
+  let isLeading = false
+  let abortedMs = 0
+  const leading = runAsLeader(proxiedDatabase, pino({ level: 'silent' }), 'vanished', async (client, signal) => {
+    isLeading = true
+    signal.addEventListener('abort', () => (abortedMs = performance.now()))
+    while (!signal.aborted) {
+      await client.query('select 1')
+      await sleep(50)
     }
-  },
-)
+  })
+  try {
+    await until(() => expect(isLeading).toBe(true))
+    const frozenMs = performance.now()
+    proxy.freeze()
+    await until(() => expect(abortedMs).toBeGreaterThan(0), 40_000)
+    expect(abortedMs - frozenMs).toBeLessThan(30_000)
+  } finally {
+    await proxy.stop()
+    await leading.close()
+    await proxy.close()
+  }
+})

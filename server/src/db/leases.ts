@@ -4,7 +4,7 @@ import type { Database } from './database.ts'
 import { pause } from './every.ts'
 import { keepAlive, clientWithTimeouts } from './pool.ts'
 
-/** How long a process waits before it tries again to become the leader, also after an error. */
+/** The delay before a process tries again to become the leader, also after an error. */
 const retryMs = 1_000
 
 /**
@@ -13,7 +13,7 @@ const retryMs = 1_000
  */
 type LeaseConnection = { client: Client; lost: AbortSignal }
 
-/** @throws when the database cannot be reached within ten seconds */
+/** Opens a connection for advisory locks. @throws Error if the database cannot be reached within ten seconds */
 async function openLeaseConnection(database: Database, application_name: string): Promise<LeaseConnection> {
   const WatchedClient = clientWithTimeouts(database.url)
   const client = new WatchedClient({
@@ -23,12 +23,12 @@ async function openLeaseConnection(database: Database, application_name: string)
     ...keepAlive,
   })
   const broken = new AbortController()
-  const end = () => broken.abort(new Error('The connection that holds the lease broke'))
-  client.on('error', end)
-  client.on('end', end)
+  const onEnd = () => broken.abort(new Error('The connection that holds the lease broke'))
+  client.on('error', onEnd)
+  client.on('end', onEnd)
   try {
     await client.connect()
-    // Without keepalives Postgres would hold the locks of a machine that vanished for hours. `keepAlive` is our side of it.
+    // Without keepalives, Postgres would hold the locks of a vanished machine for hours. `keepAlive` is the client's side of it.
     await client.query('set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3')
   } catch (error) {
     await client.end().catch(() => undefined)
@@ -38,40 +38,43 @@ async function openLeaseConnection(database: Database, application_name: string)
 }
 
 export type Lock = {
-  /** Aborts when the connection breaks: from then on another process may hold the lock. */
+  /** Aborts when the connection breaks, after which another process may hold the lock. */
   lost: AbortSignal
   release: () => Promise<void>
 }
 
-/** Locks of this process, on a dedicated connection that is reopened after it broke. */
+/** Locks of this process, on a dedicated connection that is reopened if it breaks. */
 export type Locks = {
-  /** Null if the lock is held already, by this process or another one. `id` is below 2^31. */
+  /** Returns null if this or another process already holds the lock. `id` must be below 2^31. */
   tryLock: (id: number) => Promise<Lock | null>
   close: () => Promise<void>
 }
 
-/** `space` is the namespace of the ids: a 32-bit number that no other kind of lock uses. */
+/** Creates the locks of this process. `space` is the namespace of the ids: a 32-bit number that no other kind of lock uses. */
 export function openLocks(database: Database, space: number): Locks {
   type Connection = LeaseConnection & { held: Set<number> }
-  let current: Promise<Connection> | null = null
+  let currentConnection: Promise<Connection> | null = null
   let isClosed = false
 
-  function connection(): Promise<Connection> {
+  function getConnection(): Promise<Connection> {
     if (isClosed) throw new Error('The locks are closed')
-    if (current) return current
-    const next = openLeaseConnection(database, 'shoal-locks').then((opened) => ({ ...opened, held: new Set<number>() }))
-    current = next
+    if (currentConnection) return currentConnection
+    const newConnection = openLeaseConnection(database, 'shoal-locks').then((lease) => ({
+      ...lease,
+      held: new Set<number>(),
+    }))
+    currentConnection = newConnection
     const clear = () => {
-      if (current === next) current = null
+      if (currentConnection === newConnection) currentConnection = null
     }
-    next.then(({ lost }) => lost.addEventListener('abort', clear, { once: true }), clear)
-    return next
+    newConnection.then(({ lost }) => lost.addEventListener('abort', clear, { once: true }), clear)
+    return newConnection
   }
 
   return {
     tryLock: async (id) => {
-      const { client, lost, held } = await connection()
-      // Postgres grants a session a lock that it holds already.
+      const { client, lost, held } = await getConnection()
+      // Postgres would grant a session a lock that the session already holds.
       if (held.has(id)) return null
       held.add(id)
       const isOurs = await tryAcquire(client, 'pg_try_advisory_lock($1, $2)', [space, id]).catch((error: unknown) => {
@@ -91,8 +94,8 @@ export function openLocks(database: Database, space: number): Locks {
     },
     close: async () => {
       isClosed = true
-      const open = await current?.catch(() => null)
-      await open?.client.end()
+      const connection = await currentConnection?.catch(() => null)
+      await connection?.client.end()
     },
   }
 }
@@ -103,9 +106,9 @@ export type LeaderHandle = {
 }
 
 /**
- * Runs `lead` in one process at a time of all that share the database; when that process dies, another one takes over.
+ * Runs `lead` in only one process at a time of all that share the database. When that process dies, another one becomes the leader.
  * The client passed to `lead` holds the lease, so only the leader can write through it. `signal` aborts when the connection
- * breaks or on `close`; `lead` must return then. If `lead` returns or throws earlier, it is started again.
+ * breaks or on `close`; `lead` must then return. If `lead` returns or throws earlier, it is called again.
  */
 export function runAsLeader(
   database: Database,

@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type pg from 'pg'
 import { expect, inject, onTestFinished, test } from 'vitest'
@@ -6,7 +6,7 @@ import { emptyDatabase } from '../testing/test-database.ts'
 import { migrate } from './migrate.ts'
 
 const migrations = join(import.meta.dirname, '../../migrations')
-const replaced = join(import.meta.dirname, 'testing/replaced-migrations')
+const replacedMigrations = join(import.meta.dirname, 'testing/replaced-migrations')
 
 async function emptyPool(): Promise<pg.Pool> {
   const database = await emptyDatabase()
@@ -19,13 +19,13 @@ async function makeOldDatabase(pool: pg.Pool, count = Infinity): Promise<void> {
   await pool.query(
     'create table shoal_migrations (name text primary key, applied_at timestamptz not null default now())',
   )
-  for (const name of readdirSync(replaced).sort().slice(0, count)) {
-    await pool.query(readFileSync(join(replaced, name), 'utf8'))
+  for (const name of readdirSync(replacedMigrations).sort().slice(0, count)) {
+    await pool.query(readFileSync(join(replacedMigrations, name), 'utf8'))
     await pool.query('insert into shoal_migrations (name) values ($1)', [name])
   }
 }
 
-/** A copy of the migrations in which the file `name` is added or replaced. */
+/** Creates a copy of the migrations in which the file `name` is added or replaced. */
 function folderWith(name: string, sql: string): string {
   const folder = join(inject('testsDir'), `migrations-${name}-${process.pid}`)
   mkdirSync(folder)
@@ -34,8 +34,8 @@ function folderWith(name: string, sql: string): string {
   return folder
 }
 
-/** A sorted list of all parts of the schema, without NOT NULL constraints, whose names Postgres generates. */
-async function schemaOf(pool: pg.Pool): Promise<string[]> {
+/** Returns a sorted list of all parts of the schema, except NOT NULL constraints, whose names Postgres generates. */
+async function describeSchema(pool: pg.Pool): Promise<string[]> {
   const queries = [
     `select 'column', table_name, column_name, data_type, udt_name, is_nullable, column_default, identity_generation
      from information_schema.columns where table_schema = 'public'`,
@@ -55,34 +55,58 @@ async function schemaOf(pool: pg.Pool): Promise<string[]> {
     .sort()
 }
 
-test('a migrated database of the development releases has the schema of a new one, and keeps its rows', async () => {
-  const [old, fresh] = [await emptyPool(), await emptyPool()]
-  await makeOldDatabase(old)
-  await old.query(`insert into users (email, full_name, created_at) values ('a@example.com', 'A', now())`)
-  await old.query(
+test('a migrated database of the development releases has the schema of a new database, and keeps its rows', async () => {
+  const [oldPool, newPool] = [await emptyPool(), await emptyPool()]
+  await makeOldDatabase(oldPool)
+  await oldPool.query(`insert into users (email, full_name, created_at) values ('a@example.com', 'A', now())`)
+  await oldPool.query(
     `insert into orgs (id, code, squids_limit, created_at) overriding system value values (1, 'acme', 1, now())`,
   )
-  await old.query(`insert into squids (id, org_id, name, slot, manifest_current) overriding system value
+  await oldPool.query(`insert into squids (id, org_id, name, slot, manifest_current) overriding system value
     values (1, 1, 'tokens', 'v1', '{"deploy": {"cors": {"enabled": true}}}')`)
-  await old.query(`insert into squid_tags (org_id, squid_name, tag, squid_id) values (1, 'another name', 'prod', 1)`)
-  const applied = await migrate(old)
+  await oldPool.query(
+    `insert into squid_tags (org_id, squid_name, tag, squid_id) values (1, 'another name', 'prod', 1)`,
+  )
+  const applied = await migrate(oldPool)
   expect(applied).not.toContain('0000_initial.sql')
-  expect(await migrate(fresh)).toEqual(['0000_initial.sql', ...applied])
-  expect(await schemaOf(old)).toEqual(await schemaOf(fresh))
-  expect((await old.query('select email from users')).rows).toEqual([{ email: 'a@example.com' }])
-  expect((await old.query('select cors from squids')).rows).toEqual([{ cors: { enabled: true } }])
-  expect((await old.query('select squid_name from squid_tags')).rows).toEqual([{ squid_name: 'tokens' }])
-  expect(await migrate(old)).toEqual([])
+  expect(await migrate(newPool)).toEqual(['0000_initial.sql', ...applied])
+  expect(await describeSchema(oldPool)).toEqual(await describeSchema(newPool))
+  expect((await oldPool.query('select email from users')).rows).toEqual([{ email: 'a@example.com' }])
+  expect((await oldPool.query('select cors from squids')).rows).toEqual([{ cors: { enabled: true } }])
+  expect((await oldPool.query('select squid_name from squid_tags')).rows).toEqual([{ squid_name: 'tokens' }])
+  expect(await migrate(oldPool)).toEqual([])
 })
 
-test('a database that lacks a migration of the development releases is refused and not changed', async () => {
+test('API tokens created before scopes existed keep all rights, and new tokens must have a scope', async () => {
+  const pool = await emptyPool()
+  const folder = join(inject('testsDir'), `migrations-without-scopes-${process.pid}`)
+  cpSync(migrations, folder, { recursive: true })
+  for (const name of readdirSync(folder).filter((file) => file.endsWith('.sql') && file >= '0003'))
+    rmSync(join(folder, name))
+  await migrate(pool, folder)
+  const user = `insert into users (email, full_name, created_at) values ('a@example.com', 'A', now()) returning id`
+  const { rows } = await pool.query<{ id: string }>(user)
+  const addToken = (name: string) =>
+    pool.query('insert into api_tokens (user_id, name, prefix, hash, created_at) values ($1, $2, $2, $2, now())', [
+      rows[0]?.id,
+      name,
+    ])
+  await addToken('old')
+  await migrate(pool)
+  expect((await pool.query('select name, scope, org_id from api_tokens')).rows).toEqual([
+    { name: 'old', scope: 'admin', org_id: null },
+  ])
+  await expect(addToken('new')).rejects.toThrow('"scope"')
+})
+
+test('a database that lacks a migration of the development releases is rejected and not changed', async () => {
   const pool = await emptyPool()
   await makeOldDatabase(pool, 19)
   await expect(migrate(pool)).rejects.toThrow('lacks 0019_container-runs.sql. Start the last development release')
   expect((await pool.query('select count(*)::int as count from shoal_migrations')).rows).toEqual([{ count: 19 }])
 })
 
-test('an edited migration is refused by name', async () => {
+test('an edited migration is rejected with its name', async () => {
   const pool = await emptyPool()
   await migrate(pool)
   const sql = readFileSync(join(migrations, '0000_initial.sql'), 'utf8')
@@ -92,16 +116,16 @@ test('an edited migration is refused by name', async () => {
   )
 })
 
-test('rows that break a new CHECK are named, and nothing of the migration is applied', async () => {
+test('rows that violate a new CHECK are listed, and the migration is not applied', async () => {
   const pool = await emptyPool()
   await makeOldDatabase(pool)
   await pool.query(`insert into orgs (code, status, squids_limit, created_at)
     select 'org-' || n, case when n > 2 then 'RICH' else 'ACTIVE' end, 1, now() from generate_series(1, 9) n`)
-  const before = await schemaOf(pool)
+  const before = await describeSchema(pool)
   await expect(migrate(pool)).rejects.toThrow(
-    /rows break its constraints:\n- orgs_status_check of orgs: id 3, status "RICH"; .*id 7, status "RICH"; and more\nCorrect or delete these rows/,
+    /rows violate its constraints:\n- orgs_status_check of orgs: id 3, status "RICH"; .*id 7, status "RICH"; and more\nCorrect or delete these rows/,
   )
-  expect(await schemaOf(pool)).toEqual(before)
+  expect(await describeSchema(pool)).toEqual(before)
   await pool.query(`update orgs set status = 'ACTIVE' where status = 'RICH'`)
   await migrate(pool)
   await expect(pool.query(`update orgs set status = 'RICH'`)).rejects.toThrow('orgs_status_check')

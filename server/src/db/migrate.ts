@@ -2,16 +2,16 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type pg from 'pg'
-import { breakingRows } from './breaking-rows.ts'
+import { findViolations } from './breaking-rows.ts'
 
-const shipped = join(import.meta.dirname, '../../migrations')
+const migrationsFolder = join(import.meta.dirname, '../../migrations')
 
-/** An arbitrary number that all Shoal processes on one database share. */
+/** An arbitrary number for the lock that all Shoal processes on one database share. */
 const lockKey = 5_404_019
 
-const initial = '0000_initial.sql'
+const initialMigration = '0000_initial.sql'
 
-/** Migrations of development releases. Together they equal the initial migration, so a database with all of them has that one. */
+/** Migrations of development releases. Together they equal the initial migration. */
 const replacedByInitial = [
   '0000_people.sql',
   '0001_audit_log_append_only.sql',
@@ -35,7 +35,7 @@ const replacedByInitial = [
   '0019_container-runs.sql',
 ]
 
-/** The database cannot be migrated. The message names the migration and what the operator can do. */
+/** The database cannot be migrated. The message names the migration and how the operator can fix the problem. */
 export class MigrationError extends Error {
   override name = 'MigrationError'
 }
@@ -45,10 +45,10 @@ type Applied = { name: string; checksum: string | null }
 
 /**
  * Applies pending migrations in the order of their names, each in a transaction. A lock allows several processes to start
- * concurrently. Returns the names of the migrations it applied.
+ * concurrently. Returns the names of the applied migrations.
  * @throws MigrationError if the database is too old, an applied migration was edited, or rows break a new constraint
  */
-export async function migrate(pool: pg.Pool, folder = shipped): Promise<string[]> {
+export async function migrate(pool: pg.Pool, folder = migrationsFolder): Promise<string[]> {
   const migrations = await readMigrations(folder)
   const client = await pool.connect()
   try {
@@ -57,20 +57,23 @@ export async function migrate(pool: pg.Pool, folder = shipped): Promise<string[]
       'create table if not exists shoal_migrations (name text primary key, applied_at timestamptz not null default now())',
     )
     await client.query('alter table shoal_migrations add column if not exists checksum text')
-    await replaceOld(client, migrations)
-    const applied = await appliedMigrations(client)
-    await verify(client, migrations, applied)
+    const applied = await readAppliedMigrations(client)
+    await adoptInitialMigration(client, migrations, applied)
+    await verifyChecksums(client, migrations, applied)
     const pending = migrations.filter(({ name }) => !applied.has(name))
-    for (const migration of pending) await apply(client, migration)
+    for (const migration of pending) await applyMigration(client, migration)
     return pending.map(({ name }) => name)
   } finally {
-    // Closing the connection releases the lock in every case.
+    // Closing the connection always releases the lock.
     client.release(true)
   }
 }
 
-/** The names of all migrations that a database of this or an earlier release may have. */
-export const knownMigrations = async (): Promise<string[]> => [...replacedByInitial, ...(await namesIn(shipped))]
+/** Returns the names of all migrations that a database of this or an earlier release may have. */
+export const knownMigrations = async (): Promise<string[]> => [
+  ...replacedByInitial,
+  ...(await namesIn(migrationsFolder)),
+]
 
 const namesIn = async (folder: string) => (await readdir(folder)).filter((file) => file.endsWith('.sql')).sort()
 
@@ -82,32 +85,41 @@ async function readMigrations(folder: string): Promise<Migration[]> {
   return await Promise.all((await namesIn(folder)).map(read))
 }
 
-async function appliedMigrations(client: pg.PoolClient): Promise<Map<string, Applied>> {
+async function readAppliedMigrations(client: pg.PoolClient): Promise<Map<string, Applied>> {
   const { rows } = await client.query<Applied>('select name, checksum from shoal_migrations')
   return new Map(rows.map((row) => [row.name, row]))
 }
 
-/** Marks the initial migration as applied in a database that has the migrations it replaces. */
-async function replaceOld(client: pg.PoolClient, migrations: Migration[]): Promise<void> {
-  const applied = await appliedMigrations(client)
+/** Marks the initial migration as applied, in the database and in `applied`, if all migrations that it replaces are applied. */
+async function adoptInitialMigration(
+  client: pg.PoolClient,
+  migrations: Migration[],
+  applied: Map<string, Applied>,
+): Promise<void> {
   const missing = replacedByInitial.filter((name) => !applied.has(name))
   if (missing.length === replacedByInitial.length) return
   if (missing.length > 0)
     throw new MigrationError(
-      `The database is of a development release that lacks ${missing[0]}. Start the last development release on it once, then this one.`,
+      `The database was created by a development release and lacks ${missing[0]}. Start the last development release on it once, then this release.`,
     )
-  const checksum = migrations.find(({ name }) => name === initial)?.checksum
+  const checksum = migrations.find(({ name }) => name === initialMigration)?.checksum ?? null
   await client.query('begin')
   await client.query('delete from shoal_migrations where name = any($1)', [replacedByInitial])
-  await client.query('insert into shoal_migrations (name, checksum) values ($1, $2)', [initial, checksum])
+  await client.query('insert into shoal_migrations (name, checksum) values ($1, $2)', [initialMigration, checksum])
   await client.query('commit')
+  for (const name of replacedByInitial) applied.delete(name)
+  applied.set(initialMigration, { name: initialMigration, checksum })
 }
 
-async function verify(client: pg.PoolClient, migrations: Migration[], applied: Map<string, Applied>): Promise<void> {
+async function verifyChecksums(
+  client: pg.PoolClient,
+  migrations: Migration[],
+  applied: Map<string, Applied>,
+): Promise<void> {
   for (const { name, checksum } of migrations) {
-    const before = applied.get(name)
-    if (!before || before.checksum === checksum) continue
-    if (before.checksum !== null)
+    const appliedMigration = applied.get(name)
+    if (!appliedMigration || appliedMigration.checksum === checksum) continue
+    if (appliedMigration.checksum !== null)
       throw new MigrationError(
         `Migration ${name} was edited after this database applied it. Restore the file, and make the change in a new migration.`,
       )
@@ -115,13 +127,13 @@ async function verify(client: pg.PoolClient, migrations: Migration[], applied: M
   }
 }
 
-async function apply(client: pg.PoolClient, { name, sql, checksum }: Migration): Promise<void> {
+async function applyMigration(client: pg.PoolClient, { name, sql, checksum }: Migration): Promise<void> {
   await client.query('begin')
   await client.query(sql)
-  const broken = await breakingRows(client)
-  if (broken.length > 0)
+  const violations = await findViolations(client)
+  if (violations.length > 0)
     throw new MigrationError(
-      `Migration ${name} was not applied, because rows break its constraints:\n${broken.join('\n')}\nCorrect or delete these rows, then start again.`,
+      `Migration ${name} was not applied, because rows violate its constraints:\n${violations.join('\n')}\nCorrect or delete these rows, then start again.`,
     )
   await client.query('insert into shoal_migrations (name, checksum) values ($1, $2)', [name, checksum])
   await client.query('commit')

@@ -9,36 +9,36 @@ beforeAll(async () => void (database = await cloneDatabase()))
 afterAll(() => database.close())
 
 const notify = (channel: string, payload: string) => database.pool.query('select pg_notify($1, $2)', [channel, payload])
-const breakAll = (name: string) =>
+const breakConnections = (name: string) =>
   database.pool.query(
     'select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1 and datname = current_database()',
     [name],
   )
 
-test('listeners receive the messages of their channel, also after the connection broke', async () => {
+test('listeners receive the messages of their channel, even after the connection broke', async () => {
   const received: string[] = []
-  let listening = 0
+  let listenCalls = 0
   const notifications = notificationsOf(database)
-  const stop = [
+  const stopFunctions = [
     notifications.listen('one', {
       onMessage: (payload) => received.push(`one ${payload}`),
-      onListening: () => listening++,
+      onListening: () => listenCalls++,
     }),
     notifications.listen('one', { onMessage: (payload) => received.push(`again ${payload}`) }),
     notifications.listen('two', {
       onMessage: (payload) => received.push(`two ${payload}`),
-      onListening: () => listening++,
+      onListening: () => listenCalls++,
     }),
   ]
-  await until(() => expect(listening).toBe(2))
+  await until(() => expect(listenCalls).toBe(2))
   await notify('one', 'a')
   await notify('two', 'b')
   await until(() => expect(received).toEqual(['one a', 'again a', 'two b']))
-  await breakAll('shoal-listen')
-  await until(() => expect(listening).toBe(4))
-  stop[1]?.()
+  await breakConnections('shoal-listen')
+  await until(() => expect(listenCalls).toBe(4))
+  stopFunctions[1]?.()
   await notify('one', 'c')
   await until(() => expect(received.slice(3)).toEqual(['one c']))
-  for (const end of stop) end()
-  await until(async () => expect((await breakAll('shoal-listen')).rowCount).toBe(0))
+  for (const stopListening of stopFunctions) stopListening()
+  await until(async () => expect((await breakConnections('shoal-listen')).rowCount).toBe(0))
 })

@@ -1,27 +1,33 @@
 import { Client, escapeIdentifier } from 'pg'
-import type { Database } from './database.ts'
+import type { Database, Db } from './database.ts'
 import { keepAlive } from './pool.ts'
+import { sql } from './sql.ts'
 
 type Listener = {
   onMessage: (payload: string) => void
-  /** No message is missed from now on. Called after the first connect and after each reconnect. */
+  /** Called after the first connect and after each reconnect. From then on, no message is missed. */
   onListening?: () => void
 }
 
-/** Calls back for each NOTIFY on a channel. */
+/** Calls listeners for each NOTIFY on a channel. */
 export type Notifications = {
   /** Returns a function that stops listening. */
   listen: (channel: string, listener: Listener) => () => void
 }
 
 const retryMs = 1_000
-const ofDatabase = new WeakMap<Database, Notifications>()
+const notificationsByDatabase = new WeakMap<Database, Notifications>()
 
-/** The notifications of this process, on one connection for all listeners that is open while there are any. */
+/** Returns the notifications of this process. All listeners share one connection, which is open while there are any. */
 export function notificationsOf(database: Database): Notifications {
-  const known = ofDatabase.get(database) ?? createNotifications(database.url)
-  ofDatabase.set(database, known)
-  return known
+  const notifications = notificationsByDatabase.get(database) ?? createNotifications(database.url)
+  notificationsByDatabase.set(database, notifications)
+  return notifications
+}
+
+/** Notifies every process that listens on `channel`, when the transaction commits. */
+export async function notify(db: Db, channel: string, payload: string): Promise<void> {
+  await db.execute(sql`select pg_notify(${channel}, ${payload})`)
 }
 
 type Connection = {
@@ -44,30 +50,30 @@ function createNotifications(url: string): Notifications {
     client.on('notification', ({ channel, payload }) => {
       for (const listener of listeners.get(channel) ?? []) listener.onMessage(payload ?? '')
     })
-    const opened = { client, lastCommand: client.connect() }
+    const newConnection = { client, lastCommand: client.connect() }
     const reconnect = () => {
-      if (connection !== opened) return
+      if (connection !== newConnection) return
       connection = null
       setTimeout(() => listeners.size > 0 && !connection && open(), retryMs).unref()
       client.end().catch(() => undefined)
     }
     client.on('error', reconnect)
     client.once('end', reconnect)
-    opened.lastCommand.catch(reconnect)
-    connection = opened
-    for (const [channel, ofChannel] of listeners) void startListening(opened, channel, ofChannel)
+    newConnection.lastCommand.catch(reconnect)
+    connection = newConnection
+    for (const [channel, channelListeners] of listeners) void startListening(newConnection, channel, channelListeners)
   }
 
-  /** Sends commands one at a time, since a client takes only one statement at a time. */
-  const send = (on: Connection, verb: 'listen' | 'unlisten', channel: string): Promise<unknown> => {
-    on.lastCommand = on.lastCommand.then(() => on.client.query(`${verb} ${escapeIdentifier(channel)}`))
-    return on.lastCommand
+  /** Sends one command at a time, since a client can execute only one statement at a time. */
+  const send = (target: Connection, verb: 'listen' | 'unlisten', channel: string): Promise<unknown> => {
+    target.lastCommand = target.lastCommand.then(() => target.client.query(`${verb} ${escapeIdentifier(channel)}`))
+    return target.lastCommand
   }
 
-  const startListening = async (on: Connection, channel: string, ofChannel: Iterable<Listener>) => {
+  const startListening = async (target: Connection, channel: string, channelListeners: Iterable<Listener>) => {
     try {
-      await send(on, 'listen', channel)
-      for (const listener of ofChannel) listener.onListening?.()
+      await send(target, 'listen', channel)
+      for (const listener of channelListeners) listener.onListening?.()
     } catch {
       // The connection broke; the next one listens to all channels.
     }
@@ -81,14 +87,14 @@ function createNotifications(url: string): Notifications {
 
   return {
     listen: (channel, listener) => {
-      const ofChannel = listeners.get(channel) ?? new Set()
-      listeners.set(channel, ofChannel)
-      ofChannel.add(listener)
+      const channelListeners = listeners.get(channel) ?? new Set()
+      listeners.set(channel, channelListeners)
+      channelListeners.add(listener)
       if (connection) void startListening(connection, channel, [listener])
       else open()
       return () => {
-        ofChannel.delete(listener)
-        if (ofChannel.size > 0 || listeners.get(channel) !== ofChannel) return
+        channelListeners.delete(listener)
+        if (channelListeners.size > 0 || listeners.get(channel) !== channelListeners) return
         listeners.delete(channel)
         if (listeners.size === 0) close()
         else if (connection) send(connection, 'unlisten', channel).catch(() => undefined)

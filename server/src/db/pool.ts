@@ -1,5 +1,6 @@
 import { AsyncResource } from 'node:async_hooks'
 import pg from 'pg'
+import { pause } from './every.ts'
 import { queryTimeouts } from './query-timeouts.ts'
 import { canConnect } from './probe.ts'
 import { asUnavailable, DatabaseUnavailable } from './unavailable.ts'
@@ -7,10 +8,10 @@ import { asUnavailable, DatabaseUnavailable } from './unavailable.ts'
 type Callback = (error: unknown, result?: unknown) => void
 type Check = (limitMs: number) => Promise<boolean>
 
-/** Detects dead peers on idle connections as well. */
+/** Detects dead peers, also on idle connections. */
 export const keepAlive = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 }
 
-/** Concurrent callers share one check. */
+/** Returns a check of the database. Concurrent callers share one check. */
 function sharedCheck(url: string): Check {
   let current: Promise<boolean> | null = null
   return (limitMs) => {
@@ -20,24 +21,62 @@ function sharedCheck(url: string): Check {
 }
 
 /**
- * A pool that fails with DatabaseUnavailable when the database is unavailable, within the `queryTimeouts` of the caller. A slow
- * query on a database that still responds may take `queryMs`.
+ * Creates a pool whose queries fail with DatabaseUnavailable while the database is unavailable, within the `queryTimeouts` of the
+ * caller. A slow query on a database that still responds may take `queryMs`.
  */
 export function createPool(options: pg.PoolConfig & { connectionString: string }): pg.Pool {
-  return new PoolWithTimeouts({ ...options, ...keepAlive, Client: clientWithTimeouts(options.connectionString) })
+  const pool = new PoolWithTimeouts({ ...options, ...keepAlive, Client: clientWithTimeouts(options.connectionString) })
+  trackClients(pool)
+  return pool
+}
+
+/**
+ * Ends all connections. Waits up to `timeoutMs` for those in use; then cancels their queries and breaks them, so that a server can stop
+ * although Postgres does not respond or a query does not end.
+ */
+export async function closePool(pool: pg.Pool, timeoutMs: number): Promise<void> {
+  const ended = pool.end().then(() => true)
+  const timeout = new AbortController()
+  const isEnded = await Promise.race([ended, pause(timeoutMs, timeout.signal).then(() => false)])
+  if (isEnded) return timeout.abort()
+  const { connectionString = '' } = pool.options
+  const clients = [...(openClients.get(pool) ?? [])]
+  const canceled = Promise.all(clients.map((client) => cancelQuery(connectionString, client)))
+  await Promise.race([canceled, pause(maxCancelMs, timeout.signal)])
+  for (const client of clients) breakConnection(client, 'The connections to the database were closed')
+  await Promise.race([ended, pause(maxCancelMs, timeout.signal)])
+  timeout.abort()
+}
+
+const maxCancelMs = 1_000
+
+/** The connected clients of each pool. */
+const openClients = new WeakMap<pg.Pool, Set<pg.PoolClient>>()
+
+function trackClients(pool: pg.Pool): void {
+  const clients = new Set<pg.PoolClient>()
+  openClients.set(pool, clients)
+  pool.on('connect', (client) => void clients.add(client))
+  pool.on('remove', (client) => void clients.delete(client))
+}
+
+/** Makes the query in progress fail. */
+function breakConnection(client: pg.ClientBase, reason: string): void {
+  const { stream } = (client as unknown as { connection: { stream: { destroy: (error: Error) => void } } }).connection
+  stream.destroy(new DatabaseUnavailable(reason))
 }
 
 class PoolWithTimeouts extends pg.Pool {
   // `never` is compatible with all overloads of `query` in the types of pg.
-  override query(...given: unknown[]): never {
-    return (typeof given.at(-1) === 'function' ? super.query(...(given as [string])) : this.#query(given)) as never
+  override query(...args: unknown[]): never {
+    return (typeof args.at(-1) === 'function' ? super.query(...(args as [string])) : this.#query(args)) as never
   }
 
-  /** The query method of pg's pool reports a broken connection with the error of its socket instead. */
-  async #query(given: unknown[]): Promise<unknown> {
+  /** Replaces the query method of pg's pool, which reports a broken connection with the error of the socket. */
+  async #query(args: unknown[]): Promise<unknown> {
     const client = await this.connect()
     try {
-      const result: unknown = await client.query(...(given as [string]))
+      const result: unknown = await client.query(...(args as [string]))
       client.release()
       return result
     } catch (error) {
@@ -55,10 +94,10 @@ class PoolWithTimeouts extends pg.Pool {
     callback?: (error: Error | undefined, client: pg.PoolClient | undefined, done: (release?: unknown) => void) => void,
   ): Promise<pg.PoolClient> | void {
     if (!callback)
-      return new Promise((done, failed) =>
-        this.connect((error, client) => (client ? done(client) : failed(error ?? new Error('No connection')))),
+      return new Promise((resolve, reject) =>
+        this.connect((error, client) => (client ? resolve(client) : reject(error ?? new Error('No connection')))),
       )
-    // The pool calls back in the async context of another caller; restore this one's.
+    // The pool calls back in the async context of another caller; restore the context of this caller.
     const settle = AsyncResource.bind(callback)
     let isSettled = false
     const claimResult = () => {
@@ -92,34 +131,34 @@ export function clientWithTimeouts(url: string): typeof pg.Client {
       this.on('error', () => {})
     }
 
-    override query(...given: unknown[]): never {
-      return this.#query(given) as never
+    override query(...args: unknown[]): never {
+      return this.#query(args) as never
     }
 
-    #query(given: unknown[]): unknown {
+    #query(args: unknown[]): unknown {
       const send = super.query.bind(this) as unknown as (...args: unknown[]) => unknown
-      const [first] = given
+      const [query] = args
       // COPY streams and cursors run at the speed of their reader or writer.
-      if (typeof first === 'object' && first !== null && 'submit' in first) return send(...given)
-      const last = given.at(-1)
-      if (typeof last === 'function') {
+      if (typeof query === 'object' && query !== null && 'submit' in query) return send(...args)
+      const callerCallback = args.at(-1)
+      if (typeof callerCallback === 'function') {
         const stopTimeout = this.#startTimeout()
         const callback: Callback = (error, result) => {
           stopTimeout()
-          ;(last as Callback)(error ? asUnavailable(error) : error, result)
+          ;(callerCallback as Callback)(error ? asUnavailable(error) : error, result)
         }
-        return send(...given.slice(0, -1), callback)
+        return send(...args.slice(0, -1), callback)
       }
-      // One at a time: a connection takes one statement at a time.
-      const result = this.#last.then(() => this.#send(send, given))
+      // A connection can execute only one statement at a time.
+      const result = this.#last.then(() => this.#send(send, args))
       this.#last = result.catch(() => undefined)
       return result
     }
 
-    async #send(send: (...args: unknown[]) => unknown, given: unknown[]): Promise<unknown> {
+    async #send(send: (...args: unknown[]) => unknown, args: unknown[]): Promise<unknown> {
       const stopTimeout = this.#startTimeout()
       try {
-        return await send(...given)
+        return await send(...args)
       } catch (error) {
         throw asUnavailable(error)
       } finally {
@@ -138,18 +177,15 @@ export function clientWithTimeouts(url: string): typeof pg.Client {
         const isAlive = !isTooSlow && (await check(checkMs))
         if (isStopped) return
         if (isAlive) {
-          wait()
+          scheduleCheck()
           return
         }
         if (isTooSlow) void cancelQuery(url, this)
-        const { stream } = (this as unknown as { connection: unknown }).connection as {
-          stream: { destroy: (error: Error) => void }
-        }
-        stream.destroy(new DatabaseUnavailable('The database did not respond in time'))
+        breakConnection(this, 'The database did not respond in time')
       }
-      const wait = () =>
+      const scheduleCheck = () =>
         void (timer = setTimeout(() => setImmediate(() => void (isStopped || checkProgress())), checkAfterMs))
-      wait()
+      scheduleCheck()
       return () => {
         isStopped = true
         clearTimeout(timer)
@@ -158,14 +194,14 @@ export function clientWithTimeouts(url: string): typeof pg.Client {
   }
 }
 
-/** Cancels the running query: Postgres continues it even though the client has disconnected. */
-async function cancelQuery(url: string, client: pg.Client): Promise<void> {
+/** Cancels the running query, which Postgres would otherwise continue although the client has disconnected. */
+async function cancelQuery(url: string, client: pg.ClientBase): Promise<void> {
   const { processID } = client as unknown as { processID: number }
-  const other = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 })
-  other.on('error', () => {})
-  await other
+  const cancelClient = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 })
+  cancelClient.on('error', () => {})
+  await cancelClient
     .connect()
-    .then(() => other.query('select pg_cancel_backend($1)', [processID]))
+    .then(() => cancelClient.query('select pg_cancel_backend($1)', [processID]))
     .catch(() => undefined)
-  await other.end().catch(() => undefined)
+  await cancelClient.end().catch(() => undefined)
 }

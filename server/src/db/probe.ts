@@ -1,6 +1,6 @@
 import pg from 'pg'
 
-/** Checks on a new connection: one that is already open does not prove that the database accepts others. */
+/** Runs `use` on a new connection: an existing connection does not prove that the database accepts new ones. */
 async function withNewConnection(
   options: { url: string; limitMs: number; name: string },
   use: (client: pg.Client) => Promise<unknown>,
@@ -21,7 +21,7 @@ async function withNewConnection(
   }
 }
 
-/** True if Postgres accepts a new connection within `limitMs`, or refuses it for a reason other than shutting down or starting up. */
+/** Whether Postgres accepts a new connection within `limitMs`, or rejects it for a reason other than shutting down or starting up. */
 export async function canConnect(url: string, limitMs: number): Promise<boolean> {
   try {
     await withNewConnection({ url, limitMs, name: 'shoal-check' }, async () => undefined)
@@ -31,7 +31,7 @@ export async function canConnect(url: string, limitMs: number): Promise<boolean>
   }
 }
 
-/** True if a new connection opens within `limitMs` and completes a query within another `limitMs`. */
+/** Whether a new connection opens within `limitMs` and completes a query within another `limitMs`. */
 export async function canQuery(url: string, limitMs: number): Promise<boolean> {
   try {
     await withNewConnection({ url, limitMs, name: 'shoal-ready' }, (client) => client.query('select 1'))

@@ -1,9 +1,9 @@
-import { sql } from 'drizzle-orm'
 import { execFile } from 'node:child_process'
 import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { sql } from './sql.ts'
 import type { Database } from './database.ts'
 import { createLog } from '../startup/log.ts'
 import { safeStack, safeText } from './safe-error.ts'
@@ -17,16 +17,16 @@ beforeAll(async () => {
 })
 afterAll(() => database?.close())
 
-const failed = (work: PromiseLike<unknown>) =>
+const errorOf = (work: PromiseLike<unknown>) =>
   Promise.resolve(work).then(
     () => new Error('it did not fail'),
     (error: unknown) => error,
   )
 
-const kinds: [string, () => PromiseLike<unknown>][] = [
+const failingQueries: [string, () => PromiseLike<unknown>][] = [
   ['a parameter', () => database.db.execute(sql`select ${'hush'}::text from nowhere`)],
   ['a row that exists (detail)', () => database.db.execute(sql`insert into people values (${'hush@example.com'}, 2)`)],
-  ['a row that breaks a check', () => database.db.execute(sql`insert into people values (${'hush'}, -1)`)],
+  ['a row that violates a check', () => database.db.execute(sql`insert into people values (${'hush'}, -1)`)],
   ['a value of the wrong type', () => database.db.execute(sql`select ${'hush "hush" hush'}::int`)],
   ['a date', () => database.db.execute(sql`select ${'hush'}::timestamptz`)],
   ['broken JSON (where)', () => database.db.execute(sql`select ${'{"a": hush}'}::jsonb`)],
@@ -37,34 +37,34 @@ const kinds: [string, () => PromiseLike<unknown>][] = [
   ],
 ]
 
-test.each(kinds)('%s does not appear in the log or on the command line', async (_, query) => {
-  const error = await failed(query())
+test.each(failingQueries)('%s does not appear in the log or on the command line', async (_, query) => {
+  const error = await errorOf(query())
   expect(JSON.stringify(error, Object.getOwnPropertyNames(error)) + String(error)).toContain('hush')
-  const nested = [
+  const wrappedErrors = [
     error,
     new Error('The work failed', { cause: error }),
     new Error(`The work failed: ${(error as Error).message}`, { cause: error }),
     new AggregateError([new Error('one', { cause: error })], 'Several failed'),
     Object.assign(new Error('with more'), { detail: 'hush', params: ['hush'], cause: error }),
   ]
-  let written = ''
-  const log = createLog({ SHOAL_LOG_LEVEL: 'info' }, { write: (line: string) => void (written += line) })
-  for (const err of nested) {
+  let output = ''
+  const log = createLog({ SHOAL_LOG_LEVEL: 'info' }, { write: (line: string) => void (output += line) })
+  for (const err of wrappedErrors) {
     log.error({ err }, 'failed')
     log.child({ part: 'api' }).warn({ error: err }, 'failed')
     log.error(err)
-    written += safeText(err) + safeStack(err)
+    output += safeText(err) + safeStack(err)
   }
-  expect(written).not.toContain('hush')
-  // The location needed to fix the error is kept.
-  expect(written).toContain('safe-error.test.ts')
+  expect(output).not.toContain('hush')
+  // The location of the error is kept.
+  expect(output).toContain('safe-error.test.ts')
 })
 
 test('the query, code, constraint and cause of an error are kept', async () => {
-  const error = await failed(database.db.execute(sql`insert into people values (${'hush@example.com'}, 2)`))
-  let written = ''
-  createLog({ SHOAL_LOG_LEVEL: 'info' }, { write: (line: string) => void (written = line) }).error({ err: error }, 'x')
-  expect(JSON.parse(written)).toMatchObject({
+  const error = await errorOf(database.db.execute(sql`insert into people values (${'hush@example.com'}, 2)`))
+  let output = ''
+  createLog({ SHOAL_LOG_LEVEL: 'info' }, { write: (line: string) => void (output = line) }).error({ err: error }, 'x')
+  expect(JSON.parse(output)).toMatchObject({
     err: {
       type: 'DrizzleQueryError',
       query: 'insert into people values ($1, 2)',
@@ -77,7 +77,7 @@ test('the query, code, constraint and cause of an error are kept', async () => {
   })
 })
 
-test("the operator's command line reports an error without the values entered", { timeout: 60_000 }, async () => {
+test("the operator's command line reports an error without the entered values", { timeout: 60_000 }, async () => {
   const url = inject('postgresUrl').replace('{database}', 'postgres')
   const name = new URL(database.url).pathname.slice(1)
   await database.pool.query('alter table users add constraint none check (id < 0)')
@@ -88,7 +88,7 @@ test("the operator's command line reports an error without the values entered", 
     DATABASE_URL: url.replace('/postgres', `/${name}`),
     SHOAL_DATA_DIR: mkdtempSync(join(inject('testsDir'), 'cli-')),
   }
-  const error = (await failed(promisify(execFile)(process.execPath, args, { env }))) as { stderr: string }
+  const error = (await errorOf(promisify(execFile)(process.execPath, args, { env }))) as { stderr: string }
   expect(error.stderr).toContain('violates check constraint "none"')
   expect(error.stderr).not.toMatch(/hush|argon2/i)
 })

@@ -1,7 +1,7 @@
-import { DrizzleQueryError } from 'drizzle-orm'
 import { DatabaseError } from 'pg'
+import { DrizzleQueryError } from './sql.ts'
 
-/** An error without user data, fit for logs. */
+/** An error without user data, for logs. */
 export type SafeError = {
   type: string
   message: string
@@ -17,8 +17,8 @@ export type SafeError = {
 const maxDepth = 8
 
 /**
- * Strips an error of the data of users and squids: query parameters, the rows and values that Postgres quotes (`detail`, `where`,
- * data exceptions), and all unknown properties. Causes and the errors of an AggregateError are treated alike.
+ * Removes the data of users and squids from an error: query parameters, the rows and values that Postgres quotes (`detail`, `where`,
+ * data exceptions), and all unknown properties; likewise from its causes and the errors of an AggregateError.
  */
 export function safeError(error: unknown, depth = 0): SafeError {
   if (!(error instanceof Error))
@@ -41,40 +41,40 @@ export function safeError(error: unknown, depth = 0): SafeError {
   }
 }
 
-/** The messages of an error and its causes in one line, for a terminal. */
+/** Returns the messages of an error and its causes in one line, for a terminal. */
 export function safeText(error: unknown): string {
   const messages: string[] = []
   for (let at: unknown = error, depth = 0; at !== undefined && depth < maxDepth; depth++) {
     const { message } = safeError(at)
-    if (!messages.some((known) => known.includes(message))) messages.push(message)
+    if (!messages.some((earlier) => earlier.includes(message))) messages.push(message)
     at = at instanceof Error ? at.cause : undefined
   }
   return messages.join(': ')
 }
 
-/** `safeText`, followed by the stack frames. */
+/** Returns `safeText`, followed by the stack frames. */
 export const safeStack = (error: unknown): string => `${safeText(error)}\n${safeError(error).stack}`.trimEnd()
 
 function safeMessage(error: Error): string {
   if (error instanceof DrizzleQueryError) return 'Failed query'
-  if (error instanceof DatabaseError) return messageOfPostgres(error)
+  if (error instanceof DatabaseError) return safePostgresMessage(error)
   // Some errors repeat the message of their cause.
   const { cause } = error
   if (!(cause instanceof Error) || cause.message === '') return error.message
   return error.message.replaceAll(cause.message, () => safeMessage(cause))
 }
 
-/** Class 22, and exceptions raised by code in the database, quote values; others name only columns, tables and roles. */
-function messageOfPostgres({ message, code = '' }: DatabaseError): string {
+/** Errors of class 22, and exceptions raised by code in the database, quote values; others name only columns, tables and roles. */
+function safePostgresMessage({ message, code = '' }: DatabaseError): string {
   if (code.startsWith('P0')) return 'An error raised by code in the database'
   return code.startsWith('22') ? message.replaceAll(/"[^]*"/g, '"…"').replace(/: [^]*$/, ': …') : message
 }
 
-/** The stack frames alone, without the message, which may span any number of lines. */
+/** Returns only the stack frames, without the message, which may span any number of lines. */
 function framesOf({ stack = '', message }: Error): string {
   const at = message === '' ? -1 : stack.indexOf(message)
-  const rest = at < 0 ? stack : stack.slice(at + message.length)
-  return rest
+  const framesText = at < 0 ? stack : stack.slice(at + message.length)
+  return framesText
     .split('\n')
     .filter((line) => /^ {4}at (?:\S+ )*\(?\S+:\d+:\d+\)?$/.test(line) || /^ {4}at \S+ \(<anonymous>\)$/.test(line))
     .join('\n')

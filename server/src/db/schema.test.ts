@@ -1,21 +1,21 @@
-import { getTableName, is } from 'drizzle-orm'
-import { getTableConfig, PgTable } from 'drizzle-orm/pg-core'
 import { globSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { getTableName, is } from './sql.ts'
+import { getTableConfig, PgTable } from './columns.ts'
 import { cloneDatabase } from '../testing/test-database.ts'
 import type { Database } from './database.ts'
 import { checkName, enumColumns, snakeCase } from './checks.ts'
 
-const source = join(import.meta.dirname, '..')
+const sourceFolder = join(import.meta.dirname, '..')
 
 let database: Database
 let tables: PgTable[]
 
 beforeAll(async () => {
   database = await cloneDatabase()
-  const files = globSync('{installation,mail,modules/*}/tables.ts', { cwd: source })
-  const modules = await Promise.all(files.map(async (file) => Object.values(await import(join(source, file)))))
+  const files = globSync('{installation,mail,modules/*}/tables.ts', { cwd: sourceFolder })
+  const modules = await Promise.all(files.map(async (file) => Object.values(await import(join(sourceFolder, file)))))
   tables = modules.flat().filter((value): value is PgTable => is(value, PgTable))
 })
 afterAll(() => database.close())
@@ -57,8 +57,8 @@ test('every enum column has a CHECK with exactly its values', async () => {
   expect(expected.length).toBeGreaterThan(15)
   const missing = expected.filter(({ table, name, values }) => {
     const check = checks.find((one) => one.table === table && one.name === checkName(table, name))
-    const allowed = new Set(check?.definition.matchAll(/'([^']+)'::text/g).map(([, value]) => value))
-    return allowed.size !== values.length || !values.every((value) => allowed.has(value))
+    const allowedValues = new Set(check?.definition.matchAll(/'([^']+)'::text/g).map(([, value]) => value))
+    return allowedValues.size !== values.length || !values.every((value) => allowedValues.has(value))
   })
   expect(missing).toEqual([])
 })

@@ -1,5 +1,5 @@
-import { sql } from 'drizzle-orm'
 import type { ClientBase } from 'pg'
+import { sql } from './sql.ts'
 import type { Db } from './database.ts'
 
 /** Runs `work` in a transaction on this connection. */
@@ -15,9 +15,9 @@ export async function inTransaction<T>(client: ClientBase, work: () => Promise<T
   }
 }
 
-/** Runs SQL that a library generated, with `$1`, `$2` … for its values, in the transaction that `db` takes part in. */
-export async function runText(db: Db, text: string, values: unknown[] = []): Promise<{ rows: unknown[] }> {
+/** Executes SQL that a library generated, with `$1`, `$2` … as placeholders, in the current transaction of `db`. */
+export async function executeSqlText(db: Db, text: string, values: unknown[] = []): Promise<{ rows: unknown[] }> {
   const parts = text.split(/\$(\d+)/)
-  const statement = parts.map((part, at) => (at % 2 === 0 ? sql.raw(part) : sql`${values[Number(part) - 1]}`))
+  const statement = parts.map((part, index) => (index % 2 === 0 ? sql.raw(part) : sql`${values[Number(part) - 1]}`))
   return await db.execute(sql.join(statement))
 }

@@ -1,7 +1,7 @@
 import { DatabaseError } from 'pg'
 
 /**
- * The database is unavailable: it is down, does not respond, is starting, or has no connection left. The query itself may be fine,
+ * The database is unavailable: it is down, does not respond, is starting, or has no free connections. The query itself may be valid,
  * so the caller may retry later.
  */
 export class DatabaseUnavailable extends Error {
@@ -9,13 +9,13 @@ export class DatabaseUnavailable extends Error {
 }
 
 /**
- * SQLSTATEs of temporary failures. Class 08: connection lost. 25006: a standby takes no writes. 53xxx: out of disk, memory or
+ * SQLSTATEs of temporary failures. Class 08: connection lost. 25006: a standby rejects writes. 53xxx: out of disk, memory or
  * connections. 57P0x: shutting down, crashed, or starting up.
  */
 const temporarySqlState = /^(08\w{3}|25006|53\w{3}|57P0[1235])$/
 
 /** Messages of pg about broken or failed connections, which have no error code. */
-const connectionMessage =
+const connectionErrorMessage =
   /^(Connection terminated|Client has encountered a connection error|Client was closed|timeout e|Cannot use a pool)/
 
 const socketErrors = new Set([
@@ -44,12 +44,12 @@ export function asUnavailable(error: unknown): unknown {
   const isTemporary =
     error instanceof DatabaseError
       ? temporarySqlState.test(code)
-      : socketErrors.has(code) || connectionMessage.test(error.message)
+      : socketErrors.has(code) || connectionErrorMessage.test(error.message)
   if (isTemporary) return new DatabaseUnavailable(`The database is unavailable: ${error.message}`, { cause: error })
   return error instanceof AggregateError && error.errors.length > 0 ? asUnavailable(error.errors[0]) : error
 }
 
-/** True for DatabaseUnavailable, also as the cause of another error: drizzle wraps errors. */
+/** Whether an error is DatabaseUnavailable or is caused by it: drizzle wraps errors. */
 export function isUnavailable(error: unknown): boolean {
   for (let at = error, depth = 0; at instanceof Error && depth < 10; at = at.cause, depth++)
     if (at instanceof DatabaseUnavailable) return true

@@ -4,9 +4,9 @@ import { addressParser } from './address.ts'
 
 const api = { kind: 'api' } as const
 
-describe('below a path', () => {
+describe('URLs with the organization in the path', () => {
   const parse = addressParser('http://localhost:4001/{org}')
-  const at = (url: string) => parse('localhost:4001', url)
+  const parsePath = (url: string) => parse('localhost:4001', url)
 
   test.each([
     ['/acme/my-squid@v1/api/graphql', 'my-squid@v1', '/graphql'],
@@ -19,11 +19,11 @@ describe('below a path', () => {
     ['/acme/my-squid/graphql', 'my-squid:prod', '/graphql'],
     ['/acme/my-squid/v/v2/graphql?a=1', 'my-squid@v2', '/graphql?a=1'],
   ])('%s addresses the api of %s', (url, reference, path) =>
-    expect(at(url)).toEqual({ org: 'acme', reference, program: api, path }),
+    expect(parsePath(url)).toEqual({ org: 'acme', reference, program: api, path }),
   )
 
-  test('the metrics of a processor', () => {
-    expect(at('/acme/s@v1/processors/eth-main/metrics?json=true')).toEqual({
+  test('the metrics of a processor can be addressed', () => {
+    expect(parsePath('/acme/s@v1/processors/eth-main/metrics?json=true')).toEqual({
       org: 'acme',
       reference: 's@v1',
       program: { kind: 'processor', name: 'eth-main' },
@@ -43,9 +43,9 @@ describe('below a path', () => {
     '/acme/my-squid%ZZv1/api',
     'acme/my-squid@v1/api',
     '*',
-  ])('%s addresses nothing', (url) => expect(at(url)).toBeNull())
+  ])('%s addresses nothing', (url) => expect(parsePath(url)).toBeNull())
 
-  test('no URL makes it throw, and only the api and metrics can be addressed', () => {
+  test('no URL makes the parser throw, and only the api and metrics can be addressed', () => {
     const word = fc.constantFrom(
       'acme',
       's@v1',
@@ -62,7 +62,7 @@ describe('below a path', () => {
     )
     fc.assert(
       fc.property(fc.array(fc.oneof(word, fc.string())), (parts) => {
-        const target = at(`/${parts.join('/')}`)
+        const target = parsePath(`/${parts.join('/')}`)
         expect(target === null || target.path.startsWith('/')).toBe(true)
         expect(target?.program.kind !== 'processor' || target.path.startsWith('/metrics')).toBe(true)
       }),
@@ -70,7 +70,7 @@ describe('below a path', () => {
   })
 })
 
-describe('by the host', () => {
+describe('URLs with the organization in the host', () => {
   const parse = addressParser('https://{org}.squids.example.com')
 
   test('the organization is the first label, regardless of port and case', () => {
@@ -84,7 +84,7 @@ describe('by the host', () => {
   })
 })
 
-test('below a longer path', () => {
+test('the path may have a prefix before the organization', () => {
   const parse = addressParser('https://example.com/squids/{org}')
   expect(parse('example.com', '/squids/acme/s@v1/api/graphql')).toMatchObject({ org: 'acme', path: '/graphql' })
   expect(parse('example.com', '/acme/s@v1/api/graphql')).toBeNull()

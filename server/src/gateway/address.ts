@@ -13,16 +13,16 @@ export type AddressParser = (host: string | undefined, url: string) => Target | 
 
 const shortSlot = /^v\d+$/
 
-/** Parses URLs of the form given by `gatewayUrl`, which contains `{org}` in its host or path (contract 5). */
+/** Returns a parser for URLs of the form of `gatewayUrl`, which contains `{org}` in its host or path. */
 export function addressParser(gatewayUrl: string): AddressParser {
   const [, host = '', prefix = ''] = /^https?:\/\/([^/]*)(.*)$/.exec(gatewayUrl) ?? []
   const hostPattern = host.includes('{org}') ? patternOf(host.replace(/:\d+$/, ''), '(?::\\d+)?$') : null
   const pathPattern = patternOf(prefix, '(?=/)')
   return (hostHeader, url) => {
-    const byPath = pathPattern.exec(url)
-    if (!byPath) return null
-    const org = hostPattern ? hostPattern.exec(hostHeader ?? '')?.[1] : byPath[1]
-    return org ? targetOf(org.toLowerCase(), url.slice(byPath[0].length)) : null
+    const pathMatch = pathPattern.exec(url)
+    if (!pathMatch) return null
+    const org = hostPattern ? hostPattern.exec(hostHeader ?? '')?.[1] : pathMatch[1]
+    return org ? targetOf(org.toLowerCase(), url.slice(pathMatch[0].length)) : null
   }
 }
 
@@ -35,17 +35,17 @@ const patternOf = (template: string, end: string): RegExp =>
     'i',
   )
 
-function targetOf(org: string, rest: string): Target | null {
-  const [, first = '', path = ''] = /^\/([^/?]*)(.*)$/s.exec(rest) ?? []
-  const name = decode(first)
+function targetOf(org: string, orgPath: string): Target | null {
+  const [, segment = '', path = ''] = /^\/([^/?]*)(.*)$/s.exec(orgPath) ?? []
+  const name = decode(segment)
   if (name.includes('@') || name.includes(':')) return programOf(org, name, path)
   return legacyTarget(org, name, path)
 }
 
 function programOf(org: string, reference: string, path: string): Target | null {
   if (/^\/api(?=[/?]|$)/.test(path)) {
-    const below = path.slice('/api'.length)
-    return { org, reference, program: { kind: 'api' }, path: below.startsWith('/') ? below : `/${below}` }
+    const subpath = path.slice('/api'.length)
+    return { org, reference, program: { kind: 'api' }, path: subpath.startsWith('/') ? subpath : `/${subpath}` }
   }
   const [, processor, query = ''] = /^\/processors\/([a-z0-9-]{1,63})\/metrics(\?.*)?$/.exec(path) ?? []
   return processor
@@ -53,7 +53,7 @@ function programOf(org: string, reference: string, path: string): Target | null 
     : null
 }
 
-/** Legacy URLs: `/<name>/graphql` addresses the tag prod, `/<name>/v/v1/graphql` the slot v1 (contract 5). */
+/** Legacy URLs: `/<name>/graphql` addresses the tag prod, `/<name>/v/v1/graphql` the slot v1. */
 function legacyTarget(org: string, name: string, path: string): Target | null {
   const [, slot, query] = /^(?:\/v\/([^/]+))?\/graphql(\?.*)?$/.exec(path) ?? [undefined, undefined, null]
   if (query === null || (slot !== undefined && !shortSlot.test(slot))) return null

@@ -2,10 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
 import { until } from '../testing/until.ts'
-import { openGatewayBed, type GatewayBed } from './testing/testbed.ts'
+import { openGatewayTestbed, type GatewayTestbed } from './testing/testbed.ts'
 
-let bed: GatewayBed
-beforeEach(async () => void (bed = await openGatewayBed()))
+let bed: GatewayTestbed
+beforeEach(async () => void (bed = await openGatewayTestbed()))
 afterEach(() => bed.close())
 
 const api = () => `${bed.url}/acme/test-squid@v1/api/graphql`
@@ -19,9 +19,9 @@ const respond = (text: string) => (req: IncomingMessage, res: ServerResponse) =>
 }
 
 describe('an update', () => {
-  test('from one generation to the next fails no request', async () => {
-    const squid = await bed.version()
-    const old = await bed.serve(squid, respond('1'))
+  test('switches generations without failing a request', async () => {
+    const squid = await bed.createVersion()
+    const oldServer = await bed.serve(squid, respond('1'))
     const responses = new Map<string, number>()
     let isRunning = true
     const callers = Array.from({ length: 8 }, async () => {
@@ -33,30 +33,30 @@ describe('an update', () => {
     })
     await until(() => expect(responses.get('1')).toBeGreaterThan(100))
     await bed.serve(squid, respond('2'), { generation: 2 })
-    await bed.change(squid, { generation: 2 })
+    await bed.updateVersion(squid, { generation: 2 })
     await until(() => expect(responses.get('2')).toBeGreaterThan(100))
-    await old.close()
-    const before = responses.get('2') ?? 0
-    await until(() => expect(responses.get('2')).toBeGreaterThan(before + 100))
+    await oldServer.close()
+    const countBefore = responses.get('2') ?? 0
+    await until(() => expect(responses.get('2')).toBeGreaterThan(countBefore + 100))
     isRunning = false
     await Promise.all(callers)
     expect([...responses.keys()].sort()).toEqual(['1', '2'])
   })
 
-  test('is applied although its notification was lost', async () => {
-    const squid = await bed.version()
-    const old = await bed.serve(squid, respond('1'))
+  test('is applied even if its notification was lost', async () => {
+    const squid = await bed.createVersion()
+    const oldServer = await bed.serve(squid, respond('1'))
     expect(await (await fetch(api(), query)).text()).toBe('1')
     await bed.serve(squid, respond('2'), { generation: 2 })
     await bed.t.app.database.pool.query('update squids set generation = 2 where id = $1', [squid.id])
-    await old.close()
+    await oldServer.close()
     expect(await (await fetch(api(), mutation)).text()).toBe('2')
   })
 })
 
 describe('replicas', () => {
-  test('are used by round robin', async () => {
-    const squid = await bed.version({ apis: [{}, {}, {}] })
+  test('are used in turn', async () => {
+    const squid = await bed.createVersion({ apis: [{}, {}, {}] })
     const counts = new Map<string, number>()
     for (const container of ['api', 'api-2', 'api-3']) await bed.serve(squid, respond(container), { container })
     for (let i = 0; i < 30; i++) {
@@ -67,7 +67,7 @@ describe('replicas', () => {
   })
 
   test('that do not respond are skipped', async () => {
-    const squid = await bed.version({ apis: [{}, {}, {}] })
+    const squid = await bed.createVersion({ apis: [{}, {}, {}] })
     await bed.serve(squid, respond('api-2'), { container: 'api-2' })
     const startedMs = performance.now()
     for (let i = 0; i < 50; i++) expect(await (await fetch(api(), mutation)).text()).toBe('api-2')
@@ -77,13 +77,13 @@ describe('replicas', () => {
 
 describe('an interrupted request', () => {
   test.each([
-    ['a query', query, 2],
-    ['a mutation', mutation, 1],
-    ['something else', { method: 'POST', headers: { 'content-type': 'text/plain' }, body: 'x' }, 1],
-    ['a deletion', { method: 'DELETE' }, 1],
-    ['a GET', {}, 2],
-  ])('%s', async (_, init, sendings) => {
-    const squid = await bed.version()
+    ['with a query', 2, query],
+    ['with a mutation', 1, mutation],
+    ['with text', 1, { method: 'POST', headers: { 'content-type': 'text/plain' }, body: 'x' }],
+    ['by DELETE', 1, { method: 'DELETE' }],
+    ['by GET', 2, {}],
+  ])('%s is sent to the squid %i time(s)', async (_, expectedCount, init) => {
+    const squid = await bed.createVersion()
     let received = 0
     await bed.serve(squid, (req) => {
       received++
@@ -91,12 +91,12 @@ describe('an interrupted request', () => {
       req.on('end', () => req.socket.destroy())
     })
     const response = await fetch(api(), init)
-    expect({ status: response.status, received }).toEqual({ status: 502, received: sendings })
+    expect({ status: response.status, received }).toEqual({ status: 502, received: expectedCount })
     expect(await response.json()).toMatchObject({ code: 'BROKEN_OFF' })
   })
 
-  test('in the middle of its response ends the connection, so that the caller notices', async () => {
-    const squid = await bed.version()
+  test('whose response has already started ends the connection, so that the caller notices', async () => {
+    const squid = await bed.createVersion()
     await bed.serve(squid, (_, res) => {
       res.writeHead(200, { 'content-length': 1000 })
       res.write('half')
@@ -105,19 +105,19 @@ describe('an interrupted request', () => {
     await expect(fetch(api(), query).then((response) => response.text())).rejects.toThrow('terminated')
   })
 
-  test('by the caller closes the connection to the squid', async () => {
-    const squid = await bed.version()
+  test('that the caller aborted closes the connection to the squid', async () => {
+    const squid = await bed.createVersion()
     const { promise: disconnected, resolve } = Promise.withResolvers<void>()
-    const { promise: began, resolve: begin } = Promise.withResolvers<void>()
+    const { promise: started, resolve: markStarted } = Promise.withResolvers<void>()
     await bed.serve(squid, (req, res) => {
       res.writeHead(200).write('x')
       req.socket.once('close', () => resolve())
-      begin()
+      markStarted()
     })
-    const stop = new AbortController()
-    const call = fetch(api(), { ...query, signal: stop.signal }).then((response) => response.text())
-    await began
-    stop.abort()
+    const controller = new AbortController()
+    const call = fetch(api(), { ...query, signal: controller.signal }).then((response) => response.text())
+    await started
+    controller.abort()
     await expect(call).rejects.toThrow('aborted')
     await disconnected
   })
@@ -126,7 +126,7 @@ describe('an interrupted request', () => {
 describe('subscriptions', () => {
   /** A squid that echoes WebSocket messages. */
   async function serveEcho(path = '/graphql') {
-    const squid = await bed.version()
+    const squid = await bed.createVersion()
     const { server } = await bed.serve(squid, respond('over HTTP'))
     const sockets = new WebSocketServer({ server, path, handleProtocols: () => 'graphql-transport-ws' })
     sockets.on('connection', (socket, req) => {
@@ -151,39 +151,39 @@ describe('subscriptions', () => {
     await serveEcho()
     const { socket, received } = await open(api())
     expect(socket.protocol).toBe('graphql-transport-ws')
-    const long = 'x'.repeat(300_000)
+    const longMessage = 'x'.repeat(300_000)
     socket.send('hello')
-    socket.send(long)
-    await until(() => expect(received).toEqual(['cookie none, for 127.0.0.1', 'hello', long]))
+    socket.send(longMessage)
+    await until(() => expect(received).toEqual(['cookie none, for 127.0.0.1', 'hello', longMessage]))
     socket.close()
   })
 
   test('end when the squid or the client ends them', async () => {
     const { sockets } = await serveEcho()
-    const one = await open(api())
-    const closed = new Promise((done) => one.socket.once('close', done))
+    const first = await open(api())
+    const closed = new Promise((done) => first.socket.once('close', done))
     for (const client of sockets.clients) client.terminate()
     await closed
-    const other = await open(api())
+    const second = await open(api())
     await until(() => expect(sockets.clients.size).toBe(1))
-    other.socket.terminate()
+    second.socket.terminate()
     await until(() => expect(sockets.clients.size).toBe(0))
   })
 
-  test('that a squid refuses get its own response', async () => {
-    await serveEcho('/elsewhere')
+  test('that a squid rejects fail with its response', async () => {
+    await serveEcho('/other')
     await expect(open(api())).rejects.toThrow('400')
   })
 
-  test('without a running squid get an error of the gateway', async () => {
-    await bed.version()
+  test('without a running squid fail with an error from the gateway', async () => {
+    await bed.createVersion()
     await expect(open(api())).rejects.toThrow('503')
     await expect(open(`${bed.url}/acme/unknown@v1/api/graphql`)).rejects.toThrow('404')
   })
 })
 
-describe('counts', () => {
-  const counted = async () => {
+describe('request counts', () => {
+  const readCounts = async () => {
     const { rows } = await bed.t.app.database.pool.query<Record<string, string>>(
       `select sum(successes)::int as successes, sum(errors)::int as errors, sum(success_bytes)::int as bytes,
          (select sum(n)::int from ingress_minutes, unnest(histogram) n) as measured from ingress_minutes`,
@@ -191,44 +191,46 @@ describe('counts', () => {
     return rows[0]
   }
 
-  test('are exact over several gateways, and written when they stop', async () => {
-    const squid = await bed.version()
+  test('are exact across several gateways, and written when a gateway stops', async () => {
+    const squid = await bed.createVersion()
     await bed.serve(squid, (req, res) => {
       req.resume()
       req.on('end', () => res.writeHead(req.url === '/bad' ? 400 : 200).end('12345'))
     })
-    const second = await bed.another()
+    const second = await bed.startAnother()
     const send = async (base: string, path: string) =>
       (await fetch(`${base}/acme/test-squid@v1/${path}`, query)).arrayBuffer()
-    const all = Array.from({ length: 100 }, (_, i) => [
+    const requests = Array.from({ length: 100 }, (_, i) => [
       send(i % 2 === 0 ? bed.url : second.url, 'api/graphql'),
       send(bed.url, 'processors/none/metrics'),
       ...(i % 10 === 0 ? [send(second.url, 'api/bad')] : []),
     ])
-    await Promise.all(all.flat())
+    await Promise.all(requests.flat())
     await second.gateway.close()
-    await until(async () => expect(await counted()).toEqual({ successes: 100, errors: 10, bytes: 500, measured: 100 }))
+    await until(async () =>
+      expect(await readCounts()).toEqual({ successes: 100, errors: 10, bytes: 500, measured: 100 }),
+    )
   })
 
   test('are kept while the database is unavailable', async () => {
-    const squid = await bed.version()
+    const squid = await bed.createVersion()
     await bed.serve(squid, respond('ok'))
     let warnings = 0
     Object.assign(bed.t.app.log, { warn: () => warnings++ })
-    await bed.t.app.database.pool.query('alter table ingress_minutes rename to away')
+    await bed.t.app.database.pool.query('alter table ingress_minutes rename to unavailable_minutes')
     for (let i = 0; i < 20; i++) await (await fetch(api(), query)).text()
     await until(() => expect(warnings).toBeGreaterThan(0))
-    await bed.t.app.database.pool.query('alter table away rename to ingress_minutes')
-    await until(async () => expect(await counted()).toMatchObject({ successes: 20 }))
+    await bed.t.app.database.pool.query('alter table unavailable_minutes rename to ingress_minutes')
+    await until(async () => expect(await readCounts()).toMatchObject({ successes: 20 }))
   })
 })
 
 test('a gateway stops immediately despite open connections', async () => {
-  const squid = await bed.version()
-  await bed.serve(squid, (_, res) => void res.writeHead(200).write('for ever'))
-  const second = await bed.another()
+  const squid = await bed.createVersion()
+  await bed.serve(squid, (_, res) => void res.writeHead(200).write('endless'))
+  const second = await bed.startAnother()
   const response = await fetch(`${second.url}/acme/test-squid@v1/api/`)
-  const broken = response.text().catch((error: Error) => error.message)
+  const failure = response.text().catch((error: Error) => error.message)
   await second.gateway.close()
-  expect(await broken).toContain('terminated')
+  expect(await failure).toContain('terminated')
 })

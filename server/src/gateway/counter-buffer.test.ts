@@ -4,7 +4,7 @@ import { CounterBuffer } from './counter-buffer.ts'
 type Row = { key: string; count: number }
 
 let isAvailable = true
-let written: Row[] = []
+let writtenRows: Row[] = []
 let warnings: string[] = []
 let buffer: CounterBuffer<Row>
 
@@ -17,13 +17,13 @@ const count = (key: string) => {
 beforeEach(() => {
   vi.useFakeTimers()
   isAvailable = true
-  written = []
+  writtenRows = []
   warnings = []
   buffer = new CounterBuffer<Row>({
     write: async (rows) => {
       await new Promise((done) => setTimeout(done, 10))
       if (!isAvailable) throw new Error('the database is unavailable')
-      written.push(...rows)
+      writtenRows.push(...rows)
     },
     add: (into, from) => void (into.count += from.count),
     failure: 'failed to write counts',
@@ -36,19 +36,19 @@ afterEach(() => vi.useRealTimers())
 test('counts are written each second, ordered by key', async () => {
   for (const key of ['b', 'a', 'b']) count(key)
   await vi.advanceTimersByTimeAsync(1_100)
-  expect(written).toEqual([
+  expect(writtenRows).toEqual([
     { key: 'a', count: 1 },
     { key: 'b', count: 2 },
   ])
   await vi.advanceTimersByTimeAsync(5_000)
-  expect(written).toHaveLength(2)
+  expect(writtenRows).toHaveLength(2)
 })
 
-test('the number of rows stays bounded while writes fail, and rows already kept continue to count', async () => {
+test('the number of rows stays bounded while writes fail, and rows already in memory are still counted', async () => {
   isAvailable = false
   expect(['a', 'b', 'c', 'd'].map(count)).toEqual([true, true, true, false])
   await vi.advanceTimersByTimeAsync(1_005)
-  // The rows of the write in progress may be put back, so they take part in the bound.
+  // The rows of the write in progress may be put back, so they count towards the maximum.
   expect(count('e')).toBe(false)
   await vi.advanceTimersByTimeAsync(3_100)
   for (let i = 0; i < 100; i++) expect(count(`late ${i}`)).toBe(false)
@@ -56,7 +56,7 @@ test('the number of rows stays bounded while writes fail, and rows already kept 
   expect(new Set(warnings)).toEqual(new Set(['failed to write counts']))
   isAvailable = true
   await vi.advanceTimersByTimeAsync(1_100)
-  expect(written).toEqual([
+  expect(writtenRows).toEqual([
     { key: 'a', count: 2 },
     { key: 'b', count: 1 },
     { key: 'c', count: 1 },
@@ -64,7 +64,7 @@ test('the number of rows stays bounded while writes fail, and rows already kept 
   expect(count('d')).toBe(true)
 })
 
-test('counts made during a failed write are added to those put back', async () => {
+test('counts recorded during a failed write are added to the rows that are put back', async () => {
   isAvailable = false
   count('a')
   const flushed = buffer.flush()
@@ -76,7 +76,7 @@ test('counts made during a failed write are added to those put back', async () =
   const closed = buffer.close()
   await vi.advanceTimersByTimeAsync(20)
   await closed
-  expect(written).toEqual([
+  expect(writtenRows).toEqual([
     { key: 'a', count: 2 },
     { key: 'b', count: 1 },
   ])

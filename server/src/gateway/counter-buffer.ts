@@ -11,7 +11,7 @@ export type CounterBufferOptions<Row> = {
   /** Log line for a failed write. */
   failure: string
   log: Pick<Logger, 'warn'>
-  /** Maximum number of rows in memory. New keys beyond are not counted until a write succeeds. */
+  /** Maximum number of rows in memory. Counts of further keys are dropped until a write succeeds. */
   maxRows?: number
 }
 
@@ -34,7 +34,7 @@ export class CounterBuffer<Row> {
     this.#timer = setInterval(() => void this.flush(), flushMs).unref()
   }
 
-  /** The row to add counts to; null when the buffer is full. */
+  /** Returns the row to add counts to; null when the buffer is full. */
   row(key: string, create: () => Row): Row | null {
     const existing = this.#rows.get(key)
     if (existing) return existing

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Route } from './routes-store.ts'
 
-/** An error response of the gateway itself. */
+/** An error response from the gateway itself. */
 export type GatewayError = { status: number; code: string; error: string; retryAfterSeconds?: number }
 
 export const unknownUrl: GatewayError = {
@@ -17,17 +17,17 @@ export const unknownSquid = (reference: string): GatewayError => ({
   error: `There is no squid ${reference.slice(0, 100)}. It may have been deleted, or the tag moved.`,
 })
 
-export const noSuchProgram = (route: Route, what: string): GatewayError => ({
+export const noSuchProgram = (route: Route, program: string): GatewayError => ({
   status: 404,
   code: 'NOT_FOUND',
-  error: `${route.name}@${route.slot} has no ${what}.`,
+  error: `${route.name}@${route.slot} has no ${program}.`,
 })
 
-/** Why a version cannot serve requests; null when it should be running. */
+/** Returns why a version cannot serve requests; null when it should be running. */
 export function unavailableReason(route: Route): GatewayError | null {
   const reference = `${route.name}@${route.slot}`
-  if (route.wanted === 'deleted') return unknownSquid(reference)
-  if (route.wanted === 'hibernated')
+  if (route.desiredState === 'deleted') return unknownSquid(reference)
+  if (route.desiredState === 'hibernated')
     return {
       status: 503,
       code: 'HIBERNATED',
@@ -44,7 +44,7 @@ export function unavailableReason(route: Route): GatewayError | null {
   return null
 }
 
-export const notAnswering = (route: Route): GatewayError => ({
+export const notResponding = (route: Route): GatewayError => ({
   status: 503,
   code: 'NOT_ANSWERING',
   error: `${route.name}@${route.slot} is not responding: it is starting or has crashed. See its logs.`,

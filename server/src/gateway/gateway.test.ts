@@ -4,17 +4,17 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { metricsPort } from '../modules/manifest/index.ts'
 import type { SquidRow } from '../modules/versions/index.ts'
 import { until } from '../testing/until.ts'
-import { openGatewayBed, type GatewayBed } from './testing/testbed.ts'
+import { openGatewayTestbed, type GatewayTestbed } from './testing/testbed.ts'
 
-let bed: GatewayBed
-beforeAll(async () => void (bed = await openGatewayBed()))
+let bed: GatewayTestbed
+beforeAll(async () => void (bed = await openGatewayTestbed()))
 afterAll(() => bed.close())
 
-type EchoedRequest = { method: string; url: string; headers: Record<string, string>; body: string }
+type ReceivedRequest = { method: string; url: string; headers: Record<string, string>; body: string }
 
 /** A squid that responds with the request it received. */
-async function echo(name: string, spec: { row?: Partial<SquidRow>; headers?: Record<string, string> } = {}) {
-  const squid = await bed.version({ name, ...(spec.row ? { row: spec.row } : {}) })
+async function serveEcho(name: string, spec: { row?: Partial<SquidRow>; headers?: Record<string, string> } = {}) {
+  const squid = await bed.createVersion({ name, ...(spec.row ? { row: spec.row } : {}) })
   await bed.serve(squid, (req, res) => {
     const chunks: Buffer[] = []
     req.on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -32,19 +32,19 @@ async function echo(name: string, spec: { row?: Partial<SquidRow>; headers?: Rec
 }
 
 const fetchSquid = (path: string, init?: RequestInit) => fetch(`${bed.url}/acme/${path}`, init)
-const echoed = async (path: string, init?: RequestInit) =>
-  (await (await fetchSquid(path, init)).json()) as EchoedRequest
+const fetchEchoed = async (path: string, init?: RequestInit) =>
+  (await (await fetchSquid(path, init)).json()) as ReceivedRequest
 
 describe('a request', () => {
   test('reaches the api by slot and by tag, with any path below /api', async () => {
-    const squid = await echo('plain')
+    const squid = await serveEcho('plain')
     await bed.t.app.database.pool.query("insert into squid_tags values ($1, 'plain', 'prod', $2)", [
       bed.org.id,
       squid.id,
     ])
-    await bed.change(squid)
+    await bed.updateVersion(squid)
     await until(async () =>
-      expect(await echoed('plain:prod/api/a?b=c')).toMatchObject({ method: 'GET', url: '/a?b=c' }),
+      expect(await fetchEchoed('plain:prod/api/a?b=c')).toMatchObject({ method: 'GET', url: '/a?b=c' }),
     )
     for (const path of [
       'plain@v1/api/graphql',
@@ -53,15 +53,15 @@ describe('a request', () => {
       'plain/graphql',
       'plain/v/v1/graphql',
     ])
-      expect(await echoed(path, { method: 'POST', body: '{"query":"{a}"}' })).toMatchObject({
+      expect(await fetchEchoed(path, { method: 'POST', body: '{"query":"{a}"}' })).toMatchObject({
         method: 'POST',
         url: '/graphql',
         body: '{"query":"{a}"}',
       })
   })
 
-  test('gets forwarding headers; cookies and hop-by-hop headers are removed in both directions', async () => {
-    await echo('headers', {
+  test('has forwarding headers added, and cookies and hop-by-hop headers removed in both directions', async () => {
+    await serveEcho('headers', {
       headers: {
         'set-cookie': 'a=b',
         'x-own': 'yes',
@@ -79,7 +79,7 @@ describe('a request', () => {
       forwarded: 'for=6.6.6.6',
     }
     const response = await fetchSquid('headers@v1/api/', { headers })
-    expect(((await response.json()) as EchoedRequest).headers).toEqual(
+    expect(((await response.json()) as ReceivedRequest).headers).toEqual(
       expect.objectContaining({
         authorization: 'Bearer x',
         host: new URL(bed.url).host,
@@ -88,7 +88,7 @@ describe('a request', () => {
         'x-forwarded-proto': 'http',
       }),
     )
-    const received = (await echoed('headers@v1/api/', { headers })).headers
+    const received = (await fetchEchoed('headers@v1/api/', { headers })).headers
     for (const name of ['cookie', 'forwarded']) expect(received).not.toHaveProperty(name)
     expect(response.headers.get('x-own')).toBe('yes')
     for (const name of ['set-cookie', 'x-secret-hop', 'clear-site-data', 'service-worker-allowed'])
@@ -96,7 +96,7 @@ describe('a request', () => {
   })
 
   test('streams in both directions without buffering', async () => {
-    const squid = await bed.version({ name: 'streams' })
+    const squid = await bed.createVersion({ name: 'streams' })
     await bed.serve(squid, (req, res) => {
       res.writeHead(200)
       req.on('data', (chunk: Buffer) => res.write(chunk))
@@ -105,25 +105,26 @@ describe('a request', () => {
     const call = request(`${bed.url}/acme/streams@v1/api/`, { method: 'POST', agent: false })
     call.write('one')
     const response = await new Promise<IncomingMessage>((done) => call.once('response', done))
-    const next = () => new Promise<string>((done) => response.once('data', (chunk: Buffer) => done(chunk.toString())))
-    expect(await next()).toBe('one')
+    const nextChunk = () =>
+      new Promise<string>((done) => response.once('data', (chunk: Buffer) => done(chunk.toString())))
+    expect(await nextChunk()).toBe('one')
     // The request was still open when the first chunk was echoed, so the gateway did not buffer it.
     call.write('two')
-    expect(await next()).toBe('two')
+    expect(await nextChunk()).toBe('two')
     call.end()
-    expect(await next()).toBe('end')
+    expect(await nextChunk()).toBe('end')
   })
 
   test('may be large, in both directions', async () => {
-    const squid = await bed.version({ name: 'large' })
+    const squid = await bed.createVersion({ name: 'large' })
     await bed.serve(squid, (req, res) => void req.pipe(res.writeHead(200)))
     const body = Buffer.alloc(20_000_000, 'shoal')
     const response = await fetchSquid('large@v1/api/', { method: 'POST', body })
     expect(Buffer.from(await response.arrayBuffer()).equals(body)).toBe(true)
   })
 
-  test('to a processor reaches its metrics and nothing else', async () => {
-    const squid = await bed.version({ name: 'metrics', processors: { eth: {} } })
+  test('to a processor reaches only its metrics', async () => {
+    const squid = await bed.createVersion({ name: 'metrics', processors: { eth: {} } })
     await bed.serve(squid, (req, res) => res.end(`metrics of ${req.url}`), { container: 'eth', port: metricsPort })
     await until(async () =>
       expect(await (await fetchSquid('metrics@v1/processors/eth/metrics?a=1')).text()).toBe('metrics of /metrics?a=1'),
@@ -132,9 +133,9 @@ describe('a request', () => {
     expect((await fetchSquid('metrics@v1/processors/eth/other')).status).toBe(404)
   })
 
-  test('that is malformed is refused before it reaches a squid', async () => {
-    await echo('smuggled')
-    const raw = (text: string) =>
+  test('that is malformed is rejected before it reaches a squid', async () => {
+    await serveEcho('smuggled')
+    const sendRaw = (text: string) =>
       new Promise<string>((done) => {
         let response = ''
         const socket = connect(Number(new URL(bed.url).port), '127.0.0.1', () => socket.write(text))
@@ -142,20 +143,20 @@ describe('a request', () => {
         socket.on('close', () => done(response))
         socket.on('error', () => done(response))
       })
-    const start = 'POST /acme/smuggled@v1/api/ HTTP/1.1\r\nhost: x\r\n'
+    const requestStart = 'POST /acme/smuggled@v1/api/ HTTP/1.1\r\nhost: x\r\n'
     const attempts = [
-      `${start}content-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\nGET /x HTTP/1.1\r\n\r\n`,
-      `${start}content-length: 5\r\ncontent-length: 6\r\n\r\nhello`,
-      `${start}transfer-encoding: xchunked\r\n\r\n0\r\n\r\n`,
-      `${start}x: a\r\n b\r\n content-length: 3\r\nbad header\r\n\r\n`,
+      `${requestStart}content-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\nGET /x HTTP/1.1\r\n\r\n`,
+      `${requestStart}content-length: 5\r\ncontent-length: 6\r\n\r\nhello`,
+      `${requestStart}transfer-encoding: xchunked\r\n\r\n0\r\n\r\n`,
+      `${requestStart}x: a\r\n b\r\n content-length: 3\r\nbad header\r\n\r\n`,
       `GET /acme/smuggled@v1/api/ HTTP/1.1\r\nhost: x\r\nx: ${'y'.repeat(100_000)}\r\n\r\n`,
     ]
-    for (const attempt of attempts) expect(await raw(attempt)).toMatch(/^HTTP\/1\.1 4\d\d [^]*$/)
+    for (const attempt of attempts) expect(await sendRaw(attempt)).toMatch(/^HTTP\/1\.1 4\d\d [^]*$/)
   })
 })
 
-describe('errors of the gateway are JSON', () => {
-  const refusal = async (path: string) => {
+describe('errors from the gateway are JSON', () => {
+  const fetchError = async (path: string) => {
     const response = await fetchSquid(path)
     const { error, code } = (await response.json()) as { error: string; code: string }
     return {
@@ -168,42 +169,50 @@ describe('errors of the gateway are JSON', () => {
   }
 
   test('404 for unknown squids and programs', async () => {
-    expect(await refusal('unknown@v1/api/graphql')).toMatchObject({ status: 404, code: 'SQUID_NOT_FOUND', cors: '*' })
-    expect(await refusal('unknown@v1/graphql')).toMatchObject({
+    expect(await fetchError('unknown@v1/api/graphql')).toMatchObject({
+      status: 404,
+      code: 'SQUID_NOT_FOUND',
+      cors: '*',
+    })
+    expect(await fetchError('unknown@v1/graphql')).toMatchObject({
       status: 404,
       code: 'NOT_FOUND',
       error: expect.stringContaining('/api/graphql'),
     })
-    await bed.version({ name: 'no-api', apis: [] })
+    await bed.createVersion({ name: 'no-api', apis: [] })
     await until(async () =>
-      expect(await refusal('no-api@v1/api/graphql')).toMatchObject({ status: 404, error: 'no-api@v1 has no api.' }),
+      expect(await fetchError('no-api@v1/api/graphql')).toMatchObject({ status: 404, error: 'no-api@v1 has no api.' }),
     )
   })
 
   test('503 with the reason while a version is starting, hibernated or not deployed', async () => {
-    await bed.version({ name: 'starting' })
-    await bed.version({ name: 'asleep', row: { wanted: 'hibernated' } })
-    await bed.version({ name: 'first', row: { image: null } })
+    await bed.createVersion({ name: 'starting' })
+    await bed.createVersion({ name: 'hibernated', row: { desiredState: 'hibernated' } })
+    await bed.createVersion({ name: 'first', row: { image: null } })
     await until(async () =>
-      expect(await refusal('asleep@v1/api/graphql')).toMatchObject({
+      expect(await fetchError('hibernated@v1/api/graphql')).toMatchObject({
         status: 503,
         code: 'HIBERNATED',
         retryAfter: '60',
       }),
     )
-    expect(await refusal('starting@v1/api/graphql')).toMatchObject({
+    expect(await fetchError('starting@v1/api/graphql')).toMatchObject({
       status: 503,
       code: 'NOT_ANSWERING',
       retryAfter: '5',
     })
-    expect(await refusal('first@v1/api/graphql')).toMatchObject({ status: 503, code: 'NOT_DEPLOYED', retryAfter: '5' })
+    expect(await fetchError('first@v1/api/graphql')).toMatchObject({
+      status: 503,
+      code: 'NOT_DEPLOYED',
+      retryAfter: '5',
+    })
   })
 
   test('404 as soon as a squid is deleted', async () => {
-    const squid = await echo('gone')
+    const squid = await serveEcho('deleted')
     await bed.t.app.database.pool.query('delete from squids where id = $1', [squid.id])
-    await bed.change(squid)
-    await until(async () => expect(await refusal('gone@v1/api/')).toMatchObject({ status: 404 }))
+    await bed.updateVersion(squid)
+    await until(async () => expect(await fetchError('deleted@v1/api/')).toMatchObject({ status: 404 }))
   })
 })
 
@@ -220,7 +229,7 @@ describe('deploy.cors of the manifest', () => {
       allow_credentials: true,
       max_age: 60,
     }
-    await echo('cors', { ...cors(rules), headers: { 'access-control-allow-origin': 'https://other.example.com' } })
+    await serveEcho('cors', { ...cors(rules), headers: { 'access-control-allow-origin': 'https://other.example.com' } })
     const response = await fetchSquid('cors@v1/api/', { headers: { origin } })
     expect(Object.fromEntries(response.headers)).toMatchObject({
       'access-control-allow-origin': origin,
@@ -240,14 +249,14 @@ describe('deploy.cors of the manifest', () => {
     expect(otherOrigin.headers.get('access-control-allow-origin')).toBeNull()
   })
 
-  test('is left to the squid when the manifest does not set it', async () => {
-    await echo('own-cors', { headers: { 'access-control-allow-origin': '*' } })
+  test('does not change the CORS headers of the squid when it is not set', async () => {
+    await serveEcho('own-cors', { headers: { 'access-control-allow-origin': '*' } })
     const response = await fetchSquid('own-cors@v1/api/', { headers: { origin } })
     expect(response.headers.get('access-control-allow-origin')).toBe('*')
   })
 })
 
-test('reports liveness and readiness', async () => {
+test('a gateway reports liveness and readiness', async () => {
   expect((await fetch(`${bed.url}/healthz`)).status).toBe(200)
   expect(await (await fetch(`${bed.url}/readyz`)).json()).toMatchObject({ checks: { database: 'ok' } })
 })

@@ -21,18 +21,18 @@ export async function createGateway(app: App, limits: HoldingLimits = defaultHol
   const squids = new SquidRoute(app, table, limits)
   const rpc = createRpcRoute(app)
   const portal = createPortalRoute(app)
-  if (app.vitals) app.vitals.gateway = () => ({ routesReadMs: table.readMs(), problem: reports.problem() })
+  if (app.vitals) app.vitals.gateway = () => ({ routesReadMs: table.msSinceReload(), problem: reports.problem() })
 
   const handle = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
     const url = canonical(req.url ?? '/')
-    const [, first, second = '', third = '', rest = ''] =
+    const [, service, second = '', third = '', rest = ''] =
       /^\/(rpc|portal)(?:\/([^/?]+))?(?:\/([^/?]+))?(.*)$/.exec(url) ?? []
     if (isOwnPage(url)) {
       const health = await healthResponse(app, req)
       if (health) return sendHealth(req, res, health)
     }
-    if (first === 'rpc' && third) return await rpc.handle(req, res, second, third)
-    if (first === 'portal' && second === 'datasets' && third) return await portal.handle(req, res, third, rest)
+    if (service === 'rpc' && third) return await rpc.handle(req, res, second, third)
+    if (service === 'portal' && second === 'datasets' && third) return await portal.handle(req, res, third, rest)
     return await squids.handle(req, res, url)
   }
 
@@ -64,7 +64,7 @@ export async function createGateway(app: App, limits: HoldingLimits = defaultHol
   }
 }
 
-/** Pages of the gateway itself; no squid has such a path. */
+/** Whether the URL is a page of the gateway itself. No squid has such a path. */
 const isOwnPage = (url: string): boolean => /^\/(?:healthz|readyz|metrics)?(?:\?|$)/.test(url)
 
 /** Collapses leading slashes into one. */

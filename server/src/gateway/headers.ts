@@ -1,8 +1,9 @@
+import { isSquidAddress } from '@shoal/runtime'
 import type { IncomingMessage } from 'node:http'
 import type { CorsRules } from './routes-store.ts'
 
 /** Hop-by-hop headers (RFC 9110, 7.6.1), and headers that must not reach or leave a squid. */
-const dropped = new Set([
+const droppedHeaders = new Set([
   'connection',
   'keep-alive',
   'proxy-authenticate',
@@ -16,14 +17,14 @@ const dropped = new Set([
   // All squids may share the gateway's origin: a cookie of one must not reach another.
   'cookie',
   'set-cookie',
-  // Set by the gateway.
+  // The gateway sets these headers itself.
   'forwarded',
   'x-forwarded-for',
   'x-forwarded-host',
   'x-forwarded-proto',
 ])
 
-/** Headers for the squid: the caller's without hop-by-hop headers, plus the forwarding headers. */
+/** Returns the headers for the squid: the caller's without hop-by-hop headers, plus the forwarding headers. */
 export function requestHeaders(request: IncomingMessage, isProxyTrusted: boolean): string[] {
   const headers: string[] = []
   const hopByHop = headersListedIn(request.headers.connection)
@@ -31,28 +32,34 @@ export function requestHeaders(request: IncomingMessage, isProxyTrusted: boolean
   for (let i = 0; i < raw.length; i += 2) {
     const name = raw[i] ?? ''
     const lower = name.toLowerCase()
-    if (!dropped.has(lower) && !hopByHop?.has(lower) && lower !== 'content-length') headers.push(name, raw[i + 1] ?? '')
+    if (!droppedHeaders.has(lower) && !hopByHop?.has(lower) && lower !== 'content-length')
+      headers.push(name, raw[i + 1] ?? '')
   }
-  const before = isProxyTrusted ? request.headers['x-forwarded-for'] : undefined
   const address = request.socket.remoteAddress ?? ''
-  headers.push('x-forwarded-for', before ? `${String(before)}, ${address}` : address)
+  // A squid could send any address, since it reaches the gateway directly, not through the operator's proxy.
+  const isTrusted = isProxyTrusted && !isSquidAddress(address)
+  const forwardedFor = isTrusted ? request.headers['x-forwarded-for'] : undefined
+  headers.push('x-forwarded-for', forwardedFor ? `${String(forwardedFor)}, ${address}` : address)
   headers.push('x-forwarded-host', request.headers.host ?? '')
-  headers.push('x-forwarded-proto', (isProxyTrusted && request.headers['x-forwarded-proto']?.toString()) || 'http')
+  headers.push('x-forwarded-proto', (isTrusted && request.headers['x-forwarded-proto']?.toString()) || 'http')
   return headers
 }
 
 /** Headers that affect the whole origin, which all squids may share. */
 const originWideHeaders = new Set(['clear-site-data', 'service-worker-allowed', 'strict-transport-security', 'alt-svc'])
 
-/** Headers for the caller: the squid's, in lower case, without hop-by-hop and origin-wide headers. */
-export function responseHeaders(received: Record<string, string | string[] | undefined>, ownCors: boolean): string[] {
+/** Returns the headers for the caller: the squid's, in lower case, without hop-by-hop and origin-wide headers. */
+export function responseHeaders(
+  received: Record<string, string | string[] | undefined>,
+  replacesCors: boolean,
+): string[] {
   const headers: string[] = []
   const hopByHop = headersListedIn(received['connection']?.toString())
   for (const [name, value] of Object.entries(received)) {
-    if (value === undefined || dropped.has(name) || originWideHeaders.has(name) || hopByHop?.has(name)) continue
-    if (ownCors && name.startsWith('access-control-')) continue
+    if (value === undefined || droppedHeaders.has(name) || originWideHeaders.has(name) || hopByHop?.has(name)) continue
+    if (replacesCors && name.startsWith('access-control-')) continue
     if (typeof value === 'string') headers.push(name, value)
-    else for (const one of value) headers.push(name, one)
+    else for (const item of value) headers.push(name, item)
   }
   return headers
 }
@@ -63,11 +70,11 @@ function headersListedIn(connection: string | undefined): Set<string> | null {
   return new Set(connection.toLowerCase().split(/\s*,\s*/))
 }
 
-/** CORS headers from `deploy.cors` of the manifest for one origin; null when the manifest leaves CORS to the squid (contract 4). */
+/** Returns the CORS headers from `deploy.cors` of the manifest for one origin; null when the manifest leaves CORS to the squid. */
 export function corsHeaders(rules: CorsRules | null, origin: string | undefined): string[] | null {
   if (!rules || rules.enabled === false || Object.keys(rules).length === 0) return null
   if (!origin) return []
-  const allowed = list(rules.allow_origin ?? '*')
+  const allowed = toList(rules.allow_origin ?? '*')
   const isAny = allowed.includes('*')
   if (!isAny && !allowed.includes(origin)) return ['vary', 'Origin']
   const credentials = rules.allow_credentials === true
@@ -77,22 +84,22 @@ export function corsHeaders(rules: CorsRules | null, origin: string | undefined)
     'vary',
     'Origin',
     ...(credentials ? ['access-control-allow-credentials', 'true'] : []),
-    ...optional('access-control-expose-headers', rules.expose_headers),
+    ...optionalHeader('access-control-expose-headers', rules.expose_headers),
   ]
 }
 
-/** Additional headers for preflight responses. */
+/** Returns the additional headers for preflight responses. */
 export function preflightHeaders(rules: CorsRules, requestedHeaders: string | undefined): string[] {
   return [
     'access-control-allow-methods',
-    list(rules.allow_methods ?? ['GET', 'POST', 'HEAD', 'OPTIONS']).join(', '),
-    ...optional('access-control-allow-headers', rules.allow_headers ?? requestedHeaders),
+    toList(rules.allow_methods ?? ['GET', 'POST', 'HEAD', 'OPTIONS']).join(', '),
+    ...optionalHeader('access-control-allow-headers', rules.allow_headers ?? requestedHeaders),
     ...(rules.max_age ? ['access-control-max-age', String(rules.max_age)] : []),
   ]
 }
 
-const list = (value: string | string[]): string[] =>
+const toList = (value: string | string[]): string[] =>
   (Array.isArray(value) ? value : value.split(',')).map((item) => item.trim())
 
-const optional = (name: string, value: string | string[] | undefined): string[] =>
-  value === undefined ? [] : [name, list(value).join(', ')]
+const optionalHeader = (name: string, value: string | string[] | undefined): string[] =>
+  value === undefined ? [] : [name, toList(value).join(', ')]

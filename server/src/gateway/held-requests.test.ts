@@ -3,11 +3,11 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
 import type { SquidRow } from '../modules/versions/index.ts'
 import { until } from '../testing/until.ts'
-import { openGatewayBed, type GatewayBed } from './testing/testbed.ts'
+import { openGatewayTestbed, type GatewayTestbed } from './testing/testbed.ts'
 
 const maxHeld = 20
 
-let bed: GatewayBed
+let bed: GatewayTestbed
 let squid: SquidRow
 
 const api = () => `${bed.url}/acme/test-squid@v1/api/graphql`
@@ -42,8 +42,8 @@ const elapsedMs = async (work: () => Promise<unknown>): Promise<number> => {
 
 describe('while no program of a version responds', () => {
   beforeEach(async () => {
-    bed = await openGatewayBed({}, { heldMs: 15_000, maxHeld })
-    squid = await bed.version({ processors: { eth: {} } })
+    bed = await openGatewayTestbed({}, { maxWaitMs: 15_000, maxHeld })
+    squid = await bed.createVersion({ processors: { eth: {} } })
   })
   afterEach(() => bed.close())
 
@@ -56,7 +56,7 @@ describe('while no program of a version responds', () => {
     expect(counts.requests).toBe(1)
   })
 
-  test('large bodies and bodies of unknown length are not read while they wait, and arrive completely', async () => {
+  test('large bodies and bodies of unknown length are not read while requests wait, and arrive completely', async () => {
     const large = Buffer.alloc(1_000_000, 'x')
     const pending = [
       fetch(api(), { method: 'POST', body: large }),
@@ -77,16 +77,16 @@ describe('while no program of a version responds', () => {
     socket.terminate()
   })
 
-  test('requests are refused immediately when the version is hibernated', async () => {
+  test('requests are rejected immediately when the version is hibernated', async () => {
     const pending = fetch(api(), mutation)
-    await bed.change(squid, { wanted: 'hibernated' })
+    await bed.updateVersion(squid, { desiredState: 'hibernated' })
     expect(await (await pending).json()).toMatchObject({ code: 'HIBERNATED' })
   })
 
   test('requests are sent to the generation that an update switches to', async () => {
     const pending = fetch(api(), mutation)
     await bed.serve(squid, (_, res) => void res.end('new'), { generation: 2 })
-    await bed.change(squid, { generation: 2 })
+    await bed.updateVersion(squid, { generation: 2 })
     expect(await (await pending).text()).toBe('new')
   })
 
@@ -98,7 +98,7 @@ describe('while no program of a version responds', () => {
     for (const call of calls) call.destroy()
   }, 30_000)
 
-  test('requests for the metrics of a processor are refused immediately', async () => {
+  test('requests for the metrics of a processor are rejected immediately', async () => {
     const metrics = `${bed.url}/acme/test-squid@v1/processors/eth/metrics`
     expect(await elapsedMs(async () => expect((await fetch(metrics)).status).toBe(503))).toBeLessThan(5_000)
   })
@@ -106,18 +106,18 @@ describe('while no program of a version responds', () => {
 
 describe('a version that stays down', () => {
   beforeEach(async () => {
-    bed = await openGatewayBed({}, { heldMs: 800, failedAfterMs: 1_500 })
-    squid = await bed.version()
+    bed = await openGatewayTestbed({}, { maxWaitMs: 800, failedAfterMs: 1_500 })
+    squid = await bed.createVersion()
   })
   afterEach(() => bed.close())
 
   test('holds requests until it counts as failed, and holds them again once it has responded', async () => {
-    const refusedMs = () => elapsedMs(async () => expect((await fetch(api())).status).toBe(503))
-    expect(await refusedMs()).toBeGreaterThan(700)
-    await until(async () => expect(await refusedMs()).toBeLessThan(300))
+    const rejectionMs = () => elapsedMs(async () => expect((await fetch(api())).status).toBe(503))
+    expect(await rejectionMs()).toBeGreaterThan(700)
+    await until(async () => expect(await rejectionMs()).toBeLessThan(300))
     const served = await bed.serve(squid, echo().listener)
     await until(async () => expect((await fetch(api())).status).toBe(200))
     await served.close()
-    expect(await refusedMs()).toBeGreaterThan(700)
+    expect(await rejectionMs()).toBeGreaterThan(700)
   })
 })

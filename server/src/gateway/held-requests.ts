@@ -8,16 +8,16 @@ import { MemoryBudget } from './memory-budget.ts'
 
 export type HoldingLimits = {
   /** Maximum total waiting time of a request. */
-  heldMs: number
-  /** A version that is down for this long is considered failed: its requests are refused immediately until it responds again. */
+  maxWaitMs: number
+  /** A version that is down for this long is considered failed: its requests are rejected immediately until it responds again. */
   failedAfterMs: number
   /** Maximum number of waiting requests of one version. */
   maxHeld: number
 }
 
-export const defaultHoldingLimits: HoldingLimits = { heldMs: 15_000, failedAfterMs: 60_000, maxHeld: 1_000 }
+export const defaultHoldingLimits: HoldingLimits = { maxWaitMs: 15_000, failedAfterMs: 60_000, maxHeld: 1_000 }
 
-/** Interval between polls without a notification. */
+/** Interval between polls while no notification arrives. */
 const pollMs = 250
 const minPollGapMs = 25
 const refreshMs = 2_000
@@ -26,8 +26,8 @@ export type HeldRequest = {
   route: Route
   /** Bytes of the body held in memory. */
   bytes: number
-  /** As `performance.now()`. */
-  endMs: number
+  /** When to stop waiting, as `performance.now()`. */
+  deadlineMs: number
   /** Registers a listener for the caller's disconnection; returns a function to remove it. */
   onDisconnect: (listener: () => void) => () => void
 }
@@ -47,7 +47,7 @@ export class HeldRequests {
   readonly #table: RoutingTable
   readonly #upstreams: Upstreams
   readonly #limits: HoldingLimits
-  readonly #stops: (() => void)[]
+  readonly #unsubscribers: (() => void)[]
   #isClosed = false
 
   constructor(table: RoutingTable, upstreams: Upstreams, directory: Directory, limits: HoldingLimits) {
@@ -57,21 +57,24 @@ export class HeldRequests {
     const wake = (squidId: number | undefined) => {
       if (squidId !== undefined) this.#versions.get(squidId)?.wake()
     }
-    this.#stops = [
+    this.#unsubscribers = [
       directory.changed((workload) => this.#versions.size > 0 && wake(parseWorkloadId(workload)?.squidId)),
       table.changed((squidId) => wake(squidId)),
     ]
   }
 
   /** Records that a version responded, so that its requests are held the next time it is down. */
-  answered(squidId: number): void {
+  recordResponse(squidId: number): void {
     const version = this.#versions.size > 0 ? this.#versions.get(squidId) : undefined
     if (version) version.downSinceMs = null
     if (version?.isPolling === false) this.#versions.delete(squidId)
   }
 
-  /** True when the request may be retried; false on timeout, too many waiting requests, a failed version, or a disconnected caller. */
-  async wait({ route, bytes, endMs, onDisconnect }: HeldRequest): Promise<boolean> {
+  /**
+   * Resolves to true when the request may be retried; to false on timeout, when too many requests are waiting, when the version has
+   * failed, or when the caller has disconnected.
+   */
+  async wait({ route, bytes, deadlineMs: endMs, onDisconnect }: HeldRequest): Promise<boolean> {
     const version = this.#versionOf(route)
     const nowMs = performance.now()
     const hasFailed = version.downSinceMs !== null && nowMs - version.downSinceMs > this.#limits.failedAfterMs
@@ -82,11 +85,11 @@ export class HeldRequests {
     const retry = () => end(true)
     version.waiting.add(retry)
     const timer = setTimeout(() => end(false), endMs - nowMs)
-    const stop = onDisconnect(() => end(false))
+    const removeListener = onDisconnect(() => end(false))
     if (!version.isPolling) void this.#poll(version)
     const mayRetry = await promise
     clearTimeout(timer)
-    stop()
+    removeListener()
     version.waiting.delete(retry)
     release()
     return mayRetry && !this.#isClosed
@@ -94,7 +97,7 @@ export class HeldRequests {
 
   close(): void {
     this.#isClosed = true
-    for (const stop of this.#stops) stop()
+    for (const unsubscribe of this.#unsubscribers) unsubscribe()
     for (const version of this.#versions.values()) for (const retry of version.waiting) retry()
   }
 
@@ -122,7 +125,7 @@ export class HeldRequests {
         // A notification may have been lost. While the database is unavailable this fails, and polling continues.
         this.#table.refresh(squidId).catch(() => undefined)
       }
-      if (await this.#mayAnswer(squidId)) {
+      if (await this.#mayRespond(squidId)) {
         version.downSinceMs = null
         for (const retry of version.waiting) retry()
         await pause(minPollGapMs)
@@ -136,8 +139,11 @@ export class HeldRequests {
     if (version.downSinceMs === null || !this.#table.get(squidId)) this.#versions.delete(squidId)
   }
 
-  /** Also true when the version is no longer supposed to run, so that waiting requests get the reason. */
-  async #mayAnswer(squidId: number): Promise<boolean> {
+  /**
+   * Whether a retry of the waiting requests may get a response. Also true when the version should no longer run, since the retry then
+   * returns the reason.
+   */
+  async #mayRespond(squidId: number): Promise<boolean> {
     const route = this.#table.get(squidId)
     if (!route || unavailableReason(route) || route.apiReplicas === 0) return true
     for (const upstream of this.#upstreams.replicas(route)) {

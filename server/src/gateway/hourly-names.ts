@@ -1,4 +1,4 @@
-/** Replaces names beyond the limit. */
+/** Name that replaces names beyond the limit. */
 const otherName = 'other'
 
 /** Bounds the number of distinct names that callers may introduce per group and hour. */
@@ -11,7 +11,7 @@ export class HourlyNames {
     this.#max = max
   }
 
-  /** The name, or `other` when the group already has the maximum of different names in this hour. */
+  /** Returns the name, or `other` when the group already has the maximum number of distinct names in this hour. */
   limit(hourMs: number, group: string, name: string): string {
     if (hourMs !== this.#hourMs) this.#groups.clear()
     this.#hourMs = hourMs

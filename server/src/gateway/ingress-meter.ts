@@ -27,7 +27,7 @@ export class IngressMeter {
     })
   }
 
-  /** Counts one response: statuses below 400 are successes (spec 2.9: Valid and Invalid). */
+  /** Counts one response. Statuses below 400 are successes (spec 2.9: Valid and Invalid). */
   count({ squidId, status, bytes, elapsedMs }: IngressCount): void {
     const startMs = Math.floor(this.#app.clock.now().getTime() / minuteMs) * minuteMs
     const row = this.#buffer.row(`${squidId} ${startMs}`, () => ({

@@ -1,56 +1,59 @@
-/** Memory for all held requests of a gateway. */
-const maxBytes = 64 * 1024 * 1024
+/** Default memory for all held requests of a gateway. */
+const defaultCapacityBytes = 64 * 1024 * 1024
 /** Estimated memory of a held request in addition to its body: headers, connection, received part of an unread body. */
-export const minBytes = 16_384
+export const requestOverheadBytes = 16_384
 
 type Reservation = { bytes: number; evict: () => void }
 
 /**
- * The memory for held requests. When it is full, the organization that uses most of it gives way to one that uses less, so that a
- * flood only affects the organization that causes it.
+ * Limits the memory for held requests. When it is full, requests of the organization that uses the most memory are evicted in favor
+ * of organizations that use less, so that a flood only affects the organization that causes it.
  */
 export class MemoryBudget {
-  readonly #maxBytes: number
-  readonly #orgs = new Map<string, { bytes: number; guests: Set<Reservation> }>()
+  readonly #capacityBytes: number
+  readonly #orgs = new Map<string, { bytes: number; reservations: Set<Reservation> }>()
   #bytes = 0
 
-  constructor(capacity = maxBytes) {
-    this.#maxBytes = capacity
+  constructor(capacityBytes = defaultCapacityBytes) {
+    this.#capacityBytes = capacityBytes
   }
 
-  /** Returns a function to release the reservation; null when there is no memory left. `evict` is called when another organization takes it over. */
+  /**
+   * Reserves memory for one request. Returns a function that releases it; null when no memory is left. Calls `evict` when the memory
+   * is given to another organization.
+   */
   reserve(org: string, bodyBytes: number, evict: () => void): (() => void) | null {
-    const reservation = { bytes: bodyBytes + minBytes, evict }
-    if (!this.#makeRoom(org, reservation.bytes)) return null
-    const own = this.#orgs.get(org) ?? { bytes: 0, guests: new Set() }
-    this.#orgs.set(org, own)
-    own.guests.add(reservation)
+    const reservation = { bytes: bodyBytes + requestOverheadBytes, evict }
+    if (!this.#freeMemory(org, reservation.bytes)) return null
+    const usage = this.#orgs.get(org) ?? { bytes: 0, reservations: new Set() }
+    this.#orgs.set(org, usage)
+    usage.reservations.add(reservation)
     this.#add(org, reservation.bytes)
     return () => this.#remove(org, reservation)
   }
 
-  #makeRoom(org: string, bytes: number): boolean {
-    while (this.#bytes + bytes > this.#maxBytes) {
-      const [largest, taken] = [...this.#orgs].reduce((a, b) => (b[1].bytes > a[1].bytes ? b : a), ['', noReservations])
-      if (largest === org || taken.bytes <= (this.#orgs.get(org)?.bytes ?? 0) + bytes) return false
-      const newest = [...taken.guests].at(-1)
+  #freeMemory(org: string, bytes: number): boolean {
+    while (this.#bytes + bytes > this.#capacityBytes) {
+      const [maxOrg, maxUsage] = [...this.#orgs].reduce((a, b) => (b[1].bytes > a[1].bytes ? b : a), ['', noUsage])
+      if (maxOrg === org || maxUsage.bytes <= (this.#orgs.get(org)?.bytes ?? 0) + bytes) return false
+      const newest = [...maxUsage.reservations].at(-1)
       if (!newest) return false
-      this.#remove(largest, newest)
+      this.#remove(maxOrg, newest)
       newest.evict()
     }
     return true
   }
 
   #remove(org: string, reservation: Reservation): void {
-    if (this.#orgs.get(org)?.guests.delete(reservation)) this.#add(org, -reservation.bytes)
+    if (this.#orgs.get(org)?.reservations.delete(reservation)) this.#add(org, -reservation.bytes)
   }
 
   #add(org: string, bytes: number): void {
     this.#bytes += bytes
-    const own = this.#orgs.get(org)
-    if (own) own.bytes += bytes
-    if (own?.guests.size === 0) this.#orgs.delete(org)
+    const usage = this.#orgs.get(org)
+    if (usage) usage.bytes += bytes
+    if (usage?.reservations.size === 0) this.#orgs.delete(org)
   }
 }
 
-const noReservations = { bytes: 0, guests: new Set<Reservation>() }
+const noUsage = { bytes: 0, reservations: new Set<Reservation>() }

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Dispatcher } from 'undici'
-import { upstreamClosed, notAnswering, timedOut, type GatewayError } from './gateway-errors.ts'
+import { upstreamClosed, notResponding, timedOut, type GatewayError } from './gateway-errors.ts'
 import { requestHeaders, responseHeaders } from './headers.ts'
 import type { Route } from './routes-store.ts'
 import { canConnect, isAvoided, type Upstream } from './upstreams.ts'
@@ -10,12 +10,12 @@ export type ForwardOptions = {
   res: ServerResponse
   path: string
   route: Route
-  /** CORS headers from `deploy.cors`; null: keep the squid's own. */
+  /** CORS headers from `deploy.cors`; null to keep the headers of the squid. */
   cors: string[] | null
   isProxyTrusted: boolean
-  /** The program to send the request to; each call may return another replica or generation. */
+  /** Returns the program to send the request to; each call may return another replica or generation. */
   pick: () => Upstream | null
-  /** Called when a program could not be connected to. */
+  /** Called when the connection to a program failed. */
   avoid: (upstream: Upstream) => void
   /** Updates the route, so that the next `pick` uses the current generation. */
   refresh: () => Promise<void>
@@ -25,14 +25,14 @@ export type ForwardOptions = {
   draining?: AbortSignal | undefined
 }
 
-export type Outcome = { status: number; bytes: number; elapsedMs: number } | { refused: GatewayError }
+export type Outcome = { status: number; bytes: number; elapsedMs: number } | { error: GatewayError }
 
 /** Bodies up to this size are buffered, so that the request can be sent to another program. */
 const maxHeldBytes = 65_536
-/** How often a request is sent. Bounded so that a request that crashes a program does not reach every replica. */
+/** Maximum number of attempts, so that a request that crashes a program does not reach every replica. */
 const maxAttempts = 2
 
-const notSent = new Set([
+const notSentCodes = new Set([
   'ECONNREFUSED',
   'ENOENT',
   'ENOTDIR',
@@ -41,50 +41,57 @@ const notSent = new Set([
   'UND_ERR_CLOSED',
   'UND_ERR_DESTROYED',
 ])
-/** The connection was closed before the request was read, so that even a streamed body can still be sent. */
-const beforeSending = new Set(['UND_ERR_CLOSED', 'UND_ERR_DESTROYED'])
+/** Error codes of connections that were closed before the body was read, so that even a streamed body can still be sent. */
+const bodyUnreadCodes = new Set(['UND_ERR_CLOSED', 'UND_ERR_DESTROYED'])
 
 /**
  * Forwards a request to a squid and streams the response back, with backpressure in both directions. The request waits while no
  * program accepts connections. Never rejects.
  */
-export async function forward(f: ForwardOptions): Promise<Outcome> {
-  const body = await bufferSmallBody(f.req).catch(() => undefined)
+export async function forward(options: ForwardOptions): Promise<Outcome> {
+  const body = await bufferSmallBody(options.req).catch(() => undefined)
   // The caller disconnected before the request was complete.
-  if (body === undefined) return { refused: upstreamClosed(f.route) }
+  if (body === undefined) return { error: upstreamClosed(options.route) }
   const bytes = body === streamed ? maxHeldBytes : (body?.length ?? 0)
   for (let attempts = 0; ;) {
-    const upstream = f.pick()
-    // A streamed body can be read only once, so make sure first that the program accepts connections.
+    const upstream = options.pick()
+    // A streamed body can be read only once, so the gateway first checks that the program accepts connections.
     if (upstream && (body !== streamed || (await canConnect(upstream)))) {
-      const outcome = await send(f, upstream, body === streamed ? f.req : body)
+      const outcome = await send(options, upstream, body === streamed ? options.req : body)
       if (!('failed' in outcome)) return outcome
       const code = codeOf(outcome.failed)
-      if (body === streamed && !beforeSending.has(code)) return { refused: errorOf(f.route, code) }
-      if (!notSent.has(code)) {
-        const mayRepeat = ++attempts < maxAttempts && body !== streamed && isSafeToRetry(f.req, body)
-        if (!mayRepeat || f.res.destroyed) return { refused: errorOf(f.route, code) }
-        await f.refresh().catch(() => undefined)
+      if (!wasNotSent(code, body)) {
+        if (!mayRepeat(options, body, ++attempts)) return { error: errorOf(options.route, code) }
+        await options.refresh().catch(() => undefined)
         continue
       }
     }
-    if (f.res.destroyed) return { refused: upstreamClosed(f.route) }
-    if (upstream) f.avoid(upstream)
-    const next = upstream && f.pick()
-    if (next && !isAvoided(next)) continue
-    const refused = await f.wait(bytes)
-    if (refused) return { refused }
+    if (options.res.destroyed) return { error: upstreamClosed(options.route) }
+    if (upstream) options.avoid(upstream)
+    const nextUpstream = upstream && options.pick()
+    if (nextUpstream && !isAvoided(nextUpstream)) continue
+    const error = await options.wait(bytes)
+    if (error) return { error }
   }
 }
 
+/** Whether a failed request never reached the program, so that any other program can serve it. */
+const wasNotSent = (code: string, body: HeldBody): boolean =>
+  notSentCodes.has(code) && (body !== streamed || bodyUnreadCodes.has(code))
+
+/** Whether a request that may have reached a program may be sent again after `attempts` attempts. */
+const mayRepeat = ({ req, res }: ForwardOptions, body: HeldBody, attempts: number): boolean =>
+  attempts < maxAttempts && body !== streamed && isSafeToRetry(req, body) && !res.destroyed
+
 /** Marks a body that is streamed and can be sent only once. */
 const streamed = Symbol('streamed')
+type HeldBody = Buffer | null | typeof streamed
 
 /**
- * The body if it is small and of known length; null if there is none.
+ * Resolves with the body if it is small and of known length; null if there is none; `streamed` otherwise.
  * Uses events: an async iterator costs more than the rest of forwarding a small query (docs/benchmarks.md).
  */
-function bufferSmallBody(req: IncomingMessage): Promise<Buffer | null | typeof streamed> {
+function bufferSmallBody(req: IncomingMessage): Promise<HeldBody> {
   if (req.headers['transfer-encoding'] !== undefined) return Promise.resolve(streamed)
   const length = Number(req.headers['content-length'] ?? 0)
   if (length === 0) return Promise.resolve(null)
@@ -99,13 +106,13 @@ function bufferSmallBody(req: IncomingMessage): Promise<Buffer | null | typeof s
 }
 
 function send(
-  f: ForwardOptions,
+  options: ForwardOptions,
   upstream: Upstream,
   body: Buffer | IncomingMessage | null,
 ): Promise<Outcome | { failed: Error }> {
-  const { req, res, cors } = f
+  const { req, res, cors } = options
   const startedMs = performance.now()
-  const headers = requestHeaders(req, f.isProxyTrusted)
+  const headers = requestHeaders(req, options.isProxyTrusted)
   const length = req.headers['content-length']
   if (body === req && length !== undefined) headers.push('content-length', length)
   return new Promise((done) => {
@@ -114,11 +121,11 @@ function send(
     let status = 0
     const handler: Dispatcher.DispatchHandler = {
       onRequestStart: (controller) => {
-        const stop = () => {
+        const abort = () => {
           if (!res.writableFinished) controller.abort(new Error('The caller disconnected'))
         }
-        if (res.destroyed) stop()
-        else res.once('close', stop)
+        if (res.destroyed) abort()
+        else res.once('close', abort)
       },
       onResponseStart: (_, code, received) => {
         // Informational responses, such as early hints, are not forwarded.
@@ -127,7 +134,7 @@ function send(
         elapsedMs = performance.now() - startedMs
         const squidHeaders = responseHeaders(received, cors !== null)
         res.writeHead(code, cors ? [...squidHeaders, ...cors] : squidHeaders)
-        if (isEventStream(received)) endOnDrain(f.draining, res)
+        if (isEventStream(received)) endOnDrain(options.draining, res)
       },
       onResponseData: (controller, chunk) => {
         bytes += chunk.length
@@ -147,7 +154,7 @@ function send(
       },
     }
     const method = req.method ?? 'GET'
-    upstream.pool.dispatch({ path: f.path, method, headers, body }, handler)
+    upstream.pool.dispatch({ path: options.path, method, headers, body }, handler)
   })
 }
 
@@ -162,7 +169,7 @@ function endOnDrain(draining: AbortSignal | undefined, res: ServerResponse): voi
 }
 
 function errorOf(route: Route, code: string): GatewayError {
-  if (notSent.has(code)) return notAnswering(route)
+  if (notSentCodes.has(code)) return notResponding(route)
   return code === 'UND_ERR_HEADERS_TIMEOUT' ? timedOut(route) : upstreamClosed(route)
 }
 

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import type { App } from '../app.ts'
-import { beatGateway, deleteGateway, saveGatewayRoutes } from '../modules/deployments/index.ts'
+import { recordGatewayHeartbeat, deleteGateway, saveGatewayRoutes } from '../modules/deployments/index.ts'
 
 export type ReportIntervals = {
   beatMs: number
-  /** Without a heartbeat for this long the gateway is not ready, since updates will soon stop waiting for it. */
+  /** A gateway without a heartbeat for this long is not ready, since updates will soon stop waiting for it. */
   staleMs: number
 }
 
@@ -21,9 +21,9 @@ export class RouteReports {
   readonly id = randomUUID()
   readonly #app: Pick<App, 'db' | 'log'>
   readonly #intervals: ReportIntervals
-  /** Generation by version that this gateway routes to. */
+  /** The generation of each version that this gateway routes to. */
   readonly #generations = new Map<number, number>()
-  /** Changes not written yet; null: the version no longer exists. */
+  /** Changes that are not written yet; null when the version no longer exists. */
   #pending = new Map<number, number | null>()
   #writing: Promise<void> | null = null
   #beatAtMs = -Infinity
@@ -45,7 +45,7 @@ export class RouteReports {
     void this.#write()
   }
 
-  /** Why this gateway should not receive requests; null when it should. */
+  /** Returns why this gateway should not receive requests; null when it should. */
   problem(): string | null {
     const isStale = performance.now() - this.#beatAtMs > this.#intervals.staleMs
     return isStale ? 'cannot write its heartbeat' : null
@@ -55,7 +55,7 @@ export class RouteReports {
   async beat(): Promise<void> {
     const startedMs = performance.now()
     try {
-      const isNew = await beatGateway(this.#app.db, this.id)
+      const isNew = await recordGatewayHeartbeat(this.#app.db, this.id)
       this.#beatAtMs = startedMs
       if (isNew) this.#pending = new Map(this.#generations)
       await this.#write()

@@ -1,6 +1,6 @@
 // Reads tables of other modules: orgs, squid_tags, squids. Routes join versions with their tags and organizations.
 
-import { sql } from 'drizzle-orm'
+import { sql } from '../db/sql.ts'
 import type { Db } from '../db/database.ts'
 
 /** The properties of a version that the gateway needs for routing. */
@@ -11,7 +11,7 @@ export type Route = {
   slot: string
   tags: string[]
   generation: number
-  wanted: 'running' | 'hibernated' | 'deleted'
+  desiredState: 'running' | 'hibernated' | 'deleted'
   /** False until a deployment has succeeded for the first time. */
   hasRun: boolean
   apiReplicas: number
@@ -29,10 +29,10 @@ export type CorsRules = {
   max_age?: number
 }
 
-/** Routes of all versions, or of one. */
+/** Returns the routes of all versions, or of one. */
 export async function selectRoutes(db: Db, squidId?: number): Promise<Route[]> {
   const { rows } = await db.execute<Route>(sql`
-    select s.id as "squidId", o.code as org, s.name, s.slot, s.generation, s.wanted, s.image is not null as "hasRun",
+    select s.id as "squidId", o.code as org, s.name, s.slot, s.generation, s.desired_state as "desiredState", s.image is not null as "hasRun",
       s.api_replicas as "apiReplicas", s.processors, s.cors,
       coalesce((select array_agg(t.tag) from squid_tags t where t.squid_id = s.id), '{}') as tags
     from squids s join orgs o on o.id = s.org_id

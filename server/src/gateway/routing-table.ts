@@ -3,19 +3,19 @@ import { notificationsOf } from '../db/notifications.ts'
 import { squidsChannel } from '../modules/versions/index.ts'
 import { selectRoutes, type Route } from './routes-store.ts'
 
-/** How often all routes are read again, in case a notification was lost. */
+/** Interval at which all routes are read again, in case a notification was lost. */
 const reloadMs = 30_000
 
 export type RoutingTable = {
-  /** By `name@slot` or `name:tag`. */
+  /** Returns the route of `name@slot` or `name:tag`. */
   find: (org: string, reference: string) => Route | undefined
   get: (squidId: number) => Route | undefined
   /** Registers a listener for changes of a version. Returns a function to remove it. */
   changed: (listener: (squidId: number) => void) => () => void
   /** Reads one version again, after a request found that it does not exist or does not respond. */
   refresh: (squidId: number) => Promise<void>
-  /** Milliseconds since all routes were read. */
-  readMs: () => number
+  /** Milliseconds since all routes were last read. */
+  msSinceReload: () => number
   close: () => Promise<void>
 }
 
@@ -32,10 +32,10 @@ export async function openRoutingTable(
   const byId = new Map<number, Route>()
 
   const evict = (squidId: number) => {
-    const known = byId.get(squidId)
+    const route = byId.get(squidId)
     byId.delete(squidId)
     // A tag may have been moved to another version in the meantime.
-    for (const key of known ? keysOf(known) : []) if (byReference.get(key) === known) byReference.delete(key)
+    for (const key of route ? keysOf(route) : []) if (byReference.get(key) === route) byReference.delete(key)
   }
   const put = (route: Route) => {
     evict(route.squidId)
@@ -54,22 +54,22 @@ export async function openRoutingTable(
     for (const listener of listeners) listener(squidId)
   }
   /** Reads in progress by version, shared by concurrent requests. */
-  const reading = new Map<number, Promise<void>>()
+  const pendingReads = new Map<number, Promise<void>>()
   const refresh = (squidId: number) => {
-    const pending = reading.get(squidId) ?? read(squidId).finally(() => reading.delete(squidId))
-    reading.set(squidId, pending)
+    const pending = pendingReads.get(squidId) ?? read(squidId).finally(() => pendingReads.delete(squidId))
+    pendingReads.set(squidId, pending)
     return pending
   }
-  let readAtMs = performance.now()
+  let reloadedAtMs = performance.now()
   const reload = async () => {
     const routes = await selectRoutes(app.db)
-    const present = new Set(routes.map((r) => r.squidId))
-    for (const id of byId.keys()) if (!present.has(id)) remove(id)
+    const currentIds = new Set(routes.map((r) => r.squidId))
+    for (const id of byId.keys()) if (!currentIds.has(id)) remove(id)
     routes.forEach(put)
-    readAtMs = performance.now()
+    reloadedAtMs = performance.now()
   }
-  const logFailure = (work: Promise<void>) =>
-    void work.catch((error: unknown) => app.log.warn({ err: error }, 'failed to read gateway routes'))
+  const logFailure = (promise: Promise<void>) =>
+    void promise.catch((error: unknown) => app.log.warn({ err: error }, 'failed to read gateway routes'))
 
   const stopListening = notificationsOf(app.database).listen(squidsChannel, {
     onMessage: (id) => logFailure(read(Number(id))),
@@ -85,7 +85,7 @@ export async function openRoutingTable(
       return () => void listeners.delete(listener)
     },
     refresh,
-    readMs: () => performance.now() - readAtMs,
+    msSinceReload: () => performance.now() - reloadedAtMs,
     close: async () => {
       clearInterval(timer)
       stopListening()

@@ -5,7 +5,7 @@ import { addressParser, type AddressParser, type Target } from './address.ts'
 import {
   bodyOf,
   noSuchProgram,
-  notAnswering,
+  notResponding,
   sendGatewayError,
   unavailableReason,
   unknownSquid,
@@ -19,11 +19,11 @@ import { IngressMeter } from './ingress-meter.ts'
 import { forward } from './proxy.ts'
 import type { Route } from './routes-store.ts'
 import type { RoutingTable } from './routing-table.ts'
-import { forwardUpgrade, refuseUpgrade } from './upgrade.ts'
+import { forwardUpgrade, rejectUpgrade } from './upgrade.ts'
 import { Upstreams, type Upstream } from './upstreams.ts'
 
-type Found = { route: Route; target: Target }
-type Refused = { refused: GatewayError; route?: Route }
+type ResolvedTarget = { route: Route; target: Target }
+type Rejection = { error: GatewayError; route?: Route }
 
 /** Forwards requests and WebSockets to the programs of squids. */
 export class SquidRoute {
@@ -49,7 +49,7 @@ export class SquidRoute {
     const target = this.#parse(req.headers.host, url)
     const found = this.#find(target)
     const cors = corsHeaders(found.route?.cors ?? null, req.headers.origin)
-    if ('refused' in found) return this.#sendError(res, { ...found, target, cors })
+    if ('error' in found) return this.#sendError(res, { ...found, target, cors })
     if (cors && found.route.cors && isPreflight(req)) {
       const requested = req.headers['access-control-request-headers']
       return void res.writeHead(204, [...cors, ...preflightHeaders(found.route.cors, requested)]).end()
@@ -59,13 +59,13 @@ export class SquidRoute {
 
   async upgrade(req: IncomingMessage, socket: Duplex, head: Buffer, url: string): Promise<void> {
     const found = this.#find(this.#parse(req.headers.host, url))
-    if ('refused' in found) return refuseUpgrade(socket, found.refused.status, bodyOf(found.refused))
+    if ('error' in found) return rejectUpgrade(socket, found.error.status, bodyOf(found.error))
     const status = await this.#forwardUpgrade(req, socket, head, found)
     if (found.target.program.kind === 'api')
       this.#meter.count({ squidId: found.route.squidId, status, bytes: 0, elapsedMs: 0 })
   }
 
-  /** Refuses all held requests. */
+  /** Rejects all held requests. */
   stopHolding(): void {
     this.#held.close()
   }
@@ -74,21 +74,26 @@ export class SquidRoute {
     await Promise.all([this.#meter.close(), this.#upstreams.close()])
   }
 
-  /** The version and program of a target, or why it cannot be served. */
-  #find(target: Target | null): Found | Refused {
-    if (!target) return { refused: unknownUrl }
+  /** Returns the version and program of a target, or the error why it cannot be served. */
+  #find(target: Target | null): ResolvedTarget | Rejection {
+    if (!target) return { error: unknownUrl }
     const route = this.#table.find(target.org, target.reference)
-    if (!route) return { refused: unknownSquid(target.reference) }
-    const refused = unavailableReason(route) ?? missingProgram(route, target.program)
-    return refused ? { refused, route } : { route, target }
+    if (!route) return { error: unknownSquid(target.reference) }
+    const error = unavailableReason(route) ?? missingProgram(route, target.program)
+    return error ? { error, route } : { route, target }
   }
 
-  #pick({ route, target }: Found): Upstream | null {
+  #pick({ route, target }: ResolvedTarget): Upstream | null {
     const current = this.#table.find(target.org, target.reference) ?? route
     return this.#upstreams.pick(current, target.program)
   }
 
-  async #forward(req: IncomingMessage, res: ServerResponse, found: Found, cors: string[] | null): Promise<void> {
+  async #forward(
+    req: IncomingMessage,
+    res: ServerResponse,
+    found: ResolvedTarget,
+    cors: string[] | null,
+  ): Promise<void> {
     const { route, target } = found
     const outcome = await forward({
       req,
@@ -103,29 +108,29 @@ export class SquidRoute {
       wait: this.#waiter(found, res),
       draining: this.#app.draining,
     })
-    if ('refused' in outcome) return this.#sendError(res, { ...outcome, route, target, cors })
-    this.#held.answered(route.squidId)
+    if ('error' in outcome) return this.#sendError(res, { ...outcome, route, target, cors })
+    this.#held.recordResponse(route.squidId)
     if (target.program.kind === 'api') this.#meter.count({ squidId: route.squidId, ...outcome })
   }
 
   /** Sends an error and counts it. Requests for a processor's metrics are not traffic of the squid. */
   #sendError(
     res: ServerResponse,
-    { refused, route, target, cors }: Refused & { target: Target | null; cors: string[] | null },
+    { error, route, target, cors }: Rejection & { target: Target | null; cors: string[] | null },
   ): void {
-    const bytes = res.headersSent || res.destroyed ? 0 : sendGatewayError(res, refused, cors ?? [])
+    const bytes = res.headersSent || res.destroyed ? 0 : sendGatewayError(res, error, cors ?? [])
     if (route && target?.program.kind === 'api')
-      this.#meter.count({ squidId: route.squidId, status: refused.status, bytes, elapsedMs: 0 })
+      this.#meter.count({ squidId: route.squidId, status: error.status, bytes, elapsedMs: 0 })
   }
 
   /** Resolves with the HTTP status that the caller received. */
-  async #forwardUpgrade(req: IncomingMessage, socket: Duplex, head: Buffer, found: Found): Promise<number> {
+  async #forwardUpgrade(req: IncomingMessage, socket: Duplex, head: Buffer, found: ResolvedTarget): Promise<number> {
     const { route, target } = found
     const { draining, config } = this.#app
     const wait = this.#waiter(found, socket)
-    const refuse = (error: GatewayError) => {
-      refuseUpgrade(socket, error.status, bodyOf(error))
-      return error.status
+    const reject = (rejection: GatewayError) => {
+      rejectUpgrade(socket, rejection.status, bodyOf(rejection))
+      return rejection.status
     }
     for (let attempts = 0; ;) {
       const upstream = this.#pick(found)
@@ -141,17 +146,17 @@ export class SquidRoute {
           })
         : 'unreachable'
       if (typeof outcome === 'number') return outcome
-      if (outcome === 'interrupted' && attempts > 0) return refuse(upstreamClosed(route))
+      if (outcome === 'interrupted' && attempts > 0) return reject(upstreamClosed(route))
       if (upstream && outcome === 'unreachable') this.#upstreams.avoid(upstream)
-      const refused = socket.destroyed ? upstreamClosed(route) : await wait(head.length)
-      if (refused) return refuse(refused)
+      const error = socket.destroyed ? upstreamClosed(route) : await wait(head.length)
+      if (error) return reject(error)
       if (outcome === 'interrupted') attempts += 1
     }
   }
 
-  /** Returns how a request waits for its squid; that resolves with an error when the request should not be retried. */
-  #waiter({ route, target }: Found, stream: ServerResponse | Duplex) {
-    const endMs = performance.now() + this.#limits.heldMs
+  /** Returns a function that waits until the request may be retried, and resolves with an error if it should not be retried. */
+  #waiter({ route, target }: ResolvedTarget, stream: ServerResponse | Duplex) {
+    const endMs = performance.now() + this.#limits.maxWaitMs
     const onDisconnect = (listener: () => void) => {
       stream.once('close', listener)
       return () => void stream.off('close', listener)
@@ -162,11 +167,13 @@ export class SquidRoute {
       // Clients that scrape metrics retry on their own.
       const isHeld = target.program.kind === 'api'
       if (!isHeld && !hasWaited) await this.#table.refresh(route.squidId).catch(() => undefined)
-      const mayRetry = isHeld ? await this.#held.wait({ route: current, bytes, endMs, onDisconnect }) : !hasWaited
+      const mayRetry = isHeld
+        ? await this.#held.wait({ route: current, bytes, deadlineMs: endMs, onDisconnect })
+        : !hasWaited
       hasWaited = true
       const found = this.#find(target)
-      if ('refused' in found) return found.refused
-      return mayRetry ? null : notAnswering(found.route)
+      if ('error' in found) return found.error
+      return mayRetry ? null : notResponding(found.route)
     }
   }
 }

@@ -9,7 +9,7 @@ const connectMs = 10_000
 export type UpgradeOptions = {
   req: IncomingMessage
   socket: Duplex
-  /** First bytes that the caller sent after the request. */
+  /** Bytes that the caller sent directly after the request. */
   head: Buffer
   upstream: Upstream
   path: string
@@ -20,8 +20,8 @@ export type UpgradeOptions = {
 
 /**
  * Forwards a WebSocket (or any other upgrade) to a squid and connects the two sockets. Resolves with the HTTP status sent to the
- * caller; never rejects. If nothing was sent yet: `unreachable` when the squid could not be connected to, `interrupted` when it did
- * not respond.
+ * caller; never rejects. When nothing was sent yet, resolves with `unreachable` if the gateway could not connect to the squid, or
+ * with `interrupted` if the squid did not respond.
  */
 export function forwardUpgrade({
   req,
@@ -39,17 +39,17 @@ export function forwardUpgrade({
   let isConnected = false
   upstreamRequest.once('socket', (squid) => squid.once('connect', () => (isConnected = true)))
   return new Promise((done) => {
-    upstreamRequest.once('upgrade', (response, squid, first) => {
+    upstreamRequest.once('upgrade', (response, squid, firstBytes) => {
       socket.write(rawHead(response, ['connection', 'Upgrade', 'upgrade', response.headers.upgrade ?? 'websocket']))
-      if (first.length > 0) socket.write(first)
+      if (firstBytes.length > 0) socket.write(firstBytes)
       if (head.length > 0) squid.write(head)
       upstreamRequest.setTimeout(0)
-      // Only WebSocket frames are understood well enough to end the connection between two of them.
+      // Only WebSockets can be ended between two frames; the framing of other protocols is unknown.
       pipeBoth(socket, squid, req.headers.upgrade?.toLowerCase() === 'websocket' ? draining : undefined)
       done(101)
     })
     upstreamRequest.once('response', (response) => {
-      // The squid refuses the upgrade: forward its response.
+      // The squid rejects the upgrade: forward its response.
       socket.write(rawHead(response, ['connection', 'close']))
       response.pipe(socket)
       done(response.statusCode ?? 502)
@@ -77,7 +77,7 @@ function pipeBoth(client: Duplex, squid: Duplex, draining?: AbortSignal): void {
   }
 }
 
-/** Status line and headers. The body that follows is not chunked and ends with the connection. */
+/** Returns the status line and headers. The body that follows is not chunked and ends with the connection. */
 function rawHead(response: IncomingMessage, connectionHeaders: string[]): string {
   const headers = [...responseHeaders(response.headersDistinct, false), ...connectionHeaders]
   const lines = [`HTTP/1.1 ${response.statusCode} ${response.statusMessage ?? ''}`]
@@ -85,8 +85,8 @@ function rawHead(response: IncomingMessage, connectionHeaders: string[]): string
   return `${lines.join('\r\n')}\r\n\r\n`
 }
 
-/** Refuses an upgrade with an HTTP response; `body` is JSON. */
-export function refuseUpgrade(socket: Duplex, status: number, body: string): void {
+/** Rejects an upgrade with an HTTP response; `body` is JSON. */
+export function rejectUpgrade(socket: Duplex, status: number, body: string): void {
   socket.end(
     `HTTP/1.1 ${status} \r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
   )

@@ -12,21 +12,21 @@ export type Upstream = {
   port: number
   pool: Pool
   endpoint: { path: string } | { host: string; port: number }
-  /** Other replicas are preferred until then, after a failed connection (as `performance.now()`). */
+  /** Until when other replicas are preferred, after a failed connection (as `performance.now()`). */
   avoidUntilMs: number
 }
 
-/** Unused connections are closed after this long. */
+/** Connections are closed after being unused for this long. */
 const idleMs = 60_000
 const sweepMs = 30_000
-/** A replica that refused a connection is skipped for this long while there are others. */
+/** A replica that refused a connection is skipped for this long if there are others. */
 const cooldownMs = 1_000
 
 /** Keep-alive connections to squids, shared by all requests. */
 export class Upstreams {
   readonly #directory: Directory
-  readonly #known = new Map<string, Upstream & { usedAtMs: number }>()
-  readonly #turns = new Map<string, number>()
+  readonly #upstreams = new Map<string, Upstream & { usedAtMs: number }>()
+  readonly #pickCounts = new Map<string, number>()
   readonly #timer: NodeJS.Timeout
   readonly #stopListening: () => void
 
@@ -36,19 +36,19 @@ export class Upstreams {
     this.#stopListening = directory.changed((workload, container) => this.#drop(`${workload}/${container}`))
   }
 
-  /** Picks a program by round robin, preferring replicas that respond; null when the runtime has none. */
+  /** Returns the next program in turn, preferring replicas that respond; null when the runtime has none. */
   pick(route: Route, program: Target['program']): Upstream | null {
     const workload = workloadIdOf(route.squidId, route.generation)
     if (program.kind === 'processor')
-      return route.processors.includes(program.name) ? this.#open(workload, program.name, metricsPort) : null
+      return route.processors.includes(program.name) ? this.#connect(workload, program.name, metricsPort) : null
     if (route.apiReplicas <= 1) return route.apiReplicas === 1 ? this.#replica(workload, 0) : null
-    const turn = this.#turns.get(workload) ?? 0
-    this.#turns.set(workload, turn + 1)
-    const known = this.replicas(route, turn)
-    return known.find((replica) => !isAvoided(replica)) ?? known[0] ?? null
+    const count = this.#pickCounts.get(workload) ?? 0
+    this.#pickCounts.set(workload, count + 1)
+    const replicas = this.replicas(route, count)
+    return replicas.find((replica) => !isAvoided(replica)) ?? replicas[0] ?? null
   }
 
-  /** The api replicas that exist in the runtime, starting with number `first`. */
+  /** Returns the api replicas that exist in the runtime, starting with number `first`. */
   replicas(route: Route, first = 0): Upstream[] {
     const workload = workloadIdOf(route.squidId, route.generation)
     return Array.from({ length: route.apiReplicas }, (_, i) =>
@@ -57,10 +57,10 @@ export class Upstreams {
   }
 
   #replica(workload: string, index: number): Upstream | null {
-    return this.#open(workload, index === 0 ? 'api' : `api-${index + 1}`, apiPort)
+    return this.#connect(workload, index === 0 ? 'api' : `api-${index + 1}`, apiPort)
   }
 
-  /** Records a failed connection: prefers other replicas for a moment, and looks up the endpoint again. */
+  /** Records a failed connection, so that other replicas are preferred for a moment, and looks up the endpoint again. */
   avoid(upstream: Upstream): void {
     upstream.avoidUntilMs = performance.now() + cooldownMs
     const { workload, container, port } = upstream
@@ -69,55 +69,55 @@ export class Upstreams {
     if (hasMoved) this.#drop(`${workload}/${container}`)
   }
 
-  #open(workload: string, container: string, port: number): Upstream | null {
+  #connect(workload: string, container: string, port: number): Upstream | null {
     const key = `${workload}/${container}`
-    const known = this.#known.get(key)
+    const existing = this.#upstreams.get(key)
     const nowMs = performance.now()
-    if (known) {
-      known.usedAtMs = nowMs
-      return known
+    if (existing) {
+      existing.usedAtMs = nowMs
+      return existing
     }
     const endpoint = this.#directory.endpoint(workload, container, port)
     if (!endpoint) return null
-    const opened = { workload, container, port, ...open(endpoint), avoidUntilMs: 0, usedAtMs: nowMs }
-    this.#known.set(key, opened)
-    return opened
+    const upstream = { workload, container, port, ...openPool(endpoint), avoidUntilMs: 0, usedAtMs: nowMs }
+    this.#upstreams.set(key, upstream)
+    return upstream
   }
 
   /** Evicts an endpoint, so that the next request looks it up again. Streams in progress continue. */
   #drop(key: string): void {
-    const upstream = this.#known.get(key)
-    this.#known.delete(key)
+    const upstream = this.#upstreams.get(key)
+    this.#upstreams.delete(key)
     void upstream?.pool.close()
   }
 
   #sweep(): void {
-    const oldest = performance.now() - idleMs
-    for (const [key, upstream] of this.#known) {
-      if (upstream.usedAtMs > oldest) continue
+    const cutoffMs = performance.now() - idleMs
+    for (const [key, upstream] of this.#upstreams) {
+      if (upstream.usedAtMs > cutoffMs) continue
       this.#drop(key)
-      this.#turns.delete(upstream.workload)
+      this.#pickCounts.delete(upstream.workload)
     }
   }
 
   async close(): Promise<void> {
     clearInterval(this.#timer)
     this.#stopListening()
-    await Promise.all([...this.#known.values()].map((u) => u.pool.destroy()))
+    await Promise.all([...this.#upstreams.values()].map((u) => u.pool.destroy()))
   }
 }
 
 export const isAvoided = (upstream: Upstream): boolean => upstream.avoidUntilMs > performance.now()
 
 /** Whether the endpoint accepts connections. */
-export function canConnect({ endpoint }: Pick<Upstream, 'endpoint'>, withinMs = 1_000): Promise<boolean> {
+export function canConnect({ endpoint }: Pick<Upstream, 'endpoint'>, timeoutMs = 1_000): Promise<boolean> {
   return new Promise((done) => {
     const socket = connect(endpoint)
     const end = (isOpen: boolean) => {
       socket.destroy()
       done(isOpen)
     }
-    socket.setTimeout(withinMs, () => end(false))
+    socket.setTimeout(timeoutMs, () => end(false))
     socket.once('connect', () => end(true))
     socket.once('error', () => end(false))
   })
@@ -126,7 +126,7 @@ export function canConnect({ endpoint }: Pick<Upstream, 'endpoint'>, withinMs = 
 const addressOf = (endpoint: NonNullable<ReturnType<Directory['endpoint']>>): Upstream['endpoint'] =>
   endpoint.kind === 'unix' ? { path: endpoint.path } : { host: endpoint.host, port: endpoint.port }
 
-function open(endpoint: NonNullable<ReturnType<Directory['endpoint']>>): Pick<Upstream, 'pool' | 'endpoint'> {
+function openPool(endpoint: NonNullable<ReturnType<Directory['endpoint']>>): Pick<Upstream, 'pool' | 'endpoint'> {
   const isSocket = endpoint.kind === 'unix'
   const origin = isSocket ? 'http://squid' : `http://${endpoint.host}:${endpoint.port}`
   const pool = new Pool(origin, {

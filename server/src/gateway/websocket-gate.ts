@@ -9,7 +9,7 @@ const serviceRestart = Buffer.from([0x88, 0x02, 0x03, 0xf4])
  */
 export class WebSocketGate extends Transform {
   #header: number[] = []
-  #payloadLeft = 0
+  #payloadRemaining = 0
   #isEnding = false
   /** After the end, further frames of the squid are dropped until its connection is closed. */
   #hasEnded = false
@@ -23,14 +23,14 @@ export class WebSocketGate extends Transform {
 
   override _transform(chunk: Buffer, _: BufferEncoding, done: TransformCallback): void {
     if (this.#hasEnded) return done()
-    const end = this.#isEnding ? this.#endOfFrame(chunk) : (this.#follow(chunk), null)
+    const end = this.#isEnding ? this.#endOfFrame(chunk) : (this.#trackFrames(chunk), null)
     this.push(end === null ? chunk : chunk.subarray(0, end))
     if (end !== null) this.#end()
     done()
   }
 
   get #isBetween(): boolean {
-    return this.#header.length === 0 && this.#payloadLeft === 0
+    return this.#header.length === 0 && this.#payloadRemaining === 0
   }
 
   #end(): void {
@@ -39,44 +39,44 @@ export class WebSocketGate extends Transform {
     this.#hasEnded = true
   }
 
-  #follow(chunk: Buffer): void {
-    for (let at = 0; at < chunk.length;) at = this.#step(chunk, at)
+  #trackFrames(chunk: Buffer): void {
+    for (let offset = 0; offset < chunk.length;) offset = this.#step(chunk, offset)
   }
 
-  /** Offset in `chunk` where the current frame ends; null when it continues in the next chunk. */
+  /** Returns the offset in `chunk` where the current frame ends; null when it continues in the next chunk. */
   #endOfFrame(chunk: Buffer): number | null {
-    for (let at = 0; at < chunk.length;) {
-      at = this.#step(chunk, at)
-      if (this.#isBetween) return at
+    for (let offset = 0; offset < chunk.length;) {
+      offset = this.#step(chunk, offset)
+      if (this.#isBetween) return offset
     }
     return null
   }
 
   /** Reads one byte of a header, or the available part of the payload; returns the next offset. */
-  #step(chunk: Buffer, at: number): number {
-    if (this.#payloadLeft > 0) {
-      const taken = Math.min(this.#payloadLeft, chunk.length - at)
-      this.#payloadLeft -= taken
-      return at + taken
+  #step(chunk: Buffer, offset: number): number {
+    if (this.#payloadRemaining > 0) {
+      const consumed = Math.min(this.#payloadRemaining, chunk.length - offset)
+      this.#payloadRemaining -= consumed
+      return offset + consumed
     }
-    this.#header.push(chunk[at] ?? 0)
+    this.#header.push(chunk[offset] ?? 0)
     const length = payloadLength(this.#header)
     if (length !== null) {
       this.#header = []
-      this.#payloadLeft = length
+      this.#payloadRemaining = length
     }
-    return at + 1
+    return offset + 1
   }
 }
 
-/** Payload length from a frame header; null while the header is incomplete. */
+/** Returns the payload length from a frame header; null while the header is incomplete. */
 function payloadLength(header: number[]): number | null {
-  const second = header[1]
-  if (second === undefined) return null
-  const short = second & 0x7f
-  const lengthBytes = short === 126 ? 2 : short === 127 ? 8 : 0
-  const maskBytes = second & 0x80 ? 4 : 0
+  const secondByte = header[1]
+  if (secondByte === undefined) return null
+  const shortLength = secondByte & 0x7f
+  const lengthBytes = shortLength === 126 ? 2 : shortLength === 127 ? 8 : 0
+  const maskBytes = secondByte & 0x80 ? 4 : 0
   if (header.length < 2 + lengthBytes + maskBytes) return null
-  if (lengthBytes === 0) return short
+  if (lengthBytes === 0) return shortLength
   return header.slice(2, 2 + lengthBytes).reduce((sum, byte) => sum * 256 + byte, 0)
 }

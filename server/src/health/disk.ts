@@ -1,13 +1,26 @@
 import { statfs } from 'node:fs/promises'
+import type { Config } from '../config/config.ts'
 
-/** `freeBytes` is the number of bytes that this process may still write, without the blocks reserved for root. */
+/** `freeBytes`: the bytes that this process may still write, without the blocks reserved for root. */
 export type Disk = { freeBytes: number; sizeBytes: number }
 
 /**
- * Reads the free space of the file system that a directory is on. Hangs for as long as the disk does.
- * @throws Error of the system call
+ * Reads the free space of the file system of a directory. Hangs while the disk hangs.
+ * @throws Error if the system call fails
  */
 export async function readDisk(dir: string): Promise<Disk> {
   const { bavail, blocks, bsize } = await statfs(dir)
   return { freeBytes: bavail * bsize, sizeBytes: blocks * bsize }
+}
+
+type ReserveConfig = Pick<Config, 'dataDir' | 'SHOAL_DISK_RESERVE_PERCENT'>
+
+/** Returns the bytes that deployments leave free. */
+export const reserveBytes = ({ sizeBytes }: Disk, config: Pick<ReserveConfig, 'SHOAL_DISK_RESERVE_PERCENT'>): number =>
+  Math.ceil((sizeBytes * config.SHOAL_DISK_RESERVE_PERCENT) / 100)
+
+/** Returns true while less than the reserve is free, so that deployments are refused. False if the disk cannot be read. */
+export async function isReserveUsed(config: ReserveConfig): Promise<boolean> {
+  const disk = await readDisk(config.dataDir).catch(() => null)
+  return disk !== null && disk.freeBytes < reserveBytes(disk, config)
 }

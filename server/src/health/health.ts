@@ -13,23 +13,23 @@ const json = (status: number, body: object): HealthResponse => ({
   body: JSON.stringify(body),
 })
 
-/** `/healthz`: the process is alive. */
+/** Responds to `/healthz`: the process is alive. */
 export const healthz = (): HealthResponse => json(200, { status: 'ok' })
 
-/** `/readyz`: whether all dependencies of this process respond, within two seconds. Names those that do not. */
+/** Responds to `/readyz` within two seconds: whether all dependencies of this process respond, with the problem of each that does not. */
 export async function readyz(app: ReadinessApp): Promise<HealthResponse> {
   const { isReady, checks, facts } = await readiness(app)
   return json(isReady ? 200 : 503, { status: isReady ? 'ok' : 'not ready', checks, facts })
 }
 
-/** `/metrics`. Null if the request does not carry SHOAL_METRICS_TOKEN. */
+/** Responds to `/metrics`; null if the request does not have SHOAL_METRICS_TOKEN. */
 export async function metrics(app: App, authorization: string | undefined): Promise<HealthResponse | null> {
   const { isAllowed, registry } = metricsOf(app)
   if (!isAllowed(authorization)) return null
   return { status: 200, type: registry.contentType, body: await registry.metrics() }
 }
 
-/** Serves the three pages on a plain HTTP port. Null if the request is for none of them, or is not authorized. */
+/** Responds to a request for one of the three pages on a plain HTTP port; null for any other or unauthorized request. */
 export async function healthResponse(app: App, req: IncomingMessage): Promise<HealthResponse | null> {
   if (req.method !== 'GET' && req.method !== 'HEAD') return null
   const path = req.url?.split('?')[0]
@@ -47,9 +47,9 @@ const defaultPort = 4002
 const host = '127.0.0.1'
 
 /**
- * Opens the port that serves only health and metrics: SHOAL_HEALTH_PORT, or a default port in a process with no other port.
- * Null if the process needs none.
- * @throws Error with the code EADDRINUSE if SHOAL_HEALTH_PORT is taken
+ * Opens the port that serves only health and metrics: SHOAL_HEALTH_PORT, or a default port in a process without any other port.
+ * Returns null if the process does not need one.
+ * @throws Error with the code EADDRINUSE if SHOAL_HEALTH_PORT is in use
  */
 export async function listenForHealth(
   config: Pick<Config, 'SHOAL_HEALTH_PORT' | 'SHOAL_ROLES'>,

@@ -1,11 +1,12 @@
 import { Registry } from 'prom-client'
 import type { App } from '../app.ts'
 
-const ofApps = new WeakMap<App, Registry>()
+/** By configuration, which all roles of a process share: the worker has an `App` of its own. */
+const registries = new WeakMap<App['config'], Registry>()
 
-/** The registry of this process's metrics for the operator's Prometheus. Each part of the server registers its own metrics. */
-export function metricsRegistry(app: App): Registry {
-  const registry = ofApps.get(app) ?? new Registry()
-  ofApps.set(app, registry)
+/** Returns the registry of this process's metrics for the operator's Prometheus. Each part of the server registers its own metrics. */
+export function metricsRegistry({ config }: Pick<App, 'config'>): Registry {
+  const registry = registries.get(config) ?? new Registry()
+  registries.set(config, registry)
   return registry
 }

@@ -1,30 +1,30 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
 import { collectDefaultMetrics, Gauge, type Registry } from 'prom-client'
 import type { App } from '../app.ts'
 import { withRequestTimeouts } from '../db/query-timeouts.ts'
+import { isSameSecret } from '../sealing/same-secret.ts'
 import { newestSampleAt } from '../modules/metrics/index.ts'
-import { connectionsOf } from '../modules/databases/index.ts'
+import { connectionCounts } from '../modules/databases/index.ts'
 import { metricsRegistry } from './metrics-registry.ts'
-import { readDisk } from './disk.ts'
+import { readDisk, reserveBytes } from './disk.ts'
 import { countInstallation } from './status-store.ts'
 
 /** The metrics of one process for the operator's Prometheus. They name no organization and no version. */
 export type ServerMetrics = {
   registry: Registry
-  /** True for SHOAL_METRICS_TOKEN as the bearer token. Local requests need it too, since squids run on this machine. */
+  /** Whether the bearer token is SHOAL_METRICS_TOKEN. Local requests also need it, since squids run on this machine. */
   isAllowed: (authorization: string | undefined) => boolean
 }
 
-const ofApp = new WeakMap<App, ServerMetrics>()
+const metricsByApp = new WeakMap<App, ServerMetrics>()
 
-/** One registry for all roles of a process. */
+/** Returns the metrics of this process, which all its roles share. */
 export function metricsOf(app: App): ServerMetrics {
-  const known = ofApp.get(app) ?? create(app)
-  ofApp.set(app, known)
-  return known
+  const serverMetrics = metricsByApp.get(app) ?? createMetrics(app)
+  metricsByApp.set(app, serverMetrics)
+  return serverMetrics
 }
 
-function create(app: App): ServerMetrics {
+function createMetrics(app: App): ServerMetrics {
   const token = app.config.SHOAL_METRICS_TOKEN
   const registry = metricsRegistry(app)
   if (token) {
@@ -41,12 +41,9 @@ function create(app: App): ServerMetrics {
   }
   return {
     registry,
-    isAllowed: (authorization) => token !== undefined && isSame(authorization ?? '', `Bearer ${token}`),
+    isAllowed: (authorization) => token !== undefined && isSameSecret(authorization ?? '', `Bearer ${token}`),
   }
 }
-
-const hash = (text: string) => createHash('sha256').update(text).digest()
-const isSame = (given: string, expected: string) => timingSafeEqual(hash(given), hash(expected))
 
 function activeWorker(app: App): Gauge {
   return new Gauge({
@@ -63,7 +60,7 @@ function activeWorker(app: App): Gauge {
 function diskSpace({ config }: App): Gauge {
   return new Gauge({
     name: 'shoal_disk_bytes',
-    help: 'The disk of the data directory: free (what this process may still write) and size.',
+    help: 'The disk of the data directory: free (what this process may still write), size, and reserve (deployments are refused while less is free).',
     labelNames: ['state'],
     registers: [],
     async collect() {
@@ -71,11 +68,12 @@ function diskSpace({ config }: App): Gauge {
       if (!disk) return this.reset()
       this.set({ state: 'free' }, disk.freeBytes)
       this.set({ state: 'size' }, disk.sizeBytes)
+      this.set({ state: 'reserve' }, reserveBytes(disk, config))
     },
   })
 }
 
-/** Null while the database is unavailable: that is when the other metrics are needed most. */
+/** Returns null while the database is unavailable, so that the other metrics are still served. */
 const orNull = <T>(query: () => Promise<T>): Promise<T | null> => withRequestTimeouts(query).catch(() => null)
 
 function databaseConnections({ database: { pool } }: App): Gauge {
@@ -99,7 +97,7 @@ function postgresConnections(app: App): Gauge {
     labelNames: ['state'],
     registers: [],
     async collect() {
-      const connections = await orNull(() => connectionsOf(app))
+      const connections = await orNull(() => connectionCounts(app))
       for (const [state, count] of Object.entries(connections ?? {})) this.set({ state }, count)
     },
   })

@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { App } from '../app.ts'
+import type { Config } from '../config/config.ts'
 import { canQuery } from '../db/probe.ts'
-import { readDisk, type Disk } from './disk.ts'
+import { readDisk, reserveBytes, type Disk } from './disk.ts'
 
 export type Readiness = {
   isReady: boolean
@@ -15,31 +16,30 @@ export type Readiness = {
 
 export type ReadinessApp = Pick<App, 'config' | 'clock' | 'database' | 'vitals' | 'draining'>
 
-/** The response is due within two seconds even if a check hangs. */
-const limitMs = 1_800
-/** Anyone may send requests, and each check opens a connection to the database. */
-const maxAgeMs = 1_000
-/** A worker observes its containers every second. */
+/** Short enough to respond within two seconds even if a check hangs. */
+const checkTimeoutMs = 1_800
+/** Results are cached, since anyone may send requests, and each check opens a connection to the database. */
+const maxResultAgeMs = 1_000
+/** Far more than the second at which a worker observes its containers. */
 const maxObservationAgeMs = 30_000
 const maxRoutesAgeMs = 120_000
-/** Shares of free space: at the first the operator should act, at the second programs may fail to write. */
-const warnBelow = 0.05
-const fullBelow = 0.01
+/** Below this share of free disk space, programs may fail to write. */
+const fullFreeShare = 0.01
 
-const latest = new WeakMap<ReadinessApp['database'], { result: Promise<Readiness>; atMs: number }>()
+const latestResults = new WeakMap<ReadinessApp['database'], { result: Promise<Readiness>; atMs: number }>()
 
-/** Checks the dependencies of this process. Requests within a second share one result. Never rejects. */
+/** Checks the dependencies of this process. Calls within a second share one result. Never rejects. */
 export function readiness(app: ReadinessApp): Promise<Readiness> {
-  const known = latest.get(app.database)
-  if (known && performance.now() - known.atMs < maxAgeMs) return known.result
+  const cached = latestResults.get(app.database)
+  if (cached && performance.now() - cached.atMs < maxResultAgeMs) return cached.result
   const result = checkNow(app)
-  latest.set(app.database, { result, atMs: performance.now() })
+  latestResults.set(app.database, { result, atMs: performance.now() })
   return result
 }
 
 async function checkNow(app: ReadinessApp): Promise<Readiness> {
   const [database, disk] = await Promise.all([
-    withTimeout(queryDatabase(app.database.url), 'does not answer'),
+    withTimeout(queryDatabase(app.database.url), 'does not respond'),
     withTimeout(readDisk(app.config.dataDir), null),
   ])
   const worker = app.vitals?.worker?.()
@@ -52,8 +52,8 @@ async function checkNow(app: ReadinessApp): Promise<Readiness> {
   if (app.draining?.aborted) checks['server'] = 'is stopping'
   const facts: Readiness['facts'] = {
     diskFreePercent: disk && Math.floor(freeShare(disk) * 100),
-    diskWarning: disk && diskWarning(disk),
-    lastBackupSecondsAgo: secondsSince(app, lastBackup(app.config.dataDir)),
+    diskWarning: disk && diskWarning(disk, app.config),
+    lastBackupSecondsAgo: secondsSince(app, readLastBackup(app.config.dataDir)),
   }
   if (worker) {
     facts['worker'] = worker.state.role
@@ -63,21 +63,22 @@ async function checkNow(app: ReadinessApp): Promise<Readiness> {
   return { isReady: Object.values(checks).every((check) => check === 'ok'), checks, facts }
 }
 
-const withTimeout = <T>(work: Promise<T>, otherwise: T): Promise<T> =>
-  Promise.race([work.catch(() => otherwise), pause(limitMs, otherwise, { ref: false })])
+const withTimeout = <T>(work: Promise<T>, fallback: T): Promise<T> =>
+  Promise.race([work.catch(() => fallback), pause(checkTimeoutMs, fallback, { ref: false })])
 
-const queryDatabase = async (url: string) => ((await canQuery(url, limitMs)) ? 'ok' : 'does not answer')
+const queryDatabase = async (url: string) => ((await canQuery(url, checkTimeoutMs)) ? 'ok' : 'does not respond')
 
 const freeShare = ({ freeBytes, sizeBytes }: Disk) => (sizeBytes === 0 ? 1 : freeBytes / sizeBytes)
 
 const freeText = (disk: Disk) => `only ${(freeShare(disk) * 100).toFixed(1)} % is free`
 
-/** Does not affect readiness: a balancer would take all servers on this disk out of service while they still work. */
-const diskWarning = (disk: Disk): string | null => (freeShare(disk) < warnBelow ? freeText(disk) : null)
+/** Returns a warning that does not affect readiness: a load balancer would remove all servers on this disk although they still work. */
+const diskWarning = (disk: Disk, config: Config): string | null =>
+  disk.freeBytes < reserveBytes(disk, config) ? `${freeText(disk)}: deployments are refused` : null
 
 function diskProblem(disk: Disk | null): string | null {
-  if (disk === null) return 'does not answer'
-  return freeShare(disk) < fullBelow ? freeText(disk) : null
+  if (disk === null) return 'does not respond'
+  return freeShare(disk) < fullFreeShare ? freeText(disk) : null
 }
 
 function workerProblem({
@@ -98,10 +99,10 @@ function secondsSince({ clock }: ReadinessApp, at: Date | null): number | null {
   return at && Math.max(0, Math.round((clock.now().getTime() - at.getTime()) / 1000))
 }
 
-/** The file in which `shoal backup` records its last completed run. */
+/** Returns the path of the file in which `shoal backup` records its last completed run. */
 export const lastBackupFile = (dataDir: string): string => join(dataDir, 'last-backup.json')
 
-function lastBackup(dataDir: string): Date | null {
+function readLastBackup(dataDir: string): Date | null {
   try {
     const { at } = JSON.parse(readFileSync(lastBackupFile(dataDir), 'utf8')) as { at: string }
     const date = new Date(at)

@@ -1,5 +1,3 @@
-import fastifyFormbody from '@fastify/formbody'
-import fastifyHelmet from '@fastify/helmet'
 import fastifyMultipart from '@fastify/multipart'
 import fastifySwagger from '@fastify/swagger'
 import fastifySwaggerUi from '@fastify/swagger-ui'
@@ -13,8 +11,11 @@ import { mountConsole } from './console.ts'
 import { createHandlers } from './handlers.ts'
 import { errorBody, mount, retryAfterSeconds } from './mount.ts'
 import { mountOutbox } from './outbox.ts'
+import { apiDocsPolicy, setSecurityHeaders } from './security-headers.ts'
 import { mountServerMetrics } from './server-metrics.ts'
 import { mountStripeEvents } from './stripe-events.ts'
+
+const apiDocument = openApi(contract, '0.1.0')
 
 /** Creates the server of the API and the console, ready to `listen()` or `inject()`. */
 export async function createHttpApp(app: App): Promise<FastifyInstance> {
@@ -22,7 +23,7 @@ export async function createHttpApp(app: App): Promise<FastifyInstance> {
   const server = Fastify({
     loggerInstance,
     logController: new LogController({ disableRequestLogging: true }),
-    // Trust one hop, our own proxy: with more, a caller could forge addresses in X-Forwarded-For.
+    // Trust one hop, the operator's proxy: with more, a caller could forge addresses in X-Forwarded-For.
     trustProxy: app.config.SHOAL_TRUST_PROXY ? (_address, hop) => hop === 0 : false,
     genReqId: () => randomUUID(),
     bodyLimit: 1_048_576,
@@ -39,21 +40,18 @@ export async function createHttpApp(app: App): Promise<FastifyInstance> {
     return reply.code(status).header('cache-control', 'no-store').send(body)
   })
   acceptEmptyJson(server)
-  await server.register(fastifyFormbody)
+  acceptEmptyForms(server)
   await server.register(fastifyMultipart, {
     limits: { files: 1, fields: 20, fieldSize: 10_000, fileSize: app.config.SHOAL_MAX_UPLOAD_BYTES },
     throwFileSizeLimit: false,
   })
-  await server.register(fastifyHelmet, {
-    contentSecurityPolicy: false,
-    strictTransportSecurity: app.config.publicUrl.startsWith('https:'),
-  })
+  await setSecurityHeaders(server, app.config)
   mountServerMetrics(server, app)
   await mountStripeEvents(server, app)
   mount(server, app, contract, createHandlers(app))
   mountHealth(server, app)
   mountOutbox(server, app)
-  await mountDocs(server, openApi(contract, '0.1.0'))
+  await mountDocs(server)
   await mountConsole(server, app)
   return server
 }
@@ -61,19 +59,21 @@ export async function createHttpApp(app: App): Promise<FastifyInstance> {
 /** Removes double slashes, and rewrites `/api/x` to `/api/v1/x`: the public client and the specification use both. */
 function canonicalUrl(url: string): string {
   const [path = '', query] = url.split(/\?(.*)/s)
-  const clean = path.replaceAll(/\/{2,}/g, '/').replace(/^\/api\/(?!v1\/|v1$|openapi\.json$|docs(?:\/|$))/, '/api/v1/')
-  return query === undefined ? clean : `${clean}?${query}`
+  const normalized = path
+    .replaceAll(/\/{2,}/g, '/')
+    .replace(/^\/api\/(?!v1\/|v1$|openapi\.json$|docs(?:\/|$))/, '/api/v1/')
+  return query === undefined ? normalized : `${normalized}?${query}`
 }
 
-/** Parses `a=1`, and lists as `a[]=1&a[]=2` or repeated keys. */
+/** Parses a query string. Lists are written as `a[]=1&a[]=2` or with repeated keys. */
 function parseQuery(text: string): Record<string, string | string[]> {
   const parsed: Record<string, string | string[]> = Object.create(null) as Record<string, string | string[]>
   for (const [rawKey, value] of new URLSearchParams(text)) {
     const isList = rawKey.endsWith('[]')
     const key = isList ? rawKey.slice(0, -2) : rawKey
-    const before = parsed[key]
-    if (before === undefined) parsed[key] = isList ? [value] : value
-    else parsed[key] = [...(Array.isArray(before) ? before : [before]), value]
+    const previous = parsed[key]
+    if (previous === undefined) parsed[key] = isList ? [value] : value
+    else parsed[key] = [...(Array.isArray(previous) ? previous : [previous]), value]
   }
   return parsed
 }
@@ -88,6 +88,17 @@ function acceptEmptyJson(server: FastifyInstance): void {
   })
 }
 
+/**
+ * Accepts the empty form that the public client sends with calls without a body. Rejects forms with fields, since any page on the web
+ * could send them without a preflight.
+ */
+export function acceptEmptyForms(server: FastifyInstance): void {
+  server.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_, body, done) => {
+    if (body === '') done(null, undefined)
+    else done(new Refusal(415, 'INVALID', 'Send the body as JSON, with the header "content-type: application/json".'))
+  })
+}
+
 /** Serves `/healthz` and `/readyz` on the port of the API. */
 function mountHealth(server: FastifyInstance, app: App): void {
   const send = (reply: FastifyReply, { status, type, body }: HealthResponse) =>
@@ -97,8 +108,13 @@ function mountHealth(server: FastifyInstance, app: App): void {
 }
 
 /** Serves `/api/openapi.json`, and a page to browse it at `/api/docs`. */
-async function mountDocs(server: FastifyInstance, document: Record<string, unknown>): Promise<void> {
-  server.get('/api/openapi.json', (_, reply) => reply.send(document))
-  await server.register(fastifySwagger, { mode: 'static', specification: { document: document as never } })
-  await server.register(fastifySwaggerUi, { routePrefix: '/api/docs', uiConfig: { deepLinking: true } })
+async function mountDocs(server: FastifyInstance): Promise<void> {
+  server.get('/api/openapi.json', (_, reply) => reply.send(apiDocument))
+  await server.register(fastifySwagger, { mode: 'static', specification: { document: apiDocument as never } })
+  await server.register(fastifySwaggerUi, {
+    routePrefix: '/api/docs',
+    uiConfig: { deepLinking: true },
+    staticCSP: true,
+    transformStaticCSP: apiDocsPolicy,
+  })
 }

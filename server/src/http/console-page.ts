@@ -1,30 +1,53 @@
+import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { brotliCompressSync, gzipSync } from 'node:zlib'
+import { promisify } from 'node:util'
+import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { Config } from '../config/config.ts'
 import { escapeHtml } from '../mail/index.ts'
+import { chainsOf } from '../modules/chains/index.ts'
 
-export type ConsolePage = { headers: Record<string, string>; plain: Buffer; br: Buffer; gzip: Buffer }
+const compressors = {
+  br: (html: string) =>
+    promisify(brotliCompress)(html, {
+      params: { [constants.BROTLI_PARAM_QUALITY]: 5, [constants.BROTLI_PARAM_SIZE_HINT]: html.length },
+    }),
+  gzip: (html: string) => promisify(gzip)(html),
+}
 
-/** The built `index.html` with the settings of this installation and its content security policy. Read once, at startup. */
+export type ConsolePage = (acceptedEncodings: string) => Promise<{ headers: Record<string, string>; body: Buffer }>
+
+/**
+ * Reads the built `index.html` and returns a function that creates a response with it: with the settings of this installation, a content
+ * security policy, and a new nonce for the `<style>` elements that libraries insert. The page must not be cached, since a nonce is for
+ * one response; it also has no ETag, because a 304 would combine the nonce of a new header with that of an old page.
+ */
 export function readConsolePage(dist: string, config: Config): ConsolePage {
+  const imageOrigins = imageOriginsOf(config)
   const { scriptHashes } = JSON.parse(readFileSync(join(dist, 'csp.json'), 'utf8')) as { scriptHashes: string[] }
-  const plain = Buffer.from(fillPage(readFileSync(join(dist, 'index.html'), 'utf8'), config))
-  return {
-    headers: {
-      'content-type': 'text/html; charset=utf-8',
-      'cache-control': 'no-cache',
-      'content-security-policy': contentSecurityPolicy(config, scriptHashes),
-      vary: 'accept-encoding',
-    },
-    plain,
-    br: brotliCompressSync(plain),
-    gzip: gzipSync(plain),
+  const html = fillSettings(readFileSync(join(dist, 'index.html'), 'utf8'), config)
+  return async (acceptedEncodings) => {
+    const nonce = randomBytes(16).toString('base64')
+    const page = html.replace(noncePlaceholder, `$1${nonce}`)
+    const encoding = (['br', 'gzip'] as const).find((name) => new RegExp(`\\b${name}\\b`).test(acceptedEncodings))
+    return {
+      headers: {
+        'content-type': 'text/html; charset=utf-8',
+        'cache-control': 'no-store',
+        'content-security-policy': contentSecurityPolicy(config, { scriptHashes, styleNonce: nonce, imageOrigins }),
+        vary: 'accept-encoding',
+        ...(encoding && { 'content-encoding': encoding }),
+      },
+      body: encoding ? await compressors[encoding](page) : Buffer.from(page),
+    }
   }
 }
 
+/** Libraries read the nonce from this tag of the page. */
+const noncePlaceholder = /(<meta property="csp-nonce" nonce=")/
+
 /** Writes settings into the `<meta name="shoal:…">` tags of the page. */
-export function fillPage(
+export function fillSettings(
   html: string,
   config: Pick<Config, 'SHOAL_SUPPORT_EMAIL' | 'SHOAL_SENTRY_DSN' | 'SHOAL_TERMS_URL' | 'SHOAL_DOCUMENTATION_URL'>,
 ): string {
@@ -40,8 +63,19 @@ export function fillPage(
   })
 }
 
+/** Returns the origins of avatars, which sign-in providers host, and of the icons in SHOAL_RPC_CONFIG. */
+function imageOriginsOf(config: Config): string[] {
+  const avatars = [
+    ...(config.SHOAL_GOOGLE_CLIENT_ID ? ['https://*.googleusercontent.com'] : []),
+    ...(config.SHOAL_GITHUB_CLIENT_ID ? ['https://avatars.githubusercontent.com'] : []),
+  ]
+  const chains = chainsOf({ config }).all()
+  const icons = chains.flatMap(({ iconUrl }) => (iconUrl ? [new URL(iconUrl).origin] : []))
+  return [...new Set([...avatars, ...icons])]
+}
+
 const turnstile = 'https://challenges.cloudflare.com'
-/** The sources that Stripe requires (docs.stripe.com/security/guide). Only for installations with Stripe keys. */
+/** The sources that Stripe requires (docs.stripe.com/security/guide), for installations with Stripe keys. */
 const stripe = {
   scripts: ['https://js.stripe.com', 'https://*.js.stripe.com'],
   connections: ['https://api.stripe.com'],
@@ -49,12 +83,15 @@ const stripe = {
 }
 const noStripe: typeof stripe = { scripts: [], connections: [], frames: [] }
 
-/** The content security policy of the console. It allows no inline scripts except those of the build, and no framing. */
+/**
+ * Returns the content security policy of the console. It allows no inline scripts except those of the build, no `<style>` elements without
+ * the nonce, and no framing.
+ */
 export function contentSecurityPolicy(
   config: Pick<Config, 'gatewayUrl' | 'SHOAL_SENTRY_DSN' | 'SHOAL_STRIPE_SECRET_KEY'>,
-  scriptHashes: string[],
+  { scriptHashes, styleNonce, imageOrigins }: { scriptHashes: string[]; styleNonce: string; imageOrigins: string[] },
 ): string {
-  const payment = config.SHOAL_STRIPE_SECRET_KEY ? stripe : noStripe
+  const paymentSources = config.SHOAL_STRIPE_SECRET_KEY ? stripe : noStripe
   const sentry = config.SHOAL_SENTRY_DSN ? [new URL(config.SHOAL_SENTRY_DSN).origin] : []
   // `{org}` may be part of the host name: https://{org}.squids.example.com
   const gateway = config.gatewayUrl.replace(/^(https?:\/\/)([^/]*)(.*)$/, (_, scheme: string, host: string) => {
@@ -62,16 +99,18 @@ export function contentSecurityPolicy(
   })
   const directives = {
     'default-src': ["'none'"],
-    'script-src': ["'self'", ...scriptHashes.map((hash) => `'${hash}'`), turnstile, ...payment.scripts],
-    'style-src': ["'self'", "'unsafe-inline'"],
+    'script-src': ["'self'", ...scriptHashes.map((hash) => `'${hash}'`), turnstile, ...paymentSources.scripts],
+    'style-src': ["'self'", `'nonce-${styleNonce}'`],
+    // The GraphQL editor creates the lines of its text as HTML with `style` attributes.
+    'style-src-attr': ["'unsafe-inline'"],
     'font-src': ["'self'"],
-    // Icons of chains and avatars may be on any host.
-    'img-src': ["'self'", 'data:', 'https:'],
-    'connect-src': ["'self'", gateway, gateway.replace(/^http/, 'ws'), ...payment.connections, ...sentry],
-    'frame-src': [turnstile, ...payment.frames],
+    'img-src': ["'self'", 'data:', ...imageOrigins],
+    'connect-src': ["'self'", gateway, gateway.replace(/^http/, 'ws'), ...paymentSources.connections, ...sentry],
+    'frame-src': [turnstile, ...paymentSources.frames],
     // Sentry's session replay runs its compression worker from a blob.
     'worker-src': ["'self'", 'blob:'],
     'manifest-src': ["'self'"],
+    'object-src': ["'none'"],
     'base-uri': ["'none'"],
     'form-action': ["'self'"],
     'frame-ancestors': ["'none'"],

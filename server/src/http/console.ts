@@ -5,13 +5,13 @@ import { join } from 'node:path'
 import type { App } from '../app.ts'
 import { readConsolePage } from './console-page.ts'
 
-const built = join(import.meta.dirname, '../../../console/dist')
+const builtConsole = join(import.meta.dirname, '../../../console/dist')
 
-/** Serves the built console: hashed files with unlimited caching, and its page for all paths outside of the API. */
+/** Serves the built console: files with hashed names, cached without limit, and the page for all other paths outside the API. */
 export async function mountConsole(
   server: FastifyInstance,
   app: Pick<App, 'config'>,
-  dist: string = built,
+  dist: string = builtConsole,
 ): Promise<void> {
   const page = existsSync(join(dist, 'csp.json')) ? readConsolePage(dist, app.config) : null
   if (page)
@@ -26,16 +26,14 @@ export async function mountConsole(
         reply.header('cache-control', path.includes('/assets/') ? 'public, max-age=31536000, immutable' : 'no-cache')
       },
     })
-  server.setNotFoundHandler((request, reply) => {
+  server.setNotFoundHandler(async (request, reply) => {
     const isPage =
       ['GET', 'HEAD'].includes(request.method) &&
       !request.url.startsWith('/api') &&
       !/\.\w+$/.test(request.url.split('?')[0] ?? '')
     if (isPage && page) {
-      const accepted = request.headers['accept-encoding'] ?? ''
-      const encoding = (['br', 'gzip'] as const).find((name) => new RegExp(`\\b${name}\\b`).test(accepted))
-      if (encoding) reply.header('content-encoding', encoding)
-      return reply.headers(page.headers).send(page[encoding ?? 'plain'])
+      const { headers, body } = await page(request.headers['accept-encoding'] ?? '')
+      return reply.headers(headers).send(body)
     }
     if (isPage) return reply.type('text/html').send(notBuiltPage(app))
     // The public client takes "Cannot <method>" to mean that the endpoint does not exist.
@@ -48,7 +46,7 @@ export async function mountConsole(
 }
 
 const notBuiltPage = (app: Pick<App, 'config'>) => `<!doctype html><meta charset="utf-8"><title>Shoal</title>
-<body style="font:16px/1.5 system-ui;max-width:40em;margin:4em auto"><h1>Shoal</h1>
+<body><h1>Shoal</h1>
 <p>The console is not built. Sign in with the command-line client:</p>
 <pre>npm i -g @subsquid/cli@3.2.3 joi@17.13.3
 sqd auth -k &lt;API token&gt; -h ${app.config.publicUrl}/api</pre>`

@@ -1,6 +1,6 @@
-import { sql } from 'drizzle-orm'
 import { Writable } from 'node:stream'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest'
+import { sql } from '../db/sql.ts'
 import { withRequestTimeouts } from '../db/query-timeouts.ts'
 import { isUnavailable } from '../db/unavailable.ts'
 import { createLog } from '../startup/log.ts'
@@ -14,13 +14,13 @@ let user: TestUser
 let log = ''
 beforeAll(async () => {
   proxy = await startPostgresProxy(inject('postgresUrl'))
-  const written = new Writable({
+  const logStream = new Writable({
     write: (chunk, _, done) => {
       log += String(chunk)
       done()
     },
   })
-  t = await startTestApp({ via: proxy.via, log: createLog({ SHOAL_LOG_LEVEL: 'info' }, written) })
+  t = await startTestApp({ via: proxy.via, log: createLog({ SHOAL_LOG_LEVEL: 'info' }, logStream) })
   user = await t.make.user()
 })
 afterAll(async () => {
@@ -49,7 +49,7 @@ async function call(method: 'GET' | 'POST', url: string, payload: object | undef
   }
 }
 
-/** The responses to all calls, sent concurrently. */
+/** Sends all calls concurrently, and returns the responses. */
 const responses = async () =>
   (await Promise.all(calls.map((c) => call(...c)))).map(({ url, status, body, response, ms }) => ({
     url,
@@ -59,11 +59,11 @@ const responses = async () =>
     isInTime: ms < 3_000,
   }))
 
-const unavailable = calls.map(([, url]) => ({
+const unavailableResponses = calls.map(([, url]) => ({
   url,
   status: 503,
   body: {
-    error: 'The database of Shoal does not answer. Squids keep running. Please try again in a moment.',
+    error: "Shoal's database is not responding. Squids keep running. Please try again in a moment.",
     code: 'DATABASE_UNAVAILABLE',
     requestId: null,
   },
@@ -71,36 +71,36 @@ const unavailable = calls.map(([, url]) => ({
   isInTime: true,
 }))
 
-const recovered = () => until(async () => expect((await call('GET', '/api/v1/user', undefined)).status).toBe(200))
+const untilRecovered = () => until(async () => expect((await call('GET', '/api/v1/user', undefined)).status).toBe(200))
 
 describe('while the database is unavailable, every call returns 503 within three seconds, and succeeds again afterwards', () => {
   afterEach(async () => {
     proxy.thaw()
     await proxy.start().catch(() => undefined)
-    await recovered()
+    await untilRecovered()
   })
 
   test('stopped: connections are refused', async () => {
     await proxy.stop()
-    expect(await responses()).toEqual(unavailable)
+    expect(await responses()).toEqual(unavailableResponses)
   })
 
   test('frozen, with and without open connections', async () => {
-    await recovered()
+    await untilRecovered()
     proxy.freeze()
-    expect(await responses()).toEqual(unavailable)
-    expect(await responses()).toEqual(unavailable)
+    expect(await responses()).toEqual(unavailableResponses)
+    expect(await responses()).toEqual(unavailableResponses)
   })
 
   test('frozen in the middle of a transaction', async () => {
-    const work = withRequestTimeouts(() =>
+    const transaction = withRequestTimeouts(() =>
       t.app.db.transaction(async (tx) => {
         await tx.execute(sql`select 1`)
         proxy.freeze()
         await tx.execute(sql`select 2`)
       }),
     )
-    await expect(work).rejects.toSatisfy(isUnavailable)
+    await expect(transaction).rejects.toSatisfy(isUnavailable)
   })
 
   test('transactions that could not begin leak no connections', async () => {
@@ -108,26 +108,26 @@ describe('while the database is unavailable, every call returns 503 within three
     await begin()
     proxy.freeze()
     const works = Array.from({ length: 10 }, () => withRequestTimeouts(begin))
-    for (const work of works) await expect(work).rejects.toSatisfy(isUnavailable)
+    for (const transaction of works) await expect(transaction).rejects.toSatisfy(isUnavailable)
     proxy.thaw()
     await until(() => expect(t.app.database.pool.totalCount).toBe(t.app.database.pool.idleCount))
   })
 
   test('stopped between two statements of a transaction', async () => {
-    const work = t.app.db.transaction(async (tx) => {
+    const transaction = t.app.db.transaction(async (tx) => {
       await tx.execute(sql`select 1`)
       await proxy.stop()
       await tx.execute(sql`select 2`)
     })
-    await expect(work).rejects.toSatisfy(isUnavailable)
+    await expect(transaction).rejects.toSatisfy(isUnavailable)
   })
 
   test('all connections in use', async () => {
-    const taken = await Promise.all(Array.from({ length: 10 }, () => t.app.database.pool.connect()))
+    const clients = await Promise.all(Array.from({ length: 10 }, () => t.app.database.pool.connect()))
     try {
-      expect(await responses()).toEqual(unavailable)
+      expect(await responses()).toEqual(unavailableResponses)
     } finally {
-      for (const client of taken) client.release()
+      for (const client of clients) client.release()
     }
   })
 })
@@ -135,10 +135,10 @@ describe('while the database is unavailable, every call returns 503 within three
 test.each([
   ['57P01', 'shut down by its administrator'],
   ['57P03', 'starting up or recovering'],
-  ['53300', 'without a connection left'],
+  ['53300', 'without free connections'],
   ['53100', 'without disk space'],
-  ['25006', 'a standby'],
-])('an error with code %s, Postgres %s, counts as unavailable', async (code) => {
+  ['25006', 'in standby'],
+])('an error with code %s (Postgres is %s) counts as unavailable', async (code) => {
   const raise = sql.raw(`do $$ begin raise exception using errcode = '${code}', message = 'for now'; end $$`)
   await expect(t.app.db.execute(raise)).rejects.toSatisfy(isUnavailable)
 })
@@ -148,7 +148,7 @@ test('an invalid query does not count as unavailable', async () => {
   await expect(result).rejects.toSatisfy((error) => !isUnavailable(error))
 })
 
-test('a slow query on a responsive database may take up to its limit', async () => {
+test('a slow query on a responsive database may run until its timeout', async () => {
   const slow = (seconds: number) => t.app.db.execute(sql`select pg_sleep(${seconds})`)
   await withRequestTimeouts(() => slow(3.2))
   await expect(withRequestTimeouts(() => slow(60), 1_500)).rejects.toSatisfy(isUnavailable)

@@ -6,7 +6,7 @@ import { handlerFiles } from './handlers.ts'
 
 const modules = join(import.meta.dirname, '../modules')
 
-test('every endpoint is handled in one of the files named for its area', () => {
+test('every endpoint is handled in one of the files listed for its area', () => {
   const misplaced = Object.entries(contract).flatMap(([area, endpoints]) => {
     const files = handlerFiles[area as keyof typeof handlerFiles].map((file) =>
       readFileSync(join(modules, file), 'utf8'),

@@ -15,8 +15,8 @@ import { secretUseHandlers, squidReadHandlers } from '../modules/squids/index.ts
 import { createUser, userHandlers } from '../modules/user/index.ts'
 
 /**
- * The files that handle the endpoints of each area, relative to `server/src/modules`. Two areas have two files: `deployments` handles
- * the endpoints that deploy or change a version, and only `squids` knows which versions use a secret.
+ * The files that handle the endpoints of each area, relative to `server/src/modules`. `squids` has a second file for the endpoints that
+ * deploy or change a version. `secrets` has one because only the module `squids` knows which versions use a secret.
  */
 export const handlerFiles: Record<keyof Contract, string[]> = {
   auth: ['auth/handlers.ts'],
@@ -36,7 +36,7 @@ export const handlerFiles: Record<keyof Contract, string[]> = {
 
 type AllHandlers = { [Area in keyof Contract]: Handlers<Contract[Area]> }
 
-/** The handler of every endpoint, by area and name. */
+/** Creates the handlers of all endpoints, by area and name. */
 export const createHandlers = (app: App): AllHandlers => ({
   auth: authHandlers(app, { createUser }),
   user: userHandlers(app),

@@ -1,11 +1,11 @@
-/** Blank lines at this interval show proxies and clients that an idle stream is alive. */
+/** An idle stream sends a blank line at this interval, which shows proxies and clients that it is alive. */
 export const heartbeatMs = 5_000
 
 /**
- * Newline-delimited JSON: one line with an array per batch, and blank lines while idle. Ends when `ending` aborts; then clients
- * reconnect.
+ * Returns newline-delimited JSON: one line with an array for each batch, and blank lines while idle. Ends when `ending` aborts; clients
+ * then reconnect.
  */
-export async function* linesOf(
+export async function* streamLines(
   batches: AsyncIterable<unknown[]>,
   parse: (item: unknown) => unknown,
   ending?: AbortSignal,
@@ -33,7 +33,7 @@ export async function* linesOf(
   }
 }
 
-/** A timer for the next heartbeat, which is due immediately if `ending` aborts. */
+/** Starts a timer for the next heartbeat, which is due immediately if `ending` aborts. */
 function heartbeat(ending?: AbortSignal) {
   let cancel = () => {}
   const due = new Promise<'beat'>((done) => {

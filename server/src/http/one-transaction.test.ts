@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { archiveOf, multipartOf } from '../modules/deployments/testing/archive.ts'
 import { squidFiles } from '../modules/deployments/testing/squid-files.ts'
-import { solvedChallenge, startTestApp, type TestApp, type TestOrg, type TestUser } from '../testing/index.ts'
+import { solveBotCheck, startTestApp, type TestApp, type TestOrg, type TestUser } from '../testing/index.ts'
 import { until } from '../testing/until.ts'
 
 let t: TestApp
@@ -16,7 +16,7 @@ afterAll(() => t?.close())
 
 const query = async (text: string) => (await t.app.database.pool.query<Record<string, unknown>>(text)).rows
 
-/** Terminates the connection of a change when its audit row, or its job, is written: the effect of a kill at that moment. */
+/** Terminates the connection of a change when it inserts into this table, which has the effect of a kill at that moment. */
 async function killAt(table: string, work: () => Promise<unknown>): Promise<unknown> {
   await query(`create or replace function die() returns trigger language plpgsql as $$ begin
     perform pg_terminate_backend(pg_backend_pid()); perform pg_sleep(1); return new; end $$;
@@ -28,7 +28,7 @@ async function killAt(table: string, work: () => Promise<unknown>): Promise<unkn
   }
 }
 
-/** A digest of each table, without the data that every call writes: rate limits, and the times when sessions were last used. */
+/** Returns a digest of each table, without the data that every call writes: rate limits, and the last use of sessions. */
 async function snapshot(): Promise<Record<string, unknown>> {
   const tables = await query(
     `select relnamespace::regnamespace || '.' || relname as name from pg_class where relkind = 'r' and not relispartition
@@ -46,47 +46,48 @@ async function snapshot(): Promise<Record<string, unknown>> {
 }
 
 const params = () => ({ code: org.code })
-const me = () => t.as(org.admin)
+const asAdmin = () => t.as(org.admin)
 const password = 'correct horse'
 
 async function upload() {
-  const { uploadUrl, fileUrl } = await me().deployments.createUpload({ params: params() })
+  const { uploadUrl, fileUrl } = await asAdmin().deployments.createUpload({ params: params() })
   const { payload, contentType } = multipartOf(archiveOf(squidFiles({ files: { 'x.txt': String(Math.random()) } })))
   const headers = { authorization: `token ${org.admin.token}`, 'content-type': contentType }
   return { fileUrl, send: () => t.http.inject({ method: 'POST', url: `/api/v1${uploadUrl}`, headers, payload }) }
 }
 
-/** Each entry prepares a change and returns the function that makes it. */
+/** Each entry prepares a change, and returns a function that makes the change. */
 const changes: Record<string, () => Promise<() => Promise<unknown>>> = {
   'orgs.create': async () => () =>
-    me().orgs.create({ body: { code: 'made-now', name: 'Made', email: 'a@example.com' } }),
+    asAdmin().orgs.create({ body: { code: 'made-now', name: 'Made', email: 'a@example.com' } }),
   'orgs.update': async () => () =>
-    me().orgs.update({ params: params(), body: { name: 'Else', email: 'b@example.com' } }),
+    asAdmin().orgs.update({ params: params(), body: { name: 'Else', email: 'b@example.com' } }),
   'orgs.inviteMember': async () => () =>
-    me().orgs.inviteMember({ params: params(), body: { email: 'c@example.com', roleType: 'viewer' } }),
+    asAdmin().orgs.inviteMember({ params: params(), body: { email: 'c@example.com', roleType: 'viewer' } }),
   'orgs.changeRole': async () => () =>
-    me().orgs.changeRole({ params: { ...params(), id: String(viewer.roleId) }, body: { roleType: 'developer' } }),
-  'orgs.removeMember': async () => () => me().orgs.removeMember({ params: { ...params(), id: String(viewer.roleId) } }),
+    asAdmin().orgs.changeRole({ params: { ...params(), id: String(viewer.roleId) }, body: { roleType: 'developer' } }),
+  'orgs.removeMember': async () => () =>
+    asAdmin().orgs.removeMember({ params: { ...params(), id: String(viewer.roleId) } }),
   'secrets.change': async () => () =>
-    me().secrets.change({ params: params(), body: { secrets: [{ action: 'UPDATE', name: 'A', value: 'b' }] } }),
-  'user.createApiToken': async () => () => me().user.createApiToken({ body: { name: 'laptop' } }),
+    asAdmin().secrets.change({ params: params(), body: { secrets: [{ action: 'UPDATE', name: 'A', value: 'b' }] } }),
+  'user.createApiToken': async () => () => asAdmin().user.createApiToken({ body: { name: 'laptop' } }),
   'user.changePassword': async () => () =>
-    me().user.changePassword({ body: { oldPassword: password, newPassword: 'another horse' } }),
-  'user.endSessions': async () => () => me().user.endSessions(),
-  'rpc.createToken': async () => () => me().rpc.createToken({ params: params() }),
+    asAdmin().user.changePassword({ body: { oldPassword: password, newPassword: 'another horse' } }),
+  'user.endSessions': async () => () => asAdmin().user.endSessions(),
+  'rpc.createToken': async () => () => asAdmin().rpc.createToken({ params: params() }),
   'billing.updateLimits': async () => () =>
-    me().billing.updateLimits({
+    asAdmin().billing.updateLimits({
       params: params(),
       body: { spendCapUsd: '5', atCap: 'stop_deploys', hibernateOrder: [], rpcRequestsCap: null },
     }),
   'alerts.mute': async () => () =>
-    me().alerts.mute({ params: params(), body: { kind: null, squidId: null, minutes: 60 } }),
+    asAdmin().alerts.mute({ params: params(), body: { kind: null, squidId: null, minutes: 60 } }),
   'alerts.addChannel': async () => () =>
-    me().alerts.addChannel({
+    asAdmin().alerts.addChannel({
       params: params(),
       body: { type: 'slack', name: 'x', url: 'https://hooks.example.com/a' },
     }),
-  'deployments.createUpload': async () => () => me().deployments.createUpload({ params: params() }),
+  'deployments.createUpload': async () => () => asAdmin().deployments.createUpload({ params: params() }),
   'deployments.upload': async () => {
     const { send } = await upload()
     return async () => {
@@ -102,15 +103,15 @@ const changes: Record<string, () => Promise<() => Promise<unknown>>> = {
       manifestPath: 'squid.yaml',
       options: { overrideName: 'new-one', hardReset: false },
     }
-    return () => me().squids.deploy({ params: params(), body })
+    return () => asAdmin().squids.deploy({ params: params(), body })
   },
   'auth.signUp': async () => {
-    const turnstileToken = await solvedChallenge(t)
+    const turnstileToken = await solveBotCheck(t)
     const body = { email: 'new@example.com', password, fullName: 'New', turnstileToken }
     return () => t.as(null).auth.signUp({ body })
   },
   'auth.signIn': async () => () => t.as(null).auth.signIn({ body: { email: org.admin.email, password } }),
-  'orgs.delete': async () => () => me().orgs.delete({ params: params() }),
+  'orgs.delete': async () => () => asAdmin().orgs.delete({ params: params() }),
 }
 
 describe('when killed while the audit row is written, a change leaves nothing behind', () => {
@@ -122,7 +123,7 @@ describe('when killed while the audit row is written, a change leaves nothing be
   })
 })
 
-describe('a mail or job is written together with the change it is about, or not at all', () => {
+describe('an email or job is written together with the change that causes it, or not at all', () => {
   test.each(['orgs.inviteMember', 'orgs.update', 'auth.signUp', 'user.changePassword'])(
     'when killed while the job of %s is written',
     async (name) => {
@@ -133,30 +134,30 @@ describe('a mail or job is written together with the change it is about, or not 
     },
   )
 
-  test('a mail is sent if its transaction commits, but not if it is rolled back', async () => {
-    const mail = { to: 'x@example.com', subject: 'x', text: 'x', html: 'x' }
+  test('an email is sent if its transaction commits, but not if it is rolled back', async () => {
+    const email = { to: 'x@example.com', subject: 'x', text: 'x', html: 'x' }
     const before = await snapshot()
-    const refused = t.app.db.transaction(async () => {
-      await t.app.mailer.send(mail)
+    const rolledBack = t.app.db.transaction(async () => {
+      await t.app.mailer.send(email)
       throw new Error('no')
     })
-    await expect(refused).rejects.toThrow('no')
+    await expect(rolledBack).rejects.toThrow('no')
     expect(await snapshot()).toEqual(before)
-    await t.app.db.transaction(async () => t.app.mailer.send(mail))
+    await t.app.db.transaction(async () => t.app.mailer.send(email))
     expect(await query(`select data from pgboss.job where name = 'mail.send'`)).toHaveLength(1)
     expect(await query('select id from mails')).toHaveLength(1)
   })
 })
 
-test('work that continues after its transaction has ended runs outside of it', async () => {
-  let later: Promise<unknown> = Promise.resolve()
-  let go = () => {}
-  const gate = new Promise<void>((done) => void (go = done))
-  const refused = t.app.db.transaction(async () => {
-    later = gate.then(() => t.app.db.execute('select 1'))
+test('a query that starts after its transaction has ended runs outside the transaction', async () => {
+  let lateQuery: Promise<unknown> = Promise.resolve()
+  let openGate = () => {}
+  const gate = new Promise<void>((done) => void (openGate = done))
+  const rolledBack = t.app.db.transaction(async () => {
+    lateQuery = gate.then(() => t.app.db.execute('select 1'))
     throw new Error('no')
   })
-  await expect(refused).rejects.toThrow('no')
-  go()
-  await expect(later).resolves.toMatchObject({ rows: [{}] })
+  await expect(rolledBack).rejects.toThrow('no')
+  openGate()
+  await expect(lateQuery).resolves.toMatchObject({ rows: [{}] })
 })

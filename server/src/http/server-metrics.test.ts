@@ -18,7 +18,7 @@ afterAll(async () => {
 
 const readMetrics = (from: TestApp, headers: Record<string, string>) => from.http.inject({ url: '/metrics', headers })
 
-test('the token gives access to the metrics, which name no tenant', async () => {
+test('the token gives access to the metrics, which do not name tenants', async () => {
   const org = await t.make.org({ code: 'very-secret' })
   await t.as(org.admin).squids.list({ params: { code: org.code } })
   const response = await readMetrics(t, { authorization: `Bearer ${token}` })
@@ -42,17 +42,17 @@ test('the dashboard only uses metrics that exist', async () => {
   expect([...used].filter((name) => !exists(name))).toEqual([])
 })
 
-test('requests without the token are refused, also from this machine', async () => {
+test('requests without the token are rejected, even from this machine', async () => {
   const org = await t.make.org()
-  const wrong = ['', 'Bearer wrong', `Bearer ${org.admin.token}`, token]
+  const wrongHeaders = ['', 'Bearer wrong', `Bearer ${org.admin.token}`, token]
   expect((await readMetrics(t, {})).statusCode).toBe(404)
-  for (const authorization of wrong) expect((await readMetrics(t, { authorization })).statusCode).toBe(404)
+  for (const authorization of wrongHeaders) expect((await readMetrics(t, { authorization })).statusCode).toBe(404)
 })
 
-test('without a token in the settings the page does not exist', async () => {
+test('the page does not exist without a token in the settings', async () => {
   await using stack = new AsyncDisposableStack()
-  const without = await startTestApp()
-  stack.defer(without.close)
-  const response = await readMetrics(without, { authorization: 'Bearer ' })
+  const appWithoutToken = await startTestApp()
+  stack.defer(appWithoutToken.close)
+  const response = await readMetrics(appWithoutToken, { authorization: 'Bearer ' })
   expect(response.body).not.toContain('process_')
 })

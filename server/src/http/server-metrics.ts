@@ -8,7 +8,7 @@ import { metricsOf } from '../health/metrics.ts'
 /** Serves `/metrics` on the port of the API, including the duration of its requests. */
 export function mountServerMetrics(server: FastifyInstance, app: App): void {
   if (!app.config.SHOAL_METRICS_TOKEN) return
-  metricsOf(app).registry.registerMetric(requestSeconds(server))
+  metricsOf(app).registry.registerMetric(createRequestHistogram(server))
   server.get('/metrics', async (request, reply) => {
     const response = await metrics(app, request.headers.authorization)
     if (!response) throw notFound('Page')
@@ -16,7 +16,7 @@ export function mountServerMetrics(server: FastifyInstance, app: App): void {
   })
 }
 
-function requestSeconds(server: FastifyInstance): Histogram {
+function createRequestHistogram(server: FastifyInstance): Histogram {
   const seconds = new Histogram({
     name: 'shoal_http_request_seconds',
     help: 'Time to the end of the response, for requests to the API and the console.',
@@ -25,7 +25,7 @@ function requestSeconds(server: FastifyInstance): Histogram {
     registers: [],
   })
   server.addHook('onResponse', async (request, reply) => {
-    // The declared route, since actual paths name tenants and are unlimited in number.
+    // The label is the declared route, since actual paths name tenants and are unlimited in number.
     const labels = { method: request.method, route: request.routeOptions.url ?? 'none', status: reply.statusCode }
     seconds.observe(labels, reply.elapsedTime / 1000)
   })

@@ -3,7 +3,7 @@ import type { App } from '../app.ts'
 import { withRequestTimeouts } from '../db/query-timeouts.ts'
 import { stripeEventsOf } from '../modules/billing/index.ts'
 
-/** The webhook of Stripe. Not part of the contract, since only Stripe calls it, and its signature covers the raw body. */
+/** Mounts Stripe's webhook. It is not in the contract, since only Stripe calls it, and its signature covers the raw body. */
 export async function mountStripeEvents(server: FastifyInstance, app: App): Promise<void> {
   const handleEvent = stripeEventsOf(app)
   if (!handleEvent) return

@@ -1,27 +1,27 @@
 import { Refusal } from '../errors.ts'
 
-/** A value of the input and its parent. Paths are built only for errors, since those of a deep input are long. */
+/** A value of the input and its parent. Paths are built only for errors, since the paths of a deep input are long. */
 type InputNode = { value: unknown; key: string; parent: InputNode | null }
 
 /**
- * Refuses text that Postgres cannot store, in values, lists and field names at any depth.
- * @throws Refusal 400 with the path of the first one found
+ * Rejects text that Postgres cannot store, in values, lists and field names at any depth.
+ * @throws Refusal 400 with the path of the first such text
  */
-export function refuseUnstorable(input: unknown): void {
+export function rejectUnstorable(input: unknown): void {
   // Not recursive, since a body of a megabyte can be nested deeper than the call stack allows.
-  const open: InputNode[] = [{ value: input, key: '', parent: null }]
-  for (let node = open.pop(); node; node = open.pop()) {
+  const stack: InputNode[] = [{ value: input, key: '', parent: null }]
+  for (let node = stack.pop(); node; node = stack.pop()) {
     const { value } = node
-    if (typeof value === 'string') refuseText(node, value)
+    if (typeof value === 'string') rejectUnstorableText(node, value)
     if (typeof value !== 'object' || value === null) continue
-    for (const [key, inner] of Object.entries(value)) {
-      refuseText(node, key)
-      open.push({ value: inner, key, parent: node })
+    for (const [key, child] of Object.entries(value)) {
+      rejectUnstorableText(node, key)
+      stack.push({ value: child, key, parent: node })
     }
   }
 }
 
-function refuseText(node: InputNode, text: string): void {
+function rejectUnstorableText(node: InputNode, text: string): void {
   const message = text.includes('\0')
     ? 'The text must not contain the character NUL.'
     : text.isWellFormed()

@@ -8,7 +8,7 @@ import { describeHolder, locksDir, readHolder, writeHolder } from './holders.ts'
 
 export type WorkerState =
   | { role: 'active' }
-  /** `frozenForMs` is the time since the last heartbeat of the active worker; null while that is recent. */
+  /** `frozenForMs`: the time since the last heartbeat of the active worker; null while the heartbeat is recent. */
   | { role: 'standby'; activeWorker: string; frozenForMs: number | null }
 
 export type WorkerHandle = {
@@ -18,7 +18,7 @@ export type WorkerHandle = {
 
 export type StandbyIntervals = { retryMs: number; heartbeatMs: number; frozenAfterMs: number }
 
-/** A standby must take over within 5 s and report a frozen active worker within 15 s. */
+/** With these intervals, a standby becomes active within 5 s and reports a frozen active worker within 15 s. */
 const defaultIntervals: StandbyIntervals = { retryMs: 500, heartbeatMs: 2_000, frozenAfterMs: 10_000 }
 
 export type WorkerOptions = {
@@ -26,15 +26,15 @@ export type WorkerOptions = {
   log: Logger
   /** Starts the worker and returns a function that stops it. A worker must not change the data directory before this is called. */
   startWork: () => Promise<() => Promise<void>>
-  /** Called if a standby could not take over: then the process has to exit. */
+  /** Called if a standby could not become active; the process then has to exit. */
   onFailure: (error: unknown) => void
   intervals?: StandbyIntervals
 }
 
 /**
- * Runs the worker in one of the processes that share the data directory, since two would start every squid twice. The others stand
- * by; one of them takes over when the active process ends for any reason. A frozen process is not replaced, since it may resume at
- * any time. Resolves when this process is active or stands by.
+ * Runs the worker in only one of the processes that share the data directory, since two would start every squid twice. The others are
+ * on standby; one of them becomes active when the active process ends for any reason. A frozen process is not replaced, since it may
+ * resume at any time. Resolves when this process is active or on standby.
  * @throws any error of `startWork`, if this process becomes active immediately
  */
 export async function runActiveOrStandby(options: WorkerOptions): Promise<WorkerHandle> {
@@ -42,19 +42,19 @@ export async function runActiveOrStandby(options: WorkerOptions): Promise<Worker
   const dir = locksDir(options.config)
   const lockFile = join(dir, 'worker.lock')
   const activeFile = join(dir, 'worker.json')
-  const readHeartbeat = heartbeatReader(activeFile, intervals)
+  const readHeartbeat = createHeartbeatReader(activeFile, intervals)
   let state: WorkerState = { role: 'active' }
   let timer: NodeJS.Timeout | undefined
-  let end = () => Promise.resolve()
-  let starting: Promise<void> = Promise.resolve()
+  let stopWork = () => Promise.resolve()
+  let start: Promise<void> = Promise.resolve()
 
-  const begin = async (lock: FileLock) => {
+  const becomeActive = async (lock: FileLock) => {
     state = { role: 'active' }
     writeActive(activeFile)
     const heartbeat = setInterval(() => writeHeartbeat(activeFile), intervals.heartbeatMs)
     try {
       const stop = await startWork()
-      end = async () => {
+      stopWork = async () => {
         clearInterval(heartbeat)
         await stop()
         lock.release()
@@ -66,12 +66,16 @@ export async function runActiveOrStandby(options: WorkerOptions): Promise<Worker
     }
   }
 
-  const standBy = () => {
+  const becomeStandby = () => {
     const now: WorkerState = { role: 'standby', activeWorker: describeActive(activeFile), ...readHeartbeat() }
-    const before = state
+    const previousState = state
     state = now
-    if (before.role === 'active') log.info(`This worker stands by; the active one is ${now.activeWorker}.`)
-    const [wasFrozen, isFrozen] = [before.role === 'standby' && before.frozenForMs !== null, now.frozenForMs !== null]
+    if (previousState.role === 'active')
+      log.info(`This worker is on standby; the active worker is ${now.activeWorker}.`)
+    const [wasFrozen, isFrozen] = [
+      previousState.role === 'standby' && previousState.frozenForMs !== null,
+      now.frozenForMs !== null,
+    ]
     if (isFrozen && !wasFrozen)
       log.error(
         `The active worker, ${now.activeWorker}, has not responded for ${Math.round((now.frozenForMs ?? 0) / 1000)} s. It is not replaced, since it may resume at any time: resume or kill it.`,
@@ -82,20 +86,20 @@ export async function runActiveOrStandby(options: WorkerOptions): Promise<Worker
 
   const retry = () => {
     const lock = tryFileLock(lockFile, 'exclusive')
-    if (!lock) return standBy()
-    log.warn('The active worker has ended: this one takes over.')
-    starting = begin(lock).catch(onFailure)
+    if (!lock) return becomeStandby()
+    log.warn('The active worker has ended: this worker becomes active.')
+    start = becomeActive(lock).catch(onFailure)
   }
 
   const lock = tryFileLock(lockFile, 'exclusive')
-  if (lock) await begin(lock)
-  else standBy()
+  if (lock) await becomeActive(lock)
+  else becomeStandby()
   return {
     state: () => state,
     close: async () => {
       clearTimeout(timer)
-      await starting
-      await end()
+      await start
+      await stopWork()
     },
   }
 }
@@ -117,24 +121,24 @@ function describeActive(file: string): string {
   return active ? describeHolder(active) : 'another process'
 }
 
-/** Standbys only watch for a change of the file time, not its value, since clocks may jump. */
+/** Standbys only detect that the file time has changed, and ignore its value, since clocks may jump. */
 function writeHeartbeat(file: string): void {
   const now = systemClock.now()
   try {
     utimesSync(file, now, now)
   } catch {
-    // The file was removed by hand. The lock alone decides which worker is active.
+    // An operator removed the file. Only the lock decides which worker is active.
   }
 }
 
-/** Returns a function that reads how long the active worker has sent no heartbeat; null while it sends them. */
-function heartbeatReader(file: string, intervals: StandbyIntervals): () => { frozenForMs: number | null } {
-  let stamp = 0
+/** Returns a function that reads how long the active worker has sent no heartbeat; null while the heartbeat is recent. */
+function createHeartbeatReader(file: string, intervals: StandbyIntervals): () => { frozenForMs: number | null } {
+  let lastModifiedMs = 0
   let changedMs = performance.now()
   return () => {
     const now = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0
-    if (now !== stamp) {
-      stamp = now
+    if (now !== lastModifiedMs) {
+      lastModifiedMs = now
       changedMs = performance.now()
     }
     const silentMs = performance.now() - changedMs

@@ -9,7 +9,7 @@ export type Holder = {
   pid: number
   /** Identifies the process together with the pid, which the kernel may reuse. */
   startedAt: string
-  /** When it acquired the lock, as an ISO date. */
+  /** When the process acquired the lock, as an ISO date. */
   since: string
   /** The command that the operator ran. */
   command: string
@@ -17,7 +17,7 @@ export type Holder = {
   roles: string[]
 }
 
-/** The directory of the locks of an installation and the records of their holders. Created if it does not exist. */
+/** Returns the directory of the locks of an installation and the records of their holders, creating it if needed. */
 export function locksDir({ dataDir }: Pick<Config, 'dataDir'>): string {
   const dir = join(dataDir, locksDirName)
   mkdirSync(dir, { recursive: true, mode: 0o700 })
@@ -28,20 +28,20 @@ export function locksDir({ dataDir }: Pick<Config, 'dataDir'>): string {
 
 export const locksDirName = 'locks'
 
-const fileOf = (dir: string, pid: number) => join(dir, `process-${pid}.json`)
+const recordFileOf = (dir: string, pid: number) => join(dir, `process-${pid}.json`)
 
 /** Records this process, without secrets, and removes the records of dead processes. Returns a function that deletes the record. */
-export function recordHolder(dir: string, clock: Clock, about: Pick<Holder, 'command' | 'roles'>): () => void {
+export function recordHolder(dir: string, clock: Clock, details: Pick<Holder, 'command' | 'roles'>): () => void {
   const { pid } = process
   liveHolders(dir)
   const holder: Holder = {
     pid,
     startedAt: findProcess(pid)?.startedAt ?? '',
     since: clock.now().toISOString(),
-    ...about,
+    ...details,
   }
-  writeHolder(fileOf(dir, pid), holder)
-  return () => rmSync(fileOf(dir, pid), { force: true })
+  writeHolder(recordFileOf(dir, pid), holder)
+  return () => rmSync(recordFileOf(dir, pid), { force: true })
 }
 
 /** Writes atomically, since other processes may read the file at any time. */
@@ -50,7 +50,7 @@ export function writeHolder(file: string, holder: Holder): void {
   renameSync(`${file}.${process.pid}.new`, file)
 }
 
-/** The live processes, oldest first. Removes the records of dead ones. */
+/** Returns the live processes, oldest first, and removes the records of dead processes. */
 export function liveHolders(dir: string): Holder[] {
   const names = readdirSync(dir).filter((name) => name.startsWith('process-') && name.endsWith('.json'))
   const live = names.flatMap((name) => {
@@ -62,7 +62,7 @@ export function liveHolders(dir: string): Holder[] {
   return live.toSorted((one, other) => one.since.localeCompare(other.since))
 }
 
-/** Null if the process no longer exists, or the record is damaged. */
+/** Reads a record; null if its process no longer exists, or the record is damaged. */
 export function readHolder(file: string): Holder | null {
   try {
     const holder = JSON.parse(readFileSync(file, 'utf8')) as Holder
@@ -72,6 +72,6 @@ export function readHolder(file: string): Holder | null {
   }
 }
 
-/** A text such as `process 123 (npm start) since 2026-11-22 10:00:00 UTC`. */
+/** Returns a description such as `process 123 (npm start) since 2026-11-22 10:00:00 UTC`. */
 export const describeHolder = ({ pid, command, since }: Holder): string =>
   `process ${pid} (${command}) since ${since.slice(0, 19).replace('T', ' ')} UTC`

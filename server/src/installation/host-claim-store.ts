@@ -1,14 +1,14 @@
-import { sql } from 'drizzle-orm'
+import { sql } from '../db/sql.ts'
 import type { Db } from '../db/database.ts'
 
-/** `place` is the host and data directory, as a text for the operator. */
-export type Claim = { runtime: string; host: string; place: string; takenAt: Date }
+/** `location`: the host and data directory, as text for the operator. */
+export type Claim = { runtime: string; host: string; location: string; takenAt: Date }
 
-/** Claims the squids for `claim.host`; with `isForced` even if another host holds the claim. Returns whether `claim.host` holds it now. */
+/** Claims the squids for `claim.host`; `isForced` takes the claim from another host. Returns whether `claim.host` now holds it. */
 export async function putClaim(db: Db, claim: Omit<Claim, 'takenAt'>, isForced: boolean): Promise<boolean> {
   const { rows } = await db.execute(sql`
-    insert into runtime_claim (runtime, host, place, taken_at) values (${claim.runtime}, ${claim.host}, ${claim.place}, now())
-    on conflict (installation) do update set runtime = excluded.runtime, host = excluded.host, place = excluded.place,
+    insert into runtime_claim (runtime, host, location, taken_at) values (${claim.runtime}, ${claim.host}, ${claim.location}, now())
+    on conflict (installation) do update set runtime = excluded.runtime, host = excluded.host, location = excluded.location,
       taken_at = case when runtime_claim.host = excluded.host then runtime_claim.taken_at else now() end
       where runtime_claim.host = excluded.host or ${isForced}
     returning host`)
@@ -17,19 +17,33 @@ export async function putClaim(db: Db, claim: Omit<Claim, 'takenAt'>, isForced: 
 
 export async function selectClaim(db: Db): Promise<Claim | null> {
   const { rows } = await db.execute<ClaimRow>(
-    sql`select runtime, host, place, taken_at as "takenAt" from runtime_claim`,
+    sql`select runtime, host, location, taken_at as "takenAt" from runtime_claim`,
   )
   return rows[0] ? claimOf(rows[0]) : null
+}
+
+/** Records whether only one organization may deploy to the host that holds the claim. */
+export async function setForOneOrg(db: Db, isForOneOrg: boolean): Promise<void> {
+  await db.execute(sql`update runtime_claim set is_for_one_org = ${isForOneOrg}`)
+}
+
+/**
+ * Returns whether only one organization may deploy. If so, locks the claim until the end of the transaction, so that two
+ * organizations cannot both be the first to deploy.
+ */
+export async function lockIfForOneOrg(db: Db): Promise<boolean> {
+  const { rows } = await db.execute(sql`select from runtime_claim where is_for_one_org for update`)
+  return rows.length > 0
 }
 
 /** Deletes the claim and returns it; null if there was none. */
 export async function deleteClaim(db: Db): Promise<Claim | null> {
   const { rows } = await db.execute<ClaimRow>(
-    sql`delete from runtime_claim returning runtime, host, place, taken_at as "takenAt"`,
+    sql`delete from runtime_claim returning runtime, host, location, taken_at as "takenAt"`,
   )
   return rows[0] ? claimOf(rows[0]) : null
 }
 
-type ClaimRow = { runtime: string; host: string; place: string; takenAt: string | Date }
+type ClaimRow = { runtime: string; host: string; location: string; takenAt: string | Date }
 
 const claimOf = (row: ClaimRow): Claim => ({ ...row, takenAt: new Date(row.takenAt) })

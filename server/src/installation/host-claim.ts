@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { App, WorkerApp } from '../app.ts'
 import { deleteClaim, putClaim, selectClaim, type Claim } from './host-claim-store.ts'
 
-/** Another host or data directory runs the squids of this installation. The message tells the operator what to do. */
+/** Another host or data directory runs the squids of this installation. The message contains instructions for the operator. */
 export class HostClaimed extends Error {
   override name = 'HostClaimed'
 }
@@ -13,22 +13,22 @@ export class HostClaimed extends Error {
 const watchMs = 5_000
 
 /**
- * Claims the squids of this installation for this data directory. Call it before starting anything: squids outlive the worker, and
- * a worker on another host, which does not see them, would start them all a second time. The claim does not expire.
+ * Claims the squids of this installation for this data directory. Must be called before any squid is started: squids outlive the
+ * worker, and a worker on another host, which cannot detect them, would start them all a second time. The claim does not expire.
  * @throws HostClaimed if another host or data directory holds the claim
  */
 export async function claimHost({ config, db, runtime }: WorkerApp): Promise<void> {
   if (!runtime.ownsHost) return
   const host = hostIdOf(config.dataDir)
-  const place = `${hostname()}:${config.dataDir}`
-  // An embedded Postgres is in the data directory, so its owner may take the claim, also after a restore on another host.
-  const isOurs = await putClaim(db, { runtime: runtime.name, host, place }, config.DATABASE_URL === undefined)
+  const location = `${hostname()}:${config.dataDir}`
+  // An embedded Postgres is in the data directory, so its owner may take over the claim, for example after a restore on another host.
+  const isOurs = await putClaim(db, { runtime: runtime.name, host, location }, config.DATABASE_URL === undefined)
   const claim = isOurs ? null : await selectClaim(db)
-  if (claim) throw new HostClaimed(refusal(claim))
+  if (claim) throw new HostClaimed(claimedMessage(claim))
 }
 
 /**
- * Calls `onLost` once if the claim is released or taken by another host: then this worker must stop its squids and exit.
+ * Calls `onLost` once if the claim is released or taken over by another host; this worker must then stop its squids and exit.
  * Returns a function that stops watching.
  */
 export function watchClaim(
@@ -42,23 +42,27 @@ export function watchClaim(
     const claim = await selectClaim(db)
     if (claim?.host === host) return
     clearInterval(timer)
-    onLost(new HostClaimed(claim ? refusal(claim) : 'The squids were released from this host: they are stopped here.'))
+    onLost(
+      new HostClaimed(
+        claim ? claimedMessage(claim) : 'The squids were released from this host, so this worker stops them.',
+      ),
+    )
   }
   // While the database is unavailable, the claim is assumed to be unchanged.
   const timer = setInterval(() => void check().catch(() => undefined), everyMs).unref()
   return () => clearInterval(timer)
 }
 
-/** Deletes the claim, so that the next worker to start gets the squids. Returns where they ran: `{released, since}`. */
+/** Deletes the claim, so that the next worker that starts can claim the squids. Returns where they ran: `{released, since}`. */
 export async function releaseHost({ db }: Pick<App, 'db'>): Promise<Record<string, unknown>> {
   const claim = await deleteClaim(db)
-  return claim ? { released: claim.place, since: claim.takenAt.toISOString() } : { released: 'nothing was claimed' }
+  return claim ? { released: claim.location, since: claim.takenAt.toISOString() } : { released: 'nothing was claimed' }
 }
 
-const refusal = ({ place, takenAt }: Claim): string =>
-  `The squids of this installation run at ${place}, since ${takenAt.toISOString()}. If they were started here too, each would run twice on one database. Start the worker there. If that host no longer exists, run "npm run -s shoal -- host release" and start this worker again.`
+const claimedMessage = ({ location, takenAt }: Claim): string =>
+  `The squids of this installation run at ${location}, since ${takenAt.toISOString()}. If this worker also started them, each would run twice on one database. Start the worker on that host. If the host no longer exists, run "npm run -s shoal -- host release" and start this worker again.`
 
-/** The random id of the data directory, created on first use. */
+/** Returns the random id of the data directory, which is created on first use. */
 function hostIdOf(dataDir: string): string {
   const file = join(dataDir, 'host.id')
   if (!existsSync(file)) {

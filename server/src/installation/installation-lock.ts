@@ -6,26 +6,26 @@ import type { Config } from '../config/config.ts'
 import { errorCodeOf, invalidSettingMessage, InvalidSettingError } from '../config/invalid-setting.ts'
 import { describeHolder, liveHolders, locksDir, recordHolder } from './holders.ts'
 
-/** Another process uses the installation; the message names it for the operator. */
+/** Another process uses the installation; the message names the process for the operator. */
 export class InstallationInUse extends Error {
   override name = 'InstallationInUse'
 }
 
-/** The right to use a data directory, alone or together with other processes. */
+/** The right to use a data directory, exclusively or together with other processes. */
 export type InstallationLock = {
   /** Makes the lock exclusive. Returns false while other processes hold it; shared programs such as Postgres must then keep running. */
   tryExclusive: () => Promise<boolean>
   release: () => void
 }
 
-/** Another process that starts may hold the lock for a moment to test whether it can have it. */
+/** Another starting process may hold the lock briefly to test whether the lock is free. */
 const lockTimeoutMs = 500
-/** Short-lived commands release the lock soon. */
+/** Longer, since short-lived commands release the lock soon. */
 const commandLockTimeoutMs = 10_000
 
 /**
- * True for a process that has all roles and stops everything when it exits, as `npm start` and `npm run dev` do. All other
- * processes share the installation, in any number and role.
+ * Whether the process has all roles and stops everything when it exits, as `npm start` and `npm run dev` do. Any number of other
+ * processes, with any roles, can share the installation.
  */
 export const needsExclusive = (config: Pick<Config, 'SHOAL_ON_EXIT' | 'SHOAL_ROLES'>): boolean =>
   config.SHOAL_ON_EXIT === 'stop' && new Set(config.SHOAL_ROLES).size === 3
@@ -34,14 +34,14 @@ function makeDataDir(dataDir: string): void {
   try {
     mkdirSync(dataDir, { recursive: true, mode: 0o755 })
   } catch (error) {
-    const allowed = `a directory that the server can create and write to (${errorCodeOf(error)})`
-    throw new InvalidSettingError(invalidSettingMessage('SHOAL_DATA_DIR', dataDir, allowed), { cause: error })
+    const allowedText = `a directory that the server can create and write to (${errorCodeOf(error)})`
+    throw new InvalidSettingError(invalidSettingMessage('SHOAL_DATA_DIR', dataDir, allowedText), { cause: error })
   }
 }
 
 /**
- * Locks the data directory, creating it if needed. Call it before touching anything in it.
- * @throws InstallationInUse naming the processes whose use of it conflicts
+ * Locks the data directory, creating it if needed. Must be called before any access to the directory.
+ * @throws InstallationInUse with the processes that hold conflicting locks
  * @throws InvalidSettingError if the data directory cannot be created
  */
 export async function lockInstallation(
@@ -52,7 +52,7 @@ export async function lockInstallation(
   const dir = locksDir(config)
   const file = lockFile(dir)
   let lock: FileLock | null = await acquire(dir, options.exclusive ? 'exclusive' : 'shared')
-  if (!lock) throw new InstallationInUse(refusal(config, dir, options.exclusive))
+  if (!lock) throw new InstallationInUse(inUseMessage(config, dir, options.exclusive))
   let isExclusive = options.exclusive
   const deleteRecord = recordHolder(dir, systemClock, { command: commandOf(config), roles: options.roles })
   return {
@@ -78,13 +78,13 @@ async function acquire(dir: string, mode: 'shared' | 'exclusive'): Promise<FileL
   return await waitForFileLock(lockFile(dir), mode, commandLockTimeoutMs)
 }
 
-function refusal(config: Config, dir: string, exclusive: boolean): string {
+function inUseMessage(config: Config, dir: string, exclusive: boolean): string {
   const others = liveHolders(dir)
-  const who = others.length > 0 ? others.map(describeHolder).join(', ') : 'another process'
-  const isServed = others.some(({ roles }) => roles.length > 0) || others.length === 0
+  const holders = others.length > 0 ? others.map(describeHolder).join(', ') : 'another process'
+  const hasServer = others.some(({ roles }) => roles.length > 0) || others.length === 0
   return [
-    `The installation in ${config.dataDir} is ${isServed ? 'served' : 'used'} by ${who}.`,
-    exclusive && isServed
+    `The installation in ${config.dataDir} is ${hasServer ? 'served' : 'used'} by ${holders}.`,
+    exclusive && hasServer
       ? 'This command needs exclusive access. Stop the other process first, or give this one its own SHOAL_DATA_DIR and ports.'
       : 'That process needs exclusive access. Stop it first, or give this one its own SHOAL_DATA_DIR and ports.',
   ].join('\n')
@@ -92,7 +92,7 @@ function refusal(config: Config, dir: string, exclusive: boolean): string {
 
 const npmCommands = ['start', 'serve', 'dev', 'demo', 'shoal']
 
-/** The command as the operator typed it, without its arguments, which may contain a password. */
+/** Returns the command that the operator ran, without its arguments, which may contain a password. */
 function commandOf({ environment }: Pick<Config, 'environment'>): string {
   const script = environment['npm_lifecycle_event'] ?? ''
   if (!npmCommands.includes(script)) return `node ${process.argv[1] ?? ''}`

@@ -1,4 +1,5 @@
-export { escapeHtml, renderMail } from './mail-template.ts'
+export { escapeHtml, nameInMail, renderMail } from './mail-template.ts'
 export { createMailer, mailContext, openMail } from './mailer.ts'
+export { isOutboxKey, newOutboxKey, outboxCookie, outboxUrl } from './outbox-key.ts'
 export { mailJobs, sendMail, sendMailNow } from './send-mail.ts'
 export { newestMails } from './store.ts'

@@ -13,9 +13,9 @@ export type MailContent = {
   note?: string
 }
 
-/** Renders a mail as plain text and as HTML. Escapes all content, since names and the like come from users. */
+/** Renders an email as plain text and as HTML. Escapes all content, since names and other parts come from users. */
 export function renderMail({ to, subject, name, paragraphs, list, button, note }: MailContent): Mail {
-  const greeting = name ? `Hello ${name},` : 'Hello,'
+  const greeting = name ? `Hello ${nameInMail(name)},` : 'Hello,'
   const lines = [
     greeting,
     ...paragraphs,
@@ -36,6 +36,17 @@ export function renderMail({ to, subject, name, paragraphs, list, button, note }
     ),
   }
 }
+
+/**
+ * Makes a name that a user chose safe for emails: removes line breaks, and the `://` of URLs, which email programs turn into links. The
+ * contract rejects such names, but older rows may contain them.
+ */
+export const nameInMail = (name: string): string =>
+  name
+    .replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\u202A-\u202E\u2066-\u2069]/gu, ' ')
+    .replaceAll('://', ' ')
+    .replaceAll(/ {2,}/g, ' ')
+    .trim()
 
 export const escapeHtml = (text: string): string =>
   text.replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)

@@ -2,13 +2,14 @@ import { SMTPServer } from 'smtp-server'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { days } from '../clock.ts'
 import { startTestApp, type TestApp } from '../testing/index.ts'
+import { runJob } from '../testing/run-job.ts'
 import { mailJobs, renderMail } from './index.ts'
 
 type Received = { from: string; to: string[]; raw: string }
 
 let t: TestApp
 let isDown = false
-const received: Received[] = []
+const receivedMails: Received[] = []
 const smtp = new SMTPServer({
   authOptional: true,
   disabledCommands: ['STARTTLS'],
@@ -18,7 +19,7 @@ const smtp = new SMTPServer({
     stream.on('data', (chunk: Buffer) => (raw += chunk.toString()))
     stream.on('end', () => {
       const { mailFrom, rcptTo } = session.envelope
-      received.push({ from: mailFrom ? mailFrom.address : '', to: rcptTo.map((to) => to.address), raw })
+      receivedMails.push({ from: mailFrom ? mailFrom.address : '', to: rcptTo.map((to) => to.address), raw })
       done()
     })
   },
@@ -47,7 +48,7 @@ const mail = renderMail({
   note: 'Small print.',
 })
 
-test('a mail has the same content as text and HTML, and content is never interpreted as HTML or headers', () => {
+test('an email has the same content as text and HTML, and content is never interpreted as HTML or headers', () => {
   expect(mail.subject).toBe('Hello Bcc: everybody@example.com')
   expect(mail.text).toBe(
     'Hello Ada & <b>,\n\nFirst.\n\nSecond.\n\n- a <i>\n- b\n\nGo:\nhttps://example.com/?a=1&b="2"\n\nSmall print.\n\nShoal\n',
@@ -64,38 +65,38 @@ test('a mail has the same content as text and HTML, and content is never interpr
   expect(mail.html).toContain('href="https://example.com/?a=1&#38;b=&#34;2&#34;"')
 })
 
-test('a mail reaches the mail server with both parts, and is deleted afterwards', async () => {
+test('an email reaches the mail server with both parts, and is deleted afterwards', async () => {
   await t.app.mailer.send(mail)
   const { rows } = await t.app.database.pool.query<{ row: string }>('select m::text as row from mails m')
   expect(rows[0]?.row).toContain('ada@example.com')
   expect(rows[0]?.row).not.toContain('First.')
   expect(await t.runJobs(mailJobs(t.app))).toBe(1)
-  expect(received[0]).toMatchObject({ from: 'shoal@example.com', to: ['ada@example.com'] })
+  expect(receivedMails[0]).toMatchObject({ from: 'shoal@example.com', to: ['ada@example.com'] })
   for (const part of ['Subject: Hello Bcc: everybody@example.com', 'text/plain', 'text/html', 'Message-ID: <shoal-'])
-    expect(received[0]?.raw).toContain(part)
+    expect(receivedMails[0]?.raw).toContain(part)
   expect(await t.mails()).toEqual([])
 })
 
-test('a mail is kept for a retry while the mail server is down', async () => {
+test('an email is kept for a retry while the mail server is down', async () => {
   isDown = true
   await t.app.mailer.send(mail)
   await expect(t.runJobs(mailJobs(t.app))).rejects.toThrow('451')
   expect(await t.mails()).toHaveLength(1)
   isDown = false
-  const [sending] = mailJobs(t.app)
+  const [sendMailJob] = mailJobs(t.app)
   const [row] = (await t.app.database.pool.query<{ id: number }>('select id from mails')).rows
-  await sending?.run({ id: row?.id } as never)
+  await runJob(sendMailJob, { id: row?.id })
   expect(await t.mails()).toEqual([])
-  expect(received).toHaveLength(2)
+  expect(receivedMails).toHaveLength(2)
 })
 
-test('a mail that could not be sent for a week is deleted', async () => {
+test('an email that could not be sent for a week is deleted', async () => {
   await t.app.mailer.send(mail)
-  const [, dropOld] = mailJobs(t.app)
+  const [, deleteOldMails] = mailJobs(t.app)
   t.clock.advance(days(7))
-  await dropOld?.run({} as never)
+  await runJob(deleteOldMails)
   expect(await t.mails()).toHaveLength(1)
   t.clock.advance(1)
-  await dropOld?.run({} as never)
+  await runJob(deleteOldMails)
   expect(await t.mails()).toEqual([])
 })

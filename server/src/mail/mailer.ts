@@ -2,17 +2,17 @@ import type { App } from '../app.ts'
 import { sendMail } from './send-mail.ts'
 import { addMail, type MailRow } from './store.ts'
 
-/** A mail as text and HTML. `subject` contains no line breaks. */
+/** An email as text and HTML. `subject` contains no line breaks. */
 export type Mail = { to: string; subject: string; text: string; html: string }
 
 export type Mailer = {
-  /** Queues a mail as part of the current transaction. A job sends it, with retries while the mail server is down. */
+  /** Queues an email as part of the current transaction. A job sends it, with retries while the mail server is down. */
   send: (mail: Mail) => Promise<void>
 }
 
 export const mailContext = (to: string): string => `mail:${to}`
 
-/** Mails go to the SMTP server of SHOAL_MAIL_URL; without one they stay in the outbox. */
+/** Creates a mailer that sends emails to the SMTP server of SHOAL_MAIL_URL. Without a mail server, emails stay in the outbox. */
 export function createMailer(app: Pick<App, 'config' | 'db' | 'jobs' | 'sealer' | 'clock'>): Mailer {
   return {
     send: async ({ to, subject, text, html }) => {
@@ -25,7 +25,7 @@ export function createMailer(app: Pick<App, 'config' | 'db' | 'jobs' | 'sealer' 
   }
 }
 
-/** Opens the sealed body of a mail. @throws Error if the key it was sealed with is missing */
+/** Opens the sealed body of an email. @throws Error if the key it was sealed with is missing */
 export function openMail(app: Pick<App, 'sealer'>, row: MailRow): Mail {
   const { text, html } = JSON.parse(app.sealer.open(row.sealedBody, mailContext(row.to))) as Pick<Mail, 'text' | 'html'>
   return { to: row.to, subject: row.subject, text, html }

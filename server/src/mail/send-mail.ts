@@ -9,32 +9,32 @@ export const sendMail = { name: 'mail.send', retryLimit: 10 }
 
 const smtpTimeouts = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000 }
 
-/** Mails that cannot be sent, and mails in the outbox, are deleted after this time. */
+/** Emails that cannot be sent, and emails in the outbox, are deleted after this time. */
 const retentionMs = days(7)
 
 export function mailJobs(app: App): Job<never>[] {
-  const sending: Job<{ id: number }> = { ...sendMail, run: ({ id }) => send(app, id) }
-  const dropOld: Job<object> = {
+  const sendMailJob: Job<{ id: number }> = { ...sendMail, run: ({ id }) => sendQueuedMail(app, id) }
+  const deleteOldMails: Job<object> = {
     name: 'mail.dropOld',
     schedule: '17 3 * * *',
     run: () => deleteMailsBefore(app.db, new Date(app.clock.now().getTime() - retentionMs)),
   }
-  return [sending, dropOld]
+  return [sendMailJob, deleteOldMails]
 }
 
-/** Sends a queued mail and deletes it. @throws Error if the mail server does not accept it; then the job is retried */
-async function send(app: App, id: number): Promise<void> {
+/** Sends a queued email and deletes it. @throws Error if the mail server rejects it, which makes the job retry */
+async function sendQueuedMail(app: App, id: number): Promise<void> {
   const row = await findMail(app.db, id)
   if (!row) return
-  // All attempts use the same id, so that a mail sent just before a crash is recognized as a duplicate.
+  // All attempts use the same id, so that an email sent just before a crash is recognized as a duplicate.
   await transmit(app, openMail(app, row), `${row.id}-${row.createdAt.getTime()}`)
   await deleteMail(app.db, id)
 }
 
 /**
- * Sends a mail without the queue, for callers that report the result and retry themselves; `id` must be the same for all attempts.
- * Without a mail server, the mail is added to the outbox.
- * @throws Error of the mail server, within half a minute
+ * Sends an email without the queue, for callers that report the result and retry themselves. `id` must be the same for all attempts.
+ * Without a mail server, the email is added to the outbox.
+ * @throws the mail server's error, within half a minute
  */
 export async function sendMailNow(app: App, mail: Mail, id: string): Promise<void> {
   if (app.config.SHOAL_MAIL_URL) await transmit(app, mail, id)

@@ -1,4 +1,4 @@
-import { desc, eq, lt } from 'drizzle-orm'
+import { desc, eq, lt } from '../db/sql.ts'
 import type { Db } from '../db/database.ts'
 import { mails } from './tables.ts'
 
@@ -6,7 +6,7 @@ export type MailRow = typeof mails.$inferSelect
 
 export async function addMail(db: Db, mail: typeof mails.$inferInsert): Promise<MailRow> {
   const [row] = await db.insert(mails).values(mail).returning()
-  if (!row) throw new Error('No mail was added')
+  if (!row) throw new Error('No email was added')
   return row
 }
 
@@ -15,7 +15,7 @@ export async function findMail(db: Db, id: number): Promise<MailRow | null> {
   return row ?? null
 }
 
-/** Newest first. */
+/** Returns the newest emails, newest first. */
 export function newestMails(db: Db, limit: number): Promise<MailRow[]> {
   return db.select().from(mails).orderBy(desc(mails.id)).limit(limit)
 }

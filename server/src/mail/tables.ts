@@ -1,12 +1,10 @@
-import { bigint, index, pgTable, text, timestamp } from 'drizzle-orm/pg-core'
+import { id, index, pgTable, text, time } from '../db/columns.ts'
 
-const time = () => timestamp({ withTimezone: true })
-
-/** Mails waiting to be sent; in an installation without a mail server, the mails of the outbox. */
+/** Emails that are waiting to be sent; in an installation without a mail server, the emails of the outbox. */
 export const mails = pgTable(
   'mails',
   {
-    id: bigint({ mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
+    id: id(),
     to: text().notNull(),
     subject: text().notNull(),
     /** `{text, html}` as sealed JSON: its links are as sensitive as a password. */

@@ -8,6 +8,7 @@ import type {
   PayloadInputOf,
   QueryOf,
   RoleType,
+  TokenScope,
 } from '@shoal/contract'
 import type { Readable } from 'node:stream'
 import type { z } from 'zod'
@@ -18,8 +19,14 @@ export type Actor = {
   email: string
   fullName: string
   emailVerified: boolean
+  /** Whether the user has proven access to the mailbox (`users.emailProvenAt`). */
+  isEmailProven: boolean
   sessionId: string | null
   apiTokenId: number | null
+  /** The scope of the API token; null for a session, which has all rights of its user. */
+  tokenScope: TokenScope | null
+  /** The only organization that the API token may access; null: all organizations of its user. */
+  tokenOrgId: number | null
 }
 
 /** The organization of `{code}`, and the caller's role in it. Resolved before the handler runs. */
@@ -30,36 +37,35 @@ export type OrgScope = {
   status: OrgStatus
   isPlayground: boolean
   squidsLimit: number
+  /** At most `viewer` if the caller uses an API token with the scope `read`. */
   roleType: RoleType
   roleId: number
 }
 
 /**
- * Reported by a handler that changed something; written to the audit log with user, time and address. Never a secret.
- * `userId` and `orgId` if the endpoint's access does not determine them.
+ * Describes a change for the audit log, which adds the user, time and address. Must not contain secrets. Handlers set `userId` and
+ * `orgId` only if the endpoint's access does not determine them.
  */
-export type AuditNote = { subject?: string; before?: unknown; after?: unknown; userId?: number; orgId?: number }
+export type AuditEntry = { subject?: string; before?: unknown; after?: unknown; userId?: number; orgId?: number }
 
 export type Request = {
   id: string
   ip: string
   userAgent: string | null
-  /** The request comes from this machine, without a proxy. */
-  isLocal: boolean
   cookie: (name: string) => string | null
   /** Sets a cookie that scripts cannot read; null deletes it. */
   setCookie: (name: string, value: string | null, maxAgeMs: number) => void
   /** Aborted when the client disconnects. */
   signal: AbortSignal
-  audit: (note: AuditNote) => void
+  audit: (entry: AuditEntry) => void
   /**
-   * For endpoints that are not one transaction, because they wait for others or keep writes when they refuse: runs `work` and writes
-   * the audit reported until its end in one transaction. Other endpoints are one transaction as a whole.
+   * Runs `work` and writes the audit entries reported so far in one transaction. Only for endpoints that are not one transaction as a
+   * whole, because they wait for external services or keep some writes when they deny the request.
    */
   inTransaction: <T>(work: () => Promise<T>) => Promise<T>
 }
 
-export type FileAnswer =
+export type FileResponse =
   | { redirect: string }
   | { contentType: string; body: string | Uint8Array | Readable; fileName?: string; headers?: Record<string, string> }
 
@@ -78,12 +84,12 @@ export type Call<E extends Endpoint> = {
   FileOf<E>
 
 type ResultOf<E extends Endpoint> = E['kind'] extends 'file'
-  ? FileAnswer
+  ? FileResponse
   : E['kind'] extends 'lines'
     ? AsyncIterable<z.input<E['payload']>[]>
     : PayloadInputOf<E>
 
 export type Handler<E extends Endpoint> = (call: Call<E>) => Promise<ResultOf<E>>
 
-/** A missing handler does not compile. */
+/** The handlers of an area; a missing one is a compile-time error. */
 export type Handlers<A extends Areas[string]> = { [Verb in keyof A]: Handler<A[Verb]> }

@@ -6,23 +6,23 @@ import { InvalidSettingError } from '../config/invalid-setting.ts'
 
 export type Key = { id: string; bytes: Buffer; text: string }
 
-/** The keys that seal values: the first one seals, all of them open. */
+/** The keys of the installation: values are sealed with the first key, and opened with the key they were sealed with. */
 export type KeyRing = {
-  /** The current keys: a running server picks up changes of the file immediately. */
+  /** Returns the current keys. A running server uses changes of the file immediately. */
   keys: () => [Key, ...Key[]]
   /** Replaces the keys in the file. @throws Error if the keys are in SHOAL_SECRETS_KEY, which only the operator can change */
   write: (keys: [Key, ...Key[]]) => void
 }
 
-export const keysName = 'secrets.key'
+export const keysFileName = 'secrets.key'
 
-export const keysFile = ({ dataDir }: { dataDir: string }): string => join(dataDir, keysName)
+export const keysFile = ({ dataDir }: { dataDir: string }): string => join(dataDir, keysFileName)
 
-/** Where the operator finds and edits the keys: the name of the setting or the path of the file. */
+/** Returns where the operator can edit the keys: the name of the setting or the path of the file. */
 export const keysLocation = (config: Pick<Config, 'SHOAL_SECRETS_KEY' | 'dataDir'>): string =>
   config.SHOAL_SECRETS_KEY === undefined ? keysFile(config) : 'SHOAL_SECRETS_KEY'
 
-/** The keys of SHOAL_SECRETS_KEY (comma-separated, newest first), or of a file in the data directory, created on first use. */
+/** Opens the keys of SHOAL_SECRETS_KEY (comma-separated, newest first), or of a file in the data directory, created on first use. */
 export function openKeyRing(options: { keys?: string | undefined; dataDir: string }): KeyRing {
   return options.keys === undefined ? fileRing(keysFile(options)) : fixedRing(parse(options.keys))
 }
@@ -32,7 +32,7 @@ export const newKey = (): Key => toKey(randomBytes(32).toString('base64'))
 function fixedRing(keys: [Key, ...Key[]]): KeyRing {
   const write = () => {
     throw new Error(
-      `The keys are in SHOAL_SECRETS_KEY. Put a new key first, as in SHOAL_SECRETS_KEY=<new>,<old>, restart every server with it, and run this command again with the same setting. A newly generated key: ${newKey().text}`,
+      `The keys are in SHOAL_SECRETS_KEY. Put a new key first, as in SHOAL_SECRETS_KEY=<new>,<old>, restart every server with this setting, and run this command again with the same setting. A newly generated key: ${newKey().text}`,
     )
   }
   return { keys: () => keys, write }
@@ -40,16 +40,16 @@ function fixedRing(keys: [Key, ...Key[]]): KeyRing {
 
 function fileRing(file: string): KeyRing {
   if (!existsSync(file)) writeFileSync(file, `${newKey().text}\n`, { mode: 0o600, flag: 'wx' })
-  let known: { stamp: string; keys: [Key, ...Key[]] } | null = null
+  let cached: { fileVersion: string; keys: [Key, ...Key[]] } | null = null
   return {
     keys: () => {
       const { ino, mtimeMs, size } = statSync(file)
-      const stamp = `${ino} ${mtimeMs} ${size}`
-      if (known?.stamp !== stamp) known = { stamp, keys: parse(readFileSync(file, 'utf8')) }
-      return known.keys
+      const fileVersion = `${ino} ${mtimeMs} ${size}`
+      if (cached?.fileVersion !== fileVersion) cached = { fileVersion, keys: parse(readFileSync(file, 'utf8')) }
+      return cached.keys
     },
     write: (keys) => {
-      // Atomic: a concurrent reader sees either the old keys or the new ones.
+      // Renaming is atomic: a concurrent reader reads either the old or the new keys.
       writeFileSync(`${file}.new`, keys.map(({ text }) => `${text}\n`).join(''), { mode: 0o600 })
       renameSync(`${file}.new`, file)
     },
@@ -57,12 +57,12 @@ function fileRing(file: string): KeyRing {
 }
 
 function parse(text: string): [Key, ...Key[]] {
-  const [first, ...others] = text
+  const [first, ...older] = text
     .split(/[\s,]+/)
     .filter(Boolean)
     .map(toKey)
   if (!first) throw new InvalidSettingError('SHOAL_SECRETS_KEY contains no key.')
-  return [first, ...others]
+  return [first, ...older]
 }
 
 function toKey(text: string): Key {

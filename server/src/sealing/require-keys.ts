@@ -1,17 +1,17 @@
-// Reads tables of other modules: signing_keys. Its keys are checked before any module is opened.
+// Reads tables of other modules: signing_keys. Checks its keys before any module is opened.
 
 import type { Database } from '../db/database.ts'
 import type { KeyRing } from './key-ring.ts'
 
-/** The database is sealed with keys that this process does not have. The message tells the operator how to fix it. */
+/** The database is sealed with keys that this process does not have. The message contains instructions for the operator. */
 export class MissingKeys extends Error {
   override name = 'MissingKeys'
 }
 
 /**
- * Refuses to start without the keys of this installation, for example after a restore without them, instead of failing on every
- * request. Checks the keys that sign sessions, which exist since the first sign-in.
- * @throws MissingKeys
+ * Checks that the keys of this installation are present, so that a server without them (for example after an incomplete restore) does
+ * not start and then fail on every request. Checks the keys that sign sessions, which exist since the first sign-in.
+ * @throws MissingKeys if a key is missing
  */
 export async function requireKeys({ pool }: Database, ring: KeyRing, location: string): Promise<void> {
   const { rows } = await pool.query<{ id: string }>(

@@ -19,19 +19,19 @@ test('every column of sealed values is listed', async () => {
   const { rows } = await t.app.database.pool.query<{ name: string }>(
     "select table_name || '.' || column_name as name from information_schema.columns where table_schema = 'public' and column_name ~ '^sealed' order by 1",
   )
-  const known = sealedColumns.filter(({ field }) => field === undefined).map((p) => `${p.table}.${p.column}`)
-  expect(known.sort()).toEqual(rows.map(({ name }) => name))
+  const listedColumns = sealedColumns.filter(({ field }) => field === undefined).map((p) => `${p.table}.${p.column}`)
+  expect(listedColumns.sort()).toEqual(rows.map(({ name }) => name))
 })
 
-test('all values are resealed beside a running server, and then the old key can be dropped', async () => {
-  const worker = t.work()
+test('all values are resealed while a server is running, and then the old key can be dropped', async () => {
+  const worker = t.startWorker()
   try {
-    const { org, api, deployed } = await t.deployer()
+    const { org, api, deployAndWait: deployed } = await t.deployer()
     const params = { code: org.code }
-    const set = (value: string) =>
+    const setSecret = (value: string) =>
       api.secrets.change({ params, body: { secrets: [{ action: 'UPDATE', name: 'KEY', value }] } })
-    await set('the first value')
-    await set('the second value')
+    await setSecret('the first value')
+    await setSecret('the second value')
     const { token } = await api.rpc.getToken({ params })
     await deployed({ env: { KEY: '${{ secrets.KEY }}' } }, { slot: 'v1' })
     const [before = ''] = keysInFile()
@@ -40,8 +40,8 @@ test('all values are resealed beside a running server, and then the old key can 
     expect(keysInFile()).toHaveLength(2)
     expect(keysInFile()[1]).toBe(before)
     expect(oldKeys).toHaveLength(1)
-    // The running server seals with the new key from now on.
-    await set('the third value')
+    // From now on, the running server seals with the new key.
+    await setSecret('the third value')
     expect(await dropOldKeys(t.app)).toEqual({ key, dropped: oldKeys })
     expect(keysInFile()).toHaveLength(1)
     expect(keysInFile()).not.toContain(before)
@@ -49,7 +49,7 @@ test('all values are resealed beside a running server, and then the old key can 
     expect(await readSecrets(t.app, org.id)).toEqual({ KEY: 'the third value' })
     expect(await api.rpc.getToken({ params })).toEqual({ token })
     const restart = await api.squids.restart({ params: { ...params, reference: 'test-squid@v1' } })
-    expect((await t.deployer(org).then((d) => d.ended(restart))).failed).toBe('NO')
+    expect((await t.deployer(org).then((d) => d.waitForEnd(restart))).failed).toBe('NO')
     await expect(api.user.get({})).resolves.toMatchObject({ email: org.admin.email })
   } finally {
     await worker.close()
@@ -58,25 +58,25 @@ test('all values are resealed beside a running server, and then the old key can 
 
 test('a key that is still in use is not dropped, and an interrupted rotation is completed', async () => {
   const ring = openKeyRing({ dataDir: t.app.config.dataDir })
-  const [old] = ring.keys()
-  const [added] = openKeyRing({ keys: Buffer.alloc(32, 7).toString('base64'), dataDir: '' }).keys()
-  ring.write([added, old])
+  const [oldKey] = ring.keys()
+  const [newestKey] = openKeyRing({ keys: Buffer.alloc(32, 7).toString('base64'), dataDir: '' }).keys()
+  ring.write([newestKey, oldKey])
   await expect(dropOldKeys(t.app)).rejects.toThrow('Run secrets rotate-key first')
-  expect(await rotateKey(t.app)).toMatchObject({ key: added.id, oldKeys: [old.id] })
-  expect(await dropOldKeys(t.app)).toEqual({ key: added.id, dropped: [old.id] })
+  expect(await rotateKey(t.app)).toMatchObject({ key: newestKey.id, oldKeys: [oldKey.id] })
+  expect(await dropOldKeys(t.app)).toEqual({ key: newestKey.id, dropped: [oldKey.id] })
 })
 
-test('keys in the environment are left to the operator, with instructions', async () => {
+test('if the keys are in the environment, the rotation fails with instructions for the operator', async () => {
   const keys = Buffer.alloc(32, 7).toString('base64')
   const app = { ...t.app, config: { ...t.app.config, SHOAL_SECRETS_KEY: keys } }
   await expect(rotateKey(app)).rejects.toThrow(/SHOAL_SECRETS_KEY=<new>,<old>.*[\w+/]{43}=$/)
-  const next = Buffer.alloc(32, 8).toString('base64')
-  const both = { ...t.app, config: { ...t.app.config, SHOAL_SECRETS_KEY: `${next},${keys}` } }
-  const { resealed } = await rotateKey(both)
+  const newKey = Buffer.alloc(32, 8).toString('base64')
+  const appWithBothKeys = { ...t.app, config: { ...t.app.config, SHOAL_SECRETS_KEY: `${newKey},${keys}` } }
+  const { resealed } = await rotateKey(appWithBothKeys)
   expect(resealed).toBeGreaterThan(0)
-  const after = createSealer({ keys: next, dataDir: '' })
+  const sealerWithNewKey = createSealer({ keys: newKey, dataDir: '' })
   const { rows } = await t.app.database.pool.query<{ sealed_key: string }>(
     "select sealed_key from signing_keys where purpose = 'session'",
   )
-  expect(after.open(rows[0]?.sealed_key ?? '', 'signing-key:session')).toHaveLength(44)
+  expect(sealerWithNewKey.open(rows[0]?.sealed_key ?? '', 'signing-key:session')).toHaveLength(44)
 })

@@ -11,26 +11,26 @@ import { workloadContext } from '../modules/versions/index.ts'
 import { createSealer, sealedPrefix } from './sealer.ts'
 import { listSealedWithOldKeys, replaceSealed, type SealedColumn } from './sealed-column-store.ts'
 
-const ofSecret = ([orgId = '', name = '']: string[]) => secretContext(Number(orgId), name)
-const ofWorkload = ([squidId = '']: string[]) => workloadContext(Number(squidId))
+const contextOfSecret = ([orgId = '', name = '']: string[]) => secretContext(Number(orgId), name)
+const contextOfWorkload = ([squidId = '']: string[]) => workloadContext(Number(squidId))
 
-/** Every column of the database with sealed values; a test finds missing ones. */
+/** All columns of the database with sealed values. A test detects missing ones. */
 export const sealedColumns: SealedColumn[] = [
-  { table: 'secrets', key: ['org_id', 'name'], column: 'sealed_value', contextOf: ofSecret },
-  { table: 'retired_secrets', key: ['org_id', 'name', 'id'], column: 'sealed_value', contextOf: ofSecret },
+  { table: 'secrets', key: ['org_id', 'name'], column: 'sealed_value', contextOf: contextOfSecret },
+  { table: 'retired_secrets', key: ['org_id', 'name', 'id'], column: 'sealed_value', contextOf: contextOfSecret },
   {
     table: 'rpc_tokens',
     key: ['org_id'],
     column: 'sealed',
     contextOf: ([orgId = '']) => rpcTokenContext(Number(orgId)),
   },
-  { table: 'squids', key: ['id'], column: 'sealed_workload', contextOf: ofWorkload },
+  { table: 'squids', key: ['id'], column: 'sealed_workload', contextOf: contextOfWorkload },
   {
     table: 'deployments',
     key: ['squid_id', 'id'],
     column: 'notes',
     field: 'sealedWorkload',
-    contextOf: ofWorkload,
+    contextOf: contextOfWorkload,
   },
   {
     table: 'squid_databases',
@@ -66,14 +66,14 @@ export const sealedColumns: SealedColumn[] = [
 ]
 
 const batchSize = 500
-/** By then a running server has written every value that it was sealing with the old key. */
+/** Delay before the second pass, in which running servers store the values that they have just sealed with the old key. */
 const settleMs = 2_000
 
 type Rotation = { key: string; resealed: number; oldKeys: string[] }
 
 /**
- * Reseals all values with a new key, also beside running servers, which read the new key from the file and can open values of
- * either key. Keys in SHOAL_SECRETS_KEY are changed by the operator; then values are resealed with the first of them.
+ * Reseals all values with a new key. Servers may be running: they read the new key from the file, and can open values of both keys.
+ * Keys in SHOAL_SECRETS_KEY are changed by the operator; values are then resealed with the first key.
  * @returns the new key, the number of resealed values, and the old keys, which the database no longer needs
  */
 export async function rotateKey(app: App): Promise<Rotation> {
@@ -88,20 +88,19 @@ export async function rotateKey(app: App): Promise<Rotation> {
 }
 
 /**
- * Removes from the file the keys that no value in the database is sealed with. Older backups need them: keep a copy of the keys, or
- * make a new backup first.
- * @throws Error while a value still needs one of them
+ * Removes the old keys from the file. Older backups need them: keep a copy, or make a new backup first.
+ * @throws Error while a value in the database is sealed with an old key
  */
 export async function dropOldKeys(app: App): Promise<{ key: string; dropped: string[] }> {
   const ring = openKeyRing({ keys: app.config.SHOAL_SECRETS_KEY, dataDir: app.config.dataDir })
   const [newest, ...old] = ring.keys()
-  const left = await countSealedWithOldKeys(app, ring)
-  if (left > 0) throw new Error(`${left} values still need an old key. Run secrets rotate-key first.`)
+  const remaining = await countSealedWithOldKeys(app, ring)
+  if (remaining > 0) throw new Error(`${remaining} values still need an old key. Run secrets rotate-key first.`)
   if (old.length > 0) ring.write([newest])
   return { key: newest.id, dropped: old.map(({ id }: Key) => id) }
 }
 
-/** Counts up to one batch per column. */
+/** Counts at most one batch per column: callers only need to know whether there are any. */
 async function countSealedWithOldKeys(app: App, ring: KeyRing): Promise<number> {
   const prefix = sealedPrefix(ring.keys()[0].id)
   let count = 0
@@ -115,13 +114,13 @@ async function resealAll(app: App, ring: KeyRing): Promise<number> {
   const prefix = sealedPrefix(ring.keys()[0].id)
   let resealed = 0
   for (const column of sealedColumns) {
-    for (let left = batchSize; left === batchSize;) {
+    for (let batchLength = batchSize; batchLength === batchSize;) {
       const values = await listSealedWithOldKeys(app.database, column, prefix, batchSize)
       for (const value of values) {
         const context = column.contextOf(value.key)
         await replaceSealed(app.database, column, value, sealer.seal(sealer.open(value.sealed, context), context))
       }
-      left = values.length
+      batchLength = values.length
       resealed += values.length
     }
   }

@@ -6,7 +6,7 @@ export type SealedColumn = {
   table: string
   key: string[]
   column: string
-  /** The field of the value, if the column is JSON. */
+  /** The JSON field that contains the value, if the column is JSON. */
   field?: string
   /** The sealing context that ties a value to the row with this key. */
   contextOf: (key: string[]) => string
@@ -14,11 +14,11 @@ export type SealedColumn = {
 
 export type SealedValue = { key: string[]; sealed: string }
 
-const readOf = ({ column, field }: SealedColumn) =>
+const valueSql = ({ column, field }: SealedColumn) =>
   field === undefined ? escapeIdentifier(column) : `${escapeIdentifier(column)} ->> ${escapeLiteral(field)}`
-const keyOf = ({ key }: SealedColumn) => `array[${key.map((k) => `${escapeIdentifier(k)}::text`).join(', ')}]`
+const keySql = ({ key }: SealedColumn) => `array[${key.map((k) => `${escapeIdentifier(k)}::text`).join(', ')}]`
 
-/** Up to `limit` values of the column that do not start with `prefix`. */
+/** Returns up to `limit` values of the column that do not start with `prefix`. */
 export async function listSealedWithOldKeys(
   { pool }: Database,
   column: SealedColumn,
@@ -26,8 +26,8 @@ export async function listSealedWithOldKeys(
   limit: number,
 ): Promise<SealedValue[]> {
   const { rows } = await pool.query<SealedValue>(
-    `select ${keyOf(column)} as key, ${readOf(column)} as sealed from ${escapeIdentifier(column.table)}
-     where not starts_with(${readOf(column)}, $1) limit $2`,
+    `select ${keySql(column)} as key, ${valueSql(column)} as sealed from ${escapeIdentifier(column.table)}
+     where not starts_with(${valueSql(column)}, $1) limit $2`,
     [prefix, limit],
   )
   return rows
@@ -38,13 +38,13 @@ export async function replaceSealed(
   { pool }: Database,
   column: SealedColumn,
   { key, sealed }: SealedValue,
-  next: string,
+  resealed: string,
 ): Promise<void> {
   const name = escapeIdentifier(column.column)
   const value =
     column.field === undefined ? '$3' : `jsonb_set(${name}, array[${escapeLiteral(column.field)}], to_jsonb($3::text))`
   await pool.query(
-    `update ${escapeIdentifier(column.table)} set ${name} = ${value} where ${keyOf(column)} = $1 and ${readOf(column)} = $2`,
-    [key, sealed, next],
+    `update ${escapeIdentifier(column.table)} set ${name} = ${value} where ${keySql(column)} = $1 and ${valueSql(column)} = $2`,
+    [key, sealed, resealed],
   )
 }

@@ -1,14 +1,16 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { openKeyRing, type KeyRing } from './key-ring.ts'
 
-/** Encrypts small values for the database. `context` ties a value to its row: it cannot be opened in another one. */
+/** Encrypts small values for the database and files. `context` ties a value to its row: the value cannot be opened in another row. */
 export type Sealer = {
   seal: (plain: string, context: string) => string
   /** @throws Error if the value was changed or moved, or was sealed with a key that is not in the ring */
   open: (sealed: string, context: string) => string
+  /** True if the value was sealed with the key that `seal` uses now. */
+  isCurrent: (sealed: string) => boolean
 }
 
-/** The prefix of all values that were sealed with this key. */
+/** Returns the prefix of all values that were sealed with this key. */
 export const sealedPrefix = (keyId: string): string => `v1:${keyId}:`
 
 /** Creates an AES-256-GCM sealer with a key ring: the first key seals, all keys open. */
@@ -22,6 +24,7 @@ export function createSealer(options: { keys?: string | undefined; dataDir: stri
       const body = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()])
       return sealedPrefix(newest.id) + Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64')
     },
+    isCurrent: (sealed) => sealed.startsWith(sealedPrefix(ring.keys()[0].id)),
     open: (sealed, context) => {
       const [version, id, text = ''] = sealed.split(':')
       const key = ring.keys().find((k) => k.id === id)

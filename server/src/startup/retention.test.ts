@@ -1,7 +1,8 @@
-import { sql } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { sql } from '../db/sql.ts'
 import { days } from '../clock.ts'
 import { startTestApp, type TestApp } from '../testing/index.ts'
+import { runJob } from '../testing/run-job.ts'
 import { retentionJobs } from './retention.ts'
 
 let t: TestApp
@@ -18,10 +19,10 @@ async function column(query: ReturnType<typeof sql>): Promise<unknown[]> {
 }
 
 async function deleteOldRows(): Promise<void> {
-  for (const job of retentionJobs(t.app)) await job.run(undefined as never)
+  for (const job of retentionJobs(t.app)) await runJob(job)
 }
 
-test('old deployments are deleted with their logs, but for the last of a version and those of kept images', async () => {
+test('old deployments are deleted with their logs, except the last one of a version and those of kept images', async () => {
   const { id: org } = await t.make.org()
   await t.app.db.execute(sql`
     insert into squids (id, org_id, name, slot) overriding system value values (501, ${org}, 'a', 'v1');
@@ -46,7 +47,7 @@ test('old deployments are deleted with their logs, but for the last of a version
   ])
 })
 
-test('old rows of the audit log are deleted by retention, and by no other statement', async () => {
+test('old rows of the audit log can be deleted only by the retention job', async () => {
   await t.app.db.execute(sql`insert into audit_log (at, action) values (${ago(731)}, 'old'), (${ago(729)}, 'new')`)
   await expect(t.app.db.execute(sql`delete from audit_log where action = 'old'`)).rejects.toThrow()
   await deleteOldRows()
@@ -54,7 +55,7 @@ test('old rows of the audit log are deleted by retention, and by no other statem
   await expect(t.app.db.execute(sql`update audit_log set action = 'changed'`)).rejects.toThrow()
 })
 
-test('usage by the hour is deleted once it is old and invoiced', async () => {
+test('hourly usage is deleted once it is old and invoiced', async () => {
   const { id: org } = await t.make.org()
   const record = (resource: string, hour: string, month: string) => sql`
     insert into usage_records (org_id, source, resource, type, hour, part, quantity, month, recorded_at)

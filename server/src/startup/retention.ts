@@ -2,8 +2,8 @@ import type { App } from '../app.ts'
 import { days } from '../clock.ts'
 import type { Db } from '../db/database.ts'
 import type { Job } from '../jobs/jobs.ts'
-import { deleteEndedBefore } from '../modules/alerts/index.ts'
-import { deleteAuditBefore } from '../modules/auth/index.ts'
+import { deleteEndedAlertsBefore } from '../modules/alerts/index.ts'
+import { deleteAuditBefore } from '../modules/audit/index.ts'
 import { deleteUsageRecordsBefore } from '../modules/billing/index.ts'
 import { deleteDeploymentsBefore } from '../modules/deployments/index.ts'
 import { deletePortalUsageBefore } from '../modules/portal/index.ts'
@@ -11,10 +11,10 @@ import { deleteRpcUsageBefore } from '../modules/rpc/index.ts'
 
 type Retention = { rows: string; keptDays: number; deleteBefore: (db: Db, at: Date) => Promise<number> }
 
-/** Rows that only ever grow. Logs and metrics have their own retention, which drops whole days. */
-const retentions = ({ config }: Pick<App, 'config'>): Retention[] => [
+/** The kinds of rows that would otherwise accumulate. Logs and metrics have their own retention, which drops whole days. */
+const listRetentions = ({ config }: Pick<App, 'config'>): Retention[] => [
   { rows: 'deployments', keptDays: config.SHOAL_DEPLOYMENT_DAYS, deleteBefore: deleteDeploymentsBefore },
-  { rows: 'alerts', keptDays: config.SHOAL_ALERT_DAYS, deleteBefore: deleteEndedBefore },
+  { rows: 'alerts', keptDays: config.SHOAL_ALERT_DAYS, deleteBefore: deleteEndedAlertsBefore },
   { rows: 'audit log', keptDays: config.SHOAL_AUDIT_DAYS, deleteBefore: deleteAuditBefore },
   { rows: 'usage records', keptDays: config.SHOAL_USAGE_DAYS, deleteBefore: deleteUsageRecordsBefore },
   { rows: 'RPC usage', keptDays: config.SHOAL_USAGE_DAYS, deleteBefore: deleteRpcUsageBefore },
@@ -25,10 +25,10 @@ export const retentionJobs = (app: App): Job<never>[] => [
   { name: 'delete-old-rows', schedule: '20 3 * * *', run: () => deleteOldRows(app) },
 ]
 
-/** @throws the first error, after all kinds of rows were tried */
+/** Deletes expired rows of all kinds. @throws the first error, after all kinds were processed */
 async function deleteOldRows(app: App): Promise<void> {
   const failures: unknown[] = []
-  for (const { rows, keptDays, deleteBefore } of retentions(app)) {
+  for (const { rows, keptDays, deleteBefore } of listRetentions(app)) {
     try {
       const deleted = await deleteBefore(app.db, new Date(app.clock.now().getTime() - days(keptDays)))
       if (deleted > 0) app.log.info({ rows, deleted, keptDays }, 'old rows deleted')

@@ -1,5 +1,6 @@
 import { sendMail } from '../mail/index.ts'
-import { sendConfirmation, sendRestoreLink } from '../modules/auth/index.ts'
+import { deliverQueue } from '../modules/alerts/index.ts'
+import { confirmationQueue, restoreLinkQueue } from '../modules/auth/index.ts'
 
 /** Jobs that requests of users may send. Every role creates their queues at startup. */
-export const sendableJobs = [sendMail, sendConfirmation, sendRestoreLink]
+export const sendableJobs = [sendMail, confirmationQueue, restoreLinkQueue, deliverQueue]

@@ -1,7 +1,12 @@
-import type { Config } from '../config/config.ts'
+import type { App } from '../app.ts'
+import { outboxUrl } from '../mail/index.ts'
 
-/** The text printed when the server is ready: its addresses and the next commands; for a process with some roles only, the roles. */
-export function startupText(config: Config, startedInMs: number, healthUrl: string | null = null): string {
+/** Returns the text that is printed when the server is ready: its URLs and the next commands, or the roles if it does not have all. */
+export function startupText(
+  { config, outboxKey }: Pick<App, 'config' | 'outboxKey'>,
+  startedInMs: number,
+  healthUrl: string | null = null,
+): string {
   const ready = `\n  Shoal is ready after ${(startedInMs / 1000).toFixed(1)} s.\n`
   const health = healthUrl ? `  Health            ${healthUrl}/readyz\n` : ''
   const hasAllRoles = new Set(config.SHOAL_ROLES).size === 3
@@ -11,7 +16,7 @@ export function startupText(config: Config, startedInMs: number, healthUrl: stri
   Console and API   ${config.publicUrl}
   Gateway           ${config.gatewayUrl}
   API reference     ${api}/docs
-${health}${config.SHOAL_OUTBOX ? `  Outbox            ${config.publicUrl}/outbox   (mails that would have been sent)\n` : ''}${config.SHOAL_TERMS_URL ? '' : '\n  Users accept terms of service when they sign up, but this installation has none: set SHOAL_TERMS_URL.\n'}
+${health}${outboxKey === null ? '' : outboxText(`${outboxUrl(config)}?key=${outboxKey}`)}${config.SHOAL_TERMS_URL ? '' : '\n  Users accept terms of service when they sign up, but this installation has none: set SHOAL_TERMS_URL.\n'}
   Sign up in the console, or create a user and a token here:
     npm run -s shoal -- user add --email me@example.com --name Me --password <password>
     npm run -s shoal -- token add --email me@example.com --name laptop
@@ -22,3 +27,9 @@ ${health}${config.SHOAL_OUTBOX ? `  Outbox            ${config.publicUrl}/outbox
   Ctrl-C stops ${config.SHOAL_ON_EXIT === 'stop' ? 'everything' : 'the server; the squids keep running'}.
 `
 }
+
+const outboxText = (url: string) => `
+  Emails are not sent, because SHOAL_MAIL_URL is not set. Read them, with the links that confirm new accounts, here:
+    ${url}
+  The key in this URL gives access to every account. It changes at every start.
+`

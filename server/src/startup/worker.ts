@@ -1,6 +1,6 @@
 import type { WorkerApp } from '../app.ts'
 import { mailJobs } from '../mail/index.ts'
-import { channelJobs, startAlerts, startAlertDelivery } from '../modules/alerts/index.ts'
+import { channelJobs, queueDeliveriesWithoutJob, startAlerts } from '../modules/alerts/index.ts'
 import { authJobs } from '../modules/auth/index.ts'
 import { startBilling } from '../modules/billing/index.ts'
 import {
@@ -20,7 +20,7 @@ export type RunningWorker = Pick<ReturnType<typeof startObserving>, 'lastObserva
   close: () => Promise<void>
 }
 
-/** Starts all background work. `intervals` is for tests, which need shorter ones. */
+/** Starts all background work. Tests pass shorter `intervals`. */
 export async function startWorker(
   app: WorkerApp,
   intervals: EngineIntervals = defaultIntervals,
@@ -33,7 +33,7 @@ export async function startWorker(
   const sampling = startSampling(app)
   const billing = startBilling(app)
   const alerts = startAlerts(app)
-  const alertDelivery = startAlertDelivery(app)
+  await queueDeliveriesWithoutJob(app)
   await app.jobs.work([
     ...mailJobs(app),
     ...authJobs(app),
@@ -52,7 +52,6 @@ export async function startWorker(
       await sampling.close()
       await billing.close()
       await alerts.close()
-      await alertDelivery.close()
     },
   }
 }

@@ -1,7 +1,7 @@
 import type { Endpoint } from '@shoal/contract'
 import type { InjectOptions } from 'fastify'
 
-/** A valid body for every endpoint that needs one, for tests that iterate over the contract. A test fails if one is missing. */
+/** A valid body for every endpoint that needs one, for tests that iterate over the contract. A test fails if a body is missing. */
 export const bodySamples: Record<string, unknown> = {
   'auth.signUp': {
     email: 'sample@example.com',
@@ -13,12 +13,14 @@ export const bodySamples: Record<string, unknown> = {
   'auth.signInWithOauth': { code: 'none', state: 'none' },
   'auth.restore': { email: 'sample@example.com' },
   'auth.confirmRestore': { password: 'long enough', token: 'none' },
+  'auth.confirmEmail': { code: 'none' },
   'user.update': { fullName: 'Sample' },
   'user.completeOnboarding': {},
   'user.changePassword': { oldPassword: 'wrong one', newPassword: 'long enough' },
   'user.createApiToken': { name: 'sample' },
   'orgs.create': { code: 'sample', name: 'Sample', email: 'sample@example.com' },
   'orgs.update': { name: 'Sample' },
+  'orgs.verifyEmail': { code: 'none' },
   'orgs.inviteMember': { email: 'sample@example.com' },
   'orgs.changeRole': { roleType: 'admin' },
   'squids.deploy': { artifactUrl: 'none', options: { overrideName: 'sample' } },
@@ -45,11 +47,11 @@ export const bodySamples: Record<string, unknown> = {
 
 /** A valid query for every endpoint that needs one. */
 export const querySamples: Record<string, Record<string, string>> = {
-  'auth.confirmEmail': { code: 'none' },
-  'orgs.verifyEmail': { code: 'none' },
+  'auth.openConfirmation': { code: 'none' },
+  'orgs.openVerification': { code: 'none' },
 }
 
-/** A well-formed request to the endpoint. Missing path parameters are `1`. */
+/** Creates a well-formed request to an endpoint. Missing path parameters are `1`. */
 export function requestFor(
   name: string,
   e: Endpoint,

@@ -18,33 +18,33 @@ declare module 'vitest' {
   }
 }
 
-/** Starts one real Postgres for all tests, with a migrated database that each test file clones. It is deleted after the run. */
+/** Starts one real Postgres for all tests, with a migrated database that each test file clones. Returns a function that deletes it. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const dir = mkdtempSync(join(tmpdir(), 'shoal-tests-'))
+  const dir = mkdtempSync(join(process.env['SHOAL_TEST_MEMORY'] ?? tmpdir(), 'shoal-tests-'))
   chmodSync(dir, 0o755)
-  const endImmediately = () => {
+  const stopImmediately = () => {
     killPostgres(join(dir, 'data'))
     rmSync(dir, { recursive: true, force: true })
   }
-  process.once('exit', endImmediately)
+  process.once('exit', stopImmediately)
   const postgres = await startEmbeddedPostgres({
     dir,
     settings: { fsync: 'off', full_page_writes: 'off', synchronous_commit: 'off' },
   })
-  const end = async () => {
+  const stop = async () => {
     await postgres.stop()
     rmSync(dir, { recursive: true, force: true })
-    process.off('exit', endImmediately)
+    process.off('exit', stopImmediately)
   }
   try {
     await createTemplate(postgres.url)
   } catch (error) {
-    await end()
+    await stop()
     throw error
   }
   project.provide('postgresUrl', postgres.url('{database}'))
   project.provide('testsDir', dir)
-  return end
+  return stop
 }
 
 async function createTemplate(url: (database: string) => string): Promise<void> {
@@ -72,13 +72,13 @@ async function migrateTemplate(url: string): Promise<void> {
   await boss.stop({ graceful: false })
 }
 
-/** Stops Postgres immediately (SIGQUIT) if the test run is interrupted. Synchronous, since it runs in an exit handler. */
+/** Stops Postgres immediately (SIGQUIT) when the test run is interrupted. Synchronous, since it runs in an exit handler. */
 function killPostgres(dataDir: string): void {
   const sleeper = new Int32Array(new SharedArrayBuffer(4))
   try {
     const pid = Number(readFileSync(join(dataDir, 'postmaster.pid'), 'utf8').split('\n')[0])
     process.kill(pid, 'SIGQUIT')
-    // Wait until the process has exited, when `kill` throws: until then it may write files.
+    // Wait until `kill` throws because the process has exited: until then it may write files.
     for (let attempt = 0; attempt < 250; attempt++) {
       process.kill(pid, 0)
       Atomics.wait(sleeper, 0, 0, 20)

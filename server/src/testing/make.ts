@@ -1,70 +1,87 @@
-import type { OrgStatus, RoleType } from '@shoal/contract'
+import type { OrgStatus, RoleType, TokenScope } from '@shoal/contract'
 import { randomBytes } from 'node:crypto'
 import type { App } from '../app.ts'
-import { startSession } from '../modules/auth/index.ts'
+import { startSession } from '../modules/auth/sessions.ts'
 import { addMember, createOrg, setOrgStatus } from '../modules/orgs/index.ts'
 import { createApiToken, createUser } from '../modules/user/index.ts'
 
-/** A user who is signed in. */
+/** A signed-in user. */
 export type TestUser = {
   id: number
   email: string
   fullName: string
-  /** The token of a session. */
+  /** The token of the user's session. */
   token: string
   playground: { code: string }
 }
 
 export type TestOrg = { id: number; code: string; name: string; admin: TestUser & { roleId: number } }
 
-export type Make = ReturnType<typeof maker>
+export type Make = ReturnType<typeof createFactories>
 
-const word = () => randomBytes(5).toString('hex')
+const randomWord = () => randomBytes(5).toString('hex')
 
 /** Factories for users and organizations of tests, built on the server's own functions. */
-export function maker(app: App) {
+export function createFactories(app: App) {
   const user = async (
-    given: { email?: string; fullName?: string; password?: string; emailVerified?: boolean; isNewcomer?: boolean } = {},
+    options: {
+      email?: string
+      fullName?: string
+      password?: string
+      emailVerified?: boolean
+      isNewcomer?: boolean
+    } = {},
   ): Promise<TestUser> => {
-    const made = await createUser(app, {
-      email: given.email ?? `user-${word()}@example.com`,
-      fullName: given.fullName ?? 'Ada Lovelace',
-      password: given.password ?? null,
-      emailVerified: given.emailVerified ?? true,
-      policyAccepted: !given.isNewcomer,
+    const created = await createUser(app, {
+      email: options.email ?? `user-${randomWord()}@example.com`,
+      fullName: options.fullName ?? 'Ada Lovelace',
+      password: options.password ?? null,
+      emailVerified: options.emailVerified ?? true,
+      policyAccepted: !options.isNewcomer,
     })
-    const session = await startSession(app, app.db, made.id, { userAgent: 'tests', ip: '127.0.0.1' })
-    return { id: made.id, email: made.email, fullName: made.fullName, token: session, playground: made.playground }
+    const session = await startSession(app, app.db, created.id, { userAgent: 'tests', ip: '127.0.0.1' })
+    return {
+      id: created.id,
+      email: created.email,
+      fullName: created.fullName,
+      token: session,
+      playground: created.playground,
+    }
   }
-  /** ACTIVE by default, so that it may deploy. */
+  /** Creates an organization; ACTIVE by default, so that it may deploy. */
   const org = async (
-    given: { code?: string; name?: string; admin?: TestUser; status?: OrgStatus } = {},
+    options: { code?: string; name?: string; admin?: TestUser; status?: OrgStatus } = {},
   ): Promise<TestOrg> => {
-    const admin = given.admin ?? (await user())
-    const code = given.code ?? `org-${word()}`
-    const made = await createOrg(app, {
+    const admin = options.admin ?? (await user())
+    const code = options.code ?? `org-${randomWord()}`
+    const created = await createOrg(app, {
       code,
-      name: given.name ?? `Org ${code}`,
+      name: options.name ?? `Org ${code}`,
       email: admin.email,
       adminId: admin.id,
     })
-    await setOrgStatus(app, made.id, given.status ?? 'ACTIVE')
-    return { id: made.id, code, name: made.name ?? code, admin: { ...admin, roleId: made.adminRoleId } }
+    await setOrgStatus(app, created.id, options.status ?? 'ACTIVE')
+    return { id: created.id, code, name: created.name ?? code, admin: { ...admin, roleId: created.adminRoleId } }
   }
-  const member = async (of: Pick<TestOrg, 'id'>, type: RoleType, given?: TestUser) => {
-    const person = given ?? (await user())
-    return { ...person, roleId: await addMember(app, { orgId: of.id, userId: person.id, type }) }
+  const member = async ({ id: orgId }: Pick<TestOrg, 'id'>, type: RoleType, existing?: TestUser) => {
+    const newMember = existing ?? (await user())
+    return { ...newMember, roleId: await addMember(app, { orgId, userId: newMember.id, type }) }
   }
-  /** Creates an API token and returns its key. */
-  const token = async (of: Pick<TestUser, 'id'>, given: { name?: string; expiresAt?: Date } = {}): Promise<string> =>
+  /** Creates an API token, by default with all rights in all organizations, and returns its key. */
+  const token = async (
+    { id: userId }: Pick<TestUser, 'id'>,
+    options: { name?: string; expiresAt?: Date; scope?: TokenScope; organization?: string } = {},
+  ): Promise<string> =>
     (
       await createApiToken(app, {
-        userId: of.id,
-        name: given.name ?? `token ${word()}`,
-        expiresAt: given.expiresAt ?? null,
+        userId,
+        name: options.name ?? `token ${randomWord()}`,
+        expiresAt: options.expiresAt ?? null,
+        scope: options.scope ?? 'admin',
+        organization: options.organization ?? null,
       })
     ).token
-  /** Sets the billing status. */
-  const status = (of: Pick<TestOrg, 'id'>, newStatus: OrgStatus) => setOrgStatus(app, of.id, newStatus)
+  /** Sets the billing status of an organization. */
+  const status = ({ id }: Pick<TestOrg, 'id'>, newStatus: OrgStatus) => setOrgStatus(app, id, newStatus)
   return { user, org, member, token, status }
 }

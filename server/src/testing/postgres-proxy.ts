@@ -2,37 +2,37 @@ import { createServer, connect, type AddressInfo, type Socket } from 'node:net'
 
 /** A TCP proxy between a server and its Postgres that simulates failures of networks and hosts. */
 export type PostgresProxy = {
-  /** The URL of the same database through the proxy. */
+  /** Returns the URL of the same database through the proxy. */
   via: (url: string) => string
   /** Simulates a frozen host: accepts connections, but forwards no data in either direction. */
   freeze: () => void
   /** Forwards data again, including data received while frozen. */
   thaw: () => void
-  /** Simulates a stopped Postgres: resets all connections and refuses new ones. */
+  /** Simulates a stopped Postgres: resets all connections and refuses new connections. */
   stop: () => Promise<void>
   start: () => Promise<void>
   close: () => Promise<void>
 }
 
 export async function startPostgresProxy(postgresUrl: string): Promise<PostgresProxy> {
-  const to = new URL(postgresUrl.replace('{database}', 'postgres'))
+  const postgresAddress = new URL(postgresUrl.replace('{database}', 'postgres'))
   const sockets = new Set<Socket>()
   let isFrozen = false
   let port = 0
-  const server = createServer((near) => {
-    const far = connect(Number(to.port), to.hostname)
-    for (const [one, other] of [
-      [near, far],
-      [far, near],
+  const server = createServer((clientSocket) => {
+    const postgresSocket = connect(Number(postgresAddress.port), postgresAddress.hostname)
+    for (const [source, target] of [
+      [clientSocket, postgresSocket],
+      [postgresSocket, clientSocket],
     ] as const) {
-      sockets.add(one)
-      if (isFrozen) one.pause()
-      one.on('data', (chunk) => void other.write(chunk))
-      if (isFrozen) one.pause()
-      one.on('error', () => {})
-      one.on('close', () => {
-        sockets.delete(one)
-        other.destroy()
+      sockets.add(source)
+      if (isFrozen) source.pause()
+      source.on('data', (chunk) => void target.write(chunk))
+      if (isFrozen) source.pause()
+      source.on('error', () => {})
+      source.on('close', () => {
+        sockets.delete(source)
+        target.destroy()
       })
     }
   })

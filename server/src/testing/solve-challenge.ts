@@ -3,7 +3,7 @@ import { deriveKey } from 'altcha-lib/algorithms/pbkdf2'
 import type { TestApp } from './test-app.ts'
 
 /** Solves the bot check as a browser would. Returns the value for `turnstileToken`. */
-export async function solvedChallenge(t: Pick<TestApp, 'http'>): Promise<string> {
+export async function solveBotCheck(t: Pick<TestApp, 'http'>): Promise<string> {
   const response = await t.http.inject('/api/v1/auth/challenge')
   const challenge = response.json<Challenge>()
   const solution = await solveChallenge({ challenge, deriveKey })

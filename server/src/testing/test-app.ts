@@ -7,15 +7,19 @@ import { PgBoss } from 'pg-boss'
 import { pino } from 'pino'
 import { inject } from 'vitest'
 import type { App, WorkerApp } from '../app.ts'
+import { openArtifactStore } from '../artifacts/open-artifact-store.ts'
 import { fakeClock } from '../clock.ts'
 import { loadConfig } from '../config/config.ts'
 import { createHttpApp } from '../http/app.ts'
 import { startJobs, type Job } from '../jobs/jobs.ts'
-import { createMailer, newestMails, openMail } from '../mail/index.ts'
+import { createMailer, newestMails, newOutboxKey, openMail } from '../mail/index.ts'
 import type { Mail } from '../mail/mailer.ts'
+import type { Database } from '../db/database.ts'
+import { installationPrefix } from '../modules/databases/index.ts'
 import { createSealer } from '../sealing/sealer.ts'
 import { sendableJobs } from '../startup/sendable-jobs.ts'
-import { maker, type Make, type TestUser } from './make.ts'
+import { createFactories, type Make, type TestUser } from './make.ts'
+import { runJob } from './run-job.ts'
 import { cloneDatabase } from './test-database.ts'
 
 export type TestAppOptions = {
@@ -28,7 +32,7 @@ export type TestAppOptions = {
   directory?: Directory
   builder?: Builder
   external?: App['external']
-  /** Changes the URL of the database, for example to that of a proxy. */
+  /** Changes the URL of the database, for example to the URL of a proxy. */
   via?: (url: string) => string
   log?: App['log']
 }
@@ -40,45 +44,51 @@ type InjectFetchOptions = {
 
 export type TestApp = {
   app: WorkerApp
-  /** Moves only by `advance`. Not used by the app if the options contain another clock. */
+  /** A clock that changes only by `advance`. The app does not use it if the options contain another clock. */
   clock: ReturnType<typeof fakeClock>
   http: FastifyInstance
   /** Listens on a free loopback port and returns `http://127.0.0.1:<port>`, for streams and real clients. Idempotent. */
   listen: () => Promise<string>
-  /** A typed client with the session of a user, with a token, or without credentials. */
-  as: (who: Pick<TestUser, 'token'> | string | null, options?: InjectFetchOptions) => Client<Contract>
+  /** Returns a typed client with the session of a user, with a token, or without credentials. */
+  as: (caller: Pick<TestUser, 'token'> | string | null, options?: InjectFetchOptions) => Client<Contract>
   make: Make
-  /** All mails, newest first. */
+  /** Returns all emails, newest first. */
   mails: () => Promise<Mail[]>
-  /** Runs all queued jobs of these types and returns their number. @throws the error of a failed job */
+  /**
+   * Runs the queued jobs of these types that are due at the time of `clock`, and returns their number. A failed job stays active, as
+   * if its worker had been killed. @throws the error of a failed job
+   */
   runJobs: (jobs: Job<never>[]) => Promise<number>
   close: () => Promise<void>
 }
 
-/** Starts the whole server on a new database, without a port. All of it is real except for the clock and the runtime. */
+/** Starts the whole server on a new database, without a port. Only the clock and the runtime are simulated. */
 export async function startTestApp(options: TestAppOptions = {}): Promise<TestApp> {
-  const opened = new AsyncDisposableStack()
+  const cleanup = new AsyncDisposableStack()
   try {
-    return await open(options, opened)
+    return await openTestApp(options, cleanup)
   } catch (error) {
-    await opened.disposeAsync()
+    await cleanup.disposeAsync()
     throw error
   }
 }
 
-async function open(options: TestAppOptions, opened: AsyncDisposableStack): Promise<TestApp> {
+async function openTestApp(options: TestAppOptions, cleanup: AsyncDisposableStack): Promise<TestApp> {
   const dataDir = mkdtempSync(join(inject('testsDir'), 'app-'))
-  opened.defer(() => rmSync(dataDir, { recursive: true, force: true }))
+  cleanup.defer(() => rmSync(dataDir, { recursive: true, force: true }))
   const config = loadConfig({ ...options.env, SHOAL_DATA_DIR: dataDir, SHOAL_LOG_LEVEL: 'silent' })
   const clock = fakeClock()
   const log = options.log ?? pino({ level: 'silent' })
   const database = await cloneDatabase(options.via)
-  opened.defer(database.close)
+  cleanup.defer(database.close)
   const jobs = await startJobs(database, log, sendableJobs)
-  opened.defer(jobs.close)
+  cleanup.defer(jobs.close)
+  if (!options.clock) await setJobClock(database, clock)
+  const artifacts = await openArtifactStore(config, () => installationPrefix(database.db))
+  cleanup.defer(() => artifacts.close())
   const runtime = options.runtime ?? createSimRuntime()
-  opened.defer(() => runtime.close('stop'))
-  const base = {
+  cleanup.defer(() => runtime.close('stop'))
+  const appWithoutMailer = {
     config,
     clock: options.clock ?? clock,
     log,
@@ -87,34 +97,39 @@ async function open(options: TestAppOptions, opened: AsyncDisposableStack): Prom
     squidsDatabase: database,
     jobs,
     sealer: createSealer({ dataDir }),
+    artifacts,
+    outboxKey: newOutboxKey(config),
     directory: options.directory ?? runtime.directory,
     runtime,
     builder: options.builder ?? createSimBuilder(),
     ...(options.external ? { external: options.external } : {}),
   }
-  const app: WorkerApp = { ...base, mailer: createMailer(base) }
+  const app: WorkerApp = { ...appWithoutMailer, mailer: createMailer(appWithoutMailer) }
   const http = await createHttpApp(app)
-  opened.defer(() => http.close())
+  cleanup.defer(() => http.close())
   let address: Promise<string> | undefined
   return {
     app,
     clock,
     http,
     listen: () => (address ??= http.listen({ port: 0, host: '127.0.0.1' })),
-    as: (who, from) =>
+    as: (caller, fetchOptions) =>
       createClient(contract, {
         baseUrl: 'http://localhost/api',
-        token: () => (typeof who === 'string' || who === null ? who : who.token),
-        fetch: injectFetch(http, from),
+        token: () => (typeof caller === 'string' || caller === null ? caller : caller.token),
+        fetch: injectFetch(http, fetchOptions),
       }),
-    make: maker(app),
+    make: createFactories(app),
     mails: async () => (await newestMails(app.db, 1000)).map((row) => openMail(app, row)),
-    runJobs: (list) => runJobs(database.url, list),
-    close: () => opened.disposeAsync(),
+    runJobs: async (jobTypes) => {
+      if (!options.clock) await setJobClock(database, clock)
+      return await runJobs(database.url, jobTypes)
+    },
+    close: () => cleanup.disposeAsync(),
   }
 }
 
-/** A `fetch` that calls the server without a port. Supports text bodies; a streamed response resolves when the stream has ended. */
+/** Returns a `fetch` that calls the server without a port. Supports text bodies; a streamed response resolves when the stream ends. */
 function injectFetch(server: FastifyInstance, options: InjectFetchOptions = {}): typeof fetch {
   return async (input, init = {}) => {
     const url = new URL(input instanceof Request ? input.url : input)
@@ -133,7 +148,15 @@ function injectFetch(server: FastifyInstance, options: InjectFetchOptions = {}):
   }
 }
 
-async function runJobs(url: string, list: Job<never>[]): Promise<number> {
+/** Sets the clock of pg-boss, so that the delays and the expiry of jobs depend on the clock of the test. */
+async function setJobClock({ pool }: Database, clock: App['clock']): Promise<void> {
+  const now = clock.now().toISOString()
+  await pool.query(
+    `create or replace function pgboss.job_now() returns timestamptz language sql stable as $$ select '${now}'::timestamptz $$`,
+  )
+}
+
+async function runJobs(url: string, jobTypes: Job<never>[]): Promise<number> {
   const boss = new PgBoss({
     connectionString: url,
     schema: 'pgboss',
@@ -141,22 +164,24 @@ async function runJobs(url: string, list: Job<never>[]): Promise<number> {
     migrate: false,
     supervise: false,
     schedule: false,
+    monitorIntervalSeconds: 1,
   })
   await boss.start()
-  let ran = 0
+  let completedJobs = 0
   try {
-    for (const job of list) {
+    for (const job of jobTypes) {
       if (!(await boss.getQueue(job.name))) continue
+      await boss.supervise(job.name)
       for (let batch = await boss.fetch(job.name); batch.length > 0; batch = await boss.fetch(job.name)) {
         for (const item of batch) {
-          await job.run(item.data as never)
+          await runJob(job, item.data as object, item.id)
           await boss.complete(job.name, item.id)
-          ran++
+          completedJobs++
         }
       }
     }
   } finally {
     await boss.stop({ graceful: false })
   }
-  return ran
+  return completedJobs
 }

@@ -5,10 +5,10 @@ import { connect, type Database } from '../db/database.ts'
 
 export const templateName = 'shoal_template'
 
-/** A new database with the whole schema, dropped by `close`. `via` changes its URL, for example to that of a proxy. */
+/** Creates a database with the whole schema, which `close` drops. `via` changes its URL, for example to the URL of a proxy. */
 export const cloneDatabase = (via?: (url: string) => string): Promise<Database> => createDatabase(templateName, via)
 
-/** A new database without any table, dropped by `close`. */
+/** Creates a database without tables, which `close` drops. */
 export const emptyDatabase = (): Promise<Database> => createDatabase('template0')
 
 async function createDatabase(template: string, via = (url: string) => url): Promise<Database> {

@@ -2,12 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 /** Repeats `check` until it succeeds and returns its result. @throws the last error of `check` after `withinMs` */
 export async function until<T>(check: () => Promise<T> | T, withinMs = 10_000): Promise<T> {
-  const endMs = performance.now() + withinMs
+  const deadlineMs = performance.now() + withinMs
   while (true) {
     try {
       return await check()
     } catch (error) {
-      if (performance.now() > endMs) throw error
+      if (performance.now() > deadlineMs) throw error
       await sleep(10)
     }
   }

@@ -4,7 +4,7 @@ import { logFilter, type EvmQuery, type RawBlock, type RawLog, type RawReceipt }
 
 /** Blocks read per batch; bounds the memory of responses to slow readers. */
 const blockBatchSize = 50
-/** Number of ancestors sent to a caller on an abandoned branch, so that it finds the last common block. */
+/** Number of ancestors sent to a caller on an abandoned branch, so that the caller finds the last common block. */
 const maxAncestors = 32
 
 export type BlockRef = { number: number; hash: string }
@@ -24,15 +24,15 @@ export class EvmDataset {
     this.#service = service
   }
 
-  /** The latest block or the latest finalized one; null when there is none. */
+  /** Reads the latest block or the latest finalized one; null when there is none. */
   async head(tag: 'latest' | 'finalized'): Promise<BlockRef | null> {
     const [block] = await this.#call([['eth_getBlockByNumber', [tag, false]]])
     return refOf(block as RawBlock | null)
   }
 
-  /** Resolves after the next poll of a node, or after `withinMs`. */
-  nextPoll(withinMs: number): Promise<void> {
-    return this.#service.pool.heads.nextPoll(withinMs)
+  /** Resolves after the next poll of a node, or after `timeoutMs`. */
+  nextPoll(timeoutMs: number): Promise<void> {
+    return this.#service.pool.heads.nextPoll(timeoutMs)
   }
 
   async block(number: number): Promise<BlockRef | null> {
@@ -40,7 +40,7 @@ export class EvmDataset {
     return refOf(block as RawBlock | null)
   }
 
-  /** Null when the caller's last block is on the chain; otherwise the chain's blocks below `fromBlock`, oldest first. */
+  /** Resolves to null when the caller's last block is on the chain; otherwise to the chain's blocks below `fromBlock`, oldest first. */
   async forkOf({ fromBlock, parentBlockHash }: EvmQuery): Promise<BlockRef[] | null> {
     if (!parentBlockHash || fromBlock === 0) return null
     const parent = await this.block(fromBlock - 1)
@@ -52,7 +52,7 @@ export class EvmDataset {
   }
 
   /**
-   * The blocks that match the query up to `last`, in order, always including the first and the last of the range.
+   * Yields the blocks up to `last` that match the query, in order, always with the first and the last block of the range.
    * Ends early when the chain is reorganized. @throws ChainUnreadableError
    */
   async *blocks(query: EvmQuery, last: number): AsyncGenerator<PortalBlock> {
@@ -77,24 +77,24 @@ export class EvmDataset {
     const range = { fromBlock: hex(from), toBlock: hex(to) }
     const [logs] = filter ? await this.#call([['eth_getLogs', [{ ...range, ...filter }]]]) : [[]]
     const byBlock = Map.groupBy(logs as RawLog[], (log) => Number(log.blockNumber))
-    const isAll = query.includeAllBlocks || query.transactions.length > 0
+    const readsAll = query.includeAllBlocks || query.transactions.length > 0
     const numbers = Array.from({ length: to - from + 1 }, (_, i) => from + i).filter(
-      // Blocks that are not final are all read, to verify that each is the parent of the next.
-      (n) => isAll || byBlock.has(n) || n > this.#service.pool.heads.finalNumber || n === from || n === to,
+      // All blocks that are not final are read, to verify that each is the parent of the next.
+      (n) => readsAll || byBlock.has(n) || n > this.#service.pool.heads.finalNumber || n === from || n === to,
     )
-    const isFull = needsTransactions(query)
+    const withTransactions = needsTransactions(query)
     const blocks = (await this.#call(
-      numbers.map((n) => ['eth_getBlockByNumber', [hex(n), isFull]]),
+      numbers.map((n) => ['eth_getBlockByNumber', [hex(n), withTransactions]]),
     )) as (RawBlock | null)[]
-    const whole = blocks.filter((b): b is RawBlock => b !== null)
-    if (whole.length !== numbers.length || !isConsistent(whole, byBlock))
+    const loaded = blocks.filter((b): b is RawBlock => b !== null)
+    if (loaded.length !== numbers.length || !isConsistent(loaded, byBlock))
       throw new ChainUnreadableError('The chain changed while it was being read.')
-    const selections = whole.map((block) => selectItems(query, block, byBlock.get(Number(block.number)) ?? []))
+    const selections = loaded.map((block) => selectItems(query, block, byBlock.get(Number(block.number)) ?? []))
     const receipts = await this.#receipts(
       query,
-      whole.filter((_, i) => (selections[i]?.transactions.length ?? 0) > 0),
+      loaded.filter((_, i) => (selections[i]?.transactions.length ?? 0) > 0),
     )
-    const found = whole.flatMap((block, i) => {
+    const matching = loaded.flatMap((block, i) => {
       const selected = selections[i] ?? { logs: [], transactions: [] }
       const number = Number(block.number)
       const isBoundary = (isFirst && number === from) || (isLast && number === to)
@@ -102,7 +102,7 @@ export class EvmDataset {
         query.includeAllBlocks || isBoundary || selected.logs.length > 0 || selected.transactions.length > 0
       return isIncluded ? [portalBlock(query, block, selected, receipts.get(block.hash) ?? new Map())] : []
     })
-    return { blocks: found, first: whole[0] ?? null, lastHash: whole.at(-1)?.hash ?? null }
+    return { blocks: matching, first: loaded[0] ?? null, lastHash: loaded.at(-1)?.hash ?? null }
   }
 
   async #receipts(query: EvmQuery, blocks: RawBlock[]): Promise<Map<string, Map<string, RawReceipt>>> {
@@ -118,7 +118,7 @@ export class EvmDataset {
 
   /** @throws ChainUnreadableError with the message of the node */
   async #call(calls: [method: string, params: unknown[]][]): Promise<unknown[]> {
-    const outcomes = await this.#service.answerAll(calls.map(([method, params]) => ({ method, params })))
+    const outcomes = await this.#service.executeAll(calls.map(([method, params]) => ({ method, params })))
     const results = []
     for (const outcome of outcomes) {
       if (outcome.kind === 'error') throw new ChainUnreadableError(outcome.error.message)
@@ -132,11 +132,12 @@ export class EvmDataset {
 const refOf = (block: RawBlock | null): BlockRef | null =>
   block ? { number: Number(block.number), hash: block.hash } : null
 
-/** True when consecutive blocks are linked by parent hash and the logs belong to these blocks. */
+/** Whether consecutive blocks are linked by parent hash and the logs belong to these blocks. */
 function isConsistent(blocks: readonly RawBlock[], logs: ReadonlyMap<number, RawLog[]>): boolean {
   return blocks.every((block, i) => {
-    const before = blocks[i - 1]
-    const isChild = !before || Number(before.number) + 1 !== Number(block.number) || before.hash === block.parentHash
+    const previous = blocks[i - 1]
+    const isChild =
+      !previous || Number(previous.number) + 1 !== Number(block.number) || previous.hash === block.parentHash
     return isChild && (logs.get(Number(block.number)) ?? []).every((log) => log.blockHash === block.hash)
   })
 }

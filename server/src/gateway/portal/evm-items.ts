@@ -12,7 +12,7 @@ import {
 export type Item = Record<string, unknown>
 export type PortalBlock = { header: Item & { number: number; hash: string }; transactions?: Item[]; logs?: Item[] }
 
-const numbers = {
+const numericFields = {
   block: new Set(['number', 'timestamp', 'size', 'l1BlockNumber']),
   transaction: new Set([
     'transactionIndex',
@@ -78,15 +78,15 @@ export function selectItems(query: EvmQuery, block: RawBlock, logsOfBlock: reado
   }
 }
 
-/** The selected fields of a block. `receipts`: by transaction index, if needed. */
+/** Returns the selected fields of a block. `receipts`: by transaction index, if needed. */
 export function portalBlock(
   query: EvmQuery,
   block: RawBlock,
-  chosen: SelectedItems,
+  selected: SelectedItems,
   receipts: ReadonlyMap<string, RawReceipt>,
 ): PortalBlock {
-  const header = project(block, ['number', 'hash', 'parentHash'], query.fields?.block, numbers.block)
-  const transactions = chosen.transactions.map((tx) =>
+  const header = project(block, ['number', 'hash', 'parentHash'], query.fields?.block, numericFields.block)
+  const transactions = selected.transactions.map((tx) =>
     project(
       {
         ...receipts.get(tx.transactionIndex),
@@ -95,10 +95,12 @@ export function portalBlock(
       },
       ['transactionIndex'],
       query.fields?.transaction,
-      numbers.transaction,
+      numericFields.transaction,
     ),
   )
-  const logs = chosen.logs.map((log) => project(log, ['logIndex', 'transactionIndex'], query.fields?.log, numbers.log))
+  const logs = selected.logs.map((log) =>
+    project(log, ['logIndex', 'transactionIndex'], query.fields?.log, numericFields.log),
+  )
   return {
     header: header as PortalBlock['header'],
     ...(transactions.length > 0 ? { transactions } : {}),
@@ -108,11 +110,11 @@ export function portalBlock(
 
 function project(
   source: Record<string, unknown>,
-  always: readonly string[],
+  alwaysIncluded: readonly string[],
   requested: Record<string, boolean> | undefined,
   asNumber: ReadonlySet<string>,
 ): Item {
-  const names = new Set([...always, ...Object.keys(requested ?? {}).filter((name) => requested?.[name])])
+  const names = new Set([...alwaysIncluded, ...Object.keys(requested ?? {}).filter((name) => requested?.[name])])
   const item: Item = {}
   for (const name of names) {
     const value = source[name]
@@ -123,10 +125,10 @@ function project(
   return item
 }
 
-/** EIP-7702. */
-const authorization = (given: Item): Item => ({
-  ...given,
-  chainId: Number(given['chainId']),
-  nonce: Number(given['nonce']),
-  yParity: Number(given['yParity']),
+/** Converts an authorization (EIP-7702). */
+const authorization = (item: Item): Item => ({
+  ...item,
+  chainId: Number(item['chainId']),
+  nonce: Number(item['nonce']),
+  yParity: Number(item['yParity']),
 })

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** The query language of the Portal for EVM datasets, and of the archives before it (contract 6.6). */
+/** The query language of the Portal for EVM datasets, and of the older archive protocol. */
 
 const hexList = z.array(z.string().transform((v) => v.toLowerCase())).optional()
 const flag = z.boolean().optional()
@@ -76,23 +76,23 @@ export type RawBlock = { number: string; hash: string; parentHash: string; trans
 export type RawReceipt = { transactionIndex: string }
 
 export const doesLogMatch = (request: LogRequest, log: RawLog): boolean =>
-  has(request.address, log.address) &&
-  has(request.topic0, log.topics[0]) &&
-  has(request.topic1, log.topics[1]) &&
-  has(request.topic2, log.topics[2]) &&
-  has(request.topic3, log.topics[3])
+  isAllowed(request.address, log.address) &&
+  isAllowed(request.topic0, log.topics[0]) &&
+  isAllowed(request.topic1, log.topics[1]) &&
+  isAllowed(request.topic2, log.topics[2]) &&
+  isAllowed(request.topic3, log.topics[3])
 
 export const doesTransactionMatch = (request: TransactionRequest, tx: RawTransaction): boolean =>
-  has(request.to, tx.to ?? undefined) &&
-  has(request.from, tx.from) &&
-  has(request.sighash, tx.input.length >= 10 ? tx.input.slice(0, 10) : undefined) &&
+  isAllowed(request.to, tx.to ?? undefined) &&
+  isAllowed(request.from, tx.from) &&
+  isAllowed(request.sighash, tx.input.length >= 10 ? tx.input.slice(0, 10) : undefined) &&
   (request.type === undefined || request.type.includes(Number(tx.type ?? 0)))
 
-/** Without a list everything matches; an empty list matches nothing. */
-const has = (allowed: string[] | undefined, found: string | undefined): boolean =>
-  allowed === undefined || (found !== undefined && allowed.includes(found.toLowerCase()))
+/** Whether a value is in the list. Without a list every value matches; an empty list matches nothing. */
+const isAllowed = (allowed: string[] | undefined, value: string | undefined): boolean =>
+  allowed === undefined || (value !== undefined && allowed.includes(value.toLowerCase()))
 
-/** The narrowest `eth_getLogs` filter that covers the query; null when it requests no logs. */
+/** Returns the narrowest `eth_getLogs` filter that covers the query; null when the query requests no logs. */
 export function logFilter(query: EvmQuery): { address?: string[]; topics?: string[][] } | null {
   if (query.transactions.some((r) => r.logs) || query.logs.some((r) => r.transactionLogs)) return {}
   if (query.logs.length === 0) return null

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 
-/** Senders of responses. Each returns the number of bytes sent. */
+/** Functions that send responses. Each returns the number of bytes sent. */
 
 const corsHeaders = { 'access-control-allow-origin': '*' }
 
@@ -56,7 +56,7 @@ export async function sendLines(
 const unzip = promisify(gunzip)
 const maxBytes = 2_000_000
 
-/** Parses the body as JSON; null when it is invalid or too long. */
+/** Parses the body as JSON; null when the body is invalid or too long. */
 export async function readJson(req: IncomingMessage): Promise<unknown> {
   const parts: Buffer[] = []
   let length = 0

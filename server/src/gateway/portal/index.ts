@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { App } from '../../app.ts'
 import { datasetsOf, sourceOf } from '../../modules/portal/index.ts'
+import { versionOf } from '../rpc/http.ts'
 import { openServices } from '../rpc/services.ts'
 import { EvmDataset } from './evm-dataset.ts'
 import { sendJson } from './http.ts'
@@ -9,29 +10,29 @@ import { serveLocalDataset } from './local-dataset-route.ts'
 import { Relay } from './relay.ts'
 
 export type PortalRoute = {
-  /** Answers `/portal/datasets/{datasetId}/{restPath}`, as in `stream` or `finalized-head`; never rejects. */
+  /** Handles `/portal/datasets/{datasetId}/{restPath}`, where `restPath` is for example `stream` or `finalized-head`. Never rejects. */
   handle: (req: IncomingMessage, res: ServerResponse, datasetId: string, restPath: string) => Promise<void>
   /** Flushes counts and closes connections. */
   close: () => Promise<void>
 }
 
-/** The data plane of the Portal: `/portal/datasets/{id}/…`, relayed to a portal or served from nodes (contract 6.6). */
+/** Creates the route of the Portal, `/portal/datasets/{id}/…`, which is relayed to a portal or served from nodes. */
 export function createPortalRoute(app: App): PortalRoute {
   const datasets = datasetsOf(app)
   const services = openServices(app)
   const meter = new PortalMeter(app)
   const relay = app.config.SHOAL_PORTAL_URL ? new Relay(app.config.SHOAL_PORTAL_URL) : null
 
-  const answer = async (req: IncomingMessage, res: ServerResponse, datasetId: string, rest: string): Promise<void> => {
-    if (req.method === 'OPTIONS') return void res.writeHead(204, preflight).end()
+  const serve = async (req: IncomingMessage, res: ServerResponse, datasetId: string, rest: string): Promise<void> => {
+    if (req.method === 'OPTIONS') return void res.writeHead(204, preflightHeaders).end()
     if (!/^[\w/-]*(?:\?.*)?$/.test(rest)) return void sendJson(res, 404, { error: 'Not found.' })
-    const dataset = await datasets.find(datasetId)
+    const dataset = datasets.find(datasetId)
     if (!dataset) return void sendJson(res, 404, { error: `There is no dataset ${datasetId.slice(0, 100)}.` })
     const source = sourceOf(app.config, dataset)
-    const service = source === 'rpc' && dataset.chain ? await services.find(dataset.chain.id) : null
-    const given = { req, res, dataset, path: rest.split('?')[0] ?? '' }
+    const service = source === 'rpc' && dataset.chain ? services.find(dataset.chain.id) : null
+    const request = { req, res, dataset, path: rest.split('?')[0] ?? '' }
     if (service)
-      meter.count(dataset.id, versionOf(req), await serveLocalDataset({ ...given, blocks: new EvmDataset(service) }))
+      meter.count(dataset.id, versionOf(req), await serveLocalDataset({ ...request, blocks: new EvmDataset(service) }))
     else if (source === 'portal' && relay)
       meter.count(dataset.id, versionOf(req), await relay.forward(req, res, dataset.id, rest))
     else
@@ -43,7 +44,7 @@ export function createPortalRoute(app: App): PortalRoute {
   return {
     handle: async (req, res, datasetId, restPath) => {
       try {
-        await answer(req, res, decodeURIComponent(datasetId), restPath.replace(/^\//, ''))
+        await serve(req, res, decodeURIComponent(datasetId), restPath.replace(/^\//, ''))
       } catch (error) {
         if (!res.destroyed) app.log.error({ err: error, dataset: datasetId }, 'Portal request failed')
         if (res.headersSent) res.destroy()
@@ -58,15 +59,9 @@ export function createPortalRoute(app: App): PortalRoute {
   }
 }
 
-const preflight = {
+const preflightHeaders = {
   'access-control-allow-origin': '*',
   'access-control-allow-methods': 'GET, POST, OPTIONS',
   'access-control-allow-headers': '*',
   'access-control-max-age': '86400',
-}
-
-/** The squid version, from the header in which the SDK sends SQUID_ID (contract 4.2). */
-function versionOf(req: IncomingMessage): string {
-  const given = req.headers['x-squid-id']
-  return typeof given === 'string' && /^[\w@:./-]{1,80}$/.test(given) ? given : ''
 }

@@ -5,7 +5,7 @@ import { ChainUnreadableError, type BlockRef, type EvmDataset } from './evm-data
 import { EvmQuery } from './evm-query.ts'
 import { readJson, sendJson, sendLines, sendText } from './http.ts'
 
-/** How long a request for the next block waits before it gets an empty response. */
+/** How long a request waits for the next block before it gets an empty response. */
 const newBlockWaitMs = 5_000
 const newBlockPollMs = 1_000
 /** Blocks per response of the archive protocol, which is not streamed. */
@@ -28,7 +28,7 @@ const sendHeight =
   async ({ res, blocks }) =>
     sendText(res, 200, String((await blocks.head(tag))?.number ?? -1))
 
-/** The protocol of the Portal, and `height`, `{from}/worker` and `POST worker` of the archives before it (`setGateway` of the SDK). */
+/** The protocol of the Portal, and `height` and `POST worker` of the older archive protocol (`setGateway` of the SDK). */
 const handlers: Record<string, Handler> = {
   'GET metadata': sendMetadata,
   'GET head': sendHead('latest'),
@@ -75,7 +75,7 @@ async function stream({ req, res, blocks }: LocalRequest, tag: 'latest' | 'final
       const last = Math.min(query.toBlock ?? Infinity, head.number)
       return sendLines(res, stopWhenUnreadable(blocks.blocks(query, last)), headers)
     }
-    // Only a request for the very next block waits.
+    // Only a request for the block directly after the head waits.
     const isAtHead = head !== null && head.number + 1 === query.fromBlock
     if (!isAtHead || performance.now() > deadline || res.destroyed) {
       res.writeHead(204, { ...headers, 'access-control-allow-origin': '*' }).end()
@@ -85,7 +85,7 @@ async function stream({ req, res, blocks }: LocalRequest, tag: 'latest' | 'final
   }
 }
 
-/** Ends the response early when the chain cannot be read: the blocks sent so far are valid, and the caller requests the rest. */
+/** Ends the response early when the chain cannot be read. The blocks sent so far are valid, and the caller requests the rest. */
 async function* stopWhenUnreadable<T>(items: AsyncIterable<T>): AsyncGenerator<T> {
   try {
     yield* items
@@ -103,7 +103,7 @@ function headersOf(head: BlockRef | null, finalized: BlockRef | null): Record<st
   }
 }
 
-/** The URL to which the SDK sends its queries: this gateway again. */
+/** Returns the URL to which the SDK sends its queries, which is also on this gateway. */
 function workerUrl(req: IncomingMessage, dataset: Dataset): string {
   const scheme = req.headers['x-forwarded-proto'] === 'https' ? 'https' : 'http'
   return `${scheme}://${req.headers.host ?? 'localhost'}/portal/datasets/${dataset.id}/worker`

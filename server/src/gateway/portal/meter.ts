@@ -4,7 +4,7 @@ import { CounterBuffer } from '../counter-buffer.ts'
 import { HourlyNames } from '../hourly-names.ts'
 
 const hourLengthMs = 3_600_000
-/** Callers choose the version they send. */
+/** Bounds the number of rows, since callers choose the version they send. */
 const maxVersionsPerHour = 1_000
 
 /** Counts requests and bytes by dataset, version and hour. */

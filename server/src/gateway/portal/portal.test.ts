@@ -7,24 +7,24 @@ import { Readable } from 'node:stream'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startDevnet, type Devnet } from '../../../../scripts/devnet/devnet.ts'
 import { portalUsage } from '../../modules/portal/index.ts'
-import { startTestPlane, until, type TestPlane } from '../rpc/testbed.ts'
+import { startRpcTestbed, until, type RpcTestbed } from '../rpc/testbed.ts'
 import { createPortalRoute, type PortalRoute } from './index.ts'
 
 const transferTopic = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
 
 let devnet: Devnet
-let t: TestPlane
+let t: RpcTestbed
 let route: PortalRoute
 let url: string
-const closers: (() => Promise<unknown>)[] = []
+const cleanups: (() => Promise<unknown>)[] = []
 
-async function serve(of: PortalRoute): Promise<string> {
+async function serve(portalRoute: PortalRoute): Promise<string> {
   const server = createServer((req, res) => {
     const [, , , id = '', ...rest] = (req.url ?? '').split('/')
-    void of.handle(req, res, id, rest.join('/'))
+    void portalRoute.handle(req, res, id, rest.join('/'))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  closers.push(async () => {
+  cleanups.push(async () => {
     server.closeAllConnections()
     await new Promise((resolve) => server.close(resolve))
   })
@@ -33,12 +33,12 @@ async function serve(of: PortalRoute): Promise<string> {
 
 beforeAll(async () => {
   devnet = await startDevnet({ transfers: 60 })
-  t = await startTestPlane({ SHOAL_DEVNET_URL: devnet.rpcUrl })
+  t = await startRpcTestbed({ SHOAL_DEVNET_URL: devnet.rpcUrl })
   route = createPortalRoute(t.app)
   url = `${await serve(route)}/devnet`
 })
 afterAll(async () => {
-  for (const close of closers.toReversed()) await close()
+  for (const close of cleanups.toReversed()) await close()
   await route?.close()
   await t?.close()
   await devnet?.stop()
@@ -64,7 +64,7 @@ async function stream(path: string, query: unknown, headers: Record<string, stri
 }
 
 const get = async (path: string): Promise<unknown> => (await fetch(`${url}/${path}`)).json()
-const mine = (blocks: number) => rpc('anvil_mine', [`0x${blocks.toString(16)}`])
+const mineBlocks = (blocks: number) => rpc('anvil_mine', [`0x${blocks.toString(16)}`])
 async function rpc(method: string, params: unknown[]): Promise<unknown> {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
   const response = await fetch(devnet.rpcUrl, { method: 'POST', body, headers: { 'content-type': 'application/json' } })
@@ -116,21 +116,21 @@ test('a stream contains the matching items, the first and the last block, and th
   })
 })
 
-test('filters and ranges apply, and unsupported queries are refused', async () => {
-  const nothing = await stream('stream', { fromBlock: 1, toBlock: 3, logs: [{ address: [] }] })
-  expect(nothing.lines.map((l) => [l.header.number, l.logs])).toEqual([
+test('filters and ranges apply, and unsupported queries are rejected', async () => {
+  const unmatched = await stream('stream', { fromBlock: 1, toBlock: 3, logs: [{ address: [] }] })
+  expect(unmatched.lines.map((l) => [l.header.number, l.logs])).toEqual([
     [1, undefined],
     [3, undefined],
   ])
-  const all = await stream('stream', { fromBlock: 1, toBlock: 3, includeAllBlocks: true })
-  expect(all.lines.map((l) => l.header.number)).toEqual([1, 2, 3])
-  const sent = await stream('stream', {
+  const allBlocks = await stream('stream', { fromBlock: 1, toBlock: 3, includeAllBlocks: true })
+  expect(allBlocks.lines.map((l) => l.header.number)).toEqual([1, 2, 3])
+  const transfers = await stream('stream', {
     fromBlock: 2,
     toBlock: 2,
     transactions: [{ to: [devnet.token], sighash: ['0xa9059cbb'], logs: true }],
     fields: { transaction: { to: true } },
   })
-  expect([sent.lines[0]?.transactions?.length, sent.lines[0]?.logs?.length]).toEqual([20, 20])
+  expect([transfers.lines[0]?.transactions?.length, transfers.lines[0]?.logs?.length]).toEqual([20, 20])
   for (const query of [
     {},
     { fromBlock: 5, toBlock: 1 },
@@ -144,23 +144,26 @@ test('filters and ranges apply, and unsupported queries are refused', async () =
     })
 })
 
-test('a caller at the head waits for the next block, and learns when its branch was abandoned', async () => {
+test('a caller at the head waits for the next block, and receives the new branch after a reorganization', async () => {
   const head = (await get('head')) as { number: number; hash: string }
   const waiting = stream('stream', { fromBlock: head.number + 1, parentBlockHash: head.hash, includeAllBlocks: true })
-  await mine(1)
+  await mineBlocks(1)
   expect((await waiting).lines[0]?.header).toMatchObject({ number: head.number + 1, parentHash: head.hash })
   expect((await stream('stream', { fromBlock: head.number + 1000 })).status).toBe(204)
-  const top = (await get('head')) as { number: number; hash: string }
+  const abandonedHead = (await get('head')) as { number: number; hash: string }
   await devnet.chain.reorg(2)
-  const { status, text } = await stream('stream', { fromBlock: top.number + 1, parentBlockHash: top.hash })
+  const { status, text } = await stream('stream', {
+    fromBlock: abandonedHead.number + 1,
+    parentBlockHash: abandonedHead.hash,
+  })
   const { previousBlocks } = JSON.parse(text) as { previousBlocks: { number: number; hash: string }[] }
   expect(status).toBe(409)
-  expect(previousBlocks.at(-1)?.number).toBe(top.number)
-  expect(previousBlocks.at(-1)?.hash).not.toBe(top.hash)
+  expect(previousBlocks.at(-1)?.number).toBe(abandonedHead.number)
+  expect(previousBlocks.at(-1)?.hash).not.toBe(abandonedHead.hash)
 })
 
-test("the SDK's client reads a dataset through the protocol of setGateway", async () => {
-  await mine(80)
+test("the SDK's archive client reads a dataset through the protocol of setGateway", async () => {
+  await mineBlocks(80)
   const finalized = await until(
     async () => Number(await (await fetch(`${url}/height`)).text()),
     (n) => n > 4,
@@ -184,7 +187,7 @@ test("the SDK's client reads a dataset through the protocol of setGateway", asyn
   expect(await archive.getBlockHash(1)).toMatch(/^0x/)
 })
 
-test('finalized streams stop below the head; requests are counted with their bytes', async () => {
+test('finalized streams stop at the finalized head; requests are counted with their bytes', async () => {
   const { lines, text } = await stream(
     'finalized-stream',
     { fromBlock: 0, includeAllBlocks: true },
@@ -199,12 +202,12 @@ test('finalized streams stop below the head; requests are counted with their byt
 })
 
 test('datasets of the catalogue are relayed to the configured portal, with backpressure', async () => {
-  let written = 0
+  let writtenBytes = 0
   const total = 200_000_000
   const endless = new Readable({
     read() {
-      written += 65_536
-      this.push(written < total ? Buffer.alloc(65_536, 'x') : null)
+      writtenBytes += 65_536
+      this.push(writtenBytes < total ? Buffer.alloc(65_536, 'x') : null)
     },
   })
   const upstream = createServer((req, res) => {
@@ -213,20 +216,20 @@ test('datasets of the catalogue are relayed to the configured portal, with backp
     else res.end('{"number":1,"hash":"0x01"}')
   })
   await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve))
-  closers.push(
+  cleanups.push(
     () =>
       new Promise((resolve) => {
         upstream.closeAllConnections()
         upstream.close(resolve)
       }),
   )
-  const connected = await startTestPlane({
+  const relayTestbed = await startRpcTestbed({
     SHOAL_PORTAL_URL: `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`,
     SHOAL_DEVNET_URL: devnet.rpcUrl,
   })
-  closers.push(connected.close)
-  const relay = createPortalRoute(connected.app)
-  closers.push(relay.close)
+  cleanups.push(relayTestbed.close)
+  const relay = createPortalRoute(relayTestbed.app)
+  cleanups.push(relay.close)
   const base = await serve(relay)
   expect(await (await fetch(`${base}/ethereum-mainnet/head`)).json()).toEqual({ number: 1, hash: '0x01' })
   expect(await (await fetch(`${base}/devnet/metadata`)).json()).toMatchObject({ dataset: 'devnet' })
@@ -235,14 +238,14 @@ test('datasets of the catalogue are relayed to the configured portal, with backp
   const reader = response.body?.getReader()
   await reader?.read()
   // The client stops reading: the relay must stop once the buffers in between are full.
-  const settled = await until(
+  const settledBytes = await until(
     async () => {
-      const before = written
+      const bytesBefore = writtenBytes
       await new Promise((resolve) => setTimeout(resolve, 100))
-      return before === written ? written : 0
+      return bytesBefore === writtenBytes ? writtenBytes : 0
     },
     (n) => n > 0,
   )
-  expect(settled).toBeLessThan(60_000_000)
+  expect(settledBytes).toBeLessThan(60_000_000)
   await reader?.cancel()
 })

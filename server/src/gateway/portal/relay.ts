@@ -57,6 +57,6 @@ function pickHeaders(
   headers: Record<string, string | string[] | undefined>,
   accepts: (name: string) => boolean,
 ): Record<string, string> {
-  const found = Object.entries(headers).filter(([name, value]) => accepts(name) && value !== undefined)
-  return Object.fromEntries(found.map(([name, value]) => [name, String(value)]))
+  const picked = Object.entries(headers).filter(([name, value]) => accepts(name) && value !== undefined)
+  return Object.fromEntries(picked.map(([name, value]) => [name, String(value)]))
 }

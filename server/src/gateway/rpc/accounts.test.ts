@@ -2,19 +2,19 @@ import { expect, test } from 'vitest'
 import { overQuota, type Account } from './accounts.ts'
 import { TokenBucket } from './token-bucket.ts'
 
-const account = (given: Partial<Account>): Account => ({
+const account = (fields: Partial<Account>): Account => ({
   orgId: 1,
   isPlayground: false,
   cap: null,
   used: 0,
   month: '2026-01-01',
   monthEndsMs: 0,
-  refusal: null,
+  rejection: null,
   rate: new TokenBucket(1),
-  ...given,
+  ...fields,
 })
 
-test('the cap of an organization is exact to the request, including unwritten requests', () => {
+test('the cap of an organization is exact to the request, and includes requests that are not written yet', () => {
   expect(overQuota(account({ cap: 100, used: 90 }), 5, 5)).toBeNull()
   expect(overQuota(account({ cap: 100, used: 90 }), 5, 6)).toMatchObject({ status: 429 })
   expect(overQuota(account({ cap: 0 }), 0, 1)).toMatchObject({ status: 429 })

@@ -1,5 +1,5 @@
 import type { App } from '../../app.ts'
-import { Accounts, overQuota, overRate, unknownToken, type Account, type RpcRefusal } from './accounts.ts'
+import { Accounts, overQuota, overRate, unknownToken, type Account, type RpcRejection } from './accounts.ts'
 import type { Call, Outcome } from './json-rpc.ts'
 import { Meter } from './meter.ts'
 
@@ -16,29 +16,29 @@ export class Admission {
 
   constructor(app: App) {
     this.#accounts = new Accounts(app)
-    this.#meter = new Meter(app, (totals, own) => this.#accounts.recordUse(totals, own))
+    this.#meter = new Meter(app, (totals, ownRequests) => this.#accounts.recordUse(totals, ownRequests))
   }
 
-  /** The account of a token; null for an unknown or replaced one. */
+  /** Returns the account of a token; null for an unknown or replaced token. */
   find(token: string): Account | null | Promise<Account | null> {
     return this.#accounts.find(token)
   }
 
-  /** Why `count` calls are refused; null when they are admitted, and then they are charged to the rate. */
-  refuse(account: Account | null, count: number): RpcRefusal | null {
-    return this.refuseAny(account, count) ?? (account && overRate(account, count))
+  /** Charges `count` calls to the rate and returns null; or returns why the calls are rejected. */
+  admit(account: Account | null, count: number): RpcRejection | null {
+    return this.checkAccount(account, count) ?? (account && overRate(account, count))
   }
 
-  /** As `refuse`, without the rate: refusals that waiting a few seconds does not lift. */
-  refuseAny(account: Account | null, count = 1): RpcRefusal | null {
+  /** Returns why `count` calls are rejected for reasons other than the rate; null when they are not. */
+  checkAccount(account: Account | null, count = 1): RpcRejection | null {
     if (!account) return unknownToken
-    return account.refusal ?? overQuota(account, this.#meter.pendingOf(account.orgId), count)
+    return account.rejection ?? overQuota(account, this.#meter.pendingOf(account.orgId), count)
   }
 
   /** Counts a call by its outcome. */
   count({ account, chain, version }: Caller, { method }: Pick<Call, 'method'>, outcome: Outcome): void {
-    const wasAnswered = outcome.kind !== 'error' || !outcome.isOurs
-    this.#meter.count({ orgId: account.orgId, chain, version, method }, wasAnswered)
+    const isBillable = outcome.kind !== 'error' || !outcome.isFromGateway
+    this.#meter.count({ orgId: account.orgId, chain, version, method }, isBillable)
   }
 
   /** Counts one subscription message, which is billed like one call. */

@@ -2,14 +2,14 @@ import { hash } from 'node:crypto'
 import type { DiskCache } from './disk-cache.ts'
 
 /** Longer keys are hashed: an eth_call may carry a contract's code. */
-const maxKey = 200
-const maxBytes = 4_194_304
-/** Estimated memory of an entry beside its key and body. */
+const maxKeyLength = 200
+const maxEntryBytes = 4_194_304
+/** Estimated memory of an entry in addition to its key and body. */
 const overheadBytes = 200
 
 /**
- * Cache key of a call, equal for equivalent calls; the case of hexadecimal digits is ignored. Contains the chain's `identity`, so
- * that a devnet that was reset finds no responses of its predecessor.
+ * Returns the cache key of a call, which is equal for equivalent calls: the case of hexadecimal digits is ignored. The key contains
+ * the chain's `identity`, so that a devnet that was reset finds no earlier responses.
  */
 export function keyOf(identity: string, method: string, params: unknown): string {
   const serialized = JSON.stringify(params)
@@ -17,7 +17,7 @@ export function keyOf(identity: string, method: string, params: unknown): string
     ? serialized.replaceAll(/"0x[0-9a-fA-F]*"/g, (hex) => hex.toLowerCase())
     : serialized
   const key = `${identity} ${method} ${normalized}`
-  return key.length <= maxKey ? key : hash('sha256', key, 'base64')
+  return key.length <= maxKeyLength ? key : hash('sha256', key, 'base64')
 }
 
 /** Caches immutable responses: recently used ones in memory, all of them on disk if there is a disk cache. */
@@ -37,12 +37,12 @@ export class Cache {
   }
 
   get(key: string): Buffer | null {
-    const found = this.#entries.get(key)
-    if (found) {
+    const cached = this.#entries.get(key)
+    if (cached) {
       // A Map iterates in insertion order, so reinserting makes the first entry the least recently used.
       this.#entries.delete(key)
-      this.#entries.set(key, found)
-      return found
+      this.#entries.set(key, cached)
+      return cached
     }
     const stored = this.#disk?.get(key) ?? null
     if (stored) this.#add(key, stored)
@@ -51,10 +51,10 @@ export class Cache {
 
   /** Copies the bytes: they may be a slice of a much larger response. */
   set(key: string, json: Buffer): void {
-    if (json.length > maxBytes || this.#entries.has(key)) return
-    const own = Buffer.from(json)
-    this.#add(key, own)
-    this.#disk?.set(key, own)
+    if (json.length > maxEntryBytes || this.#entries.has(key)) return
+    const copy = Buffer.from(json)
+    this.#add(key, copy)
+    this.#disk?.set(key, copy)
   }
 
   #add(key: string, json: Buffer): void {

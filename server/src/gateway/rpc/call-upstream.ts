@@ -1,6 +1,6 @@
 import type { Reply } from './exchange.ts'
 import { Hedger } from './hedge.ts'
-import { codes, ourError, type Outcome } from './json-rpc.ts'
+import { codes, gatewayError, type Outcome } from './json-rpc.ts'
 import type { CallPolicy } from './policy/call-policy.ts'
 import type { Pool } from './pool.ts'
 import { envelopeBytes, readResponse, resultEnd, resultStart } from './raw-json.ts'
@@ -10,7 +10,7 @@ import { UpstreamError, toUpstreamError, type Upstream } from './upstream.ts'
 export type Request = { method: string; params: unknown; policy: CallPolicy }
 
 /** Larger responses are streamed to their caller and not shared with others. */
-const wholeBytes = 4_194_304
+const maxBufferedBytes = 4_194_304
 const maxTries = 4
 
 /** Error messages after which another node may succeed. */
@@ -20,11 +20,11 @@ const callErrors =
   /revert|insufficient funds|nonce too|out of gas|invalid (?:argument|params|opcode)|gas required exceeds/i
 
 type Attempt =
-  | { kind: 'answered'; outcome: Outcome; from: Upstream }
-  /** Another node may do better; `outcome` is returned if none does. */
+  | { kind: 'conclusive'; outcome: Outcome; from: Upstream }
+  /** Another node may return a result; otherwise `outcome` is returned. */
   | { kind: 'inconclusive'; outcome: Outcome; from: Upstream; maySendAgain: boolean }
 
-/** Sends calls to the nodes of a pool: the best first, a second one when it is slow, others when it fails. */
+/** Sends calls to the nodes of a pool: first to the best node, to a second one when that is slow, and to others when it fails. */
 export class UpstreamCaller {
   readonly #pool: Pool
   readonly hedger: Hedger
@@ -34,42 +34,43 @@ export class UpstreamCaller {
     this.hedger = new Hedger(pool)
   }
 
-  /** `tried`: nodes that already failed at this call. Never rejects. */
+  /** Sends a call. `tried`: nodes that already failed to execute it. Never rejects. */
   async call(request: Request, tried = new Set<Upstream>()): Promise<Outcome> {
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: request.method, params: request.params })
-    let last: Outcome | null = null
+    let lastOutcome: Outcome | null = null
     for (let tries = 0; tries < maxTries; tries += 1) {
       const first =
         this.#pool.pick(request.policy, request.method, tried) ??
         // A missing block is worth waiting for, since a node may be about to import it; an error is not.
-        (last?.kind === 'error' ? null : await this.#pool.waitFor(request.policy, request.method, tried))
+        (lastOutcome?.kind === 'error' ? null : await this.#pool.waitFor(request.policy, request.method, tried))
       if (!first) break
       tried.add(first)
       const attempt = await this.#attempt(first, request, body, tried)
-      if (attempt.kind === 'answered') return attempt.outcome
-      // An error from a node is more useful to the caller than our own connection error.
-      if (last === null || isOurs(last) || !isOurs(attempt.outcome)) last = attempt.outcome
+      if (attempt.kind === 'conclusive') return attempt.outcome
+      // An error from a node is more useful to the caller than the gateway's own connection error.
+      if (lastOutcome === null || isFromGateway(lastOutcome) || !isFromGateway(attempt.outcome))
+        lastOutcome = attempt.outcome
       if (!attempt.maySendAgain) break
     }
-    return last ?? this.unavailableError(request.policy)
+    return lastOutcome ?? this.unavailableError(request.policy)
   }
 
   unavailableError(policy: CallPolicy): Outcome {
     const { heads, chain } = this.#pool
     if (chain.upstreams.length === 0)
-      return ourError(codes.unavailable, `No node is configured for ${chain.title}. The operator can add one.`)
+      return gatewayError(codes.unavailable, `No node is configured for ${chain.title}. The operator can add one.`)
     const reachable = heads.healthy.filter((u) => u.breaker.isClosed)
     if (reachable.length === 0)
-      return ourError(codes.unavailable, `No node of ${chain.title} is responding. Try again in a few seconds.`)
+      return gatewayError(codes.unavailable, `No node of ${chain.title} is responding. Try again in a few seconds.`)
     if (policy.height === 'head' || (typeof policy.height === 'number' && policy.height > heads.best))
-      return ourError(
+      return gatewayError(
         codes.unavailable,
         `The responding nodes of ${chain.title} are behind block ${heads.servedLatest}, which was already served. Try again in a few seconds.`,
       )
     const isBusy = reachable.some((u) => u.rate && u.rate.waitMs() > 0)
     return isBusy
-      ? ourError(codes.limitExceeded, `The nodes of ${chain.title} are busy. Try again in a few seconds.`)
-      : ourError(codes.unavailable, `No node of ${chain.title} could answer. Try again in a few seconds.`)
+      ? gatewayError(codes.limitExceeded, `The nodes of ${chain.title} are busy. Try again in a few seconds.`)
+      : gatewayError(codes.unavailable, `No node of ${chain.title} could execute the call. Try again in a few seconds.`)
   }
 
   #attempt(first: Upstream, request: Request, body: string, tried: Set<Upstream>): Promise<Attempt> {
@@ -82,17 +83,17 @@ export class UpstreamCaller {
     const startedMs = performance.now()
     upstream.inFlight += 1
     try {
-      const outcome = readReply(await upstream.post(body, { signal, wholeBytes }))
-      upstream.answered(request.method, performance.now() - startedMs)
+      const outcome = readReply(await upstream.post(body, { signal, maxBufferedBytes }))
+      upstream.recordResponse(request.method, performance.now() - startedMs)
       return classify(outcome, request.policy, upstream, this.#pool)
     } catch (error) {
       const failure = toUpstreamError(error)
-      upstream.failed(request.method, performance.now() - startedMs, signal)
+      upstream.recordFailure(request.method, performance.now() - startedMs, signal)
       const { isSafe } = request.policy
       const text = isSafe
-        ? `No node of ${this.#pool.chain.title} could answer. Error of the last one tried: ${failure.message}.`
+        ? `No node of ${this.#pool.chain.title} could execute the call. Error of the last one tried: ${failure.message}.`
         : `The node of ${this.#pool.chain.title} did not respond: ${failure.message}. The call may have been executed.`
-      const outcome = ourError(codes.unavailable, text)
+      const outcome = gatewayError(codes.unavailable, text)
       return { kind: 'inconclusive', outcome, from: upstream, maySendAgain: isSafe || !failure.wasSent }
     } finally {
       upstream.inFlight -= 1
@@ -100,28 +101,30 @@ export class UpstreamCaller {
   }
 }
 
-const isOurs = (outcome: Outcome): boolean => outcome.kind === 'error' && outcome.isOurs
+const isFromGateway = (outcome: Outcome): boolean => outcome.kind === 'error' && outcome.isFromGateway
 
 /** Decides whether an outcome is conclusive or another node should be tried. */
 export function classify(outcome: Outcome, policy: CallPolicy, from: Upstream, pool: Pool): Attempt {
   if (outcome.kind === 'error') {
     const error = from.redact(outcome.error)
-    const clean: Outcome = { ...outcome, error }
-    const isPassing = error.code === -32005 || (transientErrors.test(error.message) && !callErrors.test(error.message))
-    return isPassing && policy.isSafe
-      ? { kind: 'inconclusive', outcome: clean, from, maySendAgain: true }
-      : { kind: 'answered', outcome: clean, from }
+    const redacted: Outcome = { ...outcome, error }
+    const isTransient =
+      error.code === -32005 || (transientErrors.test(error.message) && !callErrors.test(error.message))
+    return isTransient && policy.isSafe
+      ? { kind: 'inconclusive', outcome: redacted, from, maySendAgain: true }
+      : { kind: 'conclusive', outcome: redacted, from }
   }
-  const isNull = outcome.kind === 'result' && outcome.json.length === 4 && outcome.json.toString('latin1') === 'null'
+  const isNullResult =
+    outcome.kind === 'result' && outcome.json.length === 4 && outcome.json.toString('latin1') === 'null'
   const { best } = pool.heads
   // A block that another node has exists; something named by hash may exist on a node that is further ahead.
   const mayExist = typeof policy.height === 'number' ? policy.height <= best : (from.head?.number ?? -1) < best
-  return isNull && policy.isSafe && policy.cacheable !== 'never' && mayExist
+  return isNullResult && policy.isSafe && policy.cacheable !== 'never' && mayExist
     ? { kind: 'inconclusive', outcome, from, maySendAgain: true }
-    : { kind: 'answered', outcome, from }
+    : { kind: 'conclusive', outcome, from }
 }
 
-/** @throws UpstreamError */
+/** Reads the outcome of a call from a node's response. @throws UpstreamError */
 function readReply({ status, bytes, rest }: Reply): Outcome {
   if (status >= 300) {
     rest?.destroy()
@@ -134,7 +137,7 @@ function readReply({ status, bytes, rest }: Reply): Outcome {
   }
   if (!rest) return parseReply(bytes)
   const start = resultStart(bytes)
-  if (start !== null) return { kind: 'stream', chunks: resultOf(bytes.subarray(start), rest) }
+  if (start !== null) return { kind: 'stream', chunks: streamResult(bytes.subarray(start), rest) }
   rest.destroy()
   throw new UpstreamError('it did not respond with JSON-RPC', true)
 }
@@ -143,22 +146,22 @@ function parseReply(bytes: Buffer): Outcome {
   try {
     const response = readResponse(bytes)
     if ('result' in response) return { kind: 'result', json: response.result }
-    return { kind: 'error', error: response.error, isOurs: false }
+    return { kind: 'error', error: response.error, isFromGateway: false }
   } catch {
     throw new UpstreamError('it did not respond with JSON-RPC', true)
   }
 }
 
 /** Streams the bytes of a result, holding back the tail until the end of the envelope is known. */
-async function* resultOf(first: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Uint8Array> {
-  let held = first
+async function* streamResult(first: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Uint8Array> {
+  let tail = first
   for await (const chunk of rest) {
-    const all = Buffer.concat([held, chunk])
-    const safe = Math.max(0, all.length - envelopeBytes)
-    if (safe > 0) yield all.subarray(0, safe)
-    held = all.subarray(safe)
+    const combined = Buffer.concat([tail, chunk])
+    const safeLength = Math.max(0, combined.length - envelopeBytes)
+    if (safeLength > 0) yield combined.subarray(0, safeLength)
+    tail = combined.subarray(safeLength)
   }
-  const end = resultEnd(held)
+  const end = resultEnd(tail)
   if (end === null) throw new UpstreamError('it stopped in the middle of a response', true)
-  yield held.subarray(0, end)
+  yield tail.subarray(0, end)
 }

@@ -5,16 +5,16 @@ import { createPublicClient, createWalletClient, http, parseEther } from 'viem'
 import { foundry } from 'viem/chains'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startDevnet, type Devnet } from '../../../../scripts/devnet/devnet.ts'
-import { rpcTokenOf } from '../../modules/rpc/index.ts'
-import { call, post, startTestPlane, until, type TestPlane } from './testbed.ts'
+import { rpcTokenOf } from '../../modules/rpc/tokens.ts'
+import { call, post, startRpcTestbed, until, type RpcTestbed } from './testbed.ts'
 
 let devnet: Devnet
-let t: TestPlane
+let t: RpcTestbed
 let url: string
 
 beforeAll(async () => {
   devnet = await startDevnet({ transfers: 100 })
-  t = await startTestPlane({ SHOAL_DEVNET_URL: devnet.rpcUrl })
+  t = await startRpcTestbed({ SHOAL_DEVNET_URL: devnet.rpcUrl })
   const org = await t.make.org()
   url = t.gateway.urlOf('devnet', await rpcTokenOf(t.app, org.id))
 })
@@ -36,11 +36,11 @@ test('viem reads, writes and waits for receipts', async () => {
   const hash = await writer
     .sendTransaction({ account: from, to: devnet.token as `0x${string}`, value: 0n, gas: 21_000n, data: '0x' })
     .catch(() => null)
-  // The token takes no ether: the node's error is forwarded unchanged.
+  // The token contract may reject the call. Then the node's error is forwarded unchanged.
   expect(hash === null || hash.startsWith('0x')).toBe(true)
-  const paid = await writer.sendTransaction({ account: from, to: from, value: parseEther('1') })
+  const paymentHash = await writer.sendTransaction({ account: from, to: from, value: parseEther('1') })
   await devnet.chain.transfer(1)
-  const receipt = await reader.waitForTransactionReceipt({ hash: paid, timeout: 10_000 })
+  const receipt = await reader.waitForTransactionReceipt({ hash: paymentHash, timeout: 10_000 })
   expect(receipt.status).toBe('success')
   expect(await reader.getBlockNumber()).toBeGreaterThanOrEqual(receipt.blockNumber)
 })
@@ -51,8 +51,8 @@ test('viem sends batches and receives a revert with its data', async () => {
   expect(blocks.map((b) => b.number)).toEqual([1n, 2n, 3n, 4n])
   // transfer(address,uint256) from an account without tokens.
   const data = `0xa9059cbb${'1'.padStart(64, '0')}${'1'.padStart(64, '0')}` as const
-  const poor = '0x00000000000000000000000000000000000000aa'
-  await expect(reader.call({ account: poor, to: devnet.token as `0x${string}`, data })).rejects.toThrow(
+  const sender = '0x00000000000000000000000000000000000000aa'
+  await expect(reader.call({ account: sender, to: devnet.token as `0x${string}`, data })).rejects.toThrow(
     /transfer amount exceeds balance/,
   )
 })
@@ -63,13 +63,13 @@ test('ethers reads, and its event subscriptions fall back to polling', async () 
     expect((await provider.getNetwork()).chainId).toBe(31337n)
     const block = await provider.getBlock('latest')
     expect(block?.number).toBe(await devnet.chain.height())
-    const seen: string[] = []
-    await provider.on({ address: devnet.token }, (log: { transactionHash: string }) => seen.push(log.transactionHash))
-    // It starts at the current block after falling back, without reporting when.
+    const hashes: string[] = []
+    await provider.on({ address: devnet.token }, (log: { transactionHash: string }) => hashes.push(log.transactionHash))
+    // ethers does not report when it has fallen back to polling, which then starts at the current block.
     await until(
       async () => {
         await devnet.chain.transfer(1)
-        return seen.length
+        return hashes.length
       },
       (count) => count > 0,
     )
@@ -89,21 +89,25 @@ test("the SDK's data source indexes the chain through the gateway, including rec
     for await (const batch of source.getFinalizedBlocks([{ range: { from: 0, to }, request }], true))
       for (const block of batch.blocks) logs.push(...block.logs)
     const filter = { fromBlock: '0x0', toBlock: `0x${to.toString(16)}`, address: devnet.token }
-    const direct = (await post(devnet.rpcUrl, call('eth_getLogs', [filter]))).body.result as {
+    const expected = (await post(devnet.rpcUrl, call('eth_getLogs', [filter]))).body.result as {
       transactionHash: string
     }[]
-    expect(logs.map((log) => log.transactionHash)).toEqual(direct.map((log) => log.transactionHash))
+    expect(logs.map((log) => log.transactionHash)).toEqual(expected.map((log) => log.transactionHash))
     expect(logs.every((log) => log.getTransaction().status === 1)).toBe(true)
   } finally {
     rpc.close()
   }
 })
 
-test('single calls, batches, notifications and invalid requests follow the JSON-RPC specification', async () => {
+test('the response to a call has its id; a notification has no response', async () => {
   expect(await post(url, call('eth_chainId', [], 'abc'))).toMatchObject({
     status: 200,
     body: { jsonrpc: '2.0', id: 'abc', result: '0x7a69' },
   })
+  expect((await post(url, { jsonrpc: '2.0', method: 'eth_chainId' })).status).toBe(204)
+})
+
+test('a batch has one response for each call with an id, and one for each invalid entry', async () => {
   const batch = await post(url, [
     call('eth_chainId', [], 7),
     { jsonrpc: '2.0', method: 'eth_chainId' },
@@ -120,26 +124,31 @@ test('single calls, batches, notifications and invalid requests follow the JSON-
     { jsonrpc: '2.0', id: 9, error: expect.objectContaining({ code: expect.any(Number) }) },
     { jsonrpc: '2.0', id: null, error: expect.objectContaining({ code: -32600 }) },
   ])
-  expect((await post(url, { jsonrpc: '2.0', method: 'eth_chainId' })).status).toBe(204)
+})
+
+test('invalid, forbidden and oversized requests have the error codes of JSON-RPC', async () => {
   expect(await post(url, '{"jsonrpc":')).toMatchObject({ status: 400, body: { id: null, error: { code: -32700 } } })
   expect(await post(url, [])).toMatchObject({ status: 400, body: { id: null, error: { code: -32600 } } })
   expect(await post(url, call('eth_newFilter', [{}]))).toMatchObject({ body: { id: 1, error: { code: -32601 } } })
-  const many = Array.from({ length: 1001 }, (_, id) => call('eth_chainId', [], id))
-  expect(await post(url, many)).toMatchObject({ status: 413, body: { error: { code: -32005 } } })
+  const tooManyCalls = Array.from({ length: 1001 }, (_, id) => call('eth_chainId', [], id))
+  expect(await post(url, tooManyCalls)).toMatchObject({ status: 413, body: { error: { code: -32005 } } })
   expect(await post(url, ' '.repeat(5_000_001))).toMatchObject({ status: 413 })
+})
+
+test('only POST is accepted, from every origin', async () => {
   expect((await fetch(url)).status).toBe(405)
-  const asked = await fetch(url, { method: 'OPTIONS' })
-  expect([asked.status, asked.headers.get('access-control-allow-origin')]).toEqual([204, '*'])
+  const preflight = await fetch(url, { method: 'OPTIONS' })
+  expect([preflight.status, preflight.headers.get('access-control-allow-origin')]).toEqual([204, '*'])
 })
 
 test('a large response is forwarded completely, with the id of its caller', async () => {
-  const huge = { chain: foundry, transport: http(url, { timeout: 20_000 }) }
-  expect(await createPublicClient(huge).getChainId()).toBe(31337)
+  const options = { chain: foundry, transport: http(url, { timeout: 20_000 }) }
+  expect(await createPublicClient(options).getChainId()).toBe(31337)
   const range = { fromBlock: '0x0', toBlock: 'latest', address: devnet.token }
-  const direct = await post(devnet.rpcUrl, call('eth_getLogs', [range], 1))
-  const many = Array.from({ length: 100 }, (_, id) => call('eth_getLogs', [range], `n${id}`))
-  const responses = await post(url, many)
-  expect(responses.body).toEqual(many.map(({ id }) => ({ jsonrpc: '2.0', id, result: direct.body.result })))
+  const expected = await post(devnet.rpcUrl, call('eth_getLogs', [range], 1))
+  const batch = Array.from({ length: 100 }, (_, id) => call('eth_getLogs', [range], `n${id}`))
+  const responses = await post(url, batch)
+  expect(responses.body).toEqual(batch.map(({ id }) => ({ jsonrpc: '2.0', id, result: expected.body.result })))
 })
 
 test('short and long responses of a batch keep their order and ids', async () => {

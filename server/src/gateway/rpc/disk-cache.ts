@@ -1,4 +1,4 @@
-import { existsSync, linkSync, mkdirSync, rmSync } from 'node:fs'
+import { chmodSync, closeSync, existsSync, linkSync, mkdirSync, openSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { Logger } from 'pino'
@@ -21,7 +21,7 @@ class DiskCache {
   #timer: NodeJS.Timeout | null = null
   readonly #log: Logger
 
-  /** @throws Error of SQLite, with its `errcode` */
+  /** @throws SQLite's error, with its `errcode` */
   constructor(db: DatabaseSync, maxBytes: number, log: Logger) {
     this.#db = db
     this.#maxBytes = maxBytes
@@ -43,7 +43,7 @@ class DiskCache {
     try {
       return this.#get.get(key)?.['body']
     } catch (error) {
-      // Another gateway may have replaced a corrupt file or may be holding its lock for long.
+      // Another gateway may have replaced a corrupt file, or may hold its lock for a long time.
       this.#log.warn({ error: (error as Error).message }, 'failed to read from the RPC cache')
       return undefined
     }
@@ -69,7 +69,7 @@ class DiskCache {
       this.#db.exec('commit')
     } catch (error) {
       if (this.#db.isTransaction) this.#db.exec('rollback')
-      // With a full disk the response is still served, only not cached.
+      // The disk may be full. The response is served, but not cached.
       this.#log.warn({ error: (error as Error).message }, 'failed to write to the RPC cache')
     }
   }
@@ -81,11 +81,11 @@ class DiskCache {
 
   #evict(): void {
     while (this.#bytes > this.#maxBytes) {
-      const oldest = 'select id from answers order by id limit 32'
+      const oldestIds = 'select id from answers order by id limit 32'
       const freed = this.#db
-        .prepare(`select sum(length(body) + length(key)) as bytes from answers where id in (${oldest})`)
+        .prepare(`select sum(length(body) + length(key)) as bytes from answers where id in (${oldestIds})`)
         .get()
-      this.#db.exec(`delete from answers where id in (${oldest})`)
+      this.#db.exec(`delete from answers where id in (${oldestIds})`)
       const bytes = Number(freed?.['bytes'] ?? 0)
       if (bytes === 0) return
       this.#bytes -= bytes
@@ -93,7 +93,7 @@ class DiskCache {
   }
 }
 
-/** Opens or creates the cache and recreates a corrupt file. Null when that fails: the gateway then runs without a disk cache. */
+/** Opens or creates the cache, and recreates a corrupt file. Returns null on failure: the gateway then runs without a disk cache. */
 export function openDiskCache(file: string, maxBytes: number, log: Logger): DiskCache | null {
   const open = () => new DiskCache(openDatabase(file), maxBytes, log)
   try {
@@ -102,19 +102,19 @@ export function openDiskCache(file: string, maxBytes: number, log: Logger): Disk
   } catch (error) {
     const { message, errcode } = error as Error & { errcode?: number }
     const isCorrupt = errcode !== undefined && corruptionCodes.has(errcode & 0xff)
-    log.warn({ error: message }, isCorrupt ? 'RPC cache corrupt, recreated' : openFailed)
+    log.warn({ error: message }, isCorrupt ? 'RPC cache corrupt, recreated' : openFailedMessage)
     if (!isCorrupt) return null
   }
   try {
-    for (const end of ['', '-wal', '-shm']) rmSync(`${file}${end}`, { force: true })
+    for (const suffix of ['', '-wal', '-shm']) rmSync(`${file}${suffix}`, { force: true })
     return open()
   } catch (error) {
-    log.warn({ error: (error as Error).message }, openFailed)
+    log.warn({ error: (error as Error).message }, openFailedMessage)
     return null
   }
 }
 
-const openFailed = 'failed to open the RPC cache; responses are not cached on disk'
+const openFailedMessage = 'failed to open the RPC cache; responses are not cached on disk'
 
 /** SQLITE_CORRUPT and SQLITE_NOTADB. Other errors, such as a lock held by another gateway, do not mean that the file is corrupt. */
 const corruptionCodes = new Set([11, 26])
@@ -123,7 +123,9 @@ const schema =
   'create table if not exists answers (id integer primary key, key text not null unique, body blob not null)'
 
 function openDatabase(file: string): DatabaseSync {
-  if (!existsSync(file)) create(file)
+  if (!existsSync(file)) createDatabase(file)
+  // Earlier releases created files that every user could read. SQLite gives its other files the same mode.
+  for (const path of [file, `${file}-wal`, `${file}-shm`]) if (existsSync(path)) chmodSync(path, 0o600)
   const db = new DatabaseSync(file, { timeout: busyMs })
   db.exec(`pragma synchronous = off; ${schema}`)
   return db
@@ -131,20 +133,21 @@ function openDatabase(file: string): DatabaseSync {
 
 /**
  * SQLite fails immediately, regardless of its timeout, when two processes switch one file to WAL at the same time. So each process
- * creates a file of its own, and the first to link it into place wins.
+ * creates a file of its own, and the first one that is linked to the cache's path is used.
  */
-function create(file: string): void {
-  const own = `${file}.${process.pid}.new`
-  rmSync(own, { force: true })
+function createDatabase(file: string): void {
+  const newFile = `${file}.${process.pid}.new`
+  rmSync(newFile, { force: true })
   try {
-    const db = new DatabaseSync(own)
+    closeSync(openSync(newFile, 'wx', 0o600))
+    const db = new DatabaseSync(newFile)
     db.exec(`pragma journal_mode = wal; ${schema}`)
     db.close()
-    linkSync(own, file)
+    linkSync(newFile, file)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   } finally {
-    rmSync(own, { force: true })
+    rmSync(newFile, { force: true })
   }
 }
 

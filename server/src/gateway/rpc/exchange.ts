@@ -1,20 +1,20 @@
 import { Readable } from 'node:stream'
 import type { Dispatcher, Pool } from 'undici'
 
-/** A node's response: either all of it in `bytes`, or its beginning in `bytes` and a stream of the `rest`. */
+/** A node's response: either all of it in `bytes`, or its beginning in `bytes` and the `rest` as a stream. */
 export type Reply = { status: number; bytes: Buffer; rest: Readable | null }
 
 export type ExchangeOptions = Omit<Dispatcher.DispatchOptions, 'origin'> & {
   signal?: AbortSignal | undefined
-  /** Longer responses resolve before they have ended, with a stream. */
-  wholeBytes: number
+  /** Longer responses are returned as a stream before they have ended. */
+  maxBufferedBytes: number
 }
 
 /**
- * Sends one request. Uses `dispatch` rather than undici's `request`, which creates a stream for every response: for small ones,
- * which are nearly all, the stream costs more than the rest of the exchange.
+ * Sends one request. Uses `dispatch` rather than undici's `request`, which creates a stream for every response: nearly all responses
+ * are small, and for these the stream costs more than the rest of the exchange.
  */
-export function exchange(pool: Pool, { signal, wholeBytes, ...options }: ExchangeOptions): Promise<Reply> {
+export function exchange(pool: Pool, { signal, maxBufferedBytes, ...options }: ExchangeOptions): Promise<Reply> {
   return new Promise((resolve, reject) => {
     let status = 0
     let length = 0
@@ -44,7 +44,7 @@ export function exchange(pool: Pool, { signal, wholeBytes, ...options }: Exchang
         }
         parts.push(chunk)
         length += chunk.length
-        if (length > wholeBytes) startStream(controller)
+        if (length > maxBufferedBytes) startStream(controller)
       },
       onResponseEnd: () => {
         if (rest) rest.push(null)

@@ -1,32 +1,33 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startDevnet, type Devnet } from '../../../../scripts/devnet/devnet.ts'
-import { rpcTokenOf, rpcUpstreamStates } from '../../modules/rpc/index.ts'
-import { call, post, startFaultyNode, startTestPlane, until, type FaultyNode, type TestPlane } from './testbed.ts'
+import { rpcTokenOf } from '../../modules/rpc/tokens.ts'
+import { rpcUpstreamStates } from '../../modules/chains/tables.ts'
+import { call, post, startFaultyNode, startRpcTestbed, until, type FaultyNode, type RpcTestbed } from './testbed.ts'
 
 let devnet: Devnet
 beforeAll(async () => {
   devnet = await startDevnet({ transfers: 40 })
-  await mine(80)
+  await mineBlocks(80)
 })
 afterAll(() => devnet?.stop())
 
-const direct = async (method: string, params: unknown[] = []) =>
+const callNode = async (method: string, params: unknown[] = []) =>
   (await post(devnet.rpcUrl, call(method, params))).body.result
-const mine = (blocks: number) => direct('anvil_mine', [`0x${blocks.toString(16)}`])
+const mineBlocks = (blocks: number) => callNode('anvil_mine', [`0x${blocks.toString(16)}`])
 const hex = (n: number) => `0x${n.toString(16)}`
 
 type Pair = {
   a: FaultyNode
   b: FaultyNode
-  t: TestPlane
+  t: RpcTestbed
   url: string
-  ask: (method: string, params?: unknown[]) => ReturnType<typeof post>
+  send: (method: string, params?: unknown[]) => ReturnType<typeof post>
 }
 
 /** Two nodes of one chain: `a` is preferred, `b` is the fallback. */
 async function withPair(run: (pair: Pair) => Promise<void>, upstream: Record<string, unknown> = {}): Promise<void> {
   const [a, b] = await Promise.all([startFaultyNode(devnet.rpcUrl), startFaultyNode(devnet.rpcUrl)])
-  const t = await startTestPlane(
+  const t = await startRpcTestbed(
     {},
     {
       pair: {
@@ -41,12 +42,12 @@ async function withPair(run: (pair: Pair) => Promise<void>, upstream: Record<str
   try {
     const org = await t.make.org()
     const url = t.gateway.urlOf('pair', await rpcTokenOf(t.app, org.id))
-    const ask = (method: string, params: unknown[] = []) => post(url, call(method, params, 'mine'))
-    expect((await ask('eth_chainId')).body.result).toBe('0x7a69')
-    // Both were polled completely: the second poll starts when the first has ended.
+    const send = (method: string, params: unknown[] = []) => post(url, call(method, params, 'mine'))
+    expect((await send('eth_chainId')).body.result).toBe('0x7a69')
+    // Waits until both nodes were polled completely: the second poll starts when the first has ended.
     const polls = (n: FaultyNode) => n.calls.filter((c) => c.method === 'eth_blockNumber').length
     await until(async () => [a, b].every((n) => polls(n) > 1), Boolean)
-    await run({ a, b, t, url, ask })
+    await run({ a, b, t, url, send })
   } finally {
     await t.close()
     await Promise.all([a.close(), b.close()])
@@ -54,18 +55,18 @@ async function withPair(run: (pair: Pair) => Promise<void>, upstream: Record<str
 }
 
 const isPoll = (method: string) => ['eth_blockNumber', 'eth_getBlockByNumber', 'eth_chainId'].includes(method)
-/** Number of samples from which a node is hedged when slightly slower than usual; a busy machine may hedge one more call. */
-const known = 16
+/** Calls after which the gateway knows the usual latency of a node, and hedges calls that take longer. */
+const warmupCalls = 16
 const heightOf = (response: { body: { result?: unknown } }) => Number(response.body.result)
 
-test('a node killed under load fails no call', () =>
-  withPair(async ({ a, ask, t }) => {
+test('no call fails when a node is killed under load', () =>
+  withPair(async ({ a, send, t }) => {
     let calls = 0
     const caller = async () => {
       for (let i = 0; i < 40; i += 1) {
         calls += 1
         if (calls === 150) void a.close()
-        const response = await ask('eth_getBalance', [devnet.token, hex(i)])
+        const response = await send('eth_getBalance', [devnet.token, hex(i)])
         expect(response).toMatchObject({ status: 200, body: { id: 'mine', result: '0x0' } })
       }
     }
@@ -83,38 +84,38 @@ test('a node killed under load fails no call', () =>
   }))
 
 test('calls to a node that has become slow are hedged', () =>
-  withPair(async ({ a, b, ask }) => {
-    for (let i = 0; i < known; i += 1) await ask('eth_getBalance', [devnet.token, hex(i)])
+  withPair(async ({ a, b, send }) => {
+    for (let i = 0; i < warmupCalls; i += 1) await send('eth_getBalance', [devnet.token, hex(i)])
     expect(b.calls.filter((c) => c.method === 'eth_getBalance')).toHaveLength(0)
     a.fault = ({ method }) => (isPoll(method) ? null : { delayMs: 4_000 })
     const startedMs = performance.now()
-    expect((await ask('eth_getBalance', [devnet.token, hex(30)])).body.result).toBe('0x0')
+    expect((await send('eth_getBalance', [devnet.token, hex(30)])).body.result).toBe('0x0')
     expect(performance.now() - startedMs).toBeLessThan(2_000)
     expect(b.calls.filter((c) => c.method === 'eth_getBalance')).toHaveLength(1)
   }))
 
 test('batches to a node that has become slow are hedged too', () =>
   withPair(async ({ a, b, url }) => {
-    const ofBalance = (n: FaultyNode) => n.calls.filter((c) => c.method === 'eth_getBalance')
+    const balanceCalls = (n: FaultyNode) => n.calls.filter((c) => c.method === 'eth_getBalance')
     const batch = (i: number) => [1, 2, 3].map((id) => call('eth_getBalance', [devnet.token, hex(3 * i + id)], id))
-    for (let i = 0; i < known; i += 1) await post(url, batch(i))
-    expect(ofBalance(b)).toHaveLength(0)
+    for (let i = 0; i < warmupCalls; i += 1) await post(url, batch(i))
+    expect(balanceCalls(b)).toHaveLength(0)
     a.fault = ({ method }) => (isPoll(method) ? null : { delayMs: 10_000 })
     const responses = await post(url, batch(20))
     expect(responses.body).toEqual([1, 2, 3].map((id) => ({ jsonrpc: '2.0', id, result: '0x0' })))
-    expect(ofBalance(b)).toHaveLength(3)
+    expect(balanceCalls(b)).toHaveLength(3)
   }))
 
 test('a node that stops responding does not block requests for the head', () =>
-  withPair(async ({ a, ask }) => {
+  withPair(async ({ a, send }) => {
     a.fault = () => ({ delayMs: 10_000 })
     const startedMs = performance.now()
-    expect(heightOf(await ask('eth_blockNumber'))).toBe(await devnet.chain.height())
+    expect(heightOf(await send('eth_blockNumber'))).toBe(await devnet.chain.height())
     expect(performance.now() - startedMs).toBeLessThan(2_000)
   }))
 
 test('a false head claim is not accepted', () =>
-  withPair(async ({ a, ask, t }) => {
+  withPair(async ({ a, send, t }) => {
     a.fault = ({ method, params }) => {
       if (method === 'eth_blockNumber') return { result: hex(100_000) }
       return method === 'eth_getBlockByNumber' && params[0] === 'latest'
@@ -122,10 +123,10 @@ test('a false head claim is not accepted', () =>
         : null
     }
     for (let i = 0; i < 10; i += 1) {
-      const real = await devnet.chain.height()
-      expect(heightOf(await ask('eth_blockNumber'))).toBeLessThanOrEqual(real)
-      const { result } = (await ask('eth_getBlockByNumber', ['latest', false])).body as { result: { number: string } }
-      expect(Number(result.number)).toBeLessThanOrEqual(real)
+      const actualHeight = await devnet.chain.height()
+      expect(heightOf(await send('eth_blockNumber'))).toBeLessThanOrEqual(actualHeight)
+      const { result } = (await send('eth_getBlockByNumber', ['latest', false])).body as { result: { number: string } }
+      expect(Number(result.number)).toBeLessThanOrEqual(actualHeight)
     }
     const reason = await until(
       async () => (await t.app.db.select().from(rpcUpstreamStates)).find((s) => s.upstream === 'a')?.reason,
@@ -134,83 +135,83 @@ test('a false head claim is not accepted', () =>
     expect(reason).toBe('It claims block 100000 but cannot return it.')
   }))
 
-test('heads never move backwards, whichever node responds', () =>
-  withPair(async ({ a, b, ask }) => {
-    /** A node that is stuck at a block and has none above. */
-    const standStill =
-      (at: number): FaultyNode['fault'] =>
+test('heads never move backwards, regardless of the node that responds', () =>
+  withPair(async ({ a, b, send }) => {
+    /** The fault of a node that is stuck at a block. */
+    const stuckAt =
+      (block: number): FaultyNode['fault'] =>
       ({ method, params }) => {
-        if (method === 'eth_blockNumber') return { result: hex(at) }
+        if (method === 'eth_blockNumber') return { result: hex(block) }
         if (method !== 'eth_getBlockByNumber') return null
-        const asked = params[0] === 'latest' ? Infinity : Number(params[0])
-        return asked > at ? { result: null } : null
+        const requested = params[0] === 'latest' ? Infinity : Number(params[0])
+        return requested > block ? { result: null } : null
       }
-    let last = heightOf(await ask('eth_blockNumber'))
+    let last = heightOf(await send('eth_blockNumber'))
     for (let round = 0; round < 12; round += 1) {
-      const [behind, good] = round % 2 === 0 ? [a, b] : [b, a]
-      behind.fault = standStill(last)
-      good.fault = null
-      await mine(1)
-      const height = heightOf(await ask('eth_blockNumber'))
-      const { result } = (await ask('eth_getBlockByNumber', ['latest', false])).body as { result: { number: string } }
-      const balance = await ask('eth_getBalance', [devnet.token, 'latest'])
+      const [lagging, current] = round % 2 === 0 ? [a, b] : [b, a]
+      lagging.fault = stuckAt(last)
+      current.fault = null
+      await mineBlocks(1)
+      const height = heightOf(await send('eth_blockNumber'))
+      const { result } = (await send('eth_getBlockByNumber', ['latest', false])).body as { result: { number: string } }
+      const balance = await send('eth_getBalance', [devnet.token, 'latest'])
       expect(height).toBeGreaterThanOrEqual(last)
       expect(Number(result.number)).toBeGreaterThanOrEqual(height)
       expect(balance.status).toBe(200)
       last = Number(result.number)
     }
-    // The only node that is high enough fails: an error is better than an older block.
-    a.fault = standStill(last - 5)
+    // The only node that is high enough fails. The gateway must return an error rather than an older block.
+    a.fault = stuckAt(last - 5)
     b.fault = () => 'down'
     const response = await until(
-      () => ask('eth_getBlockByNumber', ['latest', false]),
+      () => send('eth_getBlockByNumber', ['latest', false]),
       (o) => o.body.error !== undefined,
     )
     expect(response).toMatchObject({ status: 503, body: { id: 'mine', error: { code: -32002 } } })
     a.fault = null
     await until(
-      () => ask('eth_getBlockByNumber', ['latest', false]),
+      () => send('eth_getBlockByNumber', ['latest', false]),
       (o) => o.status === 200,
     )
   }))
 
 test('a reorganization is visible immediately, and final blocks stay cached', () =>
-  withPair(async ({ ask }) => {
-    const head = heightOf(await ask('eth_blockNumber'))
+  withPair(async ({ send }) => {
+    const head = heightOf(await send('eth_blockNumber'))
     const hashAt = async (n: number) =>
-      ((await ask('eth_getBlockByNumber', [hex(n), false])).body.result as { hash: string }).hash
-    const before = await Promise.all([head, head - 1, 5].map(hashAt))
+      ((await send('eth_getBlockByNumber', [hex(n), false])).body.result as { hash: string }).hash
+    const hashesBefore = await Promise.all([head, head - 1, 5].map(hashAt))
     await devnet.chain.reorg(3)
-    const after = await Promise.all([head, head - 1, 5].map(hashAt))
-    expect(after[0]).not.toBe(before[0])
-    expect(after[1]).not.toBe(before[1])
-    expect(after[2]).toBe(before[2])
-    expect(heightOf(await ask('eth_blockNumber'))).toBeGreaterThanOrEqual(head)
+    const hashesAfter = await Promise.all([head, head - 1, 5].map(hashAt))
+    expect(hashesAfter[0]).not.toBe(hashesBefore[0])
+    expect(hashesAfter[1]).not.toBe(hashesBefore[1])
+    expect(hashesAfter[2]).toBe(hashesBefore[2])
+    expect(heightOf(await send('eth_blockNumber'))).toBeGreaterThanOrEqual(head)
   }))
 
 test('a transaction is never sent twice', () =>
-  withPair(async ({ a, b, ask }) => {
+  withPair(async ({ a, b, send }) => {
     a.fault = ({ method }) => (method === 'eth_sendRawTransaction' ? 'down' : null)
-    const response = await ask('eth_sendRawTransaction', ['0x02'])
+    const response = await send('eth_sendRawTransaction', ['0x02'])
     expect(response.body.error).toMatchObject({
       code: -32002,
       message: expect.stringMatching(/may have been executed/),
     })
-    const sent = [...a.calls, ...b.calls].filter((c) => c.method === 'eth_sendRawTransaction')
-    expect(sent).toHaveLength(1)
+    const sentCalls = [...a.calls, ...b.calls].filter((c) => c.method === 'eth_sendRawTransaction')
+    expect(sentCalls).toHaveLength(1)
     // A call that was certainly not sent may be retried elsewhere.
     await a.close()
-    expect((await ask('eth_sendRawTransaction', ['0x02'])).body.error?.message).not.toMatch(/carried out/)
+    expect((await send('eth_sendRawTransaction', ['0x02'])).body.error?.message).not.toMatch(/may have been executed/)
     expect(b.calls.filter((c) => c.method === 'eth_sendRawTransaction')).toHaveLength(1)
   }))
 
-test('calls that one node refuses or cannot answer are sent to the other, alone and in a batch', () =>
-  withPair(async ({ a, b, url, ask }) => {
+test('calls that one node rejects or cannot execute are sent to the other, alone and in a batch', () =>
+  withPair(async ({ a, b, url, send }) => {
     a.fault = ({ method }) =>
       method === 'eth_getCode'
         ? { error: { code: -32005, message: 'daily request count exceeded, request rate limited' } }
         : null
-    expect((await ask('eth_getCode', [devnet.token, '0x3'])).body.result).toMatch(/^0x60/)
+    expect((await send('eth_getCode', [devnet.token, '0x3'])).body.result).toMatch(/^0x60/)
     const batch = await post(url, [
       call('eth_getCode', [devnet.token, '0x4'], 1),
       call('eth_getBalance', [devnet.token, '0x4'], 2),
@@ -220,11 +221,11 @@ test('calls that one node refuses or cannot answer are sent to the other, alone 
       { id: 2, result: '0x0' },
     ])
     a.fault = () => 'down'
-    const whole = await post(url, [
+    const batchWhileDown = await post(url, [
       call('eth_getCode', [devnet.token, '0x5'], 1),
       call('eth_getBalance', [devnet.token, '0x5'], 2),
     ])
-    expect(whole.body).toMatchObject([
+    expect(batchWhileDown.body).toMatchObject([
       { id: 1, result: expect.stringMatching(/^0x60/) },
       { id: 2, result: '0x0' },
     ])
@@ -232,10 +233,10 @@ test('calls that one node refuses or cannot answer are sent to the other, alone 
   }))
 
 test('a node without batch support receives single calls, and named parameters are forwarded unchanged', () =>
-  withPair(async ({ a, url, ask }) => {
+  withPair(async ({ a, url, send }) => {
     a.fault = ({ method, params }) =>
       Array.isArray(params) || method !== 'eth_getBlockByNumber' ? null : { result: { by: 'name' } }
-    a.refusesBatches = true
+    a.rejectsBatches = true
     const batch = [call('eth_getCode', [devnet.token, '0x4'], 1), call('eth_getBalance', [devnet.token, '0x4'], 2)]
     for (let i = 0; i < 8; i += 1) {
       const responses = await post(
@@ -247,47 +248,47 @@ test('a node without batch support receives single calls, and named parameters a
         { id: 2, result: '0x0' },
       ])
     }
-    // That does not count as a failure of the node.
+    // A rejected batch does not count as a failure of the node.
     expect(a.calls.filter((c) => c.method === 'eth_getCode').length).toBeGreaterThan(6)
     expect((await post(url, { ...call('eth_getBlockByNumber'), params: { number: '0x1' } })).body.result).toEqual({
       by: 'name',
     })
-    expect((await ask('eth_getBlockByNumber', ['0x1', false])).body.result).toMatchObject({ number: '0x1' })
+    expect((await send('eth_getBlockByNumber', ['0x1', false])).body.result).toMatchObject({ number: '0x1' })
   }))
 
 test('a response larger than the buffer is streamed completely, with the id of its caller', () =>
-  withPair(async ({ a, url, ask }) => {
+  withPair(async ({ a, url, send }) => {
     const large = Array.from({ length: 90_000 }, (_, i) => ({ n: i, text: `"],}{[\\ ${'0123456789'.repeat(6)}` }))
     a.fault = ({ method }) => (method === 'trace_block' ? { result: large } : null)
-    const [one, other] = await Promise.all([
-      ask('trace_block', ['latest']),
+    const [single, batch] = await Promise.all([
+      send('trace_block', ['latest']),
       post(url, [call('trace_block', ['0x1'], 7)]),
     ])
-    expect(one.text.length).toBeGreaterThan(6_000_000)
-    expect(one.body).toEqual({ jsonrpc: '2.0', id: 'mine', result: large })
-    expect(other.body).toEqual([{ jsonrpc: '2.0', id: 7, result: large }])
+    expect(single.text.length).toBeGreaterThan(6_000_000)
+    expect(single.body).toEqual({ jsonrpc: '2.0', id: 'mine', result: large })
+    expect(batch.body).toEqual([{ jsonrpc: '2.0', id: 7, result: large }])
   }))
 
 test('errors contain neither URLs nor keys of nodes', () =>
-  withPair(async ({ a, b, url, ask }) => {
-    const leak = () => ({
+  withPair(async ({ a, b, url, send }) => {
+    const leakingError = () => ({
       error: {
         code: -32000,
         message: `see ${a.url}/v2/secret-key-of-a or https://nodes.example.com/x`,
         data: { key: 'secret-key-of-a' },
       },
     })
-    a.fault = ({ method }) => (method === 'eth_call' ? leak() : null)
-    const reverted = await ask('eth_call', [{ to: devnet.token }, '0x2'])
+    a.fault = ({ method }) => (method === 'eth_call' ? leakingError() : null)
+    const reverted = await send('eth_call', [{ to: devnet.token }, '0x2'])
     expect(reverted.body.error?.code).toBe(-32000)
     await Promise.all([a.close(), b.close()])
-    const failed = await until(
-      () => ask('eth_call', [{ to: devnet.token }, '0x3']),
+    const failedCall = await until(
+      () => send('eth_call', [{ to: devnet.token }, '0x3']),
       (o) => o.status === 503,
     )
-    const both = await post(url, [call('eth_call', [{}, '0x3'], 1), call('eth_call', [{}, '0x4'], 2)])
-    expect(both.status).toBe(503)
-    for (const { text } of [reverted, failed, both]) {
+    const failedBatch = await post(url, [call('eth_call', [{}, '0x3'], 1), call('eth_call', [{}, '0x4'], 2)])
+    expect(failedBatch.status).toBe(503)
+    for (const { text } of [reverted, failedCall, failedBatch]) {
       expect(text).not.toContain('secret-key')
       expect(text).not.toContain('127.0.0.1')
       expect(text).not.toContain('nodes.example.com')
@@ -295,53 +296,53 @@ test('errors contain neither URLs nor keys of nodes', () =>
   }))
 
 test('identical concurrent calls share one response', () =>
-  withPair(async ({ a, b, ask }) => {
+  withPair(async ({ a, b, send }) => {
     a.fault = ({ method }) => (method === 'eth_getStorageAt' ? { delayMs: 100 } : null)
     const responses = await Promise.all(
-      Array.from({ length: 25 }, () => ask('eth_getStorageAt', [devnet.token, '0x0', 'latest'])),
+      Array.from({ length: 25 }, () => send('eth_getStorageAt', [devnet.token, '0x0', 'latest'])),
     )
     expect(new Set(responses.map((o) => o.text)).size).toBe(1)
     expect([...a.calls, ...b.calls].filter((c) => c.method === 'eth_getStorageAt')).toHaveLength(1)
   }))
 
-test('final responses are cached, also across restarts; others are not; another chain at the same address does not see them', () =>
-  withPair(async ({ a, b, t, ask }) => {
-    const asked = (method: string) => [...a.calls, ...b.calls].filter((c) => c.method === method).length
-    const old = { fromBlock: '0x1', toBlock: '0x3', address: devnet.token }
-    const head = heightOf(await ask('eth_blockNumber'))
-    // Finality is known after the first poll of both.
+test('only final responses are cached, also across restarts, and not used for another chain at the same address', () =>
+  withPair(async ({ a, b, t, send }) => {
+    const countCalls = (method: string) => [...a.calls, ...b.calls].filter((c) => c.method === method).length
+    const finalRange = { fromBlock: '0x1', toBlock: '0x3', address: devnet.token }
+    const head = heightOf(await send('eth_blockNumber'))
+    // Finality is known after the first poll of both nodes.
     await until(
-      () => ask('eth_getLogs', [old]).then(() => asked('eth_getLogs')),
+      () => send('eth_getLogs', [finalRange]).then(() => countCalls('eth_getLogs')),
       (n) => n > 0,
     )
-    const first = await ask('eth_getLogs', [old])
-    const before = asked('eth_getLogs')
-    expect((await ask('eth_getLogs', [old])).text).toBe(first.text)
-    expect(asked('eth_getLogs')).toBe(before)
-    const hot = { fromBlock: hex(head), toBlock: hex(head) }
-    await ask('eth_getLogs', [hot])
-    await ask('eth_getLogs', [hot])
-    expect(asked('eth_getLogs')).toBe(before + 2)
+    const first = await send('eth_getLogs', [finalRange])
+    const callsBefore = countCalls('eth_getLogs')
+    expect((await send('eth_getLogs', [finalRange])).text).toBe(first.text)
+    expect(countCalls('eth_getLogs')).toBe(callsBefore)
+    const recentRange = { fromBlock: hex(head), toBlock: hex(head) }
+    await send('eth_getLogs', [recentRange])
+    await send('eth_getLogs', [recentRange])
+    expect(countCalls('eth_getLogs')).toBe(callsBefore + 2)
 
     await t.gateway.restart()
-    const again = async () => ask('eth_getLogs', [old])
-    expect((await again()).body.result).toEqual(first.body.result)
-    expect(asked('eth_getLogs')).toBe(before + 2)
+    const repeat = async () => send('eth_getLogs', [finalRange])
+    expect((await repeat()).body.result).toEqual(first.body.result)
+    expect(countCalls('eth_getLogs')).toBe(callsBefore + 2)
 
-    const other = await startDevnet({ transfers: 3 })
+    const otherDevnet = await startDevnet({ transfers: 3 })
     try {
-      for (const node of [a, b]) node.target = other.rpcUrl
-      const made = await until(
-        () => ask('eth_getBlockByNumber', ['0x0', false]),
+      for (const node of [a, b]) node.target = otherDevnet.rpcUrl
+      const genesis = await until(
+        () => send('eth_getBlockByNumber', ['0x0', false]),
         (o) => o.status === 200,
       )
-      await until(again, (o) => JSON.stringify(o.body.result) !== JSON.stringify(first.body.result))
-      expect(made.status).toBe(200)
+      await until(repeat, (o) => JSON.stringify(o.body.result) !== JSON.stringify(first.body.result))
+      expect(genesis.status).toBe(200)
       await until(
-        () => ask('eth_blockNumber'),
+        () => send('eth_blockNumber'),
         (o) => heightOf(o) < head,
       )
     } finally {
-      await other.stop()
+      await otherDevnet.stop()
     }
   }))

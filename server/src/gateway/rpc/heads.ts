@@ -1,13 +1,16 @@
 import type { Logger } from 'pino'
-import type { Chain } from '../../modules/rpc/index.ts'
+import type { Chain } from '../../modules/chains/index.ts'
 import type { Protocol } from './protocol.ts'
 import { UpstreamError, type Block, type Upstream } from './upstream.ts'
 
 /** Used when nodes do not report finality: deeper than any known reorganization of a chain without finality. */
 const defaultFinalityBlocks = 256
-/** After this long below the served head, the chain itself was rolled back: a devnet was reset, or its operators reverted blocks. */
+/**
+ * When all nodes are below the served head for this long, the chain itself was rolled back: a devnet was reset, or its operators
+ * reverted blocks.
+ */
 const rollbackAfterMs = 30_000
-const finalHashesKept = 512
+const maxFinalHashes = 512
 const toleratedBlocks = 8
 
 /**
@@ -46,13 +49,13 @@ export class Heads {
       node.failedHeadChecks = isVerified ? 0 : node.failedHeadChecks + 1
       await this.#pollFinal(node)
       // The node has recovered. A node that was not faulty may pass this poll and still fail calls, so its breaker is left alone.
-      if (node.fault !== null) node.breaker.succeeded()
-      node.fault = unprovenClaim(node, claimed) ?? this.#conflictWithOthers(node)
+      if (node.fault !== null) node.breaker.recordSuccess()
+      node.fault = unprovenClaimFault(node, claimed) ?? this.#conflictWithOthers(node)
     } catch (error) {
       node.fault = sentenceOf(error)
       if (error instanceof UpstreamError) {
-        node.breaker.failed()
-        // Another chain may be served when it comes back.
+        node.breaker.recordFailure()
+        // The node may serve another chain when it responds again.
         if (!error.wasSent) node.identity = null
       }
     }
@@ -64,46 +67,46 @@ export class Heads {
     return this.#nodes.filter((n) => n.fault === null)
   }
 
-  /** The highest verified head of the healthy nodes; −1 before the first. */
+  /** Highest verified head of the healthy nodes; −1 before there is one. */
   get best(): number {
-    return this.healthy.reduce((most, n) => Math.max(most, n.head?.number ?? -1), -1)
+    return this.healthy.reduce((highest, n) => Math.max(highest, n.head?.number ?? -1), -1)
   }
 
   get servedLatest(): number {
     return this.#servedLatest?.number ?? -1
   }
 
-  /** Responses up to this block may be cached; −1 when unknown. */
+  /** Highest block whose responses may be cached; −1 when unknown. */
   get finalNumber(): number {
     return this.#finalNumber
   }
 
-  /** Resolves after the next poll of any node, or after `withinMs`. */
-  async nextPoll(withinMs: number): Promise<void> {
+  /** Resolves after the next poll of any node, or after `timeoutMs`. */
+  async nextPoll(timeoutMs: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#waiting.push(resolve)
-    const timer = setTimeout(resolve, withinMs)
+    const timer = setTimeout(resolve, timeoutMs)
     await promise
     clearTimeout(timer)
   }
 
-  /** Reads the node's head. False when it claims a block that it cannot return. @throws UpstreamError */
+  /** Reads the node's head. Resolves to false when the node claims a block that it cannot return. @throws UpstreamError */
   async refresh(node: Upstream): Promise<boolean> {
     const claimed = await this.#protocol.claimedHead(node)
     if (node.head !== null && claimed <= node.head.number) return true
     return this.#verifyHead(node, claimed)
   }
 
-  /** The latest block to serve to callers; null before any is known. */
+  /** Returns the latest block to serve to callers; null before any block is known. */
   serveLatest(): Block | null {
-    const best = this.healthy.reduce<Block | null>((most, n) => higher(most, n.head), null)
+    const best = this.healthy.reduce<Block | null>((highest, n) => higher(highest, n.head), null)
     this.#servedLatest = higher(this.#servedLatest, best)
     return this.#servedLatest
   }
 
-  /** The latest finalized block to serve to callers; null when no node reports finality. */
+  /** Returns the latest finalized block to serve to callers; null when no node reports finality. */
   serveFinal(): Block | null {
-    const best = this.healthy.reduce<Block | null>((most, n) => higher(most, n.final), null)
+    const best = this.healthy.reduce<Block | null>((highest, n) => higher(highest, n.final), null)
     this.#servedFinal = higher(this.#servedFinal, best)
     return this.#servedFinal
   }
@@ -125,24 +128,24 @@ export class Heads {
   }
 
   async #pollFinal(node: Upstream): Promise<void> {
-    const final = await this.#protocol.final(node)
+    const final = await this.#protocol.latestFinal(node)
     const head = node.head?.number ?? -1
     // A finalized block above the node's verified head is not credible.
     node.final = final && final.number <= head ? final : null
   }
 
-  /** How this node contradicts the other healthy nodes; null when it does not. */
+  /** Returns how this node contradicts the other healthy nodes; null when it does not. */
   #conflictWithOthers(node: Upstream): string | null {
     if (!isSameChain(this.identity, node.identity) && this.#others(node).length > 0)
       return 'It serves a different chain than the other nodes.'
     const { final } = node
     if (final === null || final.hash === '') return null
-    const known = this.#finalHashes.get(final.number)
-    if (known !== undefined && known !== final.hash && this.#others(node).length > 0)
+    const knownHash = this.#finalHashes.get(final.number)
+    if (knownHash !== undefined && knownHash !== final.hash && this.#others(node).length > 0)
       return `Its finalized block ${final.number} differs from that of the other nodes.`
     this.#finalHashes.set(final.number, final.hash)
     const [oldest] = this.#finalHashes.keys()
-    if (this.#finalHashes.size > finalHashesKept && oldest !== undefined) this.#finalHashes.delete(oldest)
+    if (this.#finalHashes.size > maxFinalHashes && oldest !== undefined) this.#finalHashes.delete(oldest)
     return null
   }
 
@@ -177,9 +180,9 @@ export class Heads {
     this.#clear()
   }
 
-  #switchChain(first: Upstream): void {
+  #switchChain(node: Upstream): void {
     if (this.identity !== null) this.#log.warn({ chain: this.#chain.id }, 'chain was reset')
-    this.identity = first.identity
+    this.identity = node.identity
     this.#clear()
   }
 
@@ -193,14 +196,14 @@ export class Heads {
 }
 
 /**
- * Load balancers often report a block slightly before all nodes behind them have it; such a claim is only not accepted yet. A node
- * that repeatedly claims far more than it can return is faulty.
+ * Returns a fault for a node that repeatedly claims a head far above the block it can return; otherwise null. Load balancers often
+ * report a block slightly before all nodes behind them have it, which is not a fault.
  */
-function unprovenClaim(node: Upstream, claimed: number): string | null {
-  const shown = node.head?.number ?? -1
-  const isFalse =
-    node.head === null ? node.failedHeadChecks > 0 : node.failedHeadChecks > 1 && claimed - shown > toleratedBlocks
-  return isFalse ? `It claims block ${claimed} but cannot return it.` : null
+function unprovenClaimFault(node: Upstream, claimed: number): string | null {
+  const verified = node.head?.number ?? -1
+  const isUnproven =
+    node.head === null ? node.failedHeadChecks > 0 : node.failedHeadChecks > 1 && claimed - verified > toleratedBlocks
+  return isUnproven ? `It claims block ${claimed} but cannot return it.` : null
 }
 
 /** Compares `<chain id> <genesis hash>`; the hash is missing when a node has pruned that block. */

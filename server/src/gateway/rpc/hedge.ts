@@ -7,17 +7,17 @@ import { withTimeout } from './with-timeout.ts'
 const minHedgeDelayMs = 25
 const defaultHedgeDelayMs = 1_000
 /** Maximum share of hedged calls, so that the load does not double when all nodes are slow. */
-const maxShare = 0.1
+const maxHedgedShare = 0.1
 
-/** Result of one node; after `inconclusive` another node may do better. */
-type AttemptResult = { kind: 'answered' | 'inconclusive'; from: Upstream }
+/** Result of one node; after `inconclusive` another node may return a better one. */
+type AttemptResult = { kind: 'conclusive' | 'inconclusive'; from: Upstream }
 
 type HedgeRequest<T extends AttemptResult> = {
   first: Upstream
   policy: CallPolicy
   /** Latency statistics are kept by this name: a method, or a batch size. */
   kind: string
-  /** Nodes already used; the second one is added. */
+  /** Nodes that already received the call; the second node is added. */
   tried: Set<Upstream>
   /** Never rejects. */
   send: (node: Upstream, signal?: AbortSignal) => Promise<T>
@@ -33,29 +33,29 @@ export class Hedger {
     this.#pool = pool
   }
 
-  /** The first conclusive result, or the last one. Never rejects. */
+  /** Resolves with the first conclusive result, or with the last result if none is conclusive. Never rejects. */
   async send<T extends AttemptResult>({ first, policy, kind, tried, send }: HedgeRequest<T>): Promise<T> {
     if (this.#pool.heads.healthy.length < 2) return send(first)
     this.#calls += 1
     const abortFirst = new AbortController()
     const response = send(first, abortFirst.signal)
-    const afterMs = Math.max(minHedgeDelayMs, first.latencies(kind).p95Ms ?? defaultHedgeDelayMs)
-    if ((await withTimeout(response, afterMs)) !== 'late') return response
-    const second = this.#hedged < this.#calls * maxShare + 1 ? this.#pool.pick(policy, kind, tried) : null
+    const delayMs = Math.max(minHedgeDelayMs, first.latencies(kind).p95Ms ?? defaultHedgeDelayMs)
+    if ((await withTimeout(response, delayMs)) !== 'late') return response
+    const second = this.#hedged < this.#calls * maxHedgedShare + 1 ? this.#pool.pick(policy, kind, tried) : null
     if (!second) return response
     this.#hedged += 1
     tried.add(second)
     const abortSecond = new AbortController()
-    const winner = await firstAnswered(response, send(second, abortSecond.signal))
-    if (winner.kind === 'answered') (winner.from === first ? abortSecond : abortFirst).abort()
+    const winner = await firstConclusive(response, send(second, abortSecond.signal))
+    if (winner.kind === 'conclusive') (winner.from === first ? abortSecond : abortFirst).abort()
     return winner
   }
 }
 
-/** The first conclusive result, or the last one. */
-async function firstAnswered<T extends AttemptResult>(a: Promise<T>, b: Promise<T>): Promise<T> {
+/** Resolves with the first conclusive result, or with the last result if none is conclusive. */
+async function firstConclusive<T extends AttemptResult>(a: Promise<T>, b: Promise<T>): Promise<T> {
   const first = await Promise.race([a, b])
-  if (first.kind === 'answered') return first
-  const [one, other] = await Promise.all([a, b])
-  return one.kind === 'answered' ? one : other
+  if (first.kind === 'conclusive') return first
+  const [resultA, resultB] = await Promise.all([a, b])
+  return resultA.kind === 'conclusive' ? resultA : resultB
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { errorText, resultHead, type Outcome, type RpcError } from './json-rpc.ts'
 
-/** Dapps call from any origin. The token in the URL authorizes them, so cookies play no role. */
+/** Apps call from any origin: the token in the URL authorizes them, not a cookie. */
 const corsHeaders = ['access-control-allow-origin', '*']
 const jsonHeaders = [...corsHeaders, 'content-type', 'application/json']
 const preflightHeaders = {
@@ -11,21 +11,21 @@ const preflightHeaders = {
   'access-control-max-age': '86400',
 }
 
-/** Longer results are written separately instead of being copied into one piece with their envelope. */
-const copiedBytes = 4_096
-const pieceLength = 65_536
+/** Longer results are written separately instead of being copied into one chunk with their envelope. */
+const maxCopiedBytes = 4_096
+const maxChunkLength = 65_536
 
-/** Answers a CORS preflight request. */
+/** Responds to a CORS preflight request. */
 export function sendPreflight(res: ServerResponse): void {
   res.writeHead(204, preflightHeaders).end()
 }
 
-/** Response to JSON-RPC notifications, which have no result. */
+/** Responds to JSON-RPC notifications, which have no result. */
 export function sendNoContent(res: ServerResponse): void {
   res.writeHead(204, corsHeaders).end()
 }
 
-/** Reads the body; null when it exceeds `maxBytes`, and then the rest is not read. Rejects when the caller disconnects. */
+/** Reads the body. Resolves to null, without reading the rest, when it exceeds `maxBytes`. Rejects when the caller disconnects. */
 export function readText(req: IncomingMessage, maxBytes: number): Promise<string | null> {
   return new Promise((resolve, reject) => {
     if (Number(req.headers['content-length'] ?? 0) > maxBytes) return resolve(null)
@@ -69,41 +69,41 @@ export async function sendOutcome(res: ServerResponse, status: number, id: strin
 
 const lengthOf = (id: string, json: Buffer) => [
   'content-length',
-  String(Buffer.byteLength(resultHead(id)) + json.length + closing.length),
+  String(Buffer.byteLength(resultHead(id)) + json.length + envelopeEnd.length),
 ]
 
-/** Sends a batch: short results in joined pieces; at most one long result is buffered for a slow reader. */
+/** Sends a batch. Short results are joined into chunks; at most one long result is buffered for a slow reader. */
 export async function sendBatch(
   res: ServerResponse,
   status: number,
-  answers: readonly { id: string; outcome: Outcome }[],
+  responses: readonly { id: string; outcome: Outcome }[],
 ): Promise<void> {
-  let piece = '['
+  let chunk = '['
   const flush = async () => {
     if (!res.headersSent) res.writeHead(status, jsonHeaders)
-    await write(res, piece)
-    piece = ''
+    await write(res, chunk)
+    chunk = ''
   }
-  for (const [i, { id, outcome }] of answers.entries()) {
-    if (i > 0) piece += ','
-    if (outcome.kind === 'error') piece += errorText(id, outcome.error)
-    else if (outcome.kind === 'result' && isShort(outcome.json)) piece += resultText(id, outcome.json)
+  for (const [i, { id, outcome }] of responses.entries()) {
+    if (i > 0) chunk += ','
+    if (outcome.kind === 'error') chunk += errorText(id, outcome.error)
+    else if (outcome.kind === 'result' && isShort(outcome.json)) chunk += resultText(id, outcome.json)
     else {
       await flush()
       await writeResult(res, id, outcome)
     }
-    if (piece.length > pieceLength) await flush()
+    if (chunk.length > maxChunkLength) await flush()
   }
-  if (res.headersSent) res.end(`${piece}]`)
-  else sendText(res, status, `${piece}]`)
+  if (res.headersSent) res.end(`${chunk}]`)
+  else sendText(res, status, `${chunk}]`)
 }
 
-const closing = '}'
+const envelopeEnd = '}'
 
-/** Longer results are sent as the node's bytes, without conversion to a string. */
-const isShort = (json: Buffer): boolean => json.length <= copiedBytes
+/** False for results that are sent as the node's bytes, without conversion to a string. */
+const isShort = (json: Buffer): boolean => json.length <= maxCopiedBytes
 
-const resultText = (id: string, json: Buffer): string => resultHead(id) + json.toString() + closing
+const resultText = (id: string, json: Buffer): string => resultHead(id) + json.toString() + envelopeEnd
 
 async function writeResult(
   res: ServerResponse,
@@ -113,10 +113,10 @@ async function writeResult(
   res.write(resultHead(id))
   if (outcome.kind === 'result') await write(res, outcome.json)
   else for await (const chunk of outcome.chunks) await write(res, chunk)
-  res.write(closing)
+  res.write(envelopeEnd)
 }
 
-/** Waits for a slow reader. @throws Error when the caller has disconnected */
+/** Writes to the response and waits for a slow reader. @throws Error when the caller has disconnected */
 async function write(res: ServerResponse, bytes: Uint8Array | string): Promise<void> {
   if (res.destroyed) throw new Error('The caller disconnected')
   if (res.write(bytes)) return
@@ -127,4 +127,10 @@ async function write(res: ServerResponse, bytes: Uint8Array | string): Promise<v
     }
     res.on('drain', done).on('close', done)
   })
+}
+
+/** Returns the squid version that sent a request, empty for other clients, from the header in which the SDK sends SQUID_ID. */
+export function versionOf(req: IncomingMessage): string {
+  const header = req.headers['x-squid-id']
+  return typeof header === 'string' && /^[\w@:./-]{1,80}$/.test(header) ? header : ''
 }

@@ -1,23 +1,23 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { App } from '../../app.ts'
-import { unknownToken, type RpcRefusal } from './accounts.ts'
+import { unknownToken, type RpcRejection } from './accounts.ts'
 import { Admission, type Caller } from './admission.ts'
 import type { ChainService } from './chain-service.ts'
-import { readText, sendBatch, sendError, sendNoContent, sendOutcome, sendPreflight } from './http.ts'
+import { readText, sendBatch, sendError, sendNoContent, sendOutcome, sendPreflight, versionOf } from './http.ts'
 import { codes, isFault, parseCalls, type Call, type Fault, type Outcome } from './json-rpc.ts'
 import { openServices, type Services } from './services.ts'
 import type { SocketLimits } from './sockets/limits.ts'
 import type { SocketCounts } from './sockets/metrics.ts'
-import { refuse, Sockets, type Upgrade } from './sockets/sockets.ts'
+import { rejectWebSocket, Sockets, type Upgrade } from './sockets/sockets.ts'
 
 const maxBodyBytes = 5_000_000
 const maxBatch = 1_000
 
 export const createRpcRoute = (app: App, limits: Partial<SocketLimits> = {}): RpcRoute => new RpcRoute(app, limits)
 
-type Admitted = { service: ChainService; caller: Caller }
+type AdmittedRequest = { service: ChainService; caller: Caller }
 
-/** The data plane of RPC: `/rpc/{chain}/{token}` (spec 2.11, contract 6.5). */
+/** The data plane of RPC: `/rpc/{chain}/{token}` (spec 2.11). */
 export class RpcRoute {
   readonly #app: App
   readonly #services: Services
@@ -31,7 +31,7 @@ export class RpcRoute {
     this.#sockets = new Sockets(app, this.#admission, limits)
   }
 
-  /** Answers `/rpc/{chain}/{token}`; never rejects. */
+  /** Handles requests to `/rpc/{chain}/{token}`; never rejects. */
   async handle(req: IncomingMessage, res: ServerResponse, chain: string, token: string): Promise<void> {
     try {
       await this.#handle(req, res, chain, token)
@@ -42,25 +42,25 @@ export class RpcRoute {
     }
   }
 
-  /** Opens a WebSocket at `/rpc/{chain}/{token}`, or refuses it over HTTP; never rejects. */
+  /** Opens a WebSocket at `/rpc/{chain}/{token}`, or rejects it with an HTTP response. Failures do not reject the promise. */
   async upgrade(upgrade: Upgrade, chain: string, token: string): Promise<void> {
     try {
       // Opening a connection is charged like a call.
       const admitted = await this.#admit(upgrade.req, chain, token, 1)
-      if ('error' in admitted) refuse(upgrade.socket, admitted)
+      if ('error' in admitted) rejectWebSocket(upgrade.socket, admitted)
       else this.#sockets.accept(upgrade, token, admitted.service, admitted.caller)
     } catch (error) {
       this.#app.log.error({ err: error, chain }, 'failed to open an RPC WebSocket')
-      refuse(upgrade.socket, { status: 500, error: internalError })
+      rejectWebSocket(upgrade.socket, { status: 500, error: internalError })
     }
   }
 
-  /** Open WebSocket connections and subscriptions by chain. */
+  /** Returns the numbers of open WebSocket connections and subscriptions by chain. */
   socketCounts(): SocketCounts[] {
     return this.#sockets.counts()
   }
 
-  /** Refuses new WebSockets, asks clients to reconnect, and resolves when their connections are closed. */
+  /** Rejects new WebSockets, closes open ones with a code that makes clients reconnect, and resolves when they are closed. */
   closeSockets(): Promise<void> {
     return this.#sockets.close()
   }
@@ -88,59 +88,59 @@ export class RpcRoute {
     const admitted = await this.#admit(req, chain, token, calls.length)
     if ('error' in admitted)
       return sendError(res, admitted.status, isBatch ? 'null' : (first.id ?? 'null'), admitted.error)
-    await (isBatch ? this.#answerBatch(res, admitted, calls) : this.#answerCall(res, admitted, first))
+    await (isBatch ? this.#executeBatch(res, admitted, calls) : this.#executeCall(res, admitted, first))
   }
 
-  /** The chain and the caller, with `count` calls charged to the rate; or why they are refused. */
-  async #admit(req: IncomingMessage, chain: string, token: string, count: number): Promise<Admitted | RpcRefusal> {
+  /** Charges `count` calls to the rate. Resolves with the chain and the caller, or with the reason why the calls are rejected. */
+  async #admit(
+    req: IncomingMessage,
+    chain: string,
+    token: string,
+    count: number,
+  ): Promise<AdmittedRequest | RpcRejection> {
     const account = await this.#admission.find(token)
-    const service = await this.#services.find(chain)
+    const service = this.#services.find(chain)
     if (!service)
       return { status: 404, error: { code: codes.invalidRequest, message: `There is no chain "${chain}".` } }
-    const refusal = this.#admission.refuse(account, count)
-    if (refusal || !account) return refusal ?? unknownToken
+    const rejection = this.#admission.admit(account, count)
+    if (rejection || !account) return rejection ?? unknownToken
     return { service, caller: { account, chain, version: versionOf(req) } }
   }
 
-  async #answerCall(res: ServerResponse, { service, caller }: Admitted, call: Call | Fault): Promise<void> {
+  async #executeCall(res: ServerResponse, { service, caller }: AdmittedRequest, call: Call | Fault): Promise<void> {
     if (isFault(call)) return sendError(res, call.error.code === codes.limitExceeded ? 413 : 400, call.id, call.error)
-    const answered = service.answer(call)
-    // Awaiting a value that is already there would delay cached responses by a microtask turn.
-    const outcome = answered instanceof Promise ? await answered : answered
+    const result = service.execute(call)
+    // Awaiting a value that is already available would delay cached responses by a microtask.
+    const outcome = result instanceof Promise ? await result : result
     this.#admission.count(caller, call, outcome)
     if (call.id === null) return sendNoContent(res)
     await sendOutcome(res, isUnavailable(outcome) ? 503 : 200, call.id, outcome)
   }
 
-  async #answerBatch(
+  async #executeBatch(
     res: ServerResponse,
-    { service, caller }: Admitted,
-    all: readonly (Call | Fault)[],
+    { service, caller }: AdmittedRequest,
+    parsed: readonly (Call | Fault)[],
   ): Promise<void> {
-    const calls = all.filter((c): c is Call => !isFault(c))
-    const outcomes = await service.answerAll(calls)
-    const answers: { id: string; outcome: Outcome }[] = []
+    const calls = parsed.filter((c): c is Call => !isFault(c))
+    const outcomes = await service.executeAll(calls)
+    const responses: { id: string; outcome: Outcome }[] = []
     for (const [i, call] of calls.entries()) {
       const outcome = outcomes[i]
       if (!outcome) continue
       this.#admission.count(caller, call, outcome)
-      if (call.id !== null) answers.push({ id: call.id, outcome })
+      if (call.id !== null) responses.push({ id: call.id, outcome })
     }
-    for (const fault of all)
-      if (isFault(fault)) answers.push({ id: fault.id, outcome: { kind: 'error', error: fault.error, isOurs: true } })
-    if (answers.length === 0) return sendNoContent(res)
-    // Clients retry on 503, which they should not do if any call of the batch was answered.
-    await sendBatch(res, outcomes.length > 0 && outcomes.every(isUnavailable) ? 503 : 200, answers)
+    for (const fault of parsed)
+      if (isFault(fault))
+        responses.push({ id: fault.id, outcome: { kind: 'error', error: fault.error, isFromGateway: true } })
+    if (responses.length === 0) return sendNoContent(res)
+    // Clients retry on 503, which they should not do if any call of the batch was executed.
+    await sendBatch(res, outcomes.length > 0 && outcomes.every(isUnavailable) ? 503 : 200, responses)
   }
 }
 
 const internalError = { code: codes.internal, message: 'Something failed on our side.' }
 
 const isUnavailable = (outcome: Outcome): boolean =>
-  outcome.kind === 'error' && outcome.isOurs && outcome.error.code === codes.unavailable
-
-/** The squid version, from the header in which the SDK sends SQUID_ID (contract 4.2). */
-function versionOf(req: IncomingMessage): string {
-  const header = req.headers['x-squid-id']
-  return typeof header === 'string' && /^[\w@:./-]{1,80}$/.test(header) ? header : ''
-}
+  outcome.kind === 'error' && outcome.isFromGateway && outcome.error.code === codes.unavailable

@@ -4,8 +4,8 @@ import { isFault, parseCalls } from './json-rpc.ts'
 
 const id = fc.oneof(fc.integer(), fc.string(), fc.constant(null))
 
-test('each call of any input keeps its position and id, or becomes a fault with that id', () => {
-  const member = fc.oneof(
+test('each element of a batch is parsed as a call with its id, or becomes a fault with that id', () => {
+  const element = fc.oneof(
     fc.record({
       jsonrpc: fc.constant('2.0'),
       id,
@@ -15,21 +15,21 @@ test('each call of any input keeps its position and id, or becomes a fault with 
     fc.jsonValue(),
   )
   fc.assert(
-    fc.property(fc.array(member, { minLength: 1, maxLength: 20 }), (members) => {
-      const { isBatch, calls } = parseCalls(JSON.stringify(members), 20)
+    fc.property(fc.array(element, { minLength: 1, maxLength: 20 }), (elements) => {
+      const { isBatch, calls } = parseCalls(JSON.stringify(elements), 20)
       expect(isBatch).toBe(true)
-      expect(calls).toHaveLength(members.length)
+      expect(calls).toHaveLength(elements.length)
       for (const [i, parsed] of calls.entries()) {
-        const given = members[i] as { id?: unknown; method?: string } | null
+        const sent = elements[i] as { id?: unknown; method?: string } | null
         const body = isFault(parsed) ? [JSON.parse(parsed.id)] : [parsed.method, parsed.id]
-        const idText = given?.id === undefined ? null : JSON.stringify(given.id)
-        expect(body).toEqual(isFault(parsed) ? [idOf(given)] : [given?.method, idText])
+        const idText = sent?.id === undefined ? null : JSON.stringify(sent.id)
+        expect(body).toEqual(isFault(parsed) ? [idOf(sent)] : [sent?.method, idText])
       }
     }),
   )
 })
 
-test('no input makes it throw', () => {
+test('no input makes the parser throw', () => {
   fc.assert(
     fc.property(fc.string(), (text) => {
       expect(parseCalls(text, 5).calls).not.toHaveLength(0)
@@ -37,8 +37,8 @@ test('no input makes it throw', () => {
   )
 })
 
-const idOf = (given: unknown): unknown => {
-  const found =
-    typeof given === 'object' && given !== null && !Array.isArray(given) ? (given as { id?: unknown }).id : null
-  return typeof found === 'string' || typeof found === 'number' ? found : null
+const idOf = (value: unknown): unknown => {
+  const ownId =
+    typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as { id?: unknown }).id : null
+  return typeof ownId === 'string' || typeof ownId === 'number' ? ownId : null
 }

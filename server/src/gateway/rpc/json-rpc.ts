@@ -10,8 +10,8 @@ export type Fault = { id: string; error: RpcError }
 export type Outcome =
   | { kind: 'result'; json: Buffer }
   | { kind: 'stream'; chunks: AsyncIterable<Uint8Array> }
-  /** `isOurs`: the error is the gateway's, not a node's, so the call is not billed. */
-  | { kind: 'error'; error: RpcError; isOurs: boolean }
+  /** `isFromGateway`: the error is the gateway's, not a node's, so the call is not billed. */
+  | { kind: 'error'; error: RpcError; isFromGateway: boolean }
 
 export const codes = {
   parseError: -32700,
@@ -28,10 +28,10 @@ export const codes = {
   unauthorized: -32001,
 } as const
 
-export const ourError = (code: number, message: string): Outcome => ({
+export const gatewayError = (code: number, message: string): Outcome => ({
   kind: 'error',
   error: { code, message },
-  isOurs: true,
+  isFromGateway: true,
 })
 
 export type Parsed = { isBatch: boolean; calls: (Call | Fault)[] }
@@ -58,10 +58,10 @@ export function parseCalls(body: string, maxBatch: number): Parsed {
 const single = (call: Call | Fault): Parsed => ({ isBatch: false, calls: [call] })
 const fault = (id: string, code: number, message: string): Fault => ({ id, error: { code, message } })
 
-function parseCall(given: unknown): Call | Fault {
-  if (typeof given !== 'object' || given === null || Array.isArray(given))
+function parseCall(value: unknown): Call | Fault {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
     return fault('null', codes.invalidRequest, 'Invalid request: a call is an object')
-  const { id, method, params } = given as Record<string, unknown>
+  const { id, method, params } = value as Record<string, unknown>
   if (id !== undefined && id !== null && typeof id !== 'string' && typeof id !== 'number')
     return fault('null', codes.invalidRequest, 'Invalid request: id must be a string or a number')
   const idText = id === undefined ? null : JSON.stringify(id)
@@ -72,7 +72,7 @@ function parseCall(given: unknown): Call | Fault {
   return { id: idText, method, params: params ?? [] }
 }
 
-/** The start of a response up to its result; after the result follows `}`. */
+/** Returns the start of a response, up to its result. A `}` must follow the result. */
 export const resultHead = (id: string): string => `{"jsonrpc":"2.0","id":${id},"result":`
 
 export const errorText = (id: string, error: RpcError): string =>

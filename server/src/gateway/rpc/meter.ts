@@ -4,7 +4,7 @@ import { CounterBuffer } from '../counter-buffer.ts'
 import { HourlyNames } from '../hourly-names.ts'
 
 const hourLengthMs = 3_600_000
-/** Callers choose versions and method names. */
+/** Bounds the number of rows, since callers choose versions and method names. */
 const maxNamesPerHour = 300
 
 type Totals = Awaited<ReturnType<typeof addUsage>>
@@ -18,14 +18,14 @@ export class Meter {
   readonly #names = new HourlyNames(maxNamesPerHour)
 
   /** `onWritten` receives the new totals of the database, and the requests by organization that this meter has just added. */
-  constructor(app: App, onWritten: (totals: Totals, own: ReadonlyMap<number, number>) => void) {
+  constructor(app: App, onWritten: (totals: Totals, ownRequests: ReadonlyMap<number, number>) => void) {
     this.#app = app
     this.#buffer = new CounterBuffer<UsageRow>({
       write: async (rows) => {
         const totals = await addUsage(app.db, rows)
-        const own = requestsByOrg(rows)
-        onWritten(totals, own)
-        this.#subtractPending(own)
+        const ownRequests = requestsByOrg(rows)
+        onWritten(totals, ownRequests)
+        this.#subtractPending(ownRequests)
       },
       add: (into, from) => {
         into.requests += from.requests
@@ -36,22 +36,22 @@ export class Meter {
     })
   }
 
-  /** `wasAnswered`: by a node, also with an error, or by the cache. */
-  count({ orgId, chain, ...names }: RequestKey, wasAnswered: boolean): void {
+  /** Counts one request. `isBillable`: a node or the cache responded, also with an error. */
+  count({ orgId, chain, ...names }: RequestKey, isBillable: boolean): void {
     const hourMs = Math.floor(this.#app.clock.now().getTime() / hourLengthMs) * hourLengthMs
     const version = this.#names.limit(hourMs, `version ${orgId}`, names.version)
     const method = this.#names.limit(hourMs, `method ${orgId}`, names.method)
     const create = () => ({ orgId, chain, version, method, hour: new Date(hourMs), requests: 0, failures: 0 })
     const row = this.#buffer.row(`${orgId} ${chain} ${method} ${version} ${hourMs}`, create)
     if (!row) return
-    if (!wasAnswered) row.failures += 1
+    if (!isBillable) row.failures += 1
     else {
       row.requests += 1
       this.#pending.set(orgId, this.pendingOf(orgId) + 1)
     }
   }
 
-  /** Requests that were counted and are not in the database yet. */
+  /** Returns the number of requests that were counted and are not in the database yet. */
   pendingOf(orgId: number): number {
     return this.#pending.get(orgId) ?? 0
   }
@@ -62,8 +62,8 @@ export class Meter {
 
   #subtractPending(written: ReadonlyMap<number, number>): void {
     for (const [orgId, requests] of written) {
-      const left = this.pendingOf(orgId) - requests
-      if (left > 0) this.#pending.set(orgId, left)
+      const remaining = this.pendingOf(orgId) - requests
+      if (remaining > 0) this.#pending.set(orgId, remaining)
       else this.#pending.delete(orgId)
     }
   }

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Chain } from '../../modules/rpc/index.ts'
+import type { Chain } from '../../modules/chains/index.ts'
 import { Heads } from './heads.ts'
 import type { CallPolicy } from './policy/call-policy.ts'
 import { protocols, type Protocol } from './protocol.ts'
@@ -12,8 +12,8 @@ const idleMs = 60_000
 /** How long a caller waits for a node at or above the served head. */
 const headWaitMs = 3_000
 /** Nodes other than archive nodes keep the state of about this many blocks. */
-const stateKeptBlocks = 128
-/** After this long the next node is polled for its head. A late response still counts. */
+const stateHistoryBlocks = 128
+/** After this long the next node is polled for its head. A later response is still used. */
 const headPollTimeoutMs = 500
 
 /** The nodes of one chain, polled while the chain is in use. */
@@ -23,7 +23,7 @@ export class Pool {
   readonly heads: Heads
   readonly upstreams: Upstream[]
   #lastUsedMs = -Infinity
-  #stop: AbortController | null = null
+  #polling: AbortController | null = null
   #loops: Promise<void>[] = []
   #ready: Promise<unknown> = Promise.resolve()
   #isReady = false
@@ -36,42 +36,42 @@ export class Pool {
   }
 
   get isActive(): boolean {
-    return this.#stop !== null
+    return this.#polling !== null
   }
 
   /** Marks the pool as used and starts polling its nodes. */
   touch(): void {
     this.#lastUsedMs = performance.now()
-    if (this.#stop) return
-    const stop = new AbortController()
-    this.#stop = stop
-    const first = this.upstreams.map((u) => this.heads.poll(u))
+    if (this.#polling) return
+    const controller = new AbortController()
+    this.#polling = controller
+    const firstPolls = this.upstreams.map((u) => this.heads.poll(u))
     this.#isReady = false
-    // The first healthy node will do; the others follow.
+    // The pool is ready when the first node is healthy, or all were polled.
     this.#ready = Promise.race([
-      Promise.all(first),
-      ...first.map((poll, i) =>
+      Promise.all(firstPolls),
+      ...firstPolls.map((poll, i) =>
         poll.then(() => (this.upstreams[i]?.fault === null ? undefined : new Promise(() => {}))),
       ),
     ]).then(() => (this.#isReady = true))
-    this.#loops = this.upstreams.map((u, i) => this.#watch(u, first[i] ?? Promise.resolve(), stop))
+    this.#loops = this.upstreams.map((u, i) => this.#watch(u, firstPolls[i] ?? Promise.resolve(), controller))
   }
 
-  /** Null when calls can be answered; otherwise resolves when one node is healthy or all were polled. */
+  /** Returns null when calls can be executed; otherwise a promise that resolves when one node is healthy or all were polled. */
   ready(): Promise<unknown> | null {
     this.touch()
     return this.#isReady ? null : this.#ready
   }
 
-  async #watch(upstream: Upstream, first: Promise<void>, stop: AbortController): Promise<void> {
-    await first
-    const options = { signal: stop.signal, ref: false }
-    while (!stop.signal.aborted) {
+  async #watch(upstream: Upstream, firstPoll: Promise<void>, controller: AbortController): Promise<void> {
+    await firstPoll
+    const options = { signal: controller.signal, ref: false }
+    while (!controller.signal.aborted) {
       await sleep(this.chain.headPollMs, undefined, options).catch(() => undefined)
-      if (stop.signal.aborted) return
+      if (controller.signal.aborted) return
       if (performance.now() - this.#lastUsedMs > idleMs) {
-        stop.abort()
-        if (this.#stop === stop) this.#stop = null
+        controller.abort()
+        if (this.#polling === controller) this.#polling = null
         return
       }
       await this.heads.poll(upstream)
@@ -79,25 +79,25 @@ export class Pool {
   }
 
   /**
-   * The best node for a call: healthy, high enough, within its rate, of the best priority, and likely to respond first.
-   * Null when there is none.
+   * Returns the best node for a call: healthy, high enough, within its rate, of the best priority, and likely to respond first.
+   * Returns null when there is none.
    */
   pick(policy: CallPolicy, method: string, tried?: ReadonlySet<Upstream>): Upstream | null {
     const minHeight = this.#minHeight(policy)
     const onlyArchive = this.#needsArchive(policy, tried)
-    let chosen: Upstream | null = null
+    let bestNode: Upstream | null = null
     let minCost = Infinity
     for (const u of this.heads.healthy) {
       if (tried?.has(u) || (onlyArchive && !u.settings.archive) || !u.isAvailable(minHeight)) continue
       const expectedMs = (u.latencies(method).p50Ms ?? 0) * (u.inFlight + 1) + u.inFlight
       const cost = u.settings.priority * 1e9 + expectedMs
-      if (cost < minCost) [chosen, minCost] = [u, cost]
+      if (cost < minCost) [bestNode, minCost] = [u, cost]
     }
-    chosen?.rate?.take()
-    return chosen
+    bestNode?.rate?.take()
+    return bestNode
   }
 
-  /** The head that a node must have. A call for a block that does not exist yet goes to nodes at the tip. */
+  /** Returns the head that a node must have. A call for a block that does not exist yet is sent to nodes at the tip. */
   #minHeight({ height }: CallPolicy): number {
     const { best, servedLatest } = this.heads
     if (height === 'head') return servedLatest
@@ -107,30 +107,30 @@ export class Pool {
   /** True for old state, if there is an untried archive node. */
   #needsArchive({ needsState, height }: CallPolicy, tried?: ReadonlySet<Upstream>): boolean {
     const { healthy, best } = this.heads
-    const isOld = needsState && typeof height === 'number' && height < best - stateKeptBlocks
+    const isOld = needsState && typeof height === 'number' && height < best - stateHistoryBlocks
     return isOld && healthy.some((u) => u.settings.archive && !tried?.has(u))
   }
 
-  /** As `pick`, but waits up to three seconds for a node to catch up, recover, or regain its rate. */
+  /** Like `pick`, but waits up to three seconds for a node to catch up, recover, or be within its rate again. */
   async waitFor(policy: CallPolicy, method: string, tried?: ReadonlySet<Upstream>): Promise<Upstream | null> {
     const deadline = performance.now() + headWaitMs
     for (;;) {
-      const found = this.pick(policy, method, tried)
-      if (found) return found
-      const leftMs = deadline - performance.now()
+      const upstream = this.pick(policy, method, tried)
+      if (upstream) return upstream
+      const remainingMs = deadline - performance.now()
       const candidates = this.heads.healthy.filter((u) => !tried?.has(u))
-      if (leftMs <= 0 || candidates.length === 0) return null
-      await this.heads.nextPoll(Math.min(leftMs, 100))
+      if (remainingMs <= 0 || candidates.length === 0) return null
+      await this.heads.nextPoll(Math.min(remainingMs, 100))
     }
   }
 
-  /** The latest block to serve, read now. Null when no node responds and none ever did. */
+  /** Reads the latest block to serve. Resolves to null when no node has ever responded. */
   async latest(policy: CallPolicy): Promise<Block | null> {
     const tried = new Set<Upstream>()
     for (let upstream = this.pick(policy, 'head', tried); upstream; upstream = this.pick(policy, 'head', tried)) {
       tried.add(upstream)
       const refreshed = this.heads.refresh(upstream).catch(() => {
-        upstream.breaker.failed()
+        upstream.breaker.recordFailure()
         return false
       })
       if ((await withTimeout(refreshed, headPollTimeoutMs)) === true) break
@@ -138,15 +138,15 @@ export class Pool {
     return this.heads.serveLatest()
   }
 
-  /** As `latest`, for the finalized block. Polls one node and otherwise relies on the last polls. */
+  /** Like `latest`, for the finalized block. Polls one node and uses the last polls of the others. */
   async latestFinal(): Promise<Block | null> {
-    const [fresh] = this.heads.healthy
-    if (fresh) await this.heads.poll(fresh)
+    const [node] = this.heads.healthy
+    if (node) await this.heads.poll(node)
     return this.heads.serveFinal()
   }
 
   async close(): Promise<void> {
-    this.#stop?.abort()
+    this.#polling?.abort()
     await Promise.all(this.upstreams.map((u) => u.close()))
     await Promise.all(this.#loops)
   }

@@ -2,23 +2,23 @@ import type { RpcChainType } from '@shoal/contract'
 import type { HeadTag } from './policy/call-policy.ts'
 import type { Block, Upstream } from './upstream.ts'
 
-/** How to query a node about itself, by type of chain. All functions may throw the errors of `Upstream.query`. */
+/** How to query the nodes of one type of chain about themselves. All functions may throw the errors of `Upstream.query`. */
 export type Protocol = {
-  /** Identifies the chain it serves, to detect nodes of different chains and chains that were reset. */
+  /** Reads the identity of the chain that the node serves, to detect nodes of different chains and chains that were reset. */
   identity: (node: Upstream) => Promise<{ identity: string; chainId: number | null }>
-  /** The number of the latest block according to the node. */
+  /** Reads the number of the latest block according to the node. */
   claimedHead: (node: Upstream) => Promise<number>
-  /** The block of this number; null when the node cannot return it, and then its claim is not accepted. */
+  /** Reads the block of this number; null when the node cannot return it. */
   readBlock: (node: Upstream, number: number) => Promise<Block | null>
-  /** The latest finalized block; null when the node does not report one. */
-  final: (node: Upstream) => Promise<Block | null>
-  /** Rewrites a call for the head into one for this block, or returns its result where that is already known. */
-  pinned: (
+  /** Reads the latest finalized block; null when the node does not report one. */
+  latestFinal: (node: Upstream) => Promise<Block | null>
+  /** Rewrites a call for the head into a call for this block, or returns its result if that is already known. */
+  pinToBlock: (
     tag: HeadTag,
     block: Block,
     params: readonly unknown[],
   ) => { method: string; params: unknown[] } | { json: string }
-  /** The number of the block a result belongs to; null when the result does not contain it. */
+  /** Returns the number of the block a result belongs to; null when the result does not contain it. */
   blockOf: (result: unknown) => number | null
 }
 
@@ -26,8 +26,8 @@ const hex = (n: number) => `0x${n.toString(16)}`
 
 type EvmHeader = { number?: unknown; hash?: unknown; blockNumber?: unknown } | null
 
-const evmBlock = (given: unknown): Block | null => {
-  const { number, hash } = (given ?? {}) as Exclude<EvmHeader, null>
+const evmBlock = (value: unknown): Block | null => {
+  const { number, hash } = (value ?? {}) as Exclude<EvmHeader, null>
   return typeof number === 'string' && typeof hash === 'string' ? { number: Number(number), hash } : null
 }
 
@@ -45,8 +45,9 @@ const evm: Protocol = {
     const block = evmBlock(await node.query('eth_getBlockByNumber', [hex(number), false]))
     return block?.number === number ? block : null
   },
-  final: async (node) => evmBlock(await node.query('eth_getBlockByNumber', ['finalized', false]).catch(() => null)),
-  pinned: (tag, block, params) =>
+  latestFinal: async (node) =>
+    evmBlock(await node.query('eth_getBlockByNumber', ['finalized', false]).catch(() => null)),
+  pinToBlock: (tag, block, params) =>
     tag === 'number'
       ? { json: JSON.stringify(hex(block.number)) }
       : { method: 'eth_getBlockByNumber', params: [hex(block.number), params[1] ?? false] },
@@ -57,21 +58,21 @@ const evm: Protocol = {
   },
 }
 
-const substrateNumber = (header: unknown): number => Number((header as { number?: unknown } | null)?.number)
+const substrateBlockNumber = (header: unknown): number => Number((header as { number?: unknown } | null)?.number)
 
 const substrate: Protocol = {
   identity: async (node) => ({ identity: String(await node.query('chain_getBlockHash', [0])), chainId: null }),
-  claimedHead: async (node) => substrateNumber(await node.query('chain_getHeader', [])),
+  claimedHead: async (node) => substrateBlockNumber(await node.query('chain_getHeader', [])),
   readBlock: async (node, number) => {
     const hash = await node.query('chain_getBlockHash', [number])
     return typeof hash === 'string' ? { number, hash } : null
   },
-  final: async (node) => {
+  latestFinal: async (node) => {
     const hash = await node.query('chain_getFinalizedHead', [])
-    const number = substrateNumber(await node.query('chain_getHeader', [hash]))
+    const number = substrateBlockNumber(await node.query('chain_getHeader', [hash]))
     return typeof hash === 'string' && Number.isSafeInteger(number) ? { number, hash } : null
   },
-  pinned: (tag, block) =>
+  pinToBlock: (tag, block) =>
     tag === 'finalized' ? { json: JSON.stringify(block.hash) } : { method: 'chain_getHeader', params: [block.hash] },
   blockOf: () => null,
 }
@@ -81,8 +82,11 @@ const solana: Protocol = {
   claimedHead: async (node) => Number(await node.query('getSlot', [{ commitment: 'confirmed' }])),
   // A slot may have no block, so there is nothing to verify.
   readBlock: async (_node, number) => ({ number, hash: '' }),
-  final: async (node) => ({ number: Number(await node.query('getSlot', [{ commitment: 'finalized' }])), hash: '' }),
-  pinned: (_tag, block) => ({ json: String(block.number) }),
+  latestFinal: async (node) => ({
+    number: Number(await node.query('getSlot', [{ commitment: 'finalized' }])),
+    hash: '',
+  }),
+  pinToBlock: (_tag, block) => ({ json: String(block.number) }),
   blockOf: () => null,
 }
 

@@ -1,21 +1,21 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { rpcTokenOf } from '../../modules/rpc/index.ts'
+import { rpcTokenOf } from '../../modules/rpc/tokens.ts'
 import { Accounts, overRate } from './accounts.ts'
 import { Meter } from './meter.ts'
-import { startTestPlane, type TestPlane } from './testbed.ts'
+import { startRpcTestbed, type RpcTestbed } from './testbed.ts'
 
 const rate = 100
-let t: TestPlane
-beforeAll(async () => void (t = await startTestPlane({ SHOAL_RPC_RATE: String(rate) })))
+let t: RpcTestbed
+beforeAll(async () => void (t = await startRpcTestbed({ SHOAL_RPC_RATE: String(rate) })))
 afterAll(() => t.close())
 
-/** Handles a request as a gateway does, without a node. */
-function gateway(token: string) {
+/** Admits and counts requests as a gateway does, without sending them to a node. */
+function startGateway(token: string) {
   const accounts = new Accounts(t.app)
   const meter = new Meter(t.app, (totals, own) => accounts.recordUse(totals, own))
   return {
-    ask: async (): Promise<boolean> => {
+    sendRequest: async (): Promise<boolean> => {
       const account = await accounts.find(token)
       if (!account || overRate(account, 1)) return false
       meter.count({ orgId: account.orgId, chain: 'eth', method: 'eth_chainId', version: 'test' }, true)
@@ -28,13 +28,13 @@ function gateway(token: string) {
   }
 }
 
-/** Requests per second that these gateways admit under full load, once they know each other's usage. */
-async function passed(gateways: ReturnType<typeof gateway>[]): Promise<number> {
+/** Measures how many requests per second these gateways admit under full load, once they know each other's usage. */
+async function measureRate(gateways: ReturnType<typeof startGateway>[]): Promise<number> {
   let count = 0
-  const settledMs = performance.now() + 3_000
-  const endMs = settledMs + 4_000
+  const measuredFromMs = performance.now() + 3_000
+  const endMs = measuredFromMs + 4_000
   while (performance.now() < endMs) {
-    for (const one of gateways) while (await one.ask()) if (performance.now() > settledMs) count++
+    for (const gateway of gateways) while (await gateway.sendRequest()) if (performance.now() > measuredFromMs) count++
     await sleep(5)
   }
   return count / 4
@@ -42,12 +42,12 @@ async function passed(gateways: ReturnType<typeof gateway>[]): Promise<number> {
 
 test('the rate of an organization applies across all gateways, and a single gateway may use all of it', async () => {
   const token = await rpcTokenOf(t.app, (await t.make.org()).id)
-  const gateways = [gateway(token), gateway(token), gateway(token)]
+  const gateways = [startGateway(token), startGateway(token), startGateway(token)]
   const [first] = gateways
-  const together = await passed(gateways)
-  expect(together).toBeGreaterThan(rate * 0.5)
-  expect(together).toBeLessThan(rate * 1.4)
-  const alone = await passed(first ? [first] : [])
-  expect(alone).toBeGreaterThan(rate * 0.8)
-  for (const one of gateways) await one.close()
+  const combinedRate = await measureRate(gateways)
+  expect(combinedRate).toBeGreaterThan(rate * 0.5)
+  expect(combinedRate).toBeLessThan(rate * 1.4)
+  const singleRate = await measureRate(first ? [first] : [])
+  expect(singleRate).toBeGreaterThan(rate * 0.8)
+  for (const gateway of gateways) await gateway.close()
 })

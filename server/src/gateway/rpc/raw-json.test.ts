@@ -10,7 +10,7 @@ const envelope = fc.record({
   space: fc.constantFrom('', ' ', '\n  '),
 })
 
-const written = (result: unknown, { order, id, space }: { order: string[]; id: unknown; space: string }): Buffer => {
+const responseOf = (result: unknown, { order, id, space }: { order: string[]; id: unknown; space: string }): Buffer => {
   const fields: Record<string, unknown> = { jsonrpc: '2.0', id, result }
   const text = order.map((key) => `"${key}":${space}${JSON.stringify(fields[key])}`).join(`,${space}`)
   return Buffer.from(`{${space}${text}${space}}`)
@@ -18,15 +18,15 @@ const written = (result: unknown, { order, id, space }: { order: string[]; id: u
 
 test('a result is extracted unchanged from any envelope', () => {
   fc.assert(
-    fc.property(json, envelope, (value, form) => {
-      const response = readResponse(written(value, form))
+    fc.property(json, envelope, (value, layout) => {
+      const response = readResponse(responseOf(value, layout))
       expect('result' in response && JSON.parse(response.result.toString())).toEqual(JSON.parse(JSON.stringify(value)))
     }),
     { numRuns: 500 },
   )
 })
 
-test('results that contain text like the end of an envelope are not truncated', () => {
+test('results that contain text resembling the end of an envelope are not truncated', () => {
   for (const value of [
     { id: 1 },
     [{ jsonrpc: '2.0', id: 1 }],
@@ -37,12 +37,12 @@ test('results that contain text like the end of an envelope are not truncated', 
     [],
     '',
   ]) {
-    const response = readResponse(written(value, { order: ['jsonrpc', 'id', 'result'], id: 1, space: '' }))
+    const response = readResponse(responseOf(value, { order: ['jsonrpc', 'id', 'result'], id: 1, space: '' }))
     expect('result' in response && JSON.parse(response.result.toString())).toEqual(value)
   }
 })
 
-test('an error is recognised, also beside a null result', () => {
+test('an error is recognized, also next to a null result', () => {
   const error = { code: 3, message: 'execution reverted', data: '0x08c379a0' }
   expect(readResponse(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, error })))).toEqual({ error })
   expect(readResponse(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, result: null, error })))).toEqual({ error })
@@ -56,8 +56,8 @@ test('an error is recognised, also beside a null result', () => {
 test('the elements of an array are split unchanged', () => {
   fc.assert(
     fc.property(fc.array(json), fc.constantFrom(undefined, 2), (values, indent) => {
-      const members = splitArray(Buffer.from(JSON.stringify(values, null, indent)))
-      expect(members?.map((m) => JSON.parse(m.toString()) as unknown)).toEqual(JSON.parse(JSON.stringify(values)))
+      const elements = splitArray(Buffer.from(JSON.stringify(values, null, indent)))
+      expect(elements?.map((m) => JSON.parse(m.toString()) as unknown)).toEqual(JSON.parse(JSON.stringify(values)))
     }),
     { numRuns: 500 },
   )

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { App } from '../../app.ts'
 import { notificationsOf } from '../../db/notifications.ts'
-import { chainsOf, rpcWatchChannel, saveUpstreamStates } from '../../modules/rpc/index.ts'
+import { chainsOf, rpcWatchChannel, saveUpstreamStates } from '../../modules/chains/index.ts'
 import { Cache } from './cache.ts'
 import { ChainService } from './chain-service.ts'
 import { openDiskCache } from './disk-cache.ts'
@@ -9,30 +9,30 @@ import type { Pool } from './pool.ts'
 
 /** The chains of one process. The RPC route and the Portal's local datasets share nodes and cache. */
 export type Services = {
-  /** Null for an unknown chain. */
-  find: (chain: string) => ChainService | null | Promise<ChainService | null>
-  /** Stops polling nodes when the last user has closed it. */
+  /** Returns the service of a chain; null for an unknown chain. */
+  find: (chain: string) => ChainService | null
+  /** Releases the services. They stop polling nodes when the last user has released them. */
   close: () => Promise<void>
 }
 
 const memoryBytes = 67_108_864
 const reportMs = 1_000
-const ofApps = new WeakMap<App, { services: Services; users: number }>()
+const servicesByApp = new WeakMap<App, { services: Services; users: number }>()
 
 export function openServices(app: App): Services {
-  const opened = ofApps.get(app) ?? { services: createServices(app), users: 0 }
-  ofApps.set(app, opened)
-  opened.users += 1
+  const shared = servicesByApp.get(app) ?? { services: createServices(app), users: 0 }
+  servicesByApp.set(app, shared)
+  shared.users += 1
   let isOpen = true
   return {
-    find: opened.services.find,
+    find: shared.services.find,
     close: async () => {
       if (!isOpen) return
       isOpen = false
-      opened.users -= 1
-      if (opened.users > 0) return
-      ofApps.delete(app)
-      await opened.services.close()
+      shared.users -= 1
+      if (shared.users > 0) return
+      servicesByApp.delete(app)
+      await shared.services.close()
     },
   }
 }
@@ -44,17 +44,18 @@ function createServices(app: App): Services {
   const cache = new Cache(memoryBytes, disk)
   const services = new Map<string, ChainService>()
 
-  const open = async (id: string): Promise<ChainService | null> => {
-    const chain = await chains.find(id)
+  const find = (id: string): ChainService | null => {
+    const open = services.get(id)
+    if (open) return open
+    const chain = chains.find(id)
     if (!chain) return null
-    const service = services.get(id) ?? new ChainService(chain, cache, app.log)
+    const service = new ChainService(chain, cache, app.log)
     services.set(id, service)
     return service
   }
-  const find = (id: string) => services.get(id) ?? open(id)
   const stopReports = reportHealth(app, () => [...services.values()].map((s) => s.pool))
   const stopWatching = notificationsOf(app.database).listen(rpcWatchChannel, {
-    onMessage: (id) => void open(id).then((service) => service?.pool.touch()),
+    onMessage: (id) => find(id)?.pool.touch(),
   })
   return {
     find,
@@ -67,7 +68,7 @@ function createServices(app: App): Services {
   }
 }
 
-/** Writes node health to the database every second, for an API that may run in another process. Returns a function to stop. */
+/** Writes node health to the database every second, for an API that may run in another process. Returns a function that stops this. */
 function reportHealth(app: App, pools: () => Iterable<Pool>): () => void {
   const report = async () => {
     const observedAt = app.clock.now()
@@ -81,8 +82,8 @@ function reportHealth(app: App, pools: () => Iterable<Pool>): () => void {
           isArchive: u.settings.archive,
           headBlock: u.head?.number ?? null,
           finalizedBlock: u.final?.number ?? null,
-          latencyP50Ms: rounded(u.latency.p50Ms),
-          latencyP95Ms: rounded(u.latency.p95Ms),
+          latencyP50Ms: roundUp(u.latency.p50Ms),
+          latencyP95Ms: roundUp(u.latency.p95Ms),
           reason: u.fault ?? (u.breaker.isClosed ? null : 'It failed several times in a row.'),
           observedAt,
         })),
@@ -96,4 +97,4 @@ function reportHealth(app: App, pools: () => Iterable<Pool>): () => void {
   return () => clearInterval(timer)
 }
 
-const rounded = (ms: number | null): number | null => (ms === null ? null : Math.ceil(ms))
+const roundUp = (ms: number | null): number | null => (ms === null ? null : Math.ceil(ms))

@@ -1,26 +1,23 @@
 import { limits, type OrgStatus } from '@shoal/contract'
-import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { eq } from '../../db/sql.ts'
 import { startDevnet, type Devnet } from '../../../../scripts/devnet/devnet.ts'
-import { findOrgByCode } from '../../modules/orgs/index.ts'
-import {
-  addUsage,
-  rpcTokenOf,
-  rpcUpstreamStates,
-  rpcUsage,
-  rpcUsageOfMonth,
-  rpcWatchChannel,
-} from '../../modules/rpc/index.ts'
-import { notify } from '../../modules/rpc/store.ts'
+import { findOrgByCode, quotaUsed } from '../../modules/orgs/index.ts'
+import { addUsage } from '../../modules/rpc/index.ts'
+import { rpcTokenOf } from '../../modules/rpc/tokens.ts'
+import { rpcUpstreamStates } from '../../modules/chains/tables.ts'
+import { rpcUsage } from '../../modules/rpc/tables.ts'
+import { rpcWatchChannel } from '../../modules/chains/index.ts'
+import { notify } from '../../db/notifications.ts'
 import { refreshRpcToken } from '../../modules/rpc/tokens.ts'
-import { call, post, startTestGateway, startTestPlane, until, type TestPlane } from './testbed.ts'
+import { call, post, startTestGateway, startRpcTestbed, until, type RpcTestbed } from './testbed.ts'
 
 let devnet: Devnet
-let t: TestPlane
+let t: RpcTestbed
 
 beforeAll(async () => {
   devnet = await startDevnet()
-  t = await startTestPlane({ SHOAL_DEVNET_URL: devnet.rpcUrl, SHOAL_RPC_RATE: '50' })
+  t = await startRpcTestbed({ SHOAL_DEVNET_URL: devnet.rpcUrl, SHOAL_RPC_RATE: '50' })
 })
 afterAll(async () => {
   await t?.close()
@@ -33,12 +30,12 @@ const balance = call('eth_getBalance', ['0x0000000000000000000000000000000000000
 test('viewing a chain makes the gateways poll its nodes', async () => {
   expect(await t.app.db.select().from(rpcUpstreamStates)).toEqual([])
   const viewChain = async () => {
-    // Every view sends a notification, since one before the gateway listens is lost.
+    // Every view sends a notification, since notifications are lost until the gateway listens.
     await notify(t.app.db, rpcWatchChannel, 'devnet')
     return await t.app.db.select().from(rpcUpstreamStates)
   }
-  const [seen] = await until(viewChain, (rows) => rows[0]?.isHealthy === true)
-  expect(seen).toMatchObject({
+  const [state] = await until(viewChain, (rows) => rows[0]?.isHealthy === true)
+  expect(state).toMatchObject({
     chain: 'devnet',
     upstream: 'devnet',
     headBlock: await devnet.chain.height(),
@@ -47,21 +44,21 @@ test('viewing a chain makes the gateways poll its nodes', async () => {
 })
 
 test('requests are counted by chain, method and version for their organization within a second', async () => {
-  const [mine, other] = await Promise.all([t.make.org(), t.make.org()])
-  const url = await urlOf(mine.id)
-  await rpcTokenOf(t.app, other.id)
+  const [org, otherOrg] = await Promise.all([t.make.org(), t.make.org()])
+  const url = await urlOf(org.id)
+  await rpcTokenOf(t.app, otherOrg.id)
   await post(url, call('eth_chainId'), { 'x-squid-id': 'erc20@v1' })
   await post(url, [call('eth_chainId', [], 1), call('eth_chainId', [], 2), call('eth_blockNumber', [], 3)])
   await post(url, call('eth_call', [{ to: devnet.token, data: '0xa9059cbb' }]))
   await post(url, call('anvil_reset'))
   await post(url, '{')
   const rows = await until(
-    () => t.app.db.select().from(rpcUsage).where(eq(rpcUsage.orgId, mine.id)),
+    () => t.app.db.select().from(rpcUsage).where(eq(rpcUsage.orgId, org.id)),
     (found) => found.reduce((sum, r) => sum + r.requests, 0) === 5,
     2_500,
   )
-  const counted = rows.map((r) => [r.chain, r.method, r.version, r.requests, r.failures].join(' ')).toSorted()
-  expect(counted).toEqual([
+  const counts = rows.map((r) => [r.chain, r.method, r.version, r.requests, r.failures].join(' ')).toSorted()
+  expect(counts).toEqual([
     'devnet anvil_reset  0 1',
     'devnet eth_blockNumber  1 0',
     'devnet eth_call  1 0',
@@ -69,11 +66,11 @@ test('requests are counted by chain, method and version for their organization w
     'devnet eth_chainId erc20@v1 1 0',
   ])
   expect(rows[0]?.hour).toEqual(new Date('2026-01-15T12:00:00Z'))
-  expect(await rpcUsageOfMonth(t.app.db, mine.id, t.clock.now())).toBe(5)
-  expect(await rpcUsageOfMonth(t.app.db, other.id, t.clock.now())).toBe(0)
+  expect(await quotaUsed(t.app.db, org.id, 'rpc', t.clock.now())).toBe(5)
+  expect(await quotaUsed(t.app.db, otherOrg.id, 'rpc', t.clock.now())).toBe(0)
 })
 
-test('a playground over its monthly quota gets HTTP 429 with the id of the call, and can continue in the next month', async () => {
+test('a playground that exceeds its monthly quota receives HTTP 429 with the id of the call until the next month', async () => {
   const user = await t.make.user()
   const playground = await findOrgByCode(t.app.db, user.playground.code)
   if (!playground) throw new Error('There is no playground')
@@ -86,8 +83,8 @@ test('a playground over its monthly quota gets HTTP 429 with the id of the call,
   expect((await post(url, balance)).status).toBe(200)
   expect((await post(url, [balance, balance, balance])).status).toBe(429)
   expect((await post(url, [balance, balance])).status).toBe(200)
-  const refused = await post(url, balance)
-  expect(refused).toMatchObject({
+  const rejected = await post(url, balance)
+  expect(rejected).toMatchObject({
     status: 429,
     body: {
       jsonrpc: '2.0',
@@ -102,33 +99,33 @@ test('a playground over its monthly quota gets HTTP 429 with the id of the call,
   )
 })
 
-test('organizations with overdue payments are refused, those with a single failed charge are not', async () => {
-  const statusOf = async (status: OrgStatus) => {
+test('calls of organizations with overdue payments are rejected; a single failed charge has no effect', async () => {
+  const responseFor = async (status: OrgStatus) => {
     const org = await t.make.org({ status })
     return post(await urlOf(org.id), balance)
   }
-  expect((await statusOf('ACTIVE')).status).toBe(200)
-  expect((await statusOf('PAYMENT_ISSUES')).status).toBe(200)
+  expect((await responseFor('ACTIVE')).status).toBe(200)
+  expect((await responseFor('PAYMENT_ISSUES')).status).toBe(200)
   for (const status of ['IN_DEBT', 'TERMINATED'] as const)
-    expect(await statusOf(status)).toMatchObject({
+    expect(await responseFor(status)).toMatchObject({
       status: 403,
       body: { id: 'mine', error: { message: expect.stringMatching(/^Payment is overdue/) } },
     })
-  expect(await statusOf('DRAFT')).toMatchObject({
+  expect(await responseFor('DRAFT')).toMatchObject({
     status: 403,
     body: { error: { message: expect.stringMatching(/^Organization is not active/) } },
   })
 })
 
-test('a replaced token is refused by all gateways immediately, and the new one works', async () => {
+test('all gateways reject a replaced token immediately and accept the new one', async () => {
   const org = await t.make.org()
   const second = await startTestGateway(t.app)
   try {
-    const old = await rpcTokenOf(t.app, org.id)
-    const urls = [t.gateway.urlOf('devnet', old), second.urlOf('devnet', old)]
+    const oldToken = await rpcTokenOf(t.app, org.id)
+    const urls = [t.gateway.urlOf('devnet', oldToken), second.urlOf('devnet', oldToken)]
     for (const url of urls) expect((await post(url, balance)).status).toBe(200)
-    const fresh = await refreshRpcToken(t.app, org.id)
-    expect(await rpcTokenOf(t.app, org.id)).toBe(fresh)
+    const newToken = await refreshRpcToken(t.app, org.id)
+    expect(await rpcTokenOf(t.app, org.id)).toBe(newToken)
     for (const url of urls)
       expect(
         await until(
@@ -137,17 +134,17 @@ test('a replaced token is refused by all gateways immediately, and the new one w
           500,
         ),
       ).toMatchObject({ body: { id: 'mine', error: { code: -32001 } } })
-    expect((await post(t.gateway.urlOf('devnet', fresh), balance)).status).toBe(200)
+    expect((await post(t.gateway.urlOf('devnet', newToken), balance)).status).toBe(200)
   } finally {
     await second.close()
   }
 })
 
-test('unknown tokens, unknown chains and chains without a node are refused', async () => {
+test('calls with unknown tokens, to unknown chains and to chains without a node are rejected', async () => {
   const org = await t.make.org()
   const token = await rpcTokenOf(t.app, org.id)
-  for (const wrong of ['', 'x', `${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`])
-    expect((await post(t.gateway.urlOf('devnet', wrong), balance)).status).toBe(401)
+  for (const wrongToken of ['', 'x', `${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`])
+    expect((await post(t.gateway.urlOf('devnet', wrongToken), balance)).status).toBe(401)
   expect((await post(t.gateway.urlOf('nowhere', token), balance)).status).toBe(404)
   expect(await post(t.gateway.urlOf('polkadot', token), call('system_chain', [], 'mine'))).toMatchObject({
     status: 503,
@@ -159,16 +156,16 @@ test('unknown tokens, unknown chains and chains without a node are refused', asy
 })
 
 test('an organization cannot exceed its rate, and each call of a batch counts', async () => {
-  const [fast, calm] = await Promise.all([t.make.org(), t.make.org()])
-  const url = await urlOf(fast.id)
+  const [busy, other] = await Promise.all([t.make.org(), t.make.org()])
+  const url = await urlOf(busy.id)
   const batch = Array.from({ length: 40 }, (_, id) => call('eth_chainId', [], id))
   expect((await post(url, batch)).status).toBe(200)
-  const refused = await post(url, batch)
-  expect(refused).toMatchObject({
+  const rejected = await post(url, batch)
+  expect(rejected).toMatchObject({
     status: 429,
     body: { error: { code: -32005, message: expect.stringMatching(/^Too many RPC requests at once/) } },
   })
-  expect((await post(await urlOf(calm.id), balance)).status).toBe(200)
+  expect((await post(await urlOf(other.id), balance)).status).toBe(200)
   await until(
     () => post(url, batch),
     (o) => o.status === 200,

@@ -10,12 +10,12 @@ import type { App } from '../../app.ts'
 import { fakeClock } from '../../clock.ts'
 import { loadConfig } from '../../config/config.ts'
 import { createSealer } from '../../sealing/sealer.ts'
-import { maker, type Make } from '../../testing/make.ts'
+import { createFactories, type Make } from '../../testing/make.ts'
 import { cloneDatabase } from '../../testing/test-database.ts'
 import { createRpcRoute, type RpcRoute } from './index.ts'
 import type { SocketLimits } from './sockets/limits.ts'
 
-/** Test fixtures for the RPC data plane: a gateway with only the RPC route, and a proxy that injects faults into a real node. */
+/** Test fixtures for RPC: a gateway with only the RPC route, and a proxy that injects faults into the responses of a real node. */
 
 type Disposable = { close: () => Promise<void> }
 
@@ -38,7 +38,7 @@ async function serve(
 export type TestGateway = {
   urlOf: (chain: string, token: string) => string
   route: () => RpcRoute
-  /** Replaces the route as an orderly restart of the process would, at the same address. */
+  /** Replaces the route as a graceful restart of the process would; the address stays the same. */
   restart: () => Promise<void>
 } & Disposable
 
@@ -70,19 +70,24 @@ export async function startTestGateway(app: App, limits: Partial<SocketLimits> =
   }
 }
 
-export type TestPlane = { app: App; make: Make; clock: ReturnType<typeof fakeClock>; gateway: TestGateway } & Disposable
+export type RpcTestbed = {
+  app: App
+  make: Make
+  clock: ReturnType<typeof fakeClock>
+  gateway: TestGateway
+} & Disposable
 
-/** A gateway with its own database and without the API: the modules' functions create organizations and tokens. */
-export async function startTestPlane(
+/** Starts a gateway with its own database and without the API: tests create organizations and tokens with functions of the modules. */
+export async function startRpcTestbed(
   env: Record<string, string> = {},
   rpcConfig: Record<string, unknown> = {},
   limits: Partial<SocketLimits> = {},
-): Promise<TestPlane> {
-  const opened = new AsyncDisposableStack()
+): Promise<RpcTestbed> {
+  const cleanup = new AsyncDisposableStack()
   const dataDir = mkdtempSync(join(tmpdir(), 'shoal-test-'))
-  opened.defer(() => rmSync(dataDir, { recursive: true, force: true }))
+  cleanup.defer(() => rmSync(dataDir, { recursive: true, force: true }))
   const database = await cloneDatabase()
-  opened.defer(database.close)
+  cleanup.defer(database.close)
   const clock = fakeClock()
   const configFile = join(dataDir, 'rpc.json')
   writeFileSync(configFile, JSON.stringify({ chains: rpcConfig }))
@@ -95,46 +100,46 @@ export async function startTestPlane(
     sealer: createSealer({ dataDir }),
   } as unknown as App
   const gateway = await startTestGateway(app, limits)
-  opened.defer(gateway.close)
-  return { app, make: maker(app), clock, gateway, close: () => opened.disposeAsync() }
+  cleanup.defer(gateway.close)
+  return { app, make: createFactories(app), clock, gateway, close: () => cleanup.disposeAsync() }
 }
 
 type Call = { id: unknown; method: string; params: unknown[] }
-/** Null forwards the call. `down` breaks the connection. */
+/** Returns the fault to inject for a call: null forwards the call, `down` breaks the connection. */
 export type NodeFault = (call: Call) => 'down' | { result: unknown } | { error: unknown } | { delayMs: number } | null
 
 export type FaultyNode = {
   url: string
-  /** The node behind it. */
+  /** URL of the real node. */
   target: string
   /** Fault to inject from now on; null for none. */
   fault: NodeFault | null
   /** Every call received, in order. */
   calls: Call[]
   /** Responds to a batch with a single error, as some nodes do. */
-  refusesBatches: boolean
+  rejectsBatches: boolean
 } & Disposable
 
-/** A proxy in front of a real node. */
+/** Starts a proxy in front of a real node. */
 export async function startFaultyNode(target: string): Promise<FaultyNode> {
   const handle = async (req: IncomingMessage, res: ServerResponse) => {
     const parts: Buffer[] = []
     for await (const part of req as AsyncIterable<Buffer>) parts.push(part)
-    const given = JSON.parse(Buffer.concat(parts).toString()) as Call | Call[]
-    const calls = node.refusesBatches && Array.isArray(given) ? [] : [given].flat()
+    const body = JSON.parse(Buffer.concat(parts).toString()) as Call | Call[]
+    const calls = node.rejectsBatches && Array.isArray(body) ? [] : [body].flat()
     node.calls.push(...calls)
     const outcomes = []
     for (const call of calls) {
-      const act = node.fault?.(call) ?? null
-      if (act === 'down') throw new Error('Injected fault: down')
-      if (act && 'delayMs' in act) await sleep(act.delayMs)
+      const fault = node.fault?.(call) ?? null
+      if (fault === 'down') throw new Error('Injected fault: down')
+      if (fault && 'delayMs' in fault) await sleep(fault.delayMs)
       outcomes.push(
-        act && !('delayMs' in act) ? { jsonrpc: '2.0', id: call.id, ...act } : await pass(node.target, call),
+        fault && !('delayMs' in fault) ? { jsonrpc: '2.0', id: call.id, ...fault } : await forward(node.target, call),
       )
     }
     const error = { code: -32600, message: 'batches are not supported' }
-    const refusal = { jsonrpc: '2.0', id: null, error }
-    const text = JSON.stringify(calls.length === 0 ? refusal : Array.isArray(given) ? outcomes : outcomes[0])
+    const batchError = { jsonrpc: '2.0', id: null, error }
+    const text = JSON.stringify(calls.length === 0 ? batchError : Array.isArray(body) ? outcomes : outcomes[0])
     if (!res.destroyed) res.writeHead(200, { 'content-type': 'application/json' }).end(text)
   }
   const server = await serve((req, res) => void handle(req, res).catch(() => req.socket.destroy()))
@@ -143,13 +148,13 @@ export async function startFaultyNode(target: string): Promise<FaultyNode> {
     target,
     fault: null,
     calls: [],
-    refusesBatches: false,
+    rejectsBatches: false,
     close: server.close,
   }
   return node
 }
 
-async function pass(target: string, call: Call): Promise<unknown> {
+async function forward(target: string, call: Call): Promise<unknown> {
   const response = await fetch(target, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -178,13 +183,13 @@ export const call = (method: string, params: unknown[] = [], id: unknown = 1) =>
   params,
 })
 
-/** Polls until the condition holds. @throws Error with the last value after `withinMs` */
-export async function until<T>(read: () => Promise<T>, isDone: (value: T) => boolean, withinMs = 8_000): Promise<T> {
-  const deadline = performance.now() + withinMs
+/** Polls until the condition is met, and resolves with the value. @throws Error with the last value after `timeoutMs` */
+export async function until<T>(read: () => Promise<T>, isDone: (value: T) => boolean, timeoutMs = 8_000): Promise<T> {
+  const deadline = performance.now() + timeoutMs
   for (;;) {
     const value = await read()
     if (isDone(value)) return value
-    if (performance.now() > deadline) throw new Error(`The condition did not hold in time: ${JSON.stringify(value)}`)
+    if (performance.now() > deadline) throw new Error(`The condition was not met in time: ${JSON.stringify(value)}`)
     await sleep(20)
   }
 }

@@ -3,8 +3,8 @@ const firstPauseMs = 1_000
 const maxPauseMs = 30_000
 
 /**
- * Circuit breaker of a node: opens for one second after five failures in a row, then lets one call through. Each time that call
- * fails too, the pause doubles, up to 30 seconds.
+ * Circuit breaker of a node. Opens for one second after five failures in a row, then admits one call. Each time that call fails too,
+ * the pause doubles, up to 30 seconds.
  */
 export class Breaker {
   #failures = 0
@@ -16,18 +16,18 @@ export class Breaker {
     return performance.now() >= this.#openUntilMs
   }
 
-  succeeded(): void {
+  recordSuccess(): void {
     this.#failures = 0
     this.#openings = 0
     this.#openUntilMs = 0
   }
 
-  failed(): void {
+  recordFailure(): void {
     this.#failures += 1
     if (this.#failures < failuresToOpen) return
     this.#openUntilMs = performance.now() + Math.min(maxPauseMs, firstPauseMs * 2 ** this.#openings)
     this.#openings += 1
-    // A single further failure opens it again.
+    // One more failure opens the breaker again.
     this.#failures = failuresToOpen - 1
   }
 }
@@ -42,20 +42,20 @@ export class Latencies {
   #count = 0
   #p50 = Number.NaN
   #p95 = Number.NaN
-  #countedAt = 0
+  #computedCount = 0
 
   add(elapsedMs: number): void {
     this.#ring[this.#count % maxSamples] = elapsedMs
     this.#count += 1
   }
 
-  /** Null before there are enough samples. */
+  /** 95th percentile; null before there are enough samples. */
   get p95Ms(): number | null {
     this.#recompute()
     return this.#count < minSamples ? null : this.#p95
   }
 
-  /** Null before the first sample. */
+  /** Median; null before the first sample. */
   get p50Ms(): number | null {
     this.#recompute()
     return this.#count === 0 ? null : this.#p50
@@ -63,8 +63,8 @@ export class Latencies {
 
   /** Recomputes only every few samples: sorting for each request would cost more than most requests. */
   #recompute(): void {
-    if (this.#countedAt >= minSamples && this.#count - this.#countedAt < minSamples / 2) return
-    this.#countedAt = this.#count
+    if (this.#computedCount >= minSamples && this.#count - this.#computedCount < minSamples / 2) return
+    this.#computedCount = this.#count
     const sorted = this.#ring.slice(0, Math.min(this.#count, maxSamples)).sort()
     this.#p50 = sorted[Math.floor(sorted.length * 0.5)] ?? Number.NaN
     this.#p95 = sorted[Math.floor(sorted.length * 0.95)] ?? Number.NaN

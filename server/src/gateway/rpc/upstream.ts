@@ -1,5 +1,5 @@
 import { Pool } from 'undici'
-import type { UpstreamSettings } from '../../modules/rpc/index.ts'
+import type { UpstreamSettings } from '../../modules/chains/index.ts'
 import { exchange, type Reply } from './exchange.ts'
 import { Breaker, Latencies } from './upstream-health.ts'
 import type { RpcError } from './json-rpc.ts'
@@ -8,7 +8,7 @@ import { TokenBucket } from './token-bucket.ts'
 
 export type Block = { number: number; hash: string }
 
-/** A node did not respond, or not with JSON-RPC. `wasSent`: it may have executed the call nevertheless. */
+/** A node did not respond, or not with JSON-RPC. `wasSent`: the node may have executed the call anyway. */
 export class UpstreamError extends Error {
   override name = 'UpstreamError'
   readonly wasSent: boolean
@@ -18,12 +18,12 @@ export class UpstreamError extends Error {
   }
 }
 
-const connections = 64
+const maxConnections = 64
 const connectTimeoutMs = 5_000
 const responseTimeoutMs = 30_000
-/** For queries about the node itself, which are cheap. */
+/** Timeout of queries about the node itself, which are cheap. */
 const probeTimeoutMs = 5_000
-const neverSent = new Set([
+const notSentCodes = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
   'EAI_AGAIN',
@@ -35,8 +35,8 @@ const neverSent = new Set([
 type PostOptions = {
   signal?: AbortSignal | undefined
   timeoutMs?: number
-  /** Longer responses resolve before they have ended, with a stream. */
-  wholeBytes?: number
+  /** Longer responses are returned as a stream before they have ended. */
+  maxBufferedBytes?: number
 }
 
 /** One node of a chain: its connections, its latency and its last observed state. */
@@ -45,18 +45,18 @@ export class Upstream {
   readonly breaker = new Breaker()
   readonly redact: ReturnType<typeof redactor>
   readonly rate: TokenBucket | null
-  /** The chain it serves; null before it was read. */
+  /** The chain that the node serves; null until it has been read. */
   identity: string | null = null
-  /** The highest block it has returned, not merely claimed. */
+  /** The highest block that the node has returned, not merely claimed. */
   head: Block | null = null
-  /** The highest block it reports as finalized. */
+  /** The highest block that the node reports as finalized. */
   final: Block | null = null
-  /** Why it receives no calls, as a sentence for operators; null when healthy. */
+  /** Why the node receives no calls, as a sentence for operators; null when it is healthy. */
   fault: string | null = 'It has not responded yet.'
-  /** How many times in a row it could not return the block it claims. */
+  /** How many times in a row the node could not return the block it claims. */
   failedHeadChecks = 0
-  /** False once it has responded to a batch with something other than an array. */
-  takesBatches = true
+  /** False once the node has responded to a batch with something other than an array. */
+  acceptsBatches = true
   inFlight = 0
   readonly #latencies = new Map<string, Latencies>()
   readonly #pool: Pool
@@ -74,45 +74,45 @@ export class Upstream {
       this.#headers['authorization'] =
         `Basic ${Buffer.from(`${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`).toString('base64')}`
     this.#pool = new Pool(url.origin, {
-      connections,
+      connections: maxConnections,
       connectTimeout: connectTimeoutMs,
     })
   }
 
-  /** Latencies by method, or by size of batches. */
+  /** Returns latencies by method, or by size of batches. */
   latencies(kind: string): Latencies {
-    let found = this.#latencies.get(kind)
-    if (!found) {
-      found = new Latencies()
+    let latencies = this.#latencies.get(kind)
+    if (!latencies) {
+      latencies = new Latencies()
       // Method names come from callers, so the number of entries is bounded.
-      if (this.#latencies.size < 200) this.#latencies.set(kind, found)
+      if (this.#latencies.size < 200) this.#latencies.set(kind, latencies)
     }
-    return found
+    return latencies
   }
 
-  /** Over all methods, for display. */
+  /** Latencies of all methods, for display. */
   readonly latency = new Latencies()
 
-  /** Whether it may receive a call that needs this height: high enough, breaker closed, within its rate. */
+  /** Whether the node may receive a call that needs this height: its head is high enough, its breaker closed, its rate not used up. */
   isAvailable(minHeight: number): boolean {
     return (this.head?.number ?? -1) >= minHeight && this.breaker.isClosed && !(this.rate && this.rate.waitMs() > 0)
   }
 
-  answered(kind: string, elapsedMs: number): void {
+  recordResponse(kind: string, elapsedMs: number): void {
     this.latencies(kind).add(elapsedMs)
     this.latency.add(elapsedMs)
-    this.breaker.succeeded()
+    this.breaker.recordSuccess()
   }
 
-  /** Records a failure. A call cancelled because another node was faster is no failure, but its duration counts as latency. */
-  failed(kind: string, elapsedMs: number, signal: AbortSignal | undefined): void {
+  /** Records a failure. A call cancelled because another node was faster is not a failure, but its duration counts as latency. */
+  recordFailure(kind: string, elapsedMs: number, signal: AbortSignal | undefined): void {
     if (signal?.aborted) this.latencies(kind).add(elapsedMs)
-    else this.breaker.failed()
+    else this.breaker.recordFailure()
   }
 
-  /** @throws UpstreamError */
+  /** Posts a JSON-RPC body. @throws UpstreamError */
   async post(body: string, options: PostOptions = {}): Promise<Reply> {
-    const { signal, timeoutMs = responseTimeoutMs, wholeBytes = Infinity } = options
+    const { signal, timeoutMs = responseTimeoutMs, maxBufferedBytes = Infinity } = options
     try {
       return await exchange(this.#pool, {
         method: 'POST',
@@ -122,7 +122,7 @@ export class Upstream {
         headersTimeout: timeoutMs,
         bodyTimeout: timeoutMs,
         signal,
-        wholeBytes,
+        maxBufferedBytes,
       })
     } catch (error) {
       throw toUpstreamError(error)
@@ -150,14 +150,14 @@ export class Upstream {
   }
 }
 
-/** Replaces the error's own message, which contains the node's address. */
+/** Replaces the message of the error, which contains the node's address. */
 export function toUpstreamError(error: unknown): UpstreamError {
   if (error instanceof UpstreamError) return error
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  return new UpstreamError(messages[code] ?? 'the connection was interrupted', !neverSent.has(code))
+  return new UpstreamError(errorMessages[code] ?? 'the connection was interrupted', !notSentCodes.has(code))
 }
 
-const messages: Record<string, string> = {
+const errorMessages: Record<string, string> = {
   ECONNREFUSED: 'it refuses connections',
   ENOTFOUND: 'its host name is unknown',
   EAI_AGAIN: 'its host name could not be resolved',
@@ -168,7 +168,7 @@ const messages: Record<string, string> = {
 }
 
 /** Shorter parts of a URL are words such as `rpc` or `v2`, not keys. */
-const minKey = 8
+const minSecretLength = 8
 
 /** Removes a node's URL and keys from its error messages. Nodes often quote them: "see https://…/<key>". */
 function redactor({ url, headers }: Pick<UpstreamSettings, 'url' | 'headers'>): (error: RpcError) => RpcError {
@@ -182,19 +182,22 @@ function redactor({ url, headers }: Pick<UpstreamSettings, 'url' | 'headers'>): 
     ...search.split(/[?&=]/),
     ...Object.values(headers).flatMap((value) => [value, ...value.split(' ')]),
   ]
-  const secrets = [...new Set(parts.flatMap((part) => [part, decoded(part)]))]
-    .filter((part) => part.length >= minKey)
+  const secrets = [...new Set(parts.flatMap((part) => [part, decode(part)]))]
+    .filter((part) => part.length >= minSecretLength)
     .sort((a, b) => b.length - a.length)
-  const clean = (text: string) =>
-    secrets.reduce((rest, secret) => rest.replaceAll(secret, '…'), text.replaceAll(/\b(?:https?|wss?):\/\/\S+/g, '…'))
+  const redactText = (text: string) =>
+    secrets.reduce(
+      (redacted, secret) => redacted.replaceAll(secret, '…'),
+      text.replaceAll(/\b(?:https?|wss?):\/\/\S+/g, '…'),
+    )
   return ({ code, message, data }) => ({
     code,
-    message: clean(message),
-    ...(data === undefined ? {} : { data: JSON.parse(clean(JSON.stringify(data))) as unknown }),
+    message: redactText(message),
+    ...(data === undefined ? {} : { data: JSON.parse(redactText(JSON.stringify(data))) as unknown }),
   })
 }
 
-function decoded(text: string): string {
+function decode(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {

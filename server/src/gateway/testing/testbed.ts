@@ -4,7 +4,8 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import { announceSquid, updateSquid, type SquidRow } from '../../modules/versions/index.ts'
+import { updateSquid, type SquidRow } from '../../modules/versions/index.ts'
+import { notifySquidChanged } from '../../modules/versions/store.ts'
 import { apiPort, workloadIdOf } from '../../modules/manifest/index.ts'
 import { makeVersion, type VersionSpec } from '../../modules/versions/testing/make-version.ts'
 import { until } from '../../testing/until.ts'
@@ -16,32 +17,32 @@ import { defaultHoldingLimits, type HoldingLimits } from '../held-requests.ts'
 /** A server at the endpoint of a container's port. */
 export type TestSquidServer = { server: Server; close: () => Promise<void> }
 
-export type GatewayBed = {
+export type GatewayTestbed = {
   t: TestApp
   org: TestOrg
   gateway: { close: () => Promise<void> }
   /** `http://127.0.0.1:<port>`. */
   url: string
   /** Starts another gateway on the same database. */
-  another: () => Promise<{ gateway: { close: () => Promise<void> }; url: string }>
-  /** Creates a version that the gateway knows. Its containers are servers of the test, started by `serve`. */
-  version: (spec?: VersionSpec) => Promise<SquidRow>
-  serve: (squid: SquidRow, listener: RequestListener, at?: ServedAt) => Promise<TestSquidServer>
-  /** Updates the version and notifies gateways, as the engine does; without a change it only notifies. */
-  change: (squid: SquidRow, change?: Partial<SquidRow>) => Promise<void>
+  startAnother: () => Promise<{ gateway: { close: () => Promise<void> }; url: string }>
+  /** Creates a version and waits until the gateway routes to it. The test starts its containers with `serve`. */
+  createVersion: (spec?: VersionSpec) => Promise<SquidRow>
+  serve: (squid: SquidRow, listener: RequestListener, options?: ServeOptions) => Promise<TestSquidServer>
+  /** Updates the version and notifies gateways, as the deploy engine does; without a change it only notifies. */
+  updateVersion: (squid: SquidRow, change?: Partial<SquidRow>) => Promise<void>
   close: () => Promise<void>
 }
 
-type ServedAt = { container?: string; port?: number; generation?: number }
+type ServeOptions = { container?: string; port?: number; generation?: number }
 
 /** A gateway with its own database, in front of servers on unix sockets that tests start as needed. */
-export async function openGatewayBed(
+export async function openGatewayTestbed(
   options: TestAppOptions = {},
-  limits: Partial<HoldingLimits> = { heldMs: 300 },
-): Promise<GatewayBed> {
-  const opened = new AsyncDisposableStack()
+  limits: Partial<HoldingLimits> = { maxWaitMs: 300 },
+): Promise<GatewayTestbed> {
+  const cleanup = new AsyncDisposableStack()
   const dir = mkdtempSync(join(tmpdir(), 'gw-'))
-  opened.defer(() => rmSync(dir, { recursive: true, force: true }))
+  cleanup.defer(() => rmSync(dir, { recursive: true, force: true }))
   const pathOf = (workload: string, container: string, port: number) => join(dir, `${workload}-${container}-${port}`)
   const runtime = createSimRuntime()
   const directory: Directory = {
@@ -51,18 +52,18 @@ export async function openGatewayBed(
     changed: (listener) => runtime.directory.changed(listener),
   }
   const t = await startTestApp({ runtime, directory, ...options })
-  opened.defer(t.close)
+  cleanup.defer(t.close)
   const start = async () => {
-    const { close, ...answering } = await createGateway(t.app, { ...defaultHoldingLimits, ...limits })
+    const { close, ...handlers } = await createGateway(t.app, { ...defaultHoldingLimits, ...limits })
     const listener = await listen(0, '127.0.0.1')
-    listener.setHandlers(answering)
+    listener.setHandlers(handlers)
     const gateway = {
       close: async () => {
         await listener.close()
         await close()
       },
     }
-    opened.defer(gateway.close)
+    cleanup.defer(gateway.close)
     return { gateway, url: `http://127.0.0.1:${listener.port}` }
   }
   const { gateway, url } = await start()
@@ -72,18 +73,18 @@ export async function openGatewayBed(
     org,
     gateway,
     url,
-    another: start,
-    version: async (spec = {}) => {
+    startAnother: start,
+    createVersion: async (spec = {}) => {
       const squid = await makeVersion(t.app, org, { apis: [{}], ...spec })
-      await announceSquid(t.app.db, squid.id)
+      await notifySquidChanged(t.app.db, squid.id)
       const metrics = `${url}/acme/${squid.name}@${squid.slot}/processors/unknown/metrics`
       await until(async () =>
         expect(await (await fetch(metrics)).json()).not.toMatchObject({ code: 'SQUID_NOT_FOUND' }),
       )
       return squid
     },
-    serve: async (squid, listener, at = {}) => {
-      const { container = 'api', port = apiPort, generation = squid.generation } = at
+    serve: async (squid, listener, serveOptions = {}) => {
+      const { container = 'api', port = apiPort, generation = squid.generation } = serveOptions
       const server = createServer(listener)
       const path = pathOf(workloadIdOf(squid.id, generation), container, port)
       await new Promise<void>((done) => server.listen(path, done))
@@ -91,13 +92,13 @@ export async function openGatewayBed(
         server.closeAllConnections()
         await new Promise((done) => server.close(done))
       }
-      opened.defer(close)
+      cleanup.defer(close)
       return { server, close }
     },
-    change: async (squid, change = {}) => {
+    updateVersion: async (squid, change = {}) => {
       if (Object.keys(change).length > 0) await updateSquid(t.app.db, squid.id, change)
-      await announceSquid(t.app.db, squid.id)
+      await notifySquidChanged(t.app.db, squid.id)
     },
-    close: () => opened.disposeAsync(),
+    close: () => cleanup.disposeAsync(),
   }
 }

@@ -1,7 +1,7 @@
 // Reads tables of other modules: orgs. Selects organizations with payment problems.
 
 import type { OrgStatus } from '@shoal/contract'
-import { and, desc, eq, inArray, isNotNull, isNull, lt, sql, type SQL } from 'drizzle-orm'
+import { and, desc, eq, inArray, isNotNull, isNull, lt, sql, type SQL } from '../../db/sql.ts'
 import type { Db } from '../../db/database.ts'
 import { deleteInBatches } from '../../db/delete-in-batches.ts'
 import { orgs } from '../orgs/index.ts'
@@ -14,28 +14,27 @@ export const squidIdsOf = (rows: readonly (EventRow | null)[]): number[] => [
   ...new Set(rows.flatMap((row) => row?.squidId ?? [])),
 ]
 
-/** Maximum number of open alerts in a list. */
-const maxOpen = 500
+const maxListedAlerts = 500
 
-/** By severity, then newest first. */
-export async function listOpen(db: Db, orgId: number): Promise<EventRow[]> {
+/** Open alerts of an organization: critical ones first, then newest first. */
+export async function listOpenAlerts(db: Db, orgId: number): Promise<EventRow[]> {
   return await db
     .select()
     .from(alertEvents)
     .where(and(eq(alertEvents.orgId, orgId), isNull(alertEvents.endedAt)))
     .orderBy(sql`${alertEvents.severity} = 'WARNING'`, desc(alertEvents.startedAt), desc(alertEvents.id))
-    .limit(maxOpen)
+    .limit(maxListedAlerts)
 }
 
 /** Open alerts of all organizations. */
-export async function listAllOpen(db: Db): Promise<EventRow[]> {
+export async function listAllOpenAlerts(db: Db): Promise<EventRow[]> {
   return await db.select().from(alertEvents).where(isNull(alertEvents.endedAt))
 }
 
 export type HistoryPage = { beforeId?: number | undefined; isEnded: boolean; limit: number }
 
-/** Newest first. */
-export async function listHistory(db: Db, orgId: number, { beforeId, isEnded, limit }: HistoryPage) {
+/** Alerts of an organization, newest first. */
+export async function listAlertHistory(db: Db, orgId: number, { beforeId, isEnded, limit }: HistoryPage) {
   const conditions: SQL[] = [eq(alertEvents.orgId, orgId)]
   if (beforeId !== undefined) conditions.push(lt(alertEvents.id, beforeId))
   if (isEnded) conditions.push(isNotNull(alertEvents.endedAt))
@@ -47,7 +46,7 @@ export async function listHistory(db: Db, orgId: number, { beforeId, isEnded, li
     .limit(limit)
 }
 
-/** Null if such an alert is already open. */
+/** Inserts an alert. Returns null if one is already open for the same cause. */
 export async function openEvent(db: Db, event: typeof alertEvents.$inferInsert): Promise<EventRow | null> {
   const [row] = await db.insert(alertEvents).values(event).onConflictDoNothing().returning()
   return row ?? null
@@ -55,7 +54,7 @@ export async function openEvent(db: Db, event: typeof alertEvents.$inferInsert):
 
 type Change = Partial<Pick<EventRow, 'severity' | 'label' | 'reason' | 'endedAt' | 'isMuted'>>
 
-/** Null when the alert has ended in the meantime. */
+/** Updates an open alert. Returns null if it has ended in the meantime. */
 export async function changeOpenEvent(db: Db, id: number, change: Change): Promise<EventRow | null> {
   const [row] = await db
     .update(alertEvents)
@@ -65,16 +64,16 @@ export async function changeOpenEvent(db: Db, id: number, change: Change): Promi
   return row ?? null
 }
 
-/** Where something is wrong with paying. */
-export async function listInTrouble(db: Db): Promise<{ orgId: number; status: OrgStatus }[]> {
+/** Organizations with overdue or failed payments, and their account status. */
+export async function listOrgsWithPaymentIssues(db: Db): Promise<{ orgId: number; status: OrgStatus }[]> {
   return await db
     .select({ orgId: orgs.id, status: orgs.status })
     .from(orgs)
     .where(and(isNull(orgs.deletedAt), inArray(orgs.status, ['PAYMENT_ISSUES', 'IN_DEBT', 'TERMINATED'])))
 }
 
-/** Deletes alerts that ended before `at` with their deliveries, and mutes that expired before then. Returns how many. */
-export async function deleteEndedBefore(db: Db, at: Date): Promise<number> {
+/** Deletes alerts that ended before `at` with their deliveries, and mutes that expired before then. Returns the number of deleted rows. */
+export async function deleteEndedAlertsBefore(db: Db, at: Date): Promise<number> {
   const events = await deleteInBatches(db, alertEvents, sql`ended_at < ${at.toISOString()}`)
   return events + (await deleteInBatches(db, alertMutes, sql`until < ${at.toISOString()}`))
 }

@@ -1,15 +1,16 @@
-import { alertKinds, alertRules, IdParam, type AlertKind, type Contract } from '@shoal/contract'
+import { alertKinds, alertRules, type AlertKind, type Contract } from '@shoal/contract'
+import { parseId } from '../parse-id.ts'
 import type { App } from '../../app.ts'
 import { minutes } from '../../clock.ts'
 import { invalidField, notFound } from '../../errors.ts'
 import type { Handlers } from '../call.ts'
 import { existingSquids, selectSquid } from '../versions/index.ts'
 import { channelHandlers } from './channels/handlers.ts'
-import { listHistory, listOpen, squidIdsOf } from './event-store.ts'
-import { addMute, listMutes, removeMute } from './mute-store.ts'
+import { listAlertHistory, listOpenAlerts, squidIdsOf } from './event-store.ts'
+import { addMute, listMutes, deleteMute } from './mute-store.ts'
 import { presentEvent, presentMute } from './present.ts'
-import { putRule, selectChosen } from './rules/rules-store.ts'
-import { rulesOf, whyNotThreshold } from './rules/rules.ts'
+import { saveRule, listChangedRules } from './rules/rules-store.ts'
+import { rulesOf, thresholdError } from './rules/rules.ts'
 
 const pageSize = 50
 
@@ -19,8 +20,8 @@ export function alertsHandlers(app: App): Handlers<Contract['alerts']> {
     list: async ({ org, query }) => {
       const rows =
         query.state === 'open'
-          ? await listOpen(app.db, org.id)
-          : await listHistory(app.db, org.id, {
+          ? await listOpenAlerts(app.db, org.id)
+          : await listAlertHistory(app.db, org.id, {
               beforeId: query.before,
               isEnded: query.state === 'ended',
               limit: pageSize,
@@ -28,14 +29,14 @@ export function alertsHandlers(app: App): Handlers<Contract['alerts']> {
       const existing = await existingSquids(app.db, squidIdsOf(rows))
       return rows.map((row) => presentEvent(row, existing))
     },
-    listRules: async ({ org }) => rulesOf(await selectChosen(app.db, org.id)),
+    listRules: async ({ org }) => rulesOf(await listChangedRules(app.db, org.id)),
     changeRule: async ({ org, params, body, request }) => {
-      const kind = kindOf(params.kind)
-      const wrong = whyNotThreshold(kind, body.threshold)
-      if (wrong) throw invalidField('threshold', wrong)
-      const before = rulesOf(await selectChosen(app.db, org.id)).find((rule) => rule.kind === kind)
+      const kind = parseKind(params.kind)
+      const error = thresholdError(kind, body.threshold)
+      if (error) throw invalidField('threshold', error)
+      const before = rulesOf(await listChangedRules(app.db, org.id)).find((rule) => rule.kind === kind)
       const after = { kind, ...body }
-      await putRule(app.db, org.id, after)
+      await saveRule(app.db, org.id, after)
       request.audit({ subject: alertRules[kind].title, before, after })
       return after
     },
@@ -53,28 +54,27 @@ export function alertsHandlers(app: App): Handlers<Contract['alerts']> {
         createdBy: actor.fullName || actor.email,
       })
       const presented = presentMute(mute)
-      request.audit({ subject: subjectOf(presented), after: presented })
+      request.audit({ subject: muteLabel(presented), after: presented })
       return presented
     },
     unmute: async ({ org, params, request }) => {
-      const id = IdParam.safeParse(params.muteId)
-      const removed = id.success ? await removeMute(app.db, org.id, id.data) : null
+      const removed = await deleteMute(app.db, org.id, parseId(params.muteId, 'Mute'))
       if (!removed) throw notFound('Mute')
       const before = presentMute(removed)
-      request.audit({ subject: subjectOf(before), before })
+      request.audit({ subject: muteLabel(before), before })
       return null
     },
   }
 }
 
-/** @throws Refusal 404 */
-function kindOf(text: string): AlertKind {
-  const kind = alertKinds.find((known) => known === text)
+/** @throws Refusal 404 for an unknown kind */
+function parseKind(text: string): AlertKind {
+  const kind = alertKinds.find((candidate) => candidate === text)
   if (!kind) throw notFound('Rule')
   return kind
 }
 
-function subjectOf({ kind, squid }: ReturnType<typeof presentMute>): string {
-  const what = kind === null ? 'Everything' : alertRules[kind].title
-  return squid === null ? what : `${what} of ${squid.name}@${squid.slot}`
+function muteLabel({ kind, squid }: ReturnType<typeof presentMute>): string {
+  const title = kind === null ? 'Everything' : alertRules[kind].title
+  return squid === null ? title : `${title} of ${squid.name}@${squid.slot}`
 }

@@ -1,10 +1,10 @@
-import { and, asc, eq, gt } from 'drizzle-orm'
+import { and, asc, eq, gt } from '../../db/sql.ts'
 import type { Db } from '../../db/database.ts'
 import { alertMutes } from './tables.ts'
 
 export type MuteRow = typeof alertMutes.$inferSelect
 
-/** Mutes in force; the next to end first. */
+/** Active mutes of an organization, by end time. */
 export async function listMutes(db: Db, orgId: number, now: Date): Promise<MuteRow[]> {
   return await db
     .select()
@@ -13,19 +13,19 @@ export async function listMutes(db: Db, orgId: number, now: Date): Promise<MuteR
     .orderBy(asc(alertMutes.until), asc(alertMutes.id))
 }
 
-/** Mutes in force of all organizations. */
+/** Active mutes of all organizations. */
 export async function listAllMutes(db: Db, now: Date): Promise<MuteRow[]> {
   return await db.select().from(alertMutes).where(gt(alertMutes.until, now))
 }
 
 export async function addMute(db: Db, mute: typeof alertMutes.$inferInsert): Promise<MuteRow> {
   const [row] = await db.insert(alertMutes).values(mute).returning()
-  if (!row) throw new Error('The mute was not written')
+  if (!row) throw new Error('The mute was not inserted')
   return row
 }
 
-/** Null when the organization has no such mute. */
-export async function removeMute(db: Db, orgId: number, id: number): Promise<MuteRow | null> {
+/** Returns the deleted mute, or null when the organization has no such mute. */
+export async function deleteMute(db: Db, orgId: number, id: number): Promise<MuteRow | null> {
   const [row] = await db
     .delete(alertMutes)
     .where(and(eq(alertMutes.orgId, orgId), eq(alertMutes.id, id)))

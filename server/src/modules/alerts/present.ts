@@ -6,7 +6,7 @@ import type { MuteRow } from './mute-store.ts'
 export const presentEvent = (row: EventRow, existing: ReadonlySet<number>): AlertEvent => ({
   id: row.id,
   severity: row.severity,
-  ...presentAbout(row, existing),
+  ...presentSubject(row, existing),
   label: row.label,
   reason: row.reason,
   startedAt: row.startedAt.toISOString(),
@@ -14,8 +14,8 @@ export const presentEvent = (row: EventRow, existing: ReadonlySet<number>): Aler
   isMuted: row.isMuted,
 })
 
-/** The subject of an alert. */
-export function presentAbout(row: EventRow, existing: ReadonlySet<number>) {
+/** The kind of an alert, and the version and container that it is about. */
+export function presentSubject(row: EventRow, existing: ReadonlySet<number>) {
   const squid = squidOf(row)
   return {
     kind: row.kind,

@@ -1,22 +1,31 @@
 import { alertSeverities, channelTypes, deliveryStatuses, deliverySubjects } from '@shoal/contract'
 import type { AlertKind } from '@shoal/contract'
-import { sql } from 'drizzle-orm'
-import { bigint, boolean, index, integer, jsonb, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
-import { timestamp, uniqueIndex } from 'drizzle-orm/pg-core'
+import { sql } from '../../db/sql.ts'
+import {
+  bigId,
+  boolean,
+  id,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  primaryKey,
+  text,
+  time,
+  uniqueIndex,
+  uuid,
+} from '../../db/columns.ts'
 import { enumChecks } from '../../db/checks.ts'
 import { orgs } from '../orgs/index.ts'
 
-const bigId = () => bigint({ mode: 'number' })
-const id = () => bigId().primaryKey().generatedAlwaysAsIdentity()
-const time = () => timestamp({ withTimezone: true })
 const orgId = () =>
   bigId()
     .notNull()
     .references(() => orgs.id, { onDelete: 'cascade' })
 
-// Columns of kinds have no CHECK, so that a release can add a rule without a migration.
+// The `kind` columns have no CHECK, so that a release can add a rule without a migration.
 
-/** The rules that an organization has changed. For all others the defaults in `alertRules` of the contract apply. */
+/** The rules that an organization has changed. The others have the defaults in `alertRules` of the contract. */
 export const alertRules = pgTable(
   'alert_rules',
   {
@@ -43,10 +52,10 @@ export const alertEvents = pgTable(
     container: text(),
     label: text().notNull(),
     reason: text().notNull(),
-    /** When its cause began, if that was observed; otherwise when it was first noticed. */
+    /** When the cause began, if that was observed; otherwise when it was first detected. */
     startedAt: time().notNull(),
     endedAt: time(),
-    /** It was muted: no channel was notified. */
+    /** Whether a mute prevented notifications. */
     isMuted: boolean().notNull().default(false),
   },
   (t) => [
@@ -59,7 +68,7 @@ export const alertEvents = pgTable(
   ],
 )
 
-/** Suppresses notifications until a time: of a kind, of a version, or of a kind for a version; all if both are null. */
+/** Suppresses notifications until a time. A null `kind` or `squidId` matches all kinds or versions. */
 export const alertMutes = pgTable(
   'alert_mutes',
   {
@@ -84,9 +93,9 @@ export const alertChannels = pgTable(
     orgId: orgId(),
     type: text({ enum: channelTypes }).notNull(),
     name: text().notNull(),
-    /** Null for e-mail, which goes to the address of the organization. */
+    /** Null for the email channel, which sends to the address of the organization. */
     sealedUrl: text(),
-    /** The key that signs deliveries; webhooks only. */
+    /** The key that signs deliveries; null except for webhooks. */
     sealedSigningSecret: text(),
     isEnabled: boolean().notNull().default(true),
     createdAt: time().notNull(),
@@ -100,7 +109,7 @@ export const alertChannels = pgTable(
   ],
 )
 
-/** Messages to send, with the result of the last attempt. */
+/** A message to one channel, with the result of the last attempt. */
 export const alertDeliveries = pgTable(
   'alert_deliveries',
   {
@@ -109,11 +118,11 @@ export const alertDeliveries = pgTable(
     channelId: bigId()
       .notNull()
       .references(() => alertChannels.id, { onDelete: 'cascade' }),
-    /** Null for a test. */
+    /** Null for a test message. */
     eventId: bigId().references(() => alertEvents.id, { onDelete: 'cascade' }),
     what: text({ enum: deliverySubjects }).notNull(),
     label: text().notNull(),
-    /** The message as of the change; a replay sends it unchanged. */
+    /** The message as it was when the alert changed; a replay sends it unchanged. */
     body: jsonb().$type<Record<string, unknown>>().notNull(),
     status: text({ enum: deliveryStatuses }).notNull().default('PENDING'),
     tries: integer().notNull().default(0),
@@ -122,14 +131,17 @@ export const alertDeliveries = pgTable(
     createdAt: time().notNull(),
     lastTriedAt: time(),
     nextTryAt: time(),
+    /** The job that sends this delivery, while it is pending. The deliveries of a digest share one job. */
+    jobId: uuid(),
   },
   (t) => [
     index('alert_deliveries_org').on(t.orgId, t.id),
     index('alert_deliveries_channel').on(t.channelId, t.id),
-    index('alert_deliveries_due')
-      .on(t.nextTryAt)
+    index('alert_deliveries_pending')
+      .on(t.channelId, t.id)
       .where(sql`${t.status} = 'PENDING'`),
     index('alert_deliveries_event').on(t.eventId),
+    index('alert_deliveries_created').on(t.createdAt),
     ...enumChecks('alert_deliveries', t),
   ],
 )

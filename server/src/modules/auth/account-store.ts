@@ -1,4 +1,4 @@
-import { and, count, desc, eq, gt, lt, lte } from 'drizzle-orm'
+import { and, count, desc, eq, gt, inArray, lt, lte } from '../../db/sql.ts'
 import type { Db } from '../../db/database.ts'
 import { emailLinks, knownAddresses, oauthIdentities, users } from './tables.ts'
 
@@ -13,7 +13,7 @@ export async function findConfirmedAccount(db: Db, email: string): Promise<Accou
   return row ?? null
 }
 
-/** The newest account with this email that is not confirmed. */
+/** The newest unconfirmed account with this email. */
 export async function findUnconfirmedAccount(db: Db, email: string): Promise<Account | null> {
   const [row] = await db
     .select()
@@ -29,18 +29,56 @@ export async function findAccount(db: Db, id: number): Promise<Account | null> {
   return row ?? null
 }
 
+/** Inserts an account. Returns null when it has a confirmed email that another account has confirmed too. */
+export async function addAccount(db: Db, account: typeof users.$inferInsert): Promise<Account | null> {
+  const [row] = await db.insert(users).values(account).onConflictDoNothing().returning()
+  return row ?? null
+}
+
+/** @throws Error when the account does not exist */
+export async function changeAccount(db: Db, id: number, change: Partial<typeof users.$inferInsert>): Promise<Account> {
+  const [row] = await db.update(users).set(change).where(eq(users.id, id)).returning()
+  if (!row) throw new Error(`User ${id} does not exist`)
+  return row
+}
+
+/**
+ * Deletes up to `limit` accounts that were created before a time and are not confirmed. Locks them first, so that they cannot be
+ * confirmed in the meantime, and calls `beforeDelete` with their ids.
+ */
+export async function deleteUnconfirmedAccounts(
+  tx: Db,
+  { before, limit }: { before: Date; limit: number },
+  beforeDelete: (ids: number[]) => Promise<void>,
+): Promise<void> {
+  const rows = await tx
+    .select({ id: users.id })
+    .from(users)
+    .where(and(eq(users.emailVerified, false), lt(users.createdAt, before)))
+    .orderBy(users.id)
+    .limit(limit)
+    .for('update')
+  const ids = rows.map((row) => row.id)
+  await beforeDelete(ids)
+  await tx.delete(users).where(inArray(users.id, ids))
+}
+
 export async function setPasswordHash(db: Db, userId: number, passwordHash: string): Promise<void> {
   await db.update(users).set({ passwordHash }).where(eq(users.id, userId))
 }
 
-/** False when another account has already confirmed the same email. */
-export async function confirmAccount(db: Db, account: Pick<Account, 'id' | 'email'>): Promise<boolean> {
+export async function deletePassword(db: Db, userId: number): Promise<void> {
+  await db.update(users).set({ passwordHash: null }).where(eq(users.id, userId))
+}
+
+/** Confirms the email of an account. Returns false when another account has already confirmed the same email. */
+export async function confirmAccount(db: Db, account: Pick<Account, 'id' | 'email'>, at: Date): Promise<boolean> {
   const [owner] = await db
     .select({ id: users.id })
     .from(users)
     .where(and(eq(users.email, account.email), eq(users.emailVerified, true)))
-  if (owner) return owner.id === account.id
-  await db.update(users).set({ emailVerified: true }).where(eq(users.id, account.id))
+  if (owner && owner.id !== account.id) return false
+  await db.update(users).set({ emailVerified: true, emailProvenAt: at }).where(eq(users.id, account.id))
   return true
 }
 
@@ -60,7 +98,7 @@ export async function findEmailLink(db: Db, purpose: Purpose, hash: string, now:
   return row?.user ?? null
 }
 
-/** Deletes a link and all others of the same purpose. False when it was already used. */
+/** Deletes a link and all others of the account with the same purpose. Returns false when the link was already used. */
 export async function consumeEmailLink(db: Db, purpose: Purpose, userId: number, hash: string): Promise<boolean> {
   const used = await db.delete(emailLinks).where(eq(emailLinks.hash, hash)).returning({ hash: emailLinks.hash })
   if (used.length === 0) return false
@@ -84,6 +122,28 @@ export async function addIdentity(db: Db, identity: typeof oauthIdentities.$infe
   await db.insert(oauthIdentities).values(identity).onConflictDoNothing()
 }
 
+export async function listProviders(db: Db, userId: number): Promise<string[]> {
+  const rows = await db
+    .select({ provider: oauthIdentities.provider })
+    .from(oauthIdentities)
+    .where(eq(oauthIdentities.userId, userId))
+    .orderBy(oauthIdentities.provider)
+  return rows.map((row) => row.provider)
+}
+
+/** Unlinks all providers from an account, and returns their names. */
+export async function deleteIdentitiesOf(db: Db, userId: number): Promise<string[]> {
+  const rows = await db
+    .delete(oauthIdentities)
+    .where(eq(oauthIdentities.userId, userId))
+    .returning({ provider: oauthIdentities.provider })
+  return rows.map((row) => row.provider).toSorted()
+}
+
+export async function deleteAddressesOf(db: Db, userId: number): Promise<void> {
+  await db.delete(knownAddresses).where(eq(knownAddresses.userId, userId))
+}
+
 export async function isKnownAddress(db: Db, userId: number, ip: string): Promise<boolean> {
   const [row] = await db
     .select({ matches: count() })
@@ -92,7 +152,7 @@ export async function isKnownAddress(db: Db, userId: number, ip: string): Promis
   return (row?.matches ?? 0) > 0
 }
 
-export async function rememberAddress(db: Db, userId: number, ip: string, seenAt: Date): Promise<void> {
+export async function saveKnownAddress(db: Db, userId: number, ip: string, seenAt: Date): Promise<void> {
   await db
     .insert(knownAddresses)
     .values({ userId, ip, seenAt })

@@ -3,18 +3,18 @@ import { deriveKey } from 'altcha-lib/algorithms/pbkdf2'
 import { z } from 'zod'
 import type { App } from '../../app.ts'
 import { minutes } from '../../clock.ts'
-import { hashOf } from './api-token-key.ts'
-import { tryToConsume } from './rate-limits.ts'
+import { hashSecret } from './api-token-key.ts'
+import { tryConsumeRateLimit } from './rate-limits.ts'
 import { signingKey } from './signing-keys.ts'
 
-/** Enough time to fill in a form. */
+/** A challenge remains valid while the user fills in the form. */
 const lifetimeMs = minutes(60)
 
-/** Takes about 256 keys of 1,000 rounds to solve: instant on a laptop, expensive by the million; one key to verify. */
-const work = { algorithm: 'PBKDF2/SHA-256', cost: 1_000, keyPrefix: '00' }
+/** A solution takes about 256 keys of 1,000 rounds each: instant for one user, expensive for millions of attempts. Verifying takes one key. */
+const proofOfWork = { algorithm: 'PBKDF2/SHA-256', cost: 1_000, keyPrefix: '00' }
 
-/** Payload of the widget: base64 of JSON. */
-const Solved = z.object({
+/** The widget's payload, decoded from base64. */
+const SolvedChallenge = z.object({
   challenge: z.object({
     parameters: z.looseObject({
       nonce: z.string().max(200),
@@ -26,10 +26,15 @@ const Solved = z.object({
   solution: z.object({ counter: z.number(), derivedKey: z.string().max(200) }),
 })
 
-/** A signed challenge, valid once within an hour. */
+/** Creates a signed challenge, whose solution is accepted once within an hour. */
 export async function newChallenge(app: App): Promise<Challenge> {
   const expiresAtMs = app.clock.now().getTime() + lifetimeMs
-  return createChallenge({ ...work, deriveKey, data: { expiresAtMs }, hmacSignatureSecret: await secretOf(app) })
+  return createChallenge({
+    ...proofOfWork,
+    deriveKey,
+    data: { expiresAtMs },
+    hmacSignatureSecret: await hmacSecretOf(app),
+  })
 }
 
 export async function isAltchaSolved(app: App, payload: string): Promise<boolean> {
@@ -41,20 +46,20 @@ export async function isAltchaSolved(app: App, payload: string): Promise<boolean
     challenge: challenge as unknown as Challenge,
     solution,
     deriveKey,
-    hmacSignatureSecret: await secretOf(app),
+    hmacSignatureSecret: await hmacSecretOf(app),
   })
-  const leftMs = challenge.parameters.data.expiresAtMs - app.clock.now().getTime()
-  if (!verified || leftMs <= 0) return false
-  const key = `challenge:${hashOf(challenge.signature)}`
-  return (await tryToConsume(app, key, { calls: 1, perMs: lifetimeMs })).isAllowed
+  const remainingMs = challenge.parameters.data.expiresAtMs - app.clock.now().getTime()
+  if (!verified || remainingMs <= 0) return false
+  const key = `challenge:${hashSecret(challenge.signature)}`
+  return (await tryConsumeRateLimit(app, key, { calls: 1, perMs: lifetimeMs })).isAllowed
 }
 
-function readPayload(payload: string): z.infer<typeof Solved> | null {
+function readPayload(payload: string): z.infer<typeof SolvedChallenge> | null {
   try {
-    return Solved.parse(JSON.parse(Buffer.from(payload, 'base64').toString('utf8')))
+    return SolvedChallenge.parse(JSON.parse(Buffer.from(payload, 'base64').toString('utf8')))
   } catch {
     return null
   }
 }
 
-const secretOf = async (app: App) => Buffer.from(await signingKey(app, 'challenge')).toString('base64')
+const hmacSecretOf = async (app: App) => Buffer.from(await signingKey(app, 'challenge')).toString('base64')

@@ -1,37 +1,37 @@
 import type { App } from '../../app.ts'
 import { minutes } from '../../clock.ts'
 import type { Actor } from '../call.ts'
-import { hashOf, isApiTokenKey } from './api-token-key.ts'
+import { hashSecret, isApiTokenKey } from './api-token-key.ts'
 import { readSessionToken } from './sessions.ts'
 import { findApiTokenByHash, findSession, touchApiToken, touchSession } from './store.ts'
 
-/** Precision of `lastSeenAt` and `lastUsedAt`, so that a busy caller does not cause a write per call. */
+/** Minimum interval between updates of `lastSeenAt` or `lastUsedAt`, so that not every call causes a write. */
 const saveLastSeenEveryMs = minutes(1)
 
 /**
- * The caller, from the `authorization` header: `token <key>` as the public client sends it or `Bearer <key>` (contract 1), with a
- * session token or an API token. Null if unknown, expired or signed out.
+ * Identifies the caller by the `authorization` header: `token <key>`, as the public client sends it, or `Bearer <key>`. The key is a
+ * session token or an API token. Returns null if it is unknown, expired or signed out.
  */
 export async function authenticate(app: App, authorization: string | undefined): Promise<Actor | null> {
   const credential = /^(?:token|bearer) +(\S{1,2000})$/i.exec(authorization ?? '')?.[1]
   if (!credential) return null
-  return isApiTokenKey(credential) ? byApiToken(app, credential) : bySession(app, credential)
+  return isApiTokenKey(credential) ? authenticateApiToken(app, credential) : authenticateSession(app, credential)
 }
 
-async function byApiToken(app: App, key: string): Promise<Actor | null> {
+async function authenticateApiToken(app: App, key: string): Promise<Actor | null> {
   const now = app.clock.now()
-  const token = await findApiTokenByHash(app.db, hashOf(key))
+  const token = await findApiTokenByHash(app.db, hashSecret(key))
   if (!token || (token.expiresAt && token.expiresAt <= now)) return null
   if (!token.lastUsedAt || now.getTime() - token.lastUsedAt.getTime() >= saveLastSeenEveryMs)
     await touchApiToken(app.db, token.id, now)
-  return { ...token.user, sessionId: null, apiTokenId: token.id }
+  return { ...token.user, sessionId: null, apiTokenId: token.id, tokenScope: token.scope, tokenOrgId: token.orgId }
 }
 
-async function bySession(app: App, token: string): Promise<Actor | null> {
+async function authenticateSession(app: App, token: string): Promise<Actor | null> {
   const id = await readSessionToken(app, token)
   const session = id ? await findSession(app.db, id) : null
   const now = app.clock.now()
   if (!session || session.expiresAt <= now) return null
   if (now.getTime() - session.lastSeenAt.getTime() >= saveLastSeenEveryMs) await touchSession(app.db, session.id, now)
-  return { ...session.user, sessionId: session.id, apiTokenId: null }
+  return { ...session.user, sessionId: session.id, apiTokenId: null, tokenScope: null, tokenOrgId: null }
 }

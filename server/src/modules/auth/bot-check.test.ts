@@ -2,13 +2,13 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { minutes } from '../../clock.ts'
-import { solvedChallenge, startTestApp, type TestApp } from '../../testing/index.ts'
+import { solveBotCheck, startTestApp, type TestApp } from '../../testing/index.ts'
 
 const signUp = (t: TestApp, turnstileToken: string) =>
   t.as(null).auth.signUp({
     body: { email: 'new@example.com', fullName: 'New', password: 'long enough', turnstileToken },
   })
-const refused = {
+const rejected = {
   status: 400,
   message: 'The bot check has expired or failed. Please solve it again.',
   body: { invalidFields: [{ path: ['turnstileToken'] }] },
@@ -19,20 +19,20 @@ describe('proof of work', () => {
   beforeAll(async () => void (t = await startTestApp()))
   afterAll(() => t.close())
 
-  test('a solution is valid once', async () => {
-    const solution = await solvedChallenge(t)
+  test('a solution is accepted only once', async () => {
+    const solution = await solveBotCheck(t)
     await expect(signUp(t, solution)).resolves.toMatchObject({})
-    await expect(signUp(t, solution)).rejects.toMatchObject(refused)
+    await expect(signUp(t, solution)).rejects.toMatchObject(rejected)
   })
 
-  test('for an hour', async () => {
-    const solution = await solvedChallenge(t)
+  test('a challenge expires after an hour', async () => {
+    const solution = await solveBotCheck(t)
     t.clock.advance(minutes(60))
-    await expect(signUp(t, solution)).rejects.toMatchObject(refused)
+    await expect(signUp(t, solution)).rejects.toMatchObject(rejected)
   })
 
-  test('a challenge is invalid without its work, with another signature, or with less work', async () => {
-    const { challenge, solution } = JSON.parse(Buffer.from(await solvedChallenge(t), 'base64').toString()) as {
+  test('a wrong solution, another signature and changed parameters are rejected', async () => {
+    const { challenge, solution } = JSON.parse(Buffer.from(await solveBotCheck(t), 'base64').toString()) as {
       challenge: { parameters: Record<string, unknown>; signature: string }
       solution: { counter: number; derivedKey: string }
     }
@@ -44,21 +44,21 @@ describe('proof of work', () => {
       { challenge: { ...challenge, parameters: { ...challenge.parameters, data: { expiresAtMs: 9e15 } } }, solution },
     ]
     for (const forgery of forgeries)
-      await expect(signUp(t, Buffer.from(JSON.stringify(forgery)).toString('base64'))).rejects.toMatchObject(refused)
+      await expect(signUp(t, Buffer.from(JSON.stringify(forgery)).toString('base64'))).rejects.toMatchObject(rejected)
     for (const nonsense of ['nonsense', 'e30=', 'bnVsbA=='])
-      await expect(signUp(t, nonsense)).rejects.toMatchObject(refused)
+      await expect(signUp(t, nonsense)).rejects.toMatchObject(rejected)
   })
 })
 
 describe('Turnstile', () => {
   let t: TestApp
   const requests: URLSearchParams[] = []
-  let answer = { status: 200, body: '{"success":true}' }
+  let nextResponse = { status: 200, body: '{"success":true}' }
   const cloudflare = createServer(async (request, response) => {
     let body = ''
     for await (const chunk of request) body += String(chunk)
     requests.push(new URLSearchParams(body))
-    response.writeHead(answer.status, { 'content-type': 'application/json' }).end(answer.body)
+    response.writeHead(nextResponse.status, { 'content-type': 'application/json' }).end(nextResponse.body)
   })
   beforeAll(async () => {
     await new Promise<void>((done) => void cloudflare.listen(0, '127.0.0.1', done))
@@ -83,11 +83,11 @@ describe('Turnstile', () => {
   })
 
   test.each([
-    ['refuses', 200, '{"success":false,"error-codes":["timeout-or-duplicate"]}'],
-    ['is broken', 500, '{"success":true}'],
-    ['speaks nonsense', 200, 'nonsense'],
-  ])('sign-up fails when it %s', async (_, status, body) => {
-    answer = { status, body }
-    await expect(signUp(t, 'a token')).rejects.toMatchObject(refused)
+    ['rejects the token', 200, '{"success":false,"error-codes":["timeout-or-duplicate"]}'],
+    ['fails', 500, '{"success":true}'],
+    ['returns invalid JSON', 200, 'nonsense'],
+  ])('sign-up fails when Turnstile %s', async (_, status, body) => {
+    nextResponse = { status, body }
+    await expect(signUp(t, 'a token')).rejects.toMatchObject(rejected)
   })
 })

@@ -3,8 +3,8 @@ const timeoutMs = 10_000
 type JsonRequest = { body: URLSearchParams } | { accessToken: string }
 
 /**
- * Calls an external service: posts a form, or reads with an access token.
- * @throws Error unless it responds in time, with success and with JSON
+ * Calls an external service: POSTs a form, or GETs with an access token.
+ * @throws Error on a timeout, a redirect, an error status or invalid JSON
  */
 export async function fetchJson(url: string, request: JsonRequest): Promise<unknown> {
   const headers = { accept: 'application/json', 'user-agent': 'shoal' }

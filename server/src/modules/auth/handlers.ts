@@ -1,12 +1,14 @@
 import type { Contract } from '@shoal/contract'
 import type { App } from '../../app.ts'
-import type { Handlers, Request } from '../call.ts'
+import { isOutboxKey, outboxCookie, outboxUrl } from '../../mail/index.ts'
+import type { Handlers } from '../call.ts'
 import type { Accounts } from './accounts.ts'
 import { newChallenge } from './altcha.ts'
-import { botCheckOptions, checkBot } from './bot-check.ts'
+import { botCheckOptions, requireBotCheck } from './bot-check.ts'
 import { confirmEmail } from './confirm-email.ts'
+import { confirmationUrl } from './mails.ts'
 import { fetchOauth, configuredProviders, finishOauth, startOauth } from './oauth.ts'
-import { confirmRestore, sendRestoreLink } from './restore.ts'
+import { confirmRestore, restoreLinkQueue } from './restore.ts'
 import { checkPassword, signIn } from './sign-in.ts'
 import { signUp } from './sign-up.ts'
 import { endSession } from './store.ts'
@@ -16,11 +18,12 @@ export function authHandlers(app: App, accounts: Accounts): Handlers<Contract['a
     getOptions: async ({ request }) => ({
       oauth: configuredProviders(app),
       botCheck: botCheckOptions(app),
-      outboxUrl: outboxUrl(app, request),
+      hasOutbox: app.outboxKey !== null,
+      outboxUrl: isOutboxKey(app, request.cookie(outboxCookie)) ? outboxUrl(app.config) : null,
     }),
     getChallenge: async () => ({ contentType: 'application/json', body: JSON.stringify(await newChallenge(app)) }),
     signUp: async ({ body, request }) => {
-      await checkBot(app, body.turnstileToken, request.ip)
+      await requireBotCheck(app, body.turnstileToken, request.ip)
       return await request.inTransaction(async () => {
         const { token, userId } = await signUp(app, accounts, body, request)
         request.audit({ userId, subject: body.email })
@@ -42,29 +45,29 @@ export function authHandlers(app: App, accounts: Accounts): Handlers<Contract['a
     signInWithOauth: async ({ params, body, request }) => {
       const identity = await fetchOauth(app, params.provider, body, request)
       return await request.inTransaction(async () => {
-        const { token, userId, isNew } = await finishOauth(app, accounts, identity, request)
-        request.audit({ userId, after: { isNewAccount: isNew } })
+        const { token, userId, isNew, ended } = await finishOauth(app, accounts, identity, request)
+        request.audit({ userId, after: { isNewAccount: isNew, ...(ended && { ended }) } })
         return { token }
       })
     },
     restore: async ({ body }) => {
-      await app.jobs.send(sendRestoreLink, { email: body.email })
+      await app.jobs.send(restoreLinkQueue, { email: body.email })
       return { success: true }
     },
     confirmRestore: async ({ body, request }) => {
-      const { id } = await confirmRestore(app, body, request)
-      request.audit({ userId: id })
+      const { account, ended } = await confirmRestore(app, body, request)
+      request.audit({ userId: account.id, after: { ended } })
+      return { success: true, ended }
+    },
+    confirmEmail: async ({ actor, body, request }) => {
+      await confirmEmail(app, actor, body.code)
+      request.audit({
+        subject: actor.email,
+        before: { emailVerified: actor.emailVerified },
+        after: { emailVerified: true },
+      })
       return { success: true }
     },
-    confirmEmail: async ({ query, request }) => {
-      const account = await confirmEmail(app, query.code)
-      if (account && !account.emailVerified) request.audit({ userId: account.id, after: { emailVerified: true } })
-      return { redirect: `${app.config.publicUrl}/?emailConfirmed=${account !== null}` }
-    },
+    openConfirmation: async ({ query }) => ({ redirect: confirmationUrl(app.config, query) }),
   }
-}
-
-/** Only for requests that can open it: the outbox is served to this machine only. */
-function outboxUrl({ config }: App, request: Request): string | null {
-  return config.SHOAL_OUTBOX && !config.SHOAL_MAIL_URL && request.isLocal ? `${config.publicUrl}/outbox` : null
 }

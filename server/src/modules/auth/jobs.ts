@@ -2,27 +2,34 @@ import type { App } from '../../app.ts'
 import { days } from '../../clock.ts'
 import type { Job } from '../../jobs/jobs.ts'
 import { deleteAddressesSeenBefore, deleteExpiredEmailLinks } from './account-store.ts'
-import { mailConfirmation, sendConfirmation } from './confirm-email.ts'
-import { deleteEndedCounters } from './rate-store.ts'
-import { mailRestoreLink, sendRestoreLink } from './restore.ts'
+import { mailConfirmation, confirmationQueue } from './confirm-email.ts'
+import { deleteExpiredCounters } from './rate-store.ts'
+import { mailRestoreLink, restoreLinkQueue } from './restore.ts'
 import { deleteExpiredSessions } from './store.ts'
 
-const addressKnownMs = days(90)
+const knownAddressRetentionMs = days(90)
 
 export function authJobs(app: App): Job<never>[] {
-  const confirmation: Job<{ userId: number }> = {
-    ...sendConfirmation,
+  const confirmationJob: Job<{ userId: number }> = {
+    ...confirmationQueue,
     run: ({ userId }) => mailConfirmation(app, userId),
   }
-  const restoreLink: Job<{ email: string }> = { ...sendRestoreLink, run: ({ email }) => mailRestoreLink(app, email) }
-  const dropOld: Job<object> = { name: 'auth.dropOld', schedule: '*/20 * * * *', run: () => deleteOld(app) }
-  return [confirmation, restoreLink, dropOld]
+  const restoreLinkJob: Job<{ email: string }> = {
+    ...restoreLinkQueue,
+    run: ({ email }) => mailRestoreLink(app, email),
+  }
+  const deleteOldJob: Job<object> = {
+    name: 'auth.dropOld',
+    schedule: '*/20 * * * *',
+    run: () => deleteExpiredRows(app),
+  }
+  return [confirmationJob, restoreLinkJob, deleteOldJob]
 }
 
-async function deleteOld(app: App): Promise<void> {
+async function deleteExpiredRows(app: App): Promise<void> {
   const now = app.clock.now()
   await deleteExpiredSessions(app.db, now)
   await deleteExpiredEmailLinks(app.db, now)
-  await deleteEndedCounters(app.db, now)
-  await deleteAddressesSeenBefore(app.db, new Date(now.getTime() - addressKnownMs))
+  await deleteExpiredCounters(app.db, now)
+  await deleteAddressesSeenBefore(app.db, new Date(now.getTime() - knownAddressRetentionMs))
 }

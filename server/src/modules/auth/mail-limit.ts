@@ -1,18 +1,18 @@
 import type { App } from '../../app.ts'
 import { hours } from '../../clock.ts'
-import { hashOf } from './api-token-key.ts'
-import { tryToConsume } from './rate-limits.ts'
+import { hashSecret } from './api-token-key.ts'
+import { tryConsumeRateLimit } from './rate-limits.ts'
 
-const perMailbox = { calls: 10, perMs: hours(1) }
+const mailboxLimit = { calls: 10, perMs: hours(1) }
 
 /**
- * Limits mails to one mailbox regardless of the sender, so that it cannot be flooded. Mails beyond the limit are dropped silently.
- * Counted by purpose, so that sign-ups by others do not block the owner's recovery mail.
+ * Counts an email to one mailbox and returns whether it may be sent, so that a mailbox cannot be flooded; callers drop others silently.
+ * Each purpose is counted separately, so that sign-ups by others do not block the owner's recovery email.
  */
 export async function isMailAllowed(
   app: App,
   purpose: 'confirm' | 'restore' | 'invitation' | 'organization',
   email: string,
 ): Promise<boolean> {
-  return (await tryToConsume(app, `mail:${purpose}:${hashOf(email)}`, perMailbox)).isAllowed
+  return (await tryConsumeRateLimit(app, `mail:${purpose}:${hashSecret(email)}`, mailboxLimit)).isAllowed
 }

@@ -1,23 +1,26 @@
+import type { EndedCredentials, OauthProvider } from '@shoal/contract'
 import type { Config } from '../../config/config.ts'
-import { renderMail } from '../../mail/index.ts'
+import { nameInMail, renderMail } from '../../mail/index.ts'
 import type { Mail } from '../../mail/mailer.ts'
 
 type MailRecipient = { email: string; fullName: string }
 
-const ifNotYou = 'If this was not you, you can ignore this mail.'
+const ignoreNote = 'If this was not you, you can ignore this email.'
 
-/** The link opens the API, which redirects to the console (contract 10). */
+/** The URL of the page that confirms an email; with `email`, the page can suggest the account to sign in with. */
+export const confirmationUrl = (config: Config, search: { code: string; email?: string }): string =>
+  `${config.publicUrl}/confirm-email?${new URLSearchParams(search).toString()}`
+
 export function confirmationMail(config: Config, { email, fullName }: MailRecipient, code: string): Mail {
   return renderMail({
     to: email,
     subject: 'Confirm your email',
     name: fullName,
-    paragraphs: ['Someone signed up for Shoal with this email. Please confirm that it is yours.'],
-    button: {
-      label: 'Confirm email',
-      url: `${config.publicUrl}/api/v1/auth/email/confirm?code=${encodeURIComponent(code)}`,
-    },
-    note: `The link works for three days. ${ifNotYou}`,
+    paragraphs: [
+      'Someone signed up for Shoal with this email. If it was you, please confirm it. You need to be signed in with the password you chose.',
+    ],
+    button: { label: 'Confirm email', url: confirmationUrl(config, { code, email }) },
+    note: `The link works for three days. ${ignoreNote}`,
   })
 }
 
@@ -32,7 +35,7 @@ export function alreadySignedUpMail(config: Config, { email, fullName }: MailRec
       'Please sign in. If you have forgotten your password, set a new one.',
     ],
     button: { label: 'Set a new password', url: `${config.publicUrl}/restore` },
-    note: ifNotYou,
+    note: ignoreNote,
   })
 }
 
@@ -43,20 +46,54 @@ export function restoreMail(config: Config, { email, fullName }: MailRecipient, 
     name: fullName,
     paragraphs: ['Someone, probably you, requested a new password for your account.'],
     button: { label: 'Set a new password', url: `${config.publicUrl}/restore/confirm/${encodeURIComponent(token)}` },
-    note: `The link works once, for one hour. ${ifNotYou}`,
+    note: `The link works once, for one hour. ${ignoreNote}`,
   })
 }
 
-/** Sent after every change, so that the owner notices one by someone else. */
-export function passwordChangedMail(config: Config, { email, fullName }: MailRecipient): Mail {
+/** API tokens and providers that give access to an account. */
+type Credentials = { apiTokens: { name: string; prefix: string }[]; providers: OauthProvider[] }
+
+/** Sent after every change of a password, so that the owner notices unauthorized changes. Lists the ended and the valid credentials. */
+export function passwordChangedMail(
+  config: Config,
+  { email, fullName }: MailRecipient,
+  { ended, valid }: { ended: EndedCredentials; valid: Credentials },
+): Mail {
   return renderMail({
     to: email,
     subject: 'Your password was changed',
     name: fullName,
     paragraphs: [
-      'The password of your account was changed, and other browsers were signed out. API tokens still work.',
+      'The password of your account was changed.',
       `If this was not you, set a new password immediately and write to ${config.SHOAL_SUPPORT_EMAIL}.`,
     ],
+    list: [...endedLines(ended), ...credentialLines(valid).map((line) => `Still valid: ${line}`)],
     button: { label: 'Set a new password', url: `${config.publicUrl}/restore` },
   })
 }
+
+/** Sent when a provider has confirmed an email that had been confirmed only by opening a link. */
+export function accessEndedMail(config: Config, { email, fullName }: MailRecipient, ended: EndedCredentials): Mail {
+  return renderMail({
+    to: email,
+    subject: 'Your old password no longer works',
+    name: fullName,
+    paragraphs: [
+      'You signed in with a provider that confirmed your email. The account also had a password, but there was no proof that the person who set it can read this mailbox. Therefore the password was deleted, and the access listed below was ended.',
+    ],
+    list: endedLines(ended),
+    button: { label: 'Set a new password', url: `${config.publicUrl}/restore` },
+  })
+}
+
+const providerLabels: Record<OauthProvider, string> = { google: 'Google', github: 'GitHub' }
+
+const endedLines = (ended: EndedCredentials): string[] => [
+  `Signed out: ${ended.sessions} ${ended.sessions === 1 ? 'session' : 'sessions'}`,
+  ...credentialLines(ended).map((line) => `Ended: ${line}`),
+]
+
+const credentialLines = ({ apiTokens, providers }: Credentials): string[] => [
+  ...apiTokens.map(({ name, prefix }) => `API token ${nameInMail(name)} (${prefix}…)`),
+  ...providers.map((provider) => `Sign-in with ${providerLabels[provider]}`),
+]

@@ -5,7 +5,7 @@ import type { Config } from '../../config/config.ts'
 import { externalServices, type ExternalServices } from '../../config/external-services.ts'
 import { fetchJson } from './fetch-json.ts'
 
-/** The user as the provider describes them. `email` is null unless the provider has confirmed it. */
+/** A user's profile at the provider. `email` is null unless the provider has confirmed it. */
 export type OauthProfile = { subject: string; email: string | null; fullName: string; avatarUrl: string | null }
 
 export type Provider = {
@@ -17,7 +17,7 @@ export type Provider = {
   readProfile: (accessToken: string) => Promise<OauthProfile>
 }
 
-/** Null when no client id is configured: its button is hidden. */
+/** Returns null when the provider's client id or secret is not configured; the console then hides its button. */
 export function findProvider(app: App, name: OauthProvider): Provider | null {
   const { clientId, clientSecret } = credentialsOf(app.config, name)
   if (!clientId || !clientSecret) return null
@@ -63,13 +63,13 @@ const GoogleUser = z.object({
 async function googleProfile({ profileUrl }: ExternalServices['google'], accessToken: string): Promise<OauthProfile> {
   const user = GoogleUser.parse(await fetchJson(profileUrl, { accessToken }))
   const email = user.email_verified ? (user.email?.toLowerCase() ?? null) : null
-  return { subject: user.sub, email, fullName: nameOf(user.name, email), avatarUrl: user.picture ?? null }
+  return { subject: user.sub, email, fullName: cleanName(user.name, email), avatarUrl: user.picture ?? null }
 }
 
 const GithubUser = z.object({ id: z.number(), login: z.string(), name: z.string().nullish(), avatar_url: HttpsUrl })
 const GithubEmails = z.array(z.object({ email: z.email(), primary: z.boolean(), verified: z.boolean() }))
 
-/** The email of the public profile is not confirmed; the list of emails has the confirmed one. */
+/** Reads the email from the list of emails, because the email of the public profile is not confirmed. */
 async function githubProfile(addresses: ExternalServices['github'], accessToken: string): Promise<OauthProfile> {
   const user = GithubUser.parse(await fetchJson(addresses.profileUrl, { accessToken }))
   const emails = GithubEmails.parse(await fetchJson(addresses.emailsUrl, { accessToken }))
@@ -77,17 +77,17 @@ async function githubProfile(addresses: ExternalServices['github'], accessToken:
   return {
     subject: String(user.id),
     email,
-    fullName: nameOf(user.name ?? '', user.login),
+    fullName: cleanName(user.name ?? '', user.login),
     avatarUrl: user.avatar_url ?? null,
   }
 }
 
-/** Applies our rule for names (spec 5: no special symbols) to the provider's name. */
-function nameOf(name: string, fallback: string | null): string {
-  const clean = (text: string) =>
+/** Removes the symbols that names must not contain (spec 5) from the provider's name. */
+function cleanName(name: string, fallback: string | null): string {
+  const removeSymbols = (text: string) =>
     text
       .replaceAll(/[<>/:]/g, ' ')
       .trim()
       .slice(0, 100)
-  return clean(name) || clean(fallback?.split('@')[0] ?? '') || 'Nameless'
+  return removeSymbols(name) || removeSymbols(fallback?.split('@')[0] ?? '') || 'Nameless'
 }

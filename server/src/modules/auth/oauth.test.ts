@@ -14,13 +14,13 @@ beforeAll(async () => {
   await server.issuer.keys.generate('RS256')
   await server.start(0, '127.0.0.1')
   const port = server.address().port
-  const base = `http://127.0.0.1:${port}`
-  server.service.on(Events.BeforeUserinfo, (answer: MutableResponse) => {
-    answer.body = google
+  const baseUrl = `http://127.0.0.1:${port}`
+  server.service.on(Events.BeforeUserinfo, (response: MutableResponse) => {
+    response.body = google
   })
   server.service.addRoute('GET', '/user', (_, response) => void response.end(JSON.stringify(github.user)))
   server.service.addRoute('GET', '/user/emails', (_, response) => void response.end(JSON.stringify(github.emails)))
-  const addresses = { authorizeUrl: `${base}/authorize`, tokenUrl: `${base}/token` }
+  const addresses = { authorizeUrl: `${baseUrl}/authorize`, tokenUrl: `${baseUrl}/token` }
   t = await startTestApp({
     env: {
       SHOAL_GOOGLE_CLIENT_ID: 'google-id',
@@ -29,8 +29,8 @@ beforeAll(async () => {
       SHOAL_GITHUB_CLIENT_SECRET: 'github-secret',
     },
     external: {
-      google: { ...addresses, profileUrl: `${base}/userinfo` },
-      github: { ...addresses, profileUrl: `${base}/user`, emailsUrl: `${base}/user/emails` },
+      google: { ...addresses, profileUrl: `${baseUrl}/userinfo` },
+      github: { ...addresses, profileUrl: `${baseUrl}/user`, emailsUrl: `${baseUrl}/user/emails` },
     },
   })
 })
@@ -49,7 +49,7 @@ beforeEach(() => {
   }
 })
 
-/** Acts as a browser: requests the URL, keeps the cookie, visits it, and returns code and state. */
+/** Acts as a browser: requests the provider's URL, opens it, and returns the cookie and the provider's code and state. */
 async function visit(provider: string) {
   const response = await t.http.inject(`/api/v1/oauth/${provider}/url`)
   const url = response.json<{ payload: { url: string } }>().payload.url
@@ -60,8 +60,7 @@ async function visit(provider: string) {
   return { url: new URL(url), back, code, state, cookie: String(response.headers['set-cookie']) }
 }
 
-async function finish(provider: string, given: { code: string; state: string; cookie: string }) {
-  const { code, state, cookie } = given
+async function finish(provider: string, { code, state, cookie }: Visit) {
   return t.http.inject({
     method: 'POST',
     url: `/api/v1/oauth/${provider}/auth`,
@@ -71,13 +70,13 @@ async function finish(provider: string, given: { code: string; state: string; co
 }
 
 async function signInWith(provider: string) {
-  const answer = await finish(provider, await visit(provider))
-  return t.as(answer.json<{ payload: { token: string } }>().payload.token)
+  const response = await finish(provider, await visit(provider))
+  return t.as(response.json<{ payload: { token: string } }>().payload.token)
 }
 
 const failed = { code: 'OAUTH_FAILED' }
 
-test('both are offered when configured', async () => {
+test('both providers are offered when configured', async () => {
   expect((await t.as(null).auth.getOptions()).oauth).toEqual(['google', 'github'])
 })
 
@@ -93,7 +92,7 @@ test('the browser is sent to the provider with state and PKCE, and returns to th
 })
 
 describe('an account', () => {
-  test('is created on the first visit, with a confirmed email and a playground, and found on the next', async () => {
+  test('is created at the first sign-in, with a confirmed email and a playground, and found at the next', async () => {
     const first = await (await signInWith('google')).user.get()
     expect(first).toMatchObject({ email: 'ada@example.com', fullName: 'Ada  Lovelace', emailVerified: true })
     expect(first.organizations).toHaveLength(1)
@@ -101,24 +100,46 @@ describe('an account', () => {
     expect(await (await signInWith('google')).user.get()).toMatchObject({ id: first.id, email: 'ada@example.com' })
   })
 
-  test('of GitHub gets the confirmed primary email', async () => {
+  test('created with GitHub has the confirmed primary email', async () => {
     const me = await (await signInWith('github')).user.get()
     expect(me).toMatchObject({ email: 'grace@example.com', fullName: 'grace' })
     expect(me.avatarUrl).toBe('https://avatars.example.com/7')
   })
 
-  test('with an email that is confirmed here is the same account', async () => {
+  test('with the same confirmed email is reused', async () => {
     const here = await t.make.user({ email: 'linked@example.com', password: 'long enough' })
     google = { ...google, sub: 'g2', email: 'linked@example.com' }
     expect(await (await signInWith('google')).user.get()).toMatchObject({ id: here.id })
   })
 
-  test('that only claims the email stays separate: an earlier sign-up with it gains no access', async () => {
+  test('with the same but unconfirmed email stays separate: its creator gains no access', async () => {
     const squatter = await t.make.user({ email: 'victim@example.com', emailVerified: false })
     google = { ...google, sub: 'g3', email: 'victim@example.com' }
     const me = await (await signInWith('google')).user.get()
     expect(me.id).not.toBe(squatter.id)
     expect(me).toMatchObject({ emailVerified: true })
+  })
+
+  test('with the same email, confirmed only by opening the link, loses its password and other credentials', async () => {
+    const attacker = await t.make.user({ email: 'old-link@example.com', password: 'of the attacker' })
+    await t.app.database.pool.query(`update users set email_proven_at = null where id = ${attacker.id}`)
+    const key = await t.make.token(attacker, { name: 'backdoor' })
+    google = { ...google, sub: 'g5', email: 'old-link@example.com' }
+    expect(await (await signInWith('google')).user.get()).toMatchObject({ id: attacker.id })
+    const signIn = t.as(null).auth.signIn({ body: { email: 'old-link@example.com', password: 'of the attacker' } })
+    await expect(signIn).rejects.toMatchObject({ status: 401 })
+    for (const token of [attacker.token, key])
+      await expect(t.as(token).user.get()).rejects.toMatchObject({ status: 401 })
+    const [mail] = await t.mails()
+    expect(mail).toMatchObject({ to: 'old-link@example.com', subject: 'Your old password no longer works' })
+    expect(mail?.text).toContain('Ended: API token backdoor')
+    const { rows } = await t.app.database.pool.query<{ after: unknown }>(
+      `select after from audit_log where action = 'auth.signInWithOauth' and user_id = ${attacker.id}`,
+    )
+    expect(rows[0]?.after).toMatchObject({ ended: { sessions: 1, apiTokens: [{ name: 'backdoor' }] } })
+    // The next sign-in revokes nothing, because the provider has confirmed the email.
+    expect(await (await signInWith('google')).user.get()).toMatchObject({ id: attacker.id })
+    expect((await t.mails())[0]?.subject).toBe('Your old password no longer works')
   })
 
   test.each([
@@ -132,26 +153,26 @@ describe('an account', () => {
           emails: [{ email: 'x@example.com', primary: true, verified: false }],
         }),
     ],
-  ])('whose email %s has not confirmed is refused', async (label, provider, prepare) => {
+  ])('is not created if %s has not confirmed the email', async (label, provider, prepare) => {
     prepare()
-    const answer = await finish(provider, await visit(provider))
-    expect(answer.statusCode).toBe(400)
-    expect(answer.json()).toMatchObject({
+    const response = await finish(provider, await visit(provider))
+    expect(response.statusCode).toBe(400)
+    expect(response.json()).toMatchObject({
       error: `${label} has not confirmed your email. Confirm it there, then try again.`,
     })
   })
 })
 
-describe('is refused', () => {
+describe('the sign-in rejects', () => {
   test.each([
     ['without the cookie of the requesting browser', (v: Visit) => ({ ...v, cookie: '' })],
-    ['with a cookie we did not make', (v: Visit) => ({ ...v, cookie: 'shoal_oauth=made-up' })],
+    ['with a forged cookie', (v: Visit) => ({ ...v, cookie: 'shoal_oauth=made-up' })],
     ['with another state', (v: Visit) => ({ ...v, state: 'another' })],
     ['with a code the provider does not know', (v: Visit) => ({ ...v, code: 'made-up' })],
   ])('a response %s', async (_, change) => {
-    const answer = await finish('google', change(await visit('google')))
-    expect(answer.statusCode).toBe(400)
-    expect(answer.json()).toMatchObject(failed)
+    const response = await finish('google', change(await visit('google')))
+    expect(response.statusCode).toBe(400)
+    expect(response.json()).toMatchObject(failed)
   })
 
   test("the code of another user's visit: PKCE binds it to the requesting browser", async () => {
@@ -167,16 +188,16 @@ describe('is refused', () => {
     expect((await finish('google', late)).json()).toMatchObject(failed)
   })
 
-  test('a provider that is not configured or not known', async () => {
-    const answer = await t.http.inject('/api/v1/oauth/myspace/url')
-    expect(answer.statusCode).toBe(404)
+  test('an unknown provider', async () => {
+    const response = await t.http.inject('/api/v1/oauth/myspace/url')
+    expect(response.statusCode).toBe(404)
   })
 })
 
 type Visit = { code: string; state: string; cookie: string }
 
-test('a visit can be used once', async () => {
-  const answer = await finish('google', await visit('google'))
-  expect(answer.statusCode).toBe(201)
-  expect(answer.headers['set-cookie']).toMatch(/^shoal_oauth=; Path=\/api; Max-Age=0/)
+test('the cookie is deleted when the sign-in is finished', async () => {
+  const response = await finish('google', await visit('google'))
+  expect(response.statusCode).toBe(201)
+  expect(response.headers['set-cookie']).toMatch(/^shoal_oauth=; Path=\/api; Max-Age=0/)
 })

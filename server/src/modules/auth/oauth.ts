@@ -1,16 +1,25 @@
-import { oauthProviders, type OauthProvider } from '@shoal/contract'
+import { oauthProviders, type EndedCredentials, type OauthProvider } from '@shoal/contract'
 import { CodeChallengeMethod, generateCodeVerifier, generateState, OAuth2Client } from 'arctic'
 import { z } from 'zod'
 import type { App } from '../../app.ts'
 import { minutes } from '../../clock.ts'
 import { invalid, notFound } from '../../errors.ts'
 import type { Request } from '../call.ts'
-import { addIdentity, findConfirmedAccount, findIdentity } from './account-store.ts'
+import {
+  addIdentity,
+  confirmAccount,
+  deletePassword,
+  findConfirmedAccount,
+  findIdentity,
+  type Account,
+} from './account-store.ts'
 import type { Accounts } from './accounts.ts'
+import { endCredentials } from './end-credentials.ts'
+import { accessEndedMail } from './mails.ts'
 import { findProvider, type OauthProfile, type Provider } from './oauth-providers.ts'
 import { startSession } from './sessions.ts'
 
-/** Binds the provider's response to the browser that requested it: a link cannot sign a user in to another account. */
+/** The cookie binds the provider's response to the browser that requested it, so that a link cannot sign a user in to another account. */
 const cookieName = 'shoal_oauth'
 const lifetimeMs = minutes(10)
 
@@ -19,9 +28,9 @@ const Attempt = z.object({ provider: z.string(), state: z.string(), verifier: z.
 export const configuredProviders = (app: App): OauthProvider[] =>
   oauthProviders.filter((name) => findProvider(app, name) !== null)
 
-/** The URL to send the browser to. State and PKCE verifier are in a sealed cookie, so that any API process can continue. */
+/** Returns the URL to redirect the browser to. State and PKCE verifier are in a sealed cookie, so that any API process can continue. */
 export function startOauth(app: App, name: string, request: Request): string {
-  const { key, provider } = providerOf(app, name)
+  const { key, provider } = requireProvider(app, name)
   const attempt = { provider: key, state: generateState(), verifier: generateCodeVerifier() }
   const expiresAtMs = app.clock.now().getTime() + lifetimeMs
   request.setCookie(
@@ -30,7 +39,7 @@ export function startOauth(app: App, name: string, request: Request): string {
     lifetimeMs,
   )
   const { authorizeUrl } = provider.addresses
-  return clientOf(app, key, provider)
+  return createClient(app, key, provider)
     .createAuthorizationURLWithPKCE(
       authorizeUrl,
       attempt.state,
@@ -41,12 +50,15 @@ export function startOauth(app: App, name: string, request: Request): string {
     .toString()
 }
 
+/** `ended`: the credentials that were revoked because the account's email had not been proven; null if none were. */
+type FoundAccount = { userId: number; isNew: boolean; ended: EndedCredentials | null }
+
 /** A user's identity at a provider. */
 type OauthIdentity = { key: OauthProvider; provider: Provider; profile: OauthProfile }
 
 /**
  * Exchanges the provider's code for the user's profile.
- * @throws Refusal 400 when the response does not belong to a request of this browser, or the provider refuses
+ * @throws Refusal 400 when the response does not belong to a request of this browser, or the provider rejects the code
  */
 export async function fetchOauth(
   app: App,
@@ -54,15 +66,15 @@ export async function fetchOauth(
   response: { code: string; state: string },
   request: Request,
 ): Promise<OauthIdentity> {
-  const { key, provider } = providerOf(app, name)
+  const { key, provider } = requireProvider(app, name)
   const attempt = readAttempt(app, request.cookie(cookieName))
   request.setCookie(cookieName, null, 0)
-  if (!attempt || attempt.provider !== key || attempt.state !== response.state) throw failed(provider)
+  if (!attempt || attempt.provider !== key || attempt.state !== response.state) throw oauthFailed(provider)
   return { key, provider, profile: await fetchProfile(app, key, provider, response.code, attempt.verifier) }
 }
 
 /**
- * Returns a session token. Finds the account by the provider's id of the user, else by a confirmed email, else creates one.
+ * Returns a session token. Finds the account by the user's id at the provider, then by a confirmed email; otherwise creates one.
  * @throws Refusal 400 when there is no account and no confirmed email to create one with
  */
 export async function finishOauth(
@@ -70,19 +82,19 @@ export async function finishOauth(
   accounts: Accounts,
   { key, provider, profile }: OauthIdentity,
   request: Request,
-): Promise<{ token: string; userId: number; isNew: boolean }> {
-  const account = await accountOf(app, accounts, key, provider, profile)
+): Promise<FoundAccount & { token: string }> {
+  const account = await findOrCreateAccount(app, accounts, key, provider, profile)
   return { ...account, token: await startSession(app, app.db, account.userId, request) }
 }
 
-function providerOf(app: App, name: string): { key: OauthProvider; provider: Provider } {
+function requireProvider(app: App, name: string): { key: OauthProvider; provider: Provider } {
   const key = oauthProviders.find((candidate) => candidate === name)
   const provider = key ? findProvider(app, key) : null
   if (!key || !provider) throw notFound('Provider')
   return { key, provider }
 }
 
-const clientOf = (app: App, key: OauthProvider, { clientId, clientSecret }: Provider) =>
+const createClient = (app: App, key: OauthProvider, { clientId, clientSecret }: Provider) =>
   new OAuth2Client(clientId, clientSecret, `${app.config.publicUrl}/oauth/${key}`)
 
 function readAttempt(app: App, cookie: string | null): z.infer<typeof Attempt> | null {
@@ -97,24 +109,24 @@ function readAttempt(app: App, cookie: string | null): z.infer<typeof Attempt> |
 
 async function fetchProfile(app: App, key: OauthProvider, provider: Provider, code: string, verifier: string) {
   try {
-    const client = clientOf(app, key, provider)
+    const client = createClient(app, key, provider)
     const tokens = await client.validateAuthorizationCode(provider.addresses.tokenUrl, code, verifier)
     return await provider.readProfile(tokens.accessToken())
   } catch (error) {
     app.log.warn({ err: error, provider: key }, 'sign-in with a provider failed')
-    throw failed(provider)
+    throw oauthFailed(provider)
   }
 }
 
-async function accountOf(
+async function findOrCreateAccount(
   app: App,
   accounts: Accounts,
   key: OauthProvider,
   provider: Provider,
   profile: OauthProfile,
-): Promise<{ userId: number; isNew: boolean }> {
-  const known = await findIdentity(app.db, key, profile.subject)
-  if (known) return { userId: known.userId, isNew: false }
+): Promise<FoundAccount> {
+  const identity = await findIdentity(app.db, key, profile.subject)
+  if (identity) return { userId: identity.userId, isNew: false, ended: null }
   const { email } = profile
   if (!email)
     throw invalid(
@@ -122,6 +134,7 @@ async function accountOf(
       `${provider.label} has not confirmed your email. Confirm it there, then try again.`,
     )
   const existing = await findConfirmedAccount(app.db, email)
+  const ended = existing && !existing.emailProvenAt ? await transferAccount(app, existing) : null
   const user =
     existing ??
     (await accounts.createUser(app, {
@@ -137,8 +150,22 @@ async function accountOf(
     userId: user.id,
     createdAt: app.clock.now(),
   })
-  return { userId: user.id, isNew: !existing }
+  return { userId: user.id, isNew: !existing, ended }
 }
 
-const failed = ({ label }: Provider) =>
+/**
+ * Transfers an account to the user whose email the provider has confirmed, and revokes its password and other credentials: they may belong
+ * to an attacker who signed up with this email, because an earlier version confirmed emails when anyone opened the link.
+ */
+async function transferAccount(app: App, account: Account): Promise<EndedCredentials> {
+  const ended = await app.db.transaction(async (tx) => {
+    await confirmAccount(tx, account, app.clock.now())
+    await deletePassword(tx, account.id)
+    return await endCredentials(tx, account.id, {})
+  })
+  await app.mailer.send(accessEndedMail(app.config, account, ended))
+  return ended
+}
+
+const oauthFailed = ({ label }: Provider) =>
   invalid('OAUTH_FAILED', `Signing in with ${label} failed or took too long. Please try again.`)

@@ -7,8 +7,8 @@ export const hashPassword = (password: string): Promise<string> => hash(password
 
 const dummyHash = hashPassword('a password of no account')
 
-/** Takes equally long for accounts with a password, without one, and for no account. */
-export async function isPassword(passwordHash: string | null | undefined, password: string): Promise<boolean> {
-  const isRight = await verify(passwordHash ?? (await dummyHash), password)
-  return isRight && Boolean(passwordHash)
+/** Whether the password matches the hash. Takes the same time if the account has no password or does not exist. */
+export async function verifyPassword(passwordHash: string | null | undefined, password: string): Promise<boolean> {
+  const isMatch = await verify(passwordHash ?? (await dummyHash), password)
+  return isMatch && Boolean(passwordHash)
 }

@@ -1,9 +1,9 @@
-import { eq, lte, sql } from 'drizzle-orm'
+import { eq, lte, sql } from '../../db/sql.ts'
 import type { Db } from '../../db/database.ts'
 import { rateCounters } from './tables.ts'
 
-/** Counts one call, in a new window if the old one has ended. Returns the count and the end of the window. */
-export async function countOne(db: Db, key: string, now: Date, windowMs: number) {
+/** Counts one call; starts a new window if the previous one has ended. Returns the count and the end of the window. */
+export async function incrementCounter(db: Db, key: string, now: Date, windowMs: number) {
   const endsAt = new Date(now.getTime() + windowMs)
   const hasEnded = sql`${rateCounters.endsAt} <= ${now.toISOString()}`
   const [row] = await db
@@ -21,7 +21,7 @@ export async function countOne(db: Db, key: string, now: Date, windowMs: number)
   return row
 }
 
-export async function countOneLess(db: Db, key: string): Promise<void> {
+export async function decrementCounter(db: Db, key: string): Promise<void> {
   await db
     .update(rateCounters)
     .set({ count: sql`greatest(${rateCounters.count} - 1, 0)` })
@@ -32,6 +32,6 @@ export async function deleteCounter(db: Db, key: string): Promise<void> {
   await db.delete(rateCounters).where(eq(rateCounters.key, key))
 }
 
-export async function deleteEndedCounters(db: Db, now: Date): Promise<void> {
+export async function deleteExpiredCounters(db: Db, now: Date): Promise<void> {
   await db.delete(rateCounters).where(lte(rateCounters.endsAt, now))
 }

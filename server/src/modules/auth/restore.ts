@@ -1,3 +1,4 @@
+import type { EndedCredentials } from '@shoal/contract'
 import type { App } from '../../app.ts'
 import { hours } from '../../clock.ts'
 import { invalid } from '../../errors.ts'
@@ -11,19 +12,19 @@ import {
   consumeEmailLink,
   type Account,
 } from './account-store.ts'
-import { hashOf } from './api-token-key.ts'
+import { hashSecret } from './api-token-key.ts'
 import { newEmailLink } from './confirm-email.ts'
+import { endCredentials } from './end-credentials.ts'
 import { isMailAllowed } from './mail-limit.ts'
 import { passwordChangedMail, restoreMail } from './mails.ts'
 import { hashPassword } from './passwords.ts'
 import { resetAttempts, trustAddress } from './sign-in-attempts.ts'
-import { endSessionsOf } from './store.ts'
 
-export const sendRestoreLink = { name: 'auth.sendRestoreLink' }
+export const restoreLinkQueue = { name: 'auth.sendRestoreLink' }
 
 const linkLifetimeMs = hours(1)
 
-/** Runs as a job, so that the response and its time do not depend on whether the email has an account. */
+/** Sends the recovery email. Runs as a job, so that neither the response nor its time reveals whether the email has an account. */
 export async function mailRestoreLink(app: App, email: string): Promise<void> {
   const account = (await findConfirmedAccount(app.db, email)) ?? (await findUnconfirmedAccount(app.db, email))
   if (!account || !(await isMailAllowed(app, 'restore', email))) return
@@ -32,29 +33,31 @@ export async function mailRestoreLink(app: App, email: string): Promise<void> {
 }
 
 /**
- * Sets a new password by a mailed link, which also proves the email. Ends all sessions.
+ * Sets a new password with the token of an emailed link, which also confirms the email. Revokes all other credentials of the account,
+ * since an attacker may have created them.
  * @throws Refusal 400 for a link that is unknown, expired or already used
  */
 export async function confirmRestore(
   app: App,
   { token, password }: { token: string; password: string },
   request: Request,
-): Promise<Account> {
-  const hash = hashOf(token)
+): Promise<{ account: Account; ended: EndedCredentials }> {
+  const hash = hashSecret(token)
   const account = await findEmailLink(app.db, 'restore', hash, app.clock.now())
-  if (!account) throw linkInvalid()
+  if (!account) throw invalidLink()
   const passwordHash = await hashPassword(password)
-  await app.db.transaction(async (tx) => {
-    if (!(await consumeEmailLink(tx, 'restore', account.id, hash))) throw linkInvalid()
-    if (!(await confirmAccount(tx, account))) throw linkInvalid()
+  const ended = await app.db.transaction(async (tx) => {
+    if (!(await consumeEmailLink(tx, 'restore', account.id, hash))) throw invalidLink()
+    if (!(await confirmAccount(tx, account, app.clock.now()))) throw invalidLink()
     await setPasswordHash(tx, account.id, passwordHash)
-    await endSessionsOf(tx, account.id)
+    return await endCredentials(tx, account.id, {})
   })
-  await resetAttempts(app, account.email)
+  await resetAttempts(app, account.email, request.ip)
   await trustAddress(app, account.id, request.ip)
-  await app.mailer.send(passwordChangedMail(app.config, account))
-  return account
+  const valid = { apiTokens: [], providers: [] }
+  await app.mailer.send(passwordChangedMail(app.config, account, { ended, valid }))
+  return { account, ended }
 }
 
-const linkInvalid = () =>
+const invalidLink = () =>
   invalid('LINK_INVALID', 'This link has been used or has expired. Please request a new recovery email.')

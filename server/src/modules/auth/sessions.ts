@@ -9,7 +9,7 @@ import { addSession } from './store.ts'
 
 const lifetimeMs = days(30)
 
-/** Starts a session and returns its token: a JWT that names the user, worthless once its row is deleted (design 7). */
+/** Starts a session and returns its token: a JWT that identifies the user and becomes invalid when the session's row is deleted. */
 export async function startSession(
   app: App,
   db: Db,
@@ -37,7 +37,7 @@ export async function startSession(
     .sign(await signingKey(app, 'session'))
 }
 
-/** The session's id when the token is valid and not expired; the session may have ended nevertheless. */
+/** Returns the session id if the token is valid and not expired. The session may already have been ended. */
 export async function readSessionToken(app: App, token: string): Promise<string | null> {
   try {
     const { payload } = await jwtVerify(token, await signingKey(app, 'session'), {

@@ -1,54 +1,69 @@
 import type { App } from '../../app.ts'
 import { hours } from '../../clock.ts'
-import { tooMany } from '../../errors.ts'
-import { isKnownAddress, rememberAddress } from './account-store.ts'
-import { addressBlock } from './address.ts'
-import { hashOf } from './api-token-key.ts'
-import { refundAttempt, tryToConsume } from './rate-limits.ts'
+import { tooManyRequests } from '../../errors.ts'
+import { isKnownAddress, saveKnownAddress } from './account-store.ts'
+import { hashSecret } from './api-token-key.ts'
+import { addressBlock, refundAttempt, tryConsumeRateLimit } from './rate-limits.ts'
 import { deleteCounter } from './rate-store.ts'
 
 const perHour = (calls: number) => ({ calls, perMs: hours(1) })
 
 /**
- * Wrong passwords per hour: 100 for an account, of which 20 are reserved for addresses its owner has signed in from, so that others
- * cannot lock the owner out; and 100 for one address over all accounts.
+ * Wrong passwords allowed per hour: 80 for an account, at most 20 of them from one address, and 100 from one address for all accounts.
+ * Addresses and browsers from which the owner has signed in have separate limits of 20, which others cannot exhaust. Browsers have
+ * their own because a program on the same machine shares the owner's address, but not the browser's cookie.
  */
-const limits = { ofStrangers: perHour(80), ofOwner: perHour(20), ofAddress: perHour(100) }
+const limits = { ofAccount: perHour(80), ofAddress: perHour(100), ofPair: perHour(20), ofDevice: perHour(20) }
 
-const accountKey = (email: string) => `sign-in:account:${hashOf(email)}`
-const ownerKey = (email: string) => `sign-in:owner:${hashOf(email)}`
+const accountKey = (email: string) => `sign-in:account:${hashSecret(email)}`
+const pairKey = (email: string, address: string) => `sign-in:pair:${hashSecret(email)}:${address}`
+
+type Attempt = {
+  email: string
+  /** The confirmed account with this email. */
+  ownerId: number | null
+  ip: string
+  /** The id of the browser, if the owner has signed in there. */
+  device?: string | null
+}
 
 /**
- * Counts an attempt and returns a function that uncounts it after a right password: only failures count. Also limits emails without
- * an account, because a limit for accounts alone would reveal them.
- * @throws Refusal 429
+ * Counts an attempt. Returns a function that reverts this after a correct password, since only failures count. Also limits emails
+ * without an account, because a limit only for accounts would reveal which exist.
+ * @throws Refusal 429 when a limit is reached
  */
-export async function consumeAttempt(
-  app: App,
-  { email, ownerId, ip }: { email: string; ownerId: number | null; ip: string },
-): Promise<() => Promise<void>> {
-  const address = addressBlock(ip)
-  const isOwners = ownerId !== null && (await isKnownAddress(app.db, ownerId, address))
-  const counters = isOwners
-    ? [{ key: ownerKey(email), limit: limits.ofOwner }]
-    : [
-        { key: `sign-in:address:${address}`, limit: limits.ofAddress },
-        { key: accountKey(email), limit: limits.ofStrangers },
-      ]
+export async function consumeAttempt(app: App, { email, ownerId, ip, device }: Attempt): Promise<() => Promise<void>> {
+  const counters = device
+    ? [{ key: `sign-in:device:${device}`, limit: limits.ofDevice }]
+    : await countersOf(app, { email, ownerId, address: addressBlock(ip) })
   for (const { key, limit } of counters) {
-    const { isAllowed, waitMs } = await tryToConsume(app, key, limit)
-    if (!isAllowed) throw tooMany(waitMs, 'or set a new password')
+    const { isAllowed, waitMs } = await tryConsumeRateLimit(app, key, limit)
+    if (!isAllowed) throw tooManyRequests(waitMs, 'or set a new password')
   }
   return async () => {
     for (const { key } of counters) await refundAttempt(app, key)
   }
 }
 
-/** Exempts the address from the failures of others. */
-export const trustAddress = (app: App, userId: number, ip: string): Promise<void> =>
-  rememberAddress(app.db, userId, addressBlock(ip), app.clock.now())
+async function countersOf(
+  app: App,
+  { email, ownerId, address }: { email: string; ownerId: number | null; address: string },
+) {
+  const pair = { key: pairKey(email, address), limit: limits.ofPair }
+  if (ownerId !== null && (await isKnownAddress(app.db, ownerId, address))) return [pair]
+  // The narrowest limit first, so that attempts it denies do not count towards the others.
+  return [
+    pair,
+    { key: `sign-in:address:${address}`, limit: limits.ofAddress },
+    { key: accountKey(email), limit: limits.ofAccount },
+  ]
+}
 
-/** Lets a user who set a new password by mail sign in immediately. */
-export async function resetAttempts(app: App, email: string): Promise<void> {
-  for (const key of [accountKey(email), ownerKey(email)]) await deleteCounter(app.db, key)
+/** Gives the address its own limit for this account, so that failures from other addresses do not affect it. */
+export const trustAddress = (app: App, userId: number, ip: string): Promise<void> =>
+  saveKnownAddress(app.db, userId, addressBlock(ip), app.clock.now())
+
+/** Resets the counters, so that a user who set a new password by an emailed link can sign in immediately from the same address. */
+export async function resetAttempts(app: App, email: string, ip: string): Promise<void> {
+  for (const key of [accountKey(email), pairKey(email, addressBlock(ip))]) await deleteCounter(app.db, key)
 }

@@ -8,19 +8,19 @@ beforeAll(async () => void (t = await startTestApp()))
 afterAll(() => t.close())
 
 const password = 'correct horse'
-const wrong = { status: 401, message: 'Wrong email and/or password' }
+const wrongCredentials = { status: 401, message: 'Wrong email and/or password' }
 const tooMany = { status: 429, body: { code: 'TOO_MANY_REQUESTS' } }
 
-const signIn = (email: string, given = password, ip = '127.0.0.1') =>
-  t.as(null, { ip }).auth.signIn({ body: { email, password: given } })
+const signIn = (email: string, enteredPassword = password, ip = '127.0.0.1') =>
+  t.as(null, { ip }).auth.signIn({ body: { email, password: enteredPassword } })
 
-test('the right password signs in; email in any case', async () => {
+test('the correct password signs in; the email may be in any case', async () => {
   const user = await t.make.user({ email: 'ada@example.com', password })
   const { token } = await signIn('ADA@example.com ')
   expect(await t.as(token).user.get()).toMatchObject({ id: user.id })
 })
 
-test('wrong password, unknown email and an account without a password get the same response', async () => {
+test('a wrong password, an unknown email and an account without a password cause the same response', async () => {
   await t.make.user({ email: 'known@example.com', password })
   await t.make.user({ email: 'no-password@example.com' })
   const responses = []
@@ -38,29 +38,29 @@ test('wrong password, unknown email and an account without a password get the sa
   expect(responses[2]).toEqual(responses[0])
 })
 
-test('a refusal takes the same time with and without an account', async () => {
+test('a failed sign-in takes the same time with and without an account', async () => {
   await t.make.user({ email: 'timed@example.com', password })
-  const times: Record<string, number[]> = { 'timed@example.com': [], 'untimed@example.com': [] }
+  const timesMs: Record<string, number[]> = { 'timed@example.com': [], 'untimed@example.com': [] }
   for (let round = 0; round < 8; round++)
-    for (const [email, list] of Object.entries(times)) {
+    for (const [email, list] of Object.entries(timesMs)) {
       const startedMs = performance.now()
-      await expect(signIn(email, 'wrong one', '10.1.1.1')).rejects.toMatchObject(wrong)
+      await expect(signIn(email, 'wrong one', '10.1.1.1')).rejects.toMatchObject(wrongCredentials)
       list.push(performance.now() - startedMs)
     }
-  const [known = 0, unknown = 1] = Object.values(times).map((list) => list.toSorted((a, b) => a - b)[4])
-  expect(known / unknown).toBeGreaterThan(0.6)
-  expect(known / unknown).toBeLessThan(1.6)
+  const [knownMs = 0, unknownMs = 1] = Object.values(timesMs).map((list) => list.toSorted((a, b) => a - b)[4])
+  expect(knownMs / unknownMs).toBeGreaterThan(0.6)
+  expect(knownMs / unknownMs).toBeLessThan(1.6)
 })
 
-/** Failed attempts as `signIn` counts them, without the cost of checking a password. */
+/** Counts failed attempts as `signIn` does, without the cost of verifying passwords. */
 async function failTimes(times: number, email: string, ipOf: (n: number) => string, ownerId: number | null = null) {
   for (let n = 0; n < times; n++) await consumeAttempt(t.app, { email, ownerId, ip: ipOf(n) })
 }
 
-test('others may fail 80 times per hour for one account, from any address; then even the right password is refused', async () => {
+test('after 80 failures per hour for one account, from any addresses, even the correct password is rejected', async () => {
   await t.make.user({ email: 'target@example.com', password })
   await failTimes(79, 'target@example.com', (n) => `10.2.0.${n}`)
-  await expect(signIn('target@example.com', 'guess', '10.2.1.1')).rejects.toMatchObject(wrong)
+  await expect(signIn('target@example.com', 'guess', '10.2.1.1')).rejects.toMatchObject(wrongCredentials)
   await expect(signIn('target@example.com', password, '10.2.1.2')).rejects.toMatchObject(tooMany)
   await expect(signIn('target@example.com', password, '10.2.1.2')).rejects.toThrow(
     'Too many tries. Please wait 60 minutes or set a new password.',
@@ -74,32 +74,80 @@ test('an email without an account is limited in the same way', async () => {
   await expect(signIn('ghost@example.com', 'guess', '10.3.1.1')).rejects.toMatchObject(tooMany)
 })
 
-test('others do not lock the owner out at addresses the owner has used; 20 may fail there', async () => {
+test('failures elsewhere do not lock the owner out at addresses the owner has used; 20 may fail there', async () => {
   const owner = await t.make.user({ email: 'owner@example.com', password })
   await signIn('owner@example.com', password, '192.0.2.1')
   await failTimes(80, 'owner@example.com', (n) => `10.4.0.${n}`, owner.id)
   await expect(signIn('owner@example.com', password, '10.4.1.1')).rejects.toMatchObject(tooMany)
   await failTimes(19, 'owner@example.com', () => '192.0.2.1', owner.id)
-  await expect(signIn('owner@example.com', 'forgot it', '192.0.2.1')).rejects.toMatchObject(wrong)
+  await expect(signIn('owner@example.com', 'forgot it', '192.0.2.1')).rejects.toMatchObject(wrongCredentials)
   await expect(signIn('owner@example.com', password, '192.0.2.1')).rejects.toMatchObject(tooMany)
+})
+
+const browserSignIn = (email: string, enteredPassword: string, cookie = '') =>
+  t.http.inject({
+    method: 'POST',
+    url: '/api/v1/auth/signin',
+    payload: { email, password: enteredPassword },
+    headers: { cookie },
+    remoteAddress: '127.0.0.1',
+  })
+
+test('failures of another program on the same machine do not lock the owner out: the browser has its own limit', async () => {
+  const owner = await t.make.user({ email: 'neighbour@example.com', password })
+  await signIn('neighbour@example.com', password, '192.0.2.7')
+  const first = await browserSignIn('neighbour@example.com', password)
+  const cookie = String(first.headers['set-cookie']).split(';')[0] ?? ''
+  expect(String(first.headers['set-cookie'])).toMatch(
+    /^shoal_device=\S+; Path=\/api; Max-Age=7776000; HttpOnly; SameSite=Lax/,
+  )
+  await failTimes(20, 'neighbour@example.com', () => '127.0.0.1', owner.id)
+  await expect(signIn('neighbour@example.com', password, '127.0.0.1')).rejects.toMatchObject(tooMany)
+  expect((await browserSignIn('neighbour@example.com', password, cookie)).statusCode).toBe(201)
+  // Other addresses of the owner have their own limits, too.
+  await expect(signIn('neighbour@example.com', password, '192.0.2.7')).resolves.toMatchObject({})
+})
+
+test('a known browser has 20 attempts, only for its account and until the password changes', async () => {
+  await t.make.user({ email: 'marked@example.com', password })
+  const first = await browserSignIn('marked@example.com', password)
+  const cookie = String(first.headers['set-cookie']).split(';')[0] ?? ''
+  const other = await t.make.user({ email: 'unmarked@example.com', password })
+  await failTimes(20, 'unmarked@example.com', () => '127.0.0.1', other.id)
+  expect((await browserSignIn('unmarked@example.com', password, cookie)).statusCode).toBe(429)
+  for (let n = 0; n < 20; n++) expect((await browserSignIn('marked@example.com', 'guess', cookie)).statusCode).toBe(401)
+  expect((await browserSignIn('marked@example.com', password, cookie)).statusCode).toBe(429)
+  t.clock.advance(hours(1))
+  const { token } = (await browserSignIn('marked@example.com', password)).json<{ payload: { token: string } }>().payload
+  await t.as(token).user.changePassword({ body: { oldPassword: password, newPassword: 'battery staple' } })
+  for (let n = 0; n < 20; n++) await browserSignIn('marked@example.com', 'guess', cookie)
+  expect((await browserSignIn('marked@example.com', 'battery staple')).statusCode).toBe(429)
+})
+
+test('one address may use only 20 of the attempts of an account', async () => {
+  await t.make.user({ email: 'alone@example.com', password })
+  await failTimes(20, 'alone@example.com', () => '10.7.0.1')
+  await expect(signIn('alone@example.com', password, '10.7.0.1')).rejects.toMatchObject(tooMany)
+  for (let n = 0; n < 100; n++) await signIn('alone@example.com', password, '10.7.0.1').catch(() => null)
+  await expect(signIn('alone@example.com', password, '10.7.0.2')).resolves.toMatchObject({})
 })
 
 test('correct passwords do not count', async () => {
   await t.make.user({ email: 'busy@example.com', password })
   await failTimes(79, 'busy@example.com', (n) => `10.5.0.${n}`)
   await signIn('busy@example.com', password, '10.5.1.1')
-  await expect(signIn('busy@example.com', 'guess', '10.5.1.2')).rejects.toMatchObject(wrong)
+  await expect(signIn('busy@example.com', 'guess', '10.5.1.2')).rejects.toMatchObject(wrongCredentials)
   await expect(signIn('busy@example.com', 'guess', '10.5.1.3')).rejects.toMatchObject(tooMany)
 })
 
-test('one address may fail 100 times per hour over all accounts; an IPv6 network counts as one address', async () => {
+test('one address may fail 100 times per hour for all accounts together; an IPv6 /64 counts as one address', async () => {
   for (let n = 0; n < 100; n++)
     await consumeAttempt(t.app, { email: `many-${n}@example.com`, ownerId: null, ip: `2001:db8::${n.toString(16)}` })
   await expect(signIn('one-more@example.com', 'guess', '2001:db8::ffff')).rejects.toMatchObject(tooMany)
-  await expect(signIn('one-more@example.com', 'guess', '2001:db8:0:1::1')).rejects.toMatchObject(wrong)
+  await expect(signIn('one-more@example.com', 'guess', '2001:db8:0:1::1')).rejects.toMatchObject(wrongCredentials)
 })
 
-test('calls are limited too, with correct passwords as well, and the response says when to retry', async () => {
+test('recovery requests are rate-limited, and the response contains the time to wait', async () => {
   const call = () =>
     t.http.inject({
       method: 'POST',
@@ -108,9 +156,9 @@ test('calls are limited too, with correct passwords as well, and the response sa
       remoteAddress: '10.6.0.1',
     })
   for (let n = 0; n < 10; n++) expect((await call()).statusCode).toBe(201)
-  const refused = await call()
-  expect(refused.statusCode).toBe(429)
-  expect(refused.headers['retry-after']).toBe('600')
+  const limited = await call()
+  expect(limited.statusCode).toBe(429)
+  expect(limited.headers['retry-after']).toBe('600')
 })
 
 test('signing out ends the session immediately', async () => {
@@ -127,10 +175,11 @@ test('a session expires after 30 days', async () => {
   await expect(t.as(user).user.get()).rejects.toMatchObject({ status: 401 })
 })
 
-test('lists the options of this installation', async () => {
+test('the sign-in options of the installation are public', async () => {
   expect(await t.as(null).auth.getOptions()).toEqual({
     oauth: [],
     botCheck: { kind: 'altcha', challengeUrl: '/api/v1/auth/challenge' },
+    hasOutbox: false,
     outboxUrl: null,
   })
 })

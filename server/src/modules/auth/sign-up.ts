@@ -1,7 +1,7 @@
 import type { App } from '../../app.ts'
 import type { Request } from '../call.ts'
 import type { Accounts, NewAccount } from './accounts.ts'
-import { sendConfirmation } from './confirm-email.ts'
+import { confirmationQueue } from './confirm-email.ts'
 import { startSession } from './sessions.ts'
 
 type SignUpInput = {
@@ -13,9 +13,8 @@ type SignUpInput = {
 }
 
 /**
- * Creates an unconfirmed account and returns a session for it, whether or not the email has an account: only its mailbox is notified
- * (docs/decisions/0006-no-account-enumeration.md).
- * The bot check was passed before.
+ * Creates an unconfirmed account and returns its session token. If the email already has an account, the result is the same, and only the
+ * owner of the mailbox is notified (docs/decisions/0006-no-account-enumeration.md). The caller must verify the bot check first.
  */
 export async function signUp(
   app: App,
@@ -32,6 +31,6 @@ export async function signUp(
     subscribesNewsletter: input.subscribeToNewsletter ?? false,
   }
   const { id } = await accounts.createUser(app, account)
-  await app.jobs.send(sendConfirmation, { userId: id })
+  await app.jobs.send(confirmationQueue, { userId: id })
   return { token: await startSession(app, app.db, id, request), userId: id }
 }

@@ -8,18 +8,18 @@ export const signingKeyContext = (purpose: string): string => `signing-key:${pur
 
 const keys = new WeakMap<App, Map<SigningPurpose, Promise<Uint8Array>>>()
 
-/** 32 bytes, the same for all API processes: created on first use and stored sealed in the database. */
+/** A 32-byte key that all API processes share: created on first use and stored sealed in the database. */
 export function signingKey(app: App, purpose: SigningPurpose): Promise<Uint8Array> {
-  const ofApp = keys.get(app) ?? new Map<SigningPurpose, Promise<Uint8Array>>()
-  keys.set(app, ofApp)
-  const key = ofApp.get(purpose) ?? load(app, purpose)
-  ofApp.set(purpose, key)
-  // A database outage must not break sign-in for good.
-  key.catch(() => ofApp.delete(purpose))
+  const appKeys = keys.get(app) ?? new Map<SigningPurpose, Promise<Uint8Array>>()
+  keys.set(app, appKeys)
+  const key = appKeys.get(purpose) ?? loadKey(app, purpose)
+  appKeys.set(purpose, key)
+  // A failed load is not cached, so that sign-in works again after a database outage.
+  key.catch(() => appKeys.delete(purpose))
   return key
 }
 
-async function load(app: App, purpose: SigningPurpose): Promise<Uint8Array> {
+async function loadKey(app: App, purpose: SigningPurpose): Promise<Uint8Array> {
   const context = signingKeyContext(purpose)
   const sealed = await findOrAddSigningKey(
     app.db,

@@ -1,12 +1,14 @@
-import { and, eq, gt, lt, ne, sql } from 'drizzle-orm'
+import { and, desc, eq, gt, lt, ne, sql } from '../../db/sql.ts'
 import type { Db } from '../../db/database.ts'
-import { apiTokens, auditLog, sessions, signingKeys, users } from './tables.ts'
+import { displayPrefix, hashSecret, newApiTokenKey } from './api-token-key.ts'
+import { apiTokens, sessions, signingKeys, users } from './tables.ts'
 
 const actorColumns = {
   userId: users.id,
   email: users.email,
   fullName: users.fullName,
   emailVerified: users.emailVerified,
+  isEmailProven: sql<boolean>`${users.emailProvenAt} is not null`,
 }
 
 export async function addSession(db: Db, session: typeof sessions.$inferInsert): Promise<void> {
@@ -40,7 +42,7 @@ export async function endSession(db: Db, id: string): Promise<void> {
   await db.delete(sessions).where(eq(sessions.id, id))
 }
 
-/** Ends all sessions of a user, or all but one; returns their number. */
+/** Ends all sessions of a user except `except`, and returns their number. */
 export async function endSessionsOf(db: Db, userId: number, except?: string): Promise<number> {
   const ended = await db
     .delete(sessions)
@@ -59,6 +61,8 @@ export async function findApiTokenByHash(db: Db, hash: string) {
       id: apiTokens.id,
       expiresAt: apiTokens.expiresAt,
       lastUsedAt: apiTokens.lastUsedAt,
+      scope: apiTokens.scope,
+      orgId: apiTokens.orgId,
       user: actorColumns,
     })
     .from(apiTokens)
@@ -67,19 +71,57 @@ export async function findApiTokenByHash(db: Db, hash: string) {
   return row ?? null
 }
 
+type ApiTokenRow = typeof apiTokens.$inferSelect
+
+/** Creates an API token with a new key, of which only the hash is stored. Returns null when the user already has a token with this name. */
+export async function addApiToken(
+  db: Db,
+  token: Omit<typeof apiTokens.$inferInsert, 'prefix' | 'hash'>,
+): Promise<(ApiTokenRow & { key: string }) | null> {
+  const key = newApiTokenKey()
+  const [row] = await db
+    .insert(apiTokens)
+    .values({ ...token, prefix: displayPrefix(key), hash: hashSecret(key) })
+    .onConflictDoNothing()
+    .returning()
+  return row ? { ...row, key } : null
+}
+
+export async function deleteApiToken(db: Db, userId: number, id: number): Promise<void> {
+  await db.delete(apiTokens).where(and(eq(apiTokens.userId, userId), eq(apiTokens.id, id)))
+}
+
+/** Returns the names and prefixes of a user's API tokens, newest first. */
+export function listApiTokenNames(db: Db, userId: number): Promise<{ name: string; prefix: string }[]> {
+  return db
+    .select({ name: apiTokens.name, prefix: apiTokens.prefix })
+    .from(apiTokens)
+    .where(eq(apiTokens.userId, userId))
+    .orderBy(desc(apiTokens.id))
+    .limit(1000)
+}
+
+/** Deletes all API tokens of a user and returns them. */
+export function deleteApiTokensOf(db: Db, userId: number): Promise<{ name: string; prefix: string }[]> {
+  return db
+    .delete(apiTokens)
+    .where(eq(apiTokens.userId, userId))
+    .returning({ name: apiTokens.name, prefix: apiTokens.prefix })
+}
+
+/** Deletes the API tokens that are restricted to this organization. */
+export async function deleteApiTokensOfOrg(db: Db, orgId: number): Promise<void> {
+  await db.delete(apiTokens).where(eq(apiTokens.orgId, orgId))
+}
+
 export async function touchApiToken(db: Db, id: number, at: Date): Promise<void> {
   await db.update(apiTokens).set({ lastUsedAt: at }).where(eq(apiTokens.id, id))
 }
 
-/** The stored key; stores the given one if there is none. */
+/** Returns the stored key for the purpose; stores `sealedKey` if there is none. */
 export async function findOrAddSigningKey(db: Db, purpose: string, sealedKey: string): Promise<string> {
   await db.insert(signingKeys).values({ purpose, sealedKey }).onConflictDoNothing()
   const [row] = await db.select().from(signingKeys).where(eq(signingKeys.purpose, purpose))
   if (!row) throw new Error(`The signing key "${purpose}" is missing in the database`)
   return row.sealedKey
-}
-
-/** Appends a row to the audit log, which is append-only. */
-export async function recordAudit(db: Db, row: typeof auditLog.$inferInsert): Promise<void> {
-  await db.insert(auditLog).values(row)
 }

@@ -1,23 +1,23 @@
-import { sql } from 'drizzle-orm'
+import { tokenScopes } from '@shoal/contract'
+import { sql } from '../../db/sql.ts'
 import {
-  bigint,
+  bigId,
   boolean,
+  id,
   index,
   integer,
   jsonb,
   pgTable,
   primaryKey,
   text,
-  timestamp,
+  time,
   uniqueIndex,
   uuid,
-} from 'drizzle-orm/pg-core'
+} from '../../db/columns.ts'
 import { enumChecks } from '../../db/checks.ts'
 
-const id = () => bigint({ mode: 'number' }).primaryKey().generatedAlwaysAsIdentity()
-const time = () => timestamp({ withTimezone: true })
 const userId = () =>
-  bigint({ mode: 'number' })
+  bigId()
     .notNull()
     .references(() => users.id, { onDelete: 'cascade' })
 
@@ -35,6 +35,11 @@ export const users = pgTable(
     /** Argon2id; null for users who only sign in with a provider. */
     passwordHash: text(),
     emailVerified: boolean().notNull().default(false),
+    /**
+     * When the user proved access to the mailbox: by opening an emailed link in a session of the account, by a recovery, or through a
+     * provider. Also set when the operator creates the account. Null if an earlier version confirmed the email when anyone opened the link.
+     */
+    emailProvenAt: time(),
     avatarUrl: text(),
     policyAccepted: boolean().notNull().default(false),
     subscribesNewsletter: boolean().notNull().default(false),
@@ -49,7 +54,7 @@ export const users = pgTable(
   ],
 )
 
-/** A sign-in of one browser; the JWT has its id, and deleting the row ends it. */
+/** A sign-in of one browser. The JWT contains the session id; deleting the row ends the session. */
 export const sessions = pgTable(
   'sessions',
   {
@@ -70,18 +75,29 @@ export const apiTokens = pgTable(
     id: id(),
     userId: userId(),
     name: text().notNull(),
-    /** First characters, for recognition in lists. */
+    /** The first characters of the key, shown in lists. */
     prefix: text().notNull(),
     /** sha256 of the key: 256 random bits need no slow hash. */
     hash: text().notNull(),
+    scope: text({ enum: tokenScopes }).notNull(),
+    /**
+     * The only organization that the token may access; null: all organizations of its user. No foreign key, because organizations refer to
+     * users; deleting an organization deletes its tokens, and ids are never reused.
+     */
+    orgId: bigId(),
     createdAt: time().notNull(),
     expiresAt: time(),
     lastUsedAt: time(),
   },
-  (t) => [uniqueIndex('api_tokens_hash').on(t.hash), uniqueIndex('api_tokens_user_name').on(t.userId, t.name)],
+  (t) => [
+    uniqueIndex('api_tokens_hash').on(t.hash),
+    uniqueIndex('api_tokens_user_name').on(t.userId, t.name),
+    index('api_tokens_org').on(t.orgId),
+    ...enumChecks('api_tokens', t),
+  ],
 )
 
-/** An account at a provider that may sign in here. */
+/** An account at a provider with which a user can sign in. */
 export const oauthIdentities = pgTable(
   'oauth_identities',
   {
@@ -94,7 +110,7 @@ export const oauthIdentities = pgTable(
   (t) => [primaryKey({ columns: [t.provider, t.subject] }), index('oauth_identities_user').on(t.userId)],
 )
 
-/** Links in mails: to confirm an email, to set a new password. Stored as the hash of their secret. */
+/** Links sent by email to confirm an address or set a new password. Only the hash of the secret is stored. */
 export const emailLinks = pgTable(
   'email_links',
   {
@@ -107,7 +123,7 @@ export const emailLinks = pgTable(
   (t) => [index('email_links_user').on(t.userId), ...enumChecks('email_links', t)],
 )
 
-/** Addresses a confirmed account has signed in from: failed attempts of others cannot lock it out there. */
+/** Addresses from which a confirmed account has signed in: failed attempts by others cannot lock the owner out there. */
 export const knownAddresses = pgTable(
   'known_addresses',
   { userId: userId(), ip: text().notNull(), seenAt: time().notNull() },
@@ -121,35 +137,8 @@ export const rateCounters = pgTable(
   (t) => [index('rate_counters_ends').on(t.endsAt)],
 )
 
-/** Keys that sign sessions and challenges, shared by all API processes. Sealed. */
+/** Sealed keys that sign sessions and challenges, shared by all API processes. */
 export const signingKeys = pgTable('signing_keys', {
   purpose: text().primaryKey(),
   sealedKey: text().notNull(),
 })
-
-/** Every change with user, action, time and address. A trigger prevents changes, and deletions other than by retention. */
-export const auditLog = pgTable(
-  'audit_log',
-  {
-    id: id(),
-    at: time().notNull(),
-    /** The endpoint's name: `orgs.inviteMember`. */
-    action: text().notNull(),
-    /** No foreign keys: the log outlives its subjects. */
-    userId: bigint({ mode: 'number' }),
-    sessionId: uuid(),
-    apiTokenId: bigint({ mode: 'number' }),
-    orgId: bigint({ mode: 'number' }),
-    ip: text(),
-    requestId: text(),
-    subject: text(),
-    params: jsonb(),
-    before: jsonb(),
-    after: jsonb(),
-  },
-  (t) => [
-    index('audit_log_org').on(t.orgId, t.id),
-    index('audit_log_user').on(t.userId, t.id),
-    index('audit_log_at').on(t.at),
-  ],
-)

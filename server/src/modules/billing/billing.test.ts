@@ -7,32 +7,31 @@ import { setDiscount, setStatus } from './operator.ts'
 import { startScenario, type BillingScenario } from './testing/scenario.ts'
 
 let t: TestApp
-let round: () => Promise<void>
-
+let runRound: () => Promise<void>
 let scenario: BillingScenario
-const running: BillingScenario['running'] = (...args) => scenario.running(...args)
-const database: BillingScenario['database'] = (...args) => scenario.database(...args)
-const pass: BillingScenario['pass'] = (...args) => scenario.pass(...args)
-const card: BillingScenario['card'] = (...args) => scenario.card(...args)
+const addVersion: BillingScenario['addVersion'] = (...args) => scenario.addVersion(...args)
+const addDatabase: BillingScenario['addDatabase'] = (...args) => scenario.addDatabase(...args)
+const advance: BillingScenario['advance'] = (...args) => scenario.advance(...args)
+const addCard: BillingScenario['addCard'] = (...args) => scenario.addCard(...args)
 
 beforeAll(async () => {
   t = await startTestApp()
   scenario = startScenario(t)
-  round = scenario.round
+  runRound = scenario.runRound
 })
 afterAll(() => t.close())
 
 const sql = (text: string, values: unknown[] = []) => t.app.database.pool.query(text, values)
 
-test('running programs are metered and billed, with the same total in both views of the receipt', async () => {
+test('running programs are metered and billed, with the same total by squid and merged', async () => {
   const org = await t.make.org()
   const api = t.as(await t.make.member(org, 'viewer')).billing
   const params = { code: org.code }
-  await round()
-  const big = await running(org, { name: 'big', isDedicated: true, containers: ['api', 'api-2', 'evm', 'init'] })
-  await database(big, 'medium', 10)
-  await running(org, { name: '=small', containers: ['api', 'processor'] })
-  await pass(hours(5) + minutes(30))
+  await runRound()
+  const big = await addVersion(org, { name: 'big', isDedicated: true, containers: ['api', 'api-2', 'evm', 'init'] })
+  await addDatabase(big, 'medium', 10)
+  await addVersion(org, { name: '=small', containers: ['api', 'processor'] })
+  await advance(hours(5) + minutes(30))
 
   const month = { ...params, year: '2026', month: '01' }
   const bySquid = await api.getReceipt({ params: month, query: { bySquid: 'true' } })
@@ -70,11 +69,11 @@ test('running programs are metered and billed, with the same total in both views
     unpaidUsd: '0.00',
   })
   expect(summary.daily.at(-1)).toEqual({ day: '2026-01-15', amountUsd: '1.68819444' })
-  const one = await api.getSquidCost({ params: { ...params, reference: 'big@v1' } })
-  expect(one.soFarUsd).toBe('1.57819444')
+  const squidCost = await api.getSquidCost({ params: { ...params, reference: 'big@v1' } })
+  expect(squidCost.soFarUsd).toBe('1.57819444')
 })
 
-test('an estimate returns the costs of a manifest, and a playground pays nothing', async () => {
+test('an estimate returns the price of a manifest, and is free for a playground', async () => {
   const org = await t.make.org()
   const manifest = JSON.stringify({
     manifest_version: 'subsquid.io/v0.1',
@@ -98,11 +97,11 @@ test('an estimate returns the costs of a manifest, and a playground pays nothing
   ])
   expect(estimate).toMatchObject({ perMonthUsd: '393.80', discountPercent: '0' })
   await setDiscount(t.app, org.id, '50')
-  const less = await t.as(org.admin).billing.estimate({ params: { code: org.code }, body: { manifest } })
-  expect(less).toMatchObject({ items: estimate.items, perMonthUsd: '196.90', discountPercent: '50' })
-  const free = { code: org.admin.playground.code }
+  const discounted = await t.as(org.admin).billing.estimate({ params: { code: org.code }, body: { manifest } })
+  expect(discounted).toMatchObject({ items: estimate.items, perMonthUsd: '196.90', discountPercent: '50' })
+  const playground = { code: org.admin.playground.code }
   const collocated = manifest.replace('"dedicated":true', '"dedicated":false')
-  expect(await t.as(org.admin).billing.estimate({ params: free, body: { manifest: collocated } })).toMatchObject({
+  expect(await t.as(org.admin).billing.estimate({ params: playground, body: { manifest: collocated } })).toMatchObject({
     items: [],
   })
   await expect(
@@ -110,7 +109,7 @@ test('an estimate returns the costs of a manifest, and a playground pays nothing
   ).rejects.toMatchObject({ status: 400 })
 })
 
-test('undeployable options have no price: neither in an estimate nor in the list', async () => {
+test('addons that cannot be deployed are rejected in estimates and absent from the price list', async () => {
   const org = await t.make.org()
   const manifestWith = (addon: string) =>
     JSON.stringify({ name: 'priced', deploy: { addons: { [addon]: {} }, processor: { cmd: ['x'] } } })
@@ -126,7 +125,7 @@ test('undeployable options have no price: neither in an estimate nor in the list
   expect([...new Set(resources)]).toEqual(['api', 'processor', 'postgres', 'collocated', 'storage', 'rpc'])
 })
 
-test('billing details require an existing country, because the tax depends on it', async () => {
+test('billing details require a valid country code, because the tax depends on it', async () => {
   const org = await t.make.org()
   const save = (country: string) =>
     t.as(org.admin).billing.updateSettings({
@@ -138,13 +137,13 @@ test('billing details require an existing country, because the tax depends on it
   expect((await save('ch')).country).toBe('CH')
 })
 
-test('a status set by the operator has its consequences, and paying nothing does not undo it', async () => {
+test('a status set by the operator hibernates and restarts versions, and a payment with nothing due does not change it', async () => {
   const org = await t.make.org()
-  await card(org, '4242424242424242')
-  const squid = await running(org, { name: 'stopped' })
-  await round()
+  await addCard(org, '4242424242424242')
+  const squid = await addVersion(org, { name: 'stopped' })
+  await runRound()
   await setStatus(t.app, org.id, 'TERMINATED')
-  await round()
+  await runRound()
   expect(await actionsOf(squid)).toEqual(['HIBERNATE'])
   await completeAction(squid, 'hibernated')
   const params = { code: org.code }
@@ -154,20 +153,20 @@ test('a status set by the operator has its consequences, and paying nothing does
   })
   expect(await statusOf(org)).toBe('TERMINATED')
   await setStatus(t.app, org.id, 'ACTIVE')
-  await round()
+  await runRound()
   expect(await actionsOf(squid)).toEqual(['HIBERNATE', 'RESTART'])
   expect(await auditOf(org)).toEqual(['TERMINATED', 'ACTIVE'])
 })
 
-test('a card makes a draft active; a refused card does not', async () => {
+test('a valid card activates a draft organization; a declined card does not', async () => {
   const org = await t.make.org({ status: 'DRAFT' })
-  expect(await card(org, '4000 0000 0000 0002')).toBe('Your card was declined.')
-  expect(await card(org, '4000000000009995')).toBe('Your card has insufficient funds.')
-  expect(await card(org, '4000000000000069')).toBe('Your card has expired.')
-  expect(await card(org, '4242424242424242', { expMonth: 12, expYear: 2020 })).toBe('Your card has expired.')
-  expect(await card(org, '4000000000000119')).toMatch('An error occurred while processing your card.')
+  expect(await addCard(org, '4000 0000 0000 0002')).toBe('Your card was declined.')
+  expect(await addCard(org, '4000000000009995')).toBe('Your card has insufficient funds.')
+  expect(await addCard(org, '4000000000000069')).toBe('Your card has expired.')
+  expect(await addCard(org, '4242424242424242', { expMonth: 12, expYear: 2020 })).toBe('Your card has expired.')
+  expect(await addCard(org, '4000000000000119')).toMatch('An error occurred while processing your card.')
   expect(await t.as(org.admin).orgs.get({ params: { code: org.code } })).toMatchObject({ status: 'DRAFT' })
-  expect(await card(org, '4242 4242 4242 4242')).toBe('ACTIVE')
+  expect(await addCard(org, '4242 4242 4242 4242')).toBe('ACTIVE')
   const settings = await t.as(org.admin).billing.getSettings({ params: { code: org.code } })
   expect(settings.existing).toMatchObject([{ card: { last4: '4242', exp_month: 12, exp_year: 2035 }, link: null }])
 })
@@ -177,11 +176,11 @@ const actionsOf = async (id: number) => {
   const { rows } = await sql(`select type from deployments where squid_id = $1 order by id`, [id])
   return (rows as { type: string }[]).map((row) => row.type)
 }
-/** Does what the engine would do for a requested action. */
-async function completeAction(id: number, wanted: 'running' | 'hibernated') {
+/** Records the result of a requested action, as the deploy engine would. */
+async function completeAction(id: number, desiredState: 'running' | 'hibernated') {
   await sql(`update deployments set finished_at = $2, status = 'OK' where squid_id = $1`, [id, t.clock.now()])
-  await sql(`update squids set wanted = $2, last_deploy = null where id = $1`, [id, wanted])
-  if (wanted === 'hibernated') await sql(`delete from container_states where squid_id = $1`, [id])
+  await sql(`update squids set desired_state = $2, last_deploy = null where id = $1`, [id, desiredState])
+  if (desiredState === 'hibernated') await sql(`delete from container_states where squid_id = $1`, [id])
 }
 const auditOf = async (org: TestOrg) => {
   const { rows } = await sql(
@@ -191,28 +190,28 @@ const auditOf = async (org: TestOrg) => {
   return (rows as { status: string }[]).map((row) => row.status)
 }
 
-test('a month that ends becomes an invoice; an organization that does not pay goes down step by step and recovers', async () => {
-  const made = await t.make.org()
+test('a finished month is invoiced; an organization that does not pay is terminated step by step, and restored when it pays', async () => {
+  const created = await t.make.org()
   // A session would expire before the scenario ends.
-  const org = { ...made, admin: { ...made.admin, token: await t.make.token(made.admin) } }
+  const org = { ...created, admin: { ...created.admin, token: await t.make.token(created.admin) } }
   const api = t.as(org.admin).billing
   const params = { code: org.code }
-  await card(org, '4000000000000341')
-  await round()
-  const id = await running(org, { name: 'debtor', isDedicated: true, containers: ['api'] })
+  await addCard(org, '4000000000000341')
+  await runRound()
+  const id = await addVersion(org, { name: 'debtor', isDedicated: true, containers: ['api'] })
   t.clock.advance(Date.parse('2026-01-31T23:30:00Z') - t.clock.now().getTime())
   await sql(
     `insert into rpc_usage (org_id, hour, chain, method, version, requests, failures) values ($1, $2, 'eth', 'eth_call', $3, 3500000, 1)`,
     [org.id, new Date('2026-01-31T22:00:00Z'), String(id)],
   )
-  await round()
-  await pass(hours(2))
+  await runRound()
+  await advance(hours(2))
   const month = { ...params, year: '2026', month: '1' }
-  const closed = await api.getReceipt({ params: month })
-  expect(closed).toMatchObject({ isClosed: true, invoice: { status: 'open' } })
-  expect(closed.discounts).toEqual([{ type: 'rpc_included', percent: '100', amount: '4' }])
+  const closedReceipt = await api.getReceipt({ params: month })
+  expect(closedReceipt).toMatchObject({ isClosed: true, invoice: { status: 'open' } })
+  expect(closedReceipt.discounts).toEqual([{ type: 'rpc_included', percent: '100', amount: '4' }])
   const [invoice] = await api.listInvoices({ params })
-  expect(invoice?.totalUsd).toBe(closed.total)
+  expect(invoice?.totalUsd).toBe(closedReceipt.total)
   const pdf = await t.http.inject({
     url: `/api/v1/orgs/${org.code}/billing/receipts/2026/01/invoice`,
     headers: { authorization: `Bearer ${org.admin.token}` },
@@ -220,27 +219,27 @@ test('a month that ends becomes an invoice; an organization that does not pay go
   expect([pdf.headers['content-type'], pdf.body.slice(0, 5)]).toEqual(['application/pdf', '%PDF-'])
   expect(await statusOf(org)).toBe('PAYMENT_ISSUES')
 
-  // Late counts of a closed month are billed with the next one; the closed receipt stays unchanged.
+  // Late counts of a closed month are billed in the next month; the closed receipt stays unchanged.
   await sql(`update rpc_usage set requests = requests + 1000000 where org_id = $1`, [org.id])
-  await pass(hours(1))
-  expect(await api.getReceipt({ params: month })).toEqual(closed)
+  await advance(hours(1))
+  expect(await api.getReceipt({ params: month })).toEqual(closedReceipt)
   const next = await api.getReceipt({ params: { ...params, year: '2026', month: '2' } })
   expect(next.items.find((item) => item.type === 'rpc')?.amount).toBe('1')
 
-  await pass(hours(24 * 14), hours(6))
+  await advance(hours(24 * 14), hours(6))
   expect(await statusOf(org)).toBe('IN_DEBT')
-  expect((await api.getSummary({ params })).unpaidUsd).toBe(closed.total)
+  expect((await api.getSummary({ params })).unpaidUsd).toBe(closedReceipt.total)
   const { rows: charges } = await sql(`select key from charges where org_id = $1`, [org.id])
   expect(charges).toHaveLength(9)
   expect(await actionsOf(id)).toEqual([])
 
-  await pass(hours(24 * 14) + hours(6), hours(6))
+  await advance(hours(24 * 14) + hours(6), hours(6))
   expect(await statusOf(org)).toBe('TERMINATED')
   expect(await actionsOf(id)).toEqual(['HIBERNATE'])
   await completeAction(id, 'hibernated')
 
-  expect(await card(org, '4242424242424242')).toBe('ACTIVE')
-  await round()
+  expect(await addCard(org, '4242424242424242')).toBe('ACTIVE')
+  await runRound()
   expect(await actionsOf(id)).toEqual(['HIBERNATE', 'RESTART'])
   expect((await api.getReceipt({ params: month })).invoice?.status).toBe('paid')
   const steps = await auditOf(org)
@@ -262,7 +261,7 @@ test('a month that ends becomes an invoice; an organization that does not pay go
   await completeAction(id, 'running')
 })
 
-test('a spending cap warns, then stops deploys or hibernates in the configured order, and ends with the month', async () => {
+test('a spending cap sends warnings, then hibernates versions in the configured order, until it is raised', async () => {
   const org = await t.make.org()
   const api = t.as(org.admin).billing
   const params = { code: org.code }
@@ -270,21 +269,21 @@ test('a spending cap warns, then stops deploys or hibernates in the configured o
     params,
     body: { spendCapUsd: '10', atCap: 'hibernate', hibernateOrder: ['second', 'first'], rpcRequestsCap: 500 },
   })
-  await round()
+  await runRound()
   const large = { isDedicated: true, containers: ['api', 'a', 'b', 'c', 'd'] }
-  const prod = await running(org, { name: 'prod', ...large, tag: 'prod' })
-  const first = await running(org, { name: 'first', ...large })
-  const second = await running(org, { name: 'second', ...large })
-  const stops: number[] = []
-  for (let i = 0; i < 200 && stops.length < 3; i++) {
-    await pass(minutes(15), minutes(15))
+  const prod = await addVersion(org, { name: 'prod', ...large, tag: 'prod' })
+  const first = await addVersion(org, { name: 'first', ...large })
+  const second = await addVersion(org, { name: 'second', ...large })
+  const hibernatedIds: number[] = []
+  for (let i = 0; i < 200 && hibernatedIds.length < 3; i++) {
+    await advance(minutes(15), minutes(15))
     for (const id of [prod, first, second])
-      if (!stops.includes(id) && (await actionsOf(id)).includes('HIBERNATE')) {
-        stops.push(id)
+      if (!hibernatedIds.includes(id) && (await actionsOf(id)).includes('HIBERNATE')) {
+        hibernatedIds.push(id)
         await completeAction(id, 'hibernated')
       }
   }
-  expect(stops).toEqual([second, first, prod])
+  expect(hibernatedIds).toEqual([second, first, prod])
   const limits = await api.getLimits({ params })
   expect(Number(limits.spentUsd)).toBeGreaterThan(9.9)
   expect(Number(limits.spentUsd)).toBeLessThanOrEqual(10.05)
@@ -293,13 +292,13 @@ test('a spending cap warns, then stops deploys or hibernates in the configured o
     hibernatedByCap: expect.arrayContaining([{ id: prod, name: 'prod@v1' }]),
   })
   expect(limits.deploysStoppedUntil).not.toBeNull()
-  const refused = t.as(org.admin).squids.restart({ params: { ...params, reference: 'prod@v1' } })
-  await expect(refused).rejects.toMatchObject({ status: 405, message: expect.stringContaining('spending cap') })
+  const restart = t.as(org.admin).squids.restart({ params: { ...params, reference: 'prod@v1' } })
+  await expect(restart).rejects.toMatchObject({ status: 405, message: expect.stringContaining('spending cap') })
   const mails = (await t.mails()).filter((mail) => mail.subject.includes('spending cap') && mail.to === org.admin.email)
   expect(mails.map((mail) => /\d+ %/.exec(mail.subject)?.[0])).toEqual(['100 %', '90 %', '75 %'])
 
   await api.updateLimits({ params, body: { spendCapUsd: '1000', atCap: 'stop_deploys', rpcRequestsCap: 500 } })
-  await round()
+  await runRound()
   expect(await actionsOf(first)).toEqual(['HIBERNATE', 'RESTART'])
   expect((await api.getLimits({ params })).deploysStoppedUntil).toBeNull()
 })

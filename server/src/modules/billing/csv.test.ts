@@ -1,7 +1,7 @@
 import { csvOf } from '@shoal/contract'
 import { expect, test } from 'vitest'
 
-test('an export contains no spreadsheet formulas, and numbers stay numbers', () => {
+test('a CSV export escapes spreadsheet formulas and leaves numbers unchanged', () => {
   const cells = [
     '=1+1',
     '+1',

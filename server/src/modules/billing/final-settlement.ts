@@ -10,7 +10,7 @@ import type { PriceBook } from './prices/price-book.ts'
 import { listOpenMonths, listUnsettledDeletedOrgs, selectInvoice } from './receipts/invoice-store.ts'
 import { closeMonth } from './receipts/months.ts'
 import { recipientsOf } from './account-status/apply-event.ts'
-import { renderMail } from '../../mail/index.ts'
+import { nameInMail, renderMail } from '../../mail/index.ts'
 import type { Mail } from '../../mail/mailer.ts'
 import { mergeSquids } from './receipts/receipt.ts'
 
@@ -41,17 +41,17 @@ async function settleOne(app: App, book: PriceBook, provider: PaymentProvider, o
   await changeOrg(app.db, orgId, { settledAt: app.clock.now() })
 }
 
-/** The organization can no longer open its invoices: the mail is its only copy. */
+/** Users can no longer open the invoices of a deleted organization, so the email is their only copy. */
 async function sendFinalMails(app: App, orgId: number, months: string[], error: string | null): Promise<void> {
   const org = await getOrg(app.db, orgId)
   const invoices = await Promise.all(months.map((month) => selectInvoice(app.db, orgId, month)))
-  const closed = invoices.filter((invoice) => invoice !== null)
-  for (const to of await recipientsOf(app.db, org)) await app.mailer.send(finalMail(to, org, closed, error))
+  const closedInvoices = invoices.filter((invoice) => invoice !== null)
+  for (const to of await recipientsOf(app.db, org)) await app.mailer.send(finalMail(to, org, closedInvoices, error))
 }
 
-/** The final mail to a deleted organization: its last receipts in full, and whether they are paid. */
+/** The final email to a deleted organization: its last receipts in full, and whether they are paid. */
 export function finalMail(to: string, org: OrgRow, invoices: readonly InvoiceRow[], error: string | null): Mail {
-  const name = org.name ?? org.code
+  const name = nameInMail(org.name ?? org.code)
   return renderMail({
     to,
     subject: `Final invoice of ${name}`,
@@ -61,7 +61,7 @@ export function finalMail(to: string, org: OrgRow, invoices: readonly InvoiceRow
       ...invoices.flatMap(linesOf),
       error === null
         ? 'It is paid. The cards on file have been deleted.'
-        : `Payment method couldn't be charged. The bank said: ${error} Reply to this mail to pay in another way.`,
+        : `Payment method couldn't be charged. The bank said: ${error} Reply to this email to pay in another way.`,
     ],
   })
 }

@@ -3,8 +3,7 @@ import { Big } from 'big.js'
 import type { App } from '../../app.ts'
 import { invalid, notFound, refuse } from '../../errors.ts'
 import type { Handlers, OrgScope } from '../call.ts'
-import { changeOrg, getOrg } from '../orgs/index.ts'
-import { rpcUsageOfMonth } from '../rpc/index.ts'
+import { changeOrg, getOrg, quotaUsed } from '../orgs/index.ts'
 import { findSquid } from '../versions/index.ts'
 import { costsOf, squidCostOf, summaryOf } from './costs/costs.ts'
 import { estimateOf } from './costs/estimate.ts'
@@ -27,7 +26,7 @@ export function billingHandlers(app: App): Handlers<Contract['billing']> {
   const fontFile = checkedFontFile(app.config)
   return {
     getSettings: async ({ org }) => {
-      refusePlayground(org)
+      rejectPlayground(org)
       const customerId = await customerOf(app, provider, org)
       return {
         provider: provider.name,
@@ -37,7 +36,7 @@ export function billingHandlers(app: App): Handlers<Contract['billing']> {
       }
     },
     updateSettings: async ({ org, body, request }) => {
-      refusePlayground(org)
+      rejectPlayground(org)
       const before = (await getOrg(app.db, org.id)).billingDetails
       const after = { ...body, vatId: body.vatId || null }
       await changeOrg(app.db, org.id, { billingDetails: after })
@@ -49,7 +48,7 @@ export function billingHandlers(app: App): Handlers<Contract['billing']> {
       return await enterTestCard(app, org.id, body)
     },
     addPaymentMethod: async ({ org, body, request }) => {
-      refusePlayground(org)
+      rejectPlayground(org)
       const before = body.replaces === undefined ? null : { paymentMethod: body.replaces }
       await replaceMethod(app, provider, org, body, (write) =>
         request.inTransaction(async () => {
@@ -58,14 +57,14 @@ export function billingHandlers(app: App): Handlers<Contract['billing']> {
           return method
         }),
       )
-      return await chargeDefault(org)
+      return await chargeDefaultMethod(org)
     },
     makeDefaultPaymentMethod: async ({ org, params, request }) => {
       await request.inTransaction(async () => {
         await makeMethodDefault(app, org, params.id)
         request.audit({ subject: org.code, after: { paymentMethod: params.id } })
       })
-      return await chargeDefault(org)
+      return await chargeDefaultMethod(org)
     },
     removePaymentMethod: async ({ org, params, request }) => {
       await request.inTransaction(async () => {
@@ -76,13 +75,13 @@ export function billingHandlers(app: App): Handlers<Contract['billing']> {
       return { existing: await listPaymentMethods(app.db, org.id) }
     },
     pay: async ({ org, request }) => {
-      refusePlayground(org)
+      rejectPlayground(org)
       if ((await listPaymentMethods(app.db, org.id)).length === 0)
         throw refuse('NO_PAYMENT_METHOD', 'There is no payment method. Please add a card.')
       const isDue = (await listUnpaid(app.db, org.id)).length > 0
       if (!isDue && !hasFailedCharges(await accountOf(app.db, org.id)))
         throw refuse('NOTHING_DUE', 'Nothing is due. If the organization should be active, please write to support.')
-      // Recorded before the charge, so that the request is audited whatever its outcome.
+      // Recorded before the charge, so that the request is audited regardless of its outcome.
       await request.inTransaction(async () => request.audit({ subject: org.code }))
       return await chargeUnpaidInvoices(app, provider, org.id, { isScheduled: false })
     },
@@ -99,7 +98,7 @@ export function billingHandlers(app: App): Handlers<Contract['billing']> {
       (await listInvoices(app.db, org.id)).map(({ number, month, totalUsd, paidAt, closedAt }) => ({
         number: invoiceNumber(number),
         month,
-        totalUsd: twoDigits(totalUsd),
+        totalUsd: twoDecimals(totalUsd),
         status: paidAt ? ('paid' as const) : ('open' as const),
         closedAt,
       })),
@@ -107,7 +106,7 @@ export function billingHandlers(app: App): Handlers<Contract['billing']> {
       const invoice = await selectInvoice(app.db, org.id, monthParam(params))
       if (!invoice) throw notFound('Invoice')
       const fileName = `${invoiceNumber(invoice.number)}.pdf`
-      // Loaded on first use: the PDF and font libraries would take 11 MB of an idle server.
+      // Loaded on first use: the PDF and font libraries would take 11 MB of memory in an idle server.
       const { invoicePdf } = await import('./receipts/invoice-pdf.ts')
       const body = await invoicePdf(invoice, { log: app.log, fontFile })
       return { contentType: 'application/pdf', body, fileName }
@@ -122,30 +121,30 @@ export function billingHandlers(app: App): Handlers<Contract['billing']> {
       const payer = { isPlayground: org.isPlayground, discountPercent: new Big(discountPercent) }
       return estimateOf(book, body.manifest, app.clock.now(), payer)
     },
-    getLimits: ({ org }) => limitsAnswer(app, org),
+    getLimits: ({ org }) => limitsResponse(app, org),
     updateLimits: async ({ org, body, request }) => {
-      refusePlayground(org)
-      const before = await limitsAnswer(app, org)
+      rejectPlayground(org)
+      const before = await limitsResponse(app, org)
       await changeAccount(app.db, org.id, body)
-      const after = await limitsAnswer(app, org)
+      const after = await limitsResponse(app, org)
       request.audit({ subject: org.code, before: settingsOf(before), after: settingsOf(after) })
       return after
     },
     getPrices: async () => publicPrices(book, app.clock.now()),
   }
 
-  async function chargeDefault(org: OrgScope) {
+  async function chargeDefaultMethod(org: OrgScope) {
     const { status } = await chargeUnpaidInvoices(app, provider, org.id, { isScheduled: false })
     return { status, existing: await listPaymentMethods(app.db, org.id) }
   }
 
-  async function limitsAnswer(app: App, org: OrgScope): Promise<BillingLimitsUsage> {
+  async function limitsResponse(app: App, org: OrgScope): Promise<BillingLimitsUsage> {
     const now = app.clock.now()
     const [account, row, costs, rpcRequests, hibernated] = await Promise.all([
       accountOf(app.db, org.id),
       getOrg(app.db, org.id),
       costsOf(app, book, org.id),
-      rpcUsageOfMonth(app.db, org.id, now),
+      quotaUsed(app.db, org.id, 'rpc', now),
       listHibernatedByCap(app.db, org.id),
     ])
     const isStopped = row.deploysStoppedUntil !== null && row.deploysStoppedUntil > now
@@ -169,14 +168,14 @@ const settingsOf = ({ spendCapUsd, atCap, hibernateOrder, rpcRequestsCap }: Bill
   rpcRequestsCap,
 })
 
-const twoDigits = (dollars: string) => dollars.replace(/(\.\d{2})\d*$/, '$1')
+const twoDecimals = (dollars: string) => dollars.replace(/(\.\d{2})\d*$/, '$1')
 
-/** Playgrounds are always free. */
-function refusePlayground(org: OrgScope): void {
+/** @throws Refusal 405 for a playground, which has no billing */
+function rejectPlayground(org: OrgScope): void {
   if (org.isPlayground) throw refuse('PLAYGROUND', 'The playground is free. Create an organization to set up billing.')
 }
 
-/** `yyyy-MM`. @throws Refusal 400 */
+/** Returns the month as `yyyy-MM`. @throws Refusal 400 */
 function monthParam({ year, month }: { year: string; month: string }): string {
   if (!/^20\d{2}$/.test(year) || !/^(0?[1-9]|1[0-2])$/.test(month))
     throw invalid('INVALID', 'The month must have the form receipts/2026/4')

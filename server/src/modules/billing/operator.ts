@@ -6,14 +6,14 @@ import { changeAccount } from './payments/payment-store.ts'
 
 /**
  * Sets the status of an organization for the operator, with its consequences: TERMINATED hibernates its versions, ACTIVE starts
- * them again, and the organization gets the mail.
+ * them again, and the organization is notified by email.
  */
 export async function setStatus(app: App, orgId: number, status: OrgStatus): Promise<void> {
   await changeStatus(app, orgId, { type: 'operator', status, atMs: app.clock.now().getTime() }, 'set by the operator')
 }
 
 /**
- * Sets the discount on everything an organization uses, from the current month on.
+ * Sets the discount on everything an organization uses, starting with the current month.
  * @throws Error unless it is a percentage with at most two fraction digits
  */
 export async function setDiscount(app: Pick<App, 'db'>, orgId: number, percent: string): Promise<string> {

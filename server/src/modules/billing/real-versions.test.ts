@@ -7,48 +7,49 @@ import { invoices } from './tables.ts'
 import { billingRound } from './round.ts'
 
 let t: DeployApp
-let turn: () => Promise<void>
-const close: (() => Promise<void>)[] = []
+let runRound: () => Promise<void>
+const closers: (() => Promise<void>)[] = []
 
 beforeAll(async () => {
   t = await startDeployApp()
-  close.push(t.close)
-  turn = billingRound(t.app)
+  closers.push(t.close)
+  runRound = billingRound(t.app)
   const observing = startObserving(t.app, {
     containersMs: 20,
     processorsMs: 1000,
     apisMs: 1000,
     databasesMs: 1000,
+    statementsMs: 1000,
     headsMs: 1000,
     sourcesMs: 1000,
   })
-  const worker = t.work()
-  close.push(observing.close, worker.close)
+  const worker = t.startWorker()
+  closers.push(observing.close, worker.close)
 })
 afterAll(async () => {
-  for (const end of close.toReversed()) await end()
+  for (const close of closers.toReversed()) await close()
 })
 
 test(
-  'a version of the engine is metered as it was observed, hibernated for a debt, and woken by paying',
+  'a deployed version is metered as observed, hibernated for debt, and restarted after a payment',
   { timeout: 60_000 },
   async () => {
-    const who = await t.deployer()
-    const params = { code: who.org.code }
-    const { billing } = t.as({ token: await t.make.token(who.org.admin) })
-    await turn()
+    const deployer = await t.deployer()
+    const params = { code: deployer.org.code }
+    const { billing } = t.as({ token: await t.make.token(deployer.org.admin) })
+    await runRound()
     const scale = { dedicated: true, api: { profile: 'small', replicas: 2 }, processor: { profile: 'medium' } }
-    await who.deployed({ scale, processors: { one: {}, two: {} } }, { name: 'real', slot: 'v1' })
-    const typesNow = async () => {
+    await deployer.deployAndWait({ scale, processors: { one: {}, two: {} } }, { name: 'real', slot: 'v1' })
+    const costPerHour = async () => {
       t.time.advance(1_000)
-      await turn()
+      await runRound()
       const { perHourUsd } = await billing.getSummary({ params })
       return perHourUsd
     }
     // Two replicas, two processors, a small database and its 10 GB.
-    await until(async () => expect(await typesNow()).toBe('0.32694444'))
+    await until(async () => expect(await costPerHour()).toBe('0.32694444'))
     t.time.advance(hours(1))
-    await turn()
+    await runRound()
     const at = t.time.now()
     const month = { ...params, year: String(at.getUTCFullYear()), month: String(at.getUTCMonth() + 1) }
     const receipt = await billing.getReceipt({ params: month })
@@ -64,24 +65,24 @@ test(
       expect(amounts[type]).toBeLessThan(hour * 1.2)
     }
 
-    const receiptOf = { ...receipt, isClosed: true, invoice: null }
-    const customer = { code: who.org.code, name: who.org.name, details: null }
+    const closedReceipt = { ...receipt, isClosed: true, invoice: null }
+    const customer = { code: deployer.org.code, name: deployer.org.name, details: null }
     await t.app.db.insert(invoices).values({
       number: 1,
-      orgId: who.org.id,
+      orgId: deployer.org.id,
       month: '2020-01',
       closedAt: at,
-      receipt: receiptOf,
+      receipt: closedReceipt,
       customer,
       totalUsd: '9.99',
     })
     for (let day = 0; day < 30; day++) {
-      await turn()
+      await runRound()
       t.time.advance(days(1))
     }
-    const isRunning = async () => (await typesNow()) === '0.32694444'
-    await until(async () => expect(await typesNow()).toBe('0.00694444'))
-    expect(await t.as({ token: await t.make.token(who.org.admin) }).orgs.get({ params })).toMatchObject({
+    const isRunning = async () => (await costPerHour()) === '0.32694444'
+    await until(async () => expect(await costPerHour()).toBe('0.00694444'))
+    expect(await t.as({ token: await t.make.token(deployer.org.admin) }).orgs.get({ params })).toMatchObject({
       status: 'TERMINATED',
     })
 

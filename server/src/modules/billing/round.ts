@@ -9,18 +9,18 @@ import { providerOf } from './payments/provider-of.ts'
 import { readPriceBook } from './prices/price-book.ts'
 import { closeMonths } from './receipts/months.ts'
 
-const everyMs = 15_000
+const intervalMs = 15_000
 
-/** Meters, enforces caps, closes months, charges and updates statuses. One worker at a time runs it. */
+/** Starts the loop that meters usage, enforces caps, closes months, charges invoices and updates statuses. Only the leader runs it. */
 export function startBilling(app: App): LeaderHandle {
   const round = billingRound(app)
   return runAsLeader(app.database, app.log, 'billing', async (_, signal) => {
-    const failed = (error: unknown) => app.log.error({ err: error }, 'billing failed')
-    await every(signal, { ms: everyMs, onError: failed }, () => round(signal))
+    const logError = (error: unknown) => app.log.error({ err: error }, 'billing failed')
+    await every(signal, { ms: intervalMs, onError: logError }, () => round(signal))
   })
 }
 
-/** One round of all tasks. A failing task does not affect the others; it is retried in the next round. */
+/** Returns a function that runs all tasks once. A failing task does not affect the others; it is retried in the next round. */
 export function billingRound(app: App): (signal?: AbortSignal) => Promise<void> {
   const book = readPriceBook(app.config)
   const provider = providerOf(app)
@@ -34,7 +34,7 @@ export function billingRound(app: App): (signal?: AbortSignal) => Promise<void> 
   }
   return async (signal) => {
     for (const [name, task] of Object.entries(tasks)) {
-      // Another worker is the leader by now.
+      // Another worker is the leader now.
       if (signal?.aborted) return
       await task().catch((error: unknown) => app.log.error({ err: error, task: name }, 'billing task failed'))
     }

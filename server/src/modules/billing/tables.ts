@@ -1,11 +1,21 @@
 import { atCapActions, type PaymentMethod, type Receipt } from '@shoal/contract'
-import { bigint, boolean, date, index, integer, jsonb, numeric, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
-import { timestamp, uniqueIndex } from 'drizzle-orm/pg-core'
+import {
+  bigId,
+  boolean,
+  date,
+  index,
+  integer,
+  jsonb,
+  numeric,
+  pgTable,
+  primaryKey,
+  text,
+  time,
+  uniqueIndex,
+} from '../../db/columns.ts'
 import { enumChecks, oneRowCheck } from '../../db/checks.ts'
 import { orgs } from '../orgs/index.ts'
 
-const bigId = () => bigint({ mode: 'number' })
-const time = () => timestamp({ withTimezone: true })
 const dollars = () => numeric({ precision: 24, scale: 8 })
 
 /** Billing data of an organization; created on first use. */
@@ -23,12 +33,12 @@ export const billingAccounts = pgTable(
     atCap: text({ enum: atCapActions }).notNull().default('stop_deploys'),
     hibernateOrder: jsonb().$type<string[]>().notNull().default([]),
     rpcRequestsCap: bigId(),
-    /** The highest cap warning that was mailed, and its month. */
+    /** The highest cap warning that was emailed in `warnedMonth`, in percent. */
     warnedPercent: integer().notNull().default(0),
     warnedMonth: text(),
-    /** When charges began to fail; null while everything is paid. */
+    /** When charges began to fail; null while all invoices are paid. */
     failingSince: time(),
-    /** Attempts after the first one. */
+    /** Scheduled retries so far. */
     retries: integer().notNull().default(0),
     nextRetryAt: time(),
   },
@@ -43,15 +53,15 @@ export const paymentMethods = pgTable(
     orgId: bigId()
       .notNull()
       .references(() => orgs.id, { onDelete: 'cascade' }),
-    shown: jsonb().$type<Omit<PaymentMethod, 'id'>>().notNull(),
+    details: jsonb().$type<Omit<PaymentMethod, 'id'>>().notNull(),
     addedAt: time().notNull(),
-    /** The highest rank of an organization is its default. */
+    /** The method with the highest rank is the organization's default. */
     rank: integer().notNull().default(0),
   },
   (t) => [index('payment_methods_org').on(t.orgId)],
 )
 
-/** Observed running programs and stored data over time; the current hour is computed from these. */
+/** Periods in which running programs and stored data were observed. The usage of the current hour is computed from them. */
 export const usageSpans = pgTable(
   'usage_spans',
   {
@@ -59,9 +69,9 @@ export const usageSpans = pgTable(
     squidId: bigId().notNull(),
     /** `name@slot` */
     squidName: text().notNull(),
-    /** Within the version: `api-2`, a processor's name, `db`. */
+    /** Unique within the version: `api-2`, a processor's name, `db`. */
     resource: text().notNull(),
-    /** The type as on receipts. */
+    /** The type on receipts: `api.small`, `storage`. */
     type: text().notNull(),
     /** 1 for programs, bytes for storage. */
     size: bigId().notNull(),
@@ -76,8 +86,8 @@ export const usageSpans = pgTable(
 )
 
 /**
- * Usage records, append-only: one per resource and hour, and further parts for usage that became known later. The key depends only
- * on what is measured, so a repetition adds nothing. No foreign keys: records outlive their subjects.
+ * Usage records, append-only: one per resource and hour, plus further parts for usage that was observed late. The key depends only
+ * on the measured resource and hour, so recording twice adds nothing. No foreign keys: records outlive squids and organizations.
  */
 export const usageRecords = pgTable(
   'usage_records',
@@ -90,12 +100,12 @@ export const usageRecords = pgTable(
     /** `<squid>/<resource>/<type>/<size>` */
     resource: text().notNull(),
     type: text().notNull(),
-    /** Start of the hour, whose prices apply. */
+    /** Start of the hour. The prices of this hour apply. */
     hour: time().notNull(),
     part: integer().notNull(),
     /** ms, byte-ms or requests. */
     quantity: numeric({ precision: 40, scale: 0 }).notNull(),
-    /** `yyyy-MM` of the receipt it is on: that of the hour, or the first open month if that is closed. */
+    /** `yyyy-MM` of its receipt: the month of `hour`, or the first open month if that one is closed. */
     month: text().notNull(),
     recordedAt: time().notNull(),
   },
@@ -107,19 +117,19 @@ export const usageRecords = pgTable(
   ],
 )
 
-/** Closed months. The receipt never changes; only its payment. */
+/** Invoices of closed months. Only `paidAt` ever changes. */
 export const invoices = pgTable(
   'invoices',
   {
-    /** Without gaps. */
+    /** Consecutive, without gaps. */
     number: integer().primaryKey(),
     orgId: bigId().notNull(),
     month: text().notNull(),
     closedAt: time().notNull(),
     receipt: jsonb().$type<Receipt>().notNull(),
-    /** As of when the month was closed. */
+    /** The customer's details when the month was closed. */
     customer: jsonb().$type<InvoiceCustomer>().notNull(),
-    /** Seller in lines, from the price book at that time. */
+    /** Lines of the seller's address, from the price book at that time. */
     seller: jsonb().$type<string[]>().notNull().default([]),
     totalUsd: dollars().notNull(),
     paidAt: time(),
@@ -132,7 +142,7 @@ export type InvoiceCustomer = {
   details: typeof orgs.$inferSelect.billingDetails
 }
 
-/** Attempts to charge. The key is stored before the provider is called, so that a repetition does not charge twice. */
+/** Attempts to charge an invoice. The key is stored before the provider is called, so that a retry does not charge twice. */
 export const charges = pgTable(
   'charges',
   {
@@ -144,7 +154,7 @@ export const charges = pgTable(
     orgId: bigId().notNull(),
     paymentMethodId: text().notNull(),
     amountCents: bigId().notNull(),
-    status: text({ enum: ['asking', 'succeeded', 'failed'] }).notNull(),
+    status: text({ enum: ['pending', 'succeeded', 'failed'] }).notNull(),
     /** The provider's id. */
     providerId: text(),
     failure: text(),
@@ -153,10 +163,10 @@ export const charges = pgTable(
   (t) => [index('charges_invoice').on(t.invoice), ...enumChecks('charges', t)],
 )
 
-/** Handled events of the provider: each is applied once. */
+/** Processed events of the provider, so that each is applied only once. */
 export const billingEvents = pgTable('billing_events', { id: text().primaryKey(), at: time().notNull() })
 
-/** Versions that billing hibernated and will restart. */
+/** Versions that billing has hibernated and will restart. */
 export const billingHibernations = pgTable(
   'billing_hibernations',
   {
@@ -165,14 +175,14 @@ export const billingHibernations = pgTable(
     squidName: text().notNull(),
     reason: text({ enum: ['debt', 'cap'] }).notNull(),
     month: text().notNull(),
-    /** Restart requested; the row is deleted when the restart has begun. */
+    /** Whether a restart is requested. The row is deleted when the restart has begun. */
     isWaking: boolean().notNull().default(false),
     at: time().notNull(),
   },
   (t) => enumChecks('billing_hibernations', t),
 )
 
-/** Set-ups of the test provider, like Stripe's. */
+/** Payment method set-ups of the test provider, modelled on Stripe's SetupIntents. */
 export const testSetups = pgTable(
   'billing_test_setups',
   {
@@ -188,13 +198,13 @@ export const testSetups = pgTable(
 )
 export type TestProviderCard = { number: string; expMonth: number; expYear: number }
 
-/** One row: progress of the meter. */
+/** The progress of the meter, in one row. */
 export const meterState = pgTable(
   'meter_state',
   {
     id: integer().primaryKey().default(1),
-    lastLookMs: bigId().notNull(),
-    /** Hours before this one are recorded. */
+    observedAtMs: bigId().notNull(),
+    /** All hours before this time have usage records. */
     recordedUntilMs: bigId().notNull(),
   },
   (t) => [oneRowCheck('meter_state', t.id)],

@@ -1,28 +1,71 @@
-// Reads tables of other modules: squids. Counts the programs of versions that have a database.
+// Reads tables of other modules: squids. Hibernated versions need no connections.
 
-import { sql } from 'drizzle-orm'
+import { escapeIdentifier } from 'pg'
+import { eq, sql } from '../../db/sql.ts'
 import type { Database, Db } from '../../db/database.ts'
+import { squids } from '../versions/index.ts'
+import type { SquidDatabaseRow } from './database-store.ts'
+import { squidDatabases } from './tables.ts'
 
-/** The connections of the Postgres with the databases of squids: `max` for roles other than superusers, and `open` now. */
+/** Counts the connections of the squids' Postgres: `max` for roles other than superusers, and `open` now. */
 export async function clusterConnections(cluster: Database): Promise<{ max: number; open: number }> {
   const { rows } = await cluster.pool.query<{ max: number; open: number }>(
     `select current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as max,
        (select count(*) from pg_stat_activity where backend_type = 'client backend') as open`,
   )
-  if (!rows[0]) throw new Error('Postgres answered nothing')
+  if (!rows[0]) throw new Error('Postgres returned no row')
   return rows[0]
 }
 
-/** The number of programs whose desired state is running and that have a database, without those of one version. */
-export async function programsWithDatabase(
-  db: Db,
-  exceptSquidId: number,
-): Promise<{ apiReplicas: number; processors: number }> {
-  const { rows } = await db.execute<{ apiReplicas: number; processors: number }>(
-    sql`select coalesce(sum(s.api_replicas), 0)::int as "apiReplicas",
-        coalesce(sum(jsonb_array_length(s.processors)), 0)::int as processors
-      from squids s join squid_databases d on d.squid_id = s.id
-      where s.sealed_workload is not null and s.id <> ${exceptSquidId}`,
+/** The roles of a version, and the bounds of their connection limits. A hibernated version runs no programs. */
+export type ConnectionUser = Pick<
+  SquidDatabaseRow,
+  'squidId' | 'role' | 'readRole' | 'minConnections' | 'maxConnections' | 'maxExternalConnections'
+> & { isHibernated: boolean }
+
+/** All versions with a database. */
+export async function selectConnectionUsers(db: Db): Promise<ConnectionUser[]> {
+  const { squidId, role, readRole, minConnections, maxConnections, maxExternalConnections } = squidDatabases
+  return await db
+    .select({
+      squidId,
+      role,
+      readRole,
+      minConnections,
+      maxConnections,
+      maxExternalConnections,
+      isHibernated: sql<boolean>`${squids.desiredState} = 'hibernated'`,
+    })
+    .from(squidDatabases)
+    .innerJoin(squids, eq(squids.id, squidId))
+}
+
+/** Locks the connection limits until the transaction ends, so that only one worker computes and sets them. */
+export async function lockConnectionLimits(db: Db): Promise<void> {
+  await db.execute(sql`select pg_advisory_xact_lock(hashtextextended('shoal:connection-limits', 0))`)
+}
+
+/**
+ * Sets the connection limits that have changed. Then ends the connections above the new limits, idle ones first, because Postgres does
+ * not end open connections when a limit is lowered. Skips roles that do not exist.
+ */
+export async function setConnectionLimits(cluster: Database, limits: Map<string, number>): Promise<void> {
+  const { rows } = await cluster.pool.query<{ role: string; limit: number }>(
+    'select rolname as role, rolconnlimit as limit from pg_roles where rolname = any($1::text[])',
+    [[...limits.keys()]],
   )
-  return rows[0] ?? { apiReplicas: 0, processors: 0 }
+  const changed = rows.filter(({ role, limit }) => limits.get(role) !== limit)
+  if (changed.length === 0) return
+  // One round trip, since the limits of all versions change together.
+  const statements = changed.map(
+    ({ role }) => `alter role ${escapeIdentifier(role)} connection limit ${limits.get(role) ?? 0}`,
+  )
+  await cluster.pool.query(statements.join(';'))
+  await cluster.pool.query(
+    `select pg_terminate_backend(pid) from (
+       select pid, usename, row_number() over (partition by usename order by state = 'idle', backend_start) as position
+       from pg_stat_activity where usename = any($1::text[]) and backend_type = 'client backend') open
+     join unnest($1::text[], $2::int[]) as allowed (role, number) on role = usename where position > number`,
+    [changed.map(({ role }) => role), changed.map(({ role }) => limits.get(role) ?? 0)],
+  )
 }

@@ -1,50 +1,113 @@
 import type { App } from '../../app.ts'
-import { clusterConnections, programsWithDatabase } from './connections-store.ts'
+import { isSamePostgres, type Db } from '../../db/database.ts'
+import {
+  clusterConnections,
+  lockConnectionLimits,
+  selectConnectionUsers,
+  setConnectionLimits,
+  type ConnectionUser,
+} from './connections-store.ts'
 
-/** Connections that programs on the SDK keep open: an api a pool of five, a processor one, and another while it commits (contract 4.2). */
-const ofApi = 5
-const ofProcessor = 2
+/** Too few connections are left for a version. The message is shown to users. */
+export class NoConnections extends Error {
+  override name = 'NoConnections'
+}
 
-/** Connections of Shoal itself to the same Postgres: the pool, the queue, leases and listeners of one process of each role. */
-const ofShoal = 50
+/** Shoal's own connections to a Postgres that it shares with squids: the pool, the queue, leases and listeners of each role. */
+const shoalConnections = 50
+/** Shoal's own connections to a Postgres that only squids use. */
+const shoalConnectionsToSquids = 10
 
-type Programs = { apiReplicas: number; processors: number }
+/** Returns the connections of the squids' Postgres, and how many of them the squids' roles may use in total. */
+async function capacityOf(app: Pick<App, 'database' | 'squidsDatabase'>): Promise<{ max: number; capacity: number }> {
+  const { max } = await clusterConnections(app.squidsDatabase)
+  const isShared = isSamePostgres(app.squidsDatabase.url, app.database.url)
+  return { max, capacity: max - (isShared ? shoalConnections : shoalConnectionsToSquids) }
+}
 
-const neededBy = ({ apiReplicas, processors }: Programs) => apiReplicas * ofApi + processors * ofProcessor
+/** The limit of a hibernated version, which runs no programs. Its tenant may still read the data with the owner's password. */
+const hibernatedConnections = 2
+
+type Limits = { owner: number; reader: number }
+
+/** Programs have priority over external users, but a few connections are always reserved for external users. */
+const minExternal = (user: ConnectionUser) => Math.min(2, user.maxExternalConnections)
+const minLimits = (user: ConnectionUser): Limits => ({
+  owner: user.isHibernated ? hibernatedConnections : user.minConnections,
+  reader: minExternal(user),
+})
+const maxLimits = (user: ConnectionUser): Limits => ({
+  owner: user.isHibernated ? hibernatedConnections : Math.max(user.minConnections, user.maxConnections),
+  reader: user.maxExternalConnections,
+})
+const sumLimits = (users: ConnectionUser[], limits: (user: ConnectionUser) => Limits) =>
+  users.reduce((sum, user) => sum + limits(user).owner + limits(user).reader, 0)
 
 /**
- * Why there are not enough connections left for the programs of a version beside all other running programs; null when there are.
- * Counts the connections that programs keep open, not the maximum of their roles.
+ * Returns the connection limit of each role. Every role gets its maximum if the capacity allows; otherwise the capacity above the
+ * minimums is shared in proportion. So every role keeps its minimum even when the others use up their limits.
  */
-export async function whyNoConnections(app: App, squidId: number, programs: Programs): Promise<string | null> {
-  const { max } = await clusterConnections(app.squidsDatabase)
-  const taken = neededBy(await programsWithDatabase(app.db, squidId))
-  const needed = neededBy(programs)
-  const free = max - ofShoal - taken
-  if (needed <= free) return null
-  return `The Postgres of this installation has no connections left for this version: it needs ${needed}, and ${Math.max(0, free)} of ${max} are free. Hibernate or delete a version that is not needed, or lower scale.api.replicas; the operator can allow more with SHOAL_POSTGRES_CONNECTIONS, or max_connections of an external Postgres.`
+export function shareConnections(users: ConnectionUser[], capacity: number): Map<string, number> {
+  const [min, max] = [sumLimits(users, minLimits), sumLimits(users, maxLimits)]
+  const share = max <= min ? 0 : Math.min(1, Math.max(0, (capacity - min) / (max - min)))
+  const interpolate = (lower: number, upper: number) => lower + Math.floor((upper - lower) * share)
+  return new Map(
+    users.flatMap((user): [string, number][] => [
+      [user.role, interpolate(minLimits(user).owner, maxLimits(user).owner)],
+      [user.readRole, interpolate(minLimits(user).reader, maxLimits(user).reader)],
+    ]),
+  )
+}
+
+/**
+ * Checks that the capacity is enough for the minimums of all versions. Must run in the transaction that saves the version's row. A
+ * version that needs no more connections than before is always accepted.
+ * @throws NoConnections
+ */
+export async function checkConnections(app: App, tx: Db, requested: ConnectionUser): Promise<void> {
+  await lockConnectionLimits(tx)
+  const users = await selectConnectionUsers(tx)
+  const previous = users.find(({ squidId }) => squidId === requested.squidId)
+  const needed = minLimits(requested).owner + minLimits(requested).reader
+  if (previous && needed <= minLimits(previous).owner + minLimits(previous).reader) return
+  const { max, capacity } = await capacityOf(app)
+  const others = users.filter(({ squidId }) => squidId !== requested.squidId)
+  const available = capacity - sumLimits(others, minLimits)
+  if (needed <= available) return
+  throw new NoConnections(
+    `The Postgres of this installation has no connections left for this version: it needs ${needed}, and ${Math.max(0, available)} of ${max} are free. Hibernate or delete a version that is not needed, or lower scale.api.replicas; the operator can allow more with SHOAL_POSTGRES_CONNECTIONS, or max_connections of an external Postgres.`,
+  )
+}
+
+/** Sets the connection limits of the roles of all versions, and ends connections above them. */
+export async function limitConnections(app: App): Promise<void> {
+  const { capacity } = await capacityOf(app)
+  await app.db.transaction(async (tx) => {
+    await lockConnectionLimits(tx)
+    await setConnectionLimits(app.squidsDatabase, shareConnections(await selectConnectionUsers(tx), capacity))
+  })
 }
 
 const warnShare = 0.8
 /** The warning is repeated only after usage has dropped below this share, so that usage around `warnShare` is logged once. */
-const calmShare = 0.7
+const resetShare = 0.7
 
 /** Returns a function to call periodically. It logs a warning when nearly all connections are in use. */
-export function connectionWatch(app: App): () => Promise<void> {
+export function createConnectionCheck(app: App): () => Promise<void> {
   let isWarned = false
   return async () => {
     const { max, open } = await clusterConnections(app.squidsDatabase)
     const share = open / max
-    if (share < calmShare) isWarned = false
+    if (share < resetShare) isWarned = false
     if (share < warnShare || isWarned) return
     isWarned = true
     app.log.warn(
       { open, max },
-      'Most connections of the Postgres are in use. Squids that find none fail. Allow more with SHOAL_POSTGRES_CONNECTIONS, or max_connections of an external Postgres, or run fewer squids.',
+      'Most connections of the Postgres are in use. Squids fail when none is left. Allow more with SHOAL_POSTGRES_CONNECTIONS, or max_connections of an external Postgres, or run fewer squids.',
     )
   }
 }
 
-/** The connections of the Postgres with the databases of squids: the maximum, and those open now. */
-export const connectionsOf = (app: Pick<App, 'squidsDatabase'>): Promise<{ max: number; open: number }> =>
+/** Counts the connections of the squids' Postgres: the maximum, and those open now. */
+export const connectionCounts = (app: Pick<App, 'squidsDatabase'>): Promise<{ max: number; open: number }> =>
   clusterConnections(app.squidsDatabase)

@@ -1,13 +1,14 @@
 import { randomBytes } from 'node:crypto'
-import { eq, sql } from 'drizzle-orm'
-import { Client, DatabaseError, escapeIdentifier, escapeLiteral } from 'pg'
+import { DatabaseError, escapeIdentifier, escapeLiteral } from 'pg'
+import { eq, sql } from '../../db/sql.ts'
 import type { Database, Db } from '../../db/database.ts'
 import { installation, squidDatabases } from './tables.ts'
+import { revokePrivilegesElsewhere, withClient } from './tenant-client-store.ts'
 
 export type SquidDatabaseRow = typeof squidDatabases.$inferSelect
 
-const id = escapeIdentifier
-const text = escapeLiteral
+const ident = escapeIdentifier
+const literal = escapeLiteral
 
 /** The prefix of the names of all databases and roles of this installation. Generated once, and never changed. */
 export async function installationPrefix(db: Db): Promise<string> {
@@ -20,15 +21,24 @@ export async function installationPrefix(db: Db): Promise<string> {
   return row.prefix
 }
 
+/** Returns the id of the version whose database or role has a name that begins with `prefix`; null if it is the name of no version. */
+export function squidIdOfName(name: string, prefix: string): number | null {
+  const id = /^\d+/.exec(name.slice(prefix.length))?.[0]
+  return id === undefined ? null : Number(id)
+}
+
 export async function selectSquidDatabase(db: Db, squidId: number): Promise<SquidDatabaseRow | null> {
   const [row] = await db.select().from(squidDatabases).where(eq(squidDatabases.squidId, squidId))
   return row ?? null
 }
 
+export const selectAllDatabases = (db: Db): Promise<SquidDatabaseRow[]> => db.select().from(squidDatabases)
+
 /** Inserts or updates the row. The passwords of an existing row are kept. */
 export async function saveSquidDatabase(db: Db, row: typeof squidDatabases.$inferInsert): Promise<SquidDatabaseRow> {
-  const { version, profile, maxExternalConnections, totalBytes } = row
-  const [kept] = await db
+  const { version, profile, maxExternalConnections, totalBytes, minConnections, maxConnections } = row
+  const { statementMs, idleInTransactionMs } = row
+  const [saved] = await db
     .insert(squidDatabases)
     .values(row)
     .onConflictDoUpdate({
@@ -37,19 +47,23 @@ export async function saveSquidDatabase(db: Db, row: typeof squidDatabases.$infe
         version,
         profile,
         totalBytes,
+        ...(statementMs === undefined ? {} : { statementMs }),
+        ...(idleInTransactionMs === undefined ? {} : { idleInTransactionMs }),
+        ...(minConnections === undefined ? {} : { minConnections }),
+        ...(maxConnections === undefined ? {} : { maxConnections }),
         ...(maxExternalConnections === undefined ? {} : { maxExternalConnections }),
       },
     })
     .returning()
-  if (!kept) throw new Error(`No database was noted for squid ${row.squidId}`)
-  return kept
+  if (!saved) throw new Error(`The database of squid ${row.squidId} was not saved`)
+  return saved
 }
 
 export async function deleteSquidDatabase(db: Db, squidId: number): Promise<void> {
   await db.delete(squidDatabases).where(eq(squidDatabases.squidId, squidId))
 }
 
-/** The highest id a version has ever had. */
+/** Returns the highest id that was ever assigned to a version. */
 export async function lastSquidId(db: Db): Promise<number> {
   const { rows } = await db.execute<{ last: number }>(
     sql`select coalesce(pg_sequence_last_value(pg_get_serial_sequence('squids', 'id')::regclass), 0)::int8 as last`,
@@ -57,26 +71,33 @@ export async function lastSquidId(db: Db): Promise<number> {
   return rows[0]?.last ?? 0
 }
 
-/** The ids among these whose version has a row in `squid_databases`. */
-export async function notedAmong(db: Db, ids: number[]): Promise<Set<number>> {
+/** Returns those of `ids` whose version has a row in `squid_databases`. */
+export async function idsWithDatabase(db: Db, ids: number[]): Promise<Set<number>> {
   const { rows } = await db.execute<{ id: number }>(
     sql`select d.squid_id as id from squid_databases d where d.squid_id in ${ids}`,
   )
   return new Set(rows.map((row) => row.id))
 }
 
-type Role = { name: string; password: string; canLogin: boolean; connectionLimit: number }
+type Role = {
+  name: string
+  password: string
+  canLogin: boolean
+  /** Applied to new roles only; `limitConnections` sets the limits of existing roles. */
+  connectionLimit: number
+}
 
 /** Creates the role, or changes an existing one to match. */
 export async function ensureRole(cluster: Database, role: Role): Promise<void> {
-  const attributes = `${role.canLogin ? 'login' : 'nologin'} password ${text(role.password)} connection limit ${role.connectionLimit}`
-  await ignoring(duplicateObject, cluster.pool.query(`create role ${id(role.name)} ${attributes}`))
-  await cluster.pool.query(`alter role ${id(role.name)} ${attributes}`)
+  const attributes = `${role.canLogin ? 'login' : 'nologin'} password ${literal(role.password)}`
+  const limit = `connection limit ${role.connectionLimit}`
+  await ignoreError(duplicateObject, cluster.pool.query(`create role ${ident(role.name)} ${attributes} ${limit}`))
+  await cluster.pool.query(`alter role ${ident(role.name)} ${attributes}`)
   const { rows } = await cluster.pool.query<{ super: boolean }>(
     'select rolsuper as super from pg_roles where rolname = current_user',
   )
   // Creating a database for a role and granting privileges on its behalf require membership, which a superuser does not need.
-  if (!rows[0]?.super) await cluster.pool.query(`grant ${id(role.name)} to current_user`)
+  if (!rows[0]?.super) await cluster.pool.query(`grant ${ident(role.name)} to current_user`)
 }
 
 /** Creates the database if it is missing. Only its owner and `readRole` may connect. */
@@ -86,50 +107,55 @@ export async function ensureOwnedDatabase(
   owner: string,
   readRole: string,
 ): Promise<void> {
-  const found = await cluster.pool.query('select 1 from pg_database where datname = $1', [name])
-  if (found.rowCount === 0)
-    await ignoring(
+  const existing = await cluster.pool.query('select 1 from pg_database where datname = $1', [name])
+  if (existing.rowCount === 0)
+    await ignoreError(
       duplicateDatabase,
-      cluster.pool.query(`create database ${id(name)} owner ${id(owner)} template template0 encoding 'UTF8'`),
+      cluster.pool.query(`create database ${ident(name)} owner ${ident(owner)} template template0 encoding 'UTF8'`),
     )
-  await cluster.pool.query(`revoke all on database ${id(name)} from public`)
-  await cluster.pool.query(`grant connect on database ${id(name)} to ${id(readRole)}`)
-  await within(cluster, name, async (client) => {
+  await cluster.pool.query(`revoke all on database ${ident(name)} from public`)
+  await cluster.pool.query(`grant connect on database ${ident(name)} to ${ident(readRole)}`)
+  await withClient(cluster, name, async (client) => {
     await client.query(`create schema if not exists public`)
     // Before Postgres 15 the schema belongs to the superuser, and every role may create objects in it.
-    await client.query(`alter schema public owner to ${id(owner)}`)
+    await client.query(`alter schema public owner to ${ident(owner)}`)
     await client.query(`revoke create on schema public from public`)
-    await client.query(`grant usage on schema public to ${id(readRole)}`)
-    const forOwner = `alter default privileges for role ${id(owner)}`
-    await client.query(`${forOwner} grant usage on schemas to ${id(readRole)}`)
-    await client.query(`${forOwner} grant select on tables to ${id(readRole)}`)
-    await client.query(`${forOwner} grant select on sequences to ${id(readRole)}`)
+    await client.query(`grant usage on schema public to ${ident(readRole)}`)
+    const forOwner = `alter default privileges for role ${ident(owner)}`
+    await client.query(`${forOwner} grant usage on schemas to ${ident(readRole)}`)
+    await client.query(`${forOwner} grant select on tables to ${ident(readRole)}`)
+    await client.query(`${forOwner} grant select on sequences to ${ident(readRole)}`)
   })
 }
 
-/** Replaces all settings of the role, with effect on new connections. Returns the settings that Shoal's role may not set. */
+/** Replaces all settings of the role; they apply to new connections. Returns the settings that Shoal's role may not set. */
 export async function setRoleSettings(
   cluster: Database,
   role: string,
   settings: Record<string, string>,
 ): Promise<string[]> {
-  await cluster.pool.query(`alter role ${id(role)} reset all`)
-  const refused: string[] = []
+  await cluster.pool.query(`alter role ${ident(role)} reset all`)
+  const rejected: string[] = []
   for (const [key, value] of Object.entries(settings))
     try {
-      await cluster.pool.query(`alter role ${id(role)} set ${id(key)} = ${text(value)}`)
+      await cluster.pool.query(`alter role ${ident(role)} set ${ident(key)} = ${literal(value)}`)
     } catch (error) {
       // Some settings require a superuser; the version works without them.
-      if (!(error instanceof DatabaseError && error.code === insufficientPrivilege)) throw error
-      refused.push(key)
+      if (!needsSuperuser(error)) throw error
+      rejected.push(key)
     }
-  return refused
+  return rejected
 }
 
 /** Drops the database and the roles, if they exist, and ends the database's connections. */
 export async function dropDatabaseAndRoles(cluster: Database, name: string, roles: string[]): Promise<void> {
-  await cluster.pool.query(`drop database if exists ${id(name)} with (force)`)
-  for (const role of roles) await cluster.pool.query(`drop role if exists ${id(role)}`)
+  // Postgres does not drop a template, and the owner of a database may make it one.
+  await ignoreError(unknownDatabase, cluster.pool.query(`alter database ${ident(name)} is_template false`))
+  await cluster.pool.query(`drop database if exists ${ident(name)} with (force)`)
+  for (const role of roles) {
+    await revokePrivilegesElsewhere(cluster, role, name)
+    await cluster.pool.query(`drop role if exists ${ident(role)}`)
+  }
 }
 
 /** Databases and roles whose name begins with `prefix`. */
@@ -149,47 +175,38 @@ export async function clusterFacts(cluster: Database): Promise<{ version: string
        current_setting('max_locks_per_transaction') as locks,
        current_setting('max_pred_locks_per_transaction') as "predLocks"`,
   )
-  if (!rows[0]) throw new Error('Postgres answered nothing')
+  if (!rows[0]) throw new Error('Postgres returned no row')
   return rows[0]
 }
 
 /** Databases that every role may connect to. */
-export async function openDatabases(cluster: Database): Promise<string[]> {
+export async function publicDatabases(cluster: Database): Promise<string[]> {
   const { rows } = await cluster.pool.query<{ name: string }>(
     `select datname as name from pg_database where datallowconn and has_database_privilege('public', oid, 'connect')`,
   )
   return rows.map((row) => row.name)
 }
 
-/** Revokes the right of every role to connect to the database. False when Shoal's role may not do that. */
-export async function closeDatabase(cluster: Database, name: string): Promise<boolean> {
+/** Revokes the right of every role to connect to the database. Returns false when Shoal's role may not do that. */
+export async function revokePublicConnect(cluster: Database, name: string): Promise<boolean> {
   try {
-    await cluster.pool.query(`revoke connect on database ${id(name)} from public`)
+    await cluster.pool.query(`revoke connect on database ${ident(name)} from public`)
   } catch {
-    // The privilege is missing, or another installation changes it at the same moment: the check below decides.
+    // The privilege is missing, or another installation changes it concurrently: the check below decides.
   }
-  return !(await openDatabases(cluster)).includes(name)
+  return !(await publicDatabases(cluster)).includes(name)
 }
 
-async function within(cluster: Database, name: string, work: (client: Client) => Promise<void>): Promise<void> {
-  const url = new URL(cluster.url)
-  url.pathname = `/${encodeURIComponent(name)}`
-  const client = new Client({ connectionString: url.href, application_name: 'shoal' })
-  // A connection that breaks fails the query that waits on it; without a listener it would end the process.
-  client.on('error', () => {})
-  await client.connect()
-  try {
-    await work(client)
-  } finally {
-    await client.end()
-  }
-}
+/** Shoal's role in an external Postgres need not be a superuser. */
+export const needsSuperuser = (error: unknown): boolean =>
+  error instanceof DatabaseError && error.code === insufficientPrivilege
 
 const insufficientPrivilege = '42501'
 const duplicateObject = '42710'
 const duplicateDatabase = '42P04'
+const unknownDatabase = '3D000'
 
-async function ignoring(code: string, query: Promise<unknown>): Promise<void> {
+async function ignoreError(code: string, query: Promise<unknown>): Promise<void> {
   try {
     await query
   } catch (error) {

@@ -13,11 +13,13 @@ import {
 } from './database.ts'
 import { parseManifest } from '../manifest/manifest.ts'
 import { parsePlan, type SquidPlan } from '../manifest/plan.ts'
+import { shareConnections } from './connections.ts'
+import { createMissingDatabases } from './reconcile-databases.ts'
 import { deleteSquid, insertSquid } from '../versions/store.ts'
 
 let t: TestApp
 let org: TestOrg
-let made = 0
+let squidCount = 0
 beforeAll(async () => {
   t = await startTestApp()
   org = await t.make.org()
@@ -34,7 +36,8 @@ const planWith = (postgres: object = {}, scale: object = {}): SquidPlan =>
     ),
   )
 
-const newSquid = async () => (await insertSquid(t.app.db, { orgId: org.id, name: `squid-${++made}`, slot: 'v1' })).id
+const newSquid = async () =>
+  (await insertSquid(t.app.db, { orgId: org.id, name: `squid-${++squidCount}`, slot: 'v1' })).id
 
 const sync = (squidId: number, plan = planWith(), isPlayground = false) =>
   syncDatabase(t.app, { squidId, plan, isPlayground })
@@ -50,10 +53,11 @@ async function query(to: Pick<SquidConnection, 'url'> | null, text: string): Pro
 
 const cluster = async (text: string) => (await t.app.squidsDatabase.pool.query<Record<string, unknown>>(text)).rows
 
-/** Restricts a query to this installation: other tests have databases and roles on the same Postgres. */
-const ours = (table: string, name: string) => `${table} join installation on starts_with(${name}, prefix || '_')`
+/** Restricts a query to this installation, because other tests use the same Postgres. */
+const ofInstallation = (table: string, name: string) =>
+  `${table} join installation on starts_with(${name}, prefix || '_')`
 
-test('the owner may do everything in the database, and its reader may select from existing and later tables', async () => {
+test('the owner has all rights in the database, and the reader can select from existing and future tables', async () => {
   const id = await newSquid()
   expect(await sync(id)).toEqual([])
   const owner = await ownerConnection(t.app, id)
@@ -65,7 +69,7 @@ test('the owner may do everything in the database, and its reader may select fro
     await expect(query(reader, text), text).rejects.toThrow(/permission denied|must be owner/)
 })
 
-test('a version cannot connect to the database of another version, nor to any other', async () => {
+test('a version can connect only to its own database, with limited rights', async () => {
   const [mine, theirs] = [await newSquid(), await newSquid()]
   await sync(mine)
   await sync(theirs)
@@ -114,12 +118,12 @@ test('settings of the manifest apply to new connections, and are reset when the 
   await expect(sync(id, planWith({ config: { statement_timeout: '30d' } }))).rejects.toThrow('longer than Postgres')
 })
 
-test('external access follows the manifest and the plan', async () => {
+test('external access depends on the manifest, and playgrounds have none', async () => {
   const id = await newSquid()
   const limit = async () =>
     (
       await cluster(
-        `select rolcanlogin, rolconnlimit from ${ours('pg_roles', 'rolname')} where rolname like '%\\_${id}\\_ro'`,
+        `select rolcanlogin, rolconnlimit from ${ofInstallation('pg_roles', 'rolname')} where rolname like '%\\_${id}\\_ro'`,
       )
     )[0]
   await sync(id)
@@ -133,7 +137,7 @@ test('external access follows the manifest and the plan', async () => {
   expect(await readerConnection(t.app, id)).toBeNull()
 })
 
-test('the owner has no more connections than its limit', async () => {
+test('the connections of the owner are limited', async () => {
   const id = await newSquid()
   await sync(id)
   const { user } = (await ownerConnection(t.app, id)) ?? {}
@@ -145,8 +149,8 @@ test('erasing deletes the data and keeps the passwords; dropping deletes everyth
   const id = await newSquid()
   await sync(id)
   const owner = await ownerConnection(t.app, id)
-  const busy = connect(owner?.url ?? '', { max: 1 })
-  await busy.pool.query('create table a (n int)')
+  const openConnection = connect(owner?.url ?? '', { max: 1 })
+  await openConnection.pool.query('create table a (n int)')
   await eraseDatabase(t.app, id)
   await eraseDatabase(t.app, id)
   await sync(id)
@@ -154,19 +158,19 @@ test('erasing deletes the data and keeps the passwords; dropping deletes everyth
   await expect(query(owner, 'select * from a')).rejects.toThrow('does not exist')
   await dropDatabase(t.app, id)
   await dropDatabase(t.app, id)
-  await busy.close()
+  await openConnection.close()
   expect(await ownerConnection(t.app, id)).toBeNull()
-  expect(await cluster(`select rolname from ${ours('pg_roles', 'rolname')} where rolname ~ '_${id}(_ro)?$'`)).toEqual(
-    [],
-  )
+  expect(
+    await cluster(`select rolname from ${ofInstallation('pg_roles', 'rolname')} where rolname ~ '_${id}(_ro)?$'`),
+  ).toEqual([])
 })
 
 test('a sync that was interrupted after any statement can be repeated', async () => {
   const { pool } = t.app.squidsDatabase
-  for (let cutAt = 1; ; cutAt++) {
+  for (let maxStatements = 1; ; maxStatements++) {
     const id = await newSquid()
     let statements = 0
-    const cut = {
+    const failingApp = {
       ...t.app,
       squidsDatabase: {
         ...t.app.squidsDatabase,
@@ -174,7 +178,7 @@ test('a sync that was interrupted after any statement can be repeated', async ()
           get: (target, key) =>
             key === 'query'
               ? (...args: unknown[]) => {
-                  if (++statements > cutAt) throw new Error('killed')
+                  if (++statements > maxStatements) throw new Error('killed')
                   // oxlint-disable-next-line typescript/unbound-method -- applied to its target
                   return Reflect.apply(target.query, target, args)
                 }
@@ -182,15 +186,15 @@ test('a sync that was interrupted after any statement can be repeated', async ()
         }),
       },
     }
-    const isWhole = await syncDatabase(cut, { squidId: id, plan: planWith(), isPlayground: false }).then(
+    const isComplete = await syncDatabase(failingApp, { squidId: id, plan: planWith(), isPlayground: false }).then(
       () => true,
       () => false,
     )
     await sync(id)
     expect(await query(await ownerConnection(t.app, id), 'select 1 as n')).toEqual([{ n: 1 }])
     expect(await query(await readerConnection(t.app, id), 'select 1 as n')).toEqual([{ n: 1 }])
-    if (isWhole) break
-    expect(cutAt).toBeLessThan(40)
+    if (isComplete) break
+    expect(maxStatements).toBeLessThan(40)
   }
 })
 
@@ -207,4 +211,44 @@ test('databases of deleted versions are dropped; those of existing and of future
   expect(await query(await ownerConnection(t.app, kept), 'select 1 as n')).toEqual([{ n: 1 }])
   expect(await cluster(`select 1 as n from pg_database where datname = '${future}'`)).toEqual([{ n: 1 }])
   await cluster(`drop database ${future}`)
+})
+
+test('after a restore, missing databases are created with their passwords, and a new version does not inherit an old database', async () => {
+  const [missing, existing] = [await newSquid(), await newSquid()]
+  await sync(missing)
+  await sync(existing)
+  const owner = await ownerConnection(t.app, missing)
+  await query(await ownerConnection(t.app, existing), 'create table kept (n int)')
+  await cluster(`drop database ${owner?.database} with (force)`)
+  await cluster(`drop role ${owner?.user}`)
+  expect(await createMissingDatabases(t.app)).toEqual([missing])
+  expect(await createMissingDatabases(t.app)).toEqual([])
+  await query(owner, 'create table a (n int)')
+  expect(await query(await readerConnection(t.app, missing), 'select n from a')).toEqual([])
+  expect(await query(await ownerConnection(t.app, existing), 'select n from kept')).toEqual([])
+
+  // The control plane was restored from an older backup: a new version gets an id that was used before.
+  await t.app.database.pool.query('delete from squid_databases where squid_id = $1', [existing])
+  await sync(existing)
+  await expect(query(await ownerConnection(t.app, existing), 'select n from kept')).rejects.toThrow('does not exist')
+})
+
+test('the connection limits never exceed the capacity in total, and each version gets at least its minimum', () => {
+  const users = Array.from({ length: 20 }, (_, index) => ({
+    squidId: index,
+    role: `r${index}`,
+    readRole: `r${index}_ro`,
+    minConnections: 15,
+    maxConnections: index === 0 ? 200 : 45,
+    maxExternalConnections: index % 2 ? 10 : 0,
+    isHibernated: index === 19,
+  }))
+  const sum = (limits: Map<string, number>) => [...limits.values()].reduce((total, limit) => total + limit, 0)
+  for (const capacity of [310, 400, 700, 1000]) {
+    const limits = shareConnections(users, capacity)
+    expect(sum(limits)).toBeLessThanOrEqual(capacity)
+    for (const { role, isHibernated } of users) expect(limits.get(role)).toBeGreaterThanOrEqual(isHibernated ? 2 : 15)
+  }
+  expect(shareConnections(users, 10_000).get('r0')).toBe(200)
+  expect(shareConnections(users, 10_000).get('r19')).toBe(2)
 })

@@ -1,10 +1,11 @@
-import { randomBytes } from 'node:crypto'
 import type { App } from '../../app.ts'
+import { minutes } from '../../clock.ts'
 import type { Db } from '../../db/database.ts'
-import { databaseSettings } from './database-config.ts'
+import { checkConnections, limitConnections } from './connections.ts'
+import { databaseSettings, temporaryFileLimit } from './database-config.ts'
 import {
   clusterFacts,
-  closeDatabase,
+  revokePublicConnect,
   dropDatabaseAndRoles,
   ensureOwnedDatabase,
   ensureRole,
@@ -13,38 +14,45 @@ import {
   lastSquidId,
   namesWithPrefix,
   saveSquidDatabase,
-  openDatabases,
+  publicDatabases,
   selectSquidDatabase,
   setRoleSettings,
-  notedAmong,
+  squidIdOfName,
+  idsWithDatabase,
   type SquidDatabaseRow,
 } from './database-store.ts'
 import { type Contexts, type Variables, type SquidPlan, billedProfile } from '../manifest/index.ts'
-import { connectionLimit } from './resources.ts'
+import { enforceStorage } from './measuring/observe-databases.ts'
+import { measureDatabases } from './measuring/measure-store.ts'
+import { ownerWhileFull } from './measuring/writers-store.ts'
+import { newPassword, passwordContext } from './passwords.ts'
+import { connectionRange } from './resources.ts'
 
-/** External connections if the manifest does not set a limit; the documentation recommends fewer than 10 (contract 6.3). */
+/** External connections if the manifest does not set a limit; the documentation recommends fewer than 10. */
 const defaultExternalConnections = 10
 
 type DesiredDatabase = {
   squidId: number
   plan: SquidPlan
   isPlayground: boolean
-  /** Runs `work` in a transaction, in which the row is written; default: one of its own. */
-  change?: <T>(work: (tx: Db) => Promise<T>) => Promise<T>
+  /** Runs `work`, which saves the row, in a transaction; by default in a new one. */
+  inTransaction?: <T>(work: (tx: Db) => Promise<T>) => Promise<T>
 }
 
 /**
  * Creates or updates the version's database and roles as its manifest requests. It is idempotent and may be interrupted at any point.
  * Returns warnings about settings of the manifest that cannot be applied.
+ * @throws NoConnections when all versions together would need more connections than the Postgres has
  */
 export async function syncDatabase(app: App, desired: DesiredDatabase): Promise<string[]> {
-  const { squidId, plan, isPlayground, change = (work) => app.db.transaction(work) } = desired
+  const { squidId, plan, isPlayground, inTransaction = (work) => app.db.transaction(work) } = desired
   const { postgres } = plan
   if (!postgres) return []
   const cluster = app.squidsDatabase
   const names = await databaseNames(app, squidId)
   const facts = await clusterFacts(cluster)
-  const { settings, warnings } = databaseSettings(postgres, facts)
+  const maxStatementMs = minutes(app.config.SHOAL_SQUIDS_STATEMENT_MINUTES)
+  const { settings, limits, warnings } = databaseSettings(postgres, { ...facts, maxStatementMs })
   const maxExternalConnections = isPlayground ? 0 : (postgres.maxExternalConnections ?? defaultExternalConnections)
   const newRow = {
     squidId,
@@ -55,13 +63,26 @@ export async function syncDatabase(app: App, desired: DesiredDatabase): Promise<
     profile: billedProfile(postgres.profile, plan.isDedicated),
     maxExternalConnections,
     totalBytes: postgres.totalBytes,
+    ...limits,
+    ...connectionRange(postgres.profile, plan.api?.replicas ?? 0, plan.processors.length),
   }
-  const row = await change((tx) => saveSquidDatabase(tx, newRow))
+  // After a restore of an older control plane, the database of a version that no longer exists may have this name.
+  if (!(await selectSquidDatabase(app.db, squidId))) await eraseDatabase(app, squidId)
+  const row = await inTransaction(async (tx) => {
+    await checkConnections(app, tx, { ...newRow, isHibernated: false })
+    return await saveSquidDatabase(tx, newRow)
+  })
+  const [measurement] = await measureDatabases(cluster, [row])
+  if (measurement?.isFull && (await enforceStorage(app, row, measurement)))
+    return [
+      ...warnings,
+      'The database is full, so nothing can write to it. Delete rows, raise scale.addons.postgres.storage, or deploy with a hard reset.',
+    ]
   await ensureRole(cluster, {
     name: row.role,
     password: app.sealer.open(row.sealedPassword, passwordContext(squidId, 'owner')),
     canLogin: true,
-    connectionLimit: connectionLimit(postgres.profile, plan.api?.replicas ?? 0, plan.processors.length),
+    connectionLimit: row.minConnections,
   })
   await ensureRole(cluster, {
     name: row.readRole,
@@ -70,14 +91,18 @@ export async function syncDatabase(app: App, desired: DesiredDatabase): Promise<
     connectionLimit: maxExternalConnections,
   })
   await ensureOwnedDatabase(cluster, row.database, row.role, row.readRole)
-  const refused = await setRoleSettings(cluster, row.role, settings)
-  return [...warnings, ...refused.map((key) => `${key} cannot be set in this installation's Postgres.`)]
+  const temporaryFiles = { temp_file_limit: temporaryFileLimit(row.totalBytes, row.maxConnections) }
+  const rejected = await setRoleSettings(cluster, row.role, { ...settings, ...temporaryFiles })
+  await limitConnections(app)
+  // Manifests cannot request a limit of temporary files, so the tenant gets no warning about it.
+  const reportedKeys = rejected.filter((key) => !(key in temporaryFiles))
+  return [...warnings, ...reportedKeys.map((key) => `${key} cannot be set in this installation's Postgres.`)]
 }
 
-/** Deletes its data; does nothing if there is none. Its passwords stay, for the database that `syncDatabase` creates next. */
+/** Deletes the version's data; does nothing if there is none. Keeps the passwords for the database that `syncDatabase` creates next. */
 export async function eraseDatabase(app: App, squidId: number): Promise<void> {
   const { database, role, readRole } = await databaseNames(app, squidId)
-  await dropDatabaseAndRoles(app.squidsDatabase, database, [readRole, role])
+  await dropDatabaseAndRoles(app.squidsDatabase, database, [readRole, role, ownerWhileFull(role)])
 }
 
 /** Deletes the database and its row; does nothing if there is none. */
@@ -88,13 +113,13 @@ export async function dropDatabase(app: App, squidId: number): Promise<void> {
 
 export type SquidConnection = NonNullable<Contexts['addons']['postgres']>
 
-/** The connection of the version's own programs; null without a database. */
+/** Returns the connection of the version's own programs; null without a database. */
 export async function ownerConnection(app: App, squidId: number): Promise<SquidConnection | null> {
   const row = await selectSquidDatabase(app.db, squidId)
   return row && connectionOf(app, row, row.role, app.sealer.open(row.sealedPassword, passwordContext(squidId, 'owner')))
 }
 
-/** The read-only connection for users; null without a database, or if its manifest or plan allows none. */
+/** Returns the read-only connection for users; null without a database, or if external access is not allowed. */
 export async function readerConnection(app: App, squidId: number): Promise<SquidConnection | null> {
   const row = await selectSquidDatabase(app.db, squidId)
   if (!row || row.maxExternalConnections === 0) return null
@@ -102,7 +127,7 @@ export async function readerConnection(app: App, squidId: number): Promise<Squid
   return connectionOf(app, row, row.readRole, password)
 }
 
-/** `DB_*` and `DB_URL` (contract 4.2). */
+/** The environment variables for a connection, all named `DB_*`. */
 export const databaseVariables = (c: SquidConnection): Variables => ({
   DB_HOST: c.host,
   DB_PORT: String(c.port),
@@ -114,32 +139,37 @@ export const databaseVariables = (c: SquidConnection): Variables => ({
 })
 
 /**
- * Drops databases and roles of deleted versions. Those with an id above the highest one ever assigned are kept: Shoal's database was
- * restored from a backup, and they belong to versions created after that backup. Returns the ids of the versions.
+ * Drops databases and roles of deleted versions, and returns the versions' ids. Databases with an id above the highest one ever assigned
+ * are kept: Shoal's database was restored from a backup, and they belong to versions created after that backup.
  */
 export async function collectDatabases(app: App): Promise<number[]> {
   const prefix = `${await installationPrefix(app.db)}_`
   const names = await namesWithPrefix(app.squidsDatabase, prefix)
-  const ids = new Set(names.map((name) => Number(/^\d+/.exec(name.slice(prefix.length))?.[0] ?? Number.NaN)))
-  const last = await lastSquidId(app.db)
-  const candidates = [...ids].filter((id) => Number.isSafeInteger(id) && id <= last)
+  const ids = new Set(names.flatMap((name) => squidIdOfName(name, prefix) ?? []))
+  const lastId = await lastSquidId(app.db)
+  const candidates = [...ids].filter((id) => Number.isSafeInteger(id) && id <= lastId)
   if (candidates.length === 0) return []
-  const known = await notedAmong(app.db, candidates)
-  const orphans = candidates.filter((id) => !known.has(id))
+  const inUse = await idsWithDatabase(app.db, candidates)
+  const orphans = candidates.filter((id) => !inUse.has(id))
   for (const id of orphans) await dropDatabase(app, id)
   return orphans
 }
 
 /**
- * Keeps the roles of versions out of all databases but their own. Returns the databases that stay open to every role, for a warning
- * to operators who share a Postgres with other programs.
+ * Prevents the roles of versions from connecting to Shoal's own databases. Returns the databases that stay open to every role, for a
+ * warning to operators who share a Postgres with other programs.
  */
 export async function closeOtherDatabases(app: App): Promise<string[]> {
-  const ours = new Set(['postgres', 'template1', databaseOf(app.database.url), databaseOf(app.squidsDatabase.url)])
-  const open = await openDatabases(app.squidsDatabase)
-  const left: string[] = []
-  for (const name of open) if (!ours.has(name) || !(await closeDatabase(app.squidsDatabase, name))) left.push(name)
-  return left
+  const shoalDatabases = new Set([
+    'postgres',
+    'template1',
+    databaseOf(app.database.url),
+    databaseOf(app.squidsDatabase.url),
+  ])
+  const stillOpen: string[] = []
+  for (const name of await publicDatabases(app.squidsDatabase))
+    if (!shoalDatabases.has(name) || !(await revokePublicConnect(app.squidsDatabase, name))) stillOpen.push(name)
+  return stillOpen
 }
 
 type DatabaseNames = Pick<SquidDatabaseRow, 'database' | 'role' | 'readRole'>
@@ -150,10 +180,10 @@ async function databaseNames(app: App, squidId: number): Promise<DatabaseNames> 
 }
 
 function connectionOf(app: App, row: SquidDatabaseRow, user: string, password: string): SquidConnection {
-  const from = new URL(app.squidsDatabase.url)
-  const host = from.hostname
-  const port = Number(from.port || 5432)
-  const sslMode = from.searchParams.get('sslmode')
+  const clusterUrl = new URL(app.squidsDatabase.url)
+  const host = clusterUrl.hostname
+  const port = Number(clusterUrl.port || 5432)
+  const sslMode = clusterUrl.searchParams.get('sslmode')
   const needsTls = sslMode !== null && sslMode !== 'disable' && sslMode !== 'allow' && sslMode !== 'prefer'
   const query = needsTls ? `?sslmode=${sslMode}` : ''
   const url = `postgres://${user}:${encodeURIComponent(password)}@${host}:${port}/${row.database}${query}`
@@ -161,5 +191,3 @@ function connectionOf(app: App, row: SquidDatabaseRow, user: string, password: s
 }
 
 const databaseOf = (url: string) => decodeURIComponent(new URL(url).pathname.slice(1))
-const newPassword = () => randomBytes(24).toString('base64url')
-export const passwordContext = (squidId: number, whose: 'owner' | 'reader') => `squid ${squidId} database ${whose}`

@@ -1,5 +1,5 @@
-export { connectionsOf, connectionWatch, whyNoConnections } from './connections.ts'
-export { selectSquidDatabase } from './database-store.ts'
+export { connectionCounts, createConnectionCheck, limitConnections, NoConnections } from './connections.ts'
+export { installationPrefix, selectSquidDatabase } from './database-store.ts'
 export {
   closeOtherDatabases,
   collectDatabases,
@@ -7,7 +7,6 @@ export {
   dropDatabase,
   eraseDatabase,
   ownerConnection,
-  passwordContext,
   readerConnection,
   type SquidConnection,
   syncDatabase,
@@ -15,5 +14,8 @@ export {
 export { exportDatabase } from './export/export-database.ts'
 export { diskUsage } from './measuring/disk-usage.ts'
 export { observeDatabases } from './measuring/observe-databases.ts'
+export { passwordContext } from './passwords.ts'
+export { createMissingDatabases } from './reconcile-databases.ts'
+export { createStatementWatch } from './statements/statement-watch.ts'
 export { createRedactorSource, type RedactorSource } from './redactor-source.ts'
 export { databaseResources } from './resources.ts'

@@ -1,23 +1,41 @@
-// Reads tables of other modules: retired_secrets, rpc_tokens, secrets, squids. One query shows whether any hidden value changed.
+// Reads tables of other modules: retired_secrets, rpc_tokens, secrets, squids. One query detects whether any value to redact has changed.
 
-import { sql } from 'drizzle-orm'
+import { inArray, sql } from '../../db/sql.ts'
 import type { Db } from '../../db/database.ts'
+import { squidDatabases } from './tables.ts'
 
-/** `stamp` changes whenever a value changes that must be redacted in the version's output. */
+/** `stamp` changes whenever any value changes that must be redacted in the version's output. */
 export type RedactionStamp = { squidId: number; orgId: number; stamp: string }
 
-/** The stamps of the versions that exist; deleted ones are omitted. */
+/** Selects the stamps of versions; deleted versions are omitted. */
 export async function selectHiddenStamps(db: Db, squidIds: number[]): Promise<RedactionStamp[]> {
-  // Every write of a row changes its xmin, even two writes within the same millisecond.
+  // Every write of a row changes its xmin, even two writes within the same millisecond. Materialized: otherwise the secrets of an
+  // organization are read again for each of its versions.
   const { rows } = await db.execute<RedactionStamp>(sql`
-    with asked as (select id, org_id from squids where id = any(${sql.param(squidIds)}::bigint[])),
-    org_stamps as (
+    with requested as (select id, org_id from squids where id = any(${sql.param(squidIds)}::bigint[])),
+    org_stamps as materialized (
       select o.org_id, concat(
         (select string_agg(s.xmin::text, ',' order by s.name) from secrets s where s.org_id = o.org_id), '/',
         (select string_agg(r.id || '.' || r.xmin, ',' order by r.id) from retired_secrets r where r.org_id = o.org_id), '/',
         (select t.xmin::text from rpc_tokens t where t.org_id = o.org_id)) as stamp
-      from (select distinct org_id from asked) o)
-    select asked.id as "squidId", asked.org_id as "orgId", concat(org_stamps.stamp, '/', md5(d.sealed_password)) as stamp
-    from asked join org_stamps on org_stamps.org_id = asked.org_id left join squid_databases d on d.squid_id = asked.id`)
+      from (select distinct org_id from requested) o)
+    select requested.id as "squidId", requested.org_id as "orgId", concat(org_stamps.stamp, '/', md5(d.sealed_password)) as stamp
+    from requested join org_stamps on org_stamps.org_id = requested.org_id left join squid_databases d on d.squid_id = requested.id`)
   return rows
+}
+
+/** Selects the sealed passwords of versions with a database. `reader` is null if external access is not allowed. */
+export async function selectSealedPasswords(
+  db: Db,
+  squidIds: number[],
+): Promise<{ squidId: number; owner: string; reader: string | null }[]> {
+  const { squidId, sealedPassword, sealedReadPassword, maxExternalConnections } = squidDatabases
+  return await db
+    .select({
+      squidId,
+      owner: sealedPassword,
+      reader: sql<string | null>`case when ${maxExternalConnections} = 0 then null else ${sealedReadPassword} end`,
+    })
+    .from(squidDatabases)
+    .where(inArray(squidId, squidIds))
 }

@@ -1,48 +1,63 @@
 import type { App } from '../../app.ts'
-import { existingRpcToken } from '../rpc/index.ts'
+import { existingRpcTokens } from '../rpc/index.ts'
 import { createRedactor, readHiddenValues, type Redactor } from '../secrets/index.ts'
-import { ownerConnection, readerConnection } from './database.ts'
-import { selectHiddenStamps } from './redaction-store.ts'
+import { passwordContext } from './passwords.ts'
+import { selectHiddenStamps, selectSealedPasswords } from './redaction-store.ts'
 
-/** Returns, for some versions, how to redact the texts that their programs wrote before they are stored or shown. */
+/** Returns the redactors of versions, for the output of their programs before it is stored or shown. */
 export type RedactorSource = (squidIds: number[]) => Promise<(squidId: number) => Redactor>
 
-/** Versions whose redactors a process caches. */
-const maxCached = 5_000
 const noRedaction: Redactor = (text) => text
 
 /**
- * Redacts the values that the platform knows: secrets of the organization, its RPC token, the passwords of the version's database.
- * Each call runs one query for all its versions. A value is committed before any program can receive it, so a text that contains
- * it is never read before the value is known here.
+ * Creates redactors for the values that Shoal stores: secrets of the organization, its RPC token, the passwords of the version's
+ * database. Each call runs one query for all its versions, and three more if any of them has changed. A value is committed before any
+ * program can receive it, so the redactor always includes the values in the text.
+ *
+ * @param maxCached number of versions above which the cached redactors are discarded
  */
-export function createRedactorSource(app: App): RedactorSource {
-  const known = new Map<number, { stamp: string; redactor: Redactor }>()
+export function createRedactorSource(app: App, maxCached = 5_000): RedactorSource {
+  const cached = new Map<number, { stamp: string; redactor: Redactor }>()
   return async (squidIds) => {
     const stamps = await selectHiddenStamps(app.db, squidIds)
-    const changed = stamps.filter(({ squidId, stamp }) => known.get(squidId)?.stamp !== stamp)
-    if (known.size > maxCached) known.clear()
-    const ofOrgs = await valuesOfOrgs(app, [...new Set(changed.map(({ orgId }) => orgId))])
-    for (const { squidId, orgId, stamp } of changed) {
-      const values = [...(ofOrgs.get(orgId) ?? []), ...(await passwordsOf(app, squidId))]
-      known.set(squidId, { stamp, redactor: createRedactor(values) })
+    const changed = stamps.filter(({ squidId, stamp }) => cached.get(squidId)?.stamp !== stamp)
+    // Collected first, because this call and concurrent ones may clear the cache.
+    const redactors = new Map(squidIds.map((id) => [id, cached.get(id)?.redactor ?? noRedaction]))
+    if (cached.size > maxCached) cached.clear()
+    if (changed.length > 0) {
+      const valuesByOrg = await valuesOfOrgs(app, [...new Set(changed.map(({ orgId }) => orgId))])
+      const passwords = await passwordsOf(
+        app,
+        changed.map(({ squidId }) => squidId),
+      )
+      for (const { squidId, orgId, stamp } of changed) {
+        const values = [...(valuesByOrg.get(orgId) ?? []), ...(passwords.get(squidId) ?? [])]
+        const redactor = createRedactor(values)
+        cached.set(squidId, { stamp, redactor })
+        redactors.set(squidId, redactor)
+      }
     }
-    return (squidId) => known.get(squidId)?.redactor ?? noRedaction
+    return (squidId) => redactors.get(squidId) ?? noRedaction
   }
 }
 
+/** Returns the secrets and the RPC token of each organization. */
 async function valuesOfOrgs(app: App, orgIds: number[]): Promise<Map<number, string[]>> {
-  if (orgIds.length === 0) return new Map()
-  const secrets = Map.groupBy(await readHiddenValues(app, orgIds), ({ orgId }) => orgId)
-  const values = new Map<number, string[]>()
-  for (const orgId of orgIds) {
-    const token = await existingRpcToken(app, orgId)
-    values.set(orgId, [...(secrets.get(orgId) ?? []).map(({ value }) => value), ...(token === null ? [] : [token])])
-  }
-  return values
+  const [secrets, tokens] = await Promise.all([readHiddenValues(app, orgIds), existingRpcTokens(app, orgIds)])
+  const values = [...secrets, ...tokens.map(({ orgId, token }) => ({ orgId, value: token }))]
+  return new Map([...Map.groupBy(values, ({ orgId }) => orgId)].map(([orgId, of]) => [orgId, of.map((v) => v.value)]))
 }
 
-async function passwordsOf(app: App, squidId: number): Promise<string[]> {
-  const connections = await Promise.all([ownerConnection(app, squidId), readerConnection(app, squidId)])
-  return connections.flatMap((connection) => (connection ? [connection.password] : []))
+/** Returns the passwords of each version's database: of its own programs, and of users if external access is allowed. */
+async function passwordsOf({ db, sealer }: App, squidIds: number[]): Promise<Map<number, string[]>> {
+  const rows = await selectSealedPasswords(db, squidIds)
+  return new Map(
+    rows.map(({ squidId, owner, reader }) => [
+      squidId,
+      [
+        sealer.open(owner, passwordContext(squidId, 'owner')),
+        ...(reader === null ? [] : [sealer.open(reader, passwordContext(squidId, 'reader'))]),
+      ],
+    ]),
+  )
 }

@@ -1,35 +1,49 @@
 import type { Profile } from '@shoal/contract'
 import type { Resources } from '@shoal/runtime'
+import { gibibytes, mebibytes } from '../../bytes.ts'
 import type { SquidPlan } from '../manifest/index.ts'
 
 type ScaleProfile = SquidPlan['processorProfile']
 
-const mebibytes = (n: number) => n * 2 ** 20
-const gibibytes = (n: number) => n * 2 ** 30
-const of = (cpuCores: number, memoryBytes: number): Resources => ({ cpuCores, memoryBytes })
+const resources = (cpuCores: number, memoryBytes: number): Resources => ({ cpuCores, memoryBytes })
 
-const databases: Record<Profile, Resources> = {
-  collocated: of(0.2, mebibytes(768)),
-  small: of(1, gibibytes(2)),
-  medium: of(2, gibibytes(4)),
-  large: of(4, gibibytes(4)),
-  xlarge: of(8, gibibytes(16)),
-  '2xlarge': of(16, gibibytes(32)),
+const resourcesByProfile: Record<Profile, Resources> = {
+  collocated: resources(0.2, mebibytes(768)),
+  small: resources(1, gibibytes(2)),
+  medium: resources(2, gibibytes(4)),
+  large: resources(4, gibibytes(4)),
+  xlarge: resources(8, gibibytes(16)),
+  '2xlarge': resources(16, gibibytes(32)),
 }
 
 /**
- * The resources of a database profile (contract 6.2), with which charts compare its usage. All databases share one Postgres, which
- * does not enforce these limits, so a database may use more.
+ * The nominal resources of a database profile, which charts show next to its usage. All databases share one Postgres, and only the whole
+ * Postgres is limited, so a database may use more.
  */
-export const databaseResources = (profile: Profile): Resources => databases[profile]
+export const databaseResources = (profile: Profile): Resources => resourcesByProfile[profile]
 
-/** Connections of the owner by profile, in addition to those for its api replicas and processors. */
-const connections: Record<ScaleProfile, number> = { small: 30, medium: 50, large: 80, xlarge: 120, '2xlarge': 200 }
+/** Connections of the owner, in addition to those for api replicas and processors. */
+const connectionsByProfile: Record<ScaleProfile, number> = {
+  small: 30,
+  medium: 50,
+  large: 80,
+  xlarge: 120,
+  '2xlarge': 200,
+}
 
 /**
- * The maximum number of connections of the database's owner. An update runs two generations side by side, and each replica of the
- * SDK's api keeps a pool of 5 (contract 4.2).
+ * Returns the bounds of the owner's connection limit. The minimum is what its programs need; the maximum applies while the Postgres has
+ * enough connections for all versions.
+ * An update runs two generations of apis side by side, each replica with a pool of 5; a processor has one connection, and another
+ * while it commits.
  */
-export function connectionLimit(profile: ScaleProfile, apiReplicas: number, processors: number): number {
-  return connections[profile] + 10 * apiReplicas + 5 * processors
+export function connectionRange(
+  profile: ScaleProfile,
+  apiReplicas: number,
+  processors: number,
+): { minConnections: number; maxConnections: number } {
+  return {
+    minConnections: 3 + 10 * apiReplicas + 2 * processors,
+    maxConnections: connectionsByProfile[profile] + 10 * apiReplicas + 5 * processors,
+  }
 }

@@ -1,12 +1,9 @@
 import { profiles } from '@shoal/contract'
-import { bigint, integer, pgTable, text, timestamp } from 'drizzle-orm/pg-core'
+import { bigId, integer, pgTable, text, time } from '../../db/columns.ts'
 import { enumChecks, oneRowCheck } from '../../db/checks.ts'
 import { squids } from '../versions/index.ts'
 
-const bigId = () => bigint({ mode: 'number' })
-const time = () => timestamp({ withTimezone: true })
-
-/** The database of a version with addon postgres. `role` owns it; `readRole` may only read (contract 6.3). */
+/** The database of a version with addon postgres. `role` owns it; `readRole` may only read. */
 export const squidDatabases = pgTable(
   'squid_databases',
   {
@@ -20,7 +17,13 @@ export const squidDatabases = pgTable(
     sealedReadPassword: text().notNull(),
     version: text().notNull(),
     profile: text({ enum: profiles }).notNull(),
+    /** Bounds of the owner's connection limit; see `connectionRange`. */
+    minConnections: integer().notNull().default(0),
+    maxConnections: integer().notNull().default(0),
     maxExternalConnections: integer().notNull().default(0),
+    /** `SessionLimits` of the manifest; null if the version was last deployed by a release that did not record them. */
+    statementMs: bigId(),
+    idleInTransactionMs: bigId(),
     totalBytes: bigId().notNull(),
     /** Null until measured. */
     usedBytes: bigId(),
@@ -29,7 +32,7 @@ export const squidDatabases = pgTable(
   (t) => enumChecks('squid_databases', t),
 )
 
-/** One row: the prefix of the databases and roles of this installation, so that two installations can share a Postgres. */
+/** The prefix of this installation's databases and roles, in one row. It allows several installations to share a Postgres. */
 export const installation = pgTable(
   'installation',
   {

@@ -2,36 +2,37 @@ import type { Contract, Deployment } from '@shoal/contract'
 import type { App } from '../../app.ts'
 import { notFound } from '../../errors.ts'
 import type { Actor, Handlers, OrgScope, Request } from '../call.ts'
-import { presentOne } from './present.ts'
+import { presentDeployment } from './present.ts'
 import { requestAction, type Action } from './request-action.ts'
 import { requestDeploy } from './request-deploy.ts'
 import type { DeploymentRow } from './store.ts'
 
 type ActionName = 'deploy' | 'restart' | 'hibernate' | 'rollback' | 'delete' | 'setTag' | 'removeTag'
-type Caller = { org: OrgScope; actor: Actor; request: Request }
+type Call = { org: OrgScope; actor: Actor; request: Request }
 
-/** Actions that change a version. Each starts a deployment and returns it without waiting for its end. */
+/** The actions that change a version. Each starts a deployment and returns it without waiting for its end. */
 export function squidActionHandlers(app: App): Pick<Handlers<Contract['squids']>, ActionName> {
-  const started = async ({ org, request }: Caller, row: DeploymentRow): Promise<Deployment> => {
+  const presentStarted = async ({ org, request }: Call, row: DeploymentRow): Promise<Deployment> => {
     const { id, type, squidName, squidSlot, tag, sourceDeploymentId } = row
     request.audit({
       subject: `${squidName}@${squidSlot}`,
       after: { deploymentId: id, type, tag, sourceDeploymentId },
     })
-    const deployment = await presentOne(app.db, app.clock, org, id)
+    const deployment = await presentDeployment(app.db, app.clock, org, id)
     if (!deployment) throw notFound('Deployment')
     return deployment
   }
-  const act = async (call: Caller, action: Action) =>
-    started(call, await requestAction(app, call.org, call.actor, action))
+  const startAction = async (call: Call, action: Action) =>
+    presentStarted(call, await requestAction(app, call.org, call.actor, action))
   return {
-    deploy: async (call) => started(call, await requestDeploy(app, call.org, call.actor, call.body)),
-    restart: (call) => act(call, { type: 'RESTART', reference: call.params.reference }),
-    hibernate: (call) => act(call, { type: 'HIBERNATE', reference: call.params.reference }),
-    delete: (call) => act(call, { type: 'DELETE', reference: call.params.reference }),
+    deploy: async (call) => presentStarted(call, await requestDeploy(app, call.org, call.actor, call.body)),
+    restart: (call) => startAction(call, { type: 'RESTART', reference: call.params.reference }),
+    hibernate: (call) => startAction(call, { type: 'HIBERNATE', reference: call.params.reference }),
+    delete: (call) => startAction(call, { type: 'DELETE', reference: call.params.reference }),
     rollback: (call) =>
-      act(call, { type: 'ROLLBACK', reference: call.params.reference, deploymentId: call.body.deploymentId }),
-    setTag: (call) => act(call, { type: 'SET_TAG', reference: call.params.reference, tag: call.params.tag }),
-    removeTag: (call) => act(call, { type: 'REMOVE_TAG', reference: call.params.reference, tag: call.params.tag }),
+      startAction(call, { type: 'ROLLBACK', reference: call.params.reference, deploymentId: call.body.deploymentId }),
+    setTag: (call) => startAction(call, { type: 'SET_TAG', reference: call.params.reference, tag: call.params.tag }),
+    removeTag: (call) =>
+      startAction(call, { type: 'REMOVE_TAG', reference: call.params.reference, tag: call.params.tag }),
   }
 }

@@ -6,7 +6,7 @@ import type { SquidRow } from '../versions/index.ts'
 
 type Addons = Contexts['addons']
 
-/** The values of a version that `${{ … }}` can refer to, beside secrets. */
+/** The values of a version that `${{ … }}` can refer to, in addition to secrets. */
 export const contextsOf = (
   orgCode: string,
   squid: Pick<SquidRow, 'id' | 'name' | 'slot'>,
@@ -22,7 +22,7 @@ export const contextsOf = (
   addons,
 })
 
-/** The version's addons, and the variables they add to its containers (contract 4.2). */
+/** Returns the version's addons, and the variables they add to its containers. */
 export async function readAddons(
   app: App,
   squid: Pick<SquidRow, 'id' | 'orgId'>,
@@ -39,7 +39,7 @@ export async function readAddons(
   }
 }
 
-/** Addons with placeholder values, to check early that every expression has a value. */
+/** Returns addons with placeholder values, to check before the build that every expression has a value. */
 export function placeholderAddons(plan: SquidPlan): Addons {
   const placeholder = 'pending'
   const postgres = {

@@ -9,18 +9,18 @@ import { deploymentsChannel, listUnfinished } from './store.ts'
 
 const lockSpace = 5_404_101
 
-/** Deployments one worker runs at once; most of their time is waiting. */
+/** The maximum number of deployments that one worker runs concurrently; they spend most of their time waiting. */
 const maxConcurrent = 32
 
 export type Engine = {
-  /** By version; shared with the reconcile loop of this worker. */
+  /** One lock per version; the reconcile loop of this worker uses the same locks. */
   locks: Locks
   worker: Worker
   /** Releases all deployments at their current step. */
   close: () => Promise<void>
 }
 
-/** Runs unfinished deployments: immediately when notified of one, and by a periodic sweep in case a notification was lost. */
+/** Runs unfinished deployments: immediately when notified, and in a periodic sweep in case a notification was lost. */
 export function startEngine(app: WorkerApp, intervals: EngineIntervals): Engine {
   const stopping = new AbortController()
   const running = new Map<number, Promise<void>>()

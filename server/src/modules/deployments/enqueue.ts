@@ -9,8 +9,9 @@ type NewDeploymentRequest = { type: DeploymentType; userId: number | null; reque
 >
 
 /**
- * Inserts a deployment for a worker to claim, and sets it on the version's row.
- * @throws a unique violation when another one of the version is in progress: the caller checks before, in this transaction
+ * Inserts a deployment for a worker to claim, and sets it as the last deployment on the version's row. The caller must have
+ * checked, in this transaction, that no deployment of the version is in progress.
+ * @throws Error (a unique violation) otherwise
  */
 export async function enqueue(
   db: Db,
@@ -18,14 +19,14 @@ export async function enqueue(
   squid: Pick<SquidRow, 'id' | 'orgId' | 'name' | 'slot'>,
   request: NewDeploymentRequest,
 ): Promise<DeploymentRow> {
-  const [first] = stepsByType[request.type]
+  const [firstStep] = stepsByType[request.type]
   const row = await insertDeployment(db, {
     ...request,
     orgId: squid.orgId,
     squidId: squid.id,
     squidName: squid.name,
     squidSlot: squid.slot,
-    status: first.status,
+    status: firstStep.status,
     createdAt: at,
     updatedAt: at,
   })

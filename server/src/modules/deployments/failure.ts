@@ -4,7 +4,7 @@ import { InvalidManifest, UnknownSecrets } from '../manifest/index.ts'
 
 export type FailureKind = Exclude<DeploymentFailure, 'NO'>
 
-/** Ends a deployment. `message` says what failed and what to do. */
+/** An error that ends a deployment. Its message tells users what failed and what to do. */
 export class DeployFailure extends Error {
   override name = 'DeployFailure'
   readonly kind: FailureKind
@@ -16,24 +16,24 @@ export class DeployFailure extends Error {
 
 type FailureContext = { orgCode: string; deploymentId: number }
 
-/** Maps an error to a user-facing failure; null if unrecognised. */
+/** Maps an error to a user-facing failure; null if it is not recognized. */
 export function failureOf(error: unknown, context: FailureContext): DeployFailure | null {
   if (error instanceof DeployFailure) return error
   if (error instanceof BuildFailure) return new DeployFailure(error.kind, error.message)
   if (error instanceof InvalidManifest)
     return new DeployFailure('REQUIRED_SOURCE_FILE_INVALID', `The manifest is not valid. ${error.message}`)
-  if (error instanceof UnknownSecrets) return unknownSecrets(error.names, context.orgCode)
+  if (error instanceof UnknownSecrets) return unknownSecretsFailure(error.names, context.orgCode)
   return null
 }
 
-/** For internal errors: the stack is in the server's log, the user gets the number to refer to. */
-export const unexpected = ({ deploymentId }: FailureContext): DeployFailure =>
+/** The failure for internal errors. The stack is in the server's log; the message contains the deployment's id for support. */
+export const unexpectedFailure = ({ deploymentId }: FailureContext): DeployFailure =>
   new DeployFailure(
     'UNEXPECTED',
     `Something failed on our side. Please deploy again. If it keeps failing, contact support about deployment ${deploymentId}.`,
   )
 
-function unknownSecrets(names: string[], orgCode: string): DeployFailure {
+function unknownSecretsFailure(names: string[], orgCode: string): DeployFailure {
   const list = names.map((name) => `"${name}"`).join(', ')
   const commands = names.map((name) => `sqd secrets set ${name} <value> -o ${orgCode}`).join('; ')
   return new DeployFailure(

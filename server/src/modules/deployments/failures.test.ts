@@ -1,5 +1,5 @@
 import type { Deployment } from '@shoal/contract'
-import { rm } from 'node:fs/promises'
+import { readdir, rm, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
@@ -16,7 +16,7 @@ let worker: { close: () => Promise<void> }
 let d: Deployer
 beforeAll(async () => {
   t = await startDeployApp()
-  worker = t.work()
+  worker = t.startWorker()
   d = await t.deployer()
 })
 afterAll(async () => {
@@ -24,15 +24,15 @@ afterAll(async () => {
   await t?.close()
 })
 
-const failed = async (squid: TestSquid, options = {}): Promise<Deployment> => {
-  const deployment = await d.ended(await d.deploy(squid, { name: 'failing', ...options }))
+const deployFailing = async (squid: TestSquid, options = {}): Promise<Deployment> => {
+  const deployment = await d.waitForEnd(await d.deploy(squid, { name: 'failing', ...options }))
   expect(deployment.status).not.toBe('OK')
-  // The reason is the last line of a complete log (design 8).
+  // The reason is the last line of a complete log.
   expect(deployment.logs.at(-1)).toMatchObject({ severity: 'error', message: deployment.failureReason })
   return deployment
 }
 
-describe('each kind of failure names the remedy', () => {
+describe('each kind of failure tells the user what to do', () => {
   test.each([
     ['REQUIRED_SOURCE_FILE_INVALID', 'manifest', { manifest: { deploy: {} } }, '"deploy.processor" is required'],
     ['REQUIREMENTS', 'secrets', { env: { A: '${{ secrets.MISSING }}' } }, 'sqd secrets set MISSING <value> -o'],
@@ -46,7 +46,7 @@ describe('each kind of failure names the remedy', () => {
       'Fix it.',
     ],
   ])('%s (%s)', async (kind, _, squid, reason) => {
-    const deployment = await failed(squid)
+    const deployment = await deployFailing(squid)
     expect(deployment.failed).toBe(kind)
     expect(deployment.failureReason).toContain(reason)
   })
@@ -54,10 +54,10 @@ describe('each kind of failure names the remedy', () => {
   test('REQUIRED_SOURCE_FILE_MISSED names the manifest or package.json', async () => {
     const { 'package.json': _, ...files } = squidFiles()
     const deploy = async (archive: Buffer, manifestPath: string) =>
-      d.ended(
+      d.waitForEnd(
         await d.api.squids.deploy({
           params: { code: d.org.code },
-          body: { artifactUrl: await d.send(archive), manifestPath, options: { overrideName: 'missing' } },
+          body: { artifactUrl: await d.upload(archive), manifestPath, options: { overrideName: 'missing' } },
         }),
       )
     expect(await deploy(archiveOf(files), 'squid.yaml')).toMatchObject({
@@ -71,24 +71,29 @@ describe('each kind of failure names the remedy', () => {
     expect(await deploy(archiveOf(squidFiles()), '/srv/someone/project/squid.yaml')).toMatchObject({ status: 'OK' })
   })
 
-  test('UNEXPECTED for an internal error, with the number of the deployment and without internals', async () => {
+  test('UNEXPECTED for an internal error, with the id of the deployment and without internal details', async () => {
     const deployment = await d.deploy({ build: { prints: ['only here'] } }, { name: 'lost' })
-    await rm(join(t.app.config.dataDir, 'uploads'), { recursive: true })
-    const ended = await d.ended(deployment)
+    // The archive exists, but cannot be read: a link to itself.
+    const uploads = join(t.app.config.dataDir, 'uploads')
+    for (const name of await readdir(uploads)) {
+      await rm(join(uploads, name))
+      await symlink(name, join(uploads, name))
+    }
+    const ended = await d.waitForEnd(deployment)
     expect(ended.failed).toBe('UNEXPECTED')
     expect(ended.failureReason).toContain(`deployment ${deployment.id}`)
-    expect(JSON.stringify(ended)).not.toContain('ENOENT')
+    expect(JSON.stringify(ended)).not.toContain('ELOOP')
   })
 
-  test('PERMISSIONS for what a playground does not have', async () => {
+  test('PERMISSIONS for features that a playground does not have', async () => {
     const user = await t.make.user()
     const playground = await t.deployer({ id: 0, code: user.playground.code, name: '', admin: { ...user, roleId: 0 } })
-    const dedicated = await playground.ended(await playground.deploy({ scale: { processor: {} } }, { slot: 'v1' }))
+    const dedicated = await playground.waitForEnd(await playground.deploy({ scale: { processor: {} } }, { slot: 'v1' }))
     expect(dedicated).toMatchObject({ failed: 'PERMISSIONS', failureReason: expect.stringContaining('collocated') })
     const scale = { dedicated: false, addons: { postgres: { storage: '20Gi' } } }
-    const large = await playground.ended(await playground.deploy({ scale }, { slot: 'v1' }))
+    const large = await playground.waitForEnd(await playground.deploy({ scale }, { slot: 'v1' }))
     expect(large).toMatchObject({ failed: 'PERMISSIONS', failureReason: expect.stringContaining('10Gi') })
-    await playground.deployed({ scale: { dedicated: false } }, { slot: 'v1' })
+    await playground.deployAndWait({ scale: { dedicated: false } }, { slot: 'v1' })
   })
 
   test.each<[string, TestSquid]>([
@@ -102,10 +107,10 @@ describe('each kind of failure names the remedy', () => {
     const { org } = d
     const deployment = await d.deploy(squid, { name: 'first', slot: 'v1', tag: 'prod' })
     const id = deployment.squid?.id ?? 0
-    const ended = await d.ended(deployment)
+    const ended = await d.waitForEnd(deployment)
     expect(ended).toMatchObject({ failed: expect.not.stringMatching('^NO$'), squid: { id, reference: 'first@v1' } })
     expect(ended.logs.at(-1)?.message).toBe(ended.failureReason)
-    // So the public client treats the next deployment as a new version, and does not require --allow-update.
+    // The public client therefore treats the next deployment as a new version, and does not require --allow-update.
     const params = { code: org.code, reference: 'first@v1' }
     await expect(d.api.squids.get({ params })).rejects.toMatchObject({ status: 404 })
     const listed = await d.api.squids.list({ params: { code: org.code }, query: { name: 'first' } })
@@ -119,33 +124,33 @@ describe('each kind of failure names the remedy', () => {
     )
     expect(databases).toEqual([])
     expect((await t.runtime.observe()).filter((o) => o.workload.startsWith(`${id}.`))).toEqual([])
-    await d.deployed({}, { name: 'first', slot: 'v1' })
-    expect(await d.ended(await d.api.squids.delete({ params }))).toMatchObject({ status: 'OK' })
+    await d.deployAndWait({}, { name: 'first', slot: 'v1' })
+    expect(await d.waitForEnd(await d.api.squids.delete({ params }))).toMatchObject({ status: 'OK' })
   })
 
-  test('a version that could not be removed immediately is removed later, and its name can be reused', async () => {
-    const { id } = await insertSquid(t.app.db, { orgId: d.org.id, name: 'left', slot: 'v1' })
+  test('a failed version that could not be removed immediately is removed later, and its name can be reused', async () => {
+    const { id } = await insertSquid(t.app.db, { orgId: d.org.id, name: 'leftover', slot: 'v1' })
     await t.app.database.pool.query(
       `insert into deployments (org_id, squid_id, squid_name, squid_slot, type, status, failed, request_key, created_at, updated_at, finished_at)
-       values ($1, $2, 'left', 'v1', 'DEPLOY', 'UNPACKING', 'REQUIREMENTS', 'left', now(), now(), now())`,
+       values ($1, $2, 'leftover', 'v1', 'DEPLOY', 'UNPACKING', 'REQUIREMENTS', 'leftover', now(), now(), now())`,
       [d.org.id, id],
     )
     await removeNeverDeployed(t.app)
     expect(await selectSquid(t.app.db, id)).toBeNull()
-    await d.deployed({}, { name: 'left', slot: 'v1' })
+    await d.deployAndWait({}, { name: 'leftover', slot: 'v1' })
     await removeNeverDeployed(t.app)
-    expect(await d.api.squids.get({ params: { code: d.org.code, reference: 'left@v1' } })).toMatchObject({
+    expect(await d.api.squids.get({ params: { code: d.org.code, reference: 'leftover@v1' } })).toMatchObject({
       status: 'DEPLOYED',
     })
   })
 
-  test('an unavailable option that is not essential is a warning', async () => {
+  test('an unsupported option that is not essential causes a warning only', async () => {
     const postgres = { version: '14', config: { max_locks_per_transaction: 1024 } }
-    const { logs } = await d.deployed({ addons: { postgres } }, { name: 'warned' })
+    const { logs } = await d.deployAndWait({ addons: { postgres } }, { name: 'warned' })
     const warnings = logs.filter((l) => l.severity === 'warn').map((l) => l.message)
     expect(warnings).toEqual([
       expect.stringContaining('max_locks_per_transaction'),
-      expect.stringContaining('asks for Postgres 14'),
+      expect.stringContaining('requests Postgres 14'),
     ])
   })
 })
@@ -154,12 +159,12 @@ describe('a broken update leaves the running version available', () => {
   const slot = { name: 'steady', slot: 'v1' }
   let squidId: number
   beforeAll(async () => {
-    squidId = (await d.deployed({}, slot)).squid?.id ?? 0
+    squidId = (await d.deployAndWait({}, slot)).squid?.id ?? 0
   })
   afterEach(async () => {
     const observations = (await t.runtime.observe()).filter((o) => o.workload.startsWith(`${squidId}.`))
     const [generation] = observations.map((o) => o.workload)
-    // One complete generation, and nothing of the failed one.
+    // One complete generation runs, and nothing of the failed one.
     expect(observations.map((o) => o.container).sort()).toEqual(['api', 'processor'])
     expect(new Set(observations.map((o) => o.workload))).toEqual(new Set([generation]))
   })
@@ -191,16 +196,16 @@ describe('a broken update leaves the running version available', () => {
     ],
   ])('%s', async (_, squid, reason) => {
     const observed = await probeWhile(t, squidId, async () => {
-      const { failureReason } = await failed(squid, slot)
+      const { failureReason } = await deployFailing(squid, slot)
       expect(failureReason).toContain(reason)
     })
-    expect(observed).toMatchObject({ refusals: 0, maxWriters: 1 })
+    expect(observed).toMatchObject({ failures: 0, maxWriters: 1 })
     expect(observed.responses).toBeGreaterThan(3)
   })
 
   test('the last lines of the failed program are in the log', async () => {
     const print = ['one', 'two', '\u001b[31mthree\u001b[0m']
-    const { logs } = await failed({ init: { print, ends: { afterMs: 5, exitCode: 9 } } }, slot)
+    const { logs } = await deployFailing({ init: { print, ends: { afterMs: 5, exitCode: 9 } } }, slot)
     const lines = logs.map((l) => l.message)
     expect(lines).toEqual(expect.arrayContaining(['init | one', 'init | two', 'init | three']))
   })
@@ -209,31 +214,31 @@ describe('a broken update leaves the running version available', () => {
     const deployment = await d.deploy({ api: { startMs: 10 * 3_600_000 } }, slot)
     await waitFor(() => t.runtime.host.workloads.size > 1 && isObserved(squidId, 'api', 'starting'))
     t.time.advance(minutes(6))
-    expect((await d.ended(deployment)).failureReason).toBe('api: It is starting. Timed out after 5 minutes.')
+    expect((await d.waitForEnd(deployment)).failureReason).toBe('api: It is starting. Timed out after 5 minutes.')
   })
 
-  test('a step that takes too long fails and names its work', async () => {
+  test('a step that exceeds its deadline fails, and the message names the step', async () => {
     const deployment = await d.deploy({ build: { takesMs: 60_000 } }, slot)
     await waitFor(async () =>
-      (await d.api.deployments.get(one(deployment))).logs.some((l) => l.message.startsWith('Simulating')),
+      (await d.api.deployments.get(deploymentParams(deployment))).logs.some((l) => l.message.startsWith('Simulating')),
     )
     t.time.advance(minutes(36))
-    expect(await d.ended(deployment)).toMatchObject({
+    expect(await d.waitForEnd(deployment)).toMatchObject({
       status: 'IMAGE_BUILDING',
       failed: 'REQUIREMENTS',
       failureReason: expect.stringContaining('Building the image took longer than its limit of 35 minutes'),
     })
   })
 
-  test('a successful update causes no downtime either', async () => {
+  test('a successful update causes no downtime', async () => {
     const observed = await probeWhile(t, squidId, async () => {
-      await d.deployed({ build: { prints: ['new'] } }, slot)
+      await d.deployAndWait({ build: { prints: ['new'] } }, slot)
     })
-    expect(observed).toMatchObject({ refusals: 0, maxWriters: 1 })
+    expect(observed).toMatchObject({ failures: 0, maxWriters: 1 })
   })
 })
 
-const one = ({ id }: Deployment) => ({ params: { code: d.org.code, id: String(id) } })
+const deploymentParams = ({ id }: Deployment) => ({ params: { code: d.org.code, id: String(id) } })
 
 const isObserved = async (squidId: number, container: string, state: string) =>
   (await t.runtime.observe()).some(

@@ -1,11 +1,14 @@
-import { sql } from 'drizzle-orm'
+import { sql } from '../../db/sql.ts'
 import type { Db } from '../../db/database.ts'
 
-/** Gateways without a heartbeat for this long are deleted; one that wakes up later reports all its routes again. */
+/** Rows of gateways without a heartbeat for this long are deleted. A gateway that wakes up later reports all its routes again. */
 const deletedAfterMinutes = 10
 
-/** Records a heartbeat; true when the gateway was unknown, and so were its routes. Uses the database's clock, as hosts may differ. */
-export async function beatGateway(db: Db, gateway: string): Promise<boolean> {
+/**
+ * Records a heartbeat. Returns true when the gateway had no row, and therefore no routes. Uses the database's clock, because the
+ * clocks of hosts may differ.
+ */
+export async function recordGatewayHeartbeat(db: Db, gateway: string): Promise<boolean> {
   const { rows } = await db.execute<{ isNew: boolean }>(sql`
     insert into gateways (id, seen_at) values (${gateway}, now())
     on conflict (id) do update set seen_at = now() returning xmax = 0 as "isNew"`)
@@ -17,7 +20,7 @@ export async function deleteGateway(db: Db, gateway: string): Promise<void> {
   await db.execute(sql`delete from gateways where id = ${gateway}`)
 }
 
-/** Saves the generation that the gateway routes each version to; null: it no longer has the version. One statement for all. */
+/** Saves the generation to which the gateway routes each version, in one statement; null when it no longer routes to the version. */
 export async function saveGatewayRoutes(db: Db, gateway: string, routes: Map<number, number | null>): Promise<void> {
   const routed = [...routes].filter(([, generation]) => generation !== null)
   const removed = [...routes].filter(([, generation]) => generation === null).map(([squidId]) => squidId)
@@ -34,7 +37,7 @@ export async function saveGatewayRoutes(db: Db, gateway: string, routes: Map<num
       (select value::bigint from jsonb_array_elements_text(${JSON.stringify(removed)}::jsonb))`)
 }
 
-/** Gateways that were alive within `aliveWithinMs` and do not route to this generation of the version, or a later one, yet. */
+/** Returns the gateways with a heartbeat within `aliveWithinMs` that still route to a generation before this one. */
 export async function gatewaysBehind(
   db: Db,
   target: { squidId: number; generation: number; aliveWithinMs: number },

@@ -1,8 +1,9 @@
-import { limits, type Contract } from '@shoal/contract'
+import { IdParam, limits, type Contract } from '@shoal/contract'
+import { parseId } from '../parse-id.ts'
 import type { App } from '../../app.ts'
 import { notFound } from '../../errors.ts'
 import type { Handlers } from '../call.ts'
-import { presentList, presentOne } from './present.ts'
+import { presentDeployment, presentDeployments } from './present.ts'
 import { listDeployments } from './store.ts'
 import { artifactUrlOf, openUpload, receiveUpload } from './uploads.ts'
 
@@ -12,14 +13,20 @@ export function deploymentsHandlers(app: App): Handlers<Contract['deployments']>
       const found = await listDeployments(app.db, org.id, {
         isInProgress: query.statusGroup === 'IN_PROGRESS',
         limit: query.limit ?? limits.deploymentsPageSize,
-        ...(query.squidId === undefined ? {} : { squidId: safeId(query.squidId) }),
-        ...(query.before === undefined ? {} : { beforeId: safeId(query.before) }),
+        ...(query.squidId === undefined ? {} : { squidId: idOrZero(query.squidId) }),
+        ...(query.before === undefined ? {} : { beforeId: idOrZero(query.before) }),
       })
-      return await presentList(app.db, app.clock, org, found, query.squidId !== undefined && query.logs !== 'false')
+      return await presentDeployments(
+        app.db,
+        app.clock,
+        org,
+        found,
+        query.squidId !== undefined && query.logs !== 'false',
+      )
     },
     get: async ({ org, params, query }) => {
       const logsAfter = Number(query.logsAfter ?? 0)
-      const deployment = await presentOne(app.db, app.clock, org, safeId(params.id), logsAfter)
+      const deployment = await presentDeployment(app.db, app.clock, org, parseId(params.id, 'Deployment'), logsAfter)
       if (!deployment) throw notFound('Deployment')
       return deployment
     },
@@ -44,5 +51,5 @@ export function deploymentsHandlers(app: App): Handlers<Contract['deployments']>
   }
 }
 
-/** An id that no row has, for text that is not an id. */
-const safeId = (text: string): number => (/^\d{1,15}$/.test(text) ? Number(text) : 0)
+/** Parses an id. Returns 0, which no row has, for text that is not an id. */
+const idOrZero = (text: string): number => IdParam.safeParse(text).data ?? 0

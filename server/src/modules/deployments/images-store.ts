@@ -1,12 +1,12 @@
 // Reads tables of other modules: squids. An image that a version runs is in use.
 
-import { and, desc, eq, inArray, notInArray, sql } from 'drizzle-orm'
+import { and, desc, eq, inArray, notInArray, sql } from '../../db/sql.ts'
 import type { Db } from '../../db/database.ts'
 import { images, squidImages } from './tables.ts'
 
 export type KeptImage = typeof squidImages.$inferSelect
 
-/** Records the image, so that it is removed once it is unused. */
+/** Records the image, so that it is removed when no version uses it. */
 export async function recordImage(db: Db, image: typeof images.$inferInsert): Promise<void> {
   await db
     .insert(images)
@@ -19,30 +19,30 @@ export async function lockImage(tx: Db, image: string): Promise<void> {
   await tx.execute(sql`select pg_advisory_xact_lock(hashtextextended(${image}, 5404104))`)
 }
 
-export async function isImageKnown(db: Db, image: string): Promise<boolean> {
+export async function isImageRecorded(db: Db, image: string): Promise<boolean> {
   const rows = await db.select({ image: images.image }).from(images).where(eq(images.image, image))
   return rows.length > 0
 }
 
-/** Keeps the image for rollbacks, and of the version's older ones the newest `kept - 1` different ones. */
-export async function keepImage(db: Db, row: KeptImage, kept: number): Promise<void> {
+/** Keeps the image for rollbacks. A version keeps its newest `maxKept` different images. */
+export async function keepImage(db: Db, row: KeptImage, maxKept: number): Promise<void> {
   await db.insert(squidImages).values(row).onConflictDoNothing()
   const rows = await db
     .select({ image: squidImages.image })
     .from(squidImages)
     .where(eq(squidImages.squidId, row.squidId))
     .orderBy(desc(squidImages.deploymentId))
-  const newest = [...new Set(rows.map((r) => r.image))].slice(0, kept)
+  const newest = [...new Set(rows.map((r) => r.image))].slice(0, maxKept)
   await db.delete(squidImages).where(and(eq(squidImages.squidId, row.squidId), notInArray(squidImages.image, newest)))
 }
 
-/** Newest first. */
+/** Returns the kept images of a version, newest first. */
 export function listKeptImages(db: Db, squidId: number): Promise<KeptImage[]> {
   return db.select().from(squidImages).where(eq(squidImages.squidId, squidId)).orderBy(desc(squidImages.deploymentId))
 }
 
-/** The deployments among these whose image is kept. */
-export async function keptAmong(db: Db, deploymentIds: number[]): Promise<Set<number>> {
+/** Returns the ids of the given deployments whose image is kept. */
+export async function deploymentsWithKeptImage(db: Db, deploymentIds: number[]): Promise<Set<number>> {
   if (deploymentIds.length === 0) return new Set()
   const rows = await db
     .select({ id: squidImages.deploymentId })
@@ -51,7 +51,7 @@ export async function keptAmong(db: Db, deploymentIds: number[]): Promise<Set<nu
   return new Set(rows.map((row) => row.id))
 }
 
-/** Organizations that have images which no version runs or keeps. */
+/** Returns the organizations with images that no version runs or keeps. */
 export async function orgsWithUnusedImages(db: Db): Promise<number[]> {
   const rows = await db.selectDistinct({ orgId: images.orgId }).from(images).where(isUnused)
   return rows.map((row) => row.orgId)

@@ -14,20 +14,20 @@ beforeAll(async () => {
 afterAll(() => t?.close())
 
 const newJournal = async (id?: number) => {
-  const of = id ?? (await d.deploy({}, { slot: `s${++slots}` })).id
+  const deploymentId = id ?? (await d.deploy({}, { slot: `s${++slots}` })).id
   return {
-    id: of,
+    id: deploymentId,
     journal: await openJournal({
       db: t.app.db,
       clock: systemClock,
-      deploymentId: of,
+      deploymentId,
       redactor: async () => (text) => text,
     }),
   }
 }
 const messages = async (id: number) => (await listLogs(t.app.db, id)).map((l) => l.message)
 
-test('lines are kept in order, also across writers', async () => {
+test('lines keep their order, even when another writer continues the log', async () => {
   const { id, journal } = await newJournal()
   for (let n = 0; n < 2_500; n++) journal.output('info', `line ${n}`)
   journal.warn('careful')
@@ -39,7 +39,7 @@ test('lines are kept in order, also across writers', async () => {
   expect(lines).toEqual([...Array.from({ length: 2_500 }, (_, n) => `line ${n}`), 'careful', 'the end'])
 })
 
-test('output ends at its limit with a notice; messages of the engine are always kept', async () => {
+test('output of programs is limited, with a notice; messages of the engine are always kept', async () => {
   const { id, journal } = await newJournal()
   for (let n = 0; n < maxOutputLines + 500; n++) journal.output('info', 'x')
   journal.error('the reason')
@@ -50,7 +50,7 @@ test('output ends at its limit with a notice; messages of the engine are always 
   expect(lines.at(-1)).toBe('the reason')
 })
 
-test('colours, NULs, lone surrogates and very long lines are cleaned', async () => {
+test('colours and NULs are removed, lone surrogates replaced, and very long lines cut', async () => {
   const { id, journal } = await newJournal()
   journal.output('info', '\u001b[31mred\u001b[0m\0 \ud800')
   journal.output('info', 'y'.repeat(100_000))
@@ -60,7 +60,7 @@ test('colours, NULs, lone surrogates and very long lines are cleaned', async () 
   expect(second).toHaveLength(4_000 + ' … (cut)'.length)
 })
 
-test('of two writers the later one fails', async () => {
+test('a writer whose line numbers were used by another writer fails', async () => {
   const { id, journal } = await newJournal()
   const late = await newJournal(id)
   journal.info('mine')

@@ -14,31 +14,31 @@ export type Journal = {
   error: (message: string) => void
   /** Output of programs, up to `maxOutputLines`; messages of the engine are always kept. */
   output: (severity: Severity, line: string) => void
-  /** Resolves when all lines so far are in the database. @throws when they cannot be written */
+  /** Resolves when all lines so far are in the database. @throws Error when they cannot be written */
   flush: () => Promise<void>
-  /** Closes this writer: keeps pending lines, or drops them because another worker writes now. */
+  /** Closes this writer. Pending lines are written, or dropped when another worker has taken over the deployment. */
   close: (pending: 'keep' | 'drop') => Promise<void>
 }
 
-/** Lines of output a deployment keeps. */
+/** The maximum number of output lines that the log of a deployment keeps. */
 export const maxOutputLines = 20_000
 const maxCharacters = 4_000
 const flushMs = 150
-const batch = 1_000
+const batchSize = 1_000
 
-/** `redactor` is called before lines are written, when it knows the secrets their programs received. */
+/** `redactor` is called only when lines are written, because it must know the secrets that their programs received. */
 type JournalOptions = { db: Db; clock: Clock; deploymentId: number; redactor: () => Promise<Redactor> }
 
 export async function openJournal({ db, clock, deploymentId, redactor }: JournalOptions): Promise<Journal> {
   let seq = await nextLogSeq(db, deploymentId)
   let remaining = maxOutputLines - seq
   let pending: LogRow[] = []
-  let writing: Promise<void> = Promise.resolve()
+  let lastWrite: Promise<void> = Promise.resolve()
   let timer: NodeJS.Timeout | null = null
   let failure: unknown = null
 
   const add = (severity: Severity, message: string) => {
-    pending.push({ deploymentId, seq: seq++, at: clock.now(), severity, message: readable(message) })
+    pending.push({ deploymentId, seq: seq++, at: clock.now(), severity, message: cleanText(message) })
     timer ??= setTimeout(write, flushMs)
   }
   const write = () => {
@@ -46,24 +46,24 @@ export async function openJournal({ db, clock, deploymentId, redactor }: Journal
     timer = null
     const rows = pending
     pending = []
-    writing = append(writing, rows)
+    lastWrite = append(lastWrite, rows)
   }
-  const append = async (before: Promise<void>, rows: LogRow[]) => {
-    await before
+  const append = async (previous: Promise<void>, rows: LogRow[]) => {
+    await previous
     try {
       if (rows.length === 0) return
       const redact = await redactor()
-      const clean = rows.map((row) => ({ ...row, message: cut(redact(row.message)) }))
-      for (let at = 0; at < clean.length && failure === null; at += batch)
-        await appendLogs(db, clean.slice(at, at + batch))
+      const clean = rows.map((row) => ({ ...row, message: truncate(redact(row.message)) }))
+      for (let start = 0; start < clean.length && failure === null; start += batchSize)
+        await appendLogs(db, clean.slice(start, start + batchSize))
     } catch (error) {
-      // Lines after a gap would have the wrong numbers: the next `flush` throws.
+      // Later lines would leave a gap in the numbers, so they are not written either: the next `flush` throws.
       failure ??= error
     }
   }
   const flush = async () => {
     write()
-    await writing
+    await lastWrite
     if (failure !== null) throw failure
   }
   return {
@@ -76,15 +76,16 @@ export async function openJournal({ db, clock, deploymentId, redactor }: Journal
       if (remaining === 0) add('warn', `… the output is longer than ${maxOutputLines} lines; the rest is omitted.`)
     },
     flush,
-    close: async (what) => {
-      if (what === 'drop') failure ??= new Error('The log was closed')
+    close: async (mode) => {
+      if (mode === 'drop') failure ??= new Error('The log was closed')
       await flush().catch(() => {})
     },
   }
 }
 
-/** Without colours and NULs. */
-const readable = (message: string): string => storableText(stripVTControlCharacters(message))
+/** Removes colours and NULs, and replaces lone surrogates. */
+const cleanText = (message: string): string => storableText(stripVTControlCharacters(message))
 
-/** Limited in length. Called after redaction: half a secret would not be found. */
-const cut = (text: string): string => (text.length > maxCharacters ? `${text.slice(0, maxCharacters)} … (cut)` : text)
+/** Limits the length of a line. Called after redaction, which would not find half a secret. */
+const truncate = (text: string): string =>
+  text.length > maxCharacters ? `${text.slice(0, maxCharacters)} … (cut)` : text

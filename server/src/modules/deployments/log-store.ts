@@ -1,10 +1,10 @@
-import { and, asc, eq, gte, max, sql } from 'drizzle-orm'
+import { and, asc, eq, gte, max, sql } from '../../db/sql.ts'
 import type { Db } from '../../db/database.ts'
 import { deploymentLogs } from './tables.ts'
 
 export type LogRow = typeof deploymentLogs.$inferSelect
 
-/** The number of the next line. */
+/** Returns the number of the next line. */
 export async function nextLogSeq(db: Db, deploymentId: number): Promise<number> {
   const [row] = await db
     .select({ last: max(deploymentLogs.seq) })
@@ -13,12 +13,12 @@ export async function nextLogSeq(db: Db, deploymentId: number): Promise<number> 
   return (row?.last ?? -1) + 1
 }
 
-/** @throws when another worker has written lines with these numbers */
+/** @throws Error when another worker has written lines with these numbers */
 export async function appendLogs(db: Db, rows: LogRow[]): Promise<void> {
   await db.insert(deploymentLogs).values(rows)
 }
 
-/** Lines are numbered from 0 without gaps; returns those from number `after` on. */
+/** Returns the lines from number `after` on. Lines are numbered from 0 without gaps. */
 export function listLogs(db: Db, deploymentId: number, after = 0): Promise<LogRow[]> {
   return db
     .select()
@@ -27,7 +27,7 @@ export function listLogs(db: Db, deploymentId: number, after = 0): Promise<LogRo
     .orderBy(asc(deploymentLogs.seq))
 }
 
-/** The last lines of each deployment. */
+/** Returns the last `limit` lines of each deployment. */
 export async function listLastLogs(db: Db, deploymentIds: number[], limit: number) {
   if (deploymentIds.length === 0) return []
   const { rows } = await db.execute<{

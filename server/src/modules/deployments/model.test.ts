@@ -23,21 +23,21 @@ afterAll(() => t?.close())
 
 /** Expected state of a version; null when there is none. */
 type Version = {
-  /** Of the last deployment that succeeded. */
+  /** The code of the last deployment that succeeded; null before the first one. */
   code: string | null
   isRunning: boolean
   isHibernated: boolean
   hasFailed: boolean
-  /** Its database was written to since it was last erased. */
+  /** Whether the test has written to the database since it was last erased. */
   hasData: boolean
   /** Deployment and code of the rollback targets, newest first. */
-  kept: { id: number; code: string }[]
+  rollbackTargets: { id: number; code: string }[]
 }
 type Model = { slots: Record<Slot, Version | null>; tag: Slot | null }
 type Real = { name: string }
 type Slot = 'v1' | 'v2'
 
-/** Fault in the code of a deployment. */
+/** The fault in the code of a deployment. */
 type Flaw = 'none' | 'build' | 'init' | 'api' | 'processor'
 const flaws: Record<Flaw, TestSquid> = {
   none: {},
@@ -48,31 +48,31 @@ const flaws: Record<Flaw, TestSquid> = {
 }
 type Kill = { call: number; when: 'before' | 'after' } | null
 
-let codes = 0
+let lastCode = 0
 const reference = (real: Real, slot: Slot) => ({ code: d.org.code, reference: `${real.name}@${slot}` })
 
-/** Lets workers finish the deployment; the first one is killed at `kill`. */
+/** Lets workers finish the deployment. The first worker is killed at `kill`. */
 async function finish(deployment: Deployment, kill: Kill): Promise<Deployment> {
   if (kill) {
-    const victim = crashingApp(t.app, kill)
-    const engine = startEngine(victim.app, fastIntervals)
+    const crashing = crashingApp(t.app, kill)
+    const engine = startEngine(crashing.app, fastIntervals)
     const { pool } = t.app.database
-    const isOver = async () =>
+    const hasEnded = async () =>
       (await pool.query('select 1 from deployments where id = $1 and finished_at is not null', [deployment.id]))
         .rowCount
-    while (!victim.isDead() && !(await isOver())) await sleep(5)
-    await victim.terminate()
+    while (!crashing.isDead() && !(await hasEnded())) await sleep(5)
+    await crashing.terminate()
     void engine.close()
   }
   const engine = startEngine(t.app, fastIntervals)
   try {
-    return await d.ended(deployment)
+    return await d.waitForEnd(deployment)
   } finally {
     await engine.close()
   }
 }
 
-async function withData<T>(
+async function withDatabase<T>(
   squidId: number,
   work: (query: (text: string) => Promise<number>) => Promise<T>,
 ): Promise<T> {
@@ -94,8 +94,8 @@ abstract class Command implements fc.AsyncCommand<Model, Real> {
   check(): boolean {
     return true
   }
-  abstract ask(model: Model, real: Real): Promise<Deployment>
-  /** Null when it must be refused with 405 or 404; otherwise the expected outcome. */
+  abstract request(model: Model, real: Real): Promise<Deployment>
+  /** Returns the expected outcome; null when the server must reject the request with 404 or 405. */
   abstract expected(model: Model, ended: () => Deployment): { failed: boolean; version: Version | null } | null
 
   async run(model: Model, real: Real): Promise<void> {
@@ -103,10 +103,10 @@ abstract class Command implements fc.AsyncCommand<Model, Real> {
     let ended: Deployment | null = null
     const outcome = this.expected(before, () => ended as unknown as Deployment)
     if (!outcome) {
-      await expect(this.ask(model, real)).rejects.toMatchObject({ status: expect.toBeOneOf([404, 405]) })
+      await expect(this.request(model, real)).rejects.toMatchObject({ status: expect.toBeOneOf([404, 405]) })
       return
     }
-    ended = await finish(await this.ask(model, real), this.kill)
+    ended = await finish(await this.request(model, real), this.kill)
     const after = this.expected(before, () => ended)
     expect(ended.failed !== 'NO', `${this.toString()}: ${ended.failureReason}`).toBe(after?.failed)
     model.slots[this.slot] = after?.version ?? null
@@ -131,13 +131,13 @@ class Deploy extends Command {
     this.flaw = flaw
     this.isHardReset = isHardReset
   }
-  ask(_: Model, real: Real): Promise<Deployment> {
+  request(_: Model, real: Real): Promise<Deployment> {
     const flawed = flaws[this.flaw]
     const squid = { ...flawed, build: { prints: [this.#code], ...flawed.build } }
     return d.deploy(squid, { name: real.name, slot: this.slot, hardReset: this.isHardReset })
   }
   expected({ slots }: Model, ended: () => Deployment) {
-    this.#code ||= `code ${++codes}`
+    this.#code ||= `code ${++lastCode}`
     const before = slots[this.slot]
     const isErased = this.isHardReset && this.flaw !== 'build'
     const old = before ?? {
@@ -146,7 +146,7 @@ class Deploy extends Command {
       isHibernated: false,
       hasFailed: false,
       hasData: false,
-      kept: [],
+      rollbackTargets: [],
     }
     // A first deployment that fails leaves no version behind.
     if (this.flaw !== 'none' && !old.code) return { failed: true, version: null }
@@ -155,17 +155,19 @@ class Deploy extends Command {
         failed: true,
         version: { ...old, hasFailed: true, ...(isErased ? { isRunning: false, hasData: false } : {}) },
       }
-    const kept = ended() ? [{ id: ended().id, code: this.#code }, ...old.kept].slice(0, 3) : old.kept
+    const rollbackTargets = ended()
+      ? [{ id: ended().id, code: this.#code }, ...old.rollbackTargets].slice(0, 3)
+      : old.rollbackTargets
     const hasData = old.hasData && !isErased
     return {
       failed: false,
-      version: { code: this.#code, isRunning: true, isHibernated: false, hasFailed: false, hasData, kept },
+      version: { code: this.#code, isRunning: true, isHibernated: false, hasFailed: false, hasData, rollbackTargets },
     }
   }
 }
 
 class Restart extends Command {
-  ask(_: Model, real: Real) {
+  request(_: Model, real: Real) {
     return d.api.squids.restart({ params: reference(real, this.slot) })
   }
   expected({ slots }: Model) {
@@ -176,7 +178,7 @@ class Restart extends Command {
 }
 
 class Hibernate extends Command {
-  ask(_: Model, real: Real) {
+  request(_: Model, real: Real) {
     return d.api.squids.hibernate({ params: reference(real, this.slot) })
   }
   expected({ slots }: Model) {
@@ -187,8 +189,8 @@ class Hibernate extends Command {
 }
 
 class Delete extends Command {
-  ask(_: Model, real: Real) {
-    // A deletion repeated within a minute returns the first one.
+  request(_: Model, real: Real) {
+    // The server treats a deletion that is requested again within a minute as the same request.
     t.time.advance(minutes(2))
     return d.api.squids.delete({ params: reference(real, this.slot) })
   }
@@ -198,7 +200,7 @@ class Delete extends Command {
 }
 
 class SetTag extends Command {
-  ask(_: Model, real: Real) {
+  request(_: Model, real: Real) {
     return d.api.squids.setTag({ params: { ...reference(real, this.slot), tag: 'live' } })
   }
   expected({ slots }: Model) {
@@ -211,21 +213,23 @@ class SetTag extends Command {
 }
 
 class Rollback extends Command {
-  readonly back: number
-  constructor(slot: Slot, kill: Kill, back: number) {
+  readonly targetIndex: number
+  constructor(slot: Slot, kill: Kill, targetIndex: number) {
     super(slot, kill)
-    this.back = back
+    this.targetIndex = targetIndex
   }
-  ask({ slots }: Model, real: Real) {
-    const deploymentId = slots[this.slot]?.kept[this.back]?.id ?? 0
+  request({ slots }: Model, real: Real) {
+    const deploymentId = slots[this.slot]?.rollbackTargets[this.targetIndex]?.id ?? 0
     return d.api.squids.rollback({ params: reference(real, this.slot), body: { deploymentId } })
   }
   expected({ slots }: Model, ended: () => Deployment) {
     const before = slots[this.slot]
-    const target = before?.kept[this.back]
+    const target = before?.rollbackTargets[this.targetIndex]
     if (!before || !target) return null
-    const kept = ended() ? [{ id: ended().id, code: target.code }, ...before.kept] : before.kept
-    const images = [...new Set(kept.map((k) => k.code))].slice(0, 3)
+    const rollbackTargets = ended()
+      ? [{ id: ended().id, code: target.code }, ...before.rollbackTargets]
+      : before.rollbackTargets
+    const images = [...new Set(rollbackTargets.map((k) => k.code))].slice(0, 3)
     return {
       failed: false,
       version: {
@@ -234,7 +238,7 @@ class Rollback extends Command {
         isRunning: true,
         isHibernated: false,
         hasFailed: false,
-        kept: kept.filter((k) => images.includes(k.code)),
+        rollbackTargets: rollbackTargets.filter((k) => images.includes(k.code)),
       },
     }
   }
@@ -260,15 +264,15 @@ async function compare(model: Model, real: Real): Promise<void> {
     if (version.isRunning) await checkData(squid.id, version)
   }
   expect(await collectDatabases(t.app)).toEqual([])
-  // The reconcile loop would find no drift.
+  // The reconcile loop finds no drift either.
   expect(driftedVersions(snapshotOf(observations), await listDesired(t.app.db))).toEqual([])
 }
 
-/** Data stays until it is erased. */
+/** Checks that the data of the version exists until it is erased, and writes some. */
 async function checkData(squidId: number, version: Version): Promise<void> {
-  await withData(squidId, async (query) => {
-    const has = await query("select 1 from pg_tables where tablename = 'mark'")
-    expect(has > 0).toBe(version.hasData)
+  await withDatabase(squidId, async (query) => {
+    const marked = await query("select 1 from pg_tables where tablename = 'mark'")
+    expect(marked > 0).toBe(version.hasData)
     if (!version.hasData) await query('create table mark ()')
     version.hasData = true
   })
@@ -301,10 +305,10 @@ test(
   async () => {
     let runs = 0
     await fc.assert(
-      fc.asyncProperty(commands, async (list) => {
+      fc.asyncProperty(commands, async (commandList) => {
         const real = { name: `model-${++runs}` }
         const model: Model = { slots: { v1: null, v2: null }, tag: null }
-        await fc.asyncModelRun(() => ({ model, real }), list)
+        await fc.asyncModelRun(() => ({ model, real }), commandList)
       }),
       { numRuns: 12, endOnFailure: true },
     )

@@ -1,13 +1,13 @@
 import type { DeploymentType } from '@shoal/contract'
 import type { Step } from './step.ts'
 import { build } from './steps/build.ts'
-import { publishUrls, removeIngress, takeTag } from './steps/ingress.ts'
+import { publishUrls, removeIngress, untag } from './steps/ingress.ts'
 import { deleteAddons, deletePrograms, hibernate, reset } from './steps/stop.ts'
 import { syncAddons } from './steps/sync-addons.ts'
 import { syncSquid } from './steps/sync-squid.ts'
 import { unpack } from './steps/unpack.ts'
 
-/** The steps of each type of deployment, in order (contract 2.4, design 8). */
+/** The steps of each type of deployment, in order. */
 export const stepsByType: Record<DeploymentType, readonly [Step, ...Step[]]> = {
   DEPLOY: [unpack, build, syncAddons, syncSquid, publishUrls],
   DEPLOY_HARD_RESET: [unpack, build, reset, syncAddons, syncSquid, publishUrls],
@@ -16,5 +16,5 @@ export const stepsByType: Record<DeploymentType, readonly [Step, ...Step[]]> = {
   HIBERNATE: [hibernate],
   DELETE: [deletePrograms, deleteAddons, removeIngress],
   SET_TAG: [publishUrls],
-  REMOVE_TAG: [takeTag],
+  REMOVE_TAG: [untag],
 }

@@ -2,19 +2,19 @@ import type { Deployment } from '@shoal/contract'
 import type { Clock } from '../../clock.ts'
 import type { Db } from '../../db/database.ts'
 import type { OrgScope } from '../call.ts'
-import { keptAmong } from './images-store.ts'
+import { deploymentsWithKeptImage } from './images-store.ts'
 import { stepsByType } from './plans.ts'
 import { listLastLogs, listLogs, type LogRow } from './log-store.ts'
 import { listSteps, type DeploymentWithUser, selectDeployment, type StepRow } from './store.ts'
 
-/** Lines per deployment in a list; a single deployment has its whole log. */
+/** The number of lines per deployment in a list. A single deployment is returned with its whole log. */
 const listLogLines = 200
 
 type Line = Pick<LogRow, 'severity' | 'message' | 'at'>
 type Parts = { steps: StepRow[]; logs: Line[]; isImageKept: boolean }
 
-/** One deployment with its log from line `logsAfter` on; null when the organization does not have it. */
-export async function presentOne(
+/** Returns a deployment with its log from line `logsAfter` on; null when the organization has no such deployment. */
+export async function presentDeployment(
   db: Db,
   clock: Clock,
   org: OrgScope,
@@ -23,12 +23,16 @@ export async function presentOne(
 ): Promise<Deployment | null> {
   const found = await selectDeployment(db, org.id, id)
   if (!found) return null
-  const [steps, logs, kept] = await Promise.all([listSteps(db, [id]), listLogs(db, id, logsAfter), keptAmong(db, [id])])
-  return present(found, org, clock.now(), { steps, logs, isImageKept: kept.has(id) })
+  const [steps, logs, keptIds] = await Promise.all([
+    listSteps(db, [id]),
+    listLogs(db, id, logsAfter),
+    deploymentsWithKeptImage(db, [id]),
+  ])
+  return present(found, org, clock.now(), { steps, logs, isImageKept: keptIds.has(id) })
 }
 
-/** Deployments for a list, with or without the last lines of each. */
-export async function presentList(
+/** Returns deployments for a list; with `hasLogs`, each includes the last lines of its log. */
+export async function presentDeployments(
   db: Db,
   clock: Clock,
   org: OrgScope,
@@ -37,16 +41,16 @@ export async function presentList(
 ): Promise<Deployment[]> {
   const ids = found.map((f) => f.deployment.id)
   if (ids.length === 0) return []
-  const [steps, kept, lines] = await Promise.all([
+  const [steps, keptIds, lines] = await Promise.all([
     listSteps(db, ids),
-    keptAmong(db, ids),
+    deploymentsWithKeptImage(db, ids),
     hasLogs ? listLastLogs(db, ids, listLogLines) : [],
   ])
   const stepsOf = Map.groupBy(steps, (step) => step.deploymentId)
   const linesOf = Map.groupBy(lines, (line) => line.deploymentId)
   return found.map((f) => {
     const { id } = f.deployment
-    const parts = { steps: stepsOf.get(id) ?? [], logs: linesOf.get(id) ?? [], isImageKept: kept.has(id) }
+    const parts = { steps: stepsOf.get(id) ?? [], logs: linesOf.get(id) ?? [], isImageKept: keptIds.has(id) }
     return present(f, org, clock.now(), parts)
   })
 }

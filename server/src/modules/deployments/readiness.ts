@@ -1,15 +1,15 @@
 import type { ContainerSpec, Endpoint, LastRun, Observation, Workload } from '@shoal/runtime'
 import { apiPort, isApi, isInit, metricsPort } from '../manifest/index.ts'
-import { requestApi, requestContainer, hasFinished, isCrash, type ApiProbe } from '../observing/index.ts'
+import { requestApi, requestContainer, hasFinished, isCrash } from '../observing/index.ts'
 import { minutes } from '../../clock.ts'
 import { DeployFailure } from './failure.ts'
 import type { StepContext } from './step.ts'
-import { until } from './wait.ts'
-import { createWaitReport, sentenceOf, showLastLines, type Awaited, type WaitReport } from './wait-report.ts'
+import { pollUntil } from './wait.ts'
+import { createWaitReport, sentenceOf, showLastLines, type PendingContainer, type WaitReport } from './wait-report.ts'
 
 const tailLines = 50
-/** Runs with the same exit code and cause after which a program counts as failed. More than one, since a peer may not be up yet. */
-const maxEqualEnds = 2
+/** A program has failed after this many runs with the same exit code and cause. More than one, since it may need another program. */
+const maxSameCrashes = 2
 const fixAndRedeploy = 'Fix it and deploy again.'
 const readinessTimeoutMs = minutes(5)
 
@@ -17,13 +17,15 @@ const readinessTimeoutMs = minutes(5)
 export async function waitForInit(context: StepContext, workload: Workload): Promise<void> {
   const { intervals, signal } = context
   const report = createWaitReport(context)
-  await until(
+  await pollUntil(
     async () => {
-      const init = (await context.engine.snapshots()).of(workload.id).find((o) => isInit({ name: o.container }))
+      const init = (await context.engine.snapshots())
+        .containersOf(workload.id)
+        .find((observation) => isInit({ name: observation.container }))
       if (init?.state === 'failed' || (init?.state === 'finished' && init.lastRun?.how !== 'done'))
         throw await crashFailure(context, init, 'Fix it (usually a migration) and deploy again.')
       if (init?.state === 'finished') return init
-      if (init) await report.about([awaitedOf(init, init.state === 'running' ? 'It is running.' : 'It is starting.')])
+      if (init) await report.update([pendingOf(init, init.state === 'running' ? 'It is running.' : 'It is starting.')])
       return null
     },
     intervals.pollMs,
@@ -51,7 +53,7 @@ export async function waitForAll(context: StepContext, workload: Workload, healt
   )
 }
 
-/** One run of a program: when it was first observed, and since when it responds. */
+/** A run of a program, with the time at which it was first observed and the time since which it responds. */
 type ProgramRun = { id: string | undefined; sinceMs: number; respondsSinceMs: number | null }
 
 /** @throws DeployFailure */
@@ -63,23 +65,23 @@ async function waitUntilHealthy(
 ): Promise<void> {
   const { app, intervals, engine, signal } = context
   const runs = new Map<string, ProgramRun>()
-  const ends = new Map<string, Set<string>>()
+  const crashes = new Map<string, Set<string>>()
   const report = createWaitReport(context)
   const timeoutAtMs = app.clock.now().getTime() + readinessTimeoutMs
-  await until(
+  await pollUntil(
     async () => {
-      const observations = (await engine.snapshots()).of(workload.id)
+      const observations = (await engine.snapshots()).containersOf(workload.id)
       const states = await Promise.all(
         containers.map(async ({ name }) => {
-          const o = observations.find((x) => x.container === name)
-          if (o) return await checkContainer(context, o, { runs, ends, report, healthyForMs })
-          return { workload: workload.id, container: name, is: 'It does not exist yet.', answer: null }
+          const observation = observations.find((x) => x.container === name)
+          if (observation) return await checkContainer(context, observation, { runs, crashes, report, healthyForMs })
+          return { workload: workload.id, container: name, problem: 'It does not exist yet.', responseText: null }
         }),
       )
-      const awaited = states.filter((state) => state !== null)
-      if (awaited.length === 0) return 'healthy'
-      if (app.clock.now().getTime() >= timeoutAtMs) throw await timedOut(context, awaited)
-      await report.about(awaited)
+      const pending = states.filter((state) => state !== null)
+      if (pending.length === 0) return 'healthy'
+      if (app.clock.now().getTime() >= timeoutAtMs) throw await timedOut(context, pending)
+      await report.update(pending)
       return null
     },
     intervals.pollMs,
@@ -87,106 +89,147 @@ async function waitUntilHealthy(
   )
 }
 
-async function timedOut(context: StepContext, awaited: Awaited[]): Promise<DeployFailure> {
-  for (const one of awaited) await showLastLines(context, one, tailLines)
-  const sentences = await Promise.all(awaited.map((one) => sentenceOf(context, one)))
+async function timedOut(context: StepContext, pending: PendingContainer[]): Promise<DeployFailure> {
+  for (const item of pending) await showLastLines(context, item, tailLines)
+  const sentences = await Promise.all(pending.map((item) => sentenceOf(context, item)))
   return new DeployFailure(
     'REQUIREMENTS',
     `${sentences.join(' ')} Timed out after ${readinessTimeoutMs / 60_000} minutes.`,
   )
 }
 
-/** `ends`: ids of the runs that crashed, by container and how they ended. */
+/** `crashes` contains the ids of the runs that crashed, by container, exit code and cause. */
 type ReadinessState = {
   runs: Map<string, ProgramRun>
-  ends: Map<string, Set<string>>
+  crashes: Map<string, Set<string>>
   report: WaitReport
   healthyForMs: number
 }
 
-/** What a container is still missing; null when it is healthy. @throws DeployFailure */
+/** Returns why a container is not ready; null when it is healthy. @throws DeployFailure when it failed */
 async function checkContainer(
   context: StepContext,
-  o: Observation,
-  { runs, ends, report, healthyForMs }: ReadinessState,
-): Promise<Awaited | null> {
-  const api = isApi({ name: o.container })
-  // A processor with a last block may have finished its work (contract 4.1). The observing worker knows its chain.
-  if (o.state === 'finished' && !api) {
-    await report.ended(o, `${o.container} ended with exit code ${o.lastRun?.exitCode ?? 'unknown'}.`)
-    // In a new generation every run before the last one crashed.
-    const { workload, container, lastRun } = o
-    const ended = { workload, container, crashesInARow: lastRun?.ordinal ?? 0 }
-    const isDone = await hasFinished(context.app.runtime, ended, () => false)
-    return isDone ? null : awaitedOf(o, 'It ended and is being restarted.')
-  }
-  if (o.state === 'failed') throw await crashFailure(context, o, 'Check its command in the manifest.')
-  if (o.lastRun && isCrash(o.lastRun.how)) {
-    await failIfCrashing(context, o, countEqualEnds(ends, o.container, o.lastRun))
-    await report.ended(o, `${o.container} ${exitMessage(o)}. It is being restarted.`)
-  }
-  if (o.state === 'backoff') return awaitedOf(o, 'It crashed and is being restarted.')
-  if (o.state !== 'running') return awaitedOf(o, 'It is starting.')
+  observation: Observation,
+  state: ReadinessState,
+): Promise<PendingContainer | null> {
+  const isApiContainer = isApi({ name: observation.container })
+  // A processor with a last block may have finished its work.
+  if (observation.state === 'finished' && !isApiContainer)
+    return await checkFinished(context, observation, state.report)
+  if (observation.state === 'failed')
+    throw await crashFailure(context, observation, 'Check its command in the manifest.')
+  await checkCrashes(context, observation, state)
+  if (observation.state === 'backoff') return pendingOf(observation, 'It crashed and is being restarted.')
+  if (observation.state !== 'running') return pendingOf(observation, 'It is starting.')
   const nowMs = context.app.clock.now().getTime()
-  const known = runs.get(o.container)
-  const id = o.run?.id
-  const run: ProgramRun = known && known.id === id ? known : { id, sinceMs: nowMs, respondsSinceMs: null }
-  runs.set(o.container, run)
-  if (!api && nowMs - run.sinceMs >= context.intervals.minUptimeMs) return null
-  const endpoint = context.app.directory.endpoint(o.workload, o.container, api ? apiPort : metricsPort)
-  const { fault, answer } =
-    endpoint === null ? noEndpoint : await (api ? requestApi(endpoint) : requestMetrics(endpoint))
+  const run = runOf(observation, state.runs, nowMs)
+  if (!isApiContainer && nowMs - run.sinceMs >= context.intervals.minUptimeMs) return null
+  const { fault, responseText } = await probe(context, observation, isApiContainer)
   if (fault !== null) {
     run.respondsSinceMs = null
-    return { ...awaitedOf(o, fault), answer }
+    return { ...pendingOf(observation, fault), responseText }
   }
   run.respondsSinceMs ??= nowMs
-  return nowMs - run.respondsSinceMs >= healthyForMs ? null : awaitedOf(o, 'It responds, but not for long enough yet.')
+  return nowMs - run.respondsSinceMs >= state.healthyForMs
+    ? null
+    : pendingOf(observation, 'It responds, but not for long enough yet.')
 }
 
-const awaitedOf = ({ workload, container }: Observation, is: string): Awaited => ({
+/** Returns null if the processor has finished its work, as opposed to a crash with exit code 0. */
+async function checkFinished(
+  context: StepContext,
+  observation: Observation,
+  report: WaitReport,
+): Promise<PendingContainer | null> {
+  const { workload, container, lastRun } = observation
+  await report.programEnded(observation, `${container} ended with exit code ${lastRun?.exitCode ?? 'unknown'}.`)
+  // In a new generation every run before the last one crashed.
+  const ended = { workload, container, crashesInARow: lastRun?.ordinal ?? 0 }
+  const isDone = await hasFinished(context.app.runtime, ended, () => false)
+  return isDone ? null : pendingOf(observation, 'It ended and is being restarted.')
+}
+
+/** @throws DeployFailure when the container crashed too often in the same way */
+async function checkCrashes(context: StepContext, observation: Observation, state: ReadinessState): Promise<void> {
+  const { container, lastRun } = observation
+  if (!lastRun || !isCrash(lastRun.how)) return
+  await failIfCrashing(context, observation, countSameCrashes(state.crashes, container, lastRun))
+  await state.report.programEnded(observation, `${container} ${exitMessage(observation)}. It is being restarted.`)
+}
+
+/** Returns the record of the current run of a container; starts a new one when the run has changed. */
+function runOf({ container, run }: Observation, runs: Map<string, ProgramRun>, nowMs: number): ProgramRun {
+  const previous = runs.get(container)
+  const current: ProgramRun =
+    previous && previous.id === run?.id ? previous : { id: run?.id, sinceMs: nowMs, respondsSinceMs: null }
+  runs.set(container, current)
+  return current
+}
+
+async function probe(
+  { app }: StepContext,
+  { workload, container }: Observation,
+  isApiContainer: boolean,
+): Promise<ApiProbe> {
+  const endpoint = app.directory.endpoint(workload, container, isApiContainer ? apiPort : metricsPort)
+  if (endpoint === null) return noEndpoint
+  return await (isApiContainer ? requestApi(endpoint) : requestMetrics(endpoint))
+}
+
+const pendingOf = ({ workload, container }: Observation, problem: string): PendingContainer => ({
   workload,
   container,
-  is,
-  answer: null,
+  problem,
+  responseText: null,
 })
 
-/** How many runs of the container ended like this one. */
-function countEqualEnds(ends: Map<string, Set<string>>, container: string, { id, exitCode, how }: LastRun): number {
+/** Records the crash and returns how many runs of the container crashed in the same way. */
+function countSameCrashes(
+  crashes: Map<string, Set<string>>,
+  container: string,
+  { id, exitCode, how }: LastRun,
+): number {
   const key = `${container} ${exitCode} ${how}`
-  const runs = ends.get(key) ?? new Set()
-  ends.set(key, runs.add(id))
+  const runs = crashes.get(key) ?? new Set()
+  crashes.set(key, runs.add(id))
   return runs.size
 }
 
-const noEndpoint: ApiProbe = { fault: 'It cannot be reached.', answer: null }
+type ApiProbe = Awaited<ReturnType<typeof requestApi>>
+const noEndpoint: ApiProbe = { fault: 'It cannot be reached.', responseText: null }
 
-/** Any response counts: metric names differ between SDKs. */
+/** Requests the metrics. Any response is accepted, because metric names differ between SDKs. */
 const requestMetrics = (endpoint: Endpoint): Promise<ApiProbe> =>
   requestContainer(endpoint, { method: 'GET', path: '/metrics', timeoutMs: 2_000 }).then(
-    () => ({ fault: null, answer: null }),
-    () => ({ fault: 'It is running, but does not serve its metrics yet.', answer: null }),
+    () => ({ fault: null, responseText: null }),
+    () => ({ fault: 'It is running, but does not serve its metrics yet.', responseText: null }),
   )
 
 /** @throws DeployFailure */
-async function failIfCrashing(context: StepContext, o: Observation, times: number): Promise<void> {
-  if (times < maxEqualEnds) return
-  const hasReturned = isApi({ name: o.container }) && o.lastRun?.exitCode === 0
-  throw await crashFailure(context, o, hasReturned ? 'It must keep running to answer requests.' : fixAndRedeploy)
+async function failIfCrashing(context: StepContext, observation: Observation, count: number): Promise<void> {
+  if (count < maxSameCrashes) return
+  const hasReturned = isApi({ name: observation.container }) && observation.lastRun?.exitCode === 0
+  throw await crashFailure(
+    context,
+    observation,
+    hasReturned ? 'It must keep running to serve requests.' : fixAndRedeploy,
+  )
 }
 
 /** Logs the container's last lines, then returns the failure that ends the deployment. */
-async function crashFailure(context: StepContext, o: Observation, advice: string): Promise<DeployFailure> {
-  await showLastLines(context, o, tailLines)
-  return new DeployFailure('REQUIREMENTS', `${o.container} ${exitMessage(o)}. ${advice}`)
+async function crashFailure(context: StepContext, observation: Observation, advice: string): Promise<DeployFailure> {
+  await showLastLines(context, observation, tailLines)
+  return new DeployFailure('REQUIREMENTS', `${observation.container} ${exitMessage(observation)}. ${advice}`)
 }
 
-function exitMessage(o: Observation): string {
-  const { how, exitCode = null, ordinal = 0 } = o.lastRun ?? {}
+function exitMessage(observation: Observation): string {
+  const { how, exitCode = null, ordinal = 0 } = observation.lastRun ?? {}
   if (how === 'oom')
     return 'was killed because it used more memory than its profile allows; choose a larger profile under `scale` in the manifest'
-  if (o.state === 'failed') return `cannot be started${o.reason ? `: ${o.reason.replace(/\.$/, '')}` : ''}`
-  const times = ordinal > 0 ? `, the last of ${ordinal + 1} attempts` : ''
-  const although = exitCode === 0 && !isApi({ name: o.container }) ? ' although its chain has more blocks' : ''
-  return `ended with exit code ${exitCode ?? 'unknown'}${although}${times}`
+  if (observation.state === 'failed')
+    return `cannot be started${observation.reason ? `: ${observation.reason.replace(/\.$/, '')}` : ''}`
+  const attempts = ordinal > 0 ? `, the last of ${ordinal + 1} attempts` : ''
+  const contradiction =
+    exitCode === 0 && !isApi({ name: observation.container }) ? ' although its chain has more blocks' : ''
+  return `ended with exit code ${exitCode ?? 'unknown'}${contradiction}${attempts}`
 }

@@ -16,7 +16,7 @@ let worker: { close: () => Promise<void> }
 beforeEach(async () => {
   t = await startDeployApp()
   d = await t.deployer()
-  worker = t.work()
+  worker = t.startWorker()
 })
 afterEach(async () => {
   await worker?.close()
@@ -30,26 +30,26 @@ async function untilRunning(expected: string[]): Promise<void> {
   while (JSON.stringify(await running()) !== JSON.stringify(expected.toSorted())) await sleep(10)
 }
 
-test('lost containers are started again, without init; undesired ones are removed', async () => {
-  const { squid } = await d.deployed({}, { slot: 'v1' })
+test('missing containers are started again, without init; undesired containers are removed', async () => {
+  const { squid } = await d.deployAndWait({}, { slot: 'v1' })
   const desired = [`${squid?.id}.1/api`, `${squid?.id}.1/processor`]
   expect(await running()).toEqual(desired)
-  const [lost] = [...t.runtime.host.workloads.values()]
+  const [lostWorkload] = [...t.runtime.host.workloads.values()]
   await t.runtime.remove(`${squid?.id}.1`)
   await untilRunning(desired)
-  const stray = (id: string): Workload => ({ ...(lost?.desired as Workload), id })
+  const stray = (id: string): Workload => ({ ...(lostWorkload?.desired as Workload), id })
   await t.runtime.apply(stray(`${squid?.id}.7`))
   await t.runtime.apply(stray('999999.1'))
   await untilRunning(desired)
-  const api = lost?.desired.containers.filter((c) => c.name === 'api') ?? []
+  const api = lostWorkload?.desired.containers.filter((c) => c.name === 'api') ?? []
   await t.runtime.apply({ ...stray(`${squid?.id}.1`), containers: api })
   await untilRunning(desired)
 })
 
 test('a hibernated version stays stopped', async () => {
-  const { squid } = await d.deployed({}, { slot: 'v1' })
+  const { squid } = await d.deployAndWait({}, { slot: 'v1' })
   const [before] = [...t.runtime.host.workloads.values()]
-  await d.ended(await d.api.squids.hibernate({ params: { code: d.org.code, reference: 'test-squid@v1' } }))
+  await d.waitForEnd(await d.api.squids.hibernate({ params: { code: d.org.code, reference: 'test-squid@v1' } }))
   await t.runtime.apply(before?.desired as Workload)
   expect(await running()).toHaveLength(2)
   await untilRunning([])
@@ -57,8 +57,8 @@ test('a hibernated version stays stopped', async () => {
 })
 
 test('a deleted organization is removed with its versions and their databases', async () => {
-  const { squid } = await d.deployed({}, { slot: 'v1' })
-  await d.deployed({}, { slot: 'v2' })
+  const { squid } = await d.deployAndWait({}, { slot: 'v1' })
+  await d.deployAndWait({}, { slot: 'v2' })
   const building = await d.deploy({ build: { takesMs: 300 } }, { slot: 'v3' })
   await t.app.database.pool.query('update orgs set deleted_at = now() where id = $1', [d.org.id])
   const rows = async (table: string) =>
@@ -69,39 +69,39 @@ test('a deleted organization is removed with its versions and their databases', 
     ).rowCount
   while (await rows('squids')) await sleep(10)
   expect(await rows('orgs')).toBe(1)
-  // No billing round runs here, which alone marks an organization as settled.
+  // Billing, which marks an organization as settled, does not run in this test.
   await t.app.database.pool.query('update orgs set settled_at = now() where id = $1', [d.org.id])
   while (await rows('orgs')) await sleep(10)
   expect(await running()).toEqual([])
   expect([await rows('squids'), await rows('deployments'), await rows('uploads')]).toEqual([0, 0, 0])
-  const left = await t.app.squidsDatabase.pool.query(
+  const remaining = await t.app.squidsDatabase.pool.query(
     `select datname from pg_database d join installation i on starts_with(datname, i.prefix)`,
   )
-  expect(left.rows).toEqual([])
+  expect(remaining.rows).toEqual([])
   expect(building.squid?.id).not.toBe(squid?.id)
 })
 
 test('the database of a deleted version is removed when a worker starts', async () => {
-  const { squid } = await d.deployed({}, { slot: 'v1' })
+  const { squid } = await d.deployAndWait({}, { slot: 'v1' })
   const name = (await ownerConnection(t.app, squid?.id ?? 0))?.database
   const exists = async () =>
     (await t.app.squidsDatabase.pool.query('select 1 from pg_database where datname = $1', [name])).rowCount === 1
   expect(await exists()).toBe(true)
   await worker.close()
   await t.app.database.pool.query('delete from squids where id = $1', [squid?.id])
-  worker = t.work()
+  worker = t.startWorker()
   while (await exists()) await sleep(10)
   await untilRunning([])
 })
 
-test('comparing a thousand versions without drift is cheap', async () => {
+test('a comparison of a thousand versions is fast and finds exactly those that drifted', async () => {
   const desired: DesiredVersions = Array.from({ length: 1_000 }, (_, id) => ({
     id,
     orgId: 1,
     generation: 3,
     apiReplicas: 2,
     processors: ['eth', 'base'],
-    runs: true,
+    hasWorkload: true,
   }))
   const snapshots = () =>
     snapshotOf(
@@ -114,6 +114,7 @@ test('comparing a thousand versions without drift is cheap', async () => {
           run: null,
           lastRun: null,
           retryAt: null,
+          diskFullSince: null,
           reason: null,
         })),
       ),

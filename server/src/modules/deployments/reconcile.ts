@@ -1,21 +1,32 @@
-import type { WorkerApp } from '../../app.ts'
+import type { App, WorkerApp } from '../../app.ts'
+import { minutes } from '../../clock.ts'
+import type { Db } from '../../db/database.ts'
 import { every } from '../../db/every.ts'
 import { runAsLeader, type LeaderHandle, type Locks } from '../../db/leases.ts'
-import { closeOtherDatabases, collectDatabases } from '../databases/index.ts'
+import { closeOtherDatabases, collectDatabases, createMissingDatabases } from '../databases/index.ts'
 import { containerNames, parseWorkloadId, workloadIdOf } from '../manifest/index.ts'
-import { deleteSquid, listDesired, selectSquid } from '../versions/index.ts'
-import { removeDeletedOrgs } from './deleted-orgs.ts'
+import { countSquids, deleteSquid, listDesired, selectSquid } from '../versions/index.ts'
+import { enqueue } from './enqueue.ts'
 import type { RuntimeSnapshot } from './runtime-snapshot.ts'
 import type { Worker } from './run-deployment.ts'
 import { reconcileVersion } from './reconcile-version.ts'
-import { lockOrg } from '../orgs/index.ts'
-import { listNeverDeployed, selectUnfinishedOf, squidsInProgress } from './store.ts'
+import { deleteOrg, lockOrg } from '../orgs/index.ts'
+import {
+  hasUnfinishedDeployment,
+  listNeverDeployed,
+  listRemovableOrgs,
+  listVersionsOfDeletedOrgs,
+  selectUnfinished,
+  squidsInProgress,
+} from './store.ts'
 
-/** Databases of deleted versions are checked once in this many rounds. */
+/** Databases of deleted versions are removed once in this many rounds. */
 const databasesEveryRounds = 20
-/** A container that cannot be removed must not hold up all other versions. */
+/** The time limit for one version, so that a container that cannot be removed does not delay other versions. */
 const reconcileTimeoutMs = 60_000
 const concurrency = 4
+/** The time after a failed deletion of a version before the next attempt. */
+const retryDeletionMs = minutes(1)
 
 /**
  * Makes running containers match the desired state, for versions without a deployment in progress: starts missing containers and
@@ -24,10 +35,11 @@ const concurrency = 4
 export function startReconcile(worker: Worker, locks: Locks): LeaderHandle {
   const { app, intervals } = worker
   return runAsLeader(app.database, app.log, 'reconcile', async (_, signal) => {
+    await createMissingDatabases(app)
     await warnOfOpenDatabases(app)
     let round = 0
-    const failed = (error: unknown) => app.log.warn({ err: error }, 'reconcile round failed')
-    await every(signal, { ms: intervals.reconcileMs, onError: failed }, async () => {
+    const onError = (error: unknown) => app.log.warn({ err: error }, 'reconcile round failed')
+    await every(signal, { ms: intervals.reconcileMs, onError }, async () => {
       await reconcile(worker, locks, signal)
       await removeDeletedOrgs(app)
       if (round++ % databasesEveryRounds === 0) {
@@ -41,31 +53,31 @@ export function startReconcile(worker: Worker, locks: Locks): LeaderHandle {
 /** One round over all versions. */
 export async function reconcile(worker: Worker, locks: Locks, stopping: AbortSignal): Promise<void> {
   const { app } = worker
-  // The snapshot is taken first, so everything in it already had its row.
+  // The snapshot is taken before the rows are read, so every version in it has a row unless it was deleted.
   const snapshot = await worker.snapshots()
   const desired = await listDesired(app.db)
-  const busy = await squidsInProgress(app.db)
-  const drifted = driftedVersions(snapshot, desired).filter((id) => !busy.has(id))
-  const next = drifted.values()
+  const inProgress = await squidsInProgress(app.db)
+  const drifted = driftedVersions(snapshot, desired).filter((id) => !inProgress.has(id))
+  const queue = drifted.values()
   const work = async () => {
-    for (const id of next) if (!stopping.aborted) await reconcileIfIdle(worker, locks, id, stopping)
+    for (const id of queue) if (!stopping.aborted) await reconcileIfIdle(worker, locks, id, stopping)
   }
   await Promise.all(Array.from({ length: concurrency }, work))
 }
 
-/** Versions with an undesired container, or without a desired one. */
+/** Returns the versions with an undesired container or without a desired one. */
 export function driftedVersions(snapshot: RuntimeSnapshot, desired: Awaited<ReturnType<typeof listDesired>>): number[] {
   const drifted = new Set<number>()
   const rows = new Map(desired.map((row) => [row.id, row]))
   for (const workload of snapshot.workloads) {
     const id = parseWorkloadId(workload)
     const row = id && rows.get(id.squidId)
-    if (id && !(row?.runs && row.generation === id.generation)) drifted.add(id.squidId)
+    if (id && !(row?.hasWorkload && row.generation === id.generation)) drifted.add(id.squidId)
   }
   for (const row of desired) {
-    if (!row.runs) continue
-    const exist = new Set(snapshot.of(workloadIdOf(row.id, row.generation)).map((o) => o.container))
-    if (containerNames(row.apiReplicas, row.processors).some((name) => !exist.has(name))) drifted.add(row.id)
+    if (!row.hasWorkload) continue
+    const existing = new Set(snapshot.containersOf(workloadIdOf(row.id, row.generation)).map((o) => o.container))
+    if (containerNames(row.apiReplicas, row.processors).some((name) => !existing.has(name))) drifted.add(row.id)
   }
   return [...drifted]
 }
@@ -76,7 +88,7 @@ async function reconcileIfIdle(worker: Worker, locks: Locks, squidId: number, st
   const lock = await locks.tryLock(squidId)
   if (!lock) return
   try {
-    if (await selectUnfinishedOf(app.db, squidId)) return
+    if (await selectUnfinished(app.db, squidId)) return
     const signal = AbortSignal.any([stopping, lock.lost, AbortSignal.timeout(reconcileTimeoutMs)])
     await reconcileVersion({ app, snapshots, pollMs: intervals.pollMs, signal }, squidId)
     app.log.info({ squidId }, 'version reconciled')
@@ -92,10 +104,33 @@ export async function removeNeverDeployed(app: WorkerApp): Promise<void> {
   for (const { id, orgId } of await listNeverDeployed(app.db))
     await app.db.transaction(async (tx) => {
       await lockOrg(tx, orgId)
-      if (await selectUnfinishedOf(tx, id)) return
+      if (await selectUnfinished(tx, id)) return
       const squid = await selectSquid(tx, id)
       if (squid?.image === null) await deleteSquid(tx, id)
     })
+}
+
+/** Deletes the versions of organizations marked as deleted, then the rows of organizations without versions. */
+async function removeDeletedOrgs(app: App): Promise<void> {
+  const now = app.clock.now()
+  const since = new Date(now.getTime() - retryDeletionMs)
+  for (const { id, orgId } of await listVersionsOfDeletedOrgs(app.db, since))
+    await app.db.transaction(async (tx) => {
+      const squid = await selectSquid(tx, id)
+      if (squid && !(await selectUnfinished(tx, id)))
+        await enqueue(tx, now, squid, { type: 'DELETE', userId: null, requestKey: `org ${orgId} deleted` })
+    })
+  for (const orgId of await listRemovableOrgs(app.db)) await removeOrg(app.db, orgId)
+}
+
+/** Deletes the row of a deleted organization once it has no versions left and billing has settled it. */
+export async function removeOrg(db: Db, orgId: number): Promise<void> {
+  await db.transaction(async (tx) => {
+    const org = await lockOrg(tx, orgId)
+    if (!org?.deletedAt || !org.settledAt) return
+    if ((await countSquids(tx, orgId)) > 0 || (await hasUnfinishedDeployment(tx, orgId))) return
+    await deleteOrg(tx, orgId)
+  })
 }
 
 async function warnOfOpenDatabases(app: WorkerApp): Promise<void> {

@@ -1,20 +1,21 @@
-import { squidCan, TagName, type SquidAction } from '@shoal/contract'
+import { squidDisabledReasons, TagName, type SquidAction } from '@shoal/contract'
 import type { App } from '../../app.ts'
 import { minutes } from '../../clock.ts'
 import type { Db } from '../../db/database.ts'
 import { invalidField, notFound, refuse } from '../../errors.ts'
 import type { Actor, OrgScope } from '../call.ts'
-import { findSquid, lookUpSquid, parseReference, selectSquid, tagsOf, type SquidRow } from '../versions/index.ts'
+import { resolveReference, selectSquid, tagsOf, type SquidRow } from '../versions/index.ts'
 import { listKeptImages } from './images-store.ts'
+import { checkOnlyOrg } from './one-org.ts'
 import { squidStatusOf } from '../squids/index.ts'
 import { enqueue } from './enqueue.ts'
 import { requestKeyOf } from './request-key.ts'
 import { capRefusal, computeRefusal } from './requirements.ts'
 import { lockOrg } from '../orgs/index.ts'
-import { selectRecentDelete, selectDuplicate, selectUnfinishedOf, type DeploymentRow } from './store.ts'
+import { selectRecentDelete, selectDuplicate, selectUnfinished, type DeploymentRow } from './store.ts'
 
-/** A request that is repeated within this time gets the result of the first one. */
-const repeatedMs = minutes(1)
+/** A request that is repeated within this time returns the result of the first one. */
+const repeatWindowMs = minutes(1)
 const maxTags = 50
 
 export type Action = { reference: string } & (
@@ -23,7 +24,7 @@ export type Action = { reference: string } & (
   | { type: 'ROLLBACK'; deploymentId: number }
 )
 
-const rules = {
+const actionOfType = {
   RESTART: 'restart',
   HIBERNATE: 'hibernate',
   DELETE: 'delete',
@@ -34,35 +35,45 @@ const rules = {
 
 /**
  * Starts the requested action on a version. A repeated request returns the deployment that the first one started.
- * @throws Refusal 404 unknown version; 405 with the reason when it cannot be done now
+ * @throws Refusal 404 when the version does not exist; 405 with the reason when the action is not possible now
  */
 export async function requestAction(app: App, org: OrgScope, actor: Actor, action: Action): Promise<DeploymentRow> {
-  const found = await lookUpSquid(app.db, org.id, action.reference)
-  if (!found && action.type === 'DELETE') return await recentDelete(app, org, actor, action.reference)
-  const { id: squidId } = found ?? (await findSquid(app.db, org.id, action.reference))
-  const tag = 'tag' in action ? validTag(action.tag) : null
+  const { reference, squid: found } = await resolveReference(app.db, org.id, action.reference)
+  if (!found) {
+    const deletion =
+      action.type === 'DELETE' &&
+      reference &&
+      'slot' in reference &&
+      (await findRecentDelete(app, org, actor, reference))
+    if (deletion) return deletion
+    throw notFound(`Squid ${action.reference.slice(0, 100)}`)
+  }
+  const squidId = found.id
+  const tag = 'tag' in action ? parseTag(action.tag) : null
   const sourceDeploymentId = action.type === 'ROLLBACK' ? action.deploymentId : null
   const { type } = action
   const requestKey = requestKeyOf({ kind: 'action', userId: actor.userId, squidId, type, tag, sourceDeploymentId })
-  // A repeated request of these types would not find its object: it gets the finished deployment.
-  const endedAfter = type === 'DELETE' || type === 'REMOVE_TAG' ? ago(app, repeatedMs) : null
+  // After these actions the version or tag no longer exists, so a repeated request returns the finished deployment.
+  const endedAfter = type === 'DELETE' || type === 'REMOVE_TAG' ? timeBefore(app, repeatWindowMs) : null
 
   return await app.db.transaction(async (tx) => {
     const payer = await lockOrg(tx, org.id)
     const squid = await selectSquid(tx, squidId)
     const duplicate = await selectDuplicate(tx, requestKey, endedAfter)
-    const isUndone = duplicate?.finishedAt && type === 'REMOVE_TAG' && (await tagsOf(tx, squidId)).includes(tag ?? '')
-    if (duplicate && !isUndone) return duplicate
+    const wasTagSetAgain =
+      duplicate?.finishedAt && type === 'REMOVE_TAG' && (await tagsOf(tx, squidId)).includes(tag ?? '')
+    if (duplicate && !wasTagSetAgain) return duplicate
     if (!squid || !payer) throw notFound('Squid')
-    await refuseWhileBusy(tx, squid, rules[type])
+    await checkActionAllowed(tx, squid, actionOfType[type])
     if (type === 'RESTART' || type === 'ROLLBACK') {
       const reason = computeRefusal(payer, app.config)
       if (reason) throw refuse('ORGANIZATION_NOT_ACTIVE', reason)
       // A running version may be restarted: it costs no more than before.
-      const capped = squid.wanted === 'hibernated' ? capRefusal(payer, app.config, app.clock.now()) : null
-      if (capped) throw refuse('SPENDING_CAP_REACHED', capped)
+      const capReason = squid.desiredState === 'hibernated' ? capRefusal(payer, app.config, app.clock.now()) : null
+      if (capReason) throw refuse('SPENDING_CAP_REACHED', capReason)
+      if (type === 'ROLLBACK' || squid.desiredState === 'hibernated') await checkOnlyOrg(tx, org.id)
     }
-    const image = await imageFor(tx, squid, action)
+    const image = await findImage(tx, squid, action)
     await checkTags(tx, squid, action.type, tag)
     return await enqueue(tx, app.clock.now(), squid, {
       type,
@@ -76,31 +87,29 @@ export async function requestAction(app: App, org: OrgScope, actor: Actor, actio
 }
 
 /** @throws Refusal 405 naming the deployment in progress, or why the state of the version does not allow it */
-export async function refuseWhileBusy(db: Db, squid: SquidRow, action: SquidAction): Promise<void> {
-  const running = await selectUnfinishedOf(db, squid.id)
+export async function checkActionAllowed(db: Db, squid: SquidRow, action: SquidAction): Promise<void> {
+  const running = await selectUnfinished(db, squid.id)
   const lastDeploy = running
     ? { id: running.id, type: running.type, status: running.status, failed: running.failed, running: true }
     : squid.lastDeploy
-  const reason = squidCan[action]({ status: squidStatusOf({ wanted: squid.wanted, lastDeploy }), lastDeploy })
+  const reason = squidDisabledReasons[action]({
+    status: squidStatusOf({ desiredState: squid.desiredState, lastDeploy }),
+    lastDeploy,
+  })
   if (reason) throw refuse(running ? 'DEPLOYMENT_IN_PROGRESS' : 'NOT_NOW', reason)
 }
 
-/** The client repeats a DELETE whose response got lost; the version may be deleted by then. @throws Refusal 404 */
-async function recentDelete(app: App, org: OrgScope, actor: Actor, reference: string): Promise<DeploymentRow> {
-  const parsed = parseReference(reference)
-  const who = parsed && 'slot' in parsed ? { orgId: org.id, userId: actor.userId, ...parsed } : null
-  const done = who && (await selectRecentDelete(app.db, who, ago(app, repeatedMs)))
-  if (!done) throw notFound(`Squid ${reference.slice(0, 100)}`)
-  return done
-}
+/** Returns the deletion that the user has just requested: the client repeats a DELETE whose response was lost. */
+const findRecentDelete = (app: App, org: OrgScope, actor: Actor, version: { name: string; slot: string }) =>
+  selectRecentDelete(app.db, { orgId: org.id, userId: actor.userId, ...version }, timeBefore(app, repeatWindowMs))
 
-/** Null for actions that start nothing. @throws Refusal 405 when there is no image to run */
-async function imageFor(db: Db, squid: SquidRow, action: Action): Promise<string | null> {
+/** Returns the image to run; null for actions that start no programs. @throws Refusal 405 when the image does not exist */
+async function findImage(db: Db, squid: SquidRow, action: Action): Promise<string | null> {
   if (action.type === 'ROLLBACK') {
-    const kept = await listKeptImages(db, squid.id)
-    const match = kept.find((k) => k.deploymentId === action.deploymentId)
+    const keptImages = await listKeptImages(db, squid.id)
+    const match = keptImages.find((image) => image.deploymentId === action.deploymentId)
     if (match) return match.image
-    const others = kept.map((k) => k.deploymentId).join(', ')
+    const others = keptImages.map((image) => image.deploymentId).join(', ')
     throw refuse(
       'NO_IMAGE',
       `The image of deployment ${action.deploymentId} is no longer kept. ${others ? `You can roll back to: ${others}.` : 'There is no deployment to roll back to.'}`,
@@ -121,10 +130,10 @@ async function checkTags(db: Db, squid: SquidRow, type: Action['type'], tag: str
     throw refuse('TOO_MANY_TAGS', `A version may have ${maxTags} tags. Remove one first.`)
 }
 
-function validTag(text: string): string {
+function parseTag(text: string): string {
   const parsed = TagName.safeParse(text)
   if (parsed.success) return parsed.data
   throw invalidField('tag', `The tag "${text}" is not valid: 2 to 32 lowercase letters, digits and inner hyphens`)
 }
 
-const ago = (app: App, ms: number) => new Date(app.clock.now().getTime() - ms)
+const timeBefore = (app: App, ms: number) => new Date(app.clock.now().getTime() - ms)

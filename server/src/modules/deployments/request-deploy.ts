@@ -6,17 +6,18 @@ import { invalidField, refuse } from '../../errors.ts'
 import type { Actor, OrgScope } from '../call.ts'
 import { countSquids, insertSquid, selectSquidBySlot, type SquidRow } from '../versions/index.ts'
 import { enqueue } from './enqueue.ts'
-import { refuseWhileBusy } from './request-action.ts'
+import { checkOnlyOrg } from './one-org.ts'
+import { checkActionAllowed } from './request-action.ts'
 import { requestKeyOf } from './request-key.ts'
-import { refuseUnlessDeployable } from './requirements.ts'
+import { checkDiskForRequest, checkMayDeploy } from './requirements.ts'
 import { lockOrg } from '../orgs/index.ts'
-import { selectByRequest, type DeploymentRow } from './store.ts'
+import { selectByRequestKey, type DeploymentRow } from './store.ts'
 import { findArtifact } from './uploads.ts'
 
 /**
  * Starts the deployment of an archive: a new version, or an update of the one in the slot. The same archive with the same options
- * from the same user counts as the same request, also after the deployment ended.
- * @throws Refusal 400 for an invalid slot; 405 when the organization may not deploy, or while another deployment is in progress
+ * from the same user counts as the same request, even after the deployment has ended.
+ * @throws Refusal 400 for an invalid slot; 405 when the organization may not deploy, while the disk is almost full, or while another deployment is in progress
  */
 export async function requestDeploy(
   app: App,
@@ -25,7 +26,7 @@ export async function requestDeploy(
   { artifactUrl, manifestPath, options }: DeployRequest,
 ): Promise<DeploymentRow> {
   const { overrideName: name, hardReset, tag = null } = options
-  const slot = options.overrideSlot ? validSlot(options.overrideSlot) : null
+  const slot = options.overrideSlot ? parseSlot(options.overrideSlot) : null
   const upload = await findArtifact(app, org.id, artifactUrl)
   const requestKey = requestKeyOf({
     kind: 'deploy',
@@ -39,11 +40,13 @@ export async function requestDeploy(
   })
   return await app.db.transaction(async (tx) => {
     const payer = await lockOrg(tx, org.id)
-    const duplicate = await selectByRequest(tx, requestKey)
+    const duplicate = await selectByRequestKey(tx, requestKey)
     if (duplicate) return duplicate
-    refuseUnlessDeployable(payer, app.config, app.clock.now())
+    await checkDiskForRequest(app.config)
+    checkMayDeploy(payer, app.config, app.clock.now())
+    await checkOnlyOrg(tx, org.id)
     const existing = slot ? await selectSquidBySlot(tx, org.id, name, slot) : null
-    if (existing) await refuseWhileBusy(tx, existing, 'deploy')
+    if (existing) await checkActionAllowed(tx, existing, 'deploy')
     const squid = existing ?? (await addSquid(tx, org, name, slot, app.clock.now()))
     return await enqueue(tx, app.clock.now(), squid, {
       type: hardReset ? 'DEPLOY_HARD_RESET' : 'DEPLOY',
@@ -57,7 +60,7 @@ export async function requestDeploy(
   })
 }
 
-/** Inserted before the build, so that lists show it. @throws Refusal 405 at the limit */
+/** Adds the row of a new version before its build, so that lists show the version. @throws Refusal 405 at the limit of squids */
 async function addSquid(tx: Db, org: OrgScope, name: string, slot: string | null, at: Date): Promise<SquidRow> {
   if ((await countSquids(tx, org.id)) >= org.squidsLimit)
     throw refuse(
@@ -66,11 +69,16 @@ async function addSquid(tx: Db, org: OrgScope, name: string, slot: string | null
         ? 'A playground runs one squid. Delete it first (sqd remove), update it (sqd deploy with its slot), or create an organization.'
         : `The organization already has its maximum of ${org.squidsLimit} squids. Delete one, or ask support to raise the limit.`,
     )
-  return await insertSquid(tx, { orgId: org.id, name, slot: slot ?? (await freeSlot(tx, org.id, name)), createdAt: at })
+  return await insertSquid(tx, {
+    orgId: org.id,
+    name,
+    slot: slot ?? (await generateSlot(tx, org.id, name)),
+    createdAt: at,
+  })
 }
 
-/** Six lowercase letters and digits, as upstream generates them (contract 3); never like `v12`, which is reserved for manifests. */
-async function freeSlot(tx: Db, orgId: number, name: string): Promise<string> {
+/** Generates an unused slot of six lowercase letters and digits. Slots like `v12` are reserved for `version` in manifests. */
+async function generateSlot(tx: Db, orgId: number, name: string): Promise<string> {
   const alphabet = 'abcdefghijklmnopqrstuvwxyz0123456789'
   while (true) {
     const slot = Array.from({ length: 6 }, () => alphabet[randomInt(alphabet.length)]).join('')
@@ -78,7 +86,7 @@ async function freeSlot(tx: Db, orgId: number, name: string): Promise<string> {
   }
 }
 
-function validSlot(text: string): string {
+function parseSlot(text: string): string {
   const parsed = Slot.safeParse(text)
   if (parsed.success) return parsed.data
   throw invalidField(

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** Identifies a user's request; the public client repeats a POST when its connection breaks (contract 1). */
+/** Returns the idempotency key of a user's request. The public client repeats a POST when its connection breaks. */
 export const requestKeyOf = (parts: Record<string, string | number | boolean | null>): string =>
   createHash('sha256')
     .update(JSON.stringify(Object.entries(parts).toSorted(([a], [b]) => (a < b ? -1 : 1))))

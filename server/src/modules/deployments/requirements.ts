@@ -1,15 +1,16 @@
 import { isUnpaid, type OrgStatus } from '@shoal/contract'
 import type { Config } from '../../config/config.ts'
 import { refuse } from '../../errors.ts'
+import { isReserveUsed } from '../../health/disk.ts'
 import { programResources, type evaluateEnvironments, type SquidPlan, type Variables } from '../manifest/index.ts'
 import { DeployFailure } from './failure.ts'
 
-/** Storage limit of playground databases (contract 6.3). */
+/** The storage limit of databases in playgrounds. */
 const playgroundStorageBytes = 10 * 2 ** 30
 
 export type OrgDeployState = { code: string; status: OrgStatus; isPlayground: boolean; deletedAt: Date | null }
 
-/** Null when the organization may run programs; otherwise why not, and what to do. */
+/** Returns why the organization may not run programs, and what to do; null when it may. */
 export function computeRefusal(org: OrgDeployState, config: Pick<Config, 'publicUrl'>): string | null {
   const billing = `${config.publicUrl}/billing?organization=${org.code}`
   if (org.deletedAt) return `Organization ${org.code} is being deleted.`
@@ -20,7 +21,7 @@ export function computeRefusal(org: OrgDeployState, config: Pick<Config, 'public
   return null
 }
 
-/** Null when its spending cap allows new programs; otherwise why not, and what to do. */
+/** Returns why the organization's spending cap does not allow new programs, and what to do; null when it does. */
 export function capRefusal(
   org: { code: string; deploysStoppedUntil: Date | null },
   config: Pick<Config, 'publicUrl'>,
@@ -32,22 +33,35 @@ export function capRefusal(
 }
 
 /** @throws Refusal 405 when the organization may not deploy now */
-export function refuseUnlessDeployable(
+export function checkMayDeploy(
   org: (OrgDeployState & { deploysStoppedUntil: Date | null }) | null,
   config: Pick<Config, 'publicUrl'>,
   now: Date,
 ): void {
   const reason = org ? computeRefusal(org, config) : 'The organization no longer exists.'
   if (reason) throw refuse('ORGANIZATION_NOT_ACTIVE', reason)
-  const capped = org && capRefusal(org, config, now)
-  if (capped) throw refuse('SPENDING_CAP_REACHED', capped)
+  const capReason = org && capRefusal(org, config, now)
+  if (capReason) throw refuse('SPENDING_CAP_REACHED', capReason)
+}
+
+const diskReserveText =
+  'The disk of this installation is almost full, so it accepts no deployments now. Running squids continue. Please try again later, or tell its operator.'
+
+/** @throws Refusal 405 while the disk of the installation is almost full */
+export async function checkDiskForRequest(config: Config): Promise<void> {
+  if (await isReserveUsed(config)) throw refuse('DISK_ALMOST_FULL', diskReserveText)
+}
+
+/** For a deployment that was accepted earlier. @throws DeployFailure while the disk of the installation is almost full */
+export async function checkDiskForBuild(config: Config): Promise<void> {
+  if (await isReserveUsed(config)) throw new DeployFailure('UNEXPECTED', diskReserveText)
 }
 
 /** @throws DeployFailure for features that the organization's plan or this installation does not offer */
 export function checkPlan(plan: SquidPlan, org: Pick<OrgDeployState, 'isPlayground'>): void {
   if (plan.hasHasura)
-    throw unsupported('hasura', 'Serve GraphQL with the api section, for example by squid-graphql-server')
-  if (plan.hasNeon) throw unsupported('neon', 'Use the addon postgres')
+    throw unsupportedAddon('hasura', 'Serve GraphQL with the api section, for example by squid-graphql-server')
+  if (plan.hasNeon) throw unsupportedAddon('neon', 'Use the addon postgres')
   if (org.isPlayground) checkPlayground(plan)
   const profiles = [
     ['scale.api.profile', plan.api?.profile],
@@ -61,7 +75,7 @@ export function checkPlan(plan: SquidPlan, org: Pick<OrgDeployState, 'isPlaygrou
       )
 }
 
-/** Null when a version with this plan could be deployed; otherwise the message of `checkPlan`. */
+/** Returns the message of `checkPlan` when a version with this plan cannot be deployed; otherwise null. */
 export function planRefusal(plan: SquidPlan, org: Pick<OrgDeployState, 'isPlayground'>): string | null {
   try {
     checkPlan(plan, org)
@@ -85,15 +99,15 @@ function checkPlayground(plan: SquidPlan): void {
     )
 }
 
-const unsupported = (addon: string, instead: string) =>
+const unsupportedAddon = (addon: string, instead: string) =>
   new DeployFailure(
     'REQUIREMENTS',
     `This installation does not offer the addon ${addon}. ${instead}, and remove deploy.addons.${addon} from the manifest.`,
   )
 
-/** Limits of Linux: 128 KiB per variable with its name, and 2 MiB in total, of which the platform's own variables need little. */
-const maxVariable = 128 * 1024 - 1
-const maxEnvironment = 1_000_000
+/** Linux limits a variable with its name to 128 KiB, and all variables to 2 MiB, a part of which the platform's own variables need. */
+const maxVariableBytes = 128 * 1024 - 1
+const maxEnvironmentBytes = 1_000_000
 
 /** @throws DeployFailure for an environment that is too large for a program */
 export function checkEnvironments({ deploy, init, api, processors }: ReturnType<typeof evaluateEnvironments>): void {
@@ -103,17 +117,17 @@ export function checkEnvironments({ deploy, init, api, processors }: ReturnType<
       name,
       bytes: Buffer.byteLength(name) + Buffer.byteLength(value) + 2,
     }))
-    const long = sizes.find(({ bytes }) => bytes > maxVariable)
-    if (long)
+    const oversized = sizes.find(({ bytes }) => bytes > maxVariableBytes)
+    if (oversized)
       throw new DeployFailure(
         'REQUIREMENTS',
-        `The variable ${long.name} of ${container} has ${kb(long.bytes)}; the maximum is ${kb(maxVariable)}. Shorten it, or read it from a file in the squid.`,
+        `The variable ${oversized.name} of ${container} has ${kb(oversized.bytes)}; the maximum is ${kb(maxVariableBytes)}. Shorten it, or read it from a file in the squid.`,
       )
     const bytes = sizes.reduce((total, size) => total + size.bytes, 0)
-    if (bytes > maxEnvironment)
+    if (bytes > maxEnvironmentBytes)
       throw new DeployFailure(
         'REQUIREMENTS',
-        `The environment of ${container} has ${kb(bytes)}; the maximum is ${kb(maxEnvironment)}. Shorten the values in the manifest, or delete unused secrets: every squid receives all of them.`,
+        `The environment of ${container} has ${kb(bytes)}; the maximum is ${kb(maxEnvironmentBytes)}. Shorten the values in the manifest, or delete unused secrets: every squid receives all of them.`,
       )
   }
 }

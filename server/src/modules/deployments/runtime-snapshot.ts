@@ -4,13 +4,13 @@ import { parseWorkloadId } from '../manifest/index.ts'
 /** All containers of the runtime at one moment. */
 export type RuntimeSnapshot = {
   /** The containers of a workload; empty when it has none. */
-  of: (workload: WorkloadId) => Observation[]
+  containersOf: (workload: WorkloadId) => Observation[]
   /** The generations of the version that have containers. */
   generationsOf: (squidId: number) => WorkloadId[]
   workloads: WorkloadId[]
 }
 
-/** Never returns a snapshot older than the call. Concurrent callers share one read. */
+/** Returns a snapshot that is not older than the call. Concurrent callers share one read. */
 export type SnapshotReader = () => Promise<RuntimeSnapshot>
 
 export function createSnapshotReader(runtime: Pick<Runtime, 'observe'>): SnapshotReader {
@@ -38,7 +38,7 @@ export function snapshotOf(observations: Observation[]): RuntimeSnapshot {
   const workloads = [...byWorkload.keys()]
   const bySquid = Map.groupBy(workloads, (id) => parseWorkloadId(id)?.squidId ?? null)
   return {
-    of: (workload) => byWorkload.get(workload) ?? [],
+    containersOf: (workload) => byWorkload.get(workload) ?? [],
     generationsOf: (squidId) => bySquid.get(squidId) ?? [],
     workloads,
   }

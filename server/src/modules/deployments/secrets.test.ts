@@ -7,7 +7,7 @@ let d: Deployer
 let worker: { close: () => Promise<void> }
 beforeAll(async () => {
   t = await startDeployApp()
-  worker = t.work()
+  worker = t.startWorker()
   d = await t.deployer()
 })
 afterAll(async () => {
@@ -28,10 +28,10 @@ const uses = async () =>
     name,
     versions.map(({ reference, isOutdated }) => `${reference}${isOutdated ? ' is outdated' : ''}`),
   ])
-const outdated = (reason: string) => [expect.objectContaining({ label: 'Secrets are outdated', reason })]
-const restarted = async (slot: string) => {
+const outdatedAlert = (reason: string) => [expect.objectContaining({ label: 'Secrets are outdated', reason })]
+const restartAndWait = async (slot: string) => {
   const restart = await d.api.squids.restart({ params: { ...params(), reference: `test-squid@${slot}` } })
-  expect((await d.ended(restart)).failed).toBe('NO')
+  expect((await d.waitForEnd(restart)).failed).toBe('NO')
 }
 /** The environments of a version's programs, by container. */
 const environmentsOf = async (slot: string) => {
@@ -40,11 +40,11 @@ const environmentsOf = async (slot: string) => {
   return Object.fromEntries(workload.containers.map(({ name, env }) => [name, env]))
 }
 
-test('every program has all secrets, and every version shows changed, added and deleted ones until it is restarted', async () => {
+test('every program receives all secrets; a version warns of changed, added and deleted ones until it is restarted', async () => {
   await set('KEY', 'first value')
   await set('OTHER', 'other value')
-  await d.deployed({}, { slot: 'v1' })
-  await d.deployed({ env: { OTHER: 'own value' } }, { slot: 'v2' })
+  await d.deployAndWait({}, { slot: 'v1' })
+  await d.deployAndWait({ env: { OTHER: 'own value' } }, { slot: 'v2' })
   const both = { KEY: 'first value', OTHER: 'other value' }
   expect(await environmentsOf('v1')).toMatchObject({ api: both, processor: both })
   expect((await environmentsOf('v2'))['processor']).toMatchObject({ KEY: 'first value', OTHER: 'own value' })
@@ -55,29 +55,29 @@ test('every program has all secrets, and every version shows changed, added and 
   expect(await alertsOf('v1')).toEqual([])
 
   await set('OTHER', 'second value')
-  const reason = 'Changed since its programs were started: OTHER. Restart it to apply them.'
-  expect(await alertsOf('v1')).toEqual(outdated(reason))
-  // Its own value takes precedence.
+  const reason = 'Changed since its programs were started: OTHER. Restart it to apply the changes.'
+  expect(await alertsOf('v1')).toEqual(outdatedAlert(reason))
+  // The value in the manifest of v2 takes precedence.
   expect(await alertsOf('v2')).toEqual([])
   expect(await uses()).toContainEqual(['OTHER', ['test-squid@v1 is outdated']])
   await set('ADDED', 'new value')
   await remove('KEY')
   expect(await alertsOf('v1')).toEqual(
-    outdated(
-      'Changed since its programs were started: ADDED, OTHER. Deleted since its programs were started: KEY. Restart it to apply that.',
+    outdatedAlert(
+      'Changed since its programs were started: ADDED, OTHER. Deleted since its programs were started: KEY. Restart it to apply the changes.',
     ),
   )
-  await restarted('v1')
+  await restartAndWait('v1')
   expect(await alertsOf('v1')).toEqual([])
-  const now = (await environmentsOf('v1'))['api']
-  expect(now).toMatchObject({ ADDED: 'new value', OTHER: 'second value' })
-  expect(now).not.toHaveProperty('KEY')
+  const environment = (await environmentsOf('v1'))['api']
+  expect(environment).toMatchObject({ ADDED: 'new value', OTHER: 'second value' })
+  expect(environment).not.toHaveProperty('KEY')
 })
 
-test('an environment too large for a program is refused before the build, with the cause', async () => {
+test('an environment that is too large for a program fails the deployment before the build, with the cause', async () => {
   await set('LONG', 'x'.repeat(60_000))
   const failed = async (env: Record<string, string>) =>
-    (await d.ended(await d.deploy({ env }, { slot: 'v9' }))).failureReason
+    (await d.waitForEnd(await d.deploy({ env }, { slot: 'v9' }))).failureReason
   expect(await failed({ TWICE: '${{ secrets.LONG }}${{ secrets.LONG }}${{ secrets.LONG }}' })).toMatch(
     /The variable TWICE of init has 181 kB; the maximum is 132 kB/,
   )
@@ -89,7 +89,7 @@ test('an environment too large for a program is refused before the build, with t
 test('neither the log of a deployment nor its failure reason contains a secret, token or password', async () => {
   await set('PASSPHRASE', 'correct-horse-battery')
   const { token } = await d.api.rpc.getToken({ params: params() })
-  const failed = await d.ended(
+  const failed = await d.waitForEnd(
     await d.deploy(
       {
         build: { prints: ['built with correct-horse-battery'] },

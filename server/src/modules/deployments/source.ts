@@ -6,7 +6,7 @@ import { DeployFailure } from './failure.ts'
 import { sanitizeForJsonb } from './storable.ts'
 import type { StepContext } from './step.ts'
 
-/** The code a deployment runs: of its own archive, of a kept image, or of the current version. */
+/** The code that a deployment runs: from its own archive, from a kept image, or from the current version. */
 export type Source = {
   manifestRaw: string
   manifest: Manifest
@@ -16,7 +16,7 @@ export type Source = {
   imageBytes: number
 }
 
-/** @throws DeployFailure when the image is no longer kept; InvalidManifest */
+/** Returns the code to run. @throws DeployFailure when the image is no longer kept; InvalidManifest */
 export async function sourceOf(context: StepContext, squid: SquidRow): Promise<Source> {
   const { manifestRaw, packageJson, image, imageBytes } = await findSource(context, squid)
   const manifest = parseManifest(manifestRaw)
@@ -35,17 +35,24 @@ async function findSource({ app, deployment }: StepContext, squid: SquidRow): Pr
       imageBytes: notes.imageBytes ?? 0,
     }
   if (type === 'ROLLBACK') {
-    const kept = (await listKeptImages(app.db, squid.id)).find((k) => k.deploymentId === deployment.sourceDeploymentId)
-    if (!kept)
+    const keptImage = (await listKeptImages(app.db, squid.id)).find(
+      (image) => image.deploymentId === deployment.sourceDeploymentId,
+    )
+    if (!keptImage)
       throw new DeployFailure(
         'REQUIREMENTS',
         `The image of deployment ${deployment.sourceDeploymentId} is no longer kept.`,
       )
-    return { manifestRaw: kept.manifestRaw, packageJson: kept.packageJson, image: kept.image, imageBytes: kept.bytes }
+    return {
+      manifestRaw: keptImage.manifestRaw,
+      packageJson: keptImage.packageJson,
+      image: keptImage.image,
+      imageBytes: keptImage.bytes,
+    }
   }
   return { manifestRaw: squid.manifestRaw, packageJson: squid.packageJson, image: squid.image, imageBytes: 0 }
 }
 
-/** The manifest for display: all defaults filled in, expressions unevaluated. */
+/** Returns the manifest for display, with all defaults and with unevaluated expressions. */
 export const displayManifest = (source: Source, squidName: string): Record<string, unknown> =>
   sanitizeForJsonb({ ...source.manifest.toObject(), name: squidName })

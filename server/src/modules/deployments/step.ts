@@ -9,23 +9,23 @@ import type { DeploymentNotes } from './tables.ts'
 
 /** Intervals and timeouts of the engine, in real time; tests shorten them. */
 export type EngineIntervals = {
-  /** Between two observations of containers. */
+  /** The delay between two observations of containers. */
   pollMs: number
-  /** Between two sweeps for deployments whose notification was lost. */
+  /** The interval of sweeps for deployments whose notification was lost. */
   sweepMs: number
-  /** Between two rounds of the reconcile loop. */
+  /** The interval between two rounds of the reconcile loop. */
   reconcileMs: number
-  /** Before a failed step is retried. */
+  /** The delay before a failed step is retried. */
   retryMs: number
-  /** Longest wait for gateways that do not route to the new generation yet. */
+  /** The timeout of the wait for gateways that do not route to the new generation yet. */
   gatewaysMs: number
-  /** Gateways without a heartbeat for this long are not waited for. */
+  /** Deployments do not wait for gateways without a heartbeat for this long. */
   gatewaySeenMs: number
-  /** After the gateways have switched, before the old generation is removed, so that responses in flight can finish. */
+  /** The delay between the switch of the gateways and the removal of the old generation, so that responses in flight can finish. */
   drainMs: number
   /** How long all programs must respond before the old generation is removed. */
   healthyForMs: number
-  /** The same when there is no old generation. */
+  /** How long all programs must respond when there is no old generation. */
   firstHealthyForMs: number
   /** How long a processor without metrics must have been running. */
   minUptimeMs: number
@@ -44,7 +44,7 @@ export const defaultIntervals: EngineIntervals = {
   minUptimeMs: 8_000,
 }
 
-/** Input of a step. */
+/** The input of a step. */
 export type StepContext = {
   app: WorkerApp
   intervals: EngineIntervals
@@ -53,30 +53,30 @@ export type StepContext = {
   /** The current row: replaced when notes are added. */
   deployment: DeploymentRow
   journal: Journal
-  /** Redacts a text that is cut before the journal redacts it. */
+  /** Redacts text before it is cut. The journal redacts only later, and would not find half a secret. */
   redact: (text: string) => Promise<string>
   /** Aborted at the step's deadline, and when this worker must release the deployment; the same as in `engine`. */
   signal: AbortSignal
   /** True when an earlier worker may have begun this step. */
   isResumed: boolean
   /** @throws SupersededError */
-  note: (notes: DeploymentNotes) => Promise<void>
+  saveNotes: (notes: DeploymentNotes) => Promise<void>
   /** @throws Error when it no longer exists */
   squid: () => Promise<SquidRow>
   /**
-   * Runs `work` in a transaction that holds the claim on the deployment: every write of a step but `note`.
+   * Runs `work` in a transaction that holds the claim on the deployment. Steps use it for all writes except notes.
    * @throws SupersededError
    */
   change: <T>(work: (tx: Db) => Promise<T>) => Promise<T>
-  /** Starts the step's time when it has left a queue; only the first call has an effect. */
+  /** Restarts the step's deadline when its work has left a queue; only the first call has an effect. */
   restartDeadline: (ms: number) => Promise<void>
 }
 
-/** One step of a deployment. It can be interrupted at any point and is then run again from its beginning, possibly by another worker. */
+/** A step of a deployment. It can be interrupted at any point and is then run again from its beginning, possibly by another worker. */
 export type Step = {
   status: DeploymentStatus
-  /** The action in words, for the message of a missed deadline. */
-  doing: string
+  /** A description of the work, such as `Building the image`, for the message of a missed deadline. */
+  activity: string
   deadlineMs: (app: WorkerApp) => number
   run: (context: StepContext) => Promise<void>
 }

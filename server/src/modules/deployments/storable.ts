@@ -1,11 +1,11 @@
 const maxDepth = 100
 
-/** The value in a form that jsonb accepts: no NUL, no lone surrogate, limited in depth. */
+/** Returns a copy that jsonb accepts: without NULs and lone surrogates, and limited in depth. */
 export function sanitizeForJsonb(value: Record<string, unknown>): Record<string, unknown> {
   return clean(value, 0) as Record<string, unknown>
 }
 
-/** The text in a form that Postgres accepts. */
+/** Removes NULs and replaces lone surrogates: Postgres accepts neither. */
 export const storableText = (text: string): string => text.replaceAll('\0', '').toWellFormed()
 
 function clean(value: unknown, depth: number): unknown {

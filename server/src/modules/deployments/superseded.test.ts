@@ -1,13 +1,13 @@
 import type { Deployment } from '@shoal/contract'
-import { sql } from 'drizzle-orm'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { sql } from '../../db/sql.ts'
 import { hours, minutes } from '../../clock.ts'
 import { until } from '../../testing/until.ts'
 import { startEngine } from './engine.ts'
 import { collectImages } from './collect.ts'
 import { lockOrg } from '../orgs/index.ts'
-import { claim } from './store.ts'
+import { claim } from './claim-store.ts'
 import { fastIntervals, startDeployApp, type DeployApp, type Deployer } from './testing/deploy-app.ts'
 import { pausedApp } from './testing/paused-app.ts'
 
@@ -24,15 +24,15 @@ const params = (name: string) => ({ params: { code: d.org.code, reference: `${na
 
 async function runningVersion(): Promise<string> {
   const name = `fenced-${++count}`
-  await t.whileWorking(() => d.deployed({}, { name, slot: 'v1', tag: 'live' }))
+  await t.withWorker(() => d.deployAndWait({}, { name, slot: 'v1', tag: 'live' }))
   return name
 }
 
 type Begin = () => Promise<Deployment>
-const ofRunning = (act: (name: string) => Promise<Deployment>) => async () => act(await runningVersion())
+const onRunningVersion = (act: (name: string) => Promise<Deployment>) => async () => act(await runningVersion())
 const deploy: Begin = () =>
   d.deploy({ build: { prints: [String(++count)] } }, { name: `fenced-${count}`, slot: 'v1', tag: 'live' })
-const hardReset: Begin = ofRunning((name) => d.deploy({}, { name, slot: 'v1', hardReset: true }))
+const hardReset: Begin = onRunningVersion((name) => d.deploy({}, { name, slot: 'v1', hardReset: true }))
 
 const writes: [string, RegExp, Begin][] = [
   ['the start of a step', /insert into "deployment_steps"/, deploy],
@@ -41,45 +41,49 @@ const writes: [string, RegExp, Begin][] = [
   ['a database', /insert into "squid_databases"/, deploy],
   ['a tag', /insert into "squid_tags"/, deploy],
   ['stopping the programs, for a reset', /update "squids" set .*"sealed_workload" = /, hardReset],
-  ['hibernation', /update "squids" set .*"wanted" = /, ofRunning((n) => d.api.squids.hibernate(params(n)))],
-  ['deletion', /update "squids" set .*"wanted" = /, ofRunning((n) => d.api.squids.delete(params(n)))],
-  ['the deletion of the row', /delete from "squids"/, ofRunning((n) => d.api.squids.delete(params(n)))],
+  [
+    'hibernation',
+    /update "squids" set .*"desired_state" = /,
+    onRunningVersion((n) => d.api.squids.hibernate(params(n))),
+  ],
+  ['deletion', /update "squids" set .*"desired_state" = /, onRunningVersion((n) => d.api.squids.delete(params(n)))],
+  ['the deletion of the row', /delete from "squids"/, onRunningVersion((n) => d.api.squids.delete(params(n)))],
   [
     'the removal of a tag',
     /delete from "squid_tags"/,
-    ofRunning((n) => d.api.squids.removeTag({ params: { ...params(n).params, tag: 'live' } })),
+    onRunningVersion((n) => d.api.squids.removeTag({ params: { ...params(n).params, tag: 'live' } })),
   ],
 ]
 
-describe('a worker that was suspended while another one claimed its deployment writes nothing', () => {
+describe('a worker that was suspended while another worker claimed its deployment does not write', () => {
   test.each(writes)('%s', { timeout: 60_000 }, async (_, pattern, begin) => {
     const deployment = await begin()
     let isSuperseded = false
     let changed = 0
-    const sleeper = pausedApp(t.app, pattern, async (run) => {
+    const paused = pausedApp(t.app, pattern, async (run) => {
       const claiming = claim(t.app.db, deployment.id).then(() => void (isSuperseded = true))
       await Promise.race([claiming, sleep(300)])
       const result = await run()
       if (isSuperseded) changed = result.rowCount ?? 0
       return result
     })
-    const engine = startEngine(sleeper.app, fastIntervals)
-    await until(() => expect(sleeper.wasReached()).toBe(true), 30_000)
+    const engine = startEngine(paused.app, fastIntervals)
+    await until(() => expect(paused.wasReached()).toBe(true), 30_000)
     await engine.close()
-    await sleeper.close()
+    await paused.close()
     expect(changed).toBe(0)
     // Another worker finishes the deployment.
     const other = startEngine(t.app, fastIntervals)
     try {
-      expect(await d.ended(deployment)).toMatchObject({ status: 'OK', failed: 'NO' })
+      expect(await d.waitForEnd(deployment)).toMatchObject({ status: 'OK', failed: 'NO' })
     } finally {
       await other.close()
     }
   })
 })
 
-describe('time', () => {
-  const endless = { init: { ends: { afterMs: hours(10), exitCode: 1 } } }
+describe('deadlines', () => {
+  const endlessInit = { init: { ends: { afterMs: hours(10), exitCode: 1 } } }
   const row = async (id: number) => {
     const { rows } = await t.app.database.pool.query<{ status: string; deadline: Date | null }>(
       'select status, deadline_at as deadline from deployments where id = $1',
@@ -89,7 +93,7 @@ describe('time', () => {
   }
 
   test('a resumed step keeps its deadline, and the worker that exceeds it records the failure', async () => {
-    const deployment = await d.deploy(endless, { name: 'slow', slot: 'v1' })
+    const deployment = await d.deploy(endlessInit, { name: 'slow', slot: 'v1' })
     const first = startEngine(t.app, fastIntervals)
     await until(async () => expect((await row(deployment.id))?.status).toBe('SQUID_SYNCING'))
     await first.close()
@@ -106,7 +110,7 @@ describe('time', () => {
       await sleep(200)
       expect((await row(deployment.id))?.deadline).toEqual(before)
       t.time.advance(minutes(11))
-      expect(await d.ended(deployment)).toMatchObject({
+      expect(await d.waitForEnd(deployment)).toMatchObject({
         failed: 'REQUIREMENTS',
         failureReason: expect.stringContaining('longer than its limit of 60 minutes') as string,
       })
@@ -116,20 +120,20 @@ describe('time', () => {
   })
 })
 
-test('the reason of a failure is logged once, also when the worker is superseded before the end of the row', async () => {
+test('the reason of a failure is logged once, even if the worker is superseded before it has ended the deployment', async () => {
   const squid = { init: { ends: { afterMs: 5, exitCode: 1 } } }
   const deployment = await d.deploy(squid, { name: 'logged-once', slot: 'v1' })
-  const sleeper = pausedApp(t.app, /update "deployments" set .*"finished_at" = /, async (run) => {
+  const paused = pausedApp(t.app, /update "deployments" set .*"finished_at" = /, async (run) => {
     await claim(t.app.db, deployment.id)
     return await run()
   })
-  const first = startEngine(sleeper.app, fastIntervals)
-  await until(() => expect(sleeper.wasReached()).toBe(true), 30_000)
+  const first = startEngine(paused.app, fastIntervals)
+  await until(() => expect(paused.wasReached()).toBe(true), 30_000)
   await first.close()
-  await sleeper.close()
+  await paused.close()
   const second = startEngine(t.app, fastIntervals)
   try {
-    const { failureReason, logs } = await d.ended(deployment)
+    const { failureReason, logs } = await d.waitForEnd(deployment)
     expect(logs.filter(({ message }) => message === failureReason)).toHaveLength(1)
     expect(logs.at(-1)?.message).toBe(failureReason)
   } finally {
@@ -138,14 +142,16 @@ test('the reason of a failure is logged once, also when the worker is superseded
 })
 
 describe('after the switch', () => {
-  test('a failure says that the new code is running, in the deployment and in the alerts of the version', async () => {
+  test('a failure reports that the new code is running, in the deployment and in the alerts of the version', async () => {
     const name = await runningVersion()
     const { pool } = t.app.database
     await pool.query(`create function no_tags() returns trigger language plpgsql as $$ begin raise 'no'; end $$;
       create trigger no_tags before insert on squid_tags for each row execute function no_tags()`)
-    const worker = t.work()
+    const worker = t.startWorker()
     try {
-      const ended = await d.ended(await d.deploy({ build: { prints: ['new'] } }, { name, slot: 'v1', tag: 'next' }))
+      const ended = await d.waitForEnd(
+        await d.deploy({ build: { prints: ['new'] } }, { name, slot: 'v1', tag: 'next' }),
+      )
       expect(ended).toMatchObject({
         failed: 'UNEXPECTED',
         failureReason: expect.stringMatching(
@@ -153,8 +159,8 @@ describe('after the switch', () => {
         ) as string,
       })
       const squid = await d.api.squids.get(params(name))
-      expect(JSON.stringify(squid.alerts)).toContain('The new code runs all the same.')
-      expect(JSON.stringify(squid.alerts)).not.toContain('What ran before goes on.')
+      expect(JSON.stringify(squid.alerts)).toContain('The new code is running nevertheless.')
+      expect(JSON.stringify(squid.alerts)).not.toContain('The previous deployment keeps running.')
     } finally {
       await worker.close()
       await pool.query('drop trigger no_tags on squid_tags')
@@ -163,7 +169,7 @@ describe('after the switch', () => {
 })
 
 describe('locks', () => {
-  test('counts and alerts of an organization can be written while it is locked for a deployment', async () => {
+  test('rows that refer to an organization can be inserted while it is locked for a deployment', async () => {
     const { pool } = t.app.database
     await t.app.db.transaction(async (tx) => {
       await lockOrg(tx, d.org.id)
@@ -182,9 +188,9 @@ describe('locks', () => {
 
   test('files of images are removed after their rows, and deployments can be requested in the meantime', async () => {
     const name = await runningVersion()
-    const worker = t.work()
+    const worker = t.startWorker()
     try {
-      await d.ended(await d.api.squids.delete(params(name)))
+      await d.waitForEnd(await d.api.squids.delete(params(name)))
     } finally {
       await worker.close()
     }
@@ -205,13 +211,13 @@ describe('locks', () => {
     })
     const collecting = collectImages({ ...t.app, builder })
     await until(() => expect(isRemoving).toBe(true))
-    // The request needs the lock of the organization.
+    // This request needs the lock of the organization.
     const deployment = await d.deploy({}, { name: 'concurrent', slot: 'v1' })
     proceed()
     await collecting
-    const other = t.work()
+    const other = t.startWorker()
     try {
-      expect(await d.ended(deployment)).toMatchObject({ status: 'OK' })
+      expect(await d.waitForEnd(deployment)).toMatchObject({ status: 'OK' })
     } finally {
       await other.close()
     }
@@ -219,8 +225,8 @@ describe('locks', () => {
 
   test('an image whose worker died before recording it is removed after a day', async () => {
     const deployment = await d.deploy({ build: { prints: ['orphan'] } }, { name: 'orphan', slot: 'v1' })
-    const worker = t.work()
-    await d.ended(deployment)
+    const worker = t.startWorker()
+    await d.waitForEnd(deployment)
     await worker.close()
     const images = async () => (await t.builder.listImages()).map(({ image }) => image)
     const { rows } = await t.app.database.pool.query<{ image: string }>('select image from deployments where id = $1', [
@@ -230,16 +236,16 @@ describe('locks', () => {
     await t.app.database.pool.query('delete from images where image = $1', [image])
     await collectImages(t.app)
     expect(await images()).toContain(image)
-    const aged = new Proxy(t.builder, {
+    const agedBuilder = new Proxy(t.builder, {
       get: (target, key) => {
         if (key === 'listImages')
           return async () =>
-            (await target.listImages()).map((one) => ({ ...one, storedAtMs: one.storedAtMs - hours(25) }))
+            (await target.listImages()).map((entry) => ({ ...entry, storedAtMs: entry.storedAtMs - hours(25) }))
         const value: unknown = Reflect.get(target, key, target)
         return typeof value === 'function' ? (value.bind(target) as unknown) : value
       },
     })
-    await collectImages({ ...t.app, builder: aged })
+    await collectImages({ ...t.app, builder: agedBuilder })
     expect(await images()).not.toContain(image)
   })
 })

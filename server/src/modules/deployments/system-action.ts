@@ -1,12 +1,13 @@
 import type { App } from '../../app.ts'
 import { selectSquid } from '../versions/index.ts'
-import { enqueue } from './enqueue.ts'
 import { lockOrg } from '../orgs/index.ts'
-import { selectUnfinishedOf } from './store.ts'
+import { enqueue } from './enqueue.ts'
+import { otherOrgRefusal } from './one-org.ts'
+import { selectUnfinished } from './store.ts'
 
 /**
- * Hibernates or restarts a version on behalf of the installation, as billing does. Returns `busy` while a deployment of it is in
- * progress: try again later.
+ * Hibernates or restarts a version on behalf of the installation, for example for billing. Returns `busy` while a deployment of the
+ * version is in progress; the caller must then try again later. Does not restart versions of an organization that may not deploy here.
  */
 export async function systemAction(
   app: Pick<App, 'db' | 'clock'>,
@@ -18,10 +19,11 @@ export async function systemAction(
     const found = await selectSquid(tx, squidId)
     if (found) await lockOrg(tx, found.orgId)
     const squid = await selectSquid(tx, squidId)
-    if (!squid || squid.wanted === 'deleted' || squid.image === null) return 'nothing to do'
-    if (await selectUnfinishedOf(tx, squidId)) return 'busy'
-    const isDone = type === 'HIBERNATE' ? squid.wanted === 'hibernated' : squid.wanted === 'running'
+    if (!squid || squid.desiredState === 'deleted' || squid.image === null) return 'nothing to do'
+    if (await selectUnfinished(tx, squidId)) return 'busy'
+    const isDone = type === 'HIBERNATE' ? squid.desiredState === 'hibernated' : squid.desiredState === 'running'
     if (isDone) return 'nothing to do'
+    if (type === 'RESTART' && (await otherOrgRefusal(tx, squid.orgId))) return 'nothing to do'
     const at = app.clock.now()
     const image = type === 'RESTART' ? squid.image : null
     await enqueue(tx, at, squid, { type, userId: null, requestKey: `${reason} ${squidId} ${at.getTime()}`, image })

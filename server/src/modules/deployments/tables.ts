@@ -1,26 +1,24 @@
 import { deploymentFailures, deploymentStatuses, deploymentTypes, logSeverities } from '@shoal/contract'
 import type { DeploymentFailure, DeploymentStatus } from '@shoal/contract'
-import { sql } from 'drizzle-orm'
+import { sql } from '../../db/sql.ts'
 import {
-  bigint,
+  bigId,
   boolean,
+  id,
   index,
   integer,
   jsonb,
   pgTable,
   primaryKey,
   text,
-  timestamp,
+  time,
   uniqueIndex,
   uuid,
-} from 'drizzle-orm/pg-core'
+} from '../../db/columns.ts'
 import { enumChecks } from '../../db/checks.ts'
 import { orgs } from '../orgs/index.ts'
-import { users } from '../user/index.ts'
+import { users } from '../auth/index.ts'
 import { squids } from '../versions/index.ts'
-
-const bigId = () => bigint({ mode: 'number' })
-const time = () => timestamp({ withTimezone: true })
 
 export type DeploymentNotes = {
   manifestRaw?: string
@@ -33,28 +31,28 @@ export type DeploymentNotes = {
   secretNames?: string[]
   secretsReadAt?: string
   rollout?: RolloutPhase
-  /** The step that waited in a queue and left it: its time started then, and does not start again. */
+  /** The step that has left its queue. Its deadline was restarted at that moment, and is not restarted when a worker resumes it. */
   leftQueue?: DeploymentStatus
-  /** The failure is decided, but the clean-up has not finished. */
+  /** Set when the deployment has failed but its clean-up has not finished. */
   failure?: { kind: Exclude<DeploymentFailure, 'NO'>; message: string }
 }
 
 /** The progress of SQUID_SYNCING; never moves back. */
 export type RolloutPhase = 'init' | 'api' | 'processors' | 'switched'
 
-/** The row is the durable job: the worker that holds its advisory lock runs it, and may die at any point. */
+/** The row is the durable job: the worker that holds its advisory lock runs it, and can be killed at any point. */
 export const deployments = pgTable(
   'deployments',
   {
-    id: bigId().primaryKey().generatedAlwaysAsIdentity(),
+    id: id(),
     orgId: bigId()
       .notNull()
       .references(() => orgs.id, { onDelete: 'cascade' }),
-    /** No foreign key: a deployment outlives the version it deleted. */
+    /** Not a foreign key, because a deployment outlives the version that it deleted. */
     squidId: bigId().notNull(),
     squidName: text().notNull(),
     squidSlot: text().notNull(),
-    /** The request named no slot, so the manifest may still name one. */
+    /** The request contained no slot, so the slot of the manifest is used if it has one. */
     isSlotGenerated: boolean().notNull().default(false),
     type: text({ enum: deploymentTypes }).notNull(),
     status: text({ enum: deploymentStatuses }).notNull(),
@@ -66,11 +64,11 @@ export const deployments = pgTable(
     /** For a rollback: the deployment whose image to restore. */
     sourceDeploymentId: bigId(),
     userId: bigId().references(() => users.id, { onDelete: 'set null' }),
-    /** Identifies the request: a repeated request finds the deployment that the first one started. */
+    /** Idempotency key: a repeated request returns the deployment that the first one started. */
     requestKey: text().notNull(),
-    /** Counts the workers that claimed it; writes of earlier ones are refused. */
+    /** The number of workers that have claimed the deployment. Only the last one may write. */
     attempt: integer().notNull().default(0),
-    /** Results of earlier steps, needed after a resume; emptied at the end. Secrets in it are sealed. */
+    /** Results of completed steps, needed to resume; cleared at the end. Secrets in them are sealed. */
     notes: jsonb().$type<DeploymentNotes>().notNull().default({}),
     image: text(),
     deadlineAt: time(),
@@ -86,6 +84,7 @@ export const deployments = pgTable(
     index('deployments_squid').on(t.squidId, t.id),
     index('deployments_request').on(t.requestKey),
     index('deployments_user').on(t.userId),
+    index('deployments_upload').on(t.uploadId),
     index('deployments_finished').on(t.finishedAt),
     ...enumChecks('deployments', t),
     index('deployments_unfinished')
@@ -100,7 +99,7 @@ export const deploymentLogs = pgTable(
     deploymentId: bigId()
       .notNull()
       .references(() => deployments.id, { onDelete: 'cascade' }),
-    /** 0, 1, 2 …: append-only. */
+    /** The number of the line: 0, 1, 2 … */
     seq: integer().notNull(),
     at: time().notNull(),
     severity: text({ enum: logSeverities }).notNull(),
@@ -123,7 +122,7 @@ export const deploymentSteps = pgTable(
   (t) => [primaryKey({ columns: [t.deploymentId, t.seq] }), ...enumChecks('deployment_steps', t)],
 )
 
-/** An archive of a squid. Its file is named by its sha256; several uploads may share one. */
+/** An archive of a squid. Its file is named after its sha256, so several uploads may share one. */
 export const uploads = pgTable(
   'uploads',
   {
@@ -162,12 +161,12 @@ export const squidImages = pgTable(
   (t) => [primaryKey({ columns: [t.squidId, t.deploymentId] }), index('squid_images_image').on(t.image)],
 )
 
-/** Every image on disk, until it is removed. */
+/** The images on disk. */
 export const images = pgTable(
   'images',
   {
     image: text().primaryKey(),
-    /** No foreign key: the image exists until it is removed, even after its organization. */
+    /** Not a foreign key, because an image may outlive its organization until it is removed. */
     orgId: bigId().notNull(),
     bytes: bigId().notNull(),
     builtAt: time().notNull(),
@@ -175,13 +174,16 @@ export const images = pgTable(
   (t) => [index('images_org').on(t.orgId)],
 )
 
-/** Running gateways, each with a generated name. Times in this table are the database's. */
+/** Running gateways, each with a generated id. Times in this table are from the database's clock. */
 export const gateways = pgTable('gateways', {
   id: text().primaryKey(),
   seenAt: time().notNull(),
 })
 
-/** The generation of a version that a gateway routes to; written on changes. No foreign key to the version: the gateway deletes the row. */
+/**
+ * The generation to which a gateway routes a version, written when it changes. There is no foreign key to the version: the gateway
+ * deletes the row.
+ */
 export const gatewayRoutes = pgTable(
   'gateway_routes',
   {

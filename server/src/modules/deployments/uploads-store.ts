@@ -1,4 +1,4 @@
-import { and, count, eq, isNotNull, lt, sql } from 'drizzle-orm'
+import { and, count, eq, isNotNull, lt, sql } from '../../db/sql.ts'
 import type { Db } from '../../db/database.ts'
 import { uploads } from './tables.ts'
 
@@ -16,7 +16,7 @@ export async function selectUpload(db: Db, orgId: number, id: string): Promise<U
   return row ?? null
 }
 
-/** Uploads without a deployment. */
+/** Returns the number of uploads without a deployment. */
 export async function countWaitingUploads(db: Db, orgId: number): Promise<number> {
   const [row] = await db
     .select({ uploads: count() })
@@ -27,7 +27,7 @@ export async function countWaitingUploads(db: Db, orgId: number): Promise<number
   return row?.uploads ?? 0
 }
 
-/** Serialises changes to the file with this content until the transaction ends. */
+/** Locks the file with this content until the transaction ends. */
 export async function lockContent(db: Db, sha256: string): Promise<void> {
   await db.execute(sql`select pg_advisory_xact_lock(hashtextextended(${sha256}, 5404103))`)
 }

@@ -3,6 +3,7 @@ import { utimesSync, writeFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ArtifactsUnavailable } from '../../artifacts/artifact-store.ts'
 import { hours } from '../../clock.ts'
 import { collectImages } from './collect.ts'
 import { multipartOf } from './testing/archive.ts'
@@ -35,25 +36,25 @@ test('the upload URL is a path, and the same content is stored as one file', asy
   expect(upload).toMatchObject({ uploadFields: {}, maxUploadBytes: limit })
   expect(upload.uploadUrl).toMatch(new RegExp(`^/orgs/${d.org.code}/uploads/[0-9a-f-]{36}$`))
   const content = randomBytes(5_000)
-  await d.send(content)
-  await d.send(content)
+  await d.upload(content)
+  await d.upload(content)
   expect(await stored()).toHaveLength(1)
 })
 
-test('an organization that cannot deploy is refused before its archive is sent, not after', async () => {
-  for (const [status, words] of [
+test('an organization that may not deploy is rejected before it sends an archive', async () => {
+  for (const [status, reason] of [
     ['DRAFT', 'is not active yet'],
     ['IN_DEBT', 'payment is overdue'],
   ] as const) {
     const { admin, code } = await t.make.org({ status })
     await expect(t.as(admin).deployments.createUpload({ params: { code } })).rejects.toMatchObject({
       status: 405,
-      message: expect.stringContaining(words) as string,
+      message: expect.stringContaining(reason) as string,
     })
   }
 })
 
-test('a too large archive is refused with a message the client prints, and leaves no file', async () => {
+test('an archive that is too large is rejected with a message that the client prints, and leaves no file', async () => {
   const before = await stored()
   for (const size of [limit + 1, limit * 3]) {
     const { uploadUrl } = await d.api.deployments.createUpload({ params: { code: d.org.code } })
@@ -62,10 +63,34 @@ test('a too large archive is refused with a message the client prints, and leave
     expect(response.json()).toMatchObject({ error: expect.stringContaining('larger than 0.1 MB') })
   }
   expect(await stored()).toEqual(before)
-  await d.send(randomBytes(limit))
+  await d.upload(randomBytes(limit))
 })
 
-test('an empty archive, an unknown upload and the upload of another organization are refused', async () => {
+test('uploads that wait for the store of archives leave connections of the database for other calls', async () => {
+  const { artifacts } = t.app
+  const createUpload = () => d.api.deployments.createUpload({ params: { code: d.org.code } })
+  const created = await Promise.all(Array.from({ length: 25 }, createUpload))
+  const store = Promise.withResolvers<void>()
+  let received = 0
+  const receive: typeof artifacts.receive = async (content) => {
+    const artifact = await artifacts.receive(content)
+    received += 1
+    return { ...artifact, keep: () => store.promise.then(artifact.keep) }
+  }
+  t.app.artifacts = { ...artifacts, receive }
+  try {
+    const uploads = created.map(({ uploadUrl }) => post(uploadUrl, randomBytes(10)))
+    await expect.poll(() => received).toBe(created.length)
+    await createUpload()
+    store.resolve()
+    expect((await Promise.all(uploads)).map(({ statusCode }) => statusCode)).toEqual(created.map(() => 201))
+  } finally {
+    store.resolve()
+    t.app.artifacts = artifacts
+  }
+})
+
+test('an empty archive, an unknown upload and the upload of another organization are rejected', async () => {
   const { uploadUrl } = await d.api.deployments.createUpload({ params: { code: d.org.code } })
   expect((await post(uploadUrl, Buffer.alloc(0))).statusCode).toBe(405)
   for (const id of ['00000000-0000-0000-0000-000000000000', '..', 'x'])
@@ -81,18 +106,18 @@ test('a deployment cannot use an upload that was never received', async () => {
   await expect(d.api.squids.deploy({ params: { code: d.org.code }, body })).rejects.toMatchObject({ status: 405 })
 })
 
-test('archives unused for a day are removed, those of deployments in progress are not', async () => {
-  const kept = await d.deploy({}, { name: 'waiting', slot: 'v1' })
+test('archives that are unused for a day are removed, except those of deployments in progress', async () => {
+  const deployment = await d.deploy({}, { name: 'waiting', slot: 'v1' })
   const shared = randomBytes(100)
-  await d.send(shared)
+  await d.upload(shared)
   t.time.advance(hours(25))
   await sendArchive(t, d.org.admin, d.org.code, shared)
   await collectUploads(t.app)
-  // That of the deployment, and the one uploaded again since.
+  // The archive of the deployment, and the one that was uploaded again.
   expect(await stored()).toHaveLength(2)
-  const worker = t.work()
+  const worker = t.startWorker()
   try {
-    expect(await d.ended(kept)).toMatchObject({ status: 'OK' })
+    expect(await d.waitForEnd(deployment)).toMatchObject({ status: 'OK' })
   } finally {
     await worker.close()
   }
@@ -101,25 +126,25 @@ test('archives unused for a day are removed, those of deployments in progress ar
   expect(await stored()).toEqual([])
 })
 
-test('images that no version runs or keeps are removed, but not while the organization deploys', async () => {
-  const worker = t.work()
+test('images that no version runs or keeps are removed, except while a deployment of the organization is in progress', async () => {
+  const worker = t.startWorker()
   try {
     const slot = { name: 'images', slot: 'v1' }
-    await d.deployed({ build: { prints: ['a'] } }, slot)
+    await d.deployAndWait({ build: { prints: ['a'] } }, slot)
     const failing = { build: { prints: ['b'] }, init: { ends: { afterMs: 1, exitCode: 1 } } }
-    expect(await d.ended(await d.deploy(failing, slot))).toMatchObject({ failed: 'REQUIREMENTS' })
+    expect(await d.waitForEnd(await d.deploy(failing, slot))).toMatchObject({ failed: 'REQUIREMENTS' })
     const images = async () => (await t.app.database.pool.query<{ image: string }>('select image from images')).rows
     const before = await images()
     const running = await d.deploy({ build: { takesMs: 500 } }, slot)
     await collectImages(t.app)
     expect(await images()).toEqual(expect.arrayContaining(before))
-    await d.ended(running)
+    await d.waitForEnd(running)
     await collectImages(t.app)
     const after = await images()
     expect(after).toHaveLength(before.length)
     expect(before.filter((b) => !t.builder.hasImage(b.image))).toHaveLength(1)
     expect(after.every((a) => t.builder.hasImage(a.image))).toBe(true)
-    await d.ended(await d.api.squids.delete({ params: { code: d.org.code, reference: 'images@v1' } }))
+    await d.waitForEnd(await d.api.squids.delete({ params: { code: d.org.code, reference: 'images@v1' } }))
     await collectImages(t.app)
     expect(await images()).toHaveLength(1)
   } finally {
@@ -127,9 +152,9 @@ test('images that no version runs or keeps are removed, but not while the organi
   }
 })
 
-test('files of killed servers are removed: archives without a row, and abandoned partial files', async () => {
+test('files left by killed servers are removed: archives without a row, and old partial files', async () => {
   const folder = join(t.app.config.dataDir, 'uploads')
-  const kept = await d.deploy({}, { name: 'left', slot: 'v1' })
+  const deployment = await d.deploy({}, { name: 'in-progress', slot: 'v1' })
   const before = await stored()
   writeFileSync(join(folder, 'ab'.repeat(32)), 'renamed, and killed before the commit')
   writeFileSync(join(folder, 'old.part'), 'half')
@@ -137,10 +162,19 @@ test('files of killed servers are removed: archives without a row, and abandoned
   writeFileSync(join(folder, 'new.part'), 'being written')
   await collectUploads(t.app)
   expect((await stored()).sort()).toEqual([...before, 'new.part'].sort())
-  const worker = t.work()
+  const worker = t.startWorker()
   try {
-    expect(await d.ended(kept)).toMatchObject({ status: 'OK' })
+    expect(await d.waitForEnd(deployment)).toMatchObject({ status: 'OK' })
   } finally {
     await worker.close()
   }
+})
+
+test('unused archives are removed although the remains of interrupted uploads cannot be', async () => {
+  const unused = 'cd'.repeat(32)
+  writeFileSync(join(t.app.config.dataDir, 'uploads', unused), 'unused')
+  const removeInterrupted = () => Promise.reject(new ArtifactsUnavailable('This is not allowed.'))
+  const app = { ...t.app, artifacts: { ...t.app.artifacts, removeInterrupted } }
+  await expect(collectUploads(app)).rejects.toThrow('This is not allowed.')
+  expect(await stored()).not.toContain(unused)
 })

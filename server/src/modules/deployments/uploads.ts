@@ -1,13 +1,11 @@
-import { createHash, randomUUID } from 'node:crypto'
-import { createReadStream, createWriteStream } from 'node:fs'
-import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
-import { Transform, type Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
+import { Semaphore } from '@shoal/runtime'
+import { randomUUID } from 'node:crypto'
+import type { Readable } from 'node:stream'
 import type { App } from '../../app.ts'
+import { ArtifactsUnavailable, type ReceivedArtifact } from '../../artifacts/artifact-store.ts'
 import { hours, systemClock } from '../../clock.ts'
-import { notFound, refuse } from '../../errors.ts'
-import { refuseUnlessDeployable } from './requirements.ts'
+import { notFound, refuse, Refusal } from '../../errors.ts'
+import { checkDiskForRequest, checkMayDeploy } from './requirements.ts'
 import { selectOrg } from './store.ts'
 import {
   countWaitingUploads,
@@ -20,26 +18,25 @@ import {
   type UploadRow,
 } from './uploads-store.ts'
 
-/** Archives that no deployment used within this time are removed. */
-const keptMs = hours(24)
+/** Archives are removed after this time, unless a deployment in progress uses them. */
+const maxAgeMs = hours(24)
 
-/** Partial files without a write for this long belong to a killed server. */
-const partIdleMs = hours(1)
-
-/** Archives of an organization that may wait for a deployment. */
+/** The maximum number of an organization's uploads that no deployment has used. */
 const maxWaiting = 100
 
-const folder = (app: App) => join(app.config.dataDir, 'uploads')
-
-/** Named by content: the same archive sent twice is one file. */
-const fileOf = (app: App, sha256: string) => join(folder(app), sha256)
+/**
+ * Transactions of uploads at a time. Each keeps a connection of the database while it waits for the store, or for another transaction
+ * with the same content, and all calls share these connections.
+ */
+const transactions = new Semaphore(4)
 
 /**
  * Creates an upload and returns its id.
- * @throws Refusal 405 when the organization may not deploy now, before the archive is sent, or when too many archives wait already
+ * @throws Refusal 405 when the organization may not deploy now, when the disk is almost full, or when it has too many uploads that no deployment has used
  */
 export async function openUpload(app: App, orgId: number, userId: number): Promise<string> {
-  refuseUnlessDeployable(await selectOrg(app.db, orgId), app.config, app.clock.now())
+  checkMayDeploy(await selectOrg(app.db, orgId), app.config, app.clock.now())
+  await checkDiskForRequest(app.config)
   if ((await countWaitingUploads(app.db, orgId)) >= maxWaiting)
     throw refuse(
       'TOO_MANY_UPLOADS',
@@ -51,33 +48,44 @@ export async function openUpload(app: App, orgId: number, userId: number): Promi
 }
 
 /**
- * Streams the archive to disk and records it within `writing`, which is a transaction; an upload may be repeated.
- * @throws Refusal 404 unknown; 405 larger than allowed
+ * Streams the archive to the store, and records it with `inTransaction`, which must run its argument in a transaction. A client may
+ * repeat an upload.
+ * @throws Refusal 404 when the upload does not exist; 405 when the archive is empty or too large, or while the disk is almost full; 503
+ * when the store is unavailable
  */
 export async function receiveUpload(
   app: App,
   orgId: number,
   id: string,
   file: Readable,
-  writing: (bytes: number, write: () => Promise<void>) => Promise<void>,
+  inTransaction: (bytes: number, write: () => Promise<void>) => Promise<void>,
 ): Promise<{ bytes: number }> {
   if (!isUuid(id) || !(await selectUpload(app.db, orgId, id))) throw notFound('Upload')
-  await mkdir(folder(app), { recursive: true, mode: 0o700 })
-  const part = join(folder(app), `${randomUUID()}.part`)
+  await checkDiskForRequest(app.config)
   try {
-    const { sha256, bytes } = await store(file, part, app.config.SHOAL_MAX_UPLOAD_BYTES)
-    await writing(bytes, async () => {
+    await using artifact = disposable(await app.artifacts.receive(checked(file, app.config.SHOAL_MAX_UPLOAD_BYTES)))
+    const { sha256, bytes } = artifact
+    const write = async () => {
       await lockContent(app.db, sha256)
-      await rename(part, fileOf(app, sha256))
+      await artifact.keep()
       await markReceived(app.db, id, { sha256, bytes, receivedAt: app.clock.now() })
-    })
+    }
+    await transactions.run(() => inTransaction(bytes, write))
     return { bytes }
-  } finally {
-    await rm(part, { force: true })
+  } catch (error) {
+    if (!(error instanceof ArtifactsUnavailable)) throw error
+    app.log.error(error.message)
+    throw new Refusal(
+      503,
+      'ARCHIVES_UNAVAILABLE',
+      'The archive cannot be stored at the moment. Please try again in a minute.',
+    )
   }
 }
 
-/** The archive of an `artifactUrl`. @throws Refusal 405 when it is not this organization's or was never received */
+const disposable = (artifact: ReceivedArtifact) => ({ ...artifact, [Symbol.asyncDispose]: artifact.discard })
+
+/** Returns the upload of an `artifactUrl`. @throws Refusal 405 when it is not this organization's or was never received */
 export async function findArtifact(app: App, orgId: number, artifactUrl: string): Promise<UploadRow> {
   const id = artifactUrl.startsWith(scheme) ? artifactUrl.slice(scheme.length) : ''
   const upload = isUuid(id) ? await selectUpload(app.db, orgId, id) : null
@@ -89,51 +97,33 @@ export async function findArtifact(app: App, orgId: number, artifactUrl: string)
   return upload
 }
 
-/** What the public client echoes as `artifactUrl` (contract 2.3). */
+/** Returns the `fileUrl` of an upload, which the public client sends back as `artifactUrl`. */
 export const artifactUrlOf = (uploadId: string): string => `${scheme}${uploadId}`
 const scheme = 'shoal-upload:'
 
-/** @throws Error when the file no longer exists */
-export const readArtifact = (app: App, sha256: string): Readable => createReadStream(fileOf(app, sha256))
-
-/** Removes unused archives and their files. */
+/** Removes unused archives, and what interrupted uploads left. @throws ArtifactsUnavailable */
 export async function collectUploads(app: App): Promise<void> {
-  const stale = await removeStaleUploads(app.db, new Date(app.clock.now().getTime() - keptMs))
-  const { contents, parts } = await listOrphanedFiles(app)
-  for (const part of parts) await rm(join(folder(app), part), { force: true })
-  for (const sha256 of new Set([...stale, ...contents]))
+  const stale = await removeStaleUploads(app.db, new Date(app.clock.now().getTime() - maxAgeMs))
+  for (const sha256 of new Set([...stale, ...(await app.artifacts.list())]))
     await app.db.transaction(async (tx) => {
       await lockContent(tx, sha256)
-      if (!(await isContentNeeded(tx, sha256))) await rm(fileOf(app, sha256), { force: true })
+      if (!(await isContentNeeded(tx, sha256))) await app.artifacts.remove(sha256)
     })
+  // Last, because S3 needs permissions for it that archives do not need.
+  await app.artifacts.removeInterrupted(systemClock.now())
 }
 
-/** Files of killed servers without a row: whole archives, and abandoned partial files. */
-async function listOrphanedFiles(app: App): Promise<{ contents: string[]; parts: string[] }> {
-  const names = await readdir(folder(app)).catch(() => [])
-  const parts: string[] = []
-  for (const name of names.filter((name) => name.endsWith('.part'))) {
-    const info = await stat(join(folder(app), name)).catch(() => null)
-    if (info && info.mtimeMs < systemClock.now().getTime() - partIdleMs) parts.push(name)
-  }
-  return { contents: names.filter((name) => /^[0-9a-f]{64}$/.test(name)), parts }
-}
-
-async function store(file: Readable, path: string, maxBytes: number): Promise<{ sha256: string; bytes: number }> {
-  const hash = createHash('sha256')
+/** Yields the content of the archive. @throws Refusal 405 when it is empty or larger than `maxBytes` */
+async function* checked(file: Readable, maxBytes: number): AsyncGenerator<Buffer> {
   let bytes = 0
-  const count = new Transform({
-    transform(chunk: Buffer, _, done) {
-      bytes += chunk.length
-      hash.update(chunk)
-      done(bytes > maxBytes ? tooLarge(maxBytes) : null, chunk)
-    },
-  })
-  await pipeline(file, count, createWriteStream(path, { mode: 0o600, flags: 'wx' }))
+  for await (const chunk of file as AsyncIterable<Buffer>) {
+    bytes += chunk.length
+    if (bytes > maxBytes) throw tooLarge(maxBytes)
+    yield chunk
+  }
   // The multipart parser ends the stream silently at its own limit.
   if ('truncated' in file && file.truncated === true) throw tooLarge(maxBytes)
   if (bytes === 0) throw refuse('EMPTY', 'The archive is empty. Send it as a multipart part named "file".')
-  return { sha256: hash.digest('hex'), bytes }
 }
 
 const tooLarge = (maxBytes: number) =>

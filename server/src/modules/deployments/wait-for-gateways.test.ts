@@ -1,14 +1,14 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { beatGateway, gatewaysBehind, saveGatewayRoutes } from './gateways-store.ts'
+import { recordGatewayHeartbeat, gatewaysBehind, saveGatewayRoutes } from './gateways-store.ts'
 import { listLogs } from './log-store.ts'
 import { fastIntervals, startDeployApp, type Deployer, type DeployApp } from './testing/deploy-app.ts'
 
 let t: DeployApp
 let deployer: Deployer
-let worker: ReturnType<DeployApp['work']>
+let worker: ReturnType<DeployApp['startWorker']>
 beforeEach(async () => {
   t = await startDeployApp()
-  worker = t.work()
+  worker = t.startWorker()
   deployer = await t.deployer()
 })
 afterEach(async () => {
@@ -29,42 +29,42 @@ const squidIdOf = async (): Promise<number> => {
 }
 
 test('an update stops the old generation only when the slowest gateway routes to the new one', async () => {
-  await deployer.deployed({}, v1)
+  await deployer.deployAndWait({}, v1)
   const squidId = await squidIdOf()
-  for (const gateway of ['quick', 'slow']) await beatGateway(t.app.db, gateway)
+  for (const gateway of ['quick', 'slow']) await recordGatewayHeartbeat(t.app.db, gateway)
   await saveGatewayRoutes(t.app.db, 'quick', new Map([[squidId, 2]]))
   await saveGatewayRoutes(t.app.db, 'slow', new Map([[squidId, 1]]))
   expect(await behind(squidId, 2)).toEqual(['slow'])
-  const beating = setInterval(() => void beatGateway(t.app.db, 'slow'), 100)
+  const heartbeat = setInterval(() => void recordGatewayHeartbeat(t.app.db, 'slow'), 100)
   const update = await deployer.deploy({}, v1)
   const { pool } = t.app.database
   const switched = async () =>
     (await pool.query('select 1 from squids where id = $1 and generation = 2', [squidId])).rowCount === 1
   while (!(await switched())) await tick()
-  // Much longer than responses in flight get.
+  // Much longer than the delay for responses in flight.
   for (const endMs = performance.now() + 25 * fastIntervals.drainMs; performance.now() < endMs; await tick())
     expect(await generations()).toEqual(['1', '2'])
   await saveGatewayRoutes(t.app.db, 'slow', new Map([[squidId, 2]]))
-  await deployer.ended(update)
-  clearInterval(beating)
+  await deployer.waitForEnd(update)
+  clearInterval(heartbeat)
   expect(await generations()).toEqual(['2'])
 })
 
-test('a gateway without a recent heartbeat is not waited for', async () => {
-  await deployer.deployed({}, v1)
-  await beatGateway(t.app.db, 'frozen')
+test('an update does not wait for a gateway without a recent heartbeat', async () => {
+  await deployer.deployAndWait({}, v1)
+  await recordGatewayHeartbeat(t.app.db, 'frozen')
   await t.app.database.pool.query("update gateways set seen_at = now() - interval '16 seconds'")
   expect(await behind(await squidIdOf(), 2)).toEqual([])
-  await deployer.deployed({}, v1)
+  await deployer.deployAndWait({}, v1)
   expect(await generations()).toEqual(['2'])
 })
 
-test('a live gateway that never follows delays an update only until the timeout', async () => {
-  await deployer.deployed({}, v1)
-  await beatGateway(t.app.db, 'stuck')
-  const beating = setInterval(() => void beatGateway(t.app.db, 'stuck'), 100)
-  const { id } = await deployer.deployed({}, v1)
-  clearInterval(beating)
+test('a live gateway that keeps its old route delays an update only until the timeout', async () => {
+  await deployer.deployAndWait({}, v1)
+  await recordGatewayHeartbeat(t.app.db, 'stuck')
+  const heartbeat = setInterval(() => void recordGatewayHeartbeat(t.app.db, 'stuck'), 100)
+  const { id } = await deployer.deployAndWait({}, v1)
+  clearInterval(heartbeat)
   expect(JSON.stringify(await listLogs(t.app.db, id))).toContain('Some gateways do not route to the new programs yet')
   expect(await generations()).toEqual(['2'])
 })

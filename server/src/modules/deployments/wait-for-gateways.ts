@@ -3,8 +3,8 @@ import type { StepContext } from './step.ts'
 import { pause } from './wait.ts'
 
 /**
- * Waits until every gateway routes to this generation, so that the old one can be removed. Gateways without a recent heartbeat
- * are not waited for: they are stopped, or catch up when they wake. Continues after `gatewaysMs` even if some are behind.
+ * Waits until every gateway routes to this generation, so that the old one can be removed. It does not wait for gateways without a
+ * recent heartbeat, which have stopped or will update their routes when they resume, and continues after `gatewaysMs` in any case.
  */
 export async function waitForGateways(
   { app, intervals, journal, signal }: StepContext,

@@ -1,54 +1,58 @@
 import type { Observation } from '@shoal/runtime'
 import type { StepContext } from './step.ts'
 
-const firstMs = 10_000
-const everyMs = 30_000
+const firstReportMs = 10_000
+const reportIntervalMs = 30_000
 const tailLines = 10
-const maxAnswer = 200
-/** Longer texts are cut before they are redacted; more is never shown. */
+const maxResponseLength = 200
+/** Responses are cut to this length before they are redacted, because only their beginning is shown. */
 const maxRedacted = 20_000
 
-/** A container that is not ready yet. `is`: a sentence. `answer`: its raw response, if any. */
-export type Awaited = { workload: string; container: string; is: string; answer: string | null }
+/** A container that is not ready yet. `problem` is a sentence, `responseText` the unredacted response, if there was one. */
+export type PendingContainer = { workload: string; container: string; problem: string; responseText: string | null }
 
 export type WaitReport = {
   /** Writes to the deployment's log when a report is due: soon after the start, then every half minute. */
-  about: (awaited: Awaited[]) => Promise<void>
+  update: (pending: PendingContainer[]) => Promise<void>
   /** Logs the end of the program's last run; each end only once. */
-  ended: (observation: Observation, sentence: string) => Promise<void>
+  programEnded: (observation: Observation, sentence: string) => Promise<void>
 }
 
-/** Reports in the deployment's log what it waits for, so that users see problems long before the timeout. */
+/** Creates the reports in the deployment's log about programs that are not ready, so that users see problems before the timeout. */
 export function createWaitReport(context: StepContext): WaitReport {
   const { app, journal } = context
-  let dueMs = app.clock.now().getTime() + firstMs
+  let dueMs = app.clock.now().getTime() + firstReportMs
   const shownLines = new Map<string, string>()
   const reportedEnds = new Set<string>()
   return {
-    about: async (awaited) => {
+    update: async (pending) => {
       const nowMs = app.clock.now().getTime()
-      if (awaited.length === 0 || nowMs < dueMs) return
-      dueMs = nowMs + everyMs
-      for (const one of awaited) {
-        journal.warn(`Waiting for ${await sentenceOf(context, one)}`)
-        await showLastLines(context, one, tailLines, shownLines)
+      if (pending.length === 0 || nowMs < dueMs) return
+      dueMs = nowMs + reportIntervalMs
+      for (const item of pending) {
+        journal.warn(`Waiting for ${await sentenceOf(context, item)}`)
+        await showLastLines(context, item, tailLines, shownLines)
       }
     },
-    ended: async (observation, sentence) => {
+    programEnded: async (observation, sentence) => {
       const { workload, container, lastRun } = observation
-      const end = `${container} ${lastRun?.id} ${lastRun?.how}`
-      if (reportedEnds.has(end)) return
-      reportedEnds.add(end)
+      const endKey = `${container} ${lastRun?.id} ${lastRun?.how}`
+      if (reportedEnds.has(endKey)) return
+      reportedEnds.add(endKey)
       journal.warn(sentence)
       await showLastLines(context, { workload, container }, tailLines, shownLines)
     },
   }
 }
 
-/** `api: It answers HTTP with status 500. The response begins with: …`. Redacted before it is cut. */
-export async function sentenceOf({ redact }: StepContext, { container, is, answer }: Awaited): Promise<string> {
-  const text = answer === null ? '' : (await redact(answer.slice(0, maxRedacted))).replaceAll(/\s+/g, ' ').trim()
-  return `${container}: ${is}${text ? ` The response begins with: ${text.slice(0, maxAnswer)}` : ''}`
+/** Returns `api: It responded with HTTP status 500. The response begins with: …`. The response is redacted before it is cut. */
+export async function sentenceOf(
+  { redact }: StepContext,
+  { container, problem, responseText }: PendingContainer,
+): Promise<string> {
+  const text =
+    responseText === null ? '' : (await redact(responseText.slice(0, maxRedacted))).replaceAll(/\s+/g, ' ').trim()
+  return `${container}: ${problem}${text ? ` The response begins with: ${text.slice(0, maxResponseLength)}` : ''}`
 }
 
 /** Logs the last lines of a container, unless they are those in `shown`. */

@@ -13,7 +13,7 @@ export async function pause(ms: number, signal: AbortSignal): Promise<void> {
  * Calls `read` until its result is not null.
  * @throws the signal's reason when it is aborted
  */
-export async function until<T>(read: () => Promise<T | null>, everyMs: number, signal: AbortSignal): Promise<T> {
+export async function pollUntil<T>(read: () => Promise<T | null>, everyMs: number, signal: AbortSignal): Promise<T> {
   while (true) {
     signal.throwIfAborted()
     const result = await read()

@@ -10,7 +10,7 @@ let worker: { close: () => Promise<void> }
 let d: Deployer
 beforeAll(async () => {
   t = await startDeployApp()
-  worker = t.work()
+  worker = t.startWorker()
   d = await t.deployer()
 })
 afterAll(async () => {
@@ -20,29 +20,30 @@ afterAll(async () => {
 
 const read = ({ id }: Pick<Deployment, 'id'>) => d.api.deployments.get({ params: { code: d.org.code, id: String(id) } })
 
-/** The deployment once its log has this line `times` times. */
-async function untilLogged(of: Pick<Deployment, 'id'>, line: RegExp, times = 1): Promise<Deployment> {
+/** Waits until the log contains `times` matching lines, and returns the deployment. */
+async function untilLogged(deployment: Pick<Deployment, 'id'>, line: RegExp, times = 1): Promise<Deployment> {
   while (true) {
-    const now = await read(of)
-    if (now.logs.filter(({ message }) => line.test(message)).length >= times) return now
-    if (now.failed !== 'NO' || now.status === 'OK') throw new Error(`It ended without "${line}": ${textOf(now)}`)
+    const current = await read(deployment)
+    if (current.logs.filter(({ message }) => line.test(message)).length >= times) return current
+    if (current.failed !== 'NO' || current.status === 'OK')
+      throw new Error(`The deployment ended without a line like "${line}": ${textOf(current)}`)
     t.time.advance(250)
     await sleep(5)
   }
 }
 const textOf = ({ logs }: Deployment) => logs.map(({ message }) => message).join('\n')
-/** Seconds since the programs were started, of each matching line. */
+/** Returns, for each matching line, the seconds since the programs were started. */
 const secondsOf = ({ logs }: Deployment, line: RegExp): number[] => {
   const start = logs.find(({ message }) => message.startsWith('Starting the programs'))?.at ?? ''
   return logs.filter(({ message }) => line.test(message)).map(({ at }) => (Date.parse(at) - Date.parse(start)) / 1000)
 }
-/** Lets a deployment time out. */
-async function timedOut(of: Deployment): Promise<Deployment> {
+/** Advances the clock so that the deployment times out, and waits for its end. */
+async function letTimeOut(deployment: Deployment): Promise<Deployment> {
   t.time.advance(minutes(5))
-  return await d.ended(of)
+  return await d.waitForEnd(deployment)
 }
 
-const waiting = /api: It answers HTTP with status 500/
+const status500 = /api: It responded with HTTP status 500/
 
 test('an api that responds with 500 is reported within 15 seconds, with its response and its last lines', async () => {
   await d.api.secrets.change({
@@ -51,18 +52,18 @@ test('an api that responds with 500 is reported within 15 seconds, with its resp
   })
   const squid: TestSquid = {
     api: {
-      // The secret is where the response is cut.
+      // The message cuts the response within the secret.
       answers: { status: 500, text: `<h1>no  schema</h1>\n${'x'.repeat(165)} tok-en-of-the-provider and more` },
       print: ['listening', 'cannot read schema.graphql'],
     },
   }
   const deployment = await d.deploy(squid, { slot: 'v1' })
-  const current = await untilLogged(deployment, waiting)
-  expect(secondsOf(current, waiting)[0]).toBeLessThanOrEqual(15)
+  const current = await untilLogged(deployment, status500)
+  expect(secondsOf(current, status500)[0]).toBeLessThanOrEqual(15)
   expect(textOf(current)).toContain('<h1>no schema</h1>')
   expect(textOf(await untilLogged(deployment, /api \| cannot read/))).toContain('Last lines of api:')
-  const ended = await timedOut(deployment)
-  expect(ended.failureReason).toMatch(/api: It answers HTTP with status 500.*5 minutes/)
+  const ended = await letTimeOut(deployment)
+  expect(ended.failureReason).toMatch(/api: It responded with HTTP status 500.*5 minutes/)
   expect(ended.failureReason).not.toContain('does not respond')
   expect(JSON.stringify(ended)).not.toContain('tok-en')
 })
@@ -70,25 +71,25 @@ test('an api that responds with 500 is reported within 15 seconds, with its resp
 test('the report is repeated every half minute, without lines that were shown before', async () => {
   const answers = { status: 503, text: '' }
   const deployment = await d.deploy({ api: { answers, print: ['only once'] } }, { slot: 'v6' })
-  const status503 = /api: It answers HTTP with status 503/
+  const status503 = /api: It responded with HTTP status 503/
   const current = await untilLogged(deployment, status503, 3)
   const [first = 0, second = Infinity, third = Infinity] = secondsOf(current, status503)
   expect(second - first).toBeLessThanOrEqual(35)
   expect(third - second).toBeLessThanOrEqual(35)
   expect(textOf(current).split('api | only once')).toHaveLength(2)
-  await timedOut(deployment)
+  await letTimeOut(deployment)
 })
 
 test('an api that does not listen is reported with the port it should listen on', async () => {
   const deployment = await d.deploy({ api: { isDeaf: true } }, { slot: 'v2' })
-  const nothing = /api: Nothing listens on port 4350, which GRAPHQL_SERVER_PORT names/
-  expect(secondsOf(await untilLogged(deployment, nothing), nothing)[0]).toBeLessThanOrEqual(15)
-  expect((await timedOut(deployment)).failureReason).toMatch(nothing)
+  const notListening = /api: Nothing listens on port 4350, which GRAPHQL_SERVER_PORT names/
+  expect(secondsOf(await untilLogged(deployment, notListening), notListening)[0]).toBeLessThanOrEqual(15)
+  expect((await letTimeOut(deployment)).failureReason).toMatch(notListening)
 })
 
 test('the end of a program is reported immediately, with its last lines, while another one is not ready', async () => {
-  const dies = { print: ['no such table "block"'], ends: { afterMs: 3_000, exitCode: 7 }, badRuns: 1 }
-  const squid: TestSquid = { api: { startMs: 120_000 }, processors: { eth: dies } }
+  const crashing = { print: ['no such table "block"'], ends: { afterMs: 3_000, exitCode: 7 }, badRuns: 1 }
+  const squid: TestSquid = { api: { startMs: 120_000 }, processors: { eth: crashing } }
   const deployment = await d.deploy(squid, { slot: 'v3' })
   const current = await untilLogged(deployment, /eth ended with exit code 7/)
   const ended = /eth ended with exit code 7.*being restarted/
@@ -97,15 +98,15 @@ test('the end of a program is reported immediately, with its last lines, while a
   expect(textOf(await untilLogged(deployment, /eth \| no such table "block"/))).toContain('Last lines of eth:')
   await untilLogged(deployment, /api: It is starting/)
   t.time.advance(minutes(2))
-  expect(await d.ended(deployment)).toMatchObject({ status: 'OK' })
+  expect(await d.waitForEnd(deployment)).toMatchObject({ status: 'OK' })
 })
 
-test('a finished processor is reported immediately too', async () => {
+test('a processor that ended without an error is reported immediately', async () => {
   const squid: TestSquid = { api: { isDeaf: true }, processors: { eth: { ends: { afterMs: 1_000, exitCode: 0 } } } }
   const deployment = await d.deploy(squid, { slot: 'v4' })
   const current = await untilLogged(deployment, /eth ended with exit code 0/)
   expect(secondsOf(current, /eth ended/)[0]).toBeLessThanOrEqual(4)
-  expect((await timedOut(deployment)).failureReason).toContain('Nothing listens')
+  expect((await letTimeOut(deployment)).failureReason).toContain('Nothing listens')
 })
 
 test('a long init is reported every half minute', async () => {
@@ -116,5 +117,5 @@ test('a long init is reported every half minute', async () => {
   const current = await untilLogged(deployment, /init: It is running/, 2)
   expect(textOf(current)).toContain('init | creating index')
   t.time.advance(minutes(1))
-  expect(await d.ended(deployment)).toMatchObject({ status: 'OK' })
+  expect(await d.waitForEnd(deployment)).toMatchObject({ status: 'OK' })
 })

@@ -1,21 +1,29 @@
-/** Display name of a line's container: replicas of the api are merged (`api-2` is `api`). */
-export const shownContainer = (container: string): string => (/^api-\d+$/.test(container) ? 'api' : container)
+import { gapContainer } from '@shoal/contract'
 
-/** All other containers are processors, by their own names. */
-export const notProcessors = ['init', 'api', 'db']
+/** The name under which a container's lines are displayed: replicas of the api share one (`api-2` is `api`). */
+export const displayedContainer = (container: string): string => (/^api-\d+$/.test(container) ? 'api' : container)
 
-/** Legacy names that the public client still requests (contract 2.6). */
-const formerNames: Record<string, string> = { 'query-node': 'api', 'db-migrate': 'init' }
+/** Containers that are not processors; containers with any other name are. */
+export const nonProcessors = ['init', 'api', 'db', gapContainer]
+
+/** Legacy names that the public client still requests. */
+const legacyNames: Record<string, string> = { 'query-node': 'api', 'db-migrate': 'init' }
 
 export type ContainerFilter = { names: string[]; allProcessors: boolean }
 
-/** `processor` selects all of them: the client cannot name one (contract 2.6). */
+/**
+ * Parses the container names of a query. Lines about dropped lines are always included, since they explain gaps of any container.
+ * `processor` selects all processors, because the public client cannot name one.
+ */
 export function parseContainers(containers: string[]): ContainerFilter {
   return {
-    names: containers.filter((name) => name !== 'processor').map((name) => formerNames[name] ?? name),
+    names: [
+      gapContainer,
+      ...containers.filter((name) => name !== 'processor').map((name) => legacyNames[name] ?? name),
+    ],
     allProcessors: containers.includes('processor'),
   }
 }
 
 export const isSelected = ({ names, allProcessors }: ContainerFilter, container: string): boolean =>
-  names.includes(container) || (allProcessors && !notProcessors.includes(container))
+  names.includes(container) || (allProcessors && !nonProcessors.includes(container))

@@ -25,7 +25,7 @@ export function logsHandlers(app: App): Handlers<Contract['logs']> {
         after: query.nextPage
           ? parseNextPage(query.nextPage)
           : query.at
-            ? await placeBefore(app, squid.id, parseId('at', query.at), direction)
+            ? await positionBefore(app, squid.id, parseId('at', query.at), direction)
             : null,
         limit: query.limit ?? limits.logsPageSize,
         signal: request.signal,
@@ -71,10 +71,10 @@ function parseNextPage(text: string): LinePosition {
 }
 
 /**
- * The position before a page that begins with this line.
+ * Returns the position directly before this line, so that a page after it begins with the line.
  * @throws Refusal 404 when the line is no longer stored
  */
-async function placeBefore(app: App, squidId: number, seq: number, direction: Direction): Promise<LinePosition> {
+async function positionBefore(app: App, squidId: number, seq: number, direction: Direction): Promise<LinePosition> {
   const atMs = await findTimeOf(app.db, squidId, seq)
   if (atMs === null) throw notFound('Log line')
   return { atMs, seq: direction === 'desc' ? seq + 1 : seq - 1 }

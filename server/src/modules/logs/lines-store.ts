@@ -1,6 +1,6 @@
-import { sql, type SQL } from 'drizzle-orm'
+import { sql, timestampSql, type SQL } from '../../db/sql.ts'
 import type { Db } from '../../db/database.ts'
-import { notProcessors } from './containers.ts'
+import { nonProcessors } from './containers.ts'
 import type { LogFilter } from './filter.ts'
 
 /** A line as stored in the database. */
@@ -17,18 +17,17 @@ export type StoredLine = {
 /** Notified with the comma-separated ids of versions that have new lines. */
 export const logsChannel = 'shoal_logs'
 
-/** Lines in order of arrival, both ends included. */
+/** A range of lines in order of arrival, both ends included. */
 export type SeqRange = { firstSeq: number; lastSeq: number }
 
-/** The searched text: everything that is displayed of a line. Blocks summarise the same text. */
+/** The text that searches match: all displayed parts of a line. Bloom filters are built from the same text. */
 export const searchedText = `concat_ws(' ', ns, message, fields)`
 
 export const atMs = `(extract(epoch from at) * 1000)::float8`
-export const timeOf = (ms: number): SQL => sql`to_timestamp(${ms}::float8 / 1000)`
 
 const lineColumns = sql.raw(`seq, ${atMs} as "atMs", level, container, ns, message, fields`)
 
-/** The end of a version's lines, and up to where they are in blocks; null when it never logged. */
+/** Returns the number of a version's last line, and of its last line in a block; null when it never logged. */
 export async function findStream(db: Db, squidId: number): Promise<{ lastSeq: number; indexedSeq: number } | null> {
   const { rows } = await db.execute<{ lastSeq: number; indexedSeq: number }>(
     sql`select last_seq as "lastSeq", indexed_seq as "indexedSeq" from log_streams where squid_id = ${squidId}`,
@@ -43,7 +42,7 @@ export async function lastSeqs(db: Db, squidIds: number[]): Promise<Map<number, 
   return new Map(rows.map((row) => [row.squidId, row.lastSeq]))
 }
 
-/** When a line was written, in epoch milliseconds; null when it does not exist (any more). */
+/** Returns when a line was written, in epoch milliseconds; null when it does not exist or was dropped. */
 export async function findTimeOf(db: Db, squidId: number, seq: number): Promise<number | null> {
   const { rows } = await db.execute<{ atMs: number }>(
     sql`select ${sql.raw(atMs)} as "atMs" from log_lines where squid_id = ${squidId} and seq = ${seq}`,
@@ -51,7 +50,7 @@ export async function findTimeOf(db: Db, squidId: number, seq: number): Promise<
   return rows[0]?.atMs ?? null
 }
 
-/** The next lines in order of arrival. */
+/** Returns the lines after `seq`, in order of arrival. */
 export async function readAfter(db: Db, squidId: number, seq: number, limit: number): Promise<StoredLine[]> {
   const { rows } = await db.execute<StoredLine>(
     sql`select ${lineColumns} from log_lines where squid_id = ${squidId} and seq > ${seq} order by seq limit ${limit}`,
@@ -59,9 +58,9 @@ export async function readAfter(db: Db, squidId: number, seq: number, limit: num
   return rows
 }
 
-/** The number of lines of a range that match the filter. */
-export async function countLines(db: Db, squidId: number, run: SeqRange, filter: LogFilter): Promise<number> {
-  const { firstSeq, lastSeq } = run
+/** Returns the number of lines in a range that match the filter. */
+export async function countLines(db: Db, squidId: number, range: SeqRange, filter: LogFilter): Promise<number> {
+  const { firstSeq, lastSeq } = range
   const conditions = [sql`squid_id = ${squidId}`, sql`seq between ${firstSeq} and ${lastSeq}`, ...conditionsOf(filter)]
   const { rows } = await db.execute<{ count: number }>(
     sql`select count(*)::int as count from log_lines where ${sql.join(conditions, sql` and `)}`,
@@ -75,24 +74,24 @@ export type LinePosition = { atMs: number; seq: number }
 
 export type LineQuery = {
   squidId: number
-  runs: SeqRange[]
+  ranges: SeqRange[]
   fromMs: number | null
   toMs: number | null
-  /** Strictly after it, in the direction. */
+  /** Only lines strictly after this position, in the direction. */
   after: LinePosition | null
   filter: LogFilter
   direction: Direction
   limit: number
 }
 
-/** The first `limit` matching lines of the ranges, in the direction of time. */
-export async function readRuns(db: Db, query: LineQuery): Promise<StoredLine[]> {
+/** Returns the first `limit` matching lines of the ranges, ordered by time in the query's direction. */
+export async function readRanges(db: Db, query: LineQuery): Promise<StoredLine[]> {
   const order = sql.raw(query.direction)
-  // Literal numbers in the query, so that Postgres can estimate how few lines these are.
-  const runs = query.runs.map(({ firstSeq, lastSeq }) => sql.raw(`seq between ${firstSeq} and ${lastSeq}`))
+  // Literal numbers instead of parameters let Postgres estimate how few lines these are.
+  const inRanges = query.ranges.map(({ firstSeq, lastSeq }) => sql.raw(`seq between ${firstSeq} and ${lastSeq}`))
   const conditions = [
     sql`squid_id = ${query.squidId}`,
-    sql`(${sql.join(runs, sql` or `)})`,
+    sql`(${sql.join(inRanges, sql` or `)})`,
     ...boundsOf(query),
     ...conditionsOf(query.filter),
   ]
@@ -104,24 +103,24 @@ export async function readRuns(db: Db, query: LineQuery): Promise<StoredLine[]> 
 
 function boundsOf({ fromMs, toMs, after, direction }: LineQuery): SQL[] {
   const bounds: SQL[] = []
-  if (fromMs !== null) bounds.push(sql`at >= ${timeOf(fromMs)}`)
-  if (toMs !== null) bounds.push(sql`at <= ${timeOf(toMs)}`)
+  if (fromMs !== null) bounds.push(sql`at >= ${timestampSql(fromMs)}`)
+  if (toMs !== null) bounds.push(sql`at <= ${timestampSql(toMs)}`)
   // The bare bound on `at` lets Postgres skip partitions.
   if (after && direction === 'desc')
-    bounds.push(sql`at <= ${timeOf(after.atMs)}`, sql`(at, seq) < (${timeOf(after.atMs)}, ${after.seq})`)
+    bounds.push(sql`at <= ${timestampSql(after.atMs)}`, sql`(at, seq) < (${timestampSql(after.atMs)}, ${after.seq})`)
   if (after && direction === 'asc')
-    bounds.push(sql`at >= ${timeOf(after.atMs)}`, sql`(at, seq) > (${timeOf(after.atMs)}, ${after.seq})`)
+    bounds.push(sql`at >= ${timestampSql(after.atMs)}`, sql`(at, seq) > (${timestampSql(after.atMs)}, ${after.seq})`)
   return bounds
 }
 
-/** The same filter as `matches` of `filter.ts`. */
+/** The same filter as `matches` in `filter.ts`. */
 function conditionsOf({ levels, containers, search }: LogFilter): SQL[] {
   const conditions: SQL[] = []
   if (levels) conditions.push(sql`level = any(${sql.param(levels)}::smallint[])`)
   if (containers) {
-    const named = sql`container = any(${sql.param(containers.names)}::text[])`
-    const processor = sql`container <> all(${sql.param(notProcessors)}::text[])`
-    conditions.push(containers.allProcessors ? sql`(${named} or ${processor})` : named)
+    const isNamed = sql`container = any(${sql.param(containers.names)}::text[])`
+    const isProcessor = sql`container <> all(${sql.param(nonProcessors)}::text[])`
+    conditions.push(containers.allProcessors ? sql`(${isNamed} or ${isProcessor})` : isNamed)
   }
   if (search !== null)
     conditions.push(sql`${sql.raw(searchedText)} ${collationFor(search)} ilike ${likePattern(search)}`)
@@ -130,7 +129,7 @@ function conditionsOf({ levels, containers, search }: LogFilter): SQL[] {
 
 const likePattern = (search: string) => `%${search.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`
 
-/** "C" supports case for ASCII only, and is several times faster. */
-// eslint-disable-next-line no-control-regex -- that is the range of ASCII
+/** The collation "C" ignores case for ASCII only, but is several times faster. */
+// eslint-disable-next-line no-control-regex -- this is the range of printable ASCII
 const collationFor = (search: string): SQL =>
   sql.raw(/^[\x20-\x7e]*$/.test(search) ? 'collate "C"' : 'collate "und-x-icu"')

@@ -1,7 +1,8 @@
+import { gapContainer } from '@shoal/contract'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { parseContainers, isSelected, shownContainer } from './containers.ts'
-import { levelName, levelsQueried } from './levels.ts'
+import { parseContainers, isSelected, displayedContainer } from './containers.ts'
+import { levelName, parseLevels } from './levels.ts'
 import { joinStacks, parseLine, payloadOf } from './parse-line.ts'
 
 const levelOf = (line: string) => levelName(parseLine(line).level)
@@ -41,26 +42,28 @@ describe('a JSON line of the SDK', () => {
     expect(payload(line)).toEqual({ level: 'FATAL', ns: 'sqd:processor', msg: stack, err: { stack, code: 'E' } })
   })
 
-  test('keeps every field of any type', () => {
+  test('keeps all fields, of any type', () => {
     const record = fc.dictionary(
       fc.string().filter((key) => !['level', 'time', 'msg', 'ns', 'err', '__proto__'].includes(key)),
       fc.jsonValue(),
     )
     fc.assert(
       fc.property(record, fc.string({ minLength: 1 }), fc.string(), (fields, msg, ns) => {
-        const read = payload(JSON.stringify({ level: 2, time: 5, ns, msg, ...fields }))
+        const actual = payload(JSON.stringify({ level: 2, time: 5, ns, msg, ...fields }))
         const expected = JSON.parse(JSON.stringify({ level: 'INFO', ns, msg, ...fields }))
-        expect(read).toEqual(JSON.parse(JSON.stringify(expected).replaceAll(String.raw`\u0000`, hasNul(ns + msg))))
+        expect(actual).toEqual(
+          JSON.parse(JSON.stringify(expected).replaceAll(String.raw`\u0000`, nulReplacement(ns + msg))),
+        )
       }),
     )
   })
 })
 
-/** Only in the message and the namespace, which have their own columns: Postgres text has no NUL. */
-const hasNul = (text: string) => (text.includes('\0') ? '' : String.raw`\u0000`)
+/** The message and the namespace lose their NULs, because they have text columns, and Postgres text cannot contain NUL. */
+const nulReplacement = (text: string) => (text.includes('\0') ? '' : String.raw`\u0000`)
 
 describe('a plain line', () => {
-  test('is its own payload', () => {
+  test('has its text as payload', () => {
     fc.assert(
       fc.property(
         fc.string().filter((line) => !line.startsWith('{')),
@@ -88,14 +91,14 @@ describe('a plain line', () => {
   ])('%j is %s', (line, level) => expect(levelOf(line)).toBe(level))
 })
 
-describe('a stack', () => {
+describe('the joining of stack traces', () => {
   const join = (lines: string[], max?: number) =>
     joinStacks(
       lines.map((text) => ({ text })),
       max,
     ).map(({ text }) => text)
 
-  test('is joined with the line of its error', () => {
+  test('makes one entry of a stack trace and the line of its error', () => {
     const stack = ['Error: boom', '    at a (x.js:1:1) {', "  code: 'E'", '}']
     expect(join(['before', ...stack, '', 'Node.js v20.20.0'])).toEqual([
       'before',
@@ -115,20 +118,59 @@ describe('a stack', () => {
   })
 })
 
-describe('a filter', () => {
-  test('with error includes more severe levels, and with debug the traces', () => {
-    expect(levelsQueried(['ERROR']).map(levelName)).toEqual(['ERROR', 'CRITICAL', 'FATAL'])
-    expect(levelsQueried(['FATAL', 'WARNING']).map(levelName)).toEqual(['FATAL', 'WARNING'])
-    expect(levelsQueried(['NONSENSE'])).toEqual([])
+describe('a hostile line', () => {
+  test('keeps its colours and loses all other control characters and escape sequences', () => {
+    const colored = '\u001b[1;31mERROR\u001b[0m\tindented'
+    expect(parseLine(colored).message).toBe(colored)
+    const hostile = [
+      '\u001b[2J\u001b[1;1H',
+      '\u001b]0;title\u0007',
+      '\u001b]52;c;aGVsbG8=\u001b\\',
+      '\u009b2J',
+      '\u001bc',
+      '\u001b[?1049h',
+      '\0\r\b',
+    ]
+    for (const control of hostile) expect(parseLine(`a${control}b`).message.replace(/^a(2J)?b$/, 'ab')).toBe('ab')
+    expect(parseLine('{"msg":"a\\u001b[2Jb\\u0000","ns":"\\u001b]0;x\\u0007ns"}')).toMatchObject({
+      message: 'ab',
+      ns: 'ns',
+    })
   })
 
-  test('accepts legacy names, and processor means all processors', () => {
+  test('of incomplete escape sequences takes little time', () => {
+    const startedMs = performance.now()
+    for (const part of ['\u001b]', '\u001b[', '\u001b[0', '\u001b', '\u001bP'])
+      parseLine(`${part.repeat(65_536 / part.length)}end`)
+    // Quadratic time would be several seconds.
+    expect(performance.now() - startedMs).toBeLessThan(1000)
+  })
+
+  test.each([100, 3_000, 30_000])('of JSON %i levels deep is stored as text', (depth) => {
+    const text = `{"a":${'['.repeat(depth)}${']'.repeat(depth)}}`
+    expect(parseLine(text)).toMatchObject({ message: text, fields: null })
+  })
+
+  test('of JSON with few levels keeps its fields', () => {
+    expect(parseLine(`{"msg":"x","a":${'['.repeat(20)}${']'.repeat(20)}}`)).toMatchObject({ message: 'x' })
+  })
+})
+
+describe('a filter', () => {
+  test('for errors includes more severe levels; unknown levels match nothing', () => {
+    expect(parseLevels(['ERROR']).map(levelName)).toEqual(['ERROR', 'CRITICAL', 'FATAL'])
+    expect(parseLevels(['FATAL', 'WARNING']).map(levelName)).toEqual(['FATAL', 'WARNING'])
+    expect(parseLevels(['NONSENSE'])).toEqual([])
+  })
+
+  test('accepts legacy container names, and `processor` selects all processors', () => {
     const filter = parseContainers(['query-node', 'processor'])
     expect(['api', 'init', 'db', 'eth', 'processor'].filter((name) => isSelected(filter, name))).toEqual([
       'api',
       'eth',
       'processor',
     ])
-    expect(['api', 'api-2', 'api-12', 'api-x'].map(shownContainer)).toEqual(['api', 'api', 'api', 'api-x'])
+    expect(isSelected(filter, gapContainer)).toBe(true)
+    expect(['api', 'api-2', 'api-12', 'api-x'].map(displayedContainer)).toEqual(['api', 'api', 'api', 'api-x'])
   })
 })

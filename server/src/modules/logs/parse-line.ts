@@ -1,20 +1,19 @@
-import { guessedLevel, levelNumber, statedLevel } from './levels.ts'
+import { guessLevel, levelNumber, parseLevel } from './levels.ts'
 
-/** The stored form of a line. `fields` is JSON of everything without a column of its own; plain lines have neither it nor `ns`. */
+/** The stored form of a line. `fields` is JSON with all fields that have no column of their own; plain lines have no `fields` and `ns`. */
 export type ParsedLine = {
   /** The time in the line, in epoch milliseconds; null when it has none. */
   writtenAtMs: number | null
-  /** Number of the level. */
+  /** The number of the level. */
   level: number
   ns: string | null
   message: string
   fields: string | null
 }
 
-/** Parses a line of a program: JSON as the SDK writes it (contract 4.2), or plain text. Never throws. */
+/** Parses a line of a program: JSON as the SDK writes it, or plain text. Never throws. */
 export function parseLine(line: string): ParsedLine {
-  // Postgres text cannot contain NUL.
-  const text = line.includes('\0') ? line.replaceAll('\0', '') : line
+  const text = withoutControls(line)
   const record = text.startsWith('{') ? parseRecord(text) : null
   const parsed = record && fromRecord(record)
   const isEmpty = parsed?.message === '' && parsed.ns === null && parsed.fields === null
@@ -23,7 +22,7 @@ export function parseLine(line: string): ParsedLine {
 
 const fromText = (text: string): ParsedLine => ({
   writtenAtMs: null,
-  level: levelNumber(guessedLevel(text)),
+  level: levelNumber(guessLevel(text)),
   ns: null,
   message: text,
   fields: null,
@@ -31,28 +30,48 @@ const fromText = (text: string): ParsedLine => ({
 
 function fromRecord(record: Record<string, unknown>): ParsedLine {
   const { level, time, ns, msg, ...rest } = record
-  const known = {
+  const columns = {
     writtenAtMs: timeOf(time),
-    level: levelNumber(statedLevel(level) ?? 'INFO'),
-    ns: typeof ns === 'string' ? withoutNul(ns) : null,
-    message: typeof msg === 'string' ? withoutNul(msg) : '',
+    level: levelNumber(parseLevel(level) ?? 'INFO'),
+    ns: typeof ns === 'string' ? withoutControls(ns) : null,
+    message: typeof msg === 'string' ? withoutControls(msg) : '',
   }
   if (typeof ns !== 'string' && ns !== undefined) rest['ns'] = ns
   if (typeof msg !== 'string' && msg !== undefined) rest['msg'] = msg
-  // The SDK logs an error without a message, and the public client does not show `err` (contract 2.6): it would show nothing.
-  if (msg === undefined) known.message = messageOfError(rest['err'])
-  return { ...known, fields: Object.keys(rest).length > 0 ? JSON.stringify(rest) : null }
+  // The SDK logs errors without a message, and the public client does not show `err`: users would see an empty line.
+  if (msg === undefined) columns.message = messageOfError(rest['err'])
+  return { ...columns, fields: Object.keys(rest).length > 0 ? JSON.stringify(rest) : null }
 }
 
 function parseRecord(text: string): Record<string, unknown> | null {
   try {
-    return JSON.parse(text) as Record<string, unknown>
+    const record = JSON.parse(text) as Record<string, unknown>
+    return isDeeperThan(record, maxDepth) ? null : record
   } catch {
     return null
   }
 }
 
-const withoutNul = (text: string) => (text.includes('\0') ? text.replaceAll('\0', '') : text)
+/** Deeper JSON is stored as plain text: functions that process it recursively, such as `JSON.stringify`, could overflow the stack. */
+const maxDepth = 64
+
+const isDeeperThan = (value: unknown, depth: number): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  (depth === 0 || Object.values(value).some((child) => isDeeperThan(child, depth - 1)))
+
+// Each alternative stops at the next escape character, so that a line of nothing but incomplete sequences takes linear time.
+const controls =
+  // eslint-disable-next-line no-control-regex -- detects control characters
+  /\u001b\[[0-?]*[ -/]*[@-~]|\u001b[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\)|\u001b[ -/]*[0-~]?|[\u0000-\u0008\u000b-\u001a\u001c-\u001f\u007f-\u009f]/g
+const colorSequence = /^.\[[\d;:]*m$/
+
+/**
+ * Removes control characters and escape sequences other than those of colours. A terminal that shows the line would execute them,
+ * and Postgres cannot store NUL.
+ */
+const withoutControls = (text: string): string =>
+  text.replace(controls, (control) => (colorSequence.test(control) ? control : ''))
 
 function timeOf(time: unknown): number | null {
   const ms = typeof time === 'string' ? Date.parse(time) : time
@@ -63,10 +82,10 @@ function messageOfError(error: unknown): string {
   if (typeof error !== 'object' || error === null) return ''
   const { stack, message } = error as { stack?: unknown; message?: unknown }
   const text = typeof stack === 'string' ? stack : message
-  return typeof text === 'string' ? withoutNul(text) : ''
+  return typeof text === 'string' ? withoutControls(text) : ''
 }
 
-/** The displayed form of a stored line (contract 2.6): its text, or an object when it was JSON. */
+/** Returns the displayed form of a stored line: its text, or an object when it was JSON. */
 export function payloadOf(
   line: { ns: string | null; message: string; fields: string | null },
   level: string,
@@ -84,8 +103,8 @@ const stackFrame = /^\s+at /
 const indentedOrClosing = /^\s|^[}\]]/
 
 /**
- * Joins the frames of a stack, and the properties that Node prints after them, with the line of the error.
- * `lines` are of one container, in order; text beyond `maxLength` characters starts a new entry.
+ * Joins the frames of a stack trace, and the properties that Node prints after them, with the line of the error. `lines` are those of
+ * one container, in order. A line that would make an entry longer than `maxLength` characters starts a new entry.
  */
 export function joinStacks<T extends { text: string }>(lines: T[], maxLength = 65_536): T[] {
   const joined: T[] = []

@@ -1,23 +1,45 @@
-import { bigint, customType, index, pgTable, primaryKey, smallint, text, timestamp } from 'drizzle-orm/pg-core'
+import { bigId, boolean, customType, date, index, pgTable, primaryKey, smallint, text, time } from '../../db/columns.ts'
+import { enumChecks } from '../../db/checks.ts'
+import { limitKinds } from './ingest/limiter.ts'
 
-const bigId = () => bigint({ mode: 'number' })
-const time = () => timestamp({ withTimezone: true })
 const bytes = customType<{ data: Buffer }>({ dataType: () => 'bytea' })
 
-/** Read position of each log source of the runtime; moved in the transaction that writes its lines. */
+/** The read position of each log source of the runtime, updated in the transaction that writes its lines. */
 export const logCursors = pgTable('log_cursors', {
   source: text().primaryKey(),
   position: text().notNull(),
 })
 
-/** One row for each version that ever logged. Lines up to `indexedSeq` are in blocks; later ones are searched one by one. */
+/**
+ * One row for each version that ever logged. Lines up to `indexedSeq` are in blocks; searches read later lines one by one.
+ * `usageBytes` is what the version stored on `usageDay`, its last UTC day with lines.
+ */
 export const logStreams = pgTable('log_streams', {
   squidId: bigId().primaryKey(),
   lastSeq: bigId().notNull(),
   indexedSeq: bigId().notNull(),
+  usageDay: date(),
+  usageBytes: bigId().notNull().default(0),
 })
 
-/** `seq` counts up by one within a version, in order of arrival. Partitioned by the UTC day of `at` (see `db/day-partitions.ts`). */
+/** Dropped lines that the logs of their versions have not reported yet; see `ingest/drops.ts`. */
+export const logDrops = pgTable(
+  'log_drops',
+  {
+    squidId: bigId().primaryKey(),
+    lines: bigId().notNull(),
+    isEstimate: boolean().notNull(),
+    exceeded: text({ enum: limitKinds }).notNull(),
+    fromAt: time().notNull(),
+    toAt: time().notNull(),
+  },
+  (t) => enumChecks('log_drops', t),
+)
+
+/**
+ * `seq` numbers the lines of a version in order of arrival, without gaps. The table is partitioned by the UTC day of `at` (see
+ * `db/day-partitions.ts`).
+ */
 export const logLines = pgTable(
   'log_lines',
   {
@@ -33,7 +55,7 @@ export const logLines = pgTable(
   (t) => [index('log_lines_squid_seq').on(t.squidId, t.seq)],
 )
 
-/** Summary of about a thousand consecutive lines, so that a search skips blocks that cannot match. */
+/** Summaries of about a thousand consecutive lines each, so that a search skips blocks that cannot match. */
 export const logBlocks = pgTable(
   'log_blocks',
   {
@@ -45,8 +67,11 @@ export const logBlocks = pgTable(
     /** Bit n: the block has a line of the level with number n. */
     levelMask: smallint().notNull(),
     containers: text().array().notNull(),
-    /** Bloom filter over short pieces of the text; its size is a power of two. Stored external: a search reads single bytes of it. */
+    /** Bloom filter of the text, see `bloom.ts`. Its storage is EXTERNAL, because a search reads single bytes of it. */
     bloom: bytes().notNull(),
   },
-  (t) => [primaryKey({ name: 'log_blocks_pkey', columns: [t.squidId, t.firstSeq] })],
+  (t) => [
+    primaryKey({ name: 'log_blocks_pkey', columns: [t.squidId, t.firstSeq] }),
+    index('log_blocks_max_at').on(t.maxAt),
+  ],
 )

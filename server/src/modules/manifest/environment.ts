@@ -1,10 +1,10 @@
 import type { Manifest } from '@subsquid/manifest'
-import { givenSecrets } from './given-secrets.ts'
+import { secretsForVersion } from './given-secrets.ts'
 import { InvalidManifest } from './manifest.ts'
 
 export type Variables = Record<string, string>
 
-/** The values that `${{ … }}` in a manifest can refer to (contract 4). */
+/** The values that `${{ … }}` in a manifest can refer to. */
 export type Contexts = {
   squid: { id: number; name: string; slot: string; reference: string; organization: string }
   addons: {
@@ -14,7 +14,7 @@ export type Contexts = {
   }
 }
 
-/** The environments of a manifest's sections, evaluated. */
+/** The evaluated environments of a manifest's sections. */
 export type Environments = { deploy: Variables; init: Variables; api: Variables; processors: Record<string, Variables> }
 
 /** A manifest refers to secrets that its organization does not have. */
@@ -28,50 +28,59 @@ export class UnknownSecrets extends Error {
 }
 
 /**
- * Names of the secrets that a version's programs receive: those that its manifest refers to, by `${{ secrets.X }}` or in the legacy
- * list `deploy.secrets`, and those that every version receives.
+ * Returns the names of the secrets that a version's programs receive: those that its manifest refers to, by `${{ secrets.X }}` or in the
+ * legacy list `deploy.secrets`, and those that every version receives.
  * @throws InvalidManifest for an expression that cannot be parsed
  */
 export function secretNamesOf(manifest: Manifest, secrets: Variables): string[] {
-  const named = [...namesInExpressions(manifest), ...(manifest.deploy?.secrets ?? [])].map((name) => name.toUpperCase())
-  const own = manifest.deploy?.env ?? {}
-  const given = Object.keys(givenSecrets(secrets, manifest.deploy?.addons?.postgres != null))
-  const held = [...named.filter((name) => secrets[name] !== undefined), ...given.filter((name) => !(name in own))]
-  return [...new Set(held)].sort()
+  const referenced = [...namesInExpressions(manifest), ...(manifest.deploy?.secrets ?? [])].map((name) =>
+    name.toUpperCase(),
+  )
+  const variables = manifest.deploy?.env ?? {}
+  const automatic = Object.keys(secretsForVersion(secrets, manifest.deploy?.addons?.postgres != null))
+  const received = [
+    ...referenced.filter((name) => secrets[name] !== undefined),
+    ...automatic.filter((name) => !(name in variables)),
+  ]
+  return [...new Set(received)].sort()
 }
 
 /**
- * Evaluates the environments. They contain all secrets of the organization; variables set by the manifest take precedence. Names of
- * secrets in expressions are case-insensitive, since the console stores them in upper case (spec 5).
+ * Evaluates the environments. They contain the organization's secrets; variables of the manifest take precedence. Secret names in
+ * expressions are case-insensitive, since the console stores them in upper case (spec 5).
  * @throws UnknownSecrets when a secret is missing and the expression has no fallback
  * @throws InvalidManifest for any other expression without a value
  */
 export function evaluateEnvironments(manifest: Manifest, secrets: Variables, contexts: Contexts): Environments {
-  const used = namesInExpressions(manifest)
-  const listed = manifest.deploy?.secrets ?? []
+  const names = namesInExpressions(manifest)
+  const legacyNames = manifest.deploy?.secrets ?? []
   const isUnknown = (name: string) => secrets[name.toUpperCase()] === undefined
-  const missing = listed.filter(isUnknown)
-  if (missing.length > 0) throw new UnknownSecrets(upper(missing))
-  const context = { ...contexts, secrets: pick(used, secrets) }
+  const missing = legacyNames.filter(isUnknown)
+  if (missing.length > 0) throw new UnknownSecrets(distinctUpperCase(missing))
+  const context = { ...contexts, secrets: pickSecrets(names, secrets) }
   let deploy: Manifest['deploy']
   try {
     deploy = manifest.eval(context).deploy
   } catch (error) {
-    const unknown = used.filter(isUnknown)
-    if (unknown.length > 0) throw new UnknownSecrets(upper(requiredSecrets(manifest, unknown, context)))
+    const unknown = names.filter(isUnknown)
+    if (unknown.length > 0) throw new UnknownSecrets(distinctUpperCase(requiredSecrets(manifest, unknown, context)))
     throw new InvalidManifest(error instanceof Error ? error.message : String(error))
   }
   return {
-    deploy: { ...givenSecrets(secrets, deploy?.addons?.postgres != null), ...pick(listed, secrets), ...deploy?.env },
+    deploy: {
+      ...secretsForVersion(secrets, deploy?.addons?.postgres != null),
+      ...pickSecrets(legacyNames, secrets),
+      ...deploy?.env,
+    },
     init: { ...deploy?.init?.env },
     api: { ...deploy?.api?.env },
     processors: Object.fromEntries((deploy?.processor ?? []).map((p) => [p.name, { ...p.env }])),
   }
 }
 
-/** The unknown secrets without which the manifest cannot be evaluated; those with a fallback in their expression are left out. */
+/** Returns the unknown secrets without which the manifest cannot be evaluated; excludes those with a fallback in their expression. */
 function requiredSecrets(manifest: Manifest, unknown: string[], context: Contexts & { secrets: Variables }): string[] {
-  const works = (missing: string) => {
+  const canEvaluateWithout = (missing: string) => {
     const others = unknown.filter((name) => name !== missing).map((name) => [name, 'placeholder'] as const)
     try {
       manifest.eval({ ...context, secrets: { ...context.secrets, ...Object.fromEntries(others) } })
@@ -80,8 +89,8 @@ function requiredSecrets(manifest: Manifest, unknown: string[], context: Context
       return false
     }
   }
-  const needed = unknown.filter((name) => !works(name))
-  return needed.length > 0 ? needed : unknown
+  const required = unknown.filter((name) => !canEvaluateWithout(name))
+  return required.length > 0 ? required : unknown
 }
 
 function namesInExpressions(manifest: Manifest): string[] {
@@ -92,12 +101,12 @@ function namesInExpressions(manifest: Manifest): string[] {
   }
 }
 
-const upper = (names: string[]) => [...new Set(names.map((name) => name.toUpperCase()))]
+const distinctUpperCase = (names: string[]) => [...new Set(names.map((name) => name.toUpperCase()))]
 
-function pick(names: string[], secrets: Variables): Variables {
-  const found = names.flatMap((name) => {
+function pickSecrets(names: string[], secrets: Variables): Variables {
+  const entries = names.flatMap((name) => {
     const value = secrets[name.toUpperCase()]
     return value === undefined ? [] : [[name, value] as const]
   })
-  return Object.fromEntries(found)
+  return Object.fromEntries(entries)
 }

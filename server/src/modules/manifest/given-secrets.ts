@@ -1,6 +1,6 @@
 import type { Variables } from './environment.ts'
 
-/** Variables that programs need to start or that the platform sets. A secret of this name is passed only if the manifest refers to it. */
+/** Variables that programs need to start, or that Shoal sets. Secrets with these names are passed only if the manifest refers to them. */
 const reservedNames = new Set([
   'PATH',
   'HOME',
@@ -21,29 +21,29 @@ const reservedNames = new Set([
 ])
 const reservedPrefixes = ['LD_', 'SHOAL_']
 
-/** With the addon postgres the platform sets the connection: a secret such as `DB_SSL_CA` for another database would break it. */
+/** With the postgres addon, Shoal sets the connection: a secret such as `DB_SSL_CA`, meant for another database, would break it. */
 const isReserved = (name: string, hasPostgres: boolean): boolean =>
   reservedNames.has(name) ||
   reservedPrefixes.some((prefix) => name.startsWith(prefix)) ||
   (hasPostgres && name.startsWith('DB_'))
 
 /** The secrets of an organization that a version's programs receive as variables even if the manifest does not refer to them. */
-export const givenSecrets = (secrets: Variables, hasPostgres: boolean): Variables =>
+export const secretsForVersion = (secrets: Variables, hasPostgres: boolean): Variables =>
   Object.fromEntries(Object.entries(secrets).filter(([name]) => !isReserved(name, hasPostgres)))
 
-type ShownManifest = { deploy?: { env?: Record<string, unknown>; addons?: { postgres?: unknown } } }
+type ManifestVariables = { deploy?: { env?: Record<string, unknown>; addons?: { postgres?: unknown } } }
 
 /** Whether a version will receive a secret of this name at its next start. `manifestCurrent` is the column of its row. */
-export function willBeGiven(name: string, manifestCurrent: Record<string, unknown>): boolean {
-  const { deploy } = manifestCurrent as ShownManifest
+export function receivesSecret(name: string, manifestCurrent: Record<string, unknown>): boolean {
+  const { deploy } = manifestCurrent as ManifestVariables
   return !isReserved(name, deploy?.addons?.postgres != null) && !(name in (deploy?.env ?? {}))
 }
 
-type NamedEnvironments = { deploy?: { env?: object; processor?: { env?: object }[]; secrets?: string[] } }
+type ManifestEnvironments = { deploy?: { env?: object; processor?: { env?: object }[]; secrets?: string[] } }
 
 /** The variables that a manifest sets for its processors. `manifestCurrent` is the column of the version's row. */
-export function ownVariables(manifestCurrent: Record<string, unknown>): Set<string> {
-  const { deploy } = manifestCurrent as NamedEnvironments
+export function variablesOfManifest(manifestCurrent: Record<string, unknown>): Set<string> {
+  const { deploy } = manifestCurrent as ManifestEnvironments
   const sections = [deploy?.env, ...(deploy?.processor ?? []).map(({ env }) => env)]
   return new Set([...sections.flatMap((env) => Object.keys(env ?? {})), ...(deploy?.secrets ?? [])])
 }

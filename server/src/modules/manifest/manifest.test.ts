@@ -32,7 +32,7 @@ const contexts = {
   addons: { rpc: { eth: { http: 'http://gateway/rpc/eth/t' }, 'arbitrum-one': { http: 'x' } } },
 }
 
-test('a plan has the values of the manifest, with defaults', () => {
+test('a plan contains the values of the manifest, with defaults', () => {
   expect(parsePlan(parseManifest(ordinary))).toMatchObject({
     slot: null,
     isDedicated: true,
@@ -56,18 +56,18 @@ test('version: N means slot vN, and init: false means no init', () => {
   expect(plan.processors).toEqual([{ name: 'processor', command: ['node', 'x.js'] }])
 })
 
-test('unknown keys are allowed; other errors have the message of the parser', () => {
+test("unknown keys are allowed; other errors have the parser's message", () => {
   expect(() => parseManifest(manifest('processor: {cmd: [node], colour: red}', 'future: {a: 1}'))).not.toThrow()
   expect(() => parseManifest(manifest('api: {cmd: [node]}'))).toThrow('"deploy.processor" is required')
   expect(() => parseManifest('a: [1')).toThrow(InvalidManifest)
   expect(() => parseManifest(manifest('processor: [{name: api, cmd: [node]}]'))).toThrow('cannot be called "api"')
 })
 
-test('aliases that expand to billions of values are refused immediately', () => {
+test('aliases that expand to billions of values are rejected immediately', () => {
   const levels = Array.from({ length: 12 }, (_, i) => `x${i + 1}: &x${i + 1} [${Array(9).fill(`*x${i}`).join(',')}]`)
   const bomb = `${ordinary}\nx0: &x0 [a]\n${levels.join('\n')}\n`
-  expect(() => parseManifest(bomb)).toThrow('stand for more than')
-  expect(() => parseManifest(`${ordinary}\nloop: &loop [*loop]\n`)).toThrow('stand for more than')
+  expect(() => parseManifest(bomb)).toThrow('expand to more than')
+  expect(() => parseManifest(`${ordinary}\nloop: &loop [*loop]\n`)).toThrow('expand to more than')
   expect(() => parseManifest(`${ordinary}\nlong: ${'x'.repeat(200_001)}\n`)).toThrow('larger than')
 })
 
@@ -93,22 +93,28 @@ test('every program receives every secret, unless the manifest sets the variable
     GQL_PORT: '1',
     DB_SSL_CA: 'of another database',
   }
-  const addon = manifest('addons: {postgres: {}}\nenv: {SHARED: own}\nprocessor: {cmd: [node]}')
-  const given = { KEY: 'of the organization', RPC_ETH_HTTP: 'http://mine', SHARED: 'own' }
-  expect(evaluateEnvironments(parseManifest(addon), secrets, contexts).deploy).toEqual(given)
-  expect(secretNamesOf(parseManifest(addon), secrets)).toEqual(['KEY', 'RPC_ETH_HTTP'])
-  const without = manifest('env: {PATH2: "${{ secrets.PATH }}"}\nprocessor: {cmd: [node]}')
-  // Without the addon the squid has its own database. Secrets that the manifest refers to are passed whatever their name.
-  expect(evaluateEnvironments(parseManifest(without), secrets, contexts).deploy).toEqual({
-    ...given,
+  const withAddon = manifest('addons: {postgres: {}}\nenv: {SHARED: own}\nprocessor: {cmd: [node]}')
+  const expected = { KEY: 'of the organization', RPC_ETH_HTTP: 'http://mine', SHARED: 'own' }
+  expect(evaluateEnvironments(parseManifest(withAddon), secrets, contexts).deploy).toEqual(expected)
+  expect(secretNamesOf(parseManifest(withAddon), secrets)).toEqual(['KEY', 'RPC_ETH_HTTP'])
+  const withoutAddon = manifest('env: {PATH2: "${{ secrets.PATH }}"}\nprocessor: {cmd: [node]}')
+  // Without the addon, the squid uses its own database. Secrets that the manifest refers to are passed regardless of their names.
+  expect(evaluateEnvironments(parseManifest(withoutAddon), secrets, contexts).deploy).toEqual({
+    ...expected,
     SHARED: 'of the organization',
     DB_SSL_CA: 'of another database',
     PATH2: '/evil',
   })
-  expect(secretNamesOf(parseManifest(without), secrets)).toEqual(['DB_SSL_CA', 'KEY', 'PATH', 'RPC_ETH_HTTP', 'SHARED'])
+  expect(secretNamesOf(parseManifest(withoutAddon), secrets)).toEqual([
+    'DB_SSL_CA',
+    'KEY',
+    'PATH',
+    'RPC_ETH_HTTP',
+    'SHARED',
+  ])
 })
 
-test('an unknown secret is named, unless the expression has a fallback', () => {
+test('an unknown secret is reported by name, unless the expression has a fallback', () => {
   expect(() => evaluateEnvironments(parseManifest(ordinary), {}, contexts)).toThrow(new UnknownSecrets(['RPC_URL']))
   const fallback = manifest('env: {A: "${{ secrets.NONE || \'x\' }}"}\nprocessor: {cmd: [node]}')
   expect(evaluateEnvironments(parseManifest(fallback), {}, contexts).deploy).toEqual({ A: 'x' })
@@ -121,14 +127,14 @@ test('an unknown secret is named, unless the expression has a fallback', () => {
   expect(evaluateEnvironments(parseManifest(listed), { OLD: '1' }, contexts).deploy).toEqual({ OLD: '1' })
 })
 
-test('an expression can access nothing but its contexts', () => {
+test('an expression can access only its contexts', () => {
   for (const expression of ['secrets.constructor', 'squid.toString', 'secrets.__proto__.x', 'process.env.HOME']) {
     const raw = manifest(`env: {A: "\${{ ${expression} }}"}\nprocessor: {cmd: [node]}`)
     expect(() => evaluateEnvironments(parseManifest(raw), {}, contexts)).toThrow()
   }
 })
 
-test('variables of the platform override those of the section, which override deploy.env', () => {
+test("the platform's variables override those of the section, which override deploy.env", () => {
   const parsed = parseManifest(ordinary)
   const workload = composeWorkload({
     squid: { id: 7, orgId: 3 },
@@ -140,7 +146,7 @@ test('variables of the platform override those of the section, which override de
     addonVariables: { DB_PASS: 'generated', DB_URL: 'postgres://x' },
   })
   expect(workload).toMatchObject({ id: '7.4', tenant: '3', version: '7', image: 'img' })
-  // Streams of an api get half a minute to finish.
+  // An api has half a minute to finish its streams.
   expect(Object.fromEntries(workload.containers.map((c) => [c.name, c.stopGraceMs]))).toEqual({
     init: 5000,
     api: 30_000,
@@ -174,7 +180,7 @@ test('variables of the platform override those of the section, which override de
 })
 
 test('a squid may set its own NODE_ENV and BASE_PATH', () => {
-  const own = (yaml: string) => {
+  const apiEnv = (yaml: string) => {
     const parsed = parseManifest(manifest(yaml))
     const environments = evaluateEnvironments(parsed, {}, contexts)
     const plan = parsePlan(parsed)
@@ -191,23 +197,23 @@ test('a squid may set its own NODE_ENV and BASE_PATH', () => {
     return containers.find((c) => c.name === 'api')?.env
   }
   const api = 'api: {cmd: [node], env: {NODE_ENV: staging}}\nprocessor: {cmd: [node]}'
-  expect(own(api)).toMatchObject({ NODE_ENV: 'staging', BASE_PATH: '/p' })
-  expect(own(`env: {NODE_ENV: development, BASE_PATH: /mine}\n${api}`)).toMatchObject({
+  expect(apiEnv(api)).toMatchObject({ NODE_ENV: 'staging', BASE_PATH: '/p' })
+  expect(apiEnv(`env: {NODE_ENV: development, BASE_PATH: /mine}\n${api}`)).toMatchObject({
     NODE_ENV: 'staging',
     BASE_PATH: '/mine',
   })
 })
 
-test('the path of an api is that of its URL', () => {
-  const of = { orgCode: 'acme', name: 's', slot: 'v1' }
-  expect(apiPath({ gatewayUrl: 'https://squids.example.com/{org}' }, of)).toBe('/acme/s@v1/api')
-  expect(apiPath({ gatewayUrl: 'https://{org}.squids.example.com' }, of)).toBe('/s@v1/api')
-  expect(apiPath({ gatewayUrl: 'http://localhost:4001/squids/{org}' }, of)).toBe('/squids/acme/s@v1/api')
+test('the path of an api equals the path of its URL', () => {
+  const squid = { orgCode: 'acme', name: 's', slot: 'v1' }
+  expect(apiPath({ gatewayUrl: 'https://squids.example.com/{org}' }, squid)).toBe('/acme/s@v1/api')
+  expect(apiPath({ gatewayUrl: 'https://{org}.squids.example.com' }, squid)).toBe('/s@v1/api')
+  expect(apiPath({ gatewayUrl: 'http://localhost:4001/squids/{org}' }, squid)).toBe('/squids/acme/s@v1/api')
 })
 
-test('a workload sealed by an earlier release gets grace periods when it is opened', () => {
-  const sealer = { seal: (text: string) => text, open: (text: string) => text } as Sealer
-  const old = { id: '7.4', containers: [{ name: 'api' }, { name: 'api-2' }, { name: 'eth' }] }
-  const { containers } = openWorkload(sealer, 7, JSON.stringify(old))
+test('a workload sealed by an earlier release gets grace periods when it is decrypted', () => {
+  const sealer = { seal: (text: string) => text, open: (text: string) => text, isCurrent: () => true } as Sealer
+  const oldWorkload = { id: '7.4', containers: [{ name: 'api' }, { name: 'api-2' }, { name: 'eth' }] }
+  const { containers } = openWorkload(sealer, 7, JSON.stringify(oldWorkload))
   expect(containers.map(({ stopGraceMs }) => stopGraceMs)).toEqual([30_000, 30_000, 5000])
 })

@@ -5,7 +5,7 @@ export type PostgresConfig = Partial<
   NonNullable<NonNullable<NonNullable<ManifestDeploymentConfig['addons']>['postgres']>['config']>
 >
 
-/** The contents of a manifest with all defaults filled in (contract 4), without environments, which `environment.ts` evaluates. */
+/** The contents of a manifest with all defaults, except the environments, which `environment.ts` evaluates. */
 export type SquidPlan = {
   /** From `slot`, or from `version: N`, which means slot `vN`. */
   slot: string | null

@@ -4,13 +4,13 @@ import type { SquidPlan } from './plan.ts'
 import { initResources, programResources, type ScaleProfile } from './profiles.ts'
 import { workloadIdOf } from './workload-id.ts'
 
-/** The ports on which an api listens and a processor serves its metrics (contract 4.2). */
+/** The ports on which an api listens, and on which a processor serves its metrics. */
 export const apiPort = 4350
 export const metricsPort = 3000
 
 const apiPorts = { GRAPHQL_SERVER_PORT: String(apiPort), GQL_PORT: String(apiPort) }
 
-/** The log levels of the SDK by the number in its JSON lines (contract 4.2). */
+/** Names of the SDK's log levels, by the number in its JSON lines. */
 const logLabels = JSON.stringify({ 0: 'TRACE', 1: 'DEBUG', 2: 'INFO', 3: 'WARN', 4: 'ERROR', 5: 'FATAL' })
 
 export type WorkloadParts = {
@@ -25,7 +25,7 @@ export type WorkloadParts = {
   addonVariables: Variables
 }
 
-/** Names of the containers that run while the version's desired state is running: all but `init`. */
+/** Names of the containers that run permanently: all but `init`. */
 export const containerNames = (apiReplicas: number, processors: string[]): string[] => [
   ...Array.from({ length: apiReplicas }, (_, index) => apiName(index)),
   ...processors,
@@ -40,14 +40,14 @@ export const isProcessor = (container: Pick<ContainerSpec, 'name'>): boolean => 
 export const stopGraceMsOf = (container: Pick<ContainerSpec, 'name'>): number => (isApi(container) ? 30_000 : 5000)
 
 /**
- * The whole workload, including `init`. The environment of a section takes precedence over `deploy.env`, and the platform's variables
- * over both, except NODE_ENV and BASE_PATH (the path in the URLs that an api generates), which a squid may set itself.
+ * Composes the workload of a version, including `init`. The environment of a section takes precedence over `deploy.env`, and the
+ * platform's variables over both, except NODE_ENV and BASE_PATH (the path in the URLs that an api generates), which a squid may set.
  */
 export function composeWorkload(parts: WorkloadParts): Workload {
   const { squid, generation, image, plan, environments } = parts
-  const env = (section: Variables, ports: Variables, initial: Variables = {}) => ({
+  const composeEnv = (section: Variables, ports: Variables, defaults: Variables = {}) => ({
     NODE_ENV: 'production',
-    ...initial,
+    ...defaults,
     ...environments.deploy,
     ...section,
     ...parts.addonVariables,
@@ -60,7 +60,7 @@ export function composeWorkload(parts: WorkloadParts): Workload {
     containers.push({
       name: 'init',
       command: plan.init.command,
-      env: env(environments.init, {}),
+      env: composeEnv(environments.init, {}),
       resources: initResources,
       restart: 'never',
       ports: [],
@@ -70,7 +70,7 @@ export function composeWorkload(parts: WorkloadParts): Workload {
     containers.push({
       name: apiName(index),
       command: plan.api?.command ?? [],
-      env: env(environments.api, apiPorts, { BASE_PATH: parts.apiPath }),
+      env: composeEnv(environments.api, apiPorts, { BASE_PATH: parts.apiPath }),
       resources: resourcesOf(plan.api?.profile ?? 'small', plan.isDedicated),
       restart: 'always',
       ports: [apiPort],
@@ -80,7 +80,7 @@ export function composeWorkload(parts: WorkloadParts): Workload {
     containers.push({
       name,
       command,
-      env: env(environments.processors[name] ?? {}, { PROCESSOR_PROMETHEUS_PORT: String(metricsPort) }),
+      env: composeEnv(environments.processors[name] ?? {}, { PROCESSOR_PROMETHEUS_PORT: String(metricsPort) }),
       resources: resourcesOf(plan.processorProfile, plan.isDedicated),
       restart: 'on-failure',
       ports: [metricsPort],
@@ -95,14 +95,14 @@ export function composeWorkload(parts: WorkloadParts): Workload {
   }
 }
 
-/** @throws Error for a profile that a collocated version cannot have; an earlier check should have refused it */
+/** @throws Error for a profile that a collocated version cannot have; an earlier check rejects such manifests */
 function resourcesOf(profile: ScaleProfile, isDedicated: boolean): Resources {
   const resources = programResources(profile, isDedicated)
   if (!resources) throw new Error(`No collocated profile ${profile}`)
   return resources
 }
 
-/** The workload with only the containers that satisfy one of `keep`. */
+/** Returns the workload with only the containers that satisfy one of `keep`. */
 export const pickContainers = (workload: Workload, ...keep: ((container: ContainerSpec) => boolean)[]): Workload => ({
   ...workload,
   containers: workload.containers.filter((container) => keep.some((isKept) => isKept(container))),

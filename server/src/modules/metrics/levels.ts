@@ -1,12 +1,11 @@
 import type { TimeGroup } from '@shoal/contract'
 import type { App } from '../../app.ts'
 import type { Config } from '../../config/config.ts'
-import { days, hours, minutes } from '../../clock.ts'
-import { dayOf } from '../../db/day-partitions.ts'
+import { dayOf, days, hours, minutes } from '../../clock.ts'
 
 /**
- * Resolutions from fine to coarse; each level but the first is computed from the previous one. Minutes and hours (and samples, the
- * 15 seconds below them) are partitioned by day, so that old days are dropped at no cost.
+ * Resolutions from fine to coarse; each level but the first is computed from the previous one. Samples (every 15 seconds), minutes and
+ * hours are partitioned by day, so that expired days can be dropped cheaply.
  */
 export type Level = 'samples' | 'minutes' | 'hours' | 'days' | 'months'
 
@@ -31,8 +30,8 @@ export const coarserLevels = {
 
 export const levelOfGroup: Record<TimeGroup, Level> = { Minute: 'minutes', Hour: 'hours', Day: 'days', Month: 'months' }
 
-/** Days that a level is kept; months are kept forever. */
-export function keptDays(config: Config, level: Exclude<Level, 'months'>): number {
+/** Returns the number of days for which a level is kept; months are kept forever. */
+export function retentionDays(config: Config, level: Exclude<Level, 'months'>): number {
   return {
     samples: config.SHOAL_METRICS_SAMPLE_DAYS,
     minutes: config.SHOAL_METRICS_MINUTE_DAYS,
@@ -41,13 +40,13 @@ export function keptDays(config: Config, level: Exclude<Level, 'months'>): numbe
   }[level]
 }
 
-/** Whether a level still has data of a time. */
+/** Whether a level still has the data of a time. */
 export type RetentionCheck = (level: Level, atMs: number) => boolean
 
 export const isKept =
   ({ clock, config }: Pick<App, 'clock' | 'config'>): RetentionCheck =>
   (level, atMs) =>
-    level === 'months' || atMs >= Date.parse(dayOf(clock.now().getTime() - days(keptDays(config, level))))
+    level === 'months' || atMs >= Date.parse(dayOf(clock.now().getTime() - days(retentionDays(config, level))))
 
-/** Length of a bucket; that of a month is not used. */
+/** The length of a bucket of each level, except months. */
 export const levelMs = { samples: 15_000, minutes: minutes(1), hours: hours(1), days: days(1) }

@@ -1,7 +1,7 @@
-import { sql } from 'drizzle-orm'
+import { sql, timestampSql } from '../../db/sql.ts'
 import type { Db } from '../../db/database.ts'
 import type { Range } from './range.ts'
-import { atMs, timeOf } from './usage/usage-store.ts'
+import { selectAtMs } from './usage/usage-store.ts'
 
 export type ProgressSample = { atMs: number; lastBlock: number; chainHeight: number; blocks: number | null }
 
@@ -12,14 +12,14 @@ export async function selectProgress(
   { fromMs, toMs }: Range,
 ): Promise<ProgressSample[]> {
   const { rows } = await db.execute<ProgressSample>(
-    sql`select ${atMs}, last_block as "lastBlock", chain_height as "chainHeight", blocks from container_samples
+    sql`select ${selectAtMs}, last_block as "lastBlock", chain_height as "chainHeight", blocks from container_samples
         where squid_id = ${squidId} and container = ${processor} and last_block is not null
-          and at >= ${timeOf(fromMs)} and at < ${timeOf(toMs)} order by at`,
+          and at >= ${timestampSql(fromMs)} and at < ${timestampSql(toMs)} order by at`,
   )
   return rows
 }
 
-/** One container in one hour. `observedSeconds` is how long it was observed in any state but finished. */
+/** The usage of one container in one hour. `observedSeconds` is how long it was observed in any state except finished. */
 export type ObservedHour = {
   squidId: number
   container: string
@@ -33,15 +33,15 @@ export type ObservedHour = {
 
 export async function selectHours(db: Db, squidIds: number[], { fromMs, toMs }: Range): Promise<ObservedHour[]> {
   const { rows } = await db.execute<ObservedHour>(
-    sql`select squid_id as "squidId", container, ${atMs}, observed_seconds as "observedSeconds", cpu_seconds as "cpuSeconds",
+    sql`select squid_id as "squidId", container, ${selectAtMs}, observed_seconds as "observedSeconds", cpu_seconds as "cpuSeconds",
           memory_peak_bytes as "memoryPeakBytes", disk_used_bytes as "diskUsedBytes", disk_total_bytes as "diskTotalBytes"
         from container_hours where squid_id = any(${sql.param(squidIds)}::bigint[])
-          and at >= ${timeOf(fromMs)} and at < ${timeOf(toMs)} order by at, squid_id, container`,
+          and at >= ${timestampSql(fromMs)} and at < ${timestampSql(toMs)} order by at, squid_id, container`,
   )
   return rows
 }
 
-/** Time of the newest sample; null before the first one. */
+/** Returns the time of the newest sample; null before the first sample. */
 export async function newestSampleAt(db: Db): Promise<Date | null> {
   const { rows } = await db.execute<{ atMs: number | null }>(
     sql`select (extract(epoch from max(at)) * 1000)::float8 as "atMs" from sampled_counters`,

@@ -6,17 +6,17 @@ import { selectHours, selectProgress, type ObservedHour, type ProgressSample } f
 import type { Range } from './range.ts'
 import { gapMs } from './sampling/sample.ts'
 
-/** The newest sample of every container of these versions; none of a container that was not observed for 45 s. */
+/** Returns the newest sample of every container of these versions. Omits containers that were not observed in the last 45 s. */
 export function latestSamples(db: Db, squidIds: number[], now: Date): Promise<NewestSample[]> {
   return selectNewest(db, squidIds, now.getTime() - gapMs)
 }
 
-/** Progress of a processor, one point per 15 seconds, oldest first; times without a response are missing. */
+/** Returns the progress of a processor, one point per 15 seconds, oldest first. Omits times at which the processor did not respond. */
 export function processorHistory(db: Db, squidId: number, processor: string, range: Range): Promise<ProgressSample[]> {
   return selectProgress(db, squidId, processor, range)
 }
 
-/** Latency in milliseconds and number of the successful requests to each version since `sinceMs`. No entry without requests. */
+/** Returns a latency percentile (ms) and the number of successful requests since `sinceMs` for each version that had any. */
 export async function latencyPercentiles(
   db: Db,
   squidIds: number[],
@@ -32,7 +32,7 @@ export async function latencyPercentiles(
   )
 }
 
-/** Observed usage of every container of these versions by hour (UTC), oldest first. Includes deleted versions. */
+/** Returns the observed usage of every container of these versions by hour (UTC), oldest first. Includes deleted versions. */
 export function observedHours(db: Db, squidIds: number[], range: Range): Promise<ObservedHour[]> {
   return selectHours(db, squidIds, range)
 }

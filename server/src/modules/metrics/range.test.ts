@@ -4,7 +4,7 @@ import type { RetentionCheck, Level } from './levels.ts'
 import { timeGroupOf } from './range.ts'
 
 const to = Date.parse('2026-03-29T12:00Z')
-const groupOf = (ms: number, kept: RetentionCheck = () => true) => timeGroupOf({ fromMs: to - ms, toMs: to }, kept)
+const groupOf = (ms: number, isKept: RetentionCheck = () => true) => timeGroupOf({ fromMs: to - ms, toMs: to }, isKept)
 
 test('a range is drawn by the minute, hour, day or month', () => {
   expect([hours(6), hours(6) + 1, days(14), days(15), days(366), days(367)].map((ms) => groupOf(ms))).toEqual([
@@ -17,12 +17,12 @@ test('a range is drawn by the minute, hour, day or month', () => {
   ])
 })
 
-test('expired data is drawn from coarser levels, and not as a time without requests', () => {
-  const only =
+test('a range with expired data is drawn from a coarser level', () => {
+  const keptLevels =
     (...levels: Level[]): RetentionCheck =>
     (level) =>
       levels.includes(level)
-  expect(groupOf(minutes(30), only('hours', 'days', 'months'))).toBe('Hour')
-  expect(groupOf(minutes(30), only('days', 'months'))).toBe('Day')
-  expect(groupOf(days(3), only('months'))).toBe('Month')
+  expect(groupOf(minutes(30), keptLevels('hours', 'days', 'months'))).toBe('Hour')
+  expect(groupOf(minutes(30), keptLevels('days', 'months'))).toBe('Day')
+  expect(groupOf(days(3), keptLevels('months'))).toBe('Month')
 })

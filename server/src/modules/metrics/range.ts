@@ -3,13 +3,13 @@ import { days, hours } from '../../clock.ts'
 import { invalidField } from '../../errors.ts'
 import { levelOfGroup, type RetentionCheck } from './levels.ts'
 
-/** In milliseconds; `to` is exclusive. */
+/** Milliseconds since 1970; `toMs` is exclusive. */
 export type Range = { fromMs: number; toMs: number }
 
-const maxMs = days(366 * 5)
+const maxRangeMs = days(366 * 5)
 
 /**
- * The requested range, by default the last `defaultMs`; never beyond now.
+ * Returns the requested range, by default the last `defaultMs`. The range never ends in the future.
  * @throws Refusal 400
  */
 export function rangeOf(
@@ -17,47 +17,52 @@ export function rangeOf(
   now: Date,
   defaultMs: number,
 ): Range {
-  const toMs = Math.min(query.to ? timeOf(query.to) : Infinity, now.getTime())
-  const fromMs = query.from ? timeOf(query.from) : toMs - defaultMs
+  const toMs = Math.min(query.to ? parseTime(query.to) : Infinity, now.getTime())
+  const fromMs = query.from ? parseTime(query.from) : toMs - defaultMs
   if (fromMs > toMs) throw invalidField('from', 'Must be before the end')
-  if (toMs - fromMs > maxMs) throw invalidField('from', 'The range must not be longer than five years')
+  if (toMs - fromMs > maxRangeMs) throw invalidField('from', 'The range must not be longer than five years')
   return { fromMs, toMs }
 }
 
-/** Times without a zone are UTC, like all buckets. */
-function timeOf(text: string): number {
+/** Parses a time; without a zone it is UTC, like all buckets. */
+function parseTime(text: string): number {
   const hasZone = /(Z|[+-]\d{2}:?\d{2})$/i.test(text) || !text.includes('T')
   return Date.parse(hasZone ? text : `${text}Z`)
 }
 
-const maxOf: Record<TimeGroup, number> = { Minute: hours(6), Hour: days(14), Day: days(366), Month: Infinity }
+const maxRangeOfGroupMs: Record<TimeGroup, number> = {
+  Minute: hours(6),
+  Hour: days(14),
+  Day: days(366),
+  Month: Infinity,
+}
 
 /**
- * The bucket size of a chart of the range (spec 3, timeGroup): never finer than the data stored for its beginning, because
- * deleted data would look like a time without requests.
+ * Returns the bucket size of a chart of the range (spec 3, timeGroup): never finer than the data that is
+ * still stored for the start of the range, because deleted data would look like a period without requests.
  */
 export function timeGroupOf({ fromMs, toMs }: Range, isKept: RetentionCheck): TimeGroup {
-  const fits = (group: TimeGroup) => toMs - fromMs <= maxOf[group] && isKept(levelOfGroup[group], fromMs)
+  const fits = (group: TimeGroup) => toMs - fromMs <= maxRangeOfGroupMs[group] && isKept(levelOfGroup[group], fromMs)
   return timeGroups.find(fits) ?? 'Month'
 }
 
-/** Starts of all buckets that overlap the range, in UTC. */
+/** Returns the start times of all buckets that overlap the range, in UTC. */
 export function bucketsOf({ fromMs, toMs }: Range, group: TimeGroup): Date[] {
   const buckets: Date[] = []
   for (let at = startOf(fromMs, group); at < toMs; at = nextBucket(at, group)) buckets.push(new Date(at))
   return buckets
 }
 
-const lengths = { Minute: 60_000, Hour: hours(1), Day: days(1) }
+const bucketMs = { Minute: 60_000, Hour: hours(1), Day: days(1) }
 
 function startOf(ms: number, group: TimeGroup): number {
-  if (group !== 'Month') return Math.floor(ms / lengths[group]) * lengths[group]
+  if (group !== 'Month') return Math.floor(ms / bucketMs[group]) * bucketMs[group]
   const at = new Date(ms)
   return Date.UTC(at.getUTCFullYear(), at.getUTCMonth())
 }
 
 function nextBucket(ms: number, group: TimeGroup): number {
-  if (group !== 'Month') return ms + lengths[group]
+  if (group !== 'Month') return ms + bucketMs[group]
   const at = new Date(ms)
   return Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1)
 }

@@ -1,9 +1,6 @@
-import { bigint, doublePrecision, index, integer, pgTable, primaryKey, text, timestamp } from 'drizzle-orm/pg-core'
+import { bigId, doublePrecision, index, integer, pgTable, primaryKey, text, time } from '../../db/columns.ts'
 
-const bigId = () => bigint({ mode: 'number' })
-const time = () => timestamp({ withTimezone: true })
-
-/** `at` is the beginning of the bucket, UTC. Without a foreign key: rows outlive the version, for bills and later reading. */
+/** `at` is the start of the bucket in UTC. There is no foreign key, since rows outlive their version, for bills and history. */
 const ingressColumns = () => ({
   squidId: bigId().notNull(),
   at: time().notNull(),
@@ -11,11 +8,11 @@ const ingressColumns = () => ({
   errors: bigId().notNull(),
   successBytes: bigId().notNull(),
   errorBytes: bigId().notNull(),
-  /** Counts by bucket of latency, of successes only (`histogram.ts`). */
+  /** Counts of successful requests by latency bucket (`histogram.ts`). */
   histogram: bigId().array().notNull(),
 })
 
-/** Requests to a version, added up by the gateways. Minutes and hours are partitioned by day; hours and longer are rolled up from shorter ones. */
+/** Requests to a version, added up by the gateways. Minutes and hours are partitioned by day; longer buckets are rolled up from shorter ones. */
 export const ingressMinutes = pgTable('ingress_minutes', ingressColumns(), (t) => [
   primaryKey({ name: 'ingress_minutes_pkey', columns: [t.squidId, t.at] }),
 ])
@@ -30,19 +27,19 @@ export const ingressMonths = pgTable('ingress_months', ingressColumns(), (t) => 
   primaryKey({ name: 'ingress_months_pkey', columns: [t.squidId, t.at] }),
 ])
 
-/** Usage of a container in one bucket; generations that run side by side are added up. Null: unknown, which is not zero. */
+/** Usage of a container in one bucket, summed over generations that run side by side. Null means unknown, not zero. */
 const containerColumns = () => ({
   squidId: bigId().notNull(),
   at: time().notNull(),
   /** The database of a version counts as its container `db`. */
   container: text().notNull(),
-  /** Seconds that the sums of this row cover; 0 for the first sample after a gap. */
+  /** The number of seconds that the sums of this row cover; 0 for the first sample after a gap. */
   observedSeconds: doublePrecision().notNull(),
   cpuSeconds: doublePrecision(),
-  /** Allowed cores × seconds. */
+  /** The limit in cores, multiplied by seconds. */
   cpuLimitSeconds: doublePrecision(),
   throttledSeconds: doublePrecision(),
-  /** Bytes × seconds; divided by `observedSeconds` it is the mean. */
+  /** Bytes multiplied by seconds; divided by `observedSeconds`, this is the mean. */
   memoryByteSeconds: doublePrecision(),
   memoryPeakBytes: bigId(),
   memoryLimitBytes: bigId(),
@@ -50,7 +47,7 @@ const containerColumns = () => ({
   crashes: bigId().notNull(),
   diskUsedBytes: bigId(),
   diskTotalBytes: bigId(),
-  /** Blocks that a processor indexed in this bucket; the columns below hold its last reported values. */
+  /** Blocks that a processor indexed in this bucket. The columns below contain its last reported values. */
   blocks: bigId(),
   lastBlock: bigId(),
   chainHeight: bigId(),
@@ -61,7 +58,7 @@ const containerColumns = () => ({
   rpcFailures: bigId(),
 })
 
-/** Every 15 seconds. Samples, minutes and hours are partitioned by day. */
+/** One row every 15 seconds. Samples, minutes and hours are partitioned by day. */
 export const containerSamples = pgTable('container_samples', containerColumns(), (t) => [
   primaryKey({ name: 'container_samples_pkey', columns: [t.squidId, t.at, t.container] }),
 ])
@@ -79,7 +76,7 @@ export const containerMonths = pgTable('container_months', containerColumns(), (
   primaryKey({ name: 'container_months_pkey', columns: [t.squidId, t.at, t.container] }),
 ])
 
-/** Counters of each container at its last sample; moved in the transaction that writes the sample, so nothing counts twice. */
+/** Counters of each container at its last sample. Updated in the transaction that writes the sample, so nothing is counted twice. */
 export const sampledCounters = pgTable(
   'sampled_counters',
   {
@@ -94,13 +91,13 @@ export const sampledCounters = pgTable(
     lastBlock: bigId(),
     rpcRequests: bigId(),
     rpcFailures: bigId(),
-    /** The run that the counters belong to; null in rows of releases without runs. */
+    /** The run that the counters belong to; null in rows of releases that did not record runs. */
     run: text(),
   },
   (t) => [primaryKey({ name: 'sampled_counters_pkey', columns: [t.squidId, t.generation, t.container] })],
 )
 
-/** Up to when hours, days and months are rolled up. Moves back when a gateway reports counts of an earlier time. */
+/** The time up to which hours, days and months are rolled up. It is set back when a gateway reports counts of an earlier time. */
 export const metricRollups = pgTable('metric_rollups', {
   family: text().primaryKey(),
   rolledUntil: time().notNull(),

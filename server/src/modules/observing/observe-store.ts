@@ -1,5 +1,5 @@
-import { and, eq, getTableColumns, or, sql, type SQL } from 'drizzle-orm'
-import type { PgTable } from 'drizzle-orm/pg-core'
+import { and, eq, getTableColumns, or, sql, type SQL } from '../../db/sql.ts'
+import type { PgTable } from '../../db/columns.ts'
 import type { Db } from '../../db/database.ts'
 import { apiStates, containerRuns, containerStates, processorSources, processorStates } from './tables.ts'
 
@@ -36,24 +36,24 @@ export async function putContainers(db: Db, rows: ContainerRow[]): Promise<void>
     await db
       .insert(t)
       .values(batch)
-      .onConflictDoUpdate({ target: [t.squidId, t.generation, t.container], set: replaced(t) })
+      .onConflictDoUpdate({ target: [t.squidId, t.generation, t.container], set: excludedColumns(t) })
 }
 
-/** Writes runs as last observed, and deletes all but the newest `limit` runs of each of their containers. */
+/** Inserts or updates runs, and deletes all but the newest `limit` runs of each of their containers. */
 export async function putRuns(db: Db, rows: RunRow[], limit: number): Promise<void> {
   const t = containerRuns
   for (const batch of inBatches(rows)) {
     await db
       .insert(t)
       .values(batch)
-      .onConflictDoUpdate({ target: [t.squidId, t.generation, t.container, t.run], set: replaced(t) })
+      .onConflictDoUpdate({ target: [t.squidId, t.generation, t.container, t.run], set: excludedColumns(t) })
     await db.execute(sql`
       delete from container_runs r using (
         select squid_id, generation, container, run, row_number() over (
-          partition by squid_id, generation, container order by started_at desc, ordinal desc) as place
-        from container_runs where ${anyOf(batch, t.squidId, t.generation, t.container)}
+          partition by squid_id, generation, container order by started_at desc, ordinal desc) as rank
+        from container_runs where ${matchesAnyKey(batch, t.squidId, t.generation, t.container)}
       ) old
-      where old.place > ${limit} and r.squid_id = old.squid_id and r.generation = old.generation
+      where old.rank > ${limit} and r.squid_id = old.squid_id and r.generation = old.generation
         and r.container = old.container and r.run = old.run`)
   }
 }
@@ -67,7 +67,7 @@ export async function putProcessors(db: Db, rows: ProcessorRow[]): Promise<void>
     await db
       .insert(t)
       .values(batch)
-      .onConflictDoUpdate({ target: [t.squidId, t.generation, t.processor], set: replaced(t) })
+      .onConflictDoUpdate({ target: [t.squidId, t.generation, t.processor], set: excludedColumns(t) })
 }
 
 export async function putApis(db: Db, rows: ApiRow[]): Promise<void> {
@@ -76,7 +76,7 @@ export async function putApis(db: Db, rows: ApiRow[]): Promise<void> {
     await db
       .insert(t)
       .values(batch)
-      .onConflictDoUpdate({ target: [t.squidId, t.generation, t.container], set: replaced(t) })
+      .onConflictDoUpdate({ target: [t.squidId, t.generation, t.container], set: excludedColumns(t) })
 }
 
 export async function putSources(db: Db, rows: SourceRow[]): Promise<void> {
@@ -85,13 +85,14 @@ export async function putSources(db: Db, rows: SourceRow[]): Promise<void> {
     await db
       .insert(t)
       .values(batch)
-      .onConflictDoUpdate({ target: [t.squidId, t.generation, t.processor], set: replaced(t) })
+      .onConflictDoUpdate({ target: [t.squidId, t.generation, t.processor], set: excludedColumns(t) })
 }
 
 export async function deleteSources(db: Db, rows: SourceRow[]): Promise<void> {
   const t = processorSources
-  const keys = rows.map(({ processor, ...of }) => ({ ...of, container: processor }))
-  for (const batch of inBatches(keys)) await db.delete(t).where(anyOf(batch, t.squidId, t.generation, t.processor))
+  const keys = rows.map(({ processor, ...row }) => ({ ...row, container: processor }))
+  for (const batch of inBatches(keys))
+    await db.delete(t).where(matchesAnyKey(batch, t.squidId, t.generation, t.processor))
 }
 
 type ContainerKey = { squidId: number; generation: number; container: string }
@@ -100,21 +101,21 @@ type ContainerKey = { squidId: number; generation: number; container: string }
 export async function deleteContainers(db: Db, keys: ContainerKey[]): Promise<void> {
   for (const batch of inBatches(keys)) {
     const [c, r, p, a, s] = [containerStates, containerRuns, processorStates, apiStates, processorSources]
-    await db.delete(r).where(anyOf(batch, r.squidId, r.generation, r.container))
-    await db.delete(c).where(anyOf(batch, c.squidId, c.generation, c.container))
-    await db.delete(p).where(anyOf(batch, p.squidId, p.generation, p.processor))
-    await db.delete(a).where(anyOf(batch, a.squidId, a.generation, a.container))
-    await db.delete(s).where(anyOf(batch, s.squidId, s.generation, s.processor))
+    await db.delete(r).where(matchesAnyKey(batch, r.squidId, r.generation, r.container))
+    await db.delete(c).where(matchesAnyKey(batch, c.squidId, c.generation, c.container))
+    await db.delete(p).where(matchesAnyKey(batch, p.squidId, p.generation, p.processor))
+    await db.delete(a).where(matchesAnyKey(batch, a.squidId, a.generation, a.container))
+    await db.delete(s).where(matchesAnyKey(batch, s.squidId, s.generation, s.processor))
   }
 }
 
 type Column = Parameters<typeof eq>[0]
 
-const anyOf = (keys: ContainerKey[], squidId: Column, generation: Column, name: Column): SQL | undefined =>
+const matchesAnyKey = (keys: ContainerKey[], squidId: Column, generation: Column, name: Column): SQL | undefined =>
   or(...keys.map((key) => and(eq(squidId, key.squidId), eq(generation, key.generation), eq(name, key.container))))
 
 /** The `set` of an upsert that replaces every column. */
-function replaced(table: PgTable): Record<string, SQL> {
+function excludedColumns(table: PgTable): Record<string, SQL> {
   const columns = Object.entries(getTableColumns(table)).filter(([, column]) => !column.primary)
   return Object.fromEntries(
     columns.map(([key]) => [
@@ -124,7 +125,7 @@ function replaced(table: PgTable): Record<string, SQL> {
   )
 }
 
-/** Splits the rows, since a statement takes at most 65,535 values. */
+/** Splits the rows into batches, since a statement can have at most 65,535 parameters. */
 function* inBatches<T>(rows: T[]): Generator<T[]> {
   for (let i = 0; i < rows.length; i += 1000) yield rows.slice(i, i + 1000)
 }

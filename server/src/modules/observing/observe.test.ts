@@ -13,6 +13,7 @@ const fastIntervals: ObservationIntervals = {
   processorsMs: 10,
   apisMs: 20,
   databasesMs: 20,
+  statementsMs: 20,
   headsMs: 20,
   sourcesMs: 20,
 }
@@ -36,35 +37,36 @@ afterEach(async () => {
   await t.close()
 })
 
-const get = (): Promise<Squid> => t.as(org.admin).squids.get({ params: { code: org.code, reference: 'test-squid@v1' } })
-const make = (desired: VersionSpec) => makeVersion(t.app, org, desired)
+const getSquid = (): Promise<Squid> =>
+  t.as(org.admin).squids.get({ params: { code: org.code, reference: 'test-squid@v1' } })
+const makeSquid = (desired: VersionSpec) => makeVersion(t.app, org, desired)
 
 test('a processor starts, syncs, and is synced', async () => {
-  await make({ apis: [{}], processors: { eth: { startMs: 1000, ...sync } } })
+  await makeSquid({ apis: [{}], processors: { eth: { startMs: 1000, ...sync } } })
   await until(async () =>
-    expect((await get()).processors).toMatchObject([
+    expect((await getSquid()).processors).toMatchObject([
       { status: 'STARTING', syncState: { currentBlock: -1, totalBlocks: 0 } },
     ]),
   )
   clock.advance(6000)
   await until(async () =>
-    expect((await get()).processors).toMatchObject([
+    expect((await getSquid()).processors).toMatchObject([
       { status: 'SYNCING', syncState: { currentBlock: 500, totalBlocks: 1005 }, blocksPerSecond: 100 },
     ]),
   )
-  expect(displayStatus(await get())).toBe('PROCESSING')
+  expect(displayStatus(await getSquid())).toBe('PROCESSING')
   clock.advance(60_000)
   await until(async () =>
-    expect((await get()).processors).toMatchObject([
+    expect((await getSquid()).processors).toMatchObject([
       { status: 'SYNCED', syncState: { currentBlock: 1065, totalBlocks: 1065 } },
     ]),
   )
-  await until(async () => expect(displayStatus(await get())).toBe('HEALTHY'))
+  await until(async () => expect(displayStatus(await getSquid())).toBe('HEALTHY'))
 })
 
 test('a processor without progress while its chain grows is stuck', async () => {
   const startMs = clock.now().getTime()
-  await make({
+  await makeSquid({
     processors: {
       eth: {
         sync: { ...chain, stallsAtBlock: 300 },
@@ -73,36 +75,36 @@ test('a processor without progress while its chain grows is stuck', async () => 
   })
   clock.advance(10_000)
   await until(async () =>
-    expect((await get()).processors?.[0]).toMatchObject({ status: 'SYNCING', syncState: { currentBlock: 300 } }),
+    expect((await getSquid()).processors?.[0]).toMatchObject({ status: 'SYNCING', syncState: { currentBlock: 300 } }),
   )
   /** Advances the clock in steps of at most half a minute, since time without observations does not count. */
-  const watch = async (ms: number) => {
-    for (let passed = 0; passed < ms; passed += 30_000) {
+  const advanceObserved = async (ms: number) => {
+    for (let elapsedMs = 0; elapsedMs < ms; elapsedMs += 30_000) {
       clock.advance(30_000)
       const height = 1000 + Math.floor((clock.now().getTime() - startMs) / 1000)
-      await until(async () => expect((await get()).processors?.[0]?.syncState.totalBlocks).toBe(height))
+      await until(async () => expect((await getSquid()).processors?.[0]?.syncState.totalBlocks).toBe(height))
     }
   }
-  await watch(minutes(4))
-  expect((await get()).processors?.[0]).toMatchObject({ status: 'SYNCING' })
-  await watch(minutes(2))
+  await advanceObserved(minutes(4))
+  expect((await getSquid()).processors?.[0]).toMatchObject({ status: 'SYNCING' })
+  await advanceObserved(minutes(2))
   await until(async () =>
-    expect((await get()).processors?.[0]).toMatchObject({
+    expect((await getSquid()).processors?.[0]).toMatchObject({
       status: 'STUCK',
       reason: expect.stringContaining('at block 300'),
     }),
   )
-  expect(displayStatus(await get())).toBe('DEGRADED')
+  expect(displayStatus(await getSquid())).toBe('DEGRADED')
 })
 
-test('a crash loop and a lack of memory raise alerts', async () => {
-  await make({
+test('a crash loop and running out of memory raise alerts', async () => {
+  await makeSquid({
     apis: [{}],
     processors: { eth: { ends: { afterMs: 10, exitCode: 1 } }, bsc: { ends: { afterMs: 10, outOfMemory: true } } },
   })
   for (let i = 0; i < 100; i++) clock.advance(1000)
   await until(async () => {
-    const squid = await get()
+    const squid = await getSquid()
     expect(squid.processors?.map((p) => p.status)).toEqual(['STUCK', 'STUCK'])
     expect(squid.alerts.map((alert) => [alert.label, alert.severity])).toEqual(
       expect.arrayContaining([
@@ -114,24 +116,27 @@ test('a crash loop and a lack of memory raise alerts', async () => {
   })
 })
 
-test('an api is available while any replica responds, and soon after one starts', async () => {
-  const squid = await make({ apis: [{ startMs: 5000 }, { startMs: 60_000 }] })
+test('an api becomes available when one replica has started, and stays available while any replica responds', async () => {
+  const squid = await makeSquid({ apis: [{ startMs: 5000 }, { startMs: 60_000 }] })
   await until(async () =>
-    expect((await get()).api).toMatchObject({ status: 'NOT_AVAILABLE', reason: 'It is starting.', replicas: 2 }),
+    expect((await getSquid()).api).toMatchObject({ status: 'NOT_AVAILABLE', reason: 'It is starting.', replicas: 2 }),
   )
   clock.advance(6000)
-  await until(async () => expect((await get()).api).toMatchObject({ status: 'AVAILABLE', reason: null }))
+  await until(async () => expect((await getSquid()).api).toMatchObject({ status: 'AVAILABLE', reason: null }))
   await runtime.apply(workloadOf(squid, [specOf('api', 4350, { cannotStart: 'There is no command "serve"' })]))
   await until(async () =>
-    expect((await get()).api).toMatchObject({ status: 'NOT_AVAILABLE', reason: expect.stringContaining('no command') }),
+    expect((await getSquid()).api).toMatchObject({
+      status: 'NOT_AVAILABLE',
+      reason: expect.stringContaining('no command'),
+    }),
   )
-  expect(displayStatus(await get())).toBe('DEGRADED')
+  expect(displayStatus(await getSquid())).toBe('DEGRADED')
 })
 
-test('observations of a worker are taken over by the next one, and deleted with their container', async () => {
-  const squid = await make({ apis: [{}], processors: { eth: sync } })
+test('the next worker loads the recorded observations, and deletes those of removed containers', async () => {
+  const squid = await makeSquid({ apis: [{}], processors: { eth: sync } })
   clock.advance(2000)
-  await until(async () => expect((await get()).processors?.[0]?.status).toBe('SYNCING'))
+  await until(async () => expect((await getSquid()).processors?.[0]?.status).toBe('SYNCING'))
   await observing.close()
   await runtime.remove(`${squid.id}.1`)
   observing = startObserving(t.app, fastIntervals)
@@ -143,34 +148,34 @@ test('observations of a worker are taken over by the next one, and deleted with 
   })
 })
 
-/** The only processor of the version, once it is as expected. */
+/** Waits until the version's only processor matches `expected`. */
 const untilProcessor = (expected: Partial<NonNullable<Squid['processors']>[number]>) =>
-  until(async () => expect((await get()).processors?.[0]).toMatchObject(expected))
+  until(async () => expect((await getSquid()).processors?.[0]).toMatchObject(expected))
 
-test('a processor that has processed its last block has finished its work, and is not started again', async () => {
-  await make({ processors: { eth: { sync: { ...chain, toBlock: 500 } } } })
+test('a processor that has processed its last block has finished its work, and is not restarted', async () => {
+  await makeSquid({ processors: { eth: { sync: { ...chain, toBlock: 500 } } } })
   clock.advance(4000)
   await untilProcessor({ status: 'SYNCING', syncState: { currentBlock: 400, totalBlocks: 1004 } })
   clock.advance(1000)
-  // Its log does not show whether it has finished: it is started again once.
+  // Its log does not show whether it has finished, so it is restarted once.
   await untilProcessor({ status: 'STARTING', reason: expect.stringContaining('whether it has finished its work') })
   clock.advance(1000)
   const finished = { status: 'SYNCED', reason: 'It has finished its work.', restarts: 1 } as const
   await untilProcessor(finished)
   clock.advance(minutes(60))
   await untilProcessor(finished)
-  expect((await get()).alerts).toEqual([])
+  expect((await getSquid()).alerts).toEqual([])
   // The next worker reaches the same result.
   await observing.close()
   observing = startObserving(t.app, fastIntervals)
   await untilProcessor(finished)
 })
 
-test('a processor that ends without an error although its chain grows is started again, counted and reported', async () => {
+test('a processor that ends without an error although its chain grows is restarted, counted and reported', async () => {
   const line = JSON.stringify({ level: 2, ns: 'sqd:processor', msg: 'processing blocks from 0' })
-  await make({ processors: { eth: { print: [line], ends: { afterMs: 10, exitCode: 0 } } } })
+  await makeSquid({ processors: { eth: { print: [line], ends: { afterMs: 10, exitCode: 0 } } } })
   clock.advance(10)
-  await untilProcessor({ status: 'STARTING', reason: 'It ended although its chain goes on', restarts: 0 })
+  await untilProcessor({ status: 'STARTING', reason: 'It ended although its chain continues to grow', restarts: 0 })
   for (const [index, waitMs] of [1000, 2000].entries()) {
     clock.advance(waitMs)
     await untilProcessor({ restarts: index + 1 })
@@ -181,17 +186,17 @@ test('a processor that ends without an error although its chain grows is started
   }
   await untilProcessor({
     status: 'STUCK',
-    reason: 'It ended although its chain goes on. It was restarted 2 times.',
+    reason: 'It ended although its chain continues to grow. It was restarted 2 times.',
     restarts: 2,
   })
-  expect((await get()).alerts).toMatchObject([{ label: 'eth keeps crashing', severity: 'CRITICAL' }])
-  expect(displayStatus(await get())).toBe('DEGRADED')
+  expect((await getSquid()).alerts).toMatchObject([{ label: 'eth keeps crashing', severity: 'CRITICAL' }])
+  expect(displayStatus(await getSquid())).toBe('DEGRADED')
 })
 
 test('nothing is written while nothing changes', async () => {
-  await make({ apis: [{}], processors: { eth: { print: ['nothing to do'], ends: { afterMs: 10, exitCode: 0 } } } })
+  await makeSquid({ apis: [{}], processors: { eth: { print: ['nothing to do'], ends: { afterMs: 10, exitCode: 0 } } } })
   clock.advance(100)
-  await until(async () => expect(displayStatus(await get())).toBe('HEALTHY'))
+  await until(async () => expect(displayStatus(await getSquid())).toBe('HEALTHY'))
   // Every write of a row changes its xmin.
   const versions = async () =>
     (
@@ -200,12 +205,12 @@ test('nothing is written while nothing changes', async () => {
       )
     ).rows
   const before = await versions()
-  const observations = { count: 0 }
+  let observeCalls = 0
   const observe = runtime.observe.bind(runtime)
   runtime.observe = () => {
-    observations.count++
+    observeCalls++
     return observe()
   }
-  await until(() => expect(observations.count).toBeGreaterThan(20))
+  await until(() => expect(observeCalls).toBeGreaterThan(20))
   expect(await versions()).toEqual(before)
 })

@@ -2,11 +2,11 @@ import type { WorkerApp } from '../../app.ts'
 import { every } from '../../db/every.ts'
 import { runAsLeader, type LeaderHandle } from '../../db/leases.ts'
 import { observeApis } from './probing/observe-apis.ts'
-import { connectionWatch, observeDatabases } from '../databases/index.ts'
-import { createJudgingLook } from './containers/judge-ends.ts'
+import { createConnectionCheck, createStatementWatch, limitConnections, observeDatabases } from '../databases/index.ts'
+import { createContainerReader } from './containers/judge-ends.ts'
 import { createKnownHeads } from './sources/known-heads.ts'
 import { observeProcessors } from './probing/observe-processors.ts'
-import { createSourceLook } from './sources/observe-sources.ts'
+import { createSourceObserver } from './sources/observe-sources.ts'
 import { loadObservationCache, type ObservationCache } from './observation-cache.ts'
 
 /** The interval of each loop. Tests use shorter ones. */
@@ -15,6 +15,7 @@ export type ObservationIntervals = {
   processorsMs: number
   apisMs: number
   databasesMs: number
+  statementsMs: number
   headsMs: number
   sourcesMs: number
 }
@@ -24,45 +25,51 @@ const defaultIntervals: ObservationIntervals = {
   processorsMs: 3_000,
   apisMs: 5_000,
   databasesMs: 30_000,
+  statementsMs: 5_000,
   headsMs: 5_000,
   sourcesMs: 10_000,
 }
 
 export type Observing = LeaderHandle & {
-  /** Milliseconds since all containers were last recorded; null before the first time. */
+  /** Milliseconds since all containers were last recorded; null if they never were. */
   lastObservationMs: () => number | null
 }
 
-/** Records the observations of every version: its containers, processors, apis and databases. One worker at a time does this. */
+/** Records the observations of every version: its containers, processors, apis and databases. Only one worker at a time does this. */
 export function startObserving(app: WorkerApp, intervals: ObservationIntervals = defaultIntervals): Observing {
   let recordedMs: number | null = null
-  const recordContainers = async (seen: ObservationCache, readAll: ReturnType<typeof createJudgingLook>) => {
-    await seen.recordContainers(await readAll())
+  const recordContainers = async (
+    cache: ObservationCache,
+    readContainers: ReturnType<typeof createContainerReader>,
+  ) => {
+    await cache.recordContainers(await readContainers())
     recordedMs = performance.now()
   }
-  const leading = runAsLeader(app.database, app.log, 'observing', async (_, signal) => {
-    const seen = await loadObservationCache(app)
+  const leader = runAsLeader(app.database, app.log, 'observing', async (_, signal) => {
+    const cache = await loadObservationCache(app)
     const heads = createKnownHeads(app)
-    const readAll = createJudgingLook(app, seen, heads.headOf)
-    const watchConnections = connectionWatch(app)
-    let fullRoundMs = 0
+    const readContainers = createContainerReader(app, cache, heads.headOf)
+    const checkConnections = createConnectionCheck(app)
+    let nextFullRoundMs = 0
     const probe = async () => {
-      const isFullRound = performance.now() >= fullRoundMs
-      if (isFullRound) fullRoundMs = performance.now() + intervals.apisMs
-      await observeApis(app, seen, isFullRound)
+      const isFullRound = performance.now() >= nextFullRoundMs
+      if (isFullRound) nextFullRoundMs = performance.now() + intervals.apisMs
+      await observeApis(app, cache, isFullRound)
     }
-    // A failed round changes nothing: the next one follows.
-    const failed = (error: unknown) => app.log.warn({ err: error }, 'observing the versions failed')
-    const repeat = (ms: number, work: () => Promise<void>) => every(signal, { ms, onError: failed }, work)
+    // A failed round changes nothing; the next round runs as usual.
+    const logFailure = (error: unknown) => app.log.warn({ err: error }, 'observing the versions failed')
+    const repeat = (ms: number, work: () => Promise<void>) => every(signal, { ms, onError: logFailure }, work)
     await Promise.all([
-      repeat(intervals.containersMs, () => recordContainers(seen, readAll)),
+      repeat(intervals.containersMs, () => recordContainers(cache, readContainers)),
       repeat(Math.min(intervals.containersMs, intervals.apisMs), probe),
-      repeat(intervals.processorsMs, () => observeProcessors(app, seen, heads.headOf)),
+      repeat(intervals.processorsMs, () => observeProcessors(app, cache, heads.headOf)),
       repeat(intervals.databasesMs, () => observeDatabases(app)),
-      repeat(intervals.databasesMs, watchConnections),
-      repeat(intervals.headsMs, heads.look),
-      repeat(intervals.sourcesMs, createSourceLook(app, seen, heads)),
+      repeat(intervals.databasesMs, () => limitConnections(app)),
+      repeat(intervals.databasesMs, checkConnections),
+      repeat(intervals.statementsMs, createStatementWatch(app)),
+      repeat(intervals.headsMs, heads.refresh),
+      repeat(intervals.sourcesMs, createSourceObserver(app, cache, heads)),
     ])
   })
-  return { ...leading, lastObservationMs: () => (recordedMs === null ? null : performance.now() - recordedMs) }
+  return { ...leader, lastObservationMs: () => (recordedMs === null ? null : performance.now() - recordedMs) }
 }

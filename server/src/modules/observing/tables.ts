@@ -1,20 +1,7 @@
-import {
-  bigint,
-  boolean,
-  doublePrecision,
-  integer,
-  jsonb,
-  pgTable,
-  primaryKey,
-  text,
-  timestamp,
-} from 'drizzle-orm/pg-core'
-import { unknownBlockRate, type BlockRate } from '../rpc/index.ts'
+import { bigId, boolean, doublePrecision, integer, jsonb, pgTable, primaryKey, text, time } from '../../db/columns.ts'
+import { unknownBlockRate, type BlockRate } from '../chains/index.ts'
 import { enumChecks } from '../../db/checks.ts'
 import { squids } from '../versions/index.ts'
-
-const bigId = () => bigint({ mode: 'number' })
-const time = () => timestamp({ withTimezone: true })
 
 /** How a run of a container ended; see `LastRun` of the runtime. */
 const runEnds = ['done', 'error', 'oom', 'evicted', 'stopped'] as const
@@ -31,23 +18,25 @@ export const containerStates = pgTable(
     container: text().notNull(),
     state: text({ enum: ['starting', 'running', 'finished', 'backoff', 'failed'] }).notNull(),
     since: time().notNull(),
-    /** Runs that began after a crash. */
+    /** The number of runs that were started after a crash. */
     restarts: integer().notNull(),
-    /** Crashes without a run of ten minutes in between. */
+    /** The number of consecutive crashes without a run of ten minutes in between. */
     crashesInARow: integer().notNull().default(0),
-    /** Kills in runs that have ended. */
+    /** The number of out-of-memory kills in runs that have ended. */
     oomKills: integer().notNull(),
-    /** Exit code of the last run that ended; null: none has, or its end was not observed. */
+    /** Exit code of the last run that ended; null if no run has ended, or the end was not observed. */
     exitCode: integer(),
     isOutOfMemory: boolean().notNull(),
-    /** The newest run that the totals include; null: it has not run. */
+    /** The newest run that the totals include; null if the container has not run. */
     run: text(),
-    /** -1: it has not run; null in rows of releases without runs. */
+    /** -1 if the container has not run; null in rows of releases that did not record runs. */
     runOrdinal: integer(),
-    /** Null while it runs. */
+    /** Null while the run lasts. */
     runEnd: text({ enum: runEnds }),
     retryAt: time(),
     reason: text(),
+    /** Since when the program has had no space left for its files; null if it has, or if this is not known. */
+    diskFullSince: time(),
   },
   (t) => [primaryKey({ columns: [t.squidId, t.generation, t.container] }), ...enumChecks('container_states', t)],
 )
@@ -62,10 +51,10 @@ export const containerRuns = pgTable(
     generation: integer().notNull(),
     container: text().notNull(),
     run: text().notNull(),
-    /** Runs before it in the same container, as the runtime counts them. */
+    /** The number of earlier runs of the container, as counted by the runtime. */
     ordinal: integer().notNull(),
     startedAt: time().notNull(),
-    /** Null while it runs, or if its end was not observed. */
+    /** Null while the run lasts, or if its end was not observed. */
     endedAt: time(),
     exitCode: integer(),
     how: text({ enum: runEnds }),
@@ -75,7 +64,7 @@ export const containerRuns = pgTable(
   (t) => [primaryKey({ columns: [t.squidId, t.generation, t.container, t.run] }), ...enumChecks('container_runs', t)],
 )
 
-/** The last metrics of each processor (contract 7). A new generation starts without a row. */
+/** The last metrics of each processor. A new generation starts without a row. */
 export const processorStates = pgTable(
   'processor_states',
   {
@@ -90,7 +79,7 @@ export const processorStates = pgTable(
     etaSeconds: doublePrecision(),
     /** 0 to 1. */
     syncRatio: doublePrecision(),
-    /** Since its program started. */
+    /** The number of requests to the RPC node since the program started. */
     rpcRequests: bigId(),
     rpcFailures: bigId(),
     /** When `currentBlock` last moved. */
@@ -98,22 +87,22 @@ export const processorStates = pgTable(
     /** When `totalBlocks` last moved. */
     headMovedAt: time(),
     /** The usual rate at which `totalBlocks` grows. */
-    headPace: jsonb().$type<BlockRate>().notNull().default(unknownBlockRate),
-    /** The chain that it indexes, if its environment names exactly one chain of the RPC gateway. */
+    headRate: jsonb().$type<BlockRate>().notNull().default(unknownBlockRate),
+    /** The chain that the processor indexes, if its environment names exactly one chain of the RPC gateway. */
     chain: text(),
-    /** When its own metrics last reported that it had caught up; null: never. */
+    /** When the processor's own metrics last reported that it had caught up; null if they never did. */
     caughtUpAt: time(),
-    /** How long it was observed without progress although it had work to do. */
-    stillMs: bigId().notNull().default(0),
-    /** It was observed at the independent head of the chain; otherwise it may be waiting for final blocks. */
+    /** How long the processor was observed without progress although it had work to do. */
+    stalledMs: bigId().notNull().default(0),
+    /** Whether the processor was observed at the independent head of the chain; otherwise it may be waiting for final blocks. */
     followsHead: boolean().notNull().default(false),
-    /** When its RPC node last responded, to within ten seconds; null if its metrics do not count requests. */
+    /** When the processor's RPC node last responded, accurate to ten seconds; null if its metrics do not count requests. */
     answeredAt: time(),
-    /** The usual interval between responses of its node. */
-    answerPace: jsonb().$type<BlockRate>().notNull().default(unknownBlockRate),
-    /** When it last responded, to within half a minute. */
+    /** The usual interval between responses of the processor's node. */
+    responseRate: jsonb().$type<BlockRate>().notNull().default(unknownBlockRate),
+    /** When the processor last responded, accurate to half a minute. */
     scrapedAt: time().notNull(),
-    /** Since when it has not responded although its program runs. */
+    /** Since when the processor has not responded although its program is running. */
     unansweredSince: time(),
   },
   (t) => [primaryKey({ columns: [t.squidId, t.generation, t.processor] })],
@@ -128,7 +117,7 @@ export const processorSources = pgTable(
       .references(() => squids.id, { onDelete: 'cascade' }),
     generation: integer().notNull(),
     processor: text().notNull(),
-    /** A sentence that names the source if it is known, without keys. */
+    /** A sentence for users that names the source if it is known. Contains no keys. */
     sentence: text().notNull(),
   },
   (t) => [primaryKey({ columns: [t.squidId, t.generation, t.processor] })],

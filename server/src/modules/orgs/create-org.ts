@@ -9,14 +9,14 @@ import { addOrg, isBeingDeleted, type OrgRow } from './store.ts'
 export type NewOrg = { code: string; name: string; email: string; adminId: number }
 export type CreatedOrg = OrgRow & { adminRoleId: number }
 
-/** Reserved words in paths of the API and in the gateway's host names and paths. */
+/** Codes that would conflict with paths of the API, or with host names and paths of the gateway. */
 const reservedCodes =
   'admin api app console docs gateway healthz metrics outbox portal readyz rpc shoal static status support verify-email www'.split(
     ' ',
   )
 
 /**
- * Creates an organization with its first administrator, as a draft: no card, no deploys (contract 6.3).
+ * Creates an organization with its first administrator. Its status is `DRAFT`: it cannot deploy before a card is added.
  * @throws Refusal 400 on the field `code` when it is taken
  */
 export async function createOrg(app: App, input: NewOrg & { isEmailConfirmed?: boolean }): Promise<CreatedOrg> {
@@ -30,7 +30,7 @@ export async function createOrg(app: App, input: NewOrg & { isEmailConfirmed?: b
       squidsLimit: limits.organizationSquids,
       createdAt: now,
     })
-    if (!org) throw (await isBeingDeleted(tx, input.code)) ? codeOfDeleted() : codeTaken()
+    if (!org) throw (await isBeingDeleted(tx, input.code)) ? codeBeingDeleted() : codeTaken()
     const admin = await addAdmin(tx, org.id, input.adminId, now)
     return { ...org, adminRoleId: admin.id }
   })
@@ -53,13 +53,13 @@ export async function createPlayground(db: Db, userId: number, now: Date): Promi
 const addAdmin = (db: Db, orgId: number, userId: number, now: Date) =>
   addRole(db, { orgId, userId, type: 'admin', createdAt: now })
 
-/** 13 characters: `sqd -r` accepts 30 at most, and upstream's UUIDs do not fit (contract 3). */
+/** Generates a code of 13 characters: `sqd -r` accepts at most 30, which is too short for a UUID. */
 function playgroundCode(): string {
   const alphabet = 'abcdefghijklmnopqrstuvwxyz0123456789'
   return `pg-${Array.from({ length: 10 }, () => alphabet[randomInt(alphabet.length)]).join('')}`
 }
 
-const codeOfDeleted = () =>
+const codeBeingDeleted = () =>
   invalidField(
     'code',
     'An organization with this code is being deleted. The code becomes available once its squids are removed and its last invoice is settled.',

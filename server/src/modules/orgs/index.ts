@@ -1,16 +1,20 @@
 export { createOrg, createPlayground } from './create-org.ts'
 export { orgsHandlers } from './handlers.ts'
 export { addMember } from './members.ts'
-export { orgAnswer } from './org-answer.ts'
-export { listAdminEmails, listInvitationsTo, notificationEmail } from './role-store.ts'
+export { presentOrg } from './present-org.ts'
+export { listInvitations } from './invitations.ts'
+export { listAdminEmails, notificationEmail } from './role-store.ts'
 export {
+  addQuotaUse,
   changeOrg,
+  deleteOrg,
   deletePlaygroundsOf,
   findMembership,
   findOrgByCode,
   getOrg,
   listOrgsOf,
   lockOrg,
+  quotaUsed,
   setOrgStatus,
   type OrgRow,
 } from './store.ts'

@@ -1,19 +1,26 @@
 import type { RoleType } from '@shoal/contract'
+import { randomBytes } from 'node:crypto'
 import type { App } from '../../app.ts'
+import { days } from '../../clock.ts'
 import { invalidField, notFound, refuse } from '../../errors.ts'
-import { isMailAllowed } from '../auth/index.ts'
+import { isSameSecret } from '../../sealing/same-secret.ts'
+import { hashSecret, isMailAllowed } from '../auth/index.ts'
 import type { Actor, OrgScope } from '../call.ts'
 import { invitationMail } from './mails.ts'
+import { lockMembership } from './members.ts'
 import {
   addRole,
   deleteInvitation,
   findInvitation,
   hasMemberWithEmail,
   isMember,
+  listInvitationsTo,
   acceptInvitation,
   type RoleRow,
 } from './role-store.ts'
 import { getOrg, lockOrg } from './store.ts'
+
+const lifetimeMs = days(14)
 
 /**
  * Invites a user by email. Inviting again replaces the invitation and its role; the old link becomes invalid. Does not reveal
@@ -26,14 +33,16 @@ export async function inviteMember(
   actor: Actor,
   { email, roleType }: { email: string; roleType: RoleType },
 ): Promise<RoleRow> {
+  const key = randomBytes(32).toString('base64url')
   const role = await app.db.transaction(async (tx) => {
-    await lockOrg(tx, org.id)
+    await lockMembership(tx, org, actor, 'role.write')
     if (await hasMemberWithEmail(tx, org.id, email))
       throw invalidField('email', 'This user is already a member of the organization.')
     await deleteInvitation(tx, org.id, email)
     return addRole(tx, {
       orgId: org.id,
       email,
+      secretHash: hashSecret(key),
       type: roleType,
       invitedBy: actor.userId,
       createdAt: app.clock.now(),
@@ -42,17 +51,19 @@ export async function inviteMember(
   if (await isMailAllowed(app, 'invitation', email)) {
     const row = await getOrg(app.db, org.id)
     await app.mailer.send(
-      invitationMail(app.config, { id: role.id, email, type: roleType, org: row, invitedBy: actor }),
+      invitationMail(app.config, { id: role.id, key, email, type: roleType, org: row, invitedBy: actor }),
     )
   }
   return { ...role, email, fullName: null }
 }
 
-type InvitationRef = { code: string; id: number }
+/** `key`: the secret of the emailed link, if the caller has it. */
+type InvitationRef = { code: string; id: number; key?: string | undefined }
 
 /**
- * Makes the caller a member, once.
- * @throws Refusal 404 when the caller's email has no such invitation
+ * Makes the caller a member. An invitation can be accepted only once.
+ * @throws Refusal 404 when the caller's email has no such invitation, the invitation has expired, or the key is wrong; 405 when the key is
+ * missing and the caller has not proven access to the mailbox
  */
 export async function acceptInvite(
   app: App,
@@ -60,23 +71,48 @@ export async function acceptInvite(
   invitationRef: InvitationRef,
 ): Promise<{ code: string; orgId: number }> {
   return app.db.transaction(async (tx) => {
-    const invitation = await findInvitation(tx, invitationRef, actor.email)
-    if (!invitation) throw notFound('Invitation')
-    await lockOrg(tx, invitation.orgId)
-    if (await isMember(tx, invitation.orgId, actor.userId))
+    const { orgId } = await requireInvitation(app, actor, invitationRef)
+    await lockOrg(tx, orgId)
+    if (await isMember(tx, orgId, actor.userId))
       throw refuse('ALREADY_MEMBER', 'You are already a member of this organization.')
     if (!(await acceptInvitation(tx, invitationRef.id, actor.userId))) throw notFound('Invitation')
-    return { code: invitationRef.code, orgId: invitation.orgId }
+    return { code: invitationRef.code, orgId }
   })
 }
 
-/** @throws Refusal 404 when the caller's email has no such invitation */
+/**
+ * Deletes the invitation.
+ * @throws Refusal like `acceptInvite`
+ */
 export async function rejectInvite(
   app: App,
   actor: Actor,
   invitationRef: InvitationRef,
 ): Promise<{ code: string; orgId: number }> {
-  const invitation = await findInvitation(app.db, invitationRef, actor.email)
-  if (!invitation || !(await deleteInvitation(app.db, invitation.orgId, actor.email))) throw notFound('Invitation')
-  return { code: invitationRef.code, orgId: invitation.orgId }
+  const { orgId } = await requireInvitation(app, actor, invitationRef)
+  if (!(await deleteInvitation(app.db, orgId, actor.email))) throw notFound('Invitation')
+  return { code: invitationRef.code, orgId }
+}
+
+/** The open invitations that the caller may accept without their links. */
+export async function listInvitations(app: App, actor: Actor) {
+  return actor.isEmailProven ? await listInvitationsTo(app.db, actor.email, minCreatedAt(app)) : []
+}
+
+/** The earliest creation time of invitations that have not expired. */
+const minCreatedAt = ({ clock }: App) => new Date(clock.now().getTime() - lifetimeMs)
+
+/**
+ * Finds the invitation to the caller's email. The caller needs the key of its link, or must have proven access to the mailbox: a confirmed
+ * email is not enough, because an earlier version confirmed it when anyone opened the link.
+ */
+async function requireInvitation(app: App, actor: Actor, { key, ...ref }: InvitationRef): Promise<{ orgId: number }> {
+  const invitation = await findInvitation(app.db, ref, actor.email, minCreatedAt(app))
+  if (!invitation) throw notFound('Invitation')
+  if (key === undefined) {
+    if (!actor.isEmailProven)
+      throw refuse('INVITATION_LINK_NEEDED', 'Open the link in the email of the invitation to accept or reject it.')
+  } else if (invitation.secretHash === null || !isSameSecret(hashSecret(key), invitation.secretHash))
+    throw notFound('Invitation')
+  return invitation
 }

@@ -1,13 +1,15 @@
 import type { RoleType } from '@shoal/contract'
 import type { Config } from '../../config/config.ts'
-import { renderMail } from '../../mail/index.ts'
+import { nameInMail, renderMail } from '../../mail/index.ts'
 import type { Mail } from '../../mail/mailer.ts'
 import type { OrgRow } from './store.ts'
 
-const displayName = ({ name, code }: Pick<OrgRow, 'name' | 'code'>) => name ?? code
+const displayName = ({ name, code }: Pick<OrgRow, 'name' | 'code'>) => nameInMail(name ?? code)
 
 type Invitation = {
   id: number
+  /** The secret of the link. */
+  key: string
   email: string
   type: RoleType
   org: OrgRow
@@ -15,22 +17,25 @@ type Invitation = {
 }
 
 /** The link accepts the invitation for a user signed in with this email (spec 2.2). */
-export function invitationMail(config: Config, { id, email, type, org, invitedBy }: Invitation): Mail {
-  const link = new URLSearchParams({ organization: org.code, acceptInviteId: String(id) })
+export function invitationMail(config: Config, { id, key, email, type, org, invitedBy }: Invitation): Mail {
+  const link = new URLSearchParams({ organization: org.code, acceptInviteId: String(id), inviteKey: key })
   return renderMail({
     to: email,
     subject: `Invitation to ${displayName(org)}`,
     name: null,
     paragraphs: [
-      `${invitedBy.fullName} (${invitedBy.email}) invites you to the organization "${displayName(org)}" on Shoal, as ${type}.`,
+      `${nameInMail(invitedBy.fullName)} (${invitedBy.email}) invites you to the organization "${displayName(org)}" on Shoal, as ${type}.`,
       `Sign in, or sign up, with this email (${email}) to accept.`,
     ],
     button: { label: 'Accept the invitation', url: `${config.publicUrl}/squids?${link.toString()}` },
-    note: 'If you did not expect this mail, you can ignore it.',
+    note: 'The link works for 14 days. If you did not expect this email, you can ignore it.',
   })
 }
 
-/** The link opens the API, which redirects to the settings page (spec 2.6). */
+/** The URL of the page that confirms a notification email, and then opens the organization's settings for members (spec 2.6). */
+export const verificationUrl = (config: Config, code: string): string =>
+  `${config.publicUrl}/verify-email?${new URLSearchParams({ code }).toString()}`
+
 export function orgEmailMail(config: Config, org: OrgRow, email: string, code: string): Mail {
   return renderMail({
     to: email,
@@ -39,10 +44,7 @@ export function orgEmailMail(config: Config, org: OrgRow, email: string, code: s
     paragraphs: [
       `The organization "${displayName(org)}" on Shoal wants to send its notifications to this address. Please confirm it.`,
     ],
-    button: {
-      label: 'Confirm email',
-      url: `${config.publicUrl}/api/v1/orgs/verify-email?code=${encodeURIComponent(code)}`,
-    },
-    note: 'The link works for three days. If you did not expect this mail, you can ignore it.',
+    button: { label: 'Confirm email', url: verificationUrl(config, code) },
+    note: 'The link works for three days. If you did not expect this email, you can ignore it.',
   })
 }

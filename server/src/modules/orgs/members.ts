@@ -1,11 +1,12 @@
-import { whyNot, type Role, type RoleType } from '@shoal/contract'
+import { reasonDenied, type Permission, type Role, type RoleType } from '@shoal/contract'
 import type { App } from '../../app.ts'
+import type { Db } from '../../db/database.ts'
 import { notFound, refuse } from '../../errors.ts'
 import type { Actor, OrgScope } from '../call.ts'
 import { addRole, countAdmins, deleteRole, findRole, setRoleType, type RoleRow } from './role-store.ts'
-import { lockOrg } from './store.ts'
+import { findMembership, lockOrg } from './store.ts'
 
-export const roleAnswer = ({ id, type, email, fullName, userId }: RoleRow): Role => ({
+export const presentRole = ({ id, type, email, fullName, userId }: RoleRow): Role => ({
   id,
   type,
   email,
@@ -13,48 +14,74 @@ export const roleAnswer = ({ id, type, email, fullName, userId }: RoleRow): Role
   status: userId === null ? 'invited' : 'accepted',
 })
 
-/** Adds a member without an invitation; returns the id of the role. For the operator and tests. */
+/** Adds a member without an invitation, for the operator and tests. Returns the id of the role. */
 export async function addMember(app: App, member: { orgId: number; userId: number; type: RoleType }): Promise<number> {
   const role = await addRole(app.db, { ...member, createdAt: app.clock.now() })
   return role.id
 }
 
 /**
+ * Locks the organization until the transaction ends, and reads the caller's membership again, because the role may have changed while the
+ * request waited. Every change of an organization's administrators starts with this call.
+ * @throws Refusal 404 when the caller is no longer a member; 405 when the role lacks `permission`
+ */
+export async function lockMembership(
+  tx: Db,
+  org: Pick<OrgScope, 'id' | 'code'>,
+  actor: Actor,
+  permission?: Permission,
+): Promise<OrgScope> {
+  await lockOrg(tx, org.id)
+  const membership = await findMembership(tx, org.code, actor.userId)
+  if (membership?.id !== org.id) throw notFound('Organization')
+  const reason = permission ? reasonDenied(membership, permission) : null
+  if (reason) throw refuse('NOT_ALLOWED', reason)
+  return membership
+}
+
+/**
  * Changes the role of a member. The role of an open invitation is fixed: invite again instead (spec 6).
- * @throws Refusal 404; 405 for the caller's own role
+ * @throws Refusal 404 for an unknown member; 405 for the caller's own role, an open invitation, or the last administrator
  */
 export async function changeRole(
   app: App,
   org: OrgScope,
-  id: number,
-  type: RoleType,
+  actor: Actor,
+  { id, type }: { id: number; type: RoleType },
 ): Promise<{ role: RoleRow; before: RoleType }> {
-  const role = await findRole(app.db, org.id, id)
-  if (!role) throw notFound('Member')
-  if (role.id === org.roleId) throw refuse('OWN_ROLE', 'You cannot change your own role.')
-  if (role.userId === null)
-    throw refuse('INVITATION_OPEN', 'The role of an open invitation cannot be changed. Remove it and invite again.')
-  await setRoleType(app.db, id, type)
-  return { role: { ...role, type }, before: role.type }
+  return app.db.transaction(async (tx) => {
+    const { roleId } = await lockMembership(tx, org, actor, 'role.write')
+    const role = await findRole(tx, org.id, id)
+    if (!role) throw notFound('Member')
+    if (role.id === roleId) throw refuse('OWN_ROLE', 'You cannot change your own role.')
+    if (role.userId === null)
+      throw refuse('INVITATION_OPEN', 'The role of an open invitation cannot be changed. Remove it and invite again.')
+    if (type !== 'admin') await requireOtherAdmin(tx, role)
+    await setRoleType(tx, id, type)
+    return { role: { ...role, type }, before: role.type }
+  })
 }
 
 /**
  * Removes a member or an invitation. Members may always remove themselves, except the last administrator.
- * @throws Refusal 404; 405 with the reason, spec 6's for the last administrator
+ * @throws Refusal 404 for an unknown member; 405 with the reason, which spec 6 gives for the last administrator
  */
 export async function removeMember(app: App, org: OrgScope, actor: Actor, id: number): Promise<RoleRow> {
-  const isOwn = id === org.roleId
-  const reason = whyNot(org, 'role.write')
-  if (org.isPlayground) throw refuse('NOT_ALLOWED', reason ?? 'The playground is personal.')
-  if (!isOwn && reason) throw refuse('NOT_ALLOWED', reason)
   return app.db.transaction(async (tx) => {
-    // The last two administrators must not remove themselves concurrently.
-    await lockOrg(tx, org.id)
+    const membership = await lockMembership(tx, org, actor)
+    const reason = reasonDenied(membership, 'role.write')
+    if (membership.isPlayground) throw refuse('NOT_ALLOWED', reason ?? 'The playground is personal.')
+    if (id !== membership.roleId && reason) throw refuse('NOT_ALLOWED', reason)
     const role = await findRole(tx, org.id, id)
     if (!role) throw notFound('Member')
-    const isLastAdmin = role.userId !== null && role.type === 'admin' && (await countAdmins(tx, org.id)) === 1
-    if (isLastAdmin) throw refuse('LAST_ADMIN', 'Assign another user as admin')
+    await requireOtherAdmin(tx, role)
     await deleteRole(tx, id)
     return role
   })
+}
+
+/** @throws Refusal 405 with spec 6's text when `role` is that of the last administrator */
+async function requireOtherAdmin(tx: Db, { orgId, userId, type }: RoleRow): Promise<void> {
+  const isAdmin = userId !== null && type === 'admin'
+  if (isAdmin && (await countAdmins(tx, orgId)) === 1) throw refuse('LAST_ADMIN', 'Assign another user as admin')
 }

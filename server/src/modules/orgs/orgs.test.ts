@@ -7,37 +7,37 @@ let t: TestApp
 beforeAll(async () => void (t = await startTestApp()))
 afterAll(() => t.close())
 
-const onField = (path: string, message: string) => ({
+const fieldError = (path: string, message: string) => ({
   status: 400,
   message,
   body: { invalidFields: [{ path: [path] }] },
 })
 
-describe('creating', () => {
-  test('creates a draft with the creator as its admin', async () => {
+describe('creating an organization', () => {
+  test('creates a draft with the creator as admin', async () => {
     const user = await t.make.user()
     const body = { code: 'acme-1', name: 'Acme', email: user.email }
-    const made = await t.as(user).orgs.create({ body })
-    expect(made).toMatchObject({
+    const created = await t.as(user).orgs.create({ body })
+    expect(created).toMatchObject({
       code: 'acme-1',
       name: 'Acme',
       status: 'DRAFT',
       roleType: 'admin',
       billingDetails: null,
     })
-    expect(made.limits).toEqual({ squids: 100, playground: false })
+    expect(created.limits).toEqual({ squids: 100, playground: false })
     // The creator's own email is already confirmed.
-    expect(made.email).toEqual({ email: user.email, pendingEmail: null })
-    expect(await t.as(user).orgs.get({ params: { code: 'ACME-1' } })).toEqual(made)
+    expect(created.email).toEqual({ email: user.email, pendingEmail: null })
+    expect(await t.as(user).orgs.get({ params: { code: 'ACME-1' } })).toEqual(created)
   })
 
-  test('refuses a code that is taken or reserved, on the code field', async () => {
+  test('rejects a taken or reserved code with an error on the code field', async () => {
     const user = await t.make.user()
     const { code } = await t.make.org()
     for (const taken of [code, 'verify-email', 'rpc'])
       await expect(
         t.as(user).orgs.create({ body: { code: taken, name: 'Acme', email: user.email } }),
-      ).rejects.toMatchObject(onField('code', 'This code is already taken. Please choose another one.'))
+      ).rejects.toMatchObject(fieldError('code', 'This code is already taken. Please choose another one.'))
   })
 
   test.each([
@@ -48,7 +48,7 @@ describe('creating', () => {
     ['name', 'ab', 'Min 3, max 100 symbols.'],
     ['email', '', 'Email is required'],
     ['email', 'none', 'Email must be valid'],
-  ])('%s "%s" is refused: %s', async (field, value, message) => {
+  ])('rejects the %s "%s": %s', async (field, value, message) => {
     const user = await t.make.user()
     const body = { code: 'fine', name: 'Fine', email: 'fine@example.com', [field]: value }
     await expect(t.as(user).orgs.create({ body })).rejects.toMatchObject({ status: 400, message })
@@ -57,10 +57,12 @@ describe('creating', () => {
 
 describe('the notification email', () => {
   const linkIn = (text = '') => new URL(/https?:\S+verify-email\S+/.exec(text)?.[0] ?? 'http://none')
-  const open = async (link: URL) => (await t.http.inject(link.pathname + link.search)).headers.location
+  const confirm = (link: URL) =>
+    t.as(null).orgs.verifyEmail({ body: { code: link.searchParams.get('code') ?? 'none' } })
+  const invalidLink = { status: 400, body: { code: 'LINK_INVALID' } }
   const mailsTo = async (email: string) => (await t.mails()).filter((mail) => mail.to === email)
 
-  test('stays pending until the mailed link is opened', async () => {
+  test('stays pending until the page of the emailed link confirms it; opening the link alone changes nothing', async () => {
     const { admin, code, name } = await t.make.org()
     const asAdmin = t.as(admin).orgs
     const changed = await asAdmin.update({ params: { code }, body: { email: 'ops@example.com' } })
@@ -68,12 +70,18 @@ describe('the notification email', () => {
     const [mail] = await mailsTo('ops@example.com')
     expect(mail?.subject).toBe(`Confirm the email of ${name}`)
     const link = linkIn(mail?.text)
-    expect(await open(link)).toBe(`http://localhost:4000/settings?emailVerified=true&organization=${code}`)
+    expect(link.origin + link.pathname).toBe('http://localhost:4000/verify-email')
+    // Emails of earlier versions link to this path.
+    const opened = await t.http.inject(`/api/v1/orgs/verify-email${link.search}`)
+    expect([opened.statusCode, opened.headers.location]).toEqual([302, link.href])
+    await t.http.inject(link.pathname + link.search)
+    expect((await asAdmin.get({ params: { code } })).email).toMatchObject({ pendingEmail: 'ops@example.com' })
+    expect(await confirm(link)).toEqual({ code, name, email: 'ops@example.com' })
     expect((await asAdmin.get({ params: { code } })).email).toEqual({ email: 'ops@example.com', pendingEmail: null })
-    expect(await open(link)).toBe('http://localhost:4000/settings?emailVerified=false')
+    await expect(confirm(link)).rejects.toMatchObject(invalidLink)
   })
 
-  test('of a new organization needs confirmation too, unless it is that of the creator', async () => {
+  test("of a new organization needs confirmation too, unless it is the creator's email", async () => {
     const user = await t.make.user()
     const created = await t
       .as(user)
@@ -88,12 +96,25 @@ describe('the notification email', () => {
     await asAdmin.update({ params: { code }, body: { email: 'again@example.com' } })
     expect(await asAdmin.sendVerifyEmail({ params: { code } })).toEqual({ success: true })
     const [newer, older] = (await mailsTo('again@example.com')).map((mail) => linkIn(mail.text))
-    expect(await open(older ?? linkIn())).toMatch(/emailVerified=false/)
+    await expect(confirm(older ?? linkIn())).rejects.toMatchObject(invalidLink)
     t.clock.advance(days(3))
-    expect(await open(newer ?? linkIn())).toMatch(/emailVerified=false/)
+    await expect(confirm(newer ?? linkIn())).rejects.toMatchObject(invalidLink)
     await asAdmin.sendVerifyEmail({ params: { code }, body: { email: 'again@example.com' } })
-    expect(await open(linkIn((await mailsTo('again@example.com'))[0]?.text))).toMatch(/emailVerified=true/)
+    await expect(confirm(linkIn((await mailsTo('again@example.com'))[0]?.text))).resolves.toMatchObject({ code })
     await expect(asAdmin.sendVerifyEmail({ params: { code } })).rejects.toMatchObject({ status: 405 })
+  })
+
+  test('contains an older name with line breaks and links on one line, without links', async () => {
+    const { id, admin, code } = await t.make.org()
+    const name = 'Evil\r\nBcc: x@example.com https://evil.example now'
+    await t.app.database.pool.query('update orgs set name = $1 where id = $2', [name, id])
+    expect(await t.as(admin).orgs.get({ params: { code } })).toMatchObject({ name })
+    await t.as(admin).orgs.inviteMember({ params: { code }, body: { email: 'invited@example.com' } })
+    const [mail] = await mailsTo('invited@example.com')
+    expect(mail?.subject).toBe('Invitation to Evil Bcc: x@example.com https evil.example now')
+    expect(mail?.text).toContain('"Evil Bcc: x@example.com https evil.example now"')
+    expect(mail?.text).not.toContain('https://evil')
+    expect(mail?.html).not.toContain('https://evil')
   })
 
   test('escapes text chosen by users', async () => {
@@ -105,7 +126,7 @@ describe('the notification email', () => {
   })
 })
 
-test('the name changes; an unchanged email needs no confirmation', async () => {
+test('an update can change only the name: an unchanged email needs no confirmation', async () => {
   const { admin, code } = await t.make.org()
   const mailsBefore = (await t.mails()).length
   const changed = await t.as(admin).orgs.update({ params: { code }, body: { name: 'New name', email: admin.email } })
@@ -130,7 +151,7 @@ test('a deleted organization is invisible immediately, and its code stays taken 
   ])
   expect(rows[0]?.at).toEqual(t.clock.now())
   await expect(t.as(admin).orgs.create({ body: { code, name: 'Again', email: admin.email } })).rejects.toMatchObject(
-    onField(
+    fieldError(
       'code',
       'An organization with this code is being deleted. The code becomes available once its squids are removed and its last invoice is settled.',
     ),
@@ -143,14 +164,14 @@ describe('the playground', () => {
     const { code } = user.playground
     const { orgs } = t.as(user)
     const [own] = await orgs.listRoles({ params: { code } })
-    const refused = { status: 405, message: 'The playground is personal. Create an organization to do this.' }
+    const denied = { status: 405, message: 'The playground is personal. Create an organization to do this.' }
     for (const attempt of [
       () => orgs.update({ params: { code }, body: { name: 'Mine' } }),
       () => orgs.delete({ params: { code } }),
       () => orgs.inviteMember({ params: { code }, body: { email: 'a@example.com' } }),
       () => orgs.removeMember({ params: { code, id: String(own?.id) } }),
     ])
-      await expect(attempt()).rejects.toMatchObject(refused)
+      await expect(attempt()).rejects.toMatchObject(denied)
   })
 
   test('has a monthly quota of RPC requests', async () => {
@@ -168,7 +189,7 @@ describe('the playground', () => {
     expect(await t.as(await t.make.token(user)).orgs.getQuotas({ params: { code } })).toMatchObject([{ usage: '0' }])
   })
 
-  test('other organizations have none', async () => {
+  test('other organizations have no quotas', async () => {
     const { admin, code } = await t.make.org()
     expect(await t.as(admin).orgs.getQuotas({ params: { code } })).toEqual([])
   })

@@ -1,7 +1,7 @@
 // Reads tables of other modules: users. Members are listed with their names and emails.
 
 import type { RoleType } from '@shoal/contract'
-import { and, count, eq, isNotNull, isNull, sql } from 'drizzle-orm'
+import { and, count, eq, gt, isNotNull, isNull, sql } from '../../db/sql.ts'
 import type { Db } from '../../db/database.ts'
 import { users } from '../auth/index.ts'
 import { orgs, roles } from './tables.ts'
@@ -51,7 +51,7 @@ export async function deleteRole(db: Db, id: number): Promise<void> {
   await db.delete(roles).where(eq(roles.id, id))
 }
 
-/** Members only: an invited administrator cannot administer anything yet. */
+/** The number of administrators, without open invitations. */
 export async function countAdmins(db: Db, orgId: number): Promise<number> {
   const [row] = await db
     .select({ admins: count() })
@@ -77,8 +77,8 @@ export async function hasMemberWithEmail(db: Db, orgId: number, email: string): 
   return row !== undefined
 }
 
-/** Invitations to organizations that are not deleted. */
-export function listInvitationsTo(db: Db, email: string) {
+/** Open invitations to this email, created after `createdAfter`, to organizations that are not deleted. */
+export function listInvitationsTo(db: Db, email: string, createdAfter: Date) {
   return db
     .select({
       id: roles.id,
@@ -88,21 +88,30 @@ export function listInvitationsTo(db: Db, email: string) {
     .from(roles)
     .innerJoin(orgs, eq(orgs.id, roles.orgId))
     .leftJoin(users, eq(users.id, roles.invitedBy))
-    .where(and(eq(roles.email, email), isNull(orgs.deletedAt)))
+    .where(and(eq(roles.email, email), gt(roles.createdAt, createdAfter), isNull(orgs.deletedAt)))
     .orderBy(roles.id)
 }
 
-/** The open invitation with this id, email and organization. */
+/** The open invitation with this id, email and organization, created after `createdAfter`. */
 export async function findInvitation(
   db: Db,
   { id, code }: { id: number; code: string },
   email: string,
-): Promise<{ orgId: number } | null> {
+  createdAfter: Date,
+): Promise<{ orgId: number; secretHash: string | null } | null> {
   const [row] = await db
-    .select({ orgId: roles.orgId })
+    .select({ orgId: roles.orgId, secretHash: roles.secretHash })
     .from(roles)
     .innerJoin(orgs, eq(orgs.id, roles.orgId))
-    .where(and(eq(roles.id, id), eq(orgs.code, code), eq(roles.email, email), isNull(orgs.deletedAt)))
+    .where(
+      and(
+        eq(roles.id, id),
+        eq(orgs.code, code),
+        eq(roles.email, email),
+        gt(roles.createdAt, createdAfter),
+        isNull(orgs.deletedAt),
+      ),
+    )
   return row ?? null
 }
 
@@ -110,13 +119,13 @@ export async function findInvitation(
 export async function acceptInvitation(db: Db, id: number, userId: number): Promise<boolean> {
   const accepted = await db
     .update(roles)
-    .set({ userId, email: null })
+    .set({ userId, email: null, secretHash: null })
     .where(and(eq(roles.id, id), isNull(roles.userId)))
     .returning({ id: roles.id })
   return accepted.length === 1
 }
 
-/** False when there was none. */
+/** Returns false when the email had no open invitation. */
 export async function deleteInvitation(db: Db, orgId: number, email: string): Promise<boolean> {
   const deleted = await db
     .delete(roles)
@@ -134,7 +143,7 @@ export async function listAdminEmails(db: Db, orgId: number): Promise<string[]> 
   return rows.map((row) => row.email)
 }
 
-/** The address for notifications: the organization's confirmed email, or the owner's for a playground. Null while unconfirmed. */
+/** The address for notifications: the organization's confirmed email or, for a playground, its owner's. Null if none is confirmed. */
 export async function notificationEmail(db: Db, orgId: number): Promise<string | null> {
   const [row] = await db
     .select({ own: orgs.email, owner: users.email })

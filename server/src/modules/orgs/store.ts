@@ -1,14 +1,15 @@
 import type { OrgStatus, RoleType } from '@shoal/contract'
-import { and, asc, desc, eq, gt, inArray, isNotNull, isNull, sql } from 'drizzle-orm'
+import { firstDayOfMonth } from '../../clock.ts'
+import { and, asc, desc, eq, gt, inArray, isNotNull, isNull, sql } from '../../db/sql.ts'
 import type { Db } from '../../db/database.ts'
-import type { OrgScope } from '../call.ts'
+import type { Actor, OrgScope } from '../call.ts'
 import { orgs, quotaUsage, roles } from './tables.ts'
 
 export type OrgRow = typeof orgs.$inferSelect
 
 const isNotDeleted = isNull(orgs.deletedAt)
 
-/** The user's membership; null for other users, and for unknown or deleted organizations. */
+/** The user's membership; null if the user is not a member, or the organization does not exist or is deleted. */
 export async function findMembership(db: Db, code: string, userId: number): Promise<OrgScope | null> {
   const [row] = await db
     .select({
@@ -27,13 +28,19 @@ export async function findMembership(db: Db, code: string, userId: number): Prom
   return row ?? null
 }
 
-/** The playground first, then by displayed name (spec 3). */
-export function listOrgsOf(db: Db, userId: number): Promise<(OrgRow & { roleType: RoleType })[]> {
+/**
+ * The organizations that the caller may access: all of the user, or the only one of an API token. The playground is first, the others are
+ * sorted by displayed name (spec 3).
+ */
+export function listOrgsOf(
+  db: Db,
+  { userId, tokenOrgId }: Pick<Actor, 'userId' | 'tokenOrgId'>,
+): Promise<(OrgRow & { roleType: RoleType })[]> {
   return db
     .select({ org: orgs, roleType: roles.type })
     .from(roles)
     .innerJoin(orgs, eq(orgs.id, roles.orgId))
-    .where(and(eq(roles.userId, userId), isNotDeleted))
+    .where(and(eq(roles.userId, userId), isNotDeleted, tokenOrgId === null ? undefined : eq(orgs.id, tokenOrgId)))
     .orderBy(desc(orgs.isPlayground), sql`lower(coalesce(${orgs.name}, ${orgs.code}))`, asc(orgs.code))
     .then((rows) => rows.map((row) => ({ ...row.org, roleType: row.roleType })))
 }
@@ -52,7 +59,7 @@ export async function findOrgByCode(db: Db, code: string): Promise<OrgRow | null
   return row ?? null
 }
 
-/** Null when the code is taken, also by a deleted organization that still has squids. */
+/** Inserts an organization. Returns null when the code is taken, possibly by an organization that is being deleted. */
 export async function addOrg(db: Db, org: typeof orgs.$inferInsert): Promise<OrgRow | null> {
   const [row] = await db.insert(orgs).values(org).onConflictDoNothing({ target: orgs.code }).returning()
   return row ?? null
@@ -60,11 +67,11 @@ export async function addOrg(db: Db, org: typeof orgs.$inferInsert): Promise<Org
 
 /** Whether the code belongs to a deleted organization whose removal has not finished. */
 export async function isBeingDeleted(db: Db, code: string): Promise<boolean> {
-  const found = await db
+  const deleted = await db
     .select({ id: orgs.id })
     .from(orgs)
     .where(and(eq(orgs.code, code), isNotNull(orgs.deletedAt)))
-  return found.length > 0
+  return deleted.length > 0
 }
 
 export async function changeOrg(db: Db, id: number, change: Partial<typeof orgs.$inferInsert>): Promise<OrgRow> {
@@ -74,20 +81,25 @@ export async function changeOrg(db: Db, id: number, change: Partial<typeof orgs.
 }
 
 /**
- * Locks the organization until the transaction ends, against changes of its members and requests for deployments. Rows that only
- * refer to it, as counts and alerts do, can still be written. Null when it does not exist.
+ * Locks the organization until the transaction ends, against concurrent changes of its members and requests for deployments. Rows that
+ * only refer to it, such as counts and alerts, can still be written. Returns null when the organization does not exist.
  */
 export async function lockOrg(tx: Db, id: number): Promise<OrgRow | null> {
   const [org] = await tx.select().from(orgs).where(eq(orgs.id, id)).for('no key update')
   return org ?? null
 }
 
-/** With the App, or with `{ db: tx }` inside a transaction. */
+/** Deletes the row of an organization, with everything that refers to it. The caller must have locked it and deleted its versions. */
+export async function deleteOrg(tx: Db, id: number): Promise<void> {
+  await tx.delete(orgs).where(eq(orgs.id, id))
+}
+
+/** Sets the account status. Takes the App or, inside a transaction, `{ db: tx }`. */
 export async function setOrgStatus({ db }: { db: Db }, id: number, status: OrgStatus): Promise<void> {
   await db.update(orgs).set({ status }).where(eq(orgs.id, id))
 }
 
-/** By the unexpired link that confirms its pending email. */
+/** Finds the organization by an unexpired link that confirms its pending email. */
 export async function findOrgByEmailLink(db: Db, hash: string, now: Date): Promise<OrgRow | null> {
   const [row] = await db
     .select()
@@ -96,9 +108,9 @@ export async function findOrgByEmailLink(db: Db, hash: string, now: Date): Promi
   return row ?? null
 }
 
-/** Requests used in the calendar month of `at`, UTC. */
+/** The number of requests in the calendar month of `at`, in UTC. */
 export async function quotaUsed(db: Db, orgId: number, quota: 'rpc', at: Date): Promise<number> {
-  const month = `${at.toISOString().slice(0, 7)}-01`
+  const month = firstDayOfMonth(at.getTime())
   const [row] = await db
     .select({ used: quotaUsage.used })
     .from(quotaUsage)
@@ -106,8 +118,26 @@ export async function quotaUsed(db: Db, orgId: number, quota: 'rpc', at: Date): 
   return row?.used ?? 0
 }
 
-/** For accounts that were never confirmed and so could not use their playground. */
+export type QuotaUse = { orgId: number; quota: 'rpc'; month: string; used: number }
+
+/** Adds `uses` to the monthly totals, and returns the new totals. `month` is its first day, `yyyy-MM-01`. Ignores deleted organizations. */
+export async function addQuotaUse(db: Db, uses: QuotaUse[]): Promise<QuotaUse[]> {
+  if (uses.length === 0) return []
+  const rows = JSON.stringify(uses.map((use) => ({ ...use, org_id: use.orgId })))
+  // Sorted, so that two gateways cannot deadlock.
+  const result = await db.execute<QuotaUse>(sql`
+    insert into quota_usage (org_id, quota, month, used)
+    select t.org_id, t.quota, t.month, sum(t.used)
+    from jsonb_to_recordset(${rows}::jsonb) as t (org_id bigint, quota text, month date, used bigint)
+    join orgs on orgs.id = t.org_id
+    group by 1, 2, 3 order by 1, 2, 3
+    on conflict (org_id, quota, month) do update set used = quota_usage.used + excluded.used
+    returning org_id as "orgId", quota, to_char(month, 'YYYY-MM-DD') as month, used`)
+  return result.rows
+}
+
+/** Deletes the playgrounds of unconfirmed accounts, which could never use them. */
 export async function deletePlaygroundsOf(db: Db, userIds: number[]): Promise<void> {
-  const theirs = db.select({ orgId: roles.orgId }).from(roles).where(inArray(roles.userId, userIds))
-  await db.delete(orgs).where(and(eq(orgs.isPlayground, true), inArray(orgs.id, theirs)))
+  const orgIdsOfUsers = db.select({ orgId: roles.orgId }).from(roles).where(inArray(roles.userId, userIds))
+  await db.delete(orgs).where(and(eq(orgs.isPlayground, true), inArray(orgs.id, orgIdsOfUsers)))
 }

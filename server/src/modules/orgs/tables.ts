@@ -1,13 +1,22 @@
 import { orgStatuses, roleTypes } from '@shoal/contract'
-import { sql } from 'drizzle-orm'
-import { bigint, boolean, check, date, index, integer, jsonb, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
-import { timestamp, uniqueIndex } from 'drizzle-orm/pg-core'
+import { sql } from '../../db/sql.ts'
+import {
+  bigId,
+  boolean,
+  check,
+  date,
+  id,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  primaryKey,
+  text,
+  time,
+  uniqueIndex,
+} from '../../db/columns.ts'
 import { enumChecks } from '../../db/checks.ts'
 import { users } from '../auth/index.ts'
-
-const bigId = () => bigint({ mode: 'number' })
-const id = () => bigId().primaryKey().generatedAlwaysAsIdentity()
-const time = () => timestamp({ withTimezone: true })
 
 export const orgs = pgTable(
   'orgs',
@@ -16,11 +25,11 @@ export const orgs = pgTable(
     code: text().notNull(),
     name: text(),
     email: text(),
-    /** Awaits confirmation by the mailed link. */
+    /** A new address that awaits confirmation by the emailed link. */
     pendingEmail: text(),
     pendingEmailLinkHash: text(),
     pendingEmailExpiresAt: time(),
-    /** A playground stays DRAFT for ever: it is never billed, and deploys its one squid all the same (contract 6.3). */
+    /** A playground always has the status DRAFT: it is never billed, but may deploy its one squid. */
     status: text({ enum: orgStatuses }).notNull().default('DRAFT'),
     isPlayground: boolean().notNull().default(false),
     squidsLimit: integer().notNull(),
@@ -33,7 +42,7 @@ export const orgs = pgTable(
       addressLine1: string
       vatId: string | null
     }>(),
-    /** Its spending cap is reached: no deploys until then. Written by billing. */
+    /** No deploys until this time, because the spending cap is reached. Written by billing. */
     deploysStoppedUntil: time(),
     /** Limit of RPC requests per calendar month; null: unlimited. Written by billing. */
     rpcRequestsCap: bigId(),
@@ -60,6 +69,8 @@ export const roles = pgTable(
       .references(() => orgs.id, { onDelete: 'cascade' }),
     userId: bigId().references(() => users.id, { onDelete: 'cascade' }),
     email: text(),
+    /** The sha256 of the secret in the link of an invitation. */
+    secretHash: text(),
     type: text({ enum: roleTypes }).notNull(),
     invitedBy: bigId().references(() => users.id, { onDelete: 'set null' }),
     createdAt: time().notNull(),
@@ -75,7 +86,7 @@ export const roles = pgTable(
   ],
 )
 
-/** Usage of monthly quotas; written by their counters. */
+/** Usage of monthly quotas. */
 export const quotaUsage = pgTable(
   'quota_usage',
   {
@@ -83,7 +94,7 @@ export const quotaUsage = pgTable(
       .notNull()
       .references(() => orgs.id, { onDelete: 'cascade' }),
     quota: text({ enum: ['rpc'] }).notNull(),
-    /** Its first day, UTC. */
+    /** The first day of the month, in UTC. */
     month: date({ mode: 'string' }).notNull(),
     used: bigId().notNull(),
   },

@@ -4,17 +4,18 @@ import { z } from 'zod'
 import type { App } from '../../app.ts'
 import type { Config } from '../../config/config.ts'
 import { readFileOfSetting, InvalidSettingError } from '../../config/invalid-setting.ts'
-import { chainsOf, type Chain } from '../rpc/index.ts'
+import { chainsOf, type Chain } from '../chains/index.ts'
 
-/** A dataset of the catalogue; `chainId` of EVM networks. */
+/** A dataset that the gateway offers. */
 export type Dataset = {
   id: string
   title: string
   /** Type in the Portal's queries: `evm`, `substrate`, `solana` … */
   type: string
   isTestnet: boolean
+  /** Only of EVM networks. */
   chainId: number | null
-  /** Whether it is in the catalogue; otherwise it belongs to a chain added by this installation. */
+  /** Whether the dataset is in the catalogue; otherwise it belongs to a chain added by this installation. */
   isListed: boolean
   /** The RPC chain of the same network, which can serve the dataset when no portal is configured. */
   chain: Chain | null
@@ -34,35 +35,33 @@ const Catalogue = z.object({
   ),
 })
 
-const builtInFile = join(import.meta.dirname, 'catalogue.yaml')
+type ListedDataset = Omit<Dataset, 'chain'>
 
-export type Datasets = { all: () => Promise<Dataset[]>; find: (id: string) => Promise<Dataset | null> }
+let builtIn: ListedDataset[] | null = null
+/** Returns the catalogue of this release. It is parsed on first use, since that takes a large part of a server's start. */
+const builtInDatasets = () => (builtIn ??= readCatalogue(join(import.meta.dirname, 'catalogue.yaml')))
 
-const ofApps = new WeakMap<Config, Datasets>()
+export type Datasets = { all: () => Dataset[]; find: (id: string) => Dataset | null }
+
+const datasetsByConfig = new WeakMap<Config, Datasets>()
 
 /**
- * The datasets of the Portal by title: those of the catalogue, and one for each other RPC chain, such as `devnet`.
+ * Returns the datasets, ordered by title: those of the catalogue, and one for each other RPC chain, such as `devnet`.
  * @throws InvalidSettingError immediately when SHOAL_PORTAL_CATALOGUE cannot be read
  */
 export function datasetsOf(app: Pick<App, 'config'>): Datasets {
-  const cached = ofApps.get(app.config)
+  const cached = datasetsByConfig.get(app.config)
   if (cached) return cached
-  const file = app.config.SHOAL_PORTAL_CATALOGUE ?? builtInFile
-  const listed = readCatalogue(file)
-  let loading: Promise<Map<string, Dataset>> | null = null
-  const load = () =>
-    (loading ??= chainsOf(app)
-      .all()
-      .then((chains) => joinChains(listed, chains)))
-  const datasets: Datasets = {
-    all: async () => [...(await load()).values()],
-    find: async (id) => (await load()).get(id) ?? null,
-  }
-  ofApps.set(app.config, datasets)
+  const file = app.config.SHOAL_PORTAL_CATALOGUE
+  const configured = file === undefined ? null : readCatalogue(file)
+  let byId: Map<string, Dataset> | null = null
+  const load = () => (byId ??= joinChains(configured ?? builtInDatasets(), chainsOf(app).all()))
+  const datasets: Datasets = { all: () => [...load().values()], find: (id) => load().get(id) ?? null }
+  datasetsByConfig.set(app.config, datasets)
   return datasets
 }
 
-function readCatalogue(file: string): Omit<Dataset, 'chain'>[] {
+function readCatalogue(file: string): ListedDataset[] {
   const parsed = Catalogue.safeParse(parse(readFileOfSetting('SHOAL_PORTAL_CATALOGUE', file)))
   if (!parsed.success)
     throw new InvalidSettingError(`${file} is not a catalogue of datasets:\n${z.prettifyError(parsed.error)}`)
@@ -76,21 +75,22 @@ function readCatalogue(file: string): Omit<Dataset, 'chain'>[] {
   }))
 }
 
-function joinChains(listed: Omit<Dataset, 'chain'>[], chains: Chain[]): Map<string, Dataset> {
+function joinChains(listed: ListedDataset[], chains: Chain[]): Map<string, Dataset> {
   const byChainId = new Map(chains.filter((c) => c.chainId !== null).map((c) => [c.chainId, c]))
   const byId = new Map(chains.map((c) => [c.id, c]))
   const datasets = listed.map((d): Dataset => {
     const chain = d.chainId === null ? byId.get(d.id) : byChainId.get(d.chainId)
     return { ...d, chain: chain?.type === d.type ? chain : null }
   })
-  const covered = new Set(datasets.map((d) => d.chain?.id))
+  const chainsWithDataset = new Set(datasets.map((d) => d.chain?.id))
   for (const chain of chains)
-    if (chain.type === 'evm' && !covered.has(chain.id) && chain.upstreams.length > 0) datasets.push(ownDataset(chain))
+    if (chain.type === 'evm' && !chainsWithDataset.has(chain.id) && chain.upstreams.length > 0)
+      datasets.push(datasetOfChain(chain))
   datasets.sort((a, b) => a.title.localeCompare(b.title))
   return new Map(datasets.map((d) => [d.id, d]))
 }
 
-const ownDataset = (chain: Chain): Dataset => ({
+const datasetOfChain = (chain: Chain): Dataset => ({
   id: chain.id,
   title: chain.title,
   type: chain.type,
@@ -100,7 +100,10 @@ const ownDataset = (chain: Chain): Dataset => ({
   chain,
 })
 
-/** The source of a dataset: the configured portal for listed ones, this installation for EVM chains with upstreams. */
+/**
+ * Returns the source of a dataset: the configured portal for listed datasets, else this installation's RPC nodes for EVM chains; null
+ * without either.
+ */
 export function sourceOf(config: Config, dataset: Dataset): 'portal' | 'rpc' | null {
   if (config.SHOAL_PORTAL_URL && dataset.isListed) return 'portal'
   return dataset.type === 'evm' && dataset.chain && dataset.chain.upstreams.length > 0 ? 'rpc' : null

@@ -2,18 +2,19 @@ import type { Contract } from '@shoal/contract'
 import type { App } from '../../app.ts'
 import { notFound } from '../../errors.ts'
 import type { Handlers } from '../call.ts'
-import { gatewayRootOf, iconPathOf } from '../rpc/index.ts'
+import { gatewayRootOf } from '../../config/config.ts'
+import { iconPathOf } from '../chains/index.ts'
 import { datasetsOf, sourceOf, type Dataset } from './catalogue.ts'
 
 export function portalHandlers(app: App): Handlers<Contract['portal']> {
   const datasets = datasetsOf(app)
   return {
-    listDatasets: async () => (await datasets.all()).map(datasetAnswer),
+    listDatasets: async () => datasets.all().map(datasetResponse),
     getDataset: async ({ org, params }) => {
-      const dataset = await datasets.find(params.id)
+      const dataset = datasets.find(params.id)
       if (!dataset) throw notFound('Dataset')
       return {
-        ...datasetAnswer(dataset),
+        ...datasetResponse(dataset),
         url: `${gatewayRootOf(app.config, org.code)}/portal/datasets/${dataset.id}`,
         source: sourceOf(app.config, dataset),
         chain: dataset.chain?.id ?? null,
@@ -22,7 +23,7 @@ export function portalHandlers(app: App): Handlers<Contract['portal']> {
   }
 }
 
-const datasetAnswer = (dataset: Dataset) => ({
+const datasetResponse = (dataset: Dataset) => ({
   id: dataset.id,
   title: dataset.title,
   iconUrl: dataset.chain?.iconUrl ?? iconPathOf(dataset.title),

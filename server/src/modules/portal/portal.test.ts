@@ -32,7 +32,7 @@ test('the catalogue lists the networks of the Portal, and the devnet', async () 
   await expect(t.as(outsider).portal.listDatasets({ params: { code } })).rejects.toMatchObject({ status: 404 })
 })
 
-test('a dataset has its URL and its source', async () => {
+test('a dataset is returned with its URL and source', async () => {
   const { admin, code } = await t.make.org()
   const get = (id: string) => t.as(admin).portal.getDataset({ params: { code, id } })
   expect(await get('ethereum-mainnet')).toMatchObject({
@@ -45,15 +45,15 @@ test('a dataset has its URL and its source', async () => {
   await expect(get('nowhere')).rejects.toMatchObject({ status: 404 })
 })
 
-test('the settings can name another catalogue', async () => {
+test('a setting replaces the catalogue', async () => {
   const file = join(tmpdir(), `catalogue-${process.pid}.yml`)
   writeFileSync(
     file,
     'datasets:\n  new-net:\n    metadata: { kind: evm, display_name: New Net, type: mainnet, evm: { chain_id: 1 } }\n',
   )
   const config = loadConfig({ SHOAL_PORTAL_CATALOGUE: file })
-  expect(await datasetsOf({ config }).find('new-net')).toMatchObject({ title: 'New Net', chain: { id: 'eth' } })
-  expect(await datasetsOf({ config }).find('ethereum-mainnet')).toBeNull()
+  expect(datasetsOf({ config }).find('new-net')).toMatchObject({ title: 'New Net', chain: { id: 'eth' } })
+  expect(datasetsOf({ config }).find('ethereum-mainnet')).toBeNull()
   writeFileSync(file, 'datasets: 5\n')
   expect(() => datasetsOf({ config: loadConfig({ SHOAL_PORTAL_CATALOGUE: file }) })).toThrow(
     /is not a catalogue of datasets/,

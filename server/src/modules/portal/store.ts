@@ -1,11 +1,11 @@
-import { sql } from 'drizzle-orm'
+import { sql } from '../../db/sql.ts'
 import type { Db } from '../../db/database.ts'
 import { deleteInBatches } from '../../db/delete-in-batches.ts'
 import { portalUsage } from './tables.ts'
 
 export type PortalUsageRow = typeof portalUsage.$inferSelect
 
-/** Adds to the counters, atomically. */
+/** Adds to the usage counters, atomically. */
 export async function addPortalUsage(db: Db, rows: PortalUsageRow[]): Promise<void> {
   if (rows.length === 0) return
   await db

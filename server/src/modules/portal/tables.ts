@@ -1,6 +1,6 @@
-import { bigint, index, pgTable, primaryKey, text, timestamp } from 'drizzle-orm/pg-core'
+import { bigId, index, pgTable, primaryKey, text, time } from '../../db/columns.ts'
 
-/** Streamed data by hour, append-only counters. The Portal knows no organizations: callers name their squid. */
+/** Counters of streamed data by hour. Portal requests carry no organization: callers send the id of their squid. */
 export const portalUsage = pgTable(
   'portal_usage',
   {
@@ -8,10 +8,10 @@ export const portalUsage = pgTable(
     /** The SQUID_ID of the caller; empty for callers that are not squids. */
     version: text().notNull(),
     /** Start of the hour, UTC. */
-    hour: timestamp({ withTimezone: true }).notNull(),
-    requests: bigint({ mode: 'number' }).notNull(),
+    hour: time().notNull(),
+    requests: bigId().notNull(),
     /** Size of the responses as sent. */
-    bytes: bigint({ mode: 'number' }).notNull(),
+    bytes: bigId().notNull(),
   },
   (t) => [primaryKey({ columns: [t.dataset, t.hour, t.version] }), index('portal_usage_hour').on(t.hour)],
 )

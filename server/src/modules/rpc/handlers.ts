@@ -3,49 +3,45 @@ import type { App } from '../../app.ts'
 import { days, minutes } from '../../clock.ts'
 import { invalidField, notFound, refuse } from '../../errors.ts'
 import type { Handlers, OrgScope } from '../call.ts'
-import { chainsOf, rpcUrlOf, type Chain } from './chains.ts'
-import { iconOf, iconPathOf } from './icon.ts'
-import { listUpstreamStates, notify, usageByChain, usageByMethod, type Range } from './store.ts'
-import { refreshRpcToken, rpcTokenOf } from './tokens.ts'
+import { chainsOf, iconOf, iconPathOf, listUpstreamStates, watchChain, type Chain } from '../chains/index.ts'
+import { usageByChain, usageByMethod, type Range } from './store.ts'
+import { refreshRpcToken, rpcTokenOf, rpcUrlOf } from './tokens.ts'
 
-/** Notified when a user views a chain; the payload is its id. Gateways then poll the chain's nodes for a while. */
-export const rpcWatchChannel = 'shoal_rpc_watch'
-
-/** Upstreams that were not checked for longer are omitted. */
-const freshMs = minutes(1)
+/** Upstreams are omitted when their last check is older. */
+const maxStateAgeMs = minutes(1)
 const maxRangeMs = days(400)
 
 export function rpcHandlers(app: App): Handlers<Contract['rpc']> {
   const chains = chainsOf(app)
   return {
     listChains: async ({ org }) => {
-      const used = await usageByChain(app.db, org.id, app.clock.now())
-      return (await chains.all()).map((chain) => presentChain(app, org, chain, used))
+      const requestsByChain = await usageByChain(app.db, org.id, app.clock.now())
+      return chains.all().map((chain) => presentChain(app, org, chain, requestsByChain))
     },
     getChain: async ({ org, params, query }) => {
-      const chain = await chains.find(params.id)
+      const chain = chains.find(params.id)
       if (!chain) throw notFound('Chain')
       const now = app.clock.now()
       const range = rangeOf(query, now)
       const timeGroup = range.to.getTime() - range.from.getTime() > days(8) ? 'Day' : 'Hour'
-      const since = new Date(now.getTime() - freshMs)
-      const [used, states, metrics] = await Promise.all([
+      const since = new Date(now.getTime() - maxStateAgeMs)
+      const [requestsByChain, states, metrics] = await Promise.all([
         usageByChain(app.db, org.id, now),
         listUpstreamStates(app.db, chain.id, since),
         usageByMethod(app.db, org.id, chain.id, range, timeGroup),
-        notify(app.db, rpcWatchChannel, chain.id),
+        watchChain(app.db, chain.id),
       ])
       const configured = new Set(chain.upstreams.map((u) => u.name))
       const upstreams = states
         .filter((s) => configured.has(s.upstream))
         .map(({ upstream, ...state }) => ({ name: upstream, ...state }))
       return {
-        ...presentChain(app, org, chain, used),
+        ...presentChain(app, org, chain, requestsByChain),
         chainId: chain.chainId,
         manifestName: chain.isInManifests ? `${chain.id}.http` : null,
         isConfigured: chain.upstreams.length > 0,
-        headBlock: highest(upstreams.map((u) => u.headBlock)),
-        finalizedBlock: highest(upstreams.map((u) => u.finalizedBlock)),
+        headBlock: maxOrNull(upstreams.map((u) => u.headBlock)),
+        finalizedBlock: maxOrNull(upstreams.map((u) => u.finalizedBlock)),
         upstreams,
         timeGroup,
         metrics,
@@ -59,7 +55,7 @@ export function rpcHandlers(app: App): Handlers<Contract['rpc']> {
     }),
     getToken: async ({ org }) => ({ token: await rpcTokenOf(app, org.id) }),
     createToken: async ({ org, request }) => {
-      // Spec 8: the console puts "Action is not allowed: " before it.
+      // Spec 8: the console prefixes the message with "Action is not allowed: ".
       // With PAYMENT_ISSUES the token still works, so it must be possible to replace a leaked one.
       if (org.status !== 'ACTIVE' && org.status !== 'PAYMENT_ISSUES')
         throw refuse(
@@ -73,14 +69,14 @@ export function rpcHandlers(app: App): Handlers<Contract['rpc']> {
   }
 }
 
-function presentChain(app: App, org: OrgScope, chain: Chain, used: Map<string, number>) {
+function presentChain(app: App, org: OrgScope, chain: Chain, requestsByChain: Map<string, number>) {
   return {
     id: chain.id,
     title: chain.title,
     iconUrl: chain.iconUrl ?? iconPathOf(chain.title),
     type: chain.type,
     testnet: chain.isTestnet,
-    requests: String(used.get(chain.id) ?? 0),
+    requests: String(requestsByChain.get(chain.id) ?? 0),
     url: rpcUrlOf(app.config, org.code, chain.id),
   }
 }
@@ -93,5 +89,5 @@ function rangeOf(query: { from?: string | undefined; to?: string | undefined }, 
   return { from, to }
 }
 
-const highest = (numbers: (number | null)[]): number | null =>
+const maxOrNull = (numbers: (number | null)[]): number | null =>
   numbers.reduce((max, n) => (max === null || (n !== null && n > max) ? n : max), null)

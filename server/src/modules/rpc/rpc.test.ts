@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTestApp, type TestApp } from '../../testing/index.ts'
-import { chainsOf } from './chains.ts'
+import { chainsOf, saveUpstreamStates } from '../chains/index.ts'
+import { readRpcConfig } from '../chains/rpc-config.ts'
 import { rpcVariables } from './index.ts'
-import { readRpcConfig } from './rpc-config.ts'
-import { addUsage, saveUpstreamStates } from './store.ts'
+import { addUsage } from './store.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'rpc-config-'))
 const configFile = join(dir, 'rpc.yaml')
@@ -33,7 +33,7 @@ afterAll(async () => {
   rmSync(dir, { recursive: true, force: true })
 })
 
-test('every network name of a manifest is a chain, and so are the configured ones', async () => {
+test('the chains are all networks that a manifest may name, and the configured ones', async () => {
   const { admin, code } = await t.make.org()
   const chains = await t.as(admin).rpc.listChains({ params: { code } })
   const names = RPC_ENDPOINT_NAMES.map((name) => name.replace('.http', ''))
@@ -57,29 +57,31 @@ test('every network name of a manifest is a chain, and so are the configured one
   expect((await t.http.inject('/api/v1/icons/%3Cscript%3E%22')).body).toContain('>sc</text>')
   expect(chains.find((c) => c.id === 'our-chain')).toMatchObject({ title: 'Our Chain', testnet: true, type: 'evm' })
   expect(chains.map((c) => c.title)).toEqual(chains.map((c) => c.title).toSorted((a, b) => a.localeCompare(b)))
-  const withoutNodes = (await chainsOf(t.app).all()).filter((c) => c.type === 'evm' && c.upstreams.length === 0)
+  const withoutNodes = chainsOf(t.app)
+    .all()
+    .filter((c) => c.type === 'evm' && c.upstreams.length === 0)
   expect(withoutNodes.map((c) => c.id)).toEqual(['shibuya'])
 })
 
-test('the configuration replaces public nodes; errors name their line', async () => {
-  const eth = await chainsOf(t.app).find('eth')
+test('the configuration replaces public nodes, and its errors contain the line', async () => {
+  const eth = chainsOf(t.app).find('eth')
   expect(eth?.upstreams.map((u) => [u.name, u.archive, u.rate, u.priority])).toEqual([
     ['own node', true, undefined, 0],
     ['upstream 2', false, 50, 1],
   ])
-  const wrong = (text: string) => {
+  const readText = (text: string) => {
     writeFileSync(join(dir, 'wrong.yaml'), text)
     return () => readRpcConfig(join(dir, 'wrong.yaml'))
   }
-  expect(wrong('chains:\n  eth:\n    upstreams:\n      - url: nonsense\n')).toThrow(
+  expect(readText('chains:\n  eth:\n    upstreams:\n      - url: nonsense\n')).toThrow(
     /wrong\.yaml:4: chains\.eth\.upstreams\.0\.url: an http or https address/,
   )
-  expect(wrong('chains:\n  eth:\n    upstreams:\n      - url: http://a\n        rates: 5\n')).toThrow(
+  expect(readText('chains:\n  eth:\n    upstreams:\n      - url: http://a\n        rates: 5\n')).toThrow(
     /wrong\.yaml:5: .*rates/,
   )
-  expect(wrong('chains:\n  eth:\n    upstreams: []\n')).toThrow(/wrong\.yaml:3: .*at least one upstream/)
-  expect(wrong('{"chains": {\n"eth": {"upstreams": [{}]\n}')).toThrow(/wrong\.yaml:\d/)
-  expect(wrong('chain: {}\n')).toThrow(/wrong\.yaml:1/)
+  expect(readText('chains:\n  eth:\n    upstreams: []\n')).toThrow(/wrong\.yaml:3: .*at least one upstream/)
+  expect(readText('{"chains": {\n"eth": {"upstreams": [{}]\n}')).toThrow(/wrong\.yaml:\d/)
+  expect(readText('chain: {}\n')).toThrow(/wrong\.yaml:1/)
 })
 
 test('an organization has one token, which an administrator can replace', async () => {
@@ -88,18 +90,20 @@ test('an organization has one token, which an administrator can replace', async 
   const developer = await t.make.member(org, 'developer')
   const outsider = await t.make.user()
   const params = { code: org.code }
-  const [first, again] = await Promise.all([org.admin, developer].map((who) => t.as(who).rpc.getToken({ params })))
-  expect(first?.token).toMatch(/^shoal_rpc_[\w-]{32}$/)
-  expect(again).toEqual(first)
+  const [token, sameToken] = await Promise.all(
+    [org.admin, developer].map((user) => t.as(user).rpc.getToken({ params })),
+  )
+  expect(token?.token).toMatch(/^shoal_rpc_[\w-]{32}$/)
+  expect(sameToken).toEqual(token)
   await expect(t.as(developer).rpc.createToken({ params })).rejects.toMatchObject({ status: 405 })
   await expect(t.as(outsider).rpc.getToken({ params })).rejects.toMatchObject({ status: 404 })
-  const fresh = await t.as(org.admin).rpc.createToken({ params })
-  expect(fresh.token).not.toBe(first?.token)
-  expect(await t.as(developer).rpc.getToken({ params })).toEqual(fresh)
+  const replaced = await t.as(org.admin).rpc.createToken({ params })
+  expect(replaced.token).not.toBe(token?.token)
+  expect(await t.as(developer).rpc.getToken({ params })).toEqual(replaced)
   await expect(t.as(viewer).rpc.getToken({ params })).rejects.toMatchObject({ status: 405 })
 })
 
-test('a token can be replaced while a card fails, because it still works', async () => {
+test('a token can be replaced during payment issues, because it still works', async () => {
   const { admin, code } = await t.make.org({ status: 'PAYMENT_ISSUES' })
   const before = await t.as(admin).rpc.getToken({ params: { code } })
   expect(await t.as(admin).rpc.createToken({ params: { code } })).not.toEqual(before)
@@ -119,7 +123,7 @@ test('the token of an organization that is not active cannot be replaced', async
   expect((await t.as(user).rpc.getToken({ params })).token).toMatch(/^shoal_rpc_/)
 })
 
-test("a chain shows its nodes by name, and the organization's own requests by method over time", async () => {
+test("a chain is returned with its nodes' names, and with the organization's requests by method and time", async () => {
   const [org, other] = await Promise.all([t.make.org(), t.make.org()])
   const now = t.clock.now()
   const hour = (ago: number) => new Date(Math.floor(now.getTime() / 3_600_000 - ago) * 3_600_000)
@@ -146,7 +150,7 @@ test("a chain shows its nodes by name, and the organization's own requests by me
     },
     {
       chain: 'eth',
-      upstream: 'gone from the file',
+      upstream: 'no longer configured',
       isHealthy: true,
       isArchive: true,
       headBlock: 99,
@@ -200,7 +204,7 @@ test("a chain shows its nodes by name, and the organization's own requests by me
   ).rejects.toMatchObject({ status: 400 })
 })
 
-test('the addon of a manifest becomes variables that contain the token', async () => {
+test('the rpc addon sets variables with URLs that contain the token', async () => {
   const { admin, code, id } = await t.make.org()
   const { token } = await t.as(admin).rpc.getToken({ params: { code } })
   expect(await rpcVariables(t.app, id, ['eth.http', 'arbitrum-one:http'])).toEqual({
@@ -210,7 +214,7 @@ test('the addon of a manifest becomes variables that contain the token', async (
   expect(await rpcVariables(t.app, id, [])).toEqual({})
 })
 
-test('counts feed the quota of the organization, and are deleted after a year and a month', async () => {
+test('request counts are added to the quota of the organization', async () => {
   const user = await t.make.user()
   const params = { code: user.playground.code }
   const org = await t.as(user).orgs.get({ params })
@@ -219,7 +223,7 @@ test('counts feed the quota of the organization, and are deleted after a year an
   expect(await t.as(user).orgs.getQuotas({ params })).toEqual([{ id: 'rpc', usage: '12345', capacity: '500000' }])
 })
 
-test('counts of a deleted organization are dropped, and do not block others', async () => {
+test('request counts of a deleted organization are dropped, and those of others are saved', async () => {
   const { id } = await t.make.org()
   const row = { chain: 'eth', method: 'eth_call', version: '', requests: 1, failures: 0, hour: t.clock.now() }
   const totals = await addUsage(t.app.db, [

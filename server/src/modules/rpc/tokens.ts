@@ -1,17 +1,19 @@
+import { rpcTokenPlaceholder } from '@shoal/contract'
 import { createHash, randomBytes } from 'node:crypto'
 import type { App } from '../../app.ts'
-import { rpcUrlOf } from './chains.ts'
-import { addToken, findToken, notify, orgCodeOf, replaceToken, type TokenRow } from './store.ts'
+import { gatewayRootOf, type Config } from '../../config/config.ts'
+import { notify } from '../../db/notifications.ts'
+import { addToken, findTokens, orgCodeOf, replaceToken, type TokenRow } from './store.ts'
 
 const tokenPrefix = 'shoal_rpc_'
 
 /** Notified when an organization's token was replaced; the payload is the organization's id. */
 export const rpcTokenChannel = 'shoal_rpc_token'
 
-/** The stored form of a token, by which it is looked up. */
+/** The hash by which a token is stored and found. */
 export const hashOfRpcToken = (token: string): string => createHash('sha256').update(token).digest('hex')
 
-/** Whether it has the form of our tokens; saves a query for anything else. */
+/** Whether the text has the form of an RPC token; saves a query if not. */
 export const looksLikeRpcToken = (token: string): boolean =>
   token.length === tokenPrefix.length + 32 && token.startsWith(tokenPrefix)
 
@@ -23,27 +25,31 @@ function newToken({ sealer, clock }: App, orgId: number): { token: string; row: 
   return { token, row: { orgId, hash: hashOfRpcToken(token), sealed, createdAt: clock.now() } }
 }
 
-/** The token of the organization's RPC endpoints; created on first use. */
+/** Returns the organization's RPC token; creates it on first use. */
 export async function rpcTokenOf(app: App, orgId: number): Promise<string> {
-  const row = (await findToken(app.db, orgId)) ?? (await createFirst(app, orgId))
+  const [existing] = await findTokens(app.db, [orgId])
+  const row = existing ?? (await createToken(app, orgId))
   return app.sealer.open(row.sealed, rpcTokenContext(orgId))
 }
 
-/** The existing token; null when there is none yet. */
-export async function existingRpcToken(app: Pick<App, 'db' | 'sealer'>, orgId: number): Promise<string | null> {
-  const row = await findToken(app.db, orgId)
-  return row && app.sealer.open(row.sealed, rpcTokenContext(orgId))
+/** Returns the RPC tokens of organizations; those without one are omitted. */
+export async function existingRpcTokens(
+  app: Pick<App, 'db' | 'sealer'>,
+  orgIds: number[],
+): Promise<{ orgId: number; token: string }[]> {
+  const rows = await findTokens(app.db, orgIds)
+  return rows.map(({ orgId, sealed }) => ({ orgId, token: app.sealer.open(sealed, rpcTokenContext(orgId)) }))
 }
 
-async function createFirst(app: App, orgId: number): Promise<TokenRow> {
+async function createToken(app: App, orgId: number): Promise<TokenRow> {
   await addToken(app.db, newToken(app, orgId).row)
-  // Another process may have created one first: the stored one counts.
-  const row = await findToken(app.db, orgId)
+  // Another process may have stored a token first.
+  const [row] = await findTokens(app.db, [orgId])
   if (!row) throw new Error(`The RPC token of organization ${orgId} was not stored`)
   return row
 }
 
-/** Replaces the token; gateways that are connected to the database refuse the old one immediately. */
+/** Replaces the token; gateways that are connected to the database reject the old one immediately. */
 export async function refreshRpcToken(app: App, orgId: number): Promise<string> {
   const { token, row } = newToken(app, orgId)
   await app.db.transaction(async (tx) => {
@@ -56,13 +62,24 @@ export async function refreshRpcToken(app: App, orgId: number): Promise<string> 
 /** The chain of an endpoint in a manifest: `eth` for `eth.http` and `eth:http`. */
 export const rpcChainOf = (endpoint: string): string => endpoint.replace(/[.:]http$/, '')
 
-/** The environment variable with an endpoint's address (contract 4.2): `RPC_ARBITRUM_ONE_HTTP` for `arbitrum-one.http`. */
+/** Returns the RPC URL of a chain, by default with the token's placeholder (spec 2.11). */
+export function rpcUrlOf(config: Config, orgCode: string, chain: string, token: string = rpcTokenPlaceholder): string {
+  return `${gatewayRootOf(config, orgCode)}/rpc/${chain}/${token}`
+}
+
+/** Matches the URLs of `rpcUrlOf` that contain a token. */
+const rpcUrlPattern = new RegExp(`/rpc/([a-z0-9-]{1,64})/${tokenPrefix}`)
+
+/** Returns the chain of an RPC URL of this gateway that is in `text`; null if there is none. */
+export const chainOfRpcUrl = (text: string): string | null => rpcUrlPattern.exec(text)?.[1] ?? null
+
+/** The environment variable with an endpoint's address: `RPC_ARBITRUM_ONE_HTTP` for `arbitrum-one.http`. */
 export const rpcVariableName = (endpoint: string): string =>
   `RPC_${rpcChainOf(endpoint).toUpperCase().replaceAll(/[.:-]/g, '_')}_HTTP`
 
 /**
- * The environment variables of a manifest's rpc addon (contract 4.2): `eth.http` becomes `RPC_ETH_HTTP`, with the URL of the
- * gateway and the organization's token.
+ * Returns the environment variables of a manifest's rpc addon: `eth.http` becomes `RPC_ETH_HTTP`, with the gateway's URL and the
+ * organization's token.
  */
 export async function rpcVariables(app: App, orgId: number, networks: string[]): Promise<Record<string, string>> {
   if (networks.length === 0) return {}

@@ -7,18 +7,18 @@ import { changeSecrets, listSecretNames } from './secrets.ts'
 const mask = '***'
 
 export function secretsHandlers(app: App): Pick<Handlers<Contract['secrets']>, 'list' | 'change'> {
-  const masked = async (orgId: number) => ({
+  const maskedSecrets = async (orgId: number) => ({
     secrets: Object.fromEntries((await listSecretNames(app, orgId)).map(({ name }) => [name, mask])),
   })
   return {
-    list: ({ org }) => masked(org.id),
+    list: ({ org }) => maskedSecrets(org.id),
     change: async ({ org, actor, body, request }) => {
       await changeSecrets(app, org.id, actor.userId, body.secrets)
       request.audit({
         subject: body.secrets.map((change) => change.name.toUpperCase()).join(', '),
         after: body.secrets.map((change) => ({ action: change.action, name: change.name.toUpperCase() })),
       })
-      return masked(org.id)
+      return maskedSecrets(org.id)
     },
   }
 }

@@ -1,21 +1,21 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createRedactor, redactJson, minHidden } from './redactor.ts'
+import { createRedactor, redactJson, minRedactedLength } from './redactor.ts'
 
 test('values with a common prefix are redacted completely, and short values are kept', () => {
   const redact = createRedactor(['secret', 'secret-and-more', 'a.b*c(', 'short'])
   expect(redact('secret-and-more, secret, a.b*c(, axb, short')).toBe('***, ***, ***, axb, short')
-  expect(createRedactor([])('as it was')).toBe('as it was')
+  expect(createRedactor([])('plain text')).toBe('plain text')
 })
 
-const value = fc.string({ minLength: minHidden, maxLength: 30 }).filter((text) => text.trim() === text)
+const value = fc.string({ minLength: minRedactedLength, maxLength: 30 }).filter((text) => text.trim() === text)
 
-test('no value remains anywhere in JSON, and the result is valid JSON', () => {
+test('redacted JSON contains none of the values and is valid', () => {
   fc.assert(
     fc.property(fc.array(value, { minLength: 1, maxLength: 5 }), fc.jsonValue(), (values, filler) => {
       const [first = '', ...others] = values
       const record = { msg: `before ${first} after`, [first]: others, err: { stack: [filler, JSON.stringify(values)] } }
-      const clean: unknown = JSON.parse(redactJson(createRedactor(values), JSON.stringify(record)))
+      const redacted: unknown = JSON.parse(redactJson(createRedactor(values), JSON.stringify(record)))
       const texts: string[] = []
       const collect = (part: unknown): void => {
         if (typeof part === 'string') texts.push(part)
@@ -25,13 +25,13 @@ test('no value remains anywhere in JSON, and the result is valid JSON', () => {
             collect(item)
           }
       }
-      collect(clean)
+      collect(redacted)
       for (const text of texts) for (const hidden of values) expect(text).not.toContain(hidden)
     }),
   )
 })
 
-test('values of any length and number are redacted', () => {
+test('very long and very many values are redacted', () => {
   const long = `begin ${'x'.repeat(65_000)} end`
   const many = Array.from({ length: 500 }, (_, i) => `value ${i} ${'y'.repeat(500)}`)
   const redact = createRedactor([long, ...many, 'value 7'])

@@ -1,34 +1,34 @@
 /** Returns the text with every secret value replaced by `***`. */
 export type Redactor = (text: string) => string
 
-/** Shorter values occur in ordinary text, and are too easily guessed to be worth redacting. */
-export const minHidden = 6
+/** Shorter values are not redacted: they occur in ordinary text and are easily guessed. */
+export const minRedactedLength = 6
 
 const mask = '***'
 const noRedaction: Redactor = (text) => text
 
 /**
- * Redacts the values anywhere in a text, also in JSON and URL encoding. Of multi-line values each line is redacted, because logs
- * split them.
+ * Creates a redactor that replaces the values anywhere in text, also in JSON and URL encoding. Each line of a multi-line value is
+ * redacted as well, because logs are split into lines.
  */
 export function createRedactor(values: Iterable<string>): Redactor {
   const forms = new Set([...values].flatMap(linesOf).flatMap(formsOf))
   if (forms.size === 0) return noRedaction
   // Longest first: if one value is a prefix of another, the remainder of the longer one must not stay visible.
   const byLengthDescending = [...forms].sort((a, b) => b.length - a.length)
-  const steps = [
-    ...byLengthDescending.filter(isLong).map(replaceAllOf),
+  const redactors = [
+    ...byLengthDescending.filter(isLong).map(createReplacer),
     ...groupInPatterns(byLengthDescending.filter((form) => !isLong(form))),
   ]
-  return (text) => steps.reduce((clean, step) => step(clean), text)
+  return (text) => redactors.reduce((redacted, redact) => redact(redacted), text)
 }
 
-/** V8 rejects patterns of some ten thousand characters, and a value may be longer. */
-const maxForm = 1_000
-const maxPattern = 10_000
-const isLong = (form: string): boolean => form.length > maxForm
+/** V8 rejects regular expressions of some ten thousand characters, and a value may be longer. */
+const maxFormLength = 1_000
+const maxPatternLength = 10_000
+const isLong = (form: string): boolean => form.length > maxFormLength
 
-const replaceAllOf =
+const createReplacer =
   (form: string): Redactor =>
   (text) =>
     text.replaceAll(form, mask)
@@ -38,7 +38,7 @@ function groupInPatterns(forms: string[]): Redactor[] {
   const groups: string[][] = []
   let length = Infinity
   for (const form of forms) {
-    if (length + form.length > maxPattern) {
+    if (length + form.length > maxPatternLength) {
       groups.push([])
       length = 0
     }
@@ -51,25 +51,25 @@ function groupInPatterns(forms: string[]): Redactor[] {
   })
 }
 
-/** The same for JSON; the result is valid JSON even if a number or a key is redacted. */
+/** Redacts a JSON text. The result is valid JSON even if a number or a key is redacted. */
 export function redactJson(redact: Redactor, json: string): string {
-  return redact(json) === json ? json : JSON.stringify(redacted(redact, JSON.parse(json)))
+  return redact(json) === json ? json : JSON.stringify(redactValue(redact, JSON.parse(json)))
 }
 
-function redacted(redact: Redactor, value: unknown): unknown {
+function redactValue(redact: Redactor, value: unknown): unknown {
   if (typeof value === 'string') return redact(value)
   if (typeof value === 'number') return redact(String(value)) === String(value) ? value : mask
-  if (Array.isArray(value)) return value.map((item) => redacted(redact, item))
+  if (Array.isArray(value)) return value.map((item) => redactValue(redact, item))
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [redact(key), redacted(redact, item)]))
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [redact(key), redactValue(redact, item)]))
 }
 
 const linesOf = (value: string): string[] =>
   value.includes('\n') ? [value, ...value.split('\n').map((line) => line.trim())] : [value]
 
-/** The forms in which a value may occur: raw, in JSON, in JSON within JSON, and URL-encoded. */
+/** Returns the forms in which a value may occur: raw, in JSON, in JSON within JSON, and URL-encoded. */
 function formsOf(value: string): string[] {
-  if (value.length < minHidden) return []
+  if (value.length < minRedactedLength) return []
   const inJson = JSON.stringify(value).slice(1, -1)
   const inJsonTwice = JSON.stringify(inJson).slice(1, -1)
   return [value, inJson, inJsonTwice, encodeURIComponent(value.toWellFormed())]

@@ -16,7 +16,7 @@ type Change = ReturnType<typeof update> | ReturnType<typeof remove>
 const change = (...secrets: Change[]) =>
   t.as(org.admin).secrets.change({ params: { code: org.code }, body: { secrets } })
 
-test('values are masked, names are in upper case, and a container gets the latest value', async () => {
+test('values are masked, names are upper-cased, and containers receive the latest value', async () => {
   expect(await change(update('rpc_url', 'one'), update('KEY', ' two '))).toEqual({
     secrets: { KEY: '***', RPC_URL: '***' },
   })
@@ -27,19 +27,19 @@ test('values are masked, names are in upper case, and a container gets the lates
   expect(await readSecrets(t.app, org.id)).toEqual({ KEY: 'two', RPC_URL: 'three' })
 })
 
-test('a value is nowhere stored in plain text: not in the database, not in the audit log', async () => {
-  const word = 'correct-horse-battery-staple'
-  await change(update('PASSPHRASE', word))
+test('no table, including the audit log, contains a value in plain text', async () => {
+  const secretValue = 'correct-horse-battery-staple'
+  await change(update('PASSPHRASE', secretValue))
   const tables = await t.app.database.pool.query<{ name: string }>(
     "select tablename as name from pg_tables where schemaname = 'public'",
   )
   for (const { name } of tables.rows) {
     const rows = await t.app.database.pool.query(`select * from "${name}"`)
-    expect(JSON.stringify(rows.rows), name).not.toContain(word)
+    expect(JSON.stringify(rows.rows), name).not.toContain(secretValue)
   }
 })
 
-test('a sealed value cannot be opened in another row', async () => {
+test('a sealed value cannot be decrypted in another row', async () => {
   const other = await t.make.org()
   await change(update('MOVED', 'mine'))
   await t.app.database.pool.query(
@@ -69,7 +69,7 @@ test.each([
   ['OK', ''],
   ['OK', 'a\0b'],
   ['OK', 'x'.repeat(65_537)],
-])('name %j with its value is refused', async (name, value) => {
+])('secret %j is rejected', async (name, value) => {
   await expect(change(update(name, value))).rejects.toMatchObject({ status: 400 })
 })
 
@@ -83,7 +83,7 @@ test('developers and viewers see names but cannot change secrets', async () => {
   }
 })
 
-test('the secrets of an organization have a total limit, and can be reduced when above it', async () => {
+test('the total size of the secrets of an organization is limited', async () => {
   const many = Array.from({ length: 4 }, (_, i) => update(`BIG_${i}`, 'x'.repeat(60_000)))
   await change(...many)
   await expect(change(update('BIG_4', 'x'.repeat(60_000)))).rejects.toMatchObject({

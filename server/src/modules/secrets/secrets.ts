@@ -1,21 +1,21 @@
 import type { SecretChange } from '@shoal/contract'
 import type { App } from '../../app.ts'
 import { invalid, invalidField, refuse } from '../../errors.ts'
-import { deleteSecret, listSealedValues, listSecrets, lockSecret, putSecret, retireSecret } from './store.ts'
+import { deleteSecret, listSealedValues, listSecrets, lockSecret, saveSecret, retireSecret } from './store.ts'
 
-/** Secrets per organization. */
+/** Max secrets per organization. */
 const maxSecrets = 500
 
-/** Bytes of all names and values of an organization: each of its programs receives all of them (see `docs/secrets.md`). */
+/** Max bytes of all names and values of an organization, because each of its programs receives all of them (see `docs/secrets.md`). */
 const maxBytes = 256_000
 
-/** Replaced values per name that are still redacted in logs. */
-const maxRetired = 10
+/** Max replaced values per name that are still redacted in logs. */
+const maxRetiredPerName = 10
 
-/** Binds a sealed value to its row: moved to another row it cannot be opened. */
+/** The context that binds a sealed value to its row: in another row it cannot be decrypted. */
 export const secretContext = (orgId: number, name: string) => `secret ${orgId} ${name}`
 
-/** All secrets of the organization in plain text, only for the environment of its containers. */
+/** Returns all secrets of an organization in plain text. Only for the environment of its containers. */
 export async function readSecrets(app: Pick<App, 'db' | 'sealer'>, orgId: number): Promise<Record<string, string>> {
   const rows = await listSecrets(app.db, orgId)
   return Object.fromEntries(
@@ -24,8 +24,8 @@ export async function readSecrets(app: Pick<App, 'db' | 'sealer'>, orgId: number
 }
 
 /**
- * All values that programs of the organizations may have, including replaced ones, which programs started before still have. Only
- * for redaction.
+ * Returns all values that programs of the organizations may have, including replaced values, which programs started earlier still have.
+ * Only for redaction.
  */
 export async function readHiddenValues(
   app: Pick<App, 'db' | 'sealer'>,
@@ -38,7 +38,7 @@ export async function readHiddenValues(
   }))
 }
 
-/** Names, and when each was last set. */
+/** Returns the names of an organization's secrets, and when each was last set. */
 export async function listSecretNames(
   app: Pick<App, 'db'>,
   orgId: number,
@@ -48,23 +48,23 @@ export async function listSecretNames(
 
 /**
  * Sets and deletes secrets, all or none.
- * @throws Refusal 400 for the deletion of an unknown secret, 405 for too many or too large ones
+ * @throws Refusal 400 for the deletion of an unknown secret, 405 when the secrets are too many or too large
  */
 export async function changeSecrets(app: App, orgId: number, userId: number, changes: SecretChange[]): Promise<void> {
   await app.db.transaction(async (tx) => {
     const bytesBefore = await bytesOf(app, tx, orgId)
     for (const change of changes) {
       const name = change.name.trim().toUpperCase()
-      const before = await lockSecret(tx, orgId, name)
-      if (before) await retireSecret(tx, before, maxRetired)
+      const previous = await lockSecret(tx, orgId, name)
+      if (previous) await retireSecret(tx, previous, maxRetiredPerName)
       if (change.action === 'DELETE') {
-        if (!before) throw invalid('UNKNOWN_SECRET', `There is no secret "${name.slice(0, 100)}".`)
+        if (!previous) throw invalid('UNKNOWN_SECRET', `There is no secret "${name.slice(0, 100)}".`)
         await deleteSecret(tx, orgId, name)
         continue
       }
       // An environment variable cannot contain NUL.
       if (change.value.includes('\0')) throw invalidField('value', 'The value must not contain a NUL character')
-      await putSecret(tx, {
+      await saveSecret(tx, {
         orgId,
         name,
         sealedValue: app.sealer.seal(change.value, secretContext(orgId, name)),

@@ -1,31 +1,29 @@
-import { bigint, index, pgTable, primaryKey, text, timestamp } from 'drizzle-orm/pg-core'
+import { bigId, id, index, pgTable, primaryKey, text, time } from '../../db/columns.ts'
 import { orgs } from '../orgs/index.ts'
-import { users } from '../user/index.ts'
+import { users } from '../auth/index.ts'
 
-/** A secret of an organization. Its value is sealed for its row and only leaves it for containers. */
+/** Secrets of organizations. A value is sealed for its row and is decrypted only for containers and for redaction. */
 export const secrets = pgTable(
   'secrets',
   {
-    orgId: bigint({ mode: 'number' })
+    orgId: bigId()
       .notNull()
       .references(() => orgs.id, { onDelete: 'cascade' }),
     /** Upper case. */
     name: text().notNull(),
     sealedValue: text().notNull(),
-    updatedAt: timestamp({ withTimezone: true }).notNull(),
-    updatedBy: bigint({ mode: 'number' }).references(() => users.id, { onDelete: 'set null' }),
+    updatedAt: time().notNull(),
+    updatedBy: bigId().references(() => users.id, { onDelete: 'set null' }),
   },
   (t) => [primaryKey({ columns: [t.orgId, t.name] }), index('secrets_updated_by').on(t.updatedBy)],
 )
 
-/**
- * Replaced or deleted values: programs started before still have them, so logs must redact them. Sealed like secrets.
- */
+/** Replaced or deleted values. Programs started earlier still have them, so they must be redacted in logs. Sealed like secrets. */
 export const retiredSecrets = pgTable(
   'retired_secrets',
   {
-    id: bigint({ mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
-    orgId: bigint({ mode: 'number' })
+    id: id(),
+    orgId: bigId()
       .notNull()
       .references(() => orgs.id, { onDelete: 'cascade' }),
     name: text().notNull(),

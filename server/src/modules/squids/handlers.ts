@@ -5,7 +5,7 @@ import type { Handlers } from '../call.ts'
 import { requestGraphql } from './request-graphql.ts'
 import { exportDatabase } from '../databases/index.ts'
 import { findSquid } from '../versions/index.ts'
-import { listPresented, listPresentedOf, selectPresented } from './present/present-store.ts'
+import { listPresented, listPresentedOfUser, selectPresented } from './present/present-store.ts'
 import { presentOneSquid, presentSquids, presentSummaries } from './present/read-squids.ts'
 import { graphqlUrl } from './urls.ts'
 
@@ -15,7 +15,7 @@ export function squidReadHandlers(
 ): Pick<Handlers<Contract['squids']>, 'list' | 'listMine' | 'listSummaries' | 'get' | 'exportDatabase' | 'query'> {
   return {
     listMine: async ({ actor, query }) => {
-      const rows = await listPresentedOf(app.db, actor.userId, query.name)
+      const rows = await listPresentedOfUser(app.db, actor, query.name)
       return presentSquids(
         app,
         rows.map((squid) => ({ squid, org: { id: squid.orgId, code: squid.orgCode, name: squid.orgName } })),

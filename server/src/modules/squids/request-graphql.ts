@@ -21,10 +21,10 @@ export async function requestGraphql(
     redirect: 'error',
     signal: AbortSignal.any([signal, AbortSignal.timeout(maxMs)]),
   }).catch(() => null)
-  if (!response) throw new Refusal(502, 'SQUID_NOT_ANSWERING', 'The squid does not answer.')
+  if (!response) throw new Refusal(502, 'SQUID_NOT_ANSWERING', 'The squid is not responding.')
   const text = await limitedText(response)
   const parsed = parsedObject(text)
-  if (!parsed) throw new Refusal(502, 'SQUID_NOT_ANSWERING', `The squid answered ${response.status} without JSON.`)
+  if (!parsed) throw new Refusal(502, 'SQUID_NOT_ANSWERING', `The squid returned ${response.status} without JSON.`)
   return parsed
 }
 
@@ -33,7 +33,7 @@ async function limitedText({ body }: Response): Promise<string> {
   let bytes = 0
   for await (const chunk of body ?? []) {
     bytes += (chunk as Uint8Array).length
-    if (bytes > maxBytes) throw new Refusal(502, 'ANSWER_TOO_LARGE', 'The answer is larger than 10 MB.')
+    if (bytes > maxBytes) throw new Refusal(502, 'ANSWER_TOO_LARGE', 'The response of the squid is larger than 10 MB.')
     chunks.push(chunk as Uint8Array)
   }
   return Buffer.concat(chunks).toString()

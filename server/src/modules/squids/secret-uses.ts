@@ -2,10 +2,10 @@ import type { Contract } from '@shoal/contract'
 import type { App } from '../../app.ts'
 import type { Handlers } from '../call.ts'
 import { listSecretNames } from '../secrets/index.ts'
-import { willBeGiven } from '../manifest/index.ts'
+import { receivesSecret } from '../manifest/index.ts'
 import { listSecretUsers } from './secret-uses-store.ts'
 
-/** The endpoint that lists the versions using each secret. It belongs to the area `secrets`, but only this module knows the versions. */
+/** Lists the versions that use each secret. The handler is in this module because `secrets` may not import `versions`. */
 export function secretUseHandlers(app: App): Pick<Handlers<Contract['secrets']>, 'listUses'> {
   return {
     listUses: async ({ org }) => {
@@ -13,12 +13,12 @@ export function secretUseHandlers(app: App): Pick<Handlers<Contract['secrets']>,
       return secrets.map((secret) => ({
         ...secret,
         versions: users
-          .filter((row) => row.secretNames.includes(secret.name) || willBeGiven(secret.name, row.manifestCurrent))
-          .map(({ name, slot, wanted, secretsReadAt }) => ({
+          .filter((row) => row.secretNames.includes(secret.name) || receivesSecret(secret.name, row.manifestCurrent))
+          .map(({ name, slot, desiredState, secretsReadAt }) => ({
             name,
             slot,
             reference: `${name}@${slot}`,
-            isOutdated: wanted === 'running' && secretsReadAt !== null && secret.updatedAt > secretsReadAt,
+            isOutdated: desiredState === 'running' && secretsReadAt !== null && secret.updatedAt > secretsReadAt,
           })),
       }))
     },

@@ -1,9 +1,9 @@
 import type { App } from '../../app.ts'
 import type { Db } from '../../db/database.ts'
 import { invalidField } from '../../errors.ts'
-import { hashPassword } from '../auth/index.ts'
+import { addAccount, hashPassword } from '../auth/index.ts'
 import { createPlayground } from '../orgs/index.ts'
-import { addUser, type UserRow } from './store.ts'
+import type { UserRow } from './store.ts'
 
 export type NewUser = {
   /** Lower case. */
@@ -18,8 +18,8 @@ export type NewUser = {
 }
 
 /**
- * Creates an account and its playground, both or neither.
- * @throws Refusal 400 on the field `email` when it is to be confirmed immediately and another account has it
+ * Creates an account and its playground in one transaction.
+ * @throws Refusal 400 on the field `email` when `emailVerified` is set and another account has confirmed this email
  */
 export async function createUser(app: App, input: NewUser): Promise<UserRow & { playground: { code: string } }> {
   const { password, ...columns } = input
@@ -30,7 +30,7 @@ export async function createUser(app: App, input: NewUser): Promise<UserRow & { 
 type NewUserColumns = Omit<NewUser, 'password'> & { passwordHash: string | null }
 
 async function addUserWithPlayground(db: Db, input: NewUserColumns, now: Date) {
-  const user = await addUser(db, { ...input, createdAt: now })
+  const user = await addAccount(db, { ...input, emailProvenAt: input.emailVerified ? now : null, createdAt: now })
   if (!user) throw invalidField('email', `The email ${input.email} already has an account.`)
   const playground = await createPlayground(db, user.id, now)
   return { ...user, playground: { code: playground.code } }

@@ -1,22 +1,28 @@
-import { IdParam, type Contract } from '@shoal/contract'
+import type { Contract, Session, User } from '@shoal/contract'
+import { parseId } from '../parse-id.ts'
 import type { App } from '../../app.ts'
 import { notFound } from '../../errors.ts'
-import { endSessionsOf, sendConfirmation } from '../auth/index.ts'
-import type { Handlers } from '../call.ts'
-import { listInvitationsTo } from '../orgs/index.ts'
-import { apiTokenAnswer, createApiToken } from './api-tokens.ts'
-import { changePassword } from './change-password.ts'
-import { profileOf } from './profile.ts'
-import { sessionsOf } from './sessions.ts'
-import { changeUser, deleteApiToken, getUser, listApiTokens } from './store.ts'
+import {
+  changeAccount,
+  changePassword,
+  confirmationQueue,
+  deleteApiToken,
+  endSessionsOf,
+  listSessions,
+  roleWith,
+} from '../auth/index.ts'
+import type { Actor, Handlers } from '../call.ts'
+import { listInvitations, listOrgsOf, presentOrg } from '../orgs/index.ts'
+import { presentApiToken, createApiToken } from './api-tokens.ts'
+import { findApiToken, getUser, listApiTokens, type UserRow } from './store.ts'
 
 export function userHandlers(app: App): Handlers<Contract['user']> {
   return {
-    get: async ({ actor }) => profileOf(app, await getUser(app.db, actor.userId)),
+    get: async ({ actor }) => profileOf(app, actor, await getUser(app.db, actor.userId)),
     update: async ({ actor, body, request }) => {
-      const user = await changeUser(app.db, actor.userId, { fullName: body.fullName })
+      const user = await changeAccount(app.db, actor.userId, { fullName: body.fullName })
       request.audit({ before: { fullName: actor.fullName }, after: { fullName: user.fullName } })
-      return profileOf(app, user)
+      return profileOf(app, actor, user)
     },
     completeOnboarding: async ({ actor, body, request }) => {
       const change = {
@@ -24,36 +30,38 @@ export function userHandlers(app: App): Handlers<Contract['user']> {
         ...(body.subscribeNewsletter === undefined ? {} : { subscribesNewsletter: body.subscribeNewsletter }),
         ...(body.onboardingForm === undefined ? {} : { onboardingForm: body.onboardingForm }),
       }
-      const isChange = Object.keys(change).length > 0
-      const user = isChange ? await changeUser(app.db, actor.userId, change) : await getUser(app.db, actor.userId)
+      const hasChanges = Object.keys(change).length > 0
+      const user = hasChanges ? await changeAccount(app.db, actor.userId, change) : await getUser(app.db, actor.userId)
       request.audit({ after: change })
-      return profileOf(app, user)
+      return profileOf(app, actor, user)
     },
-    changePassword: async ({ actor, body }) => {
-      await changePassword(app, actor, body)
-      return { success: true }
+    changePassword: async ({ actor, body, request }) => {
+      const { ended, providers } = await changePassword(app, actor, body)
+      request.audit({ after: { ended } })
+      return { success: true, ended, providers }
     },
     listInvites: async ({ actor }) => {
-      const invitations = await listInvitationsTo(app.db, actor.email)
+      const invitations = await listInvitations(app, actor)
       return invitations.map(({ id, organization, invitedBy }) => ({ id, organization, invitedBy }))
     },
     resendConfirmation: async ({ actor }) => {
-      await app.jobs.send(sendConfirmation, { userId: actor.userId })
+      await app.jobs.send(confirmationQueue, { userId: actor.userId })
       return { success: true }
     },
-    listApiTokens: async ({ actor }) => (await listApiTokens(app.db, actor.userId)).map(apiTokenAnswer),
+    listApiTokens: async ({ actor }) => (await listApiTokens(app.db, actor.userId)).map(presentApiToken),
     createApiToken: async ({ actor, body, request }) => {
       const expiresAt = body.expiresAt ? new Date(body.expiresAt) : null
-      const token = await createApiToken(app, { userId: actor.userId, name: body.name, expiresAt })
-      request.audit({ subject: token.name, after: { id: token.id, prefix: token.prefix, expiresAt } })
+      const { name, scope, organization } = body
+      const token = await createApiToken(app, { userId: actor.userId, name, expiresAt, scope, organization })
+      request.audit({ subject: name, after: { id: token.id, prefix: token.prefix, expiresAt, scope, organization } })
       return token
     },
     deleteApiToken: async ({ actor, params, request }) => {
-      const id = IdParam.safeParse(params.id)
-      const token = id.success ? await deleteApiToken(app.db, actor.userId, id.data) : null
+      const token = await findApiToken(app.db, actor.userId, parseId(params.id, 'API token'))
       if (!token) throw notFound('API token')
+      await deleteApiToken(app.db, actor.userId, token.id)
       request.audit({ subject: token.name, before: { id: token.id, prefix: token.prefix } })
-      return apiTokenAnswer(token)
+      return presentApiToken(token)
     },
     listSessions: ({ actor }) => sessionsOf(app, actor),
     endSessions: async ({ actor, request }) => {
@@ -62,4 +70,32 @@ export function userHandlers(app: App): Handlers<Contract['user']> {
       return { ended }
     },
   }
+}
+
+/** The user's profile as the API returns it to the user. */
+async function profileOf(app: App, actor: Actor, user: UserRow): Promise<User> {
+  const orgs = await listOrgsOf(app.db, actor)
+  return {
+    id: user.id,
+    email: user.email,
+    username: user.email.split('@')[0] ?? user.email,
+    fullName: user.fullName,
+    emailVerified: user.emailVerified,
+    avatarUrl: user.avatarUrl,
+    policyAccepted: user.policyAccepted,
+    onboardingForm: user.onboardingForm,
+    organizations: orgs.map((org) => presentOrg(org, roleWith(actor, org.roleType))),
+  }
+}
+
+async function sessionsOf(app: App, actor: Actor): Promise<Session[]> {
+  const rows = await listSessions(app.db, actor.userId, app.clock.now())
+  return rows.map((row) => ({
+    id: row.id,
+    createdAt: row.createdAt.toISOString(),
+    lastSeenAt: row.lastSeenAt.toISOString(),
+    userAgent: row.userAgent,
+    ip: row.ip,
+    isCurrent: row.id === actor.sessionId,
+  }))
 }

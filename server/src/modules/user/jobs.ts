@@ -1,28 +1,26 @@
 import type { App } from '../../app.ts'
 import { days } from '../../clock.ts'
 import type { Job } from '../../jobs/jobs.ts'
+import { deleteUnconfirmedAccounts } from '../auth/index.ts'
 import { deletePlaygroundsOf } from '../orgs/index.ts'
-import { deleteUsers, lockUnconfirmedBefore } from './store.ts'
 
 /** Accounts without a confirmed email are deleted after this time. */
-const unconfirmedKeptMs = days(30)
+const unconfirmedRetentionMs = days(30)
 const batchSize = 500
 
 export function userJobs(app: App): Job<never>[] {
-  const dropUnconfirmed: Job<object> = {
+  const deleteUnconfirmedJob: Job<object> = {
     name: 'user.dropUnconfirmed',
     schedule: '41 * * * *',
     run: () => deleteUnconfirmed(app),
   }
-  return [dropUnconfirmed]
+  return [deleteUnconfirmedJob]
 }
 
-/** Deletes accounts that were never confirmed. They could not do or own anything. */
+/** Deletes accounts that were never confirmed and therefore could not be used. */
 export async function deleteUnconfirmed(app: App): Promise<void> {
-  const before = new Date(app.clock.now().getTime() - unconfirmedKeptMs)
-  await app.db.transaction(async (tx) => {
-    const ids = await lockUnconfirmedBefore(tx, before, batchSize)
-    await deletePlaygroundsOf(tx, ids)
-    await deleteUsers(tx, ids)
-  })
+  const before = new Date(app.clock.now().getTime() - unconfirmedRetentionMs)
+  await app.db.transaction((tx) =>
+    deleteUnconfirmedAccounts(tx, { before, limit: batchSize }, (ids) => deletePlaygroundsOf(tx, ids)),
+  )
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { days, minutes } from '../../clock.ts'
 import { startTestApp, type TestApp } from '../../testing/index.ts'
-import { startSession } from '../auth/index.ts'
+import { startSession } from '../auth/sessions.ts'
 import { createUser, userJobs } from './index.ts'
 import { deleteUnconfirmed } from './jobs.ts'
 
@@ -11,7 +11,7 @@ afterAll(() => t.close())
 
 const password = 'correct horse'
 
-async function anotherSession(userId: number, userAgent: string) {
+async function startAnotherSession(userId: number, userAgent: string) {
   return startSession(t.app, t.app.db, userId, { userAgent, ip: '198.51.100.4' })
 }
 
@@ -46,7 +46,7 @@ describe('the profile', () => {
 describe('onboarding', () => {
   const onboardingForm = { occupation: 'Chief squid', source: ' Twitter ', usage: 'DeFi' }
 
-  test('accepts the terms and keeps the answers, each on its own', async () => {
+  test('stores the accepted terms and the form answers independently', async () => {
     const user = t.as(await t.make.user({ isNewcomer: true }))
     expect(await user.user.get()).toMatchObject({ policyAccepted: false, onboardingForm: null })
     await user.user.completeOnboarding({ body: { policyAccepted: true } })
@@ -58,7 +58,7 @@ describe('onboarding', () => {
     })
   })
 
-  test('works by the path of the spec, before the email is confirmed', async () => {
+  test('works at the path of the specification, before the email is confirmed', async () => {
     const user = await t.make.user({ isNewcomer: true, emailVerified: false })
     const response = await t.http.inject({
       method: 'PUT',
@@ -69,7 +69,7 @@ describe('onboarding', () => {
     expect(response.json()).toMatchObject({ payload: { policyAccepted: true } })
   })
 
-  test('an answer may not be empty, and terms cannot be taken back', async () => {
+  test('rejects an empty answer, and terms that are not accepted', async () => {
     const user = t.as(await t.make.user())
     const empty = { ...onboardingForm, usage: ' ' }
     await expect(user.user.completeOnboarding({ body: { onboardingForm: empty } })).rejects.toThrow('Usage is required')
@@ -80,21 +80,48 @@ describe('onboarding', () => {
 })
 
 describe('changing the password', () => {
-  test('ends every other session and notifies the owner, but keeps API tokens', async () => {
+  test('ends every other session and all API tokens, and the email lists them', async () => {
     const user = await t.make.user({ password })
-    const other = await anotherSession(user.id, 'phone')
-    const key = await t.make.token(user)
-    await t.as(user).user.changePassword({ body: { oldPassword: password, newPassword: 'battery staple' } })
+    const other = await startAnotherSession(user.id, 'phone')
+    const key = await t.make.token(user, { name: 'ci' })
+    const result = await t.as(user).user.changePassword({
+      body: { oldPassword: password, newPassword: 'battery staple' },
+    })
+    expect(result).toEqual({
+      success: true,
+      ended: { sessions: 1, apiTokens: [{ name: 'ci', prefix: key.slice(0, 10) }], providers: [] },
+      providers: [],
+    })
     await expect(t.as(user).user.get()).resolves.toMatchObject({ id: user.id })
-    await expect(t.as(key).user.get()).resolves.toMatchObject({ id: user.id })
+    await expect(t.as(key).user.get()).rejects.toMatchObject({ status: 401 })
     await expect(t.as(other).user.get()).rejects.toMatchObject({ status: 401 })
     await expect(
       t.as(null).auth.signIn({ body: { email: user.email, password: 'battery staple' } }),
     ).resolves.toMatchObject({})
-    expect((await t.mails())[0]).toMatchObject({ to: user.email, subject: 'Your password was changed' })
+    const [mail] = await t.mails()
+    expect(mail).toMatchObject({ to: user.email, subject: 'Your password was changed' })
+    expect(mail?.text).toContain(`- Signed out: 1 session\n- Ended: API token ci (${key.slice(0, 10)}…)`)
   })
 
-  test('requires the old one', async () => {
+  test('keeps API tokens and providers on request, and the email lists them', async () => {
+    const user = await t.make.user({ password })
+    const key = await t.make.token(user, { name: 'ci' })
+    await t.app.database.pool.query(
+      `insert into oauth_identities (provider, subject, user_id, created_at) values ('github', 'kept-1', ${user.id}, now())`,
+    )
+    const body = { oldPassword: password, newPassword: 'battery staple', endApiTokens: false }
+    expect(await t.as(user).user.changePassword({ body })).toMatchObject({
+      ended: { apiTokens: [], providers: [] },
+      providers: ['github'],
+    })
+    await expect(t.as(key).user.get()).resolves.toMatchObject({ id: user.id })
+    const [mail] = await t.mails()
+    expect(mail?.text).toContain(
+      `- Signed out: 0 sessions\n- Still valid: API token ci (${key.slice(0, 10)}…)\n- Still valid: Sign-in with GitHub`,
+    )
+  })
+
+  test('requires the old password', async () => {
     const user = await t.make.user({ password })
     const body = { oldPassword: 'guess', newPassword: 'battery staple' }
     await expect(t.as(user).user.changePassword({ body })).rejects.toMatchObject({
@@ -104,7 +131,7 @@ describe('changing the password', () => {
     })
   })
 
-  test('may fail 20 times in ten minutes: limits guessing in a borrowed browser', async () => {
+  test('is limited to 20 calls in ten minutes, to prevent guessing the old password', async () => {
     const user = t.as(await t.make.user())
     const call = () => user.user.changePassword({ body: { oldPassword: 'guess', newPassword: 'battery staple' } })
     for (let n = 0; n < 20; n++)
@@ -116,43 +143,45 @@ describe('changing the password', () => {
 })
 
 describe('sessions', () => {
-  test('are listed with the current one, most recently seen first', async () => {
+  test('are listed, and the current one is marked', async () => {
     const user = await t.make.user()
     t.clock.advance(minutes(5))
-    await anotherSession(user.id, 'phone')
+    await startAnotherSession(user.id, 'phone')
     const sessions = await t.as(user).user.listSessions()
-    // The request itself counts as activity.
     expect(sessions).toHaveLength(2)
     expect(sessions.find((s) => !s.isCurrent)).toMatchObject({ userAgent: 'phone', ip: '198.51.100.4' })
+    // The request itself counts as activity.
     expect(sessions.find((s) => s.isCurrent)?.lastSeenAt).toBe(t.clock.now().toISOString())
   })
 
   test('can all be ended', async () => {
     const user = await t.make.user()
-    const other = await anotherSession(user.id, 'phone')
+    const other = await startAnotherSession(user.id, 'phone')
     expect(await t.as(user).user.endSessions()).toEqual({ ended: 2 })
     for (const token of [user.token, other]) await expect(t.as(token).user.get()).rejects.toMatchObject({ status: 401 })
   })
 })
 
 describe('API tokens', () => {
-  test('the key is returned once, and works until it is revoked', async () => {
+  test('have a key that is returned once and works until the token is deleted', async () => {
     const user = await t.make.user()
-    const made = await t.as(user).user.createApiToken({ body: { name: ' laptop ' } })
-    expect(made).toMatchObject({ name: 'laptop', expiresAt: null, lastUsedAt: null })
-    expect(made.token).toMatch(/^shoal_[\w-]{43}$/)
-    expect(made.token.startsWith(made.prefix)).toBe(true)
-    const { token, ...listed } = made
+    const created = await t.as(user).user.createApiToken({ body: { name: ' laptop ' } })
+    expect(created).toMatchObject({ name: 'laptop', expiresAt: null, lastUsedAt: null })
+    expect(created.token).toMatch(/^shoal_[\w-]{43}$/)
+    expect(created.token.startsWith(created.prefix)).toBe(true)
+    const { token, ...listed } = created
     expect(await t.as(user).user.listApiTokens()).toEqual([listed])
     await expect(t.as(token).user.get()).resolves.toMatchObject({ id: user.id })
-    expect(await t.as(user).user.deleteApiToken({ params: { id: String(made.id) } })).toMatchObject({ id: made.id })
+    expect(await t.as(user).user.deleteApiToken({ params: { id: String(created.id) } })).toMatchObject({
+      id: created.id,
+    })
     await expect(t.as(token).user.get()).rejects.toMatchObject({ status: 401 })
   })
 
-  test('names are unique for one user; the error is on the name', async () => {
+  test('have unique names per user; the error is on the field `name`', async () => {
     const user = t.as(await t.make.user())
     const other = t.as(await t.make.user())
-    for (const person of [user, other]) await person.user.createApiToken({ body: { name: 'laptop' } })
+    for (const owner of [user, other]) await owner.user.createApiToken({ body: { name: 'laptop' } })
     for (const name of ['laptop', ' '])
       await expect(user.user.createApiToken({ body: { name } })).rejects.toMatchObject({
         status: 400,
@@ -161,7 +190,7 @@ describe('API tokens', () => {
       })
   })
 
-  test('expire in the future', async () => {
+  test('accept only an expiry in the future', async () => {
     const user = t.as(await t.make.user())
     const expiresAt = new Date(t.clock.now().getTime() + days(30)).toISOString()
     expect(await user.user.createApiToken({ body: { name: 'a', expiresAt } })).toMatchObject({ expiresAt })
@@ -171,13 +200,13 @@ describe('API tokens', () => {
     })
   })
 
-  test("another user's cannot be seen or revoked", async () => {
-    const made = await t.as(await t.make.user()).user.createApiToken({ body: { name: 'mine' } })
+  test('of another user cannot be listed or revoked', async () => {
+    const created = await t.as(await t.make.user()).user.createApiToken({ body: { name: 'mine' } })
     const stranger = t.as(await t.make.user())
     expect(await stranger.user.listApiTokens()).toEqual([])
-    for (const id of [String(made.id), '0', 'nonsense'])
+    for (const id of [String(created.id), '0', 'nonsense'])
       await expect(stranger.user.deleteApiToken({ params: { id } })).rejects.toMatchObject({ status: 404 })
-    await expect(t.as(made.token).user.get()).resolves.toMatchObject({})
+    await expect(t.as(created.token).user.get()).resolves.toMatchObject({})
   })
 
   test('cannot create another API token', async () => {
@@ -186,7 +215,7 @@ describe('API tokens', () => {
   })
 })
 
-test('a confirmed email has one account', async () => {
+test('a confirmed email belongs to only one account', async () => {
   const { email } = await t.make.user()
   await expect(t.make.user({ email })).rejects.toMatchObject({
     status: 400,
@@ -197,7 +226,7 @@ test('a confirmed email has one account', async () => {
 
 test('an account that was not confirmed for 30 days is deleted with its playground', async () => {
   const stale = await t.make.user({ emailVerified: false })
-  const kept = await t.make.user()
+  const confirmed = await t.make.user()
   t.clock.advance(days(29))
   const fresh = await createUser(t.app, {
     email: 'fresh@example.com',
@@ -207,17 +236,17 @@ test('an account that was not confirmed for 30 days is deleted with its playgrou
   })
   await deleteUnconfirmed(t.app)
   const idsAndCodes = async () => {
-    const { rows } = await t.app.database.pool.query<{ known: string }>(
-      'select id::text as known from users union all select code from orgs',
+    const { rows } = await t.app.database.pool.query<{ key: string }>(
+      'select id::text as key from users union all select code from orgs',
     )
-    return rows.map((row) => row.known)
+    return rows.map((row) => row.key)
   }
   expect(await idsAndCodes()).toContain(stale.playground.code)
   t.clock.advance(days(1) + 1)
   await deleteUnconfirmed(t.app)
-  const left = await idsAndCodes()
-  expect(left).not.toContain(String(stale.id))
-  expect(left).not.toContain(stale.playground.code)
-  expect(left).toEqual(expect.arrayContaining([String(kept.id), kept.playground.code, String(fresh.id)]))
+  const remaining = await idsAndCodes()
+  expect(remaining).not.toContain(String(stale.id))
+  expect(remaining).not.toContain(stale.playground.code)
+  expect(remaining).toEqual(expect.arrayContaining([String(confirmed.id), confirmed.playground.code, String(fresh.id)]))
   expect(userJobs(t.app).map((job) => job.name)).toEqual(['user.dropUnconfirmed'])
 })

@@ -1,13 +1,13 @@
-export { findSquid, lookUpSquid, parseReference } from './find.ts'
+export { findSquid, resolveReference } from './find.ts'
+export { addNotice } from './notices-store.ts'
 export {
-  announceSquid,
   beginGeneration,
-  clearDesired,
   countSquids,
   deleteSquid,
   existingSquids,
   insertSquid,
   listDesired,
+  listOrgsWithSquids,
   openWorkload,
   sealWorkload,
   selectSquid,
@@ -15,6 +15,7 @@ export {
   setLastDeploy,
   type SquidRow,
   squidsChannel,
+  switchSquid,
   updateSquid,
   workloadContext,
 } from './store.ts'

@@ -1,6 +1,7 @@
 import type { Workload } from '@shoal/runtime'
-import { and, count, eq, inArray, sql } from 'drizzle-orm'
+import { and, count, eq, inArray, sql } from '../../db/sql.ts'
 import type { Db } from '../../db/database.ts'
+import { notify } from '../../db/notifications.ts'
 import type { Sealer } from '../../sealing/sealer.ts'
 import { squids, squidTags, type LastDeploy } from './tables.ts'
 import { stopGraceMsOf } from '../manifest/index.ts'
@@ -32,7 +33,7 @@ export async function selectSquidByTag(db: Db, orgId: number, name: string, tag:
   return row?.squid ?? null
 }
 
-/** The ids among these whose version still exists. */
+/** Returns the ids that still belong to a version. */
 export async function existingSquids(db: Db, ids: number[]): Promise<Set<number>> {
   if (ids.length === 0) return new Set()
   const rows = await db.select({ id: squids.id }).from(squids).where(inArray(squids.id, ids))
@@ -44,9 +45,19 @@ export async function countSquids(db: Db, orgId: number): Promise<number> {
   return row?.squids ?? 0
 }
 
+/** Returns the organizations that have versions; the one with the oldest version first. */
+export async function listOrgsWithSquids(db: Db): Promise<number[]> {
+  const rows = await db
+    .select({ orgId: squids.orgId })
+    .from(squids)
+    .groupBy(squids.orgId)
+    .orderBy(sql`min(${squids.id})`)
+  return rows.map(({ orgId }) => orgId)
+}
+
 export async function insertSquid(db: Db, squid: typeof squids.$inferInsert): Promise<SquidRow> {
   const [row] = await db.insert(squids).values(squid).returning()
-  if (!row) throw new Error('No squid was added')
+  if (!row) throw new Error('The squid was not inserted')
   return row
 }
 
@@ -59,13 +70,13 @@ export async function setLastDeploy(db: Db, id: number, lastDeploy: LastDeploy):
 }
 
 /** Notifies gateways and other processes that cache versions, when the transaction commits. */
-export async function announceSquid(db: Db, id: number): Promise<void> {
-  await db.execute(sql`select pg_notify(${squidsChannel}, ${String(id)})`)
+export async function notifySquidChanged(db: Db, id: number): Promise<void> {
+  await notify(db, squidsChannel, String(id))
 }
 
 export async function deleteSquid(db: Db, id: number): Promise<void> {
   await db.delete(squids).where(eq(squids.id, id))
-  await announceSquid(db, id)
+  await notifySquidChanged(db, id)
 }
 
 /** Returns a new generation number, which no earlier deployment of the version has used. */
@@ -75,18 +86,21 @@ export async function beginGeneration(db: Db, id: number): Promise<number> {
     .set({ generationsUsed: sql`${squids.generationsUsed} + 1` })
     .where(eq(squids.id, id))
     .returning({ generation: squids.generationsUsed })
-  if (!row) throw new Error(`Squid ${id} is gone`)
+  if (!row) throw new Error(`Squid ${id} does not exist`)
   return row.generation
 }
 
-/** Sets the desired state to no containers; the version's data is kept. */
-export async function clearDesired(
+/**
+ * Changes which workload of the version runs, and notifies gateways. Without a workload the reconcile loop removes all containers; the
+ * version's data is kept.
+ */
+export async function switchSquid(
   db: Db,
   id: number,
-  change: Partial<typeof squids.$inferInsert> = {},
+  change: Partial<typeof squids.$inferInsert> & { sealedWorkload: string | null },
 ): Promise<void> {
-  await updateSquid(db, id, { ...change, sealedWorkload: null })
-  await announceSquid(db, id)
+  await updateSquid(db, id, change)
+  await notifySquidChanged(db, id)
 }
 
 /** The columns of every version that the reconcile loop compares with its running containers. */
@@ -98,7 +112,7 @@ export function listDesired(db: Db) {
       generation: squids.generation,
       apiReplicas: squids.apiReplicas,
       processors: squids.processors,
-      runs: sql<boolean>`${squids.sealedWorkload} is not null`,
+      hasWorkload: sql<boolean>`${squids.sealedWorkload} is not null`,
     })
     .from(squids)
 }
@@ -112,7 +126,7 @@ export const sealWorkload = (sealer: Sealer, squidId: number, workload: Workload
 export const openWorkload = (sealer: Sealer, squidId: number, sealed: string): Workload =>
   withStopGrace(JSON.parse(sealer.open(sealed, workloadContext(squidId))) as Workload)
 
-/** Adds the grace periods, which workloads sealed by earlier releases lack. */
+/** Adds the grace periods, because workloads sealed by earlier releases have none. */
 const withStopGrace = (workload: Workload): Workload => ({
   ...workload,
   containers: workload.containers.map((spec) => ({ ...spec, stopGraceMs: stopGraceMsOf(spec) })),

@@ -1,23 +1,21 @@
 import { profiles, type Deployment } from '@shoal/contract'
-import { sql } from 'drizzle-orm'
+import { sql } from '../../db/sql.ts'
 import {
-  bigint,
+  bigId,
   boolean,
   foreignKey,
+  id,
   index,
   integer,
   jsonb,
   pgTable,
   primaryKey,
   text,
-  timestamp,
+  time,
   uniqueIndex,
-} from 'drizzle-orm/pg-core'
+} from '../../db/columns.ts'
 import { enumChecks } from '../../db/checks.ts'
 import { orgs } from '../orgs/index.ts'
-
-const bigId = () => bigint({ mode: 'number' })
-const time = () => timestamp({ withTimezone: true })
 
 export type LastDeploy = Pick<Deployment, 'id' | 'type' | 'status' | 'failed'> & {
   running: boolean
@@ -25,11 +23,11 @@ export type LastDeploy = Pick<Deployment, 'id' | 'type' | 'status' | 'failed'> &
   isSwitched?: boolean
 }
 
-/** A version and its desired state. Its observed state is in the tables of `observing` (design 1). */
+/** A version and its desired state. Its observed state is in the tables of `observing`. */
 export const squids = pgTable(
   'squids',
   {
-    id: bigId().primaryKey().generatedAlwaysAsIdentity(),
+    id: id(),
     orgId: bigId()
       .notNull()
       .references(() => orgs.id),
@@ -43,16 +41,16 @@ export const squids = pgTable(
     packageJson: jsonb().$type<Record<string, unknown>>().notNull().default({}),
     /** The image that the version runs; null until a deployment has succeeded. */
     image: text(),
-    /** The serving generation; its workload has the id `<id>.<generation>`. An update switches over by changing it. */
+    /** The serving generation; its workload has the id `<id>.<generation>`. An update switches by changing this number. */
     generation: integer().notNull().default(0),
     /** The highest generation ever used, so that the number of a failed one is not reused. */
     generationsUsed: integer().notNull().default(0),
-    wanted: text({ enum: ['running', 'hibernated', 'deleted'] })
+    desiredState: text({ enum: ['running', 'hibernated', 'deleted'] })
       .notNull()
       .default('running'),
     /** The runtime's Workload as JSON, sealed since its environment holds secrets; null when nothing should run. */
     sealedWorkload: text(),
-    /** The secrets of that workload, and when they were read. */
+    /** The names of the secrets in that workload, and when their values were read. */
     secretNames: jsonb().$type<string[]>().notNull().default([]),
     secretsReadAt: time(),
     apiReplicas: integer().notNull().default(0),
@@ -74,6 +72,7 @@ export const squids = pgTable(
   (t) => [
     uniqueIndex('squids_org_name_slot').on(t.orgId, t.name, t.slot),
     uniqueIndex('squids_id_org_name').on(t.id, t.orgId, t.name),
+    index('squids_image').on(t.image),
     ...enumChecks('squids', t),
   ],
 )
@@ -99,4 +98,20 @@ export const squidTags = pgTable(
       foreignColumns: [squids.id, squids.orgId, squids.name],
     }).onDelete('cascade'),
   ],
+)
+
+/** Messages of Shoal to the users of a version, until the log ingest moves them to the version's log. */
+export const squidNotices = pgTable(
+  'squid_notices',
+  {
+    id: id(),
+    squidId: bigId()
+      .notNull()
+      .references(() => squids.id, { onDelete: 'cascade' }),
+    at: time().notNull(),
+    /** The container whose log shows the message: `db` for the database. */
+    container: text().notNull(),
+    message: text().notNull(),
+  },
+  (t) => [index('squid_notices_squid').on(t.squidId)],
 )

@@ -1,12 +1,12 @@
-import { and, asc, eq } from 'drizzle-orm'
+import { and, asc, eq } from '../../db/sql.ts'
 import type { Db } from '../../db/database.ts'
-import { announceSquid, type SquidRow } from './store.ts'
+import { notifySquidChanged, type SquidRow } from './store.ts'
 import { squidTags } from './tables.ts'
 
-type Owner = Pick<SquidRow, 'id' | 'orgId' | 'name'>
+type TaggedSquid = Pick<SquidRow, 'id' | 'orgId' | 'name'>
 
-/** Assigns the tag to the version in one statement, which removes it from any other version of the squid (contract 3). */
-export async function setTag(db: Db, squid: Owner, tag: string, at: Date): Promise<void> {
+/** Assigns the tag to the version in one statement, which removes it from any other version of the squid. */
+export async function setTag(db: Db, squid: TaggedSquid, tag: string, at: Date): Promise<void> {
   await db
     .insert(squidTags)
     .values({ orgId: squid.orgId, squidName: squid.name, tag, squidId: squid.id, setAt: at })
@@ -14,13 +14,13 @@ export async function setTag(db: Db, squid: Owner, tag: string, at: Date): Promi
       target: [squidTags.orgId, squidTags.squidName, squidTags.tag],
       set: { squidId: squid.id, setAt: at },
     })
-  await announceSquid(db, squid.id)
+  await notifySquidChanged(db, squid.id)
 }
 
-/** Removes the tag from the version, if it has it. */
-export async function removeTag(db: Db, squid: Owner, tag: string): Promise<void> {
+/** Removes the tag from the version. Does nothing if the version does not have the tag. */
+export async function removeTag(db: Db, squid: TaggedSquid, tag: string): Promise<void> {
   await db.delete(squidTags).where(and(eq(squidTags.squidId, squid.id), eq(squidTags.tag, tag)))
-  await announceSquid(db, squid.id)
+  await notifySquidChanged(db, squid.id)
 }
 
 export async function tagsOf(db: Db, squidId: number): Promise<string[]> {

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { isRefused, callPolicyOf } from './call-policy.ts'
+import { isRejected, callPolicyOf } from './call-policy.ts'
 
 const evm = (method: string, params: unknown[] = []) => callPolicyOf('evm', method, params)
 const substrate = (method: string, params: unknown[] = []) => callPolicyOf('substrate', method, params)
 const hash = `0x${'ab'.repeat(32)}`
 
-test('read-only calls may be retried; writes and unknown methods never', () => {
+test('read-only calls may be retried; writes and unknown methods may not', () => {
   for (const method of [
     'eth_call',
     'eth_getLogs',
@@ -46,7 +46,7 @@ test('responses are cached depending on the finality of their block', () => {
   expect(callPolicyOf('solana', 'getBlock', [5, { commitment: 'confirmed' }])).toMatchObject({ cacheable: 'never' })
 })
 
-test('calls that need a single node, a WebSocket or an operator are refused with messages that clients understand', () => {
+test('calls that need a specific node, a WebSocket or an operator are rejected with messages that clients understand', () => {
   for (const method of [
     'eth_newFilter',
     'eth_getFilterChanges',
@@ -58,7 +58,7 @@ test('calls that need a single node, a WebSocket or an operator are refused with
     'personal_sign',
   ]) {
     const policy = evm(method)
-    expect(isRefused(policy) && policy.refused).toMatch(/the method \w+ does not exist\/is not available/)
+    expect(isRejected(policy) && policy.reason).toMatch(/the method \w+ does not exist\/is not available/)
   }
   for (const method of [
     'chain_subscribeNewHeads',
@@ -66,5 +66,5 @@ test('calls that need a single node, a WebSocket or an operator are refused with
     'chainHead_v1_follow',
     'offchain_localStorageSet',
   ])
-    expect(isRefused(substrate(method))).toBe(true)
+    expect(isRejected(substrate(method))).toBe(true)
 })

@@ -5,11 +5,11 @@ import {
   readOnly,
   type HeadTag,
   type CallPolicy,
-  type PolicyRefusal,
+  type PolicyRejection,
 } from './call-policy.ts'
 
-/** Methods about one block, with the index of the block in their parameters. */
-const blockAt: Record<string, number> = {
+/** Index of the block in the parameters of methods about one block. */
+const blockParamIndex: Record<string, number> = {
   eth_getBlockByNumber: 0,
   eth_getBlockReceipts: 0,
   eth_getBlockTransactionCountByNumber: 0,
@@ -21,8 +21,8 @@ const blockAt: Record<string, number> = {
   arbtrace_block: 0,
 }
 
-/** Methods that read the state at a block, with the index of the block in their parameters. */
-const stateAt: Record<string, number> = {
+/** Index of the block in the parameters of methods that read the state at a block. */
+const stateParamIndex: Record<string, number> = {
   eth_call: 1,
   eth_getBalance: 1,
   eth_getCode: 1,
@@ -31,8 +31,8 @@ const stateAt: Record<string, number> = {
   eth_getProof: 2,
 }
 
-/** Methods that name a block or a transaction by hash; the response contains its block number. */
-const byHash = new Set([
+/** Methods that look up a block or a transaction by hash. The response contains its block number. */
+const lookupsByHash = new Set([
   'eth_getBlockByHash',
   'eth_getTransactionByHash',
   'eth_getTransactionReceipt',
@@ -71,18 +71,18 @@ const volatileReads = new Set([
   'txpool_status',
 ])
 
-const constants = new Set(['eth_chainId', 'net_version'])
+const constantMethods = new Set(['eth_chainId', 'net_version'])
 const nodeFilters = /^eth_(?:new|get|uninstall)\w*Filter|^eth_getFilter(?:Changes|Logs)$/
 const operatorMethods =
   /^(?:admin|personal|miner|engine|anvil|hardhat|evm|tenderly|clique|les)_|^debug_(?!trace|getRaw|storageRangeAt)/
 
-export function evmPolicy(method: string, params: readonly unknown[]): CallPolicy | PolicyRefusal {
+export function evmPolicy(method: string, params: readonly unknown[]): CallPolicy | PolicyRejection {
   if (method === 'eth_blockNumber') return { ...readOnly, head: 'number' }
   if (method === 'eth_getLogs') return logsPolicy(params[0])
-  if (constants.has(method)) return constant
-  if (byHash.has(method)) return { ...readOnly, cacheable: 'final' }
-  const index = blockAt[method] ?? stateAt[method]
-  if (index !== undefined) return blockPolicy(method, params[index], method in stateAt)
+  if (constantMethods.has(method)) return constant
+  if (lookupsByHash.has(method)) return { ...readOnly, cacheable: 'final' }
+  const index = blockParamIndex[method] ?? stateParamIndex[method]
+  if (index !== undefined) return blockPolicy(method, params[index], method in stateParamIndex)
   if (volatileReads.has(method)) return { ...readOnly, height: 'head' }
   if (nodeFilters.test(method))
     return notAvailable(method, 'filters exist on a single node only; use eth_getLogs, or eth_subscribe over WebSocket')
@@ -92,16 +92,16 @@ export function evmPolicy(method: string, params: readonly unknown[]): CallPolic
   return conservative
 }
 
-function blockPolicy(method: string, given: unknown, needsState: boolean): CallPolicy {
-  const block = blockOf(given)
+function blockPolicy(method: string, value: unknown, needsState: boolean): CallPolicy {
+  const block = blockOf(value)
   if (typeof block === 'number') return { ...readOnly, cacheable: 'final', height: block, needsState }
   if (block === 'hash') return { ...readOnly, cacheable: needsState ? 'never' : 'final', needsState }
   const policy: CallPolicy = { ...readOnly, height: 'head' }
   return method === 'eth_getBlockByNumber' && isHeadTag(block) ? { ...policy, head: block } : policy
 }
 
-function logsPolicy(given: unknown): CallPolicy {
-  const filter = (typeof given === 'object' && given !== null ? given : {}) as Record<string, unknown>
+function logsPolicy(value: unknown): CallPolicy {
+  const filter = (typeof value === 'object' && value !== null ? value : {}) as Record<string, unknown>
   if (typeof filter['blockHash'] === 'string') return { ...readOnly, cacheable: 'final' }
   const [from, to] = [blockOf(filter['fromBlock']), blockOf(filter['toBlock'])]
   if (typeof from === 'number' && typeof to === 'number')
@@ -111,16 +111,16 @@ function logsPolicy(given: unknown): CallPolicy {
 
 const isHeadTag = (tag: string): tag is HeadTag => tag === 'latest' || tag === 'finalized'
 
-/** A number, `hash` for a block named by its hash (also by EIP-1898), or a tag; `latest` by default. */
-function blockOf(given: unknown): number | 'hash' | (string & {}) {
-  if (given === undefined || given === null || given === '') return 'latest'
-  if (typeof given === 'object') {
-    const { blockHash, blockNumber } = given as Record<string, unknown>
+/** Returns the number of the block, `hash` if the block is given by its hash (also by EIP-1898), or a tag; `latest` by default. */
+function blockOf(value: unknown): number | 'hash' | (string & {}) {
+  if (value === undefined || value === null || value === '') return 'latest'
+  if (typeof value === 'object') {
+    const { blockHash, blockNumber } = value as Record<string, unknown>
     return typeof blockHash === 'string' ? 'hash' : blockOf(blockNumber)
   }
-  if (given === 'earliest') return 0
-  if (typeof given !== 'string' || !given.startsWith('0x')) return String(given)
-  if (given.length === 66) return 'hash'
-  const number = Number(given)
-  return Number.isSafeInteger(number) ? number : given
+  if (value === 'earliest') return 0
+  if (typeof value !== 'string' || !value.startsWith('0x')) return String(value)
+  if (value.length === 66) return 'hash'
+  const number = Number(value)
+  return Number.isSafeInteger(number) ? number : value
 }

@@ -1,4 +1,4 @@
-import { conservative, constant, notAvailable, readOnly, type CallPolicy, type PolicyRefusal } from './call-policy.ts'
+import { conservative, constant, notAvailable, readOnly, type CallPolicy, type PolicyRejection } from './call-policy.ts'
 
 const writes = /^(?:sendTransaction|requestAirdrop)$/
 const reads = /^(?:get|is|minimumLedgerSlot|simulateTransaction)/
@@ -6,7 +6,7 @@ const reads = /^(?:get|is|minimumLedgerSlot|simulateTransaction)/
 /** Methods whose responses never change at the commitment `finalized`, which is the default. */
 const immutable = new Set(['getBlock', 'getTransaction', 'getBlockTime'])
 
-export function solanaPolicy(method: string, params: readonly unknown[]): CallPolicy | PolicyRefusal {
+export function solanaPolicy(method: string, params: readonly unknown[]): CallPolicy | PolicyRejection {
   if (method === 'getGenesisHash') return constant
   if (/Subscribe|Unsubscribe/.test(method))
     return notAvailable(method, 'subscriptions are not offered for this chain; poll getSlot or getSignaturesForAddress')

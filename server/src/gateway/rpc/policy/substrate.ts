@@ -1,10 +1,10 @@
-import { conservative, constant, notAvailable, readOnly, type CallPolicy, type PolicyRefusal } from './call-policy.ts'
+import { conservative, constant, notAvailable, readOnly, type CallPolicy, type PolicyRejection } from './call-policy.ts'
 
 /**
- * Methods whose last parameter may be a block hash, with its index. Data of a block named by hash never changes, even if the
- * block is reorganized away.
+ * Methods whose last parameter may be a block hash, with the index of that parameter. Data of a block given by its hash never
+ * changes, even if a reorganization removes the block.
  */
-const hashAt: Record<string, number> = {
+const hashParamIndex: Record<string, number> = {
   chain_getBlock: 0,
   chain_getHeader: 0,
   state_getMetadata: 0,
@@ -24,21 +24,21 @@ const hashAt: Record<string, number> = {
   childstate_getStorage: 2,
 }
 
-const constants = new Set(['system_chain', 'system_chainType', 'system_properties', 'chainSpec_v1_genesisHash'])
+const constantMethods = new Set(['system_chain', 'system_chainType', 'system_properties', 'chainSpec_v1_genesisHash'])
 const volatileReads =
   /^(?:system_(?:health|name|version|syncState|localPeerId|accountNextIndex)|rpc_methods|chain_getFinali[sz]edHead|author_(?:pendingExtrinsics|hasKey|hasSessionKeys)|payment_\w+|eth_\w+|grandpa_\w+|beefy_getFinalizedHead|dev_getBlockStats|mmr_\w+)$/
-const streams = /[sS]ubscribe|^(?:chainHead|transactionWatch|transaction|archive)_|^author_submitAndWatch/
+const subscriptionMethods = /[sS]ubscribe|^(?:chainHead|transactionWatch|transaction|archive)_|^author_submitAndWatch/
 const operatorMethods =
   /^(?:author_(?:insertKey|rotateKeys|removeExtrinsic)|system_(?:add|remove|unstable|peers|reset)\w*|offchain_)/
 
-export function substratePolicy(method: string, params: readonly unknown[]): CallPolicy | PolicyRefusal {
+export function substratePolicy(method: string, params: readonly unknown[]): CallPolicy | PolicyRejection {
   if (method === 'chain_getBlockHash') return blockHashPolicy(params[0])
   if (method === 'chain_getHeader' && isNullish(params[0])) return { ...readOnly, height: 'head', head: 'latest' }
   if (/^chain_getFinali[sz]edHead$/.test(method)) return { ...readOnly, head: 'finalized' }
-  if (constants.has(method)) return constant
-  const index = hashAt[method]
+  if (constantMethods.has(method)) return constant
+  const index = hashParamIndex[method]
   if (index !== undefined) return typeof params[index] === 'string' ? constant : { ...readOnly, height: 'head' }
-  if (streams.test(method))
+  if (subscriptionMethods.test(method))
     return notAvailable(
       method,
       'subscriptions are not offered for this chain; poll chain_getHeader or chain_getFinalizedHead',
@@ -47,11 +47,11 @@ export function substratePolicy(method: string, params: readonly unknown[]): Cal
   return volatileReads.test(method) ? { ...readOnly, height: 'head' } : conservative
 }
 
-function blockHashPolicy(given: unknown): CallPolicy {
-  if (isNullish(given)) return { ...readOnly, height: 'head' }
-  const number = typeof given === 'number' ? given : typeof given === 'string' ? Number(given) : Number.NaN
+function blockHashPolicy(value: unknown): CallPolicy {
+  if (isNullish(value)) return { ...readOnly, height: 'head' }
+  const number = typeof value === 'number' ? value : typeof value === 'string' ? Number(value) : Number.NaN
   if (!Number.isSafeInteger(number) || number < 0) return { ...readOnly, height: 'head' }
   return { ...readOnly, cacheable: 'final', height: number }
 }
 
-const isNullish = (given: unknown) => given === undefined || given === null
+const isNullish = (value: unknown) => value === undefined || value === null

@@ -1,23 +1,25 @@
 import { limits, type OrgStatus } from '@shoal/contract'
-import { eq } from 'drizzle-orm'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { eq } from '../../../db/sql.ts'
 import { startDevnet, type Devnet } from '../../../../../scripts/devnet/devnet.ts'
-import { findOrgByCode, orgs } from '../../../modules/orgs/index.ts'
-import { addUsage, rpcTokenOf, rpcUsage, rpcUsageOfMonth } from '../../../modules/rpc/index.ts'
+import { findOrgByCode, orgs, quotaUsed } from '../../../modules/orgs/index.ts'
+import { addUsage } from '../../../modules/rpc/index.ts'
+import { rpcTokenOf } from '../../../modules/rpc/tokens.ts'
+import { rpcUsage } from '../../../modules/rpc/tables.ts'
 import { refreshRpcToken } from '../../../modules/rpc/tokens.ts'
-import { startTestPlane, until, type TestPlane } from '../testbed.ts'
+import { startRpcTestbed, until, type RpcTestbed } from '../testbed.ts'
 import { connect } from './ws-client.ts'
 
 let devnet: Devnet
-let t: TestPlane
+let t: RpcTestbed
 
 beforeAll(async () => {
   devnet = await startDevnet()
-  t = await startTestPlane(
+  t = await startRpcTestbed(
     {},
     {
       devnet: { headPollMs: 50, upstreams: [{ url: devnet.rpcUrl }] },
-      away: { upstreams: [{ url: 'http://127.0.0.1:1' }] },
+      unreachable: { upstreams: [{ url: 'http://127.0.0.1:1' }] },
     },
   )
 })
@@ -28,56 +30,59 @@ afterAll(async () => {
 
 const urlOf = async (orgId: number, chain = 'devnet') => t.gateway.urlOf(chain, await rpcTokenOf(t.app, orgId))
 
-test('unknown tokens and chains are refused before a connection is opened', async () => {
+test('unknown tokens and chains are rejected before a connection is opened', async () => {
   const org = await t.make.org()
   const url = await urlOf(org.id)
-  const wrong = `${url.slice(0, -1)}${url.endsWith('A') ? 'B' : 'A'}`
-  await expect(connect(wrong)).rejects.toThrow('HTTP 401')
+  const wrongUrl = `${url.slice(0, -1)}${url.endsWith('A') ? 'B' : 'A'}`
+  await expect(connect(wrongUrl)).rejects.toThrow('HTTP 401')
   await expect(connect(await urlOf(org.id, 'nowhere'))).rejects.toThrow('HTTP 404')
   for (const status of ['IN_DEBT', 'TERMINATED', 'DRAFT'] as const)
     await expect(connect(await urlOf((await t.make.org({ status })).id))).rejects.toThrow('HTTP 403')
-  const none = await connect(await urlOf(org.id, 'polkadot'))
-  expect(await none.call('system_chain')).toMatchObject({
+  const client = await connect(await urlOf(org.id, 'polkadot'))
+  expect(await client.call('system_chain')).toMatchObject({
     error: { code: -32002, message: expect.stringMatching(/No node/) },
   })
-  expect(await none.call('eth_subscribe', ['newHeads'])).toMatchObject({ error: { code: -32601 } })
-  expect(await none.call('chain_subscribeNewHeads')).toMatchObject({
+  expect(await client.call('eth_subscribe', ['newHeads'])).toMatchObject({ error: { code: -32601 } })
+  expect(await client.call('chain_subscribeNewHeads')).toMatchObject({
     error: { code: -32601, message: expect.stringMatching(/not offered for this chain; poll chain_getHeader/) },
   })
-  none.socket.close()
-  const unreachable = await connect(await urlOf(org.id, 'away'))
+  client.socket.close()
+  const unreachable = await connect(await urlOf(org.id, 'unreachable'))
   expect(await unreachable.call('eth_subscribe', ['newHeads'])).toMatchObject({ error: { code: -32002 } })
   unreachable.socket.close()
 })
 
-test('a replaced token closes its connections within seconds, and no others', async () => {
-  const [mine, other] = await Promise.all([t.make.org(), t.make.org()])
-  const [one, two, stays] = await Promise.all(
-    [urlOf(mine.id), urlOf(mine.id), urlOf(other.id)].map(async (u) => connect(await u)),
+test('replacing a token closes its connections within seconds, and no others', async () => {
+  const [org, otherOrg] = await Promise.all([t.make.org(), t.make.org()])
+  const [first, second, otherClient] = await Promise.all(
+    [urlOf(org.id), urlOf(org.id), urlOf(otherOrg.id)].map(async (u) => connect(await u)),
   )
-  if (!one || !two || !stays) throw new Error('not connected')
-  await one.subscribe('newHeads')
-  await refreshRpcToken(t.app, mine.id)
-  for (const client of [one, two])
+  if (!first || !second || !otherClient) throw new Error('not connected')
+  await first.subscribe('newHeads')
+  await refreshRpcToken(t.app, org.id)
+  for (const client of [first, second])
     expect(await client.closed).toMatchObject({ code: 4401, reason: expect.stringMatching(/^Unknown RPC token/) })
-  expect((await stays.call('eth_chainId')).result).toBe('0x7a69')
-  expect((await (await connect(await urlOf(mine.id))).call('eth_chainId')).result).toBe('0x7a69')
+  expect((await otherClient.call('eth_chainId')).result).toBe('0x7a69')
+  expect((await (await connect(await urlOf(org.id))).call('eth_chainId')).result).toBe('0x7a69')
 })
 
-test('the connections of an organization that is overdue or deleted are closed within seconds', async () => {
-  const change = async (values: { status: OrgStatus } | { deletedAt: Date }) => {
+test('the connections of an organization that is deleted or whose payment is overdue are closed within seconds', async () => {
+  const closeAfterUpdate = async (values: { status: OrgStatus } | { deletedAt: Date }) => {
     const org = await t.make.org()
     const client = await connect(await urlOf(org.id))
     await client.subscribe('newHeads')
     await t.app.db.update(orgs).set(values).where(eq(orgs.id, org.id))
     return client.closed
   }
-  const [debt, deleted] = await Promise.all([change({ status: 'IN_DEBT' }), change({ deletedAt: t.clock.now() })])
-  expect(debt).toEqual({ code: 4403, reason: 'Payment is overdue. Please update your card details.' })
+  const [overdue, deleted] = await Promise.all([
+    closeAfterUpdate({ status: 'IN_DEBT' }),
+    closeAfterUpdate({ deletedAt: t.clock.now() }),
+  ])
+  expect(overdue).toEqual({ code: 4403, reason: 'Payment is overdue. Please update your card details.' })
   expect(deleted.code).toBe(4401)
 })
 
-test('notifications count as requests of their own method, and a used-up month closes the connection', async () => {
+test('notifications count as requests of their own method, and reaching the monthly quota closes the connection', async () => {
   const user = await t.make.user()
   const playground = await findOrgByCode(t.app.db, user.playground.code)
   if (!playground) throw new Error('There is no playground')
@@ -85,7 +90,7 @@ test('notifications count as requests of their own method, and a used-up month c
   const [heads, logs] = [await client.subscribe('newHeads'), await client.subscribe('logs', {})]
   await devnet.chain.transfer(3)
   await until(
-    async () => client.of(heads).length + client.of(logs).length,
+    async () => client.resultsOf(heads).length + client.resultsOf(logs).length,
     (count) => count === 4,
   )
   const rows = await until(
@@ -93,10 +98,10 @@ test('notifications count as requests of their own method, and a used-up month c
     (found) => found.reduce((sum, r) => sum + r.requests, 0) === 6,
   )
   expect(Object.fromEntries(rows.map((r) => [r.method, r.requests]))).toEqual({ eth_subscribe: 2, eth_subscription: 4 })
-  const used = await rpcUsageOfMonth(t.app.db, playground.id, t.clock.now())
+  const usedRequests = await quotaUsed(t.app.db, playground.id, 'rpc', t.clock.now())
   const row = { orgId: playground.id, chain: 'eth', method: 'eth_call', version: '', hour: t.clock.now(), failures: 0 }
-  await addUsage(t.app.db, [{ ...row, requests: limits.playgroundRpcRequests - used - 3 }])
-  // Requests counted by another gateway are known here when the account is read again.
+  await addUsage(t.app.db, [{ ...row, requests: limits.playgroundRpcRequests - usedRequests - 3 }])
+  // This gateway learns of requests counted by another gateway when it reads the account again.
   await new Promise((done) => setTimeout(done, 5_100))
   await client.call('eth_chainId')
   await devnet.chain.transfer(20)
@@ -104,18 +109,18 @@ test('notifications count as requests of their own method, and a used-up month c
     code: 4429,
     reason: expect.stringMatching(/^The playground has used its 500,000/),
   })
-  expect(client.of(heads).length + client.of(logs).length).toBe(4 + 2)
+  expect(client.resultsOf(heads).length + client.resultsOf(logs).length).toBe(4 + 2)
   await expect(connect(await urlOf(playground.id))).rejects.toThrow('HTTP 429')
 })
 
 test('an organization can neither see nor end subscriptions of another', async () => {
-  const [mine, other] = await Promise.all([t.make.org(), t.make.org()])
-  const [a, b] = [await connect(await urlOf(mine.id)), await connect(await urlOf(other.id))]
+  const [org, otherOrg] = await Promise.all([t.make.org(), t.make.org()])
+  const [a, b] = [await connect(await urlOf(org.id)), await connect(await urlOf(otherOrg.id))]
   const id = await a.subscribe('newHeads')
   expect(await b.call('eth_unsubscribe', [id])).toMatchObject({ error: { message: 'subscription not found' } })
   await devnet.chain.transfer(1)
   await until(
-    async () => a.of(id).length,
+    async () => a.resultsOf(id).length,
     (count) => count === 1,
   )
   expect(b.received.filter((message) => !Array.isArray(message) && message.params)).toEqual([])

@@ -12,8 +12,8 @@ const hex = (n: number) => `0x${n.toString(16)}`
 const nonHeaderFields = new Set(['transactions', 'uncles', 'withdrawals', 'size', 'totalDifficulty'])
 
 /**
- * Reads blocks and logs of an EVM chain. Queries the node that reported a head first, since others may not have its branch yet,
- * then any node. Blocks are requested by hash where forks matter, so any node's response is valid.
+ * Reads blocks and logs of an EVM chain. First queries the node that reported a head, since others may not have its branch yet,
+ * then any node. Requests blocks by hash where forks matter, so the response of any node is valid.
  */
 export class BlockSource {
   readonly #service: ChainService
@@ -22,39 +22,42 @@ export class BlockSource {
     this.#service = service
   }
 
-  /** Null when no node has the block. */
+  /** Reads a block; null when no node has it. */
   async byHash(hash: string, first: Upstream): Promise<ChainBlock | null> {
     const block = parseBlock(await this.#read(first, 'eth_getBlockByHash', [hash, false]))
     return block?.hash === hash ? block : null
   }
 
-  /** Null when `node` has no block of this number. */
+  /** Reads a block from one node; null when the node has no block of this number. */
   async byNumber(number: number, node: Upstream): Promise<ChainBlock | null> {
     const block = parseBlock(await this.#readFrom(node, 'eth_getBlockByNumber', [hex(number), false]))
     return block?.number === number ? block : null
   }
 
-  /** Null when no node returns plausible logs. `acceptUnlikely`: also accept none for a block whose bloom filter announces logs. */
-  async logs(block: ChainBlock, first: Upstream | null, acceptUnlikely: boolean): Promise<BlockLog[] | null> {
+  /**
+   * Reads the logs of a block; null when no node returns plausible logs.
+   * @param acceptEmpty also accept no logs for a block whose bloom filter announces logs
+   */
+  async logs(block: ChainBlock, first: Upstream | null, acceptEmpty: boolean): Promise<BlockLog[] | null> {
     const params = [{ blockHash: block.hash }]
-    const accepted = (given: unknown) => {
-      const found = parseLogs(given, block.hash)
-      return found && (found.length > 0 || !block.mayHaveLogs || acceptUnlikely) ? found : null
+    const parsePlausible = (response: unknown) => {
+      const logs = parseLogs(response, block.hash)
+      return logs && (logs.length > 0 || !block.mayHaveLogs || acceptEmpty) ? logs : null
     }
-    const own = first ? accepted(await this.#readFrom(first, 'eth_getLogs', params)) : null
-    return own ?? accepted(await this.#readFromAny('eth_getLogs', params))
+    const preferred = first ? parsePlausible(await this.#readFrom(first, 'eth_getLogs', params)) : null
+    return preferred ?? parsePlausible(await this.#readFromAny('eth_getLogs', params))
   }
 
   async #read(first: Upstream, method: string, params: unknown[]): Promise<unknown> {
     return (await this.#readFrom(first, method, params)) ?? (await this.#readFromAny(method, params))
   }
 
-  /** Null on errors and after the timeout. */
+  /** Queries one node; null on errors and after the timeout. */
   async #readFrom(node: Upstream, method: string, params: unknown[]): Promise<unknown> {
     if (!node.breaker.isClosed) return null
-    node.rate?.owe(1)
+    node.rate?.charge(1)
     const response = node.query(method, params).catch((error: unknown) => {
-      if (error instanceof UpstreamError) node.breaker.failed()
+      if (error instanceof UpstreamError) node.breaker.recordFailure()
       return null
     })
     const result = await withTimeout(response, blockTimeoutMs)
@@ -62,7 +65,7 @@ export class BlockSource {
   }
 
   async #readFromAny(method: string, params: unknown[]): Promise<unknown> {
-    const outcome = await this.#service.answer({ method, params })
+    const outcome = await this.#service.execute({ method, params })
     if (outcome.kind === 'error') return null
     const parts: Uint8Array[] = []
     if (outcome.kind === 'result') parts.push(outcome.json)
@@ -71,11 +74,11 @@ export class BlockSource {
   }
 }
 
-function parseBlock(given: unknown): ChainBlock | null {
-  if (typeof given !== 'object' || given === null) return null
-  const { number, hash, parentHash, logsBloom } = given as Record<string, unknown>
+function parseBlock(value: unknown): ChainBlock | null {
+  if (typeof value !== 'object' || value === null) return null
+  const { number, hash, parentHash, logsBloom } = value as Record<string, unknown>
   if (typeof number !== 'string' || typeof hash !== 'string' || typeof parentHash !== 'string') return null
-  const header = Object.fromEntries(Object.entries(given).filter(([key]) => !nonHeaderFields.has(key)))
+  const header = Object.fromEntries(Object.entries(value).filter(([key]) => !nonHeaderFields.has(key)))
   return {
     number: Number(number),
     hash,
@@ -86,15 +89,15 @@ function parseBlock(given: unknown): ChainBlock | null {
   }
 }
 
-/** Null unless all are logs of this block. */
-function parseLogs(given: unknown, blockHash: string): BlockLog[] | null {
-  if (!Array.isArray(given)) return null
+/** Returns null if any element is not a log of this block. */
+function parseLogs(value: unknown, blockHash: string): BlockLog[] | null {
+  if (!Array.isArray(value)) return null
   const logs: BlockLog[] = []
-  for (const log of given as ({ address?: unknown; topics?: unknown; blockHash?: unknown } | null)[]) {
+  for (const log of value as ({ address?: unknown; topics?: unknown; blockHash?: unknown } | null)[]) {
     if (typeof log?.address !== 'string' || !Array.isArray(log.topics) || log.blockHash !== blockHash) return null
     const { removed: _, ...rest } = log as Record<string, unknown>
     const topics = log.topics.map((topic) => String(topic).toLowerCase())
-    logs.push({ address: log.address.toLowerCase(), topics, open: JSON.stringify(rest).slice(0, -1) })
+    logs.push({ address: log.address.toLowerCase(), topics, jsonPrefix: JSON.stringify(rest).slice(0, -1) })
   }
   return logs
 }

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startDevnet, type Devnet } from '../../../../../scripts/devnet/devnet.ts'
-import { rpcTokenOf } from '../../../modules/rpc/index.ts'
+import { rpcTokenOf } from '../../../modules/rpc/tokens.ts'
 import { metricsRegistry } from '../../../health/metrics-registry.ts'
-import { call, startFaultyNode, startTestPlane, until, type FaultyNode, type TestPlane } from '../testbed.ts'
+import { call, startFaultyNode, startRpcTestbed, until, type FaultyNode, type RpcTestbed } from '../testbed.ts'
 import type { SocketLimits } from './limits.ts'
 import { connect, type WsClient } from './ws-client.ts'
 
@@ -18,17 +18,17 @@ afterAll(async () => {
   await devnet?.stop()
 })
 
-type Bed = { t: TestPlane; urlOfNewOrg: () => Promise<string> }
+type Testbed = { t: RpcTestbed; urlOfNewOrg: () => Promise<string> }
 
-/** A gateway with these limits; its connections are closed with it. */
+/** Runs a test with a gateway with these limits, which is closed afterwards with its connections. */
 async function withGateway(
   limits: Partial<SocketLimits>,
-  run: (bed: Bed) => Promise<void>,
+  run: (bed: Testbed) => Promise<void>,
   env: Record<string, string> = {},
 ): Promise<void> {
   node.fault = null
   node.calls.length = 0
-  const t = await startTestPlane(env, { devnet: { headPollMs: 50, upstreams: [{ url: node.url }] } }, limits)
+  const t = await startRpcTestbed(env, { devnet: { headPollMs: 50, upstreams: [{ url: node.url }] } }, limits)
   try {
     await run({
       t,
@@ -46,33 +46,33 @@ test('connections per organization and per gateway are limited, and closed conne
   withGateway(
     {},
     async ({ urlOfNewOrg }) => {
-      const [mine, other] = await Promise.all([urlOfNewOrg(), urlOfNewOrg()])
-      const [first] = await Promise.all([connect(mine), connect(mine)])
-      await expect(connect(mine)).rejects.toThrow('HTTP 429')
-      await connect(other)
-      await expect(connect(other)).rejects.toThrow('HTTP 503')
+      const [url, otherUrl] = await Promise.all([urlOfNewOrg(), urlOfNewOrg()])
+      const [first] = await Promise.all([connect(url), connect(url)])
+      await expect(connect(url)).rejects.toThrow('HTTP 429')
+      await connect(otherUrl)
+      await expect(connect(otherUrl)).rejects.toThrow('HTTP 503')
       first.socket.close()
       await first.closed
-      await until(() => connect(mine).catch(() => null), Boolean)
+      await until(() => connect(url).catch(() => null), Boolean)
     },
     { SHOAL_RPC_SOCKETS: '3', SHOAL_RPC_SOCKETS_PER_ORG: '2' },
   ))
 
 test('subscriptions per connection and per organization are limited, and ended subscriptions free their slots', () =>
-  withGateway({ subscriptionsOfConnection: 2, subscriptionsOfOrg: 3 }, async ({ urlOfNewOrg }) => {
+  withGateway({ subscriptionsPerConnection: 2, subscriptionsPerOrg: 3 }, async ({ urlOfNewOrg }) => {
     const url = await urlOfNewOrg()
-    const [one, two] = [await connect(url), await connect(url)]
-    const id = await one.subscribe('newHeads')
-    await one.subscribe('logs', {})
-    await expect(one.subscribe('newHeads')).rejects.toThrow(
+    const [first, second] = [await connect(url), await connect(url)]
+    const id = await first.subscribe('newHeads')
+    await first.subscribe('logs', {})
+    await expect(first.subscribe('newHeads')).rejects.toThrow(
       'This connection has reached its maximum of 2 subscriptions',
     )
-    await two.subscribe('newHeads')
-    await expect(two.subscribe('newHeads')).rejects.toThrow(
+    await second.subscribe('newHeads')
+    await expect(second.subscribe('newHeads')).rejects.toThrow(
       'This organization has reached its maximum of 3 subscriptions',
     )
-    await one.call('eth_unsubscribe', [id])
-    await two.subscribe('newHeads')
+    await first.call('eth_unsubscribe', [id])
+    await second.subscribe('newHeads')
     await (await connect(await urlOfNewOrg())).subscribe('newHeads')
   }))
 
@@ -83,15 +83,15 @@ test('a message that is too large closes its connection', () =>
     expect((await client.closed).code).toBe(1009)
   }))
 
-test('concurrent calls of a connection are limited; the others wait and are all answered', () =>
+test('concurrent calls of a connection are limited; all others wait and then get a response', () =>
   withGateway({ callsInFlight: 5 }, async ({ urlOfNewOrg }) => {
     const client = await connect(await urlOfNewOrg())
     await client.call('eth_chainId')
-    let [now, most] = [0, 0]
+    let [active, maxActive] = [0, 0]
     node.fault = ({ method }) => {
       if (method !== 'eth_getBalance') return null
-      most = Math.max(most, (now += 1))
-      setTimeout(() => (now -= 1), 30)
+      maxActive = Math.max(maxActive, (active += 1))
+      setTimeout(() => (active -= 1), 30)
       return { delayMs: 30 }
     }
     for (let id = 0; id < 60; id += 1) client.socket.send(JSON.stringify(balance(id)))
@@ -99,24 +99,24 @@ test('concurrent calls of a connection are limited; the others wait and are all 
       async () => responses(client).length,
       (count) => count === 61,
     )
-    expect(most).toBeLessThanOrEqual(5)
-    expect(most).toBeGreaterThan(2)
+    expect(maxActive).toBeLessThanOrEqual(5)
+    expect(maxActive).toBeGreaterThan(2)
     expect(new Set(responses(client).map(({ id }) => id)).size).toBe(61)
   }))
 
-/** A call whose response has about this many bytes. */
-const largeAnswer = (bytes: number) => ({ result: Array.from({ length: bytes / 100 }, () => 'x'.repeat(97)) })
+/** A result of about this many bytes. */
+const largeResult = (bytes: number) => ({ result: Array.from({ length: bytes / 100 }, () => 'x'.repeat(97)) })
 
 test('responses to a slow client are buffered up to the limit', () =>
   withGateway({ unsentBytes: 2_000_000, pauseBytes: 100_000, callsInFlight: 50 }, async ({ urlOfNewOrg }) => {
     const client = await connect(await urlOfNewOrg())
-    const large = largeAnswer(300_000)
+    const large = largeResult(300_000)
     node.fault = ({ method }) => (method === 'eth_getBalance' ? large : null)
     client.socket.pause()
     for (let id = 0; id < 80; id += 1) client.socket.send(JSON.stringify(balance(id)))
-    const asked = () => node.calls.filter((c) => c.method === 'eth_getBalance').length
+    const countCalls = () => node.calls.filter((c) => c.method === 'eth_getBalance').length
     await until(
-      async () => asked(),
+      async () => countCalls(),
       (count) => count >= 50,
     )
     client.socket.resume()
@@ -124,10 +124,10 @@ test('responses to a slow client are buffered up to the limit', () =>
       async () => responses(client).length,
       (count) => count === 80,
     )
-    const refused = responses(client).filter(({ error }) => error)
+    const rejected = responses(client).filter(({ error }) => error)
     expect(responses(client).filter(({ result }) => result).length).toBeGreaterThan(5)
-    expect(refused.length).toBeGreaterThan(0)
-    for (const { error } of refused)
+    expect(rejected.length).toBeGreaterThan(0)
+    for (const { error } of rejected)
       expect(error).toMatchObject({ code: -32005, message: expect.stringMatching(/use HTTP/) })
     expect(client.socket.readyState).toBe(1)
   }))
@@ -135,7 +135,7 @@ test('responses to a slow client are buffered up to the limit', () =>
 test('a response larger than the buffer becomes an error, alone and in a batch', () =>
   withGateway({ unsentBytes: 5_000_000 }, async ({ urlOfNewOrg }) => {
     const client = await connect(await urlOfNewOrg())
-    node.fault = ({ method }) => (method === 'eth_getBalance' ? largeAnswer(7_000_000) : null)
+    node.fault = ({ method }) => (method === 'eth_getBalance' ? largeResult(7_000_000) : null)
     expect(await client.call('eth_getBalance', ['0x1', 'latest'])).toMatchObject({ error: { code: -32005 } })
     client.socket.send(JSON.stringify([balance(1), call('eth_chainId', [], 'c')]))
     const batch = await until(async () => client.received.find(Array.isArray), Boolean)
@@ -145,36 +145,36 @@ test('a response larger than the buffer becomes an error, alone and in a batch',
     ])
   }))
 
-const many = { SHOAL_RPC_RATE: '1000000' }
+const highRate = { SHOAL_RPC_RATE: '1000000' }
 
-test('a client that does not read its notifications is disconnected with a reason; others receive all of theirs', () =>
+test('a client that does not read its notifications is disconnected with a reason; other clients receive all notifications', () =>
   withGateway(
     { unsentBytes: 100_000, closeMs: 15_000 },
     async ({ t, urlOfNewOrg }) => {
-      const [slow, quick] = [await connect(await urlOfNewOrg()), await connect(await urlOfNewOrg())]
+      const [slow, fast] = [await connect(await urlOfNewOrg()), await connect(await urlOfNewOrg())]
       // The kernel buffers some megabytes before the gateway does.
       await Promise.all(Array.from({ length: 50 }, () => slow.subscribe('logs', {})))
-      const logs = await quick.subscribe('logs', {})
+      const logs = await fast.subscribe('logs', {})
       slow.socket.pause()
-      let made = 0
-      const more = async () => {
+      let transfers = 0
+      const transferMore = async () => {
         await devnet.chain.transfer(100)
-        made += 100
+        transfers += 100
         await until(
-          async () => quick.of(logs).length,
-          (count) => count === made,
+          async () => fast.resultsOf(logs).length,
+          (count) => count === transfers,
         )
         return t.gateway.route().socketCounts()[0]?.logs
       }
-      await until(more, (open) => open === 1, 60_000)
+      await until(transferMore, (open) => open === 1, 60_000)
       slow.socket.resume()
       expect(await slow.closed).toMatchObject({ code: 4408, reason: expect.stringMatching(/not read in time/) })
-      await more()
+      await transferMore()
     },
-    many,
+    highRate,
   ))
 
-test('a client that reads nothing and responds to no ping is disconnected; one that responds stays', () =>
+test('a client that does not respond to pings is disconnected; a client that responds stays connected', () =>
   withGateway({ pingMs: 100 }, async ({ t, urlOfNewOrg }) => {
     const url = await urlOfNewOrg()
     const [dead, alive] = [await connect(url), await connect(url)]
@@ -197,20 +197,21 @@ test('calls and notifications are limited by the rate of the organization', () =
   withGateway(
     { maxRateDebtMs: 1_000, callsInFlight: 1_000 },
     async ({ urlOfNewOrg }) => {
-      const [mine, other] = await Promise.all([urlOfNewOrg(), urlOfNewOrg()])
-      const [fast, calm] = [await connect(mine), await connect(other)]
-      const heads = await calm.subscribe('newHeads')
+      const [url, otherUrl] = await Promise.all([urlOfNewOrg(), urlOfNewOrg()])
+      const [busy, otherClient] = [await connect(url), await connect(otherUrl)]
+      const heads = await otherClient.subscribe('newHeads')
       const batch = JSON.stringify(Array.from({ length: 50 }, (_, id) => balance(id)))
-      fast.socket.send(batch)
-      fast.socket.send(batch)
+      busy.socket.send(batch)
+      busy.socket.send(batch)
       await until(
-        async () => fast.received.length,
+        async () => busy.received.length,
         (count) => count === 2,
       )
-      const refused = fast.received.flat().filter(({ error }) => error)
-      expect(refused).toHaveLength(50)
-      for (const one of refused) expect(one).toMatchObject({ id: expect.any(Number), error: { code: -32005 } })
-      const flooded = await connect(mine)
+      const rejected = busy.received.flat().filter(({ error }) => error)
+      expect(rejected).toHaveLength(50)
+      for (const response of rejected)
+        expect(response).toMatchObject({ id: expect.any(Number), error: { code: -32005 } })
+      const flooded = await connect(url)
       await until(() => flooded.subscribe('logs', {}).catch(() => null), Boolean)
       await devnet.chain.transfer(400)
       expect(await flooded.closed).toMatchObject({
@@ -218,15 +219,15 @@ test('calls and notifications are limited by the rate of the organization', () =
         reason: expect.stringMatching(/rate limit of the organization/),
       })
       await until(
-        async () => calm.of(heads).length,
+        async () => otherClient.resultsOf(heads).length,
         (count) => count === 20,
       )
-      expect(calm.socket.readyState).toBe(1)
+      expect(otherClient.socket.readyState).toBe(1)
     },
     { SHOAL_RPC_RATE: '50' },
   ))
 
-test('when the gateway stops, calls in flight are answered and clients are asked to reconnect', () =>
+test('when the gateway stops, calls in flight get a response and connections close with a code for reconnecting', () =>
   withGateway({}, async ({ t, urlOfNewOrg }) => {
     const url = await urlOfNewOrg()
     const client = await connect(url)
@@ -252,38 +253,38 @@ test('a client that ignores the closing handshake does not delay shutdown', () =
     client.socket.terminate()
   }))
 
-test('a client that ignores refusals is read slowly, and others are answered as before', () =>
+test('the gateway reads slowly from a client that ignores rejections, and serves other clients as before', () =>
   withGateway(
     { callsInFlight: 4 },
     async ({ t, urlOfNewOrg }) => {
-      const [flood, calm] = [await connect(await urlOfNewOrg()), await connect(await urlOfNewOrg())]
-      await calm.call('eth_chainId')
-      for (let id = 0; id < 5_000; id += 1) flood.socket.send(JSON.stringify(balance(id)))
+      const [busy, other] = [await connect(await urlOfNewOrg()), await connect(await urlOfNewOrg())]
+      await other.call('eth_chainId')
+      for (let id = 0; id < 5_000; id += 1) busy.socket.send(JSON.stringify(balance(id)))
       const startedMs = performance.now()
-      for (let i = 0; i < 20; i += 1) await calm.call('eth_chainId')
+      for (let i = 0; i < 20; i += 1) await other.call('eth_chainId')
       const elapsedMs = performance.now() - startedMs
-      const read = responses(flood).length
+      const readCount = responses(busy).length
       // In addition to the rate: four slots, each occupied for a quarter of a second.
-      expect(read).toBeLessThan(20 + (elapsedMs / 1000) * 20 + (elapsedMs / 250 + 1) * 4 + 20)
-      expect(flood.socket.readyState).toBe(1)
+      expect(readCount).toBeLessThan(20 + (elapsedMs / 1000) * 20 + (elapsedMs / 250 + 1) * 4 + 20)
+      expect(busy.socket.readyState).toBe(1)
       expect(t.gateway.route().socketCounts()).toMatchObject([{ connections: 2 }])
-      flood.socket.terminate()
+      busy.socket.terminate()
     },
     { SHOAL_RPC_RATE: '20' },
   ))
 
 test('connections, subscriptions and closings are exported as metrics', () =>
   withGateway({}, async ({ t, urlOfNewOrg }) => {
-    const [one, two] = [await connect(await urlOfNewOrg()), await connect(await urlOfNewOrg())]
-    await one.subscribe('newHeads')
-    await two.subscribe('logs', {})
-    await two.subscribe('newHeads')
+    const [first, second] = [await connect(await urlOfNewOrg()), await connect(await urlOfNewOrg())]
+    await first.subscribe('newHeads')
+    await second.subscribe('logs', {})
+    await second.subscribe('newHeads')
     const readMetrics = () => metricsRegistry(t.app).metrics()
     expect(await readMetrics()).toMatch(/^shoal_rpc_sockets\{chain="devnet"\} 2$/m)
     expect(await readMetrics()).toMatch(/^shoal_rpc_subscriptions\{chain="devnet",kind="newHeads"\} 2$/m)
     expect(await readMetrics()).toMatch(/^shoal_rpc_subscriptions\{chain="devnet",kind="logs"\} 1$/m)
-    one.socket.close(1000)
-    await one.closed
+    first.socket.close(1000)
+    await first.closed
     await until(readMetrics, (text) => /^shoal_rpc_sockets\{chain="devnet"\} 1$/m.test(text))
     expect(await readMetrics()).toMatch(/^shoal_rpc_socket_closings_total\{code="1000"\} 1$/m)
     await t.gateway.route().closeSockets()

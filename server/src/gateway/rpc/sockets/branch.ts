@@ -3,7 +3,7 @@ export type BlockLog = {
   address: string
   topics: string[]
   /** The log as JSON without `removed` and without the closing brace. */
-  open: string
+  jsonPrefix: string
 }
 
 export type ChainBlock = {
@@ -14,7 +14,7 @@ export type ChainBlock = {
   header: string
   /** False when the header's bloom filter is empty; some chains always leave it empty. */
   mayHaveLogs: boolean
-  /** Null when they were not read. */
+  /** Null when the logs were not read. */
   logs: BlockLog[] | null
 }
 
@@ -49,7 +49,7 @@ export class Branch {
     return this.#blocks.at(-1) as ChainBlock
   }
 
-  /** The oldest block kept. */
+  /** The oldest block in memory. */
   get oldest(): ChainBlock {
     return this.#blocks[0] as ChainBlock
   }
@@ -58,7 +58,7 @@ export class Branch {
     return this.#byHash.has(hash)
   }
 
-  /** The latest `count` blocks, newest first. */
+  /** Returns the latest `count` blocks, newest first. */
   newest(count: number): ChainBlock[] {
     return this.#blocks.slice(-count).toReversed()
   }
@@ -71,9 +71,9 @@ export class Branch {
     this.#bytes += bytesOf(block)
   }
 
-  /** Makes the block of this hash the tip and appends `added`, whose first block is its child. @throws Error for a block not kept */
+  /** Makes the block of this hash the tip and appends `added`, whose first block is its child. @throws Error for an unknown block */
   move(to: string, added: ChainBlock[]): BranchChange {
-    if (!this.#byHash.has(to)) throw new Error('This block is not kept')
+    if (!this.#byHash.has(to)) throw new Error('The branch does not contain this block')
     const removed: ChainBlock[] = []
     while (this.tip.hash !== to) {
       const block = this.#blocks.pop() as ChainBlock
@@ -97,4 +97,4 @@ export class Branch {
 }
 
 const bytesOf = ({ header, logs }: ChainBlock): number =>
-  (logs ?? []).reduce((sum, log) => sum + log.open.length, header.length)
+  (logs ?? []).reduce((sum, log) => sum + log.jsonPrefix.length, header.length)

@@ -3,18 +3,18 @@ import { createPublicClient, parseAbiItem, webSocket } from 'viem'
 import { foundry } from 'viem/chains'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startDevnet, type Devnet } from '../../../../../scripts/devnet/devnet.ts'
-import { rpcTokenOf } from '../../../modules/rpc/index.ts'
-import { call, post, startTestPlane, until, type TestPlane } from '../testbed.ts'
+import { rpcTokenOf } from '../../../modules/rpc/tokens.ts'
+import { call, post, startRpcTestbed, until, type RpcTestbed } from '../testbed.ts'
 import { connect } from './ws-client.ts'
 
 let devnet: Devnet
-let t: TestPlane
+let t: RpcTestbed
 let url: string
 let wsUrl: string
 
 beforeAll(async () => {
   devnet = await startDevnet({ transfers: 30 })
-  t = await startTestPlane({}, { devnet: { chainId: 31337, headPollMs: 50, upstreams: [{ url: devnet.rpcUrl }] } })
+  t = await startRpcTestbed({}, { devnet: { chainId: 31337, headPollMs: 50, upstreams: [{ url: devnet.rpcUrl }] } })
   const org = await t.make.org()
   url = t.gateway.urlOf('devnet', await rpcTokenOf(t.app, org.id))
   wsUrl = url.replace('http', 'ws')
@@ -25,9 +25,9 @@ afterAll(async () => {
 })
 
 const transfer = parseAbiItem('event Transfer(address indexed from, address indexed to, uint256 value)')
-const direct = async (method: string, params: unknown[] = []) =>
+const callNode = async (method: string, params: unknown[] = []) =>
   (await post(devnet.rpcUrl, call(method, params))).body.result
-// Bounds the restart: viem stops reconnecting after some time.
+// The gateway must restart within these attempts, after which viem gives up.
 const reconnect = { attempts: 5, delay: 500 }
 const viem = () => createPublicClient({ chain: foundry, transport: webSocket(wsUrl, { reconnect }) })
 const closeViem = async (client: ReturnType<typeof viem>) => (await client.transport.getRpcClient()).close()
@@ -42,14 +42,14 @@ test('viem reads, watches blocks and watches events over WebSocket', async () =>
     expect(logs).toHaveLength(await devnet.chain.countTransfers())
     const errors: Error[] = []
     const blocks: bigint[] = []
-    const seen: (string | null)[] = []
+    const hashes: (string | null)[] = []
     const onError = (error: Error) => errors.push(error)
-    const stop = [
+    const unwatch = [
       client.watchBlocks({ onBlock: (block) => blocks.push(block.number), onError }),
       client.watchEvent({
         address: devnet.token as `0x${string}`,
         event: transfer,
-        onLogs: (found) => seen.push(...found.map((log) => log.transactionHash)),
+        onLogs: (found) => hashes.push(...found.map((log) => log.transactionHash)),
         onError,
       }),
     ]
@@ -57,26 +57,26 @@ test('viem reads, watches blocks and watches events over WebSocket', async () =>
     await until(
       async () => {
         await devnet.chain.transfer(1)
-        return blocks.length * seen.length
+        return blocks.length * hashes.length
       },
       (count) => count > 0,
     )
-    const [from, before] = [await devnet.chain.height(), seen.length]
+    const [from, countBefore] = [await devnet.chain.height(), hashes.length]
     await devnet.chain.transfer(45)
     const to = await devnet.chain.height()
     await until(
-      async () => seen.length,
-      (count) => count >= before + 45,
+      async () => hashes.length,
+      (count) => count >= countBefore + 45,
     )
     // viem requests each announced block, so blocks arrive in the order of those responses.
     const expectedBlocks = Array.from({ length: to - from }, (_, i) => BigInt(from + 1 + i))
     await until(async () => expectedBlocks.every((number) => blocks.includes(number)), Boolean)
     const range = { fromBlock: `0x${(from + 1).toString(16)}`, toBlock: `0x${to.toString(16)}`, address: devnet.token }
-    const expected = (await direct('eth_getLogs', [range])) as { transactionHash: string }[]
-    expect(seen.slice(-45)).toEqual(expected.map((log) => log.transactionHash))
+    const expected = (await callNode('eth_getLogs', [range])) as { transactionHash: string }[]
+    expect(hashes.slice(-45)).toEqual(expected.map((log) => log.transactionHash))
     expect(new Set(blocks).size).toBe(blocks.length)
     expect(errors).toEqual([])
-    for (const end of stop) end()
+    for (const end of unwatch) end()
   } finally {
     await closeViem(client)
   }
@@ -86,22 +86,22 @@ test('viem reconnects after a restart of the gateway and continues to watch', as
   const client = viem()
   try {
     const blocks: bigint[] = []
-    const stop = client.watchBlocks({ onBlock: (block) => blocks.push(block.number), onError: () => undefined })
-    const next = async () => {
-      await direct('evm_mine')
+    const unwatch = client.watchBlocks({ onBlock: (block) => blocks.push(block.number), onError: () => undefined })
+    const nextBlock = async () => {
+      await callNode('evm_mine')
       return Number(blocks.at(-1) ?? -1)
     }
-    await until(next, (last) => last >= 0)
+    await until(nextBlock, (last) => last >= 0)
     await t.gateway.restart()
     const height = await devnet.chain.height()
-    await until(next, (last) => last > height)
-    stop()
+    await until(nextBlock, (last) => last > height)
+    unwatch()
   } finally {
     await closeViem(client)
   }
 })
 
-test('ethers reads and listens over WebSocket', async () => {
+test('ethers reads and subscribes over WebSocket', async () => {
   const provider = new WebSocketProvider(wsUrl)
   try {
     expect((await provider.getNetwork()).chainId).toBe(31337n)
@@ -123,7 +123,7 @@ test('ethers reads and listens over WebSocket', async () => {
       (last) => last === height,
     )
     const range = { fromBlock: `0x${height.toString(16)}`, toBlock: 'latest', address: devnet.token }
-    const expected = ((await direct('eth_getLogs', [range])) as typeof logs).map((log) => log.transactionHash)
+    const expected = ((await callNode('eth_getLogs', [range])) as typeof logs).map((log) => log.transactionHash)
     await until(
       async () => logs.at(-1)?.transactionHash,
       (last) => last === expected.at(-1),
@@ -131,23 +131,23 @@ test('ethers reads and listens over WebSocket', async () => {
     expect(logs.slice(-5).map((log) => log.transactionHash)).toEqual(expected)
     expect(new Set(logs.map((log) => log.transactionHash)).size).toBe(logs.length)
     await provider.removeAllListeners()
-    // It does not wait for the responses to its unsubscribe calls.
+    // ethers does not wait for the responses to its unsubscribe calls, so wait for a later response.
     await provider.send('eth_chainId', [])
   } finally {
     await provider.destroy()
   }
 })
 
-test('single calls, batches, notifications and invalid requests are answered as over HTTP', async () => {
+test('single calls, batches, notifications and invalid requests get the same responses as over HTTP', async () => {
   const client = await connect(url)
-  const answerTo = async (message: unknown) => {
-    const before = client.received.length
+  const responseTo = async (message: unknown) => {
+    const messagesBefore = client.received.length
     client.socket.send(typeof message === 'string' ? message : JSON.stringify(message))
-    return until(async () => client.received[before], Boolean)
+    return until(async () => client.received[messagesBefore], Boolean)
   }
-  expect(await answerTo(call('eth_chainId', [], 'abc'))).toEqual({ jsonrpc: '2.0', id: 'abc', result: '0x7a69' })
+  expect(await responseTo(call('eth_chainId', [], 'abc'))).toEqual({ jsonrpc: '2.0', id: 'abc', result: '0x7a69' })
   expect(
-    await answerTo([
+    await responseTo([
       call('eth_chainId', [], 7),
       { jsonrpc: '2.0', method: 'eth_chainId' },
       call('eth_getBlockByNumber', ['0x1', false], 'b'),
@@ -162,48 +162,48 @@ test('single calls, batches, notifications and invalid requests are answered as 
     { jsonrpc: '2.0', id: 8, result: expect.stringMatching(/^0x[0-9a-f]{32}$/) },
     { jsonrpc: '2.0', id: null, error: expect.objectContaining({ code: -32600 }) },
   ])
-  expect(await answerTo('{"jsonrpc":')).toMatchObject({ id: null, error: { code: -32700 } })
-  expect(await answerTo([])).toMatchObject({ id: null, error: { code: -32600 } })
+  expect(await responseTo('{"jsonrpc":')).toMatchObject({ id: null, error: { code: -32700 } })
+  expect(await responseTo([])).toMatchObject({ id: null, error: { code: -32600 } })
   expect(await client.call('eth_call', [{ to: devnet.token, data: '0xa9059cbb' }])).toMatchObject({
     error: { code: 3 },
   })
   client.socket.close()
 })
 
-test('notifications have the format of nodes; unsupported subscriptions are refused with a reason', async () => {
+test('notifications have the format of nodes; unsupported subscriptions are rejected with a reason', async () => {
   const client = await connect(url)
   const heads = await client.subscribe('newHeads')
   const logs = await client.subscribe('logs', { address: [devnet.token.toUpperCase().replace('0X', '0x')], topics: [] })
-  const none = await client.subscribe('logs', { topics: [null, null, null, null] })
+  const fourTopics = await client.subscribe('logs', { topics: [null, null, null, null] })
   await devnet.chain.transfer(2)
   await until(
-    async () => client.of(logs).length + client.of(heads).length,
+    async () => client.resultsOf(logs).length + client.resultsOf(heads).length,
     (count) => count === 3,
   )
-  const [block] = client.of(heads)
-  const { transactions, uncles, size, ...header } = (await direct('eth_getBlockByNumber', ['latest', false])) as Record<
-    string,
-    unknown
-  >
+  const [block] = client.resultsOf(heads)
+  const { transactions, uncles, size, ...header } = (await callNode('eth_getBlockByNumber', [
+    'latest',
+    false,
+  ])) as Record<string, unknown>
   expect(header).toMatchObject(block ?? {})
   expect(Object.keys(block ?? {})).toEqual(
     expect.arrayContaining(['number', 'hash', 'parentHash', 'logsBloom', 'timestamp']),
   )
   expect([transactions, uncles, size].every((field) => field !== undefined)).toBe(true)
   expect(block).not.toHaveProperty('transactions')
-  expect(client.of(logs)).toEqual(await direct('eth_getLogs', [{ blockHash: block?.['hash'] }]))
-  expect(client.of(none)).toEqual([])
+  expect(client.resultsOf(logs)).toEqual(await callNode('eth_getLogs', [{ blockHash: block?.['hash'] }]))
+  expect(client.resultsOf(fourTopics)).toEqual([])
 
   expect(await client.call('eth_unsubscribe', [logs])).toMatchObject({ result: true })
   expect(await client.call('eth_unsubscribe', [logs])).toMatchObject({ error: { message: 'subscription not found' } })
   await devnet.chain.transfer(1)
   await until(
-    async () => client.of(heads).length,
+    async () => client.resultsOf(heads).length,
     (count) => count === 2,
   )
-  expect(client.of(logs)).toHaveLength(2)
+  expect(client.resultsOf(logs)).toHaveLength(2)
 
-  const refusals = [
+  const cases = [
     [['newPendingTransactions'], -32601, /pending transactions differ between nodes/],
     [['syncing'], -32601, /use eth_syncing/],
     [['everything'], -32601, /only newHeads and logs are supported/],
@@ -212,14 +212,14 @@ test('notifications have the format of nodes; unsupported subscriptions are refu
     [['logs', { topics: ['0x1'] }], -32602, /topics/],
     [['logs', 5], -32602, /the filter must be an object/],
   ] as const
-  for (const [params, code, message] of refusals)
+  for (const [params, code, message] of cases)
     expect(await client.call('eth_subscribe', [...params])).toMatchObject({
       error: { code, message: expect.stringMatching(message) },
     })
   client.socket.close()
 })
 
-test('over HTTP a subscription is refused with a hint to use a WebSocket', async () => {
+test('a subscription over HTTP is rejected with a hint to use a WebSocket', async () => {
   expect((await post(url, call('eth_subscribe', ['newHeads']))).body.error?.message).toMatch(/same URL with ws/)
   expect((await connect(url)).socket.readyState).toBe(1)
 })

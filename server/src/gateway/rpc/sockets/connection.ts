@@ -8,7 +8,7 @@ import { codes, errorText, isFault, parseCalls, type Call, type Outcome, type Rp
 import type { Feed, Topic } from './feed.ts'
 import { closeCodes, type SocketLimits } from './limits.ts'
 import { joinReplies, oversizedReplies, replyText, truncateReason, type RpcReply } from './reply-text.ts'
-import { readSubscription } from './subscribe.ts'
+import { parseSubscription } from './subscribe.ts'
 import { Subscriptions, type Subscription } from './subscriptions.ts'
 
 const maxBatch = 1_000
@@ -22,11 +22,11 @@ export type ConnectionOptions = {
   admission: Admission
   limits: SocketLimits
   log: Logger
-  /** Subscriptions of the organization over all of its connections to this gateway. */
-  subscriptionsOfOrg: () => number
+  /** Returns the number of subscriptions of the organization over all of its connections to this gateway. */
+  countOrgSubscriptions: () => number
 }
 
-/** The connection of one client: its calls, its subscriptions, and the backpressure of what it has not read yet. */
+/** The connection of one client: its calls, its subscriptions, and backpressure while the client reads slowly. */
 export class Connection {
   readonly token: string
   readonly chain: string
@@ -36,7 +36,7 @@ export class Connection {
   /** Messages received while the maximum number of calls is in flight. */
   #queue: string[] = []
   #inFlight = 0
-  /** Bytes of responses that wait until the client has read what was sent before. */
+  /** Bytes of responses that wait until the client has read earlier ones. */
   #unsentBytes = 0
   #isClosing = false
   #isAlive = true
@@ -50,8 +50,8 @@ export class Connection {
     this.#subscriptions = new Subscriptions({
       ...options,
       notify: (id, json) => this.#notify(id, json),
-      onHeld: () => {
-        if (this.#bufferedBytes > options.limits.unsentBytes) this.#closeSlow()
+      onPending: () => {
+        if (this.#bufferedBytes > options.limits.unsentBytes) this.#closeSlowReader()
       },
       close: (code, reason) => this.close(code, reason),
     })
@@ -76,21 +76,21 @@ export class Connection {
   }
 
   get #bufferedBytes(): number {
-    return this.#unsentBytes + this.#subscriptions.heldBytes
+    return this.#unsentBytes + this.#subscriptions.pendingBytes
   }
 
   get isBusy(): boolean {
     return this.#inFlight > 0
   }
 
-  /** Closes the connection when the account may no longer call. */
+  /** Closes the connection when the account may no longer send calls. */
   check(account: Account | null): void {
     if (account) this.#account = account
-    const refusal = this.#options.admission.refuseAny(account)
-    if (refusal) this.close(4000 + refusal.status, refusal.error.message)
+    const rejection = this.#options.admission.checkAccount(account)
+    if (rejection) this.close(4000 + rejection.status, rejection.error.message)
   }
 
-  /** Disconnects a client that has not responded to the previous ping or reads nothing of what it was sent. */
+  /** Pings the client; disconnects it if it has not responded to the previous ping. */
   ping(): void {
     const { socket } = this.#options
     if (!this.#isAlive) return socket.terminate()
@@ -126,11 +126,11 @@ export class Connection {
     if (this.#isClosing) return
     this.#isAlive = true
     this.#queue.push(text)
-    this.#proceed()
+    this.#startQueuedCalls()
   }
 
   /** Starts queued calls up to the limit, and reads further messages only when none are queued. */
-  #proceed(): void {
+  #startQueuedCalls(): void {
     const { socket, limits } = this.#options
     while (
       this.#queue.length > 0 &&
@@ -148,9 +148,9 @@ export class Connection {
     this.#inFlight += calls.length
     const created: Subscription[] = []
     try {
-      const refusal = await this.#refuse(calls.length)
-      const replies: RpcReply[] = refusal
-        ? calls.flatMap(({ id }) => (id === null ? [] : [{ id, text: errorText(id, refusal) }]))
+      const error = await this.#admit(calls.length)
+      const replies: RpcReply[] = error
+        ? calls.flatMap(({ id }) => (id === null ? [] : [{ id, text: errorText(id, error) }]))
         : await this.#callAll(
             calls.filter((c): c is Call => !isFault(c)),
             created,
@@ -159,51 +159,52 @@ export class Connection {
       if (replies.length > 0) await this.#sendReplies(replies, isBatch)
       // The client knows the id of its subscription only now.
       for (const subscription of created) this.#subscriptions.release(subscription)
-      if (refusal) await sleep(this.#options.limits.refusedMs, undefined, { ref: false })
+      if (error) await sleep(this.#options.limits.rejectionDelayMs, undefined, { ref: false })
     } catch (error) {
       this.#options.log.error({ err: error, chain: this.chain }, 'failed to process an RPC message')
       this.close(closeCodes.failed, 'Something failed on our side. Please reconnect.')
     } finally {
       this.#inFlight -= calls.length
-      this.#proceed()
+      this.#startQueuedCalls()
     }
   }
 
-  async #refuse(count: number): Promise<RpcError | null> {
+  async #admit(count: number): Promise<RpcError | null> {
     const { admission, token } = this.#options
     try {
       const account = await admission.find(token)
       if (account) this.#account = account
-      return admission.refuse(account, count)?.error ?? null
+      return admission.admit(account, count)?.error ?? null
     } catch {
       return { code: codes.internal, message: 'Something failed on our side.' }
     }
   }
 
-  /** Replies to all calls other than notifications. Subscriptions start after all other calls are answered. */
+  /** Resolves with replies to all calls other than notifications. Subscriptions start after all other calls have ended. */
   async #callAll(calls: Call[], created: Subscription[]): Promise<RpcReply[]> {
     const { service, admission } = this.#options
     const { type } = service.pool.chain
-    const read = calls.map((call) => ({ call, subscription: readSubscription(type, call.method, call.params) }))
-    const plain = read.filter(({ subscription }) => subscription === null).map(({ call }) => call)
-    const [only] = plain
-    const outcomes = plain.length === 1 && only ? [await service.answer(only)] : await service.answerAll(plain)
+    const parsed = calls.map((call) => ({ call, subscription: parseSubscription(type, call.method, call.params) }))
+    const otherCalls = parsed.filter(({ subscription }) => subscription === null).map(({ call }) => call)
+    const [single] = otherCalls
+    const outcomes =
+      otherCalls.length === 1 && single ? [await service.execute(single)] : await service.executeAll(otherCalls)
     const replies: RpcReply[] = []
     const add = async (call: Call, outcome: Outcome) => {
       admission.count({ ...this.#options.caller, account: this.#account }, call, outcome)
       if (call.id !== null) replies.push({ id: call.id, text: await replyText(call.id, outcome, this.#options.limits) })
     }
-    for (const [i, call] of plain.entries()) await add(call, outcomes[i] as Outcome)
-    for (const { call, subscription } of read) {
+    for (const [i, call] of otherCalls.entries()) await add(call, outcomes[i] as Outcome)
+    for (const { call, subscription } of parsed) {
       if (subscription === null) continue
-      if ('error' in subscription) await add(call, { kind: 'error', error: subscription.error, isOurs: true })
+      if ('error' in subscription) await add(call, { kind: 'error', error: subscription.error, isFromGateway: true })
       else if (subscription.kind === 'unsubscribe') await add(call, this.#subscriptions.unsubscribe(subscription.id))
       else if (call.id !== null) await add(call, await this.#subscriptions.subscribe(subscription.topic, created))
     }
     return replies
   }
 
-  #closeSlow(): void {
+  #closeSlowReader(): void {
     this.close(closeCodes.slowReader, 'Notifications were not read in time. Please reconnect.')
   }
 
@@ -211,20 +212,20 @@ export class Connection {
     if (this.#isClosing || !this.#subscriptions.has(id)) return
     const { admission, caller, limits, socket } = this.#options
     const account = this.#account
-    const refusal = admission.refuseAny(account)
-    if (refusal) return this.close(4000 + refusal.status, refusal.error.message)
-    account.rate.owe(1)
+    const rejection = admission.checkAccount(account)
+    if (rejection) return this.close(4000 + rejection.status, rejection.error.message)
+    account.rate.charge(1)
     if (account.rate.waitMs() > limits.maxRateDebtMs)
       return this.close(
         closeCodes.limitExceeded,
         'Notifications exceed the rate limit of the organization. Filter logs.',
       )
-    if (socket.bufferedAmount + json.length > limits.unsentBytes) return this.#closeSlow()
+    if (socket.bufferedAmount + json.length > limits.unsentBytes) return this.#closeSlowReader()
     admission.countNotification({ ...caller, account })
     socket.send(`{"jsonrpc":"2.0","method":"eth_subscription","params":{"subscription":"${id}","result":${json}}}`)
   }
 
-  /** Waits until the client has read enough of what it was sent before. */
+  /** Sends replies as soon as the client has read enough of the earlier ones. */
   async #sendReplies(replies: RpcReply[], isBatch: boolean): Promise<void> {
     const { socket, limits } = this.#options
     let text = joinReplies(replies, isBatch)
@@ -234,12 +235,12 @@ export class Connection {
     while (socket.bufferedAmount > limits.pauseBytes && !this.#isClosing)
       await new Promise<void>((wake) => this.#waiting.push(wake))
     this.#unsentBytes -= text.length
-    // The callback runs when the bytes have left this process.
+    // `send` calls back when the bytes have left this process.
     if (socket.readyState === socket.OPEN) socket.send(text, () => this.#wake())
   }
 
   #wake(): void {
     for (const wake of this.#waiting.splice(0)) wake()
-    this.#proceed()
+    this.#startQueuedCalls()
   }
 }

@@ -1,12 +1,12 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { startDevnet, type Devnet } from '../../../../../scripts/devnet/devnet.ts'
-import { rpcTokenOf } from '../../../modules/rpc/index.ts'
-import { call, post, startFaultyNode, startTestPlane, until, type FaultyNode, type TestPlane } from '../testbed.ts'
+import { rpcTokenOf } from '../../../modules/rpc/tokens.ts'
+import { call, post, startFaultyNode, startRpcTestbed, until, type FaultyNode, type RpcTestbed } from '../testbed.ts'
 import { connect, type Notification, type WsClient } from './ws-client.ts'
 
 let devnet: Devnet
 let nodes: FaultyNode[]
-let t: TestPlane
+let t: RpcTestbed
 let client: WsClient
 
 beforeAll(async () => {
@@ -18,7 +18,7 @@ afterAll(() => devnet?.stop())
 beforeEach(async () => {
   nodes = await Promise.all([startFaultyNode(devnet.rpcUrl), startFaultyNode(devnet.rpcUrl)])
   const upstreams = nodes.map(({ url }, priority) => ({ name: `node ${priority}`, url, priority }))
-  t = await startTestPlane({}, { pair: { headPollMs: 50, upstreams } })
+  t = await startRpcTestbed({}, { pair: { headPollMs: 50, upstreams } })
   const org = await t.make.org()
   client = await connect(t.gateway.urlOf('pair', await rpcTokenOf(t.app, org.id)))
 })
@@ -28,88 +28,88 @@ afterEach(async () => {
   await Promise.all((nodes ?? []).map((node) => node.close().catch(() => undefined)))
 })
 
-const direct = async (method: string, params: unknown[] = []) =>
+const callNode = async (method: string, params: unknown[] = []) =>
   (await post(devnet.rpcUrl, call(method, params))).body.result
 const hex = (n: number) => `0x${n.toString(16)}`
 type Log = Notification['result']
 const idOf = ({ blockHash, logIndex }: Log) => `${String(blockHash)} ${String(logIndex)}`
 
-/** The logs a client knows after its notifications. A log sent twice, or removed without having been sent, is an error. */
-function fold(before: readonly Log[], notified: readonly Log[]): string[] {
-  const known = new Set(before.map(idOf))
+/** Applies notifications to logs and returns the ids of the remaining ones. Fails if a log is sent twice, or removed without being sent. */
+function applyLogs(logsBefore: readonly Log[], notified: readonly Log[]): string[] {
+  const current = new Set(logsBefore.map(idOf))
   for (const log of notified) {
-    if (log.removed) expect(known.delete(idOf(log)), `removed without having been sent: ${idOf(log)}`).toBe(true)
+    if (log.removed) expect(current.delete(idOf(log)), `removed without having been sent: ${idOf(log)}`).toBe(true)
     else {
-      expect(known.has(idOf(log)), `sent twice: ${idOf(log)}`).toBe(false)
-      known.add(idOf(log))
+      expect(current.has(idOf(log)), `sent twice: ${idOf(log)}`).toBe(false)
+      current.add(idOf(log))
     }
   }
-  return [...known].sort()
+  return [...current].sort()
 }
 
 const allLogs = async (): Promise<Log[]> =>
-  (await direct('eth_getLogs', [{ fromBlock: '0x0', toBlock: 'latest', address: devnet.token }])) as Log[]
-const sorted = (logs: readonly Log[]) => logs.map(idOf).sort()
+  (await callNode('eth_getLogs', [{ fromBlock: '0x0', toBlock: 'latest', address: devnet.token }])) as Log[]
+const sortedIds = (logs: readonly Log[]) => logs.map(idOf).sort()
 
-/** Checks that each header has the previous one as its parent, or starts another branch at a known block. */
+/** Checks that the parent of each header was sent before, and that no header is sent twice. */
 function expectConnected(heads: readonly Log[]): void {
-  const known = new Set([heads[0]?.['hash']])
+  const current = new Set([heads[0]?.['hash']])
   for (const head of heads.slice(1)) {
-    expect(known.has(head['parentHash'] as string), `a gap before block ${Number(head['number'])}`).toBe(true)
-    expect(known.has(head['hash'] as string), `block ${Number(head['number'])} sent twice`).toBe(false)
-    known.add(head['hash'])
+    expect(current.has(head['parentHash'] as string), `a gap before block ${Number(head['number'])}`).toBe(true)
+    expect(current.has(head['hash'] as string), `block ${Number(head['number'])} sent twice`).toBe(false)
+    current.add(head['hash'])
   }
 }
 
-/** Waits until the client was notified of the latest block of the chain. */
-async function caughtUp(heads: string): Promise<void> {
-  const { hash } = (await direct('eth_getBlockByNumber', ['latest', false])) as { hash: string }
+/** Waits until the client has been notified of the latest block of the chain. */
+async function waitForTip(heads: string): Promise<void> {
+  const { hash } = (await callNode('eth_getBlockByNumber', ['latest', false])) as { hash: string }
   await until(
-    async () => client.of(heads).at(-1)?.['hash'],
+    async () => client.resultsOf(heads).at(-1)?.['hash'],
     (last) => last === hash,
     15_000,
   )
 }
 
-/** A node that hangs: it accepts calls and answers none. */
-const frozen = () => ({ delayMs: 20_000 })
+/** The fault of a node that accepts calls but does not respond. */
+const hang = () => ({ delayMs: 20_000 })
 const isDown = () => 'down' as const
 
 test('a reorganization removes the logs of the old branch and sends those of the new one', async () => {
-  const before = await allLogs()
+  const logsBefore = await allLogs()
   const heads = await client.subscribe('newHeads')
   const logs = await client.subscribe('logs', { address: devnet.token })
   await devnet.chain.transfer(30)
-  await caughtUp(heads)
-  const old = (await allLogs()).slice(-20)
-  const sent = client.of(logs).length
-  // One block further back than the client was notified of.
+  await waitForTip(heads)
+  const oldLogs = (await allLogs()).slice(-20)
+  const sentCount = client.resultsOf(logs).length
+  // Replaces one more block than the client was notified of.
   await devnet.chain.reorg(3)
   await devnet.chain.transfer(1)
-  await caughtUp(heads)
-  const removed = client.of(logs).filter((log) => log.removed)
-  expect(removed.map(idOf)).toEqual(expect.arrayContaining(old.map(idOf)))
-  // Newest first.
+  await waitForTip(heads)
+  const removed = client.resultsOf(logs).filter((log) => log.removed)
+  expect(removed.map(idOf)).toEqual(expect.arrayContaining(oldLogs.map(idOf)))
+  // Logs are removed newest first.
   expect(removed.slice(0, 10).map(idOf)).toEqual(
     client
-      .of(logs)
-      .slice(sent - 10, sent)
+      .resultsOf(logs)
+      .slice(sentCount - 10, sentCount)
       .map(idOf)
       .toReversed(),
   )
-  expect(fold(before, client.of(logs))).toEqual(sorted(await allLogs()))
-  expectConnected(client.of(heads).slice(2))
+  expect(applyLogs(logsBefore, client.resultsOf(logs))).toEqual(sortedIds(await allLogs()))
+  expectConnected(client.resultsOf(heads).slice(2))
 })
 
 test('a subscription continues with another node when its node fails, hangs, lags or returns false data', async () => {
   const [a] = nodes as [FaultyNode, FaultyNode]
-  const before = await allLogs()
+  const logsBefore = await allLogs()
   const heads = await client.subscribe('newHeads')
   const logs = await client.subscribe('logs', { address: devnet.token })
   const height = await devnet.chain.height()
   const faults: NonNullable<FaultyNode['fault']>[] = [
     isDown,
-    frozen,
+    hang,
     // The node is stuck at its head.
     ({ method, params }) =>
       method === 'eth_blockNumber' || (method === 'eth_getBlockByNumber' && params[0] === 'latest')
@@ -117,93 +117,93 @@ test('a subscription continues with another node when its node fails, hangs, lag
         : null,
     // The node returns no logs, or those of another block.
     ({ method }) => (method === 'eth_getLogs' ? { result: [] } : null),
-    ({ method }) => (method === 'eth_getLogs' ? { result: [{ ...before[0], address: devnet.token }] } : null),
+    ({ method }) => (method === 'eth_getLogs' ? { result: [{ ...logsBefore[0], address: devnet.token }] } : null),
     ({ method }) => (method === 'eth_getBlockByHash' ? { result: null } : null),
     ({ method }) => (method === 'eth_getBlockByHash' ? { error: { code: -32000, message: 'header not found' } } : null),
   ]
   for (const fault of faults) {
     a.fault = fault
     await devnet.chain.transfer(25)
-    await caughtUp(heads)
+    await waitForTip(heads)
     a.fault = null
     await devnet.chain.transfer(5)
-    await caughtUp(heads)
+    await waitForTip(heads)
   }
-  expectConnected(client.of(heads))
-  expect(fold(before, client.of(logs))).toEqual(sorted(await allLogs()))
-  expect(client.of(logs).some((log) => log.removed)).toBe(false)
+  expectConnected(client.resultsOf(heads))
+  expect(applyLogs(logsBefore, client.resultsOf(logs))).toEqual(sortedIds(await allLogs()))
+  expect(client.resultsOf(logs).some((log) => log.removed)).toBe(false)
 })
 
 test('after random failures and reorganizations, the state of the client equals the chain', async () => {
-  const before = await allLogs()
+  const logsBefore = await allLogs()
   const heads = await client.subscribe('newHeads')
   const logs = await client.subscribe('logs', { address: devnet.token })
-  const narrow = await client.subscribe('logs', { address: devnet.token, topics: [null, null, null] })
+  const threeTopics = await client.subscribe('logs', { address: devnet.token, topics: [null, null, null] })
   // A fixed sequence, so that a failure can be reproduced.
   let seed = 20_261_122
   const random = (below: number) => {
     seed = (Math.imul(seed, 1_103_515_245) + 12_345) >>> 0
     return Math.floor((seed / 2 ** 32) * below)
   }
-  const acts = ['blocks', 'blocks', 'reorg', 'reorg', 'down', 'frozen', 'well', 'both away'] as const
-  const done: string[] = []
+  const actions = ['blocks', 'blocks', 'reorg', 'reorg', 'down', 'slow', 'recovery', 'both down'] as const
+  const performed: string[] = []
   for (let i = 0; i < 60; i += 1) {
-    const act = acts[random(acts.length)] ?? 'blocks'
+    const action = actions[random(actions.length)] ?? 'blocks'
     const node = nodes[random(2)] as FaultyNode
-    done.push(act)
-    if (act === 'blocks') await devnet.chain.transfer(1 + random(45))
-    else if (act === 'reorg') {
+    performed.push(action)
+    if (action === 'blocks') await devnet.chain.transfer(1 + random(45))
+    else if (action === 'reorg') {
       await devnet.chain.reorg(1 + random(5))
       if (random(2) === 0) await devnet.chain.transfer(1 + random(5))
-    } else if (act === 'down') node.fault = isDown
-    else if (act === 'frozen')
+    } else if (action === 'down') node.fault = isDown
+    else if (action === 'slow')
       node.fault = ({ method }) => (random(3) === 0 || method === 'eth_getLogs' ? { delayMs: 1_500 } : null)
-    else if (act === 'both away') {
+    else if (action === 'both down') {
       for (const each of nodes) each.fault = isDown
       await devnet.chain.transfer(1 + random(10))
     }
-    if (act === 'well' || act === 'both away') for (const each of nodes) each.fault = null
+    if (action === 'recovery' || action === 'both down') for (const each of nodes) each.fault = null
     // Sometimes the gateway observes each change, sometimes only the result of several.
     if (random(3) === 0) for (const each of nodes) each.fault = null
-    if (random(3) === 0 && nodes.every((each) => each.fault === null)) await caughtUp(heads)
+    if (random(3) === 0 && nodes.every((each) => each.fault === null)) await waitForTip(heads)
   }
   for (const each of nodes) each.fault = null
   await devnet.chain.transfer(1)
-  await caughtUp(heads)
-  expect(client.socket.readyState, done.join()).toBe(1)
-  expect(fold(before, client.of(logs)), done.join()).toEqual(sorted(await allLogs()))
-  expect(client.of(narrow).map(idOf)).toEqual(client.of(logs).map(idOf))
-  expect(client.of(logs).some((log) => log.removed)).toBe(true)
+  await waitForTip(heads)
+  expect(client.socket.readyState, performed.join()).toBe(1)
+  expect(applyLogs(logsBefore, client.resultsOf(logs)), performed.join()).toEqual(sortedIds(await allLogs()))
+  expect(client.resultsOf(threeTopics).map(idOf)).toEqual(client.resultsOf(logs).map(idOf))
+  expect(client.resultsOf(logs).some((log) => log.removed)).toBe(true)
 }, 120_000)
 
-test('a chain is polled once for all subscribers, and no longer when they have disconnected', async () => {
+test('a chain is polled once for all subscribers, until they have disconnected', async () => {
   const [a] = nodes as [FaultyNode, FaultyNode]
   const others = await Promise.all([1, 2, 3].map(() => connect(client.socket.url.replace('ws', 'http'))))
   const ids = await Promise.all([client, ...others].flatMap((c) => [c.subscribe('newHeads'), c.subscribe('logs', {})]))
-  const asked = (method: string) => nodes.flatMap((node) => node.calls).filter((c) => c.method === method).length
-  const before = asked('eth_getBlockByHash') + asked('eth_getLogs')
+  const countCalls = (method: string) => nodes.flatMap((node) => node.calls).filter((c) => c.method === method).length
+  const callsBefore = countCalls('eth_getBlockByHash') + countCalls('eth_getLogs')
   await devnet.chain.transfer(1)
-  await until(async () => [client, ...others].every((c) => ids.some((id) => c.of(id).length > 0)), Boolean)
-  expect(asked('eth_getBlockByHash') + asked('eth_getLogs') - before).toBe(2)
+  await until(async () => [client, ...others].every((c) => ids.some((id) => c.resultsOf(id).length > 0)), Boolean)
+  expect(countCalls('eth_getBlockByHash') + countCalls('eth_getLogs') - callsBefore).toBe(2)
   expect(a.calls.some((c) => c.method === 'eth_subscribe')).toBe(false)
   for (const each of [client, ...others]) each.socket.close()
   await Promise.all([client, ...others].map((each) => each.closed))
   expect(t.gateway.route().socketCounts()).toEqual([])
 })
 
-test('a chain reset closes the connections of subscribers, who find the new chain when they reconnect', async () => {
+test('a chain reset closes the connections of subscribers, who receive the new chain when they reconnect', async () => {
   await client.subscribe('newHeads')
-  const other = await startDevnet({ transfers: 3 })
+  const otherDevnet = await startDevnet({ transfers: 3 })
   try {
-    for (const node of nodes) node.target = other.rpcUrl
+    for (const node of nodes) node.target = otherDevnet.rpcUrl
     expect(await client.closed).toMatchObject({ code: 1012, reason: expect.stringMatching(/^The chain was replaced/) })
-    const again = await connect(client.socket.url.replace('ws', 'http'))
-    const heads = await until(() => again.subscribe('newHeads').catch(() => null), Boolean)
-    await other.chain.transfer(1)
-    const announced = await until(async () => again.of(heads ?? '').at(-1)?.['number'], Boolean)
-    expect(Number(announced)).toBe(await other.chain.height())
-    again.socket.close()
+    const reconnected = await connect(client.socket.url.replace('ws', 'http'))
+    const heads = await until(() => reconnected.subscribe('newHeads').catch(() => null), Boolean)
+    await otherDevnet.chain.transfer(1)
+    const announced = await until(async () => reconnected.resultsOf(heads ?? '').at(-1)?.['number'], Boolean)
+    expect(Number(announced)).toBe(await otherDevnet.chain.height())
+    reconnected.socket.close()
   } finally {
-    await other.stop()
+    await otherDevnet.stop()
   }
 })

@@ -8,14 +8,14 @@ import { keyOfFilter, matches, type LogFilter } from './log-filter.ts'
 export type Topic = { kind: 'newHeads' } | { kind: 'logs'; filter: LogFilter }
 
 export type Subscriber = {
-  /** Sends one result, given as JSON. */
+  /** Sends one result as JSON. */
   notify: (json: string) => void
-  /** Earlier notifications cannot be corrected: the client must subscribe again. */
-  lost: () => void
+  /** Called when earlier notifications cannot be corrected: the client must subscribe again. */
+  onLost: () => void
 }
 
 /** How long a subscription waits for a node that returns the tip. */
-const readyMs = 5_000
+const readyTimeoutMs = 5_000
 /** How long a chain is followed after its last subscription ended, so that reconnecting clients find it ready. */
 const idleMs = 5_000
 
@@ -36,18 +36,18 @@ export class Feed {
     this.#log = log
   }
 
-  /** False when no node returns the tip of the chain. After true, call `add` within a second. */
+  /** Resolves to false when no node returns the tip of the chain. After true, call `add` within a second. */
   async prepare({ kind }: Topic): Promise<boolean> {
     this.#follower ??= new Follower(this.#service, this.#log, {
-      moved: (step) => this.#publish(step),
-      lost: () => this.#loseAll(),
+      onMove: (change) => this.#publish(change),
+      onLost: () => this.#notifyLost(),
     })
-    const isReady = await this.#follower.ready(kind === 'logs', readyMs)
+    const isReady = await this.#follower.ready(kind === 'logs', readyTimeoutMs)
     this.#stopWhenIdle()
     return isReady
   }
 
-  /** Sends every change from now on to the subscriber. Returns a function that ends the subscription. */
+  /** Sends all further changes to the subscriber. Returns a function that ends the subscription. */
   add(topic: Topic, subscriber: Subscriber): () => void {
     if (topic.kind === 'newHeads') {
       this.#heads.add(subscriber)
@@ -73,7 +73,7 @@ export class Feed {
     this.#follower = null
   }
 
-  /** Stops following after a delay if no subscriptions are left then. */
+  /** Stops following after a delay, unless there are subscriptions by then. */
   #stopWhenIdle(): void {
     if (this.#idleTimer) clearTimeout(this.#idleTimer)
     this.#idleTimer = setTimeout(() => {
@@ -91,13 +91,13 @@ export class Feed {
   }
 
   #publishLog(log: BlockLog, removed: boolean): void {
-    const json = `${log.open},"removed":${removed}}`
+    const json = `${log.jsonPrefix},"removed":${removed}}`
     for (const { filter, subscribers } of this.#logs.values())
       if (matches(filter, log)) for (const subscriber of subscribers) subscriber.notify(json)
   }
 
-  #loseAll(): void {
-    const all = [...this.#heads, ...[...this.#logs.values()].flatMap(({ subscribers }) => [...subscribers])]
-    for (const subscriber of all) subscriber.lost()
+  #notifyLost(): void {
+    const subscribers = [...this.#heads, ...[...this.#logs.values()].flatMap(({ subscribers }) => [...subscribers])]
+    for (const subscriber of subscribers) subscriber.onLost()
   }
 }

@@ -4,28 +4,28 @@ import type { Block, Upstream } from '../upstream.ts'
 import { BlockSource } from './block-source.ts'
 import { Branch, type ChainBlock, type BranchChange } from './branch.ts'
 
-/** Blocks below the tip that are read at the start, so that a reorganization soon after can be reported. */
-const blocksAtStart = 16
+/** Blocks below the tip that are read at the start, so that a reorganization soon afterwards can be reported. */
+const initialBlocks = 16
 /** Blocks read per round when catching up. */
 const blockBatchSize = 32
 /** How long all nodes must be below the tip before it is rolled back, as for heads over HTTP. */
 const rollbackAfterMs = 30_000
-/** How often unlikely logs of a block are read again before they are accepted. */
+/** How many times implausible logs of a block are read again before they are accepted. */
 const maxLogRetries = 3
 
 type Head = Block & { node: Upstream }
 
 type FollowerEvents = {
-  /** Each change starts where the previous one ended, regardless of which nodes served them. */
-  moved: (step: BranchChange) => void
-  /** The chain was replaced or rolled back further than is kept: earlier announcements cannot be corrected. */
-  lost: () => void
+  /** Called for each change. It starts where the previous one ended, regardless of which nodes served them. */
+  onMove: (change: BranchChange) => void
+  /** Called when the chain was replaced or rolled back below the oldest block in memory: earlier notifications cannot be corrected. */
+  onLost: () => void
 }
 
 /**
- * Follows the tip of an EVM chain over all of its nodes, by HTTP. After each poll of a node, it reads the path from the last
- * announced block to the latest verified head by parent hashes. It leaves a branch only for a higher block, or when no healthy
- * node has its tip any more.
+ * Follows the tip of an EVM chain through all of its nodes, by HTTP. After each poll of a node, reads the path from the last
+ * announced block to the latest verified head by parent hashes. Leaves a branch only for a higher block, or when no healthy node
+ * has its tip any more.
  */
 export class Follower {
   readonly #service: ChainService
@@ -39,7 +39,7 @@ export class Follower {
   #readsLogs = false
   #behindSinceMs: number | null = null
   /** Serializes work on the branch. */
-  #working: Promise<unknown> = Promise.resolve()
+  #lastWork: Promise<unknown> = Promise.resolve()
 
   constructor(service: ChainService, log: Logger, events: FollowerEvents) {
     this.#service = service
@@ -53,14 +53,14 @@ export class Follower {
     return this.#branch?.tip ?? null
   }
 
-  /** True when changes are announced from now on, with logs if requested; false when no node returns the tip within the time. */
-  async ready(withLogs: boolean, withinMs: number): Promise<boolean> {
-    const deadline = performance.now() + withinMs
+  /** Resolves to true when changes are announced, with logs if requested; to false when no node returns the tip in time. */
+  async ready(withLogs: boolean, timeoutMs: number): Promise<boolean> {
+    const deadline = performance.now() + timeoutMs
     while (!this.#branch) {
-      const leftMs = deadline - performance.now()
-      if (leftMs <= 0 || this.#stop.signal.aborted) return false
+      const remainingMs = deadline - performance.now()
+      if (remainingMs <= 0 || this.#stop.signal.aborted) return false
       await this.#round()
-      if (!this.tip) await this.#service.pool.heads.nextPoll(Math.min(leftMs, 100))
+      if (!this.tip) await this.#service.pool.heads.nextPoll(Math.min(remainingMs, 100))
     }
     if (withLogs && !this.#readsLogs) await this.#exclusive(() => this.#addLogs())
     return true
@@ -96,12 +96,12 @@ export class Follower {
   }
 
   #exclusive<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#working.then(work)
-    this.#working = done.catch(() => undefined)
-    return done
+    const result = this.#lastWork.then(work)
+    this.#lastWork = result.catch(() => undefined)
+    return result
   }
 
-  /** Heads of the healthy nodes, highest first, each block once. */
+  /** Returns the heads of the healthy nodes, highest first, each block once. */
   #heads(): Head[] {
     const { healthy } = this.#service.pool.heads
     const heads = healthy.flatMap((node) => (node.head && node.breaker.isClosed ? [{ ...node.head, node }] : []))
@@ -114,9 +114,9 @@ export class Follower {
       const top = await this.#source.byHash(head.hash, head.node)
       if (!top) continue
       const blocks = [top]
-      const lowest = Math.max(0, top.number - blocksAtStart)
-      const below = await this.#readRange(lowest, top.number - 1, head.node)
-      for (let block = below.pop(); block && block.hash === blocks[0]?.parentHash; block = below.pop())
+      const lowest = Math.max(0, top.number - initialBlocks)
+      const older = await this.#readRange(lowest, top.number - 1, head.node)
+      for (let block = older.pop(); block && block.hash === blocks[0]?.parentHash; block = older.pop())
         blocks.unshift(block)
       this.#branch = new Branch(blocks)
       this.#identity = this.#service.pool.heads.identity
@@ -130,23 +130,23 @@ export class Follower {
     for (const head of this.#targets(branch)) {
       const path = branch.has(head.hash) ? [] : await this.#pathTo(branch, head)
       if (path === 'unrelated' || path === 'missing') {
-        // Lost only if no node has another head: this one may be faulty while others still have the tip.
+        // The chain is lost only if no node has another head: this node may be faulty while others still have the tip.
         if (path === 'unrelated' && this.#heads().every((h) => h.hash === head.hash)) return this.#lose()
         continue
       }
       if (this.#readsLogs && !(await this.#readLogs(path, head.node))) continue
-      const step = branch.move(path[0]?.parentHash ?? head.hash, path)
+      const change = branch.move(path[0]?.parentHash ?? head.hash, path)
       this.#behindSinceMs = null
-      if (this.#readsLogs && step.removed.some((block) => block.logs === null)) return this.#lose()
+      if (this.#readsLogs && change.removed.some((block) => block.logs === null)) return this.#lose()
       for (const block of path) this.#logRetries.delete(block.hash)
       // Announced blocks must also be visible over HTTP.
       this.#service.pool.heads.serveLatest()
-      this.#events.moved(step)
+      this.#events.onMove(change)
       return
     }
   }
 
-  /** Heads that the tip may move to, best first; empty while the tip is current. */
+  /** Returns the heads that the tip may move to, best first; empty while the tip is current. */
   #targets({ tip }: Branch): Head[] {
     const heads = this.#heads()
     const higher = heads.filter((head) => head.number > tip.number)
@@ -154,35 +154,35 @@ export class Follower {
       this.#behindSinceMs = null
       return higher
     }
-    const asHigh = heads.filter((head) => head.number >= tip.number)
-    if (asHigh.length > 0 || heads.length === 0) {
+    const notLower = heads.filter((head) => head.number >= tip.number)
+    if (notLower.length > 0 || heads.length === 0) {
       this.#behindSinceMs = null
-      return asHigh
+      return notLower
     }
-    // Nodes that are behind usually catch up; if none does, the chain itself was rolled back.
+    // Lagging nodes usually catch up. If none does, the chain itself was rolled back.
     this.#behindSinceMs ??= performance.now()
     return performance.now() - this.#behindSinceMs < rollbackAfterMs ? [] : heads
   }
 
   /**
-   * The blocks from a kept one (exclusive) to the head or part of the way, oldest first. `missing`: not all could be read;
-   * `unrelated`: none of them descends from a kept block.
+   * Resolves with the blocks from a block of the branch (exclusive) to the head or part of the way, oldest first; with `missing` if
+   * some of them could not be read; with `unrelated` if they do not descend from a block of the branch.
    */
   async #pathTo(branch: Branch, head: Head): Promise<ChainBlock[] | 'missing' | 'unrelated'> {
     const { tip } = branch
     const upTo = Math.min(head.number, tip.number + blockBatchSize)
-    const isWhole = upTo === head.number
-    const top = isWhole ? await this.#source.byHash(head.hash, head.node) : null
-    if (isWhole && !top) return 'missing'
+    const reachesHead = upTo === head.number
+    const top = reachesHead ? await this.#source.byHash(head.hash, head.node) : null
+    if (reachesHead && !top) return 'missing'
     if (top?.parentHash === tip.hash) return [top]
-    const ahead = await this.#readRange(tip.number + 1, isWhole ? upTo - 1 : upTo, head.node)
+    const ahead = await this.#readRange(tip.number + 1, reachesHead ? upTo - 1 : upTo, head.node)
     if (top && top.number > tip.number) ahead.push(top)
     if (ahead.length > 0 && ahead.length === upTo - tip.number && isLinked(tip.hash, ahead)) return ahead
     const start = top ?? ahead.at(-1)
     return start ? this.#pathBack(branch, start, head.node) : 'missing'
   }
 
-  /** Path of a reorganization, by parent hashes from its latest block to a kept one. */
+  /** Reads the path of a reorganization by parent hashes, from its latest block back to a block of the branch. */
   async #pathBack(branch: Branch, from: ChainBlock, node: Upstream): Promise<ChainBlock[] | 'missing' | 'unrelated'> {
     const path = [from]
     for (let first = from; !branch.has(first.parentHash);) {
@@ -195,16 +195,16 @@ export class Follower {
     return path
   }
 
-  /** Blocks by ascending number, without those that the node does not have. */
+  /** Reads blocks by ascending number, without those that the node does not have. */
   async #readRange(from: number, to: number, node: Upstream): Promise<ChainBlock[]> {
     const numbers = Array.from({ length: Math.max(0, to - from + 1) }, (_, i) => from + i)
     const blocks = await Promise.all(numbers.map((number) => this.#source.byNumber(number, node)))
     return blocks.filter((block) => block !== null)
   }
 
-  /** False when the logs of some block cannot be read now. */
+  /** Reads the logs of the blocks. Resolves to false when logs of a block cannot be read now. */
   async #readLogs(blocks: ChainBlock[], node: Upstream): Promise<boolean> {
-    const all = await Promise.all(
+    const logsByBlock = await Promise.all(
       blocks.map(async (block) => {
         const retries = this.#logRetries.get(block.hash) ?? 0
         block.logs = await this.#source.logs(block, node, retries >= maxLogRetries)
@@ -213,16 +213,16 @@ export class Follower {
       }),
     )
     if (this.#logRetries.size > 1_000) this.#logRetries.clear()
-    return all.every((logs) => logs !== null)
+    return logsByBlock.every((logs) => logs !== null)
   }
 
-  /** Reads logs of earlier blocks: a reorganization soon after a subscription reports them as removed. */
+  /** Reads logs of earlier blocks, so that a reorganization soon after a subscription can report them as removed. */
   async #addLogs(): Promise<void> {
     const branch = this.#branch
     if (!branch) return
-    const open = branch.newest(blocksAtStart).filter((block) => block.logs === null)
+    const blocksWithoutLogs = branch.newest(initialBlocks).filter((block) => block.logs === null)
     await Promise.all(
-      open.map(async (block) => {
+      blocksWithoutLogs.map(async (block) => {
         const logs = await this.#source.logs(block, null, true).catch(() => null)
         if (logs) branch.setLogs(block.hash, logs)
       }),
@@ -233,7 +233,7 @@ export class Follower {
   #lose(): void {
     this.#branch = null
     this.#behindSinceMs = null
-    this.#events.lost()
+    this.#events.onLost()
   }
 }
 

@@ -1,35 +1,35 @@
 /** Limits of WebSocket connections. Tests set smaller ones. */
 export type SocketLimits = {
   /** Connections of one organization to one gateway (SHOAL_RPC_SOCKETS_PER_ORG). */
-  connectionsOfOrg: number
+  connectionsPerOrg: number
   /** Connections to one gateway (SHOAL_RPC_SOCKETS). */
   connections: number
-  subscriptionsOfConnection: number
+  subscriptionsPerConnection: number
   /** Subscriptions of one organization at one gateway. */
-  subscriptionsOfOrg: number
+  subscriptionsPerOrg: number
   /** Largest message from a client; a larger one closes the connection (1009). */
   messageBytes: number
-  /** Concurrent calls of one connection. Further messages are read when one of them has ended. */
+  /** Concurrent calls of one connection. Further messages are read when a call has ended. */
   callsInFlight: number
-  /** Bytes buffered for a client. A notification beyond closes the connection (4408); a response beyond becomes an error. */
+  /** Bytes buffered for a client. A notification that exceeds them closes the connection (4408); a response becomes an error. */
   unsentBytes: number
-  /** No call is started while more bytes than this are buffered for the client. */
+  /** Calls wait while more than this number of bytes is buffered for the client. */
   pauseBytes: number
-  /** How often a client is pinged; one that has not responded by the next ping is disconnected. */
+  /** Interval between pings. A client that has not responded by the next ping is disconnected. */
   pingMs: number
-  /** How often token, account status and quota of open connections are checked. */
+  /** Interval between checks of token, account status and quota of open connections. */
   checkMs: number
   /** How far notifications may exceed the organization's rate before its connections are closed (4429). */
   maxRateDebtMs: number
-  /** How long a refused message counts as in flight, which slows down clients that ignore refusals. */
-  refusedMs: number
+  /** How long a rejected message counts as in flight, which slows down clients that ignore rejections. */
+  rejectionDelayMs: number
   /** Timeout of the closing handshake, and of calls in flight at shutdown. */
   closeMs: number
 }
 
-export const defaultLimits: Omit<SocketLimits, 'connections' | 'connectionsOfOrg'> = {
-  subscriptionsOfConnection: 100,
-  subscriptionsOfOrg: 1_000,
+export const defaultLimits: Omit<SocketLimits, 'connections' | 'connectionsPerOrg'> = {
+  subscriptionsPerConnection: 100,
+  subscriptionsPerOrg: 1_000,
   messageBytes: 5_000_000,
   callsInFlight: 32,
   unsentBytes: 8_388_608,
@@ -37,7 +37,7 @@ export const defaultLimits: Omit<SocketLimits, 'connections' | 'connectionsOfOrg
   pingMs: 30_000,
   checkMs: 1_000,
   maxRateDebtMs: 10_000,
-  refusedMs: 250,
+  rejectionDelayMs: 250,
   closeMs: 2_000,
 }
 

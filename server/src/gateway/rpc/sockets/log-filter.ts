@@ -1,8 +1,8 @@
-/** Selects the logs of a subscription: those of one of the addresses whose topics match by position. */
+/** Selects the logs of a subscription by address and by the topic at each position. */
 export type LogFilter = {
-  /** Null: from any address. Lower case. */
+  /** Addresses in lower case; null matches any address. */
   addresses: ReadonlySet<string> | null
-  /** By position; null: any topic there. Lower case. */
+  /** Topics in lower case by position; null matches any topic. */
   topics: readonly (ReadonlySet<string> | null)[]
 }
 
@@ -11,35 +11,35 @@ const address = /^0x[0-9a-fA-F]{40}$/
 const topic = /^0x[0-9a-fA-F]{64}$/
 
 /** Parses the `logs` parameter of `eth_subscribe`; `invalid` is a message for the client. */
-export function parseLogFilter(given: unknown): LogFilter | { invalid: string } {
-  if (given !== undefined && given !== null && (typeof given !== 'object' || Array.isArray(given)))
+export function parseLogFilter(input: unknown): LogFilter | { invalid: string } {
+  if (input !== undefined && input !== null && (typeof input !== 'object' || Array.isArray(input)))
     return { invalid: 'the filter must be an object with address and topics' }
-  const { address: addresses, topics = [] } = (given ?? {}) as Record<string, unknown>
-  const ofAddress = choices(addresses, address)
-  if (ofAddress === 'invalid') return { invalid: `address must be an address or up to ${maxChoices} of them` }
+  const { address: addresses, topics = [] } = (input ?? {}) as Record<string, unknown>
+  const addressSet = parseChoices(addresses, address)
+  if (addressSet === 'invalid') return { invalid: `address must be an address or up to ${maxChoices} of them` }
   if (topics !== null && (!Array.isArray(topics) || topics.length > 4))
     return { invalid: 'topics must be an array of up to 4 positions' }
-  const ofTopics: LogFilter['topics'][number][] = []
+  const topicSets: LogFilter['topics'][number][] = []
   for (const position of (topics ?? []) as unknown[]) {
-    const found = choices(position, topic)
-    if (found === 'invalid')
+    const choices = parseChoices(position, topic)
+    if (choices === 'invalid')
       return { invalid: `each position of topics must be null, a 32-byte hash, or up to ${maxChoices} of them` }
-    ofTopics.push(found)
+    topicSets.push(choices)
   }
-  return { addresses: ofAddress, topics: ofTopics }
+  return { addresses: addressSet, topics: topicSets }
 }
 
-/** Null for no restriction, which an empty list means too. */
-function choices(given: unknown, shape: RegExp): Set<string> | null | 'invalid' {
-  if (given === undefined || given === null) return null
-  const list = Array.isArray(given) ? (given as unknown[]) : [given]
-  if (list.length > maxChoices) return 'invalid'
-  const found = new Set<string>()
-  for (const one of list) {
-    if (typeof one !== 'string' || !shape.test(one)) return 'invalid'
-    found.add(one.toLowerCase())
+/** Returns null if the value is missing or an empty list, and does not restrict the logs. */
+function parseChoices(value: unknown, pattern: RegExp): Set<string> | null | 'invalid' {
+  if (value === undefined || value === null) return null
+  const values = Array.isArray(value) ? (value as unknown[]) : [value]
+  if (values.length > maxChoices) return 'invalid'
+  const parsed = new Set<string>()
+  for (const choice of values) {
+    if (typeof choice !== 'string' || !pattern.test(choice)) return 'invalid'
+    parsed.add(choice.toLowerCase())
   }
-  return found.size === 0 ? null : found
+  return parsed.size === 0 ? null : parsed
 }
 
 export function matches(filter: LogFilter, log: { address: string; topics: readonly string[] }): boolean {
@@ -49,8 +49,8 @@ export function matches(filter: LogFilter, log: { address: string; topics: reado
   return filter.topics.every((allowed, i) => allowed === null || allowed.has(log.topics[i] ?? ''))
 }
 
-/** Equal for filters that select the same logs. */
+/** Returns a key that is equal for filters that select the same logs. */
 export function keyOfFilter({ addresses, topics }: LogFilter): string {
-  const listed = (set: ReadonlySet<string> | null) => (set === null ? '*' : [...set].sort().join())
-  return [addresses, ...topics].map(listed).join(' ')
+  const toText = (set: ReadonlySet<string> | null) => (set === null ? '*' : [...set].sort().join())
+  return [addresses, ...topics].map(toText).join(' ')
 }

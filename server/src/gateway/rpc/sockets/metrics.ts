@@ -5,22 +5,22 @@ import { metricsRegistry } from '../../../health/metrics-registry.ts'
 export type SocketCounts = { chain: string; connections: number; newHeads: number; logs: number }
 
 export type SocketMetrics = {
-  /** Counts a closed connection by closing code. */
-  closed: (code: number) => void
+  /** Counts a closed connection by its closing code. */
+  recordClose: (code: number) => void
   /** Removes these connections from the metrics. */
   stop: () => void
 }
 
 type Shared = { sources: Set<() => SocketCounts[]>; closings: Counter }
-const ofApps = new WeakMap<App, Shared>()
+const metricsByApp = new WeakMap<App, Shared>()
 
-/** Adds the connections returned by `counts` to the metrics of this process, labelled by chain and not by organization. */
+/** Adds the connections returned by `counts` to the metrics of this process. Labels name the chain, not the organization. */
 export function measureSockets(app: App, counts: () => SocketCounts[]): SocketMetrics {
-  const shared = ofApps.get(app) ?? openMetrics(app)
-  ofApps.set(app, shared)
+  const shared = metricsByApp.get(app) ?? openMetrics(app)
+  metricsByApp.set(app, shared)
   shared.sources.add(counts)
   return {
-    closed: (code) => shared.closings.inc({ code }),
+    recordClose: (code) => shared.closings.inc({ code }),
     stop: () => void shared.sources.delete(counts),
   }
 }
@@ -28,7 +28,7 @@ export function measureSockets(app: App, counts: () => SocketCounts[]): SocketMe
 function openMetrics(app: App): Shared {
   const registry = metricsRegistry(app)
   const sources: Shared['sources'] = new Set()
-  const now = () => [...sources].flatMap((counts) => counts())
+  const readCounts = () => [...sources].flatMap((counts) => counts())
   const closings = new Counter({
     name: 'shoal_rpc_socket_closings_total',
     help: 'Closed WebSocket connections to RPC chains, by closing code; 1006: closed without a code.',
@@ -42,7 +42,7 @@ function openMetrics(app: App): Shared {
     registers: [registry],
     collect() {
       this.reset()
-      for (const { chain, connections } of now()) this.inc({ chain }, connections)
+      for (const { chain, connections } of readCounts()) this.inc({ chain }, connections)
     },
   })
   void new Gauge({
@@ -52,7 +52,7 @@ function openMetrics(app: App): Shared {
     registers: [registry],
     collect() {
       this.reset()
-      for (const { chain, newHeads, logs } of now()) {
+      for (const { chain, newHeads, logs } of readCounts()) {
         this.inc({ chain, kind: 'newHeads' }, newHeads)
         this.inc({ chain, kind: 'logs' }, logs)
       }

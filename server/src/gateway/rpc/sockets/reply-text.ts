@@ -8,7 +8,7 @@ export const joinReplies = (replies: readonly RpcReply[], isBatch: boolean): str
   return isBatch ? `[${texts}]` : texts
 }
 
-/** The response to one call; an error when its result exceeds `unsentBytes`. Never rejects. */
+/** Resolves with the response to one call; with an error response when the result exceeds `unsentBytes`. Never rejects. */
 export async function replyText(id: string, outcome: Outcome, { unsentBytes }: SocketLimits): Promise<string> {
   if (outcome.kind === 'error') return errorText(id, outcome.error)
   if (outcome.kind === 'result') return `${resultHead(id)}${outcome.json.toString()}}`
@@ -29,7 +29,7 @@ export async function replyText(id: string, outcome: Outcome, { unsentBytes }: S
   return `${resultHead(id)}${Buffer.concat(parts).toString()}}`
 }
 
-/** Replaces every response by an error because the client has not read enough of the earlier ones. */
+/** Returns an error for every response, because the client has not read enough of the earlier ones. */
 export function oversizedReplies(
   replies: readonly RpcReply[],
   isBatch: boolean,

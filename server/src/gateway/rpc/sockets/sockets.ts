@@ -2,11 +2,11 @@ import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { WebSocketServer } from 'ws'
 import type { App } from '../../../app.ts'
-import type { Account, RpcRefusal } from '../accounts.ts'
+import type { Account, RpcRejection } from '../accounts.ts'
 import type { Admission, Caller } from '../admission.ts'
 import type { ChainService } from '../chain-service.ts'
 import { codes, errorText } from '../json-rpc.ts'
-import { refuseUpgrade } from '../../upgrade.ts'
+import { rejectUpgrade } from '../../upgrade.ts'
 import { Connection } from './connection.ts'
 import { Feed } from './feed.ts'
 import { closeCodes, defaultLimits, type SocketLimits } from './limits.ts'
@@ -27,11 +27,11 @@ export class Sockets {
   #isClosing = false
 
   constructor(app: App, admission: Admission, limits: Partial<SocketLimits> = {}) {
-    const { SHOAL_RPC_SOCKETS: connections, SHOAL_RPC_SOCKETS_PER_ORG: connectionsOfOrg } = app.config
+    const { SHOAL_RPC_SOCKETS: connections, SHOAL_RPC_SOCKETS_PER_ORG: connectionsPerOrg } = app.config
     this.#app = app
     this.#admission = admission
-    this.#limits = { ...defaultLimits, connections, connectionsOfOrg, ...limits }
-    // Compression would let small messages expand to much memory, and costs more than it saves on a local network.
+    this.#limits = { ...defaultLimits, connections, connectionsPerOrg, ...limits }
+    // With compression, small messages could use much memory; it also costs more than it saves on a local network.
     const options = {
       noServer: true,
       maxPayload: this.#limits.messageBytes,
@@ -46,13 +46,13 @@ export class Sockets {
     ]
   }
 
-  /** Accepts the connection, or refuses it with an HTTP status and a JSON-RPC error. */
+  /** Accepts the connection, or rejects it with an HTTP status and a JSON-RPC error. */
   accept({ req, socket, head }: Upgrade, token: string, service: ChainService, caller: Caller): void {
-    const refusal = this.#refuse(caller.account)
-    if (refusal) return refuse(socket, refusal)
-    this.#server.handleUpgrade(req, socket, head, (opened) => {
+    const rejection = this.#rejectionFor(caller.account)
+    if (rejection) return rejectWebSocket(socket, rejection)
+    this.#server.handleUpgrade(req, socket, head, (webSocket) => {
       const connection: Connection = new Connection({
-        socket: opened,
+        socket: webSocket,
         token,
         caller,
         service,
@@ -60,17 +60,17 @@ export class Sockets {
         admission: this.#admission,
         limits: this.#limits,
         log: this.#app.log,
-        subscriptionsOfOrg: () => this.#subscriptionsOf(connection.orgId),
+        countOrgSubscriptions: () => this.#subscriptionsOf(connection.orgId),
       })
       this.#connections.add(connection)
-      opened.once('close', (code) => {
+      webSocket.once('close', (code) => {
         this.#connections.delete(connection)
-        this.#metrics.closed(code)
+        this.#metrics.recordClose(code)
       })
     })
   }
 
-  /** Open connections and subscriptions by chain. */
+  /** Returns the numbers of open connections and subscriptions by chain. */
   counts(): SocketCounts[] {
     const chains = Map.groupBy(this.#connections, (connection) => connection.chain)
     return [...chains].map(([chain, connections]) => ({
@@ -85,27 +85,28 @@ export class Sockets {
   async close(): Promise<void> {
     this.#isClosing = true
     for (const timer of this.#timers) clearInterval(timer)
-    const open = [...this.#connections]
-    for (const connection of open) connection.pause()
+    const connections = [...this.#connections]
+    for (const connection of connections) connection.pause()
     const deadline = performance.now() + this.#limits.closeMs
-    await until(deadline, () => !open.some((c) => c.isBusy))
-    for (const connection of open) connection.close(closeCodes.restart, 'The gateway is restarting. Please reconnect.')
+    await until(deadline, () => !connections.some((c) => c.isBusy))
+    for (const connection of connections)
+      connection.close(closeCodes.restart, 'The gateway is restarting. Please reconnect.')
     for (const feed of this.#feeds.values()) feed.close()
     await until(deadline + this.#limits.closeMs, () => this.#connections.size === 0)
     this.#metrics.stop()
   }
 
-  #refuse({ orgId }: Account): RpcRefusal | null {
-    if (this.#isClosing) return refusal(503, codes.unavailable, 'The gateway is restarting. Please reconnect.')
+  #rejectionFor({ orgId }: Account): RpcRejection | null {
+    if (this.#isClosing) return rejectionOf(503, codes.unavailable, 'The gateway is restarting. Please reconnect.')
     if (this.#connections.size >= this.#limits.connections)
-      return refusal(
+      return rejectionOf(
         503,
         codes.limitExceeded,
         'The gateway has reached its maximum number of WebSocket connections. Try again later.',
       )
-    const max = this.#limits.connectionsOfOrg
+    const max = this.#limits.connectionsPerOrg
     if ([...this.#connections].filter((c) => c.orgId === orgId).length < max) return null
-    return refusal(
+    return rejectionOf(
       429,
       codes.limitExceeded,
       `The organization has reached its maximum of ${max} WebSocket connections.`,
@@ -139,12 +140,15 @@ export class Sockets {
   }
 }
 
-const refusal = (status: number, code: number, message: string): RpcRefusal => ({ status, error: { code, message } })
+const rejectionOf = (status: number, code: number, message: string): RpcRejection => ({
+  status,
+  error: { code, message },
+})
 
 async function until(deadlineMs: number, isDone: () => boolean): Promise<void> {
   while (!isDone() && performance.now() < deadlineMs) await new Promise((done) => setTimeout(done, 10))
 }
 
-/** Refuses an upgrade with the same error as over HTTP. */
-export const refuse = (socket: Duplex, { status, error }: RpcRefusal): void =>
-  refuseUpgrade(socket, status, errorText('null', error))
+/** Rejects an upgrade with the same error as over HTTP. */
+export const rejectWebSocket = (socket: Duplex, { status, error }: RpcRejection): void =>
+  rejectUpgrade(socket, status, errorText('null', error))

@@ -1,17 +1,17 @@
 import type { RpcChainType } from '@shoal/contract'
 import { codes, type RpcError } from '../json-rpc.ts'
-import { isRefused, callPolicyOf } from '../policy/call-policy.ts'
+import { isRejected, callPolicyOf } from '../policy/call-policy.ts'
 import type { Topic } from './feed.ts'
 import { parseLogFilter } from './log-filter.ts'
 
 export type SubscriptionCall = { kind: 'subscribe'; topic: Topic } | { kind: 'unsubscribe'; id: string }
 
-const refused = (method: string, why: string): { error: RpcError } => ({
-  error: { code: codes.methodNotFound, message: `the method ${method} does not exist/is not available: ${why}` },
+const unsupported = (method: string, reason: string): { error: RpcError } => ({
+  error: { code: codes.methodNotFound, message: `the method ${method} does not exist/is not available: ${reason}` },
 })
 
-/** Parses a subscription call: null for other calls, an error for subscriptions that are not offered or not valid. */
-export function readSubscription(
+/** Parses a subscription call. Returns null for other calls, an error for unsupported or invalid subscriptions. */
+export function parseSubscription(
   type: RpcChainType,
   method: string,
   params: unknown,
@@ -19,7 +19,7 @@ export function readSubscription(
   if (method !== 'eth_subscribe' && method !== 'eth_unsubscribe') return null
   if (type !== 'evm') {
     const policy = callPolicyOf(type, method, params)
-    return isRefused(policy) ? { error: { code: codes.methodNotFound, message: policy.refused } } : null
+    return isRejected(policy) ? { error: { code: codes.methodNotFound, message: policy.reason } } : null
   }
   const [first, second] = Array.isArray(params) ? (params as unknown[]) : []
   if (typeof first !== 'string')
@@ -35,10 +35,10 @@ export function readSubscription(
       return { kind: 'subscribe', topic: { kind: 'logs', filter } }
     }
     case 'newPendingTransactions':
-      return refused('eth_subscribe "newPendingTransactions"', 'pending transactions differ between nodes')
+      return unsupported('eth_subscribe "newPendingTransactions"', 'pending transactions differ between nodes')
     case 'syncing':
-      return refused('eth_subscribe "syncing"', 'calls are only sent to synced nodes; use eth_syncing')
+      return unsupported('eth_subscribe "syncing"', 'calls are only sent to synced nodes; use eth_syncing')
     default:
-      return refused(`eth_subscribe "${first.slice(0, 40)}"`, 'only newHeads and logs are supported')
+      return unsupported(`eth_subscribe "${first.slice(0, 40)}"`, 'only newHeads and logs are supported')
   }
 }

@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import type { ChainService } from '../chain-service.ts'
-import { codes, ourError, type Outcome } from '../json-rpc.ts'
+import { codes, gatewayError, type Outcome } from '../json-rpc.ts'
 import type { Feed, Topic } from './feed.ts'
 import { closeCodes, type SocketLimits } from './limits.ts'
 
 export type Subscription = {
   id: string
   kind: Topic['kind']
-  /** Notifications that arrived before the client received the id; null from then on. */
-  held: string[] | null
+  /** Notifications that wait until the client has received the id; null afterwards. */
+  pending: string[] | null
   end: () => void
 }
 
@@ -16,12 +16,12 @@ export type SubscriptionsOptions = {
   service: ChainService
   feed: Feed
   limits: SocketLimits
-  /** Subscriptions of the organization over all of its connections to this gateway. */
-  subscriptionsOfOrg: () => number
+  /** Returns the number of subscriptions of the organization over all of its connections to this gateway. */
+  countOrgSubscriptions: () => number
   /** Sends one notification; `json` is its result. */
   notify: (id: string, json: string) => void
-  /** Called when `heldBytes` grows. */
-  onHeld: () => void
+  /** Called when `pendingBytes` grows. */
+  onPending: () => void
   close: (code: number, reason: string) => void
 }
 
@@ -29,7 +29,7 @@ export type SubscriptionsOptions = {
 export class Subscriptions {
   readonly #options: SubscriptionsOptions
   readonly #byId = new Map<string, Subscription>()
-  #heldBytes = 0
+  #pendingBytes = 0
   #isEnded = false
 
   constructor(options: SubscriptionsOptions) {
@@ -41,8 +41,8 @@ export class Subscriptions {
   }
 
   /** Bytes of notifications that wait until the client has received the id of their subscription. */
-  get heldBytes(): number {
-    return this.#heldBytes
+  get pendingBytes(): number {
+    return this.#pendingBytes
   }
 
   has(id: string): boolean {
@@ -53,24 +53,24 @@ export class Subscriptions {
     return [...this.#byId.values()].filter((s) => s.kind === kind).length
   }
 
-  /** Adds the new subscription to `created`; call `release` for it when the client has received its id. */
+  /** Adds the new subscription to `created`. Call `release` for it when the client has received its id. */
   async subscribe(topic: Topic, created: Subscription[]): Promise<Outcome> {
-    const { feed, limits, service, subscriptionsOfOrg } = this.#options
+    const { feed, limits, service, countOrgSubscriptions } = this.#options
     if (!(await feed.prepare(topic)))
-      return ourError(
+      return gatewayError(
         codes.unavailable,
         `No node of ${service.pool.chain.title} is responding. Try again in a few seconds.`,
       )
-    if (this.#isEnded) return ourError(codes.unavailable, 'The connection is being closed.')
-    if (this.#byId.size >= limits.subscriptionsOfConnection)
-      return limitReached('connection', limits.subscriptionsOfConnection)
-    if (subscriptionsOfOrg() >= limits.subscriptionsOfOrg)
-      return limitReached('organization', limits.subscriptionsOfOrg)
+    if (this.#isEnded) return gatewayError(codes.unavailable, 'The connection is being closed.')
+    if (this.#byId.size >= limits.subscriptionsPerConnection)
+      return limitReached('connection', limits.subscriptionsPerConnection)
+    if (countOrgSubscriptions() >= limits.subscriptionsPerOrg)
+      return limitReached('organization', limits.subscriptionsPerOrg)
     const id = `0x${randomBytes(16).toString('hex')}`
-    const subscription: Subscription = { id, kind: topic.kind, held: [], end: () => undefined }
+    const subscription: Subscription = { id, kind: topic.kind, pending: [], end: () => undefined }
     subscription.end = feed.add(topic, {
       notify: (json) => this.#deliver(subscription, json),
-      lost: () =>
+      onLost: () =>
         this.#options.close(closeCodes.restart, 'The chain was replaced or rolled back too far. Please reconnect.'),
     })
     this.#byId.set(id, subscription)
@@ -79,19 +79,19 @@ export class Subscriptions {
   }
 
   unsubscribe(id: string): Outcome {
-    const found = this.#byId.get(id)
-    if (!found) return ourError(codes.serverError, 'subscription not found')
-    found.end()
+    const subscription = this.#byId.get(id)
+    if (!subscription) return gatewayError(codes.serverError, 'subscription not found')
+    subscription.end()
     this.#byId.delete(id)
     return { kind: 'result', json: Buffer.from('true') }
   }
 
-  /** Sends the notifications that were held back. */
+  /** Sends the pending notifications. */
   release(subscription: Subscription): void {
-    const held = subscription.held ?? []
-    subscription.held = null
-    for (const json of held) {
-      this.#heldBytes -= json.length
+    const pending = subscription.pending ?? []
+    subscription.pending = null
+    for (const json of pending) {
+      this.#pendingBytes -= json.length
       this.#options.notify(subscription.id, json)
     }
   }
@@ -102,13 +102,13 @@ export class Subscriptions {
     this.#byId.clear()
   }
 
-  #deliver({ id, held }: Subscription, json: string): void {
-    if (!held) return this.#options.notify(id, json)
-    held.push(json)
-    this.#heldBytes += json.length
-    this.#options.onHeld()
+  #deliver({ id, pending }: Subscription, json: string): void {
+    if (!pending) return this.#options.notify(id, json)
+    pending.push(json)
+    this.#pendingBytes += json.length
+    this.#options.onPending()
   }
 }
 
-const limitReached = (of: string, max: number): Outcome =>
-  ourError(codes.limitExceeded, `This ${of} has reached its maximum of ${max} subscriptions.`)
+const limitReached = (owner: string, max: number): Outcome =>
+  gatewayError(codes.limitExceeded, `This ${owner} has reached its maximum of ${max} subscriptions.`)

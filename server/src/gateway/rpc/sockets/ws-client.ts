@@ -1,8 +1,6 @@
 import { WebSocket } from 'ws'
 import { until } from '../testbed.ts'
 
-/** A WebSocket client for tests that records all messages in order. */
-
 export type Notification = { subscription: string; result: Record<string, unknown> & { removed?: boolean } }
 type ReceivedMessage = {
   id?: unknown
@@ -11,12 +9,13 @@ type ReceivedMessage = {
   params?: Notification
 }
 
+/** A WebSocket client for tests that records all messages in order. */
 export type WsClient = {
   socket: WebSocket
-  /** Every message, parsed: responses, batches of responses, notifications. */
+  /** All parsed messages: responses, batches of responses, notifications. */
   received: (ReceivedMessage | ReceivedMessage[])[]
-  /** Results of a subscription so far. */
-  of: (subscription: string) => Notification['result'][]
+  /** Returns the results of a subscription so far. */
+  resultsOf: (subscription: string) => Notification['result'][]
   /** Sends one call and returns its response. */
   call: (method: string, params?: unknown[]) => Promise<ReceivedMessage>
   subscribe: (...params: unknown[]) => Promise<string>
@@ -24,28 +23,31 @@ export type WsClient = {
   closed: Promise<{ code: number; reason: string }>
 }
 
-/** @throws Error with the HTTP status when the connection is refused */
+/** Opens a connection. @throws Error with the HTTP status when the gateway rejects it */
 export async function connect(httpUrl: string): Promise<WsClient> {
   const socket = new WebSocket(httpUrl.replace(/^http/, 'ws'))
   const received: WsClient['received'] = []
-  const notified = new Map<string, Notification['result'][]>()
+  const resultsBySubscription = new Map<string, Notification['result'][]>()
   let lastId = 0
   socket.on('message', (data: Buffer) => {
     const message = JSON.parse(data.toString()) as ReceivedMessage
     received.push(message)
     if (message.params)
-      notified.set(message.params.subscription, [...of(message.params.subscription), message.params.result])
+      resultsBySubscription.set(message.params.subscription, [
+        ...resultsOf(message.params.subscription),
+        message.params.result,
+      ])
   })
-  const of = (subscription: string) => notified.get(subscription) ?? []
+  const resultsOf = (subscription: string) => resultsBySubscription.get(subscription) ?? []
   const closed = new Promise<{ code: number; reason: string }>((done) =>
     socket.once('close', (code, reason: Buffer) => done({ code, reason: reason.toString() })),
   )
-  await new Promise((opened, failed) => {
-    socket.once('open', opened)
-    socket.once('unexpected-response', (_, res) => failed(new Error(`refused with HTTP ${res.statusCode}`)))
-    socket.on('error', failed)
+  await new Promise((resolve, reject) => {
+    socket.once('open', resolve)
+    socket.once('unexpected-response', (_, res) => reject(new Error(`rejected with HTTP ${res.statusCode}`)))
+    socket.on('error', reject)
   })
-  const ask = async (method: string, params: unknown[] = []) => {
+  const sendCall = async (method: string, params: unknown[] = []) => {
     const id = `call ${(lastId += 1)}`
     socket.send(JSON.stringify({ jsonrpc: '2.0', id, method, params }))
     const find = () =>
@@ -54,11 +56,11 @@ export async function connect(httpUrl: string): Promise<WsClient> {
   }
   return {
     socket,
-    received: received,
-    of,
-    call: ask,
+    received,
+    resultsOf,
+    call: sendCall,
     subscribe: async (...params) => {
-      const { result, error } = await ask('eth_subscribe', params)
+      const { result, error } = await sendCall('eth_subscribe', params)
       if (typeof result !== 'string') throw new Error(error?.message ?? 'no id')
       return result
     },

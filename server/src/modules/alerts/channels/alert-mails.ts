@@ -1,9 +1,9 @@
 import type { Config } from '../../../config/config.ts'
-import { renderMail } from '../../../mail/index.ts'
+import { nameInMail, renderMail } from '../../../mail/index.ts'
 import type { Mail } from '../../../mail/mailer.ts'
 import { alertsUrl, detailsOf, digestTitle, titleOf, urlOf, type Message, type Messages } from './message.ts'
 
-/** Alerts listed in a digest; of further ones only the number is given. */
+/** Maximum number of alerts listed in a digest; a last line counts the others. */
 const maxListed = 100
 
 export function alertMail(config: Config, to: string, message: Message): Mail {
@@ -14,11 +14,11 @@ export function alertMail(config: Config, to: string, message: Message): Mail {
     name: null,
     paragraphs: [`${titleOf(message)}.`, ...detailsOf(message)],
     button: { label: squid ? `Open ${squid.name}@${squid.slot}` : 'Open alerts', url: urlOf(config, message) },
-    note: noteOf(config, organization),
+    note: footerOf(config, organization),
   })
 }
 
-/** One mail with all messages of a storm. */
+/** One email with all messages of a storm. */
 export function digestMail(config: Config, to: string, messages: Messages): Mail {
   const [first] = messages
   const listed = messages.slice(0, maxListed).map(titleOf)
@@ -27,12 +27,12 @@ export function digestMail(config: Config, to: string, messages: Messages): Mail
     to,
     subject: digestTitle(messages),
     name: null,
-    paragraphs: ['Many alerts changed within a minute; this mail lists all of them:'],
+    paragraphs: ['Many alerts changed within a minute; this email lists them:'],
     list: more > 0 ? [...listed, `… and ${more} more`] : listed,
     button: { label: 'Open alerts', url: alertsUrl(config, first.organization.code) },
-    note: noteOf(config, first.organization),
+    note: footerOf(config, first.organization),
   })
 }
 
-const noteOf = (config: Config, { code, name }: Message['organization']) =>
-  `You get this because alerts of ${name ?? code} are sent by e-mail. To turn them off, mute some of them or change the rules: ${alertsUrl(config, code)}`
+const footerOf = (config: Config, { code, name }: Message['organization']) =>
+  `You receive this email because alerts of ${nameInMail(name ?? code)} are sent to this address. To turn them off, mute some of them or change the rules: ${alertsUrl(config, code)}`

@@ -1,18 +1,18 @@
-import { and, asc, count, eq, sql } from 'drizzle-orm'
+import { and, asc, count, eq, sql } from '../../../db/sql.ts'
 import type { Db } from '../../../db/database.ts'
 import { alertChannels } from '../tables.ts'
 
 export type ChannelRow = typeof alertChannels.$inferSelect
 
-/** Adds the e-mail channel of an organization, if it does not exist yet. */
+/** Adds the email channel of an organization, if it does not exist yet. */
 export async function ensureEmailChannel(db: Db, orgId: number, now: Date): Promise<void> {
   await db
     .insert(alertChannels)
-    .values({ orgId, type: 'email', name: 'E-mail', createdAt: now })
+    .values({ orgId, type: 'email', name: 'Email', createdAt: now })
     .onConflictDoNothing({ target: alertChannels.orgId, where: sql`${alertChannels.type} = 'email'` })
 }
 
-/** Oldest first. */
+/** Channels of an organization, oldest first. */
 export async function listChannels(db: Db, orgId: number): Promise<ChannelRow[]> {
   return await db.select().from(alertChannels).where(eq(alertChannels.orgId, orgId)).orderBy(asc(alertChannels.id))
 }
@@ -26,8 +26,8 @@ export async function selectChannel(db: Db, orgId: number, id: number): Promise<
 }
 
 /**
- * Adds a channel; null when the organization has `limit` channels already. `seal` receives the id of the new row, to which sealed
- * values are bound. The e-mail channel must exist: its row is locked, so that concurrent calls cannot exceed the limit.
+ * Adds a channel; returns null when the organization already has `limit` channels. `seal` receives the id of the new row, because sealed
+ * values are bound to it. The email channel must exist: its row is locked, so that concurrent calls cannot exceed the limit.
  */
 export async function addChannel(
   db: Db,
@@ -36,16 +36,16 @@ export async function addChannel(
   seal: (id: number) => Pick<ChannelRow, 'sealedUrl' | 'sealedSigningSecret'>,
 ): Promise<ChannelRow | null> {
   return await db.transaction(async (tx) => {
-    const ofOrg = eq(alertChannels.orgId, channel.orgId)
+    const inOrg = eq(alertChannels.orgId, channel.orgId)
     await tx
       .select({ id: alertChannels.id })
       .from(alertChannels)
-      .where(and(ofOrg, eq(alertChannels.type, 'email')))
+      .where(and(inOrg, eq(alertChannels.type, 'email')))
       .for('no key update')
-    const [counted] = await tx.select({ channels: count() }).from(alertChannels).where(ofOrg)
-    if (!counted || counted.channels >= limit) return null
+    const [total] = await tx.select({ channels: count() }).from(alertChannels).where(inOrg)
+    if (!total || total.channels >= limit) return null
     const [added] = await tx.insert(alertChannels).values(channel).returning()
-    if (!added) throw new Error('The channel was not written')
+    if (!added) throw new Error('The channel was not inserted')
     const sealed = seal(added.id)
     await tx.update(alertChannels).set(sealed).where(eq(alertChannels.id, added.id))
     return { ...added, ...sealed }
@@ -71,12 +71,11 @@ export async function removeChannel(db: Db, orgId: number, id: number): Promise<
   await db.delete(alertChannels).where(and(eq(alertChannels.orgId, orgId), eq(alertChannels.id, id)))
 }
 
-/** Locks the channel until the transaction ends, so that no other worker takes its deliveries. Null if it is locked or deleted. */
+/**
+ * Locks the channel until the transaction ends, so that concurrent transactions cannot claim or update its deliveries. Returns null if the
+ * channel no longer exists.
+ */
 export async function lockChannel(tx: Db, id: number): Promise<ChannelRow | null> {
-  const [row] = await tx
-    .select()
-    .from(alertChannels)
-    .where(eq(alertChannels.id, id))
-    .for('no key update', { skipLocked: true })
+  const [row] = await tx.select().from(alertChannels).where(eq(alertChannels.id, id)).for('no key update')
   return row ?? null
 }

@@ -28,31 +28,36 @@ const add = (type: 'webhook' | 'slack', url: string, name = type as string) =>
 const rows = async (table: string) =>
   JSON.stringify((await t.app.database.pool.query(`select x::text from ${table} x where org_id = $1`, [org.id])).rows)
 
-test('every organization has an e-mail channel to its confirmed address, which cannot be removed', async () => {
+test('every organization has an email channel to its confirmed address, which cannot be removed', async () => {
   const [email, ...others] = await list()
   expect(others).toEqual([])
   expect(email).toMatchObject({ type: 'email', target: org.admin.email, isEnabled: true, lastDelivery: null })
   const channel = email ?? { id: 0 }
   await expect(api().removeChannel({ params: ofChannel(channel) })).rejects.toMatchObject({
     status: 405,
-    message: 'The e-mail channel cannot be removed. Turn it off instead.',
+    message: 'The email channel cannot be removed. Turn it off instead.',
   })
   await api().changeChannel({ params: ofChannel(channel), body: { name: 'Mail', isEnabled: false } })
   expect(await list()).toMatchObject([{ name: 'Mail', isEnabled: false }])
   const url = 'https://hooks.example.com/in'
   await expect(
     api().changeChannel({ params: ofChannel(channel), body: { name: 'Mail', isEnabled: true, url } }),
-  ).rejects.toMatchObject({ status: 400, message: 'E-mail goes to the confirmed address of the organization' })
+  ).rejects.toMatchObject({
+    status: 400,
+    message: "The email channel always uses the organization's confirmed address",
+  })
   expect(await list()).toMatchObject([{ name: 'Mail', isEnabled: false, target: org.admin.email }])
   const owner = await t.make.user()
-  const unsure = await t.make.user({ emailVerified: false })
+  const unconfirmed = await t.make.user({ emailVerified: false })
   const own = { params: { code: owner.playground.code } }
   expect(await t.as(owner).alerts.listChannels(own)).toMatchObject([{ type: 'email', target: owner.email }])
   // A playground cannot be renamed or deleted, but its alerts are sent like any others.
   const body = { type: 'webhook', name: 'Mine', url } as const
   expect((await t.as(owner).alerts.addChannel({ ...own, body })).channel).toMatchObject({ name: 'Mine' })
   // A user without a confirmed address has no access to organizations yet.
-  await expect(t.as(unsure).alerts.listChannels({ params: { code: unsure.playground.code } })).rejects.toMatchObject({
+  await expect(
+    t.as(unconfirmed).alerts.listChannels({ params: { code: unconfirmed.playground.code } }),
+  ).rejects.toMatchObject({
     status: 405,
   })
 })
@@ -80,13 +85,13 @@ test('secrets are shown once or never, and are neither in the database nor in th
   expect(await list()).toHaveLength(3)
 })
 
-test('changing a channel keeps the fields that are left out', async () => {
+test('changing a channel keeps the URL and secret that the request omits', async () => {
   const elsewhere = await startReceiver()
   try {
     const { channel, signingSecret } = await add('webhook', `${receiver.url}?token=t0ken-of-hook`)
     const slack = await add('slack', `${receiver.url}/s3cretOfSlack`)
-    const change = (of: { id: number }, body: { name: string; url?: string }) =>
-      api().changeChannel({ params: ofChannel(of), body: { isEnabled: true, ...body } })
+    const change = (target: { id: number }, body: { name: string; url?: string }) =>
+      api().changeChannel({ params: ofChannel(target), body: { isEnabled: true, ...body } })
     await change(slack.channel, { name: 'Ops room' })
     await api().testChannel({ params: ofChannel(slack.channel) })
     expect(receiver.received.map(({ path }) => path)).toEqual(['/hook/s3cretOfSlack'])
@@ -98,8 +103,8 @@ test('changing a channel keeps the fields that are left out', async () => {
       ['On-call', url],
       ['Ops room', `${new URL(elsewhere.url).origin}/***`],
     ])
-    for (const of of [channel, slack.channel])
-      expect(await api().testChannel({ params: ofChannel(of) })).toMatchObject({ status: 'DELIVERED' })
+    for (const target of [channel, slack.channel])
+      expect(await api().testChannel({ params: ofChannel(target) })).toMatchObject({ status: 'DELIVERED' })
     expect(receiver.received).toHaveLength(1)
     const [signed, plain] = elsewhere.received
     expect(plain?.path).toBe('/hook/n3wSecret')
@@ -119,13 +124,13 @@ test('changing a channel keeps the fields that are left out', async () => {
   }
 })
 
-test('an organization has at most twenty channels, also when they are added concurrently', async () => {
+test('an organization has at most twenty channels, even when they are added concurrently', async () => {
   await list()
-  const tries = await Promise.allSettled(
+  const results = await Promise.allSettled(
     Array.from({ length: 25 }, (_, n) => add('webhook', receiver.url, `hook ${n}`)),
   )
-  expect(tries.filter(({ status }) => status === 'fulfilled')).toHaveLength(19)
-  expect(tries.find((result) => result.status === 'rejected')?.reason).toMatchObject({ status: 405 })
+  expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(19)
+  expect(results.find((result) => result.status === 'rejected')?.reason).toMatchObject({ status: 405 })
   expect(await list()).toHaveLength(20)
 })
 
@@ -141,27 +146,29 @@ test('the test button sends immediately, without retries, and returns the result
     kind: null,
     url: `http://localhost:4000/monitoring/alerts?organization=${org.code}`,
   })
-  receiver.answer((response) => response.writeHead(503).end())
+  receiver.onRequest((response) => response.writeHead(503).end())
   const second = await api().testChannel({ params: ofChannel(channel) })
   expect(second).toMatchObject({ status: 'FAILED', tries: 1, httpStatus: 503, nextTryAt: null })
-  expect(second.error).toBe('It answered 503.')
+  expect(second.error).toBe('The receiver returned 503.')
   const [email] = await list()
   expect(await api().testChannel({ params: ofChannel(email ?? channel) })).toMatchObject({ status: 'DELIVERED' })
   expect((await t.mails())[0]).toMatchObject({ to: org.admin.email, subject: `${org.name}: test of alerts` })
   expect((await list()).map(({ lastDelivery }) => lastDelivery?.status)).toEqual(['DELIVERED', 'FAILED'])
 })
 
-test('a replay sends the same once more; deliveries are paged, newest first', async () => {
+test('a replay sends the same message again; deliveries are paged, newest first', async () => {
   const alert = alertMaker(t)
   const { channel } = await add('webhook', receiver.url)
-  receiver.answer((response) => response.writeHead(500).end())
+  receiver.onRequest((response) => response.writeHead(500).end())
   await alert.open(org)
-  const opened = (await api().listDeliveries({ params: params() })).find((one) => one.channel.id === channel.id)
+  const opened = (await api().listDeliveries({ params: params() })).find(
+    (delivery) => delivery.channel.id === channel.id,
+  )
   t.clock.advance(days(1))
   const again = await api().replayDelivery({ params: ofDelivery(opened ?? { id: 0 }) })
   expect(again).toMatchObject({ what: 'OPENED', label: 'eth keeps crashing', status: 'PENDING', httpStatus: 500 })
   expect(again.nextTryAt).toBe(new Date(t.clock.now().getTime() + 10_000).toISOString())
-  receiver.answer((response) => response.writeHead(200).end())
+  receiver.onRequest((response) => response.writeHead(200).end())
   const third = await api().replayDelivery({ params: ofDelivery(again) })
   expect(third).toMatchObject({ what: 'OPENED', status: 'DELIVERED', httpStatus: 200 })
   expect(third.id).toBeGreaterThan(again.id)
@@ -178,31 +185,33 @@ test('a replay sends the same once more; deliveries are paged, newest first', as
   expect(ids).toEqual([...new Set(ids)].toSorted((a, b) => b - a))
 })
 
-test('a delivery names its version, even if that has since been deleted', async () => {
+test('a delivery shows its version, even if the version has been deleted since', async () => {
   const alert = alertMaker(t)
   const { channel } = await add('webhook', receiver.url)
-  const [kept, deleted] = [
-    await makeVersion(t.app, org, { name: 'kept' }),
-    await makeVersion(t.app, org, { name: 'gone' }),
+  const [existing, deleted] = [
+    await makeVersion(t.app, org, { name: 'existing' }),
+    await makeVersion(t.app, org, { name: 'deleted' }),
   ]
-  for (const { id, name, slot } of [kept, deleted])
+  for (const { id, name, slot } of [existing, deleted])
     await alert.open(org, { squidId: id, squidName: name, squidSlot: slot })
   await alert.open(org, { kind: 'PAYMENT', squidId: null, squidName: null, squidSlot: null, container: null })
   await api().testChannel({ params: ofChannel(channel) })
   await deleteSquid(t.app.db, deleted.id)
-  const sent = (await api().listDeliveries({ params: params() })).filter((one) => one.channel.id === channel.id)
+  const sent = (await api().listDeliveries({ params: params() })).filter(
+    (delivery) => delivery.channel.id === channel.id,
+  )
   const crash = { kind: 'CRASH_LOOP', container: 'eth' }
-  const squidOf = ({ id, name, slot }: typeof kept, isDeleted: boolean) => ({ id, name, slot, isDeleted })
+  const squidOf = ({ id, name, slot }: typeof existing, isDeleted: boolean) => ({ id, name, slot, isDeleted })
   expect(sent.map(({ alert: about }) => about)).toEqual([
     null,
     { kind: 'PAYMENT', container: null, squid: null },
     { ...crash, squid: squidOf(deleted, true) },
-    { ...crash, squid: squidOf(kept, false) },
+    { ...crash, squid: squidOf(existing, false) },
   ])
   const replayed = await api().replayDelivery({ params: ofDelivery(sent[2] ?? { id: 0 }) })
   expect(replayed.alert?.squid).toEqual(squidOf(deleted, true))
   const message = JSON.parse(receiver.received.at(-1)?.body ?? '') as { squid: object }
-  expect(message.squid).toEqual({ id: deleted.id, name: 'gone', slot: 'v1' })
+  expect(message.squid).toEqual({ id: deleted.id, name: 'deleted', slot: 'v1' })
   expect((await api().list({ params: params() })).map(({ squid }) => squid?.isDeleted)).toEqual([
     undefined,
     true,
@@ -215,20 +224,20 @@ test('channels and deliveries of another organization are not found', async () =
   const delivery = await api().testChannel({ params: ofChannel(channel) })
   const stranger = await t.make.org()
   const theirs = t.as(stranger.admin).alerts
-  const at = { code: stranger.code, channelId: String(channel.id) }
+  const foreignChannel = { code: stranger.code, channelId: String(channel.id) }
   const calls = [
-    theirs.changeChannel({ params: at, body: { name: 'x', isEnabled: false } }),
-    theirs.removeChannel({ params: at }),
-    theirs.testChannel({ params: at }),
+    theirs.changeChannel({ params: foreignChannel, body: { name: 'x', isEnabled: false } }),
+    theirs.removeChannel({ params: foreignChannel }),
+    theirs.testChannel({ params: foreignChannel }),
     theirs.replayDelivery({ params: { code: stranger.code, deliveryId: String(delivery.id) } }),
-    theirs.testChannel({ params: { ...at, channelId: 'x' } }),
+    theirs.testChannel({ params: { ...foreignChannel, channelId: 'x' } }),
   ]
   const outcomes = await Promise.allSettled(calls)
   expect(outcomes).toMatchObject(calls.map(() => ({ status: 'rejected', reason: { status: 404 } })))
   expect(receiver.received).toHaveLength(1)
 })
 
-test('without permission no address of our own network is called, in any notation', async () => {
+test('private addresses are not called unless the operator allows them, in any notation', async () => {
   const closed = await startTestApp()
   try {
     const { admin, code } = await closed.make.org()
@@ -237,22 +246,22 @@ test('without permission no address of our own network is called, in any notatio
     for (const host of ['127.0.0.1', 'localhost', '[::1]', '[::ffff:10.0.0.1]', '169.254.169.254', '2130706433'])
       await expect(post(`http://${host}:${receiver.port}/`)).rejects.toMatchObject({
         status: 400,
-        message: 'Must be an address in the public internet',
+        message: 'Must be an address on the public internet',
       })
     await expect(post('https://user:password@example.com/')).rejects.toMatchObject({ status: 400 })
-    // A channel's address cannot be changed to a private one either.
+    // The URL of a channel cannot be changed to a private address either.
     const { channel: open } = await post('https://public.example/')
-    const at = { code, channelId: String(open.id) }
+    const openParams = { code, channelId: String(open.id) }
     const inside = { name: 'In', isEnabled: true, url: `http://10.0.0.1:${receiver.port}/` }
-    await expect(alerts.changeChannel({ params: at, body: inside })).rejects.toMatchObject({ status: 400 })
-    // An address that was added while it was allowed, or a name that resolves to it, is refused when it is called.
+    await expect(alerts.changeChannel({ params: openParams, body: inside })).rejects.toMatchObject({ status: 400 })
+    // A private address stored earlier, while it was allowed, is rejected when the channel is called.
     const { channel } = await post('https://public.example/')
     const url = closed.app.sealer.seal(receiver.url, `alert channel ${channel.id} url`)
     await closed.app.database.pool.query('update alert_channels set sealed_url = $1 where id = $2', [url, channel.id])
     expect(await alerts.testChannel({ params: { code, channelId: String(channel.id) } })).toMatchObject({
       status: 'FAILED',
       httpStatus: null,
-      error: 'The address leads into a private network. Only public addresses are reached.',
+      error: 'The address is in a private network. Only public addresses are allowed.',
     })
     expect(receiver.received).toEqual([])
   } finally {

@@ -3,62 +3,86 @@ import { hours, minutes } from '../../../clock.ts'
 
 /** Delays after each failed attempt: eight attempts within a day. */
 export const retryDelaysMs = [10_000, minutes(1), minutes(5), minutes(30), hours(2), hours(6), hours(15)]
-/** The maximum of `Retry-After`. */
+/** A longer `Retry-After` is shortened to this. */
 const maxRetryAfterMs = hours(6)
 
-/** When to retry after this many attempts; null when there are no attempts left. */
-export function nextTry(tries: number, now: Date, retryAfterMs: number | null): Date | null {
-  const wait = retryDelaysMs[tries - 1]
-  if (wait === undefined) return null
-  return new Date(now.getTime() + Math.max(wait, Math.min(retryAfterMs ?? 0, maxRetryAfterMs)))
+/** When to retry after `tries` attempts; null when none are left. */
+export function nextAttemptAt(tries: number, now: Date, retryAfterMs: number | null): Date | null {
+  const delayMs = retryDelaysMs[tries - 1]
+  if (delayMs === undefined) return null
+  return new Date(now.getTime() + Math.max(delayMs, Math.min(retryAfterMs ?? 0, maxRetryAfterMs)))
 }
 
-/** More messages than this within `stormMs` are a storm, which e-mail and Slack receive in digests. */
-export const stormAbove = 20
-export const stormMs = minutes(1)
+/** More messages than this within `stormWindowMs` are a storm: email and Slack channels then receive digests. */
+export const stormThreshold = 20
+export const stormWindowMs = minutes(1)
 
-type PendingDelivery = { eventId: number | null; tries: number; createdAt: Date; nextTryAt: Date | null }
+/** Minimum time that a delivery waits for an earlier one about the same alert. */
+const minBlockedMs = 1_000
+
+type PendingDelivery = {
+  id: number
+  eventId: number | null
+  tries: number
+  createdAt: Date
+  nextTryAt: Date | null
+  jobId: string | null
+}
 
 /**
- * The pending deliveries, oldest first, that may be sent now. Excludes those that another worker is sending or that wait for a retry,
- * and later messages about the same alert. Includes those held back for a digest.
+ * The pending deliveries of a channel that may be sent now, oldest first: those of the job, those never attempted (also when they wait for a
+ * digest), and those whose retry is due. Excludes deliveries that another job is sending or that wait for a retry, and later
+ * messages about the same alerts.
  */
-export function dueDeliveries<W extends PendingDelivery>(pending: W[], now: Date): W[] {
+export function dueDeliveries<D extends PendingDelivery>(pending: D[], jobId: string, now: Date): D[] {
   const blockedEvents = new Set<number>()
-  return pending.filter(({ eventId, tries, nextTryAt }) => {
-    const isDue = tries === 0 || (nextTryAt !== null && nextTryAt <= now)
-    const isFree = eventId === null || !blockedEvents.has(eventId)
+  return pending.filter((delivery) => {
+    const { eventId, tries, nextTryAt } = delivery
+    const isDue = delivery.jobId === jobId || tries === 0 || (nextTryAt !== null && nextTryAt <= now)
+    const isUnblocked = eventId === null || !blockedEvents.has(eventId)
     if (!isDue && eventId !== null) blockedEvents.add(eventId)
-    return isDue && isFree
+    return isDue && isUnblocked
   })
 }
 
+/** The deliveries that a job sends now, and those that it holds back until a time. */
+type Batch<D> = { send: D[]; hold: D[]; until: Date }
+
 /**
- * Returns the messages that are due for a channel; `recent` counts those of the last minute. Webhooks receive every message. E-mail
- * and Slack receive one message a minute during a storm.
+ * Decides which pending deliveries of its channel a job sends. `pending` is sorted by id; `recent` is the number of deliveries created in
+ * the last minute. A job sends its own deliveries; in a storm, a job of an email or Slack channel sends all due deliveries once a minute.
  */
-export function nextBatch<W extends PendingDelivery>(
+export function nextBatch<D extends PendingDelivery>(
   type: AlertChannel['type'],
-  due: W[],
-  recent: number,
-  now: Date,
-): { send: W[] } | { hold: W[]; until: Date } {
-  const isStorm = due.length > stormAbove || recent > stormAbove
-  if (type === 'webhook' || !isStorm) return { send: firstOf(due) }
-  const until = new Date(Math.min(...due.map(({ createdAt }) => createdAt.getTime())) + stormMs)
-  return until > now ? { hold: due, until } : { send: due }
+  pending: D[],
+  { jobId, recent, now }: { jobId: string; recent: number; now: Date },
+): Batch<D> {
+  const own = pending.filter((delivery) => delivery.jobId === jobId)
+  const due = dueDeliveries(pending, jobId, now)
+  const isStorm = type !== 'webhook' && (due.length > stormThreshold || recent > stormThreshold)
+  if (isStorm && due.some((delivery) => own.includes(delivery))) {
+    const until = new Date(Math.min(...due.map(({ createdAt }) => createdAt.getTime())) + stormWindowMs)
+    if (until > now) return { send: [], hold: own, until }
+    const hold = own.filter((delivery) => !due.includes(delivery))
+    return { send: due, hold, until: unblockedAt(blockersOf(hold, pending), now) }
+  }
+  const hold = own.filter((delivery) => blockersOf([delivery], pending).length > 0)
+  return {
+    send: own.filter((delivery) => !hold.includes(delivery)),
+    hold,
+    until: unblockedAt(blockersOf(hold, pending), now),
+  }
 }
 
-/** The next message: new ones before retries, so that a failing one does not delay others, and the opening of an alert before its end. */
-function firstOf<W extends PendingDelivery>(due: W[]): W[] {
-  const seenEvents = new Set<number>()
-  const isFirst = ({ eventId }: W) => {
-    if (eventId === null || seenEvents.has(eventId)) return eventId === null
-    seenEvents.add(eventId)
-    return true
-  }
-  return due
-    .filter(isFirst)
-    .toSorted((a, b) => a.tries - b.tries)
-    .slice(0, 1)
-}
+/** The earlier deliveries of other jobs about the same alerts, which must be sent first. */
+const blockersOf = <D extends PendingDelivery>(held: D[], pending: D[]): D[] =>
+  pending.filter((earlier) =>
+    held.some(
+      ({ id, eventId, jobId }) =>
+        eventId !== null && earlier.eventId === eventId && earlier.id < id && earlier.jobId !== jobId,
+    ),
+  )
+
+/** When the blockers' attempts will have ended. If one ends earlier, its job queues the deliveries that it blocked. */
+const unblockedAt = (blockers: PendingDelivery[], now: Date): Date =>
+  new Date(Math.max(now.getTime() + minBlockedMs, ...blockers.map(({ nextTryAt }) => nextTryAt?.getTime() ?? 0)))

@@ -1,32 +1,27 @@
-import { and, asc, count, desc, eq, gt, inArray, lt, lte, min, ne, notInArray, sql } from 'drizzle-orm'
+import { and, asc, count, desc, eq, gt, inArray, isNull, lt, ne, sql } from '../../../db/sql.ts'
 import type { Db } from '../../../db/database.ts'
 import { alertChannels, alertDeliveries, alertEvents } from '../tables.ts'
 
 export type DeliveryRow = typeof alertDeliveries.$inferSelect
 
 const isPending = eq(alertDeliveries.status, 'PENDING')
-/** A message is not due while an earlier message about the same alert is pending on its channel. */
-const isNextInAlert = sql`not exists (
-  select from ${alertDeliveries} before
-  where before.channel_id = ${alertDeliveries.channelId} and before.event_id = ${alertDeliveries.eventId}
-    and before.status = 'PENDING' and before.id < ${alertDeliveries.id})`
 /** Maximum number of pending deliveries read per channel. */
-const maxWaiting = 2000
+const maxPendingRead = 2000
 
 export async function addDeliveries(db: Db, rows: (typeof alertDeliveries.$inferInsert)[]): Promise<DeliveryRow[]> {
   return rows.length === 0 ? [] : await db.insert(alertDeliveries).values(rows).returning()
 }
 
 /** Deliveries with their channels and alerts, newest first. */
-export async function listDeliveries(db: Db, orgId: number, of: { beforeId?: number | undefined; limit: number }) {
+export async function listDeliveries(db: Db, orgId: number, page: { beforeId?: number | undefined; limit: number }) {
   return await db
     .select({ delivery: alertDeliveries, channel: alertChannels, event: alertEvents })
     .from(alertDeliveries)
     .innerJoin(alertChannels, eq(alertChannels.id, alertDeliveries.channelId))
     .leftJoin(alertEvents, eq(alertEvents.id, alertDeliveries.eventId))
-    .where(and(eq(alertDeliveries.orgId, orgId), of.beforeId ? lt(alertDeliveries.id, of.beforeId) : undefined))
+    .where(and(eq(alertDeliveries.orgId, orgId), page.beforeId ? lt(alertDeliveries.id, page.beforeId) : undefined))
     .orderBy(desc(alertDeliveries.id))
-    .limit(of.limit)
+    .limit(page.limit)
 }
 
 export async function selectDelivery(db: Db, orgId: number, id: number) {
@@ -50,8 +45,8 @@ export async function lastDelivery(db: Db, channelId: number): Promise<DeliveryR
   return row ?? null
 }
 
-/** The channels that were notified of the opening, or will be. */
-export async function channelsNotified(db: Db, eventId: number): Promise<number[]> {
+/** The channels that were, or will be, notified that the alert opened. */
+export async function listNotifiedChannelIds(db: Db, eventId: number): Promise<number[]> {
   const rows = await db
     .selectDistinct({ channelId: alertDeliveries.channelId })
     .from(alertDeliveries)
@@ -65,33 +60,27 @@ export async function channelsNotified(db: Db, eventId: number): Promise<number[
   return rows.map(({ channelId }) => channelId)
 }
 
-/** Channels with due deliveries; first the one whose delivery has been due longest. */
-export async function listDueChannels(db: Db, now: Date, of: { except: number[]; limit: number }): Promise<number[]> {
+/** Pending deliveries of the channel, sorted by id: those of the job and, up to a limit, the oldest others. */
+export async function listPending(db: Db, channelId: number, jobId: string): Promise<DeliveryRow[]> {
   const rows = await db
-    .select({ channelId: alertDeliveries.channelId })
-    .from(alertDeliveries)
-    .where(
-      and(
-        isPending,
-        lte(alertDeliveries.nextTryAt, now),
-        isNextInAlert,
-        of.except.length > 0 ? notInArray(alertDeliveries.channelId, of.except) : undefined,
-      ),
-    )
-    .groupBy(alertDeliveries.channelId)
-    .orderBy(min(alertDeliveries.nextTryAt))
-    .limit(of.limit)
-  return rows.map(({ channelId }) => channelId)
-}
-
-/** Oldest first. */
-export async function listPending(db: Db, channelId: number): Promise<DeliveryRow[]> {
-  return await db
     .select()
     .from(alertDeliveries)
     .where(and(isPending, eq(alertDeliveries.channelId, channelId)))
+    .orderBy(sql`(${alertDeliveries.jobId} = ${jobId}) desc nulls last`, asc(alertDeliveries.id))
+    .limit(maxPendingRead)
+  return rows.toSorted((a, b) => a.id - b.id)
+}
+
+/** The oldest pending delivery of each alert to the channel, unless it has been attempted. */
+export async function listNextOfEvents(db: Db, channelId: number, eventIds: number[]): Promise<DeliveryRow[]> {
+  if (eventIds.length === 0) return []
+  const rows = await db
+    .select()
+    .from(alertDeliveries)
+    .where(and(isPending, eq(alertDeliveries.channelId, channelId), inArray(alertDeliveries.eventId, eventIds)))
     .orderBy(asc(alertDeliveries.id))
-    .limit(maxWaiting)
+  const oldest = [...Map.groupBy(rows, ({ eventId }) => eventId).values()].flatMap(([first]) => first ?? [])
+  return oldest.filter(({ tries }) => tries === 0)
 }
 
 export async function countDeliveriesSince(db: Db, channelId: number, since: Date): Promise<number> {
@@ -108,25 +97,51 @@ export async function countDeliveriesSince(db: Db, channelId: number, since: Dat
   return row?.deliveries ?? 0
 }
 
-/** Records the start of an attempt. If no result is recorded, the deliveries may be claimed again from `until` on. */
-export async function markTrying(db: Db, ids: number[], now: Date, until: Date): Promise<DeliveryRow[]> {
+type Attempt = { jobId: string; now: Date; until: Date }
+
+/** Records the start of an attempt that is expected to end before `until`. Returns the updated deliveries, sorted by id. */
+export async function recordAttempt(db: Db, ids: number[], { jobId, now, until }: Attempt): Promise<DeliveryRow[]> {
+  if (ids.length === 0) return []
+  const rows = await db
+    .update(alertDeliveries)
+    .set({ tries: sql`${alertDeliveries.tries} + 1`, lastTriedAt: now, nextTryAt: until, jobId })
+    .where(and(isPending, inArray(alertDeliveries.id, ids)))
+    .returning()
+  return rows.toSorted((a, b) => a.id - b.id)
+}
+
+/** Assigns new job ids to up to 500 pending deliveries that have none. */
+export async function assignJobs(db: Db): Promise<DeliveryRow[]> {
   return await db
     .update(alertDeliveries)
-    .set({ tries: sql`${alertDeliveries.tries} + 1`, lastTriedAt: now, nextTryAt: until })
-    .where(and(isPending, inArray(alertDeliveries.id, ids)))
+    .set({ jobId: sql`gen_random_uuid()` })
+    .where(
+      inArray(
+        alertDeliveries.id,
+        db
+          .select({ id: alertDeliveries.id })
+          .from(alertDeliveries)
+          .where(and(isPending, isNull(alertDeliveries.jobId)))
+          .orderBy(asc(alertDeliveries.id))
+          .limit(500)
+          .for('update'),
+      ),
+    )
     .returning()
 }
 
-/** Changes those of the deliveries that are still pending. */
+/** Updates and returns the deliveries that are still pending and, if `expectedJobId` is given, still have that job. */
 export async function changePending(
   db: Db,
   ids: number[],
-  change: Partial<Pick<DeliveryRow, 'status' | 'httpStatus' | 'error' | 'nextTryAt'>>,
+  change: Partial<Pick<DeliveryRow, 'status' | 'httpStatus' | 'error' | 'nextTryAt' | 'jobId'>>,
+  expectedJobId?: string,
 ): Promise<DeliveryRow[]> {
+  const hasExpectedJob = expectedJobId === undefined ? undefined : eq(alertDeliveries.jobId, expectedJobId)
   return await db
     .update(alertDeliveries)
     .set(change)
-    .where(and(isPending, inArray(alertDeliveries.id, ids)))
+    .where(and(isPending, inArray(alertDeliveries.id, ids), hasExpectedJob))
     .returning()
 }
 
@@ -138,7 +153,7 @@ export async function failPending(db: Db, channelId: number, error: string): Pro
     .where(and(isPending, eq(alertDeliveries.channelId, channelId)))
 }
 
-/** Marks the pending recovery notices of these events as failed, unless their opening may still be delivered. */
+/** Fails the pending recovery messages of these alerts, unless another message about the opening was or may still be delivered. */
 export async function failRecoveries(db: Db, channelId: number, eventIds: number[], error: string): Promise<void> {
   await db
     .update(alertDeliveries)
@@ -157,7 +172,7 @@ export async function failRecoveries(db: Db, channelId: number, eventIds: number
     )
 }
 
-/** Deletes old deliveries, except those of open alerts, which determine the channels to notify of the end. */
+/** Deletes old deliveries, except those of open alerts: they determine which channels are notified of the end. */
 export async function deleteDeliveriesBefore(db: Db, before: Date): Promise<void> {
   await db
     .delete(alertDeliveries)

@@ -1,5 +1,6 @@
-import { IdParam, type Contract } from '@shoal/contract'
+import type { Contract } from '@shoal/contract'
 import { randomUUID } from 'node:crypto'
+import { parseId } from '../../parse-id.ts'
 import type { App } from '../../../app.ts'
 import { invalidField, notFound, refuse } from '../../../errors.ts'
 import type { Handlers, Request } from '../../call.ts'
@@ -15,7 +16,8 @@ import {
   selectChannel,
   type ChannelRow,
 } from './channel-store.ts'
-import { channelIsOff, deliver, attemptDeadline } from './deliver.ts'
+import { channelOffMessage, deliver, attemptDeadline } from './deliver.ts'
+import { sendDeliveryJob } from './delivery-queue.ts'
 import {
   addDeliveries,
   failPending,
@@ -31,7 +33,7 @@ import { sendOptionsOf } from './send.ts'
 import { newSigningSecret } from './webhook.ts'
 
 const pageSize = 50
-/** Channels per organization, including e-mail. */
+/** Maximum number of channels per organization, including the email channel. */
 const maxChannels = 20
 
 type ChannelVerbs =
@@ -51,46 +53,52 @@ export function channelHandlers(app: App): Pick<Handlers<Contract['alerts']>, Ch
     return presentChannel(app.sealer, row, email, await lastDelivery(app.db, row.id))
   }
 
-  async function find(orgId: number, text: string): Promise<ChannelRow> {
-    const row = await selectChannel(app.db, orgId, idOf(text, 'Channel'))
+  async function findChannel(orgId: number, text: string): Promise<ChannelRow> {
+    const row = await selectChannel(app.db, orgId, parseId(text, 'Channel'))
     if (!row) throw notFound('Channel')
     return row
   }
 
-  /** @throws Refusal 400 */
+  /** @throws Refusal 400 for a URL with credentials or a forbidden host */
   function checkedUrl(text: string): URL {
     const url = new URL(text)
-    if (url.username || url.password) throw invalidField('url', 'Must not hold a user name or password')
+    if (url.username || url.password) throw invalidField('url', 'Must not contain a user name or password')
     if (isPrivateUrl(url) && !app.config.SHOAL_ALERTS_ALLOW_PRIVATE)
-      throw invalidField('url', 'Must be an address in the public internet')
+      throw invalidField('url', 'Must be an address on the public internet')
     return url
   }
 
   /** The audited fields. Only the host of the URL, since the paths of many webhook URLs are credentials. */
-  function audited(row: ChannelRow) {
+  function auditFieldsOf(row: ChannelRow) {
     const { type, name, isEnabled } = row
     return { type, name, isEnabled, host: targetOf(app.sealer, row)?.host }
   }
 
-  /** Sends while the caller waits. If this process dies in the meantime, a worker sends the message later. */
+  /** Sends a message while the caller waits. If this process dies in the meantime, the job sends it later. */
   async function sendNow(
     { inTransaction }: Request,
     channel: ChannelRow,
-    what: Pick<DeliveryRow, 'eventId' | 'what' | 'label' | 'body'>,
+    message: Pick<DeliveryRow, 'eventId' | 'what' | 'label' | 'body'>,
   ) {
     const now = app.clock.now()
     const { id: channelId, orgId } = channel
+    const jobId = randomUUID()
+    const deadline = attemptDeadline(now)
     const newDelivery = {
-      ...what,
+      ...message,
       channelId,
       orgId,
       createdAt: now,
       tries: 1,
       lastTriedAt: now,
-      nextTryAt: attemptDeadline(now),
+      nextTryAt: deadline,
+      jobId,
     }
-    const deliveries = await inTransaction(() => addDeliveries(app.db, [newDelivery]))
-    await deliver(app, sendOptions, { channel, deliveries }, new AbortController().signal)
+    const deliveries = await inTransaction(async () => {
+      await sendDeliveryJob(app, newDelivery, { delayMs: deadline.getTime() - now.getTime(), isRetry: true })
+      return await addDeliveries(app.db, [newDelivery])
+    })
+    await deliver(app, sendOptions, { channel, jobId, deliveries }, new AbortController().signal)
     const sent = deliveries[0] && (await selectDelivery(app.db, orgId, deliveries[0].id))
     if (!sent) throw notFound('Delivery')
     return presentDelivery(sent, await existingSquids(app.db, squidIdsOf([sent.event])))
@@ -111,33 +119,37 @@ export function channelHandlers(app: App): Pick<Handlers<Contract['alerts']>, Ch
         sealedUrl: app.sealer.seal(url.href, channelUrlContext(id)),
         sealedSigningSecret: signingSecret && app.sealer.seal(signingSecret, signingSecretContext(id)),
       }))
-      if (!row) throw refuse('TOO_MANY_CHANNELS', `At most ${maxChannels} channels. Remove one that is not needed.`)
-      request.audit({ subject: name, after: audited(row) })
+      if (!row)
+        throw refuse(
+          'TOO_MANY_CHANNELS',
+          `An organization can have at most ${maxChannels} channels. Remove one that is not needed.`,
+        )
+      request.audit({ subject: name, after: auditFieldsOf(row) })
       return { channel: await present(row), signingSecret }
     },
     changeChannel: async ({ org, params, body, request }) => {
-      const before = await find(org.id, params.channelId)
+      const before = await findChannel(org.id, params.channelId)
       const { name, isEnabled } = body
       if (body.url !== undefined && before.type === 'email')
-        throw invalidField('url', 'E-mail goes to the confirmed address of the organization')
+        throw invalidField('url', "The email channel always uses the organization's confirmed address")
       const url = body.url === undefined ? null : checkedUrl(body.url)
       const sealedUrl = url && { sealedUrl: app.sealer.seal(url.href, channelUrlContext(before.id)) }
       const row = await changeChannel(app.db, org.id, before.id, { name, isEnabled, ...sealedUrl })
       if (!row) throw notFound('Channel')
-      if (!row.isEnabled) await failPending(app.db, row.id, channelIsOff)
-      request.audit({ subject: row.name, before: audited(before), after: audited(row) })
+      if (!row.isEnabled) await failPending(app.db, row.id, channelOffMessage)
+      request.audit({ subject: row.name, before: auditFieldsOf(before), after: auditFieldsOf(row) })
       return await present(row)
     },
     removeChannel: async ({ org, params, request }) => {
-      const row = await find(org.id, params.channelId)
+      const row = await findChannel(org.id, params.channelId)
       if (row.type === 'email')
-        throw refuse('EMAIL_CHANNEL', 'The e-mail channel cannot be removed. Turn it off instead.')
+        throw refuse('EMAIL_CHANNEL', 'The email channel cannot be removed. Turn it off instead.')
       request.audit({ subject: row.name, before: { type: row.type, name: row.name } })
       await removeChannel(app.db, org.id, row.id)
       return null
     },
     testChannel: async ({ org, params, request }) => {
-      const channel = await find(org.id, params.channelId)
+      const channel = await findChannel(org.id, params.channelId)
       request.audit({ subject: channel.name })
       const { code, name } = org
       const body = testMessage(randomUUID(), { organization: { code, name }, at: app.clock.now() })
@@ -149,18 +161,11 @@ export function channelHandlers(app: App): Pick<Handlers<Contract['alerts']>, Ch
       return rows.map((row) => presentDelivery(row, existing))
     },
     replayDelivery: async ({ org, params, request }) => {
-      const found = await selectDelivery(app.db, org.id, idOf(params.deliveryId, 'Delivery'))
+      const found = await selectDelivery(app.db, org.id, parseId(params.deliveryId, 'Delivery'))
       if (!found) throw notFound('Delivery')
       const { eventId, what, label, body } = found.delivery
       request.audit({ subject: `${label} to ${found.channel.name}` })
       return await sendNow(request, found.channel, { eventId, what, label, body })
     },
   }
-}
-
-/** @throws Refusal 404 */
-function idOf(text: string, what: string): number {
-  const parsed = IdParam.safeParse(text)
-  if (!parsed.success) throw notFound(what)
-  return parsed.data
 }

@@ -4,24 +4,24 @@ import type { Config } from '../../../config/config.ts'
 import type { EventRow } from '../event-store.ts'
 import { squidOf } from '../present.ts'
 
-const types = { OPENED: 'alert.opened', ENDED: 'alert.ended', TEST: 'alert.test' } as const satisfies Record<
+const messageTypes = { OPENED: 'alert.opened', ENDED: 'alert.ended', TEST: 'alert.test' } as const satisfies Record<
   AlertDelivery['what'],
   string
 >
 
-/** The message as of the time of the change: stored with each delivery, and the body of webhooks (`docs/alerts.md`). */
+/** A message about an alert as it was when it changed: stored with each delivery, and the body of webhooks (`docs/alerts.md`). */
 export const Message = z.object({
   version: z.literal(1),
   /** The same for all attempts and replays, so that receivers can detect duplicates. */
   id: z.string(),
-  type: z.enum(Object.values(types)),
+  type: z.enum(Object.values(messageTypes)),
   createdAt: z.string(),
   organization: z.object({ code: z.string(), name: z.string().nullable() }),
-  /** The same in the messages about the opening and the end of an alert. Null in a test. */
+  /** The same in the messages about the opening and the end of an alert. Null in a test message. */
   alertId: z.number().nullable(),
   squid: AlertSquid.nullable(),
   container: z.string().nullable(),
-  /** Null in a test. */
+  /** Null in a test message. */
   kind: z.enum(alertKinds).nullable(),
   severity: z.enum(alertSeverities),
   label: z.string(),
@@ -41,9 +41,9 @@ export function transitionMessage(
 ): Message {
   return {
     version: 1,
-    // With the time, since an alert that gets worse is announced again.
+    // Includes the time, since channels are notified again when an alert becomes critical.
     id: `alert-${event.id}-${what.toLowerCase()}-${at.getTime()}`,
-    type: types[what],
+    type: messageTypes[what],
     createdAt: at.toISOString(),
     organization,
     alertId: event.id,
@@ -63,7 +63,7 @@ export function testMessage(id: string, { organization, at }: MessageContext): M
   return {
     version: 1,
     id: `test-${id}`,
-    type: types.TEST,
+    type: messageTypes.TEST,
     createdAt: at.toISOString(),
     organization,
     alertId: null,
@@ -78,21 +78,21 @@ export function testMessage(id: string, { organization, at }: MessageContext): M
   }
 }
 
-/** The title, with the version or organization first. */
+/** The title of a message; starts with the version or organization. */
 export function titleOf({ type, organization, squid, label }: Message): string {
-  const where = squid ? `${squid.name}@${squid.slot}` : (organization.name ?? organization.code)
-  if (type === 'alert.test') return `${where}: test of alerts`
-  return type === 'alert.ended' ? `${where} recovered: ${label}` : `${where}: ${label}`
+  const subject = squid ? `${squid.name}@${squid.slot}` : (organization.name ?? organization.code)
+  if (type === 'alert.test') return `${subject}: test of alerts`
+  return type === 'alert.ended' ? `${subject} recovered: ${label}` : `${subject}: ${label}`
 }
 
-/** The reason and the start of an alert; for one that has ended, only when it lasted. */
+/** The details of a message: reason and start of an open alert, or only the period of one that has ended. */
 export function detailsOf({ type, severity, reason, startedAt, endedAt }: Message): string[] {
   if (type === 'alert.test') return [reason]
-  if (type === 'alert.ended' && endedAt) return [`It lasted from ${utc(startedAt)} to ${utc(endedAt)}.`]
-  return [reason, `${severity === 'CRITICAL' ? 'Critical' : 'A warning'}, since ${utc(startedAt)}.`]
+  if (type === 'alert.ended' && endedAt) return [`It lasted from ${formatUtc(startedAt)} to ${formatUtc(endedAt)}.`]
+  return [reason, `${severity === 'CRITICAL' ? 'Critical' : 'A warning'}, since ${formatUtc(startedAt)}.`]
 }
 
-const utc = (iso: string) => `${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`
+const formatUtc = (iso: string) => `${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`
 
 /** The title of a digest: the number of alerts and recoveries. */
 export function digestTitle(messages: Messages): string {
@@ -106,7 +106,7 @@ export function digestTitle(messages: Messages): string {
   return `${organization.name ?? organization.code}: ${counts.join(', ')}`
 }
 
-/** The page with details: that of the version, or the list of alerts. */
+/** The URL of the console page about the alert: the version's page, or the list of alerts. */
 export function urlOf(config: Pick<Config, 'publicUrl'>, { organization, squid }: Message): string {
   if (!squid) return alertsUrl(config, organization.code)
   return `${config.publicUrl}/squids/${squid.name}/${squid.slot}?organization=${organization.code}`

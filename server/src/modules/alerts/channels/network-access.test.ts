@@ -9,13 +9,13 @@ beforeAll(async () => void ([receiver, elsewhere] = await Promise.all([startRece
 afterAll(() => Promise.all([receiver.close(), elsewhere.close()]))
 beforeEach(() => {
   receiver.received.length = 0
-  receiver.answer((response) => response.writeHead(200).end('ok'))
+  receiver.onRequest((response) => response.writeHead(200).end('ok'))
 })
 
 const now = new Date('2026-01-15T12:00:00Z')
-const post = (url: string, reach: NetworkAccess, timeoutMs = 5_000) =>
-  postJson(url, {}, '{}', { reach, timeoutMs, signal: new AbortController().signal, now })
-const open = systemNetwork(true)
+const post = (url: string, networkAccess: NetworkAccess, timeoutMs = 5_000) =>
+  postJson(url, {}, '{}', { networkAccess, timeoutMs, signal: new AbortController().signal, now })
+const unrestricted = systemNetwork(true)
 
 /** Resolves every name to these addresses. */
 const resolvingTo = (...addresses: string[]): NetworkAccess => ({
@@ -38,7 +38,7 @@ describe('public addresses', () => {
     expect(addresses.filter(isPublicAddress)).toEqual([])
   })
 
-  test('include those that the internet routes', () => {
+  test('include addresses that are routed on the internet', () => {
     const outside = ['1.1.1.1', '93.184.215.14', '172.32.0.1', '192.169.0.1', '2606:4700::1111', '::ffff:1.1.1.1']
     expect(outside.filter((address) => !isPublicAddress(address))).toEqual([])
   })
@@ -58,18 +58,18 @@ describe('public addresses', () => {
   })
 })
 
-describe('without permission for private networks', () => {
-  const refusal = {
+describe('when private networks are not allowed', () => {
+  const privateAddressFailure = {
     isAccepted: false,
     isFinal: true,
     httpStatus: null,
-    error: 'The address leads into a private network. Only public addresses are reached.',
+    error: 'The address is in a private network. Only public addresses are allowed.',
   }
 
   test.each(['127.0.0.1', 'localhost', '[::1]', '[::ffff:127.0.0.1]', '2130706433', '0x7f.1', '0'])(
-    'http://%s is not connected to',
+    'http://%s is not called',
     async (host) => {
-      expect(await post(`http://${host}:${receiver.port}/`, systemNetwork(false))).toMatchObject(refusal)
+      expect(await post(`http://${host}:${receiver.port}/`, systemNetwork(false))).toMatchObject(privateAddressFailure)
       expect(receiver.received).toEqual([])
     },
   )
@@ -81,9 +81,13 @@ describe('without permission for private networks', () => {
     [['169.254.169.254']],
     [['1.1.1.1', '127.0.0.1']],
     [['fd00:ec2::254']],
-  ])('a name that resolves to %s is not connected to', async (addresses) => {
-    expect(await post(`http://harmless.example:${receiver.port}/`, resolvingTo(...addresses))).toMatchObject(refusal)
-    expect(await post(`https://harmless.example:${receiver.port}/`, resolvingTo(...addresses))).toMatchObject(refusal)
+  ])('a name that resolves to %s is not called', async (addresses) => {
+    expect(await post(`http://harmless.example:${receiver.port}/`, resolvingTo(...addresses))).toMatchObject(
+      privateAddressFailure,
+    )
+    expect(await post(`https://harmless.example:${receiver.port}/`, resolvingTo(...addresses))).toMatchObject(
+      privateAddressFailure,
+    )
     expect(receiver.received).toEqual([])
   })
 
@@ -103,69 +107,75 @@ describe('without permission for private networks', () => {
 })
 
 describe('a receiver', () => {
-  test.each([200, 204, 299])('that returns %i has accepted the message', async (status) => {
-    receiver.answer((response) => response.writeHead(status).end())
-    expect(await post(receiver.url, open)).toEqual({ isAccepted: true, httpStatus: status })
+  test.each([200, 204, 299])('that returns %i accepts the message', async (status) => {
+    receiver.onRequest((response) => response.writeHead(status).end())
+    expect(await post(receiver.url, unrestricted)).toEqual({ isAccepted: true, httpStatus: status })
   })
 
-  test('that returns 500, 404 or 410 gives an error with the status; only 410 is final', async () => {
+  test('that returns 500, 404 or 410 causes an error with the status; only 410 is final', async () => {
     for (const [status, isFinal] of [
       [500, false],
       [404, false],
       [410, true],
     ] as const) {
-      receiver.answer((response) => response.writeHead(status).end('the secret of the receiver'))
-      const outcome = await post(receiver.url, open)
+      receiver.onRequest((response) => response.writeHead(status).end('the secret of the receiver'))
+      const outcome = await post(receiver.url, unrestricted)
       expect(outcome).toMatchObject({ isAccepted: false, httpStatus: status, isFinal })
       expect(JSON.stringify(outcome)).not.toMatch(/secret|127\.0\.0\.1/)
     }
   })
 
   test('that redirects is not followed', async () => {
-    receiver.answer((response) => response.writeHead(307, { location: elsewhere.url }).end())
-    expect(await post(receiver.url, open)).toMatchObject({
+    receiver.onRequest((response) => response.writeHead(307, { location: elsewhere.url }).end())
+    expect(await post(receiver.url, unrestricted)).toMatchObject({
       isAccepted: false,
       httpStatus: 307,
-      error: 'It answered 307, a redirect. Redirects are not followed.',
+      error: 'The receiver returned 307, a redirect. Redirects are not followed.',
     })
     expect(elsewhere.received).toEqual([])
   })
 
   test('that returns Retry-After sets the delay, in seconds or as a date', async () => {
     for (const header of ['120', 'Thu, 15 Jan 2026 12:02:00 GMT']) {
-      receiver.answer((response) => response.writeHead(429, { 'retry-after': header }).end())
-      expect(await post(receiver.url, open)).toMatchObject({ httpStatus: 429, retryAfterMs: 120_000 })
+      receiver.onRequest((response) => response.writeHead(429, { 'retry-after': header }).end())
+      expect(await post(receiver.url, unrestricted)).toMatchObject({ httpStatus: 429, retryAfterMs: 120_000 })
     }
   })
 
   test('that never responds times out', async () => {
-    receiver.answer(() => undefined)
-    expect(await post(receiver.url, open, 100)).toMatchObject({ httpStatus: null, error: 'No answer within 0.1 s.' })
+    receiver.onRequest(() => undefined)
+    expect(await post(receiver.url, unrestricted, 100)).toMatchObject({
+      httpStatus: null,
+      error: 'The receiver did not respond within 0.1 s.',
+    })
   })
 
-  test('that closes the connection or does not listen gives a clear error', async () => {
-    receiver.answer((response) => response.destroy())
-    expect(await post(receiver.url, open)).toMatchObject({ error: 'The connection broke.', isFinal: false })
+  test('that closes the connection or does not listen causes a clear error', async () => {
+    receiver.onRequest((response) => response.destroy())
+    expect(await post(receiver.url, unrestricted)).toMatchObject({
+      error: 'The connection was closed.',
+      isFinal: false,
+    })
     const closed = await startReceiver()
     await closed.close()
-    expect(await post(closed.url, open)).toMatchObject({ error: 'The connection was refused.', isFinal: false })
+    expect(await post(closed.url, unrestricted)).toMatchObject({ error: 'The connection was refused.', isFinal: false })
   })
 
-  test('whose response never ends is judged by its status', async () => {
-    let isHungUp = false
-    receiver.answer((response) => {
-      response.on('close', () => (isHungUp = true))
-      const pour = () => void (isHungUp || response.write('x'.repeat(65_536), () => setImmediate(pour)))
-      pour()
+  test('that never ends its response accepts the message if the status is 200', async () => {
+    let isClosed = false
+    receiver.onRequest((response) => {
+      response.on('close', () => (isClosed = true))
+      const writeForever = () => void (isClosed || response.write('x'.repeat(65_536), () => setImmediate(writeForever)))
+      writeForever()
     })
-    expect(await post(receiver.url, open)).toEqual({ isAccepted: true, httpStatus: 200 })
-    receiver.answer((response) => response.write('slow'))
-    expect(await post(receiver.url, open, 200)).toEqual({ isAccepted: true, httpStatus: 200 })
+    expect(await post(receiver.url, unrestricted)).toEqual({ isAccepted: true, httpStatus: 200 })
+    receiver.onRequest((response) => response.write('slow'))
+    expect(await post(receiver.url, unrestricted, 200)).toEqual({ isAccepted: true, httpStatus: 200 })
   })
 
-  test('with an untrusted certificate, or none, gives an error without details', async () => {
-    expect(await post(receiver.url.replace('http:', 'https:'), open)).toMatchObject({
-      error: 'No secure connection: its certificate is not valid.',
+  test('without a valid certificate causes an error without details', async () => {
+    expect(await post(receiver.url.replace('http:', 'https:'), unrestricted)).toMatchObject({
+      error: 'No secure connection: the certificate is not valid.',
     })
   })
 })

@@ -3,13 +3,14 @@ import { lookup as systemLookup, type LookupAddress } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import { Agent, buildConnector } from 'undici'
 
-/** The address is in a private network, which tenants must not reach through the server. */
-export class PrivateAddress extends Error {
-  override name = 'PrivateAddress'
+/** Thrown for an address in a private network, which tenants must not reach through the server. */
+export class PrivateAddressError extends Error {
+  override name = 'PrivateAddressError'
 }
 
+/** How host names are resolved, and whether private addresses may be called. */
 export type NetworkAccess = {
-  /** Resolves names as `dns.lookup` does with `all`. */
+  /** Resolves a name like `dns.lookup` with the option `all`. */
   lookup: (host: string, done: (error: Error | null, addresses: LookupAddress[]) => void) => void
   allowsPrivate: boolean
 }
@@ -20,7 +21,7 @@ export const systemNetwork = (allowsPrivate: boolean): NetworkAccess => ({
 })
 
 /**
- * True for addresses that are routed in the public internet; false for loopback, private, link-local (metadata services of clouds),
+ * True for addresses that are routed on the public internet; false for loopback, private, link-local (metadata services of clouds),
  * unique-local, shared, multicast, documentation and reserved ranges, for IPv4 inside IPv6, and for text that is not an address.
  */
 export function isPublicAddress(text: string): boolean {
@@ -31,23 +32,23 @@ export function isPublicAddress(text: string): boolean {
   return address.range() === 'unicast'
 }
 
-/** Whether the host of the URL is a private address or localhost. Other names are resolved and checked only when connecting. */
+/** Whether the host of the URL is a private address or localhost. Other names are resolved and checked when connecting. */
 export function isPrivateUrl(url: URL): boolean {
   const host = bareHost(url.hostname)
   return isIP(host) ? !isPublicAddress(host) : /(^|\.)localhost\.?$/.test(host)
 }
 
 /**
- * An agent for one request. Resolves a name once and connects to the address that was checked, so that a name cannot change its
- * address in between. Requests to private addresses fail with `PrivateAddress`.
+ * Returns an agent for one request. The agent resolves a name once and connects to the checked address, so that DNS cannot return another
+ * one in between. Requests to private addresses fail with `PrivateAddressError`.
  */
 export function agentFor({ lookup, allowsPrivate }: NetworkAccess): Agent {
-  const isRefused = (address: string) => !allowsPrivate && !isPublicAddress(address)
+  const isForbidden = (address: string) => !allowsPrivate && !isPublicAddress(address)
   const checkedLookup: LookupFunction = (host, options, done) => {
     lookup(host, (error, addresses) => {
       const [first] = addresses ?? []
       if (error || !first) done(error ?? new Error(`No address for ${host}`), '')
-      else if (addresses.some(({ address }) => isRefused(address))) done(new PrivateAddress(), '')
+      else if (addresses.some(({ address }) => isForbidden(address))) done(new PrivateAddressError(), '')
       else if (options.all) done(null, addresses)
       else done(null, first.address, first.family)
     })
@@ -57,7 +58,7 @@ export function agentFor({ lookup, allowsPrivate }: NetworkAccess): Agent {
     // Node does not call `lookup` for a host that is an IP address.
     connect: (options, done) => {
       const host = bareHost(options.hostname)
-      if (isIP(host) && isRefused(host)) done(new PrivateAddress(), null)
+      if (isIP(host) && isForbidden(host)) done(new PrivateAddressError(), null)
       else connect(options, done)
     },
   })

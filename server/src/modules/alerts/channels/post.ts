@@ -1,27 +1,27 @@
 import { request } from 'undici'
-import { agentFor, PrivateAddress, type NetworkAccess } from './network-access.ts'
+import { agentFor, PrivateAddressError, type NetworkAccess } from './network-access.ts'
 
 export type PostResult =
   | { isAccepted: true; httpStatus: number }
   | { isAccepted: false; httpStatus: number | null; error: string; isFinal: boolean; retryAfterMs: number | null }
 
-export type PostOptions = { reach: NetworkAccess; timeoutMs: number; signal: AbortSignal; now: Date }
+export type PostOptions = { networkAccess: NetworkAccess; timeoutMs: number; signal: AbortSignal; now: Date }
 
-/** Bytes of a response that are read and discarded, so that the receiver sees its response accepted. */
+/** At most this much of a response is read and discarded, so that the receiver can finish sending it. */
 const maxDrainedBytes = 4096
 
 /**
- * Posts JSON to a URL that a tenant chose: without following redirects, not into private networks, and within `timeoutMs`. Error
- * messages contain neither the URL nor the response.
+ * Posts JSON to a URL chosen by a tenant. Does not follow redirects, connects to private networks only if `networkAccess` allows it, and
+ * takes at most `timeoutMs`. Error messages contain neither the URL nor the response.
  * @throws when `signal` aborts
  */
 export async function postJson(
   url: string,
   headers: Record<string, string>,
   body: string,
-  { reach, timeoutMs, signal, now }: PostOptions,
+  { networkAccess, timeoutMs, signal, now }: PostOptions,
 ): Promise<PostResult> {
-  const agent = agentFor(reach)
+  const agent = agentFor(networkAccess)
   const timeout = AbortSignal.timeout(timeoutMs)
   try {
     const response = await request(url, {
@@ -32,10 +32,10 @@ export async function postJson(
       signal: AbortSignal.any([timeout, signal]),
     })
     await drainBody(response.body)
-    return classifyResponse(response.statusCode, retryAfterMsOf(response.headers['retry-after'], now))
+    return classifyResponse(response.statusCode, parseRetryAfter(response.headers['retry-after'], now))
   } catch (error) {
     signal.throwIfAborted()
-    return failed(error, timeout.aborted, timeoutMs)
+    return failureOf(error, timeout.aborted, timeoutMs)
   } finally {
     await agent.destroy()
   }
@@ -52,37 +52,41 @@ async function drainBody(body: AsyncIterable<Buffer>): Promise<void> {
 
 function classifyResponse(httpStatus: number, retryAfterMs: number | null): PostResult {
   if (httpStatus >= 200 && httpStatus < 300) return { isAccepted: true, httpStatus }
-  const base = { isAccepted: false, httpStatus, retryAfterMs, isFinal: false } as const
+  const failure = { isAccepted: false, httpStatus, retryAfterMs, isFinal: false } as const
   if (httpStatus >= 300 && httpStatus < 400)
-    return { ...base, error: `It answered ${httpStatus}, a redirect. Redirects are not followed.` }
-  if (httpStatus === 410) return { ...base, isFinal: true, error: 'It answered 410: it wants no more messages.' }
-  return { ...base, error: `It answered ${httpStatus}.` }
+    return { ...failure, error: `The receiver returned ${httpStatus}, a redirect. Redirects are not followed.` }
+  if (httpStatus === 410)
+    return { ...failure, isFinal: true, error: 'The receiver returned 410: it no longer accepts messages.' }
+  return { ...failure, error: `The receiver returned ${httpStatus}.` }
 }
 
-function failed(error: unknown, isLate: boolean, timeoutMs: number): PostResult {
-  const base = { isAccepted: false, httpStatus: null, retryAfterMs: null, isFinal: false } as const
-  if (error instanceof PrivateAddress)
+function failureOf(error: unknown, isTimeout: boolean, timeoutMs: number): PostResult {
+  const failure = { isAccepted: false, httpStatus: null, retryAfterMs: null, isFinal: false } as const
+  if (error instanceof PrivateAddressError)
     return {
-      ...base,
+      ...failure,
       isFinal: true,
-      error: 'The address leads into a private network. Only public addresses are reached.',
+      error: 'The address is in a private network. Only public addresses are allowed.',
     }
-  if (isLate) return { ...base, error: `No answer within ${timeoutMs / 1000} s.` }
-  return { ...base, error: reasons.find(([codes]) => codes.test(codeOf(error)))?.[1] ?? 'The connection broke.' }
+  if (isTimeout) return { ...failure, error: `The receiver did not respond within ${timeoutMs / 1000} s.` }
+  return {
+    ...failure,
+    error: connectionErrors.find(([codes]) => codes.test(errorCodeOf(error)))?.[1] ?? 'The connection was closed.',
+  }
 }
 
-const reasons: [RegExp, string][] = [
-  [/ENOTFOUND|EAI_/, 'The name of the host could not be found.'],
+const connectionErrors: [RegExp, string][] = [
+  [/ENOTFOUND|EAI_/, 'The host name could not be resolved.'],
   [/ECONNREFUSED/, 'The connection was refused.'],
   [/EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT/, 'The host could not be reached.'],
-  [/CERT|SELF_SIGNED|UNABLE_TO|ERR_TLS|EPROTO|ERR_SSL/, 'No secure connection: its certificate is not valid.'],
+  [/CERT|SELF_SIGNED|UNABLE_TO|ERR_TLS|EPROTO|ERR_SSL/, 'No secure connection: the certificate is not valid.'],
 ]
 
-const codeOf = (error: unknown): string =>
+const errorCodeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
 
 /** Parses `Retry-After`: a number of seconds, or a date. */
-function retryAfterMsOf(header: string | string[] | undefined, now: Date): number | null {
+function parseRetryAfter(header: string | string[] | undefined, now: Date): number | null {
   if (typeof header !== 'string') return null
   const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - now.getTime()
   return Number.isFinite(ms) && ms > 0 ? ms : null

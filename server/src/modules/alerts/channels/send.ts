@@ -11,29 +11,32 @@ import { systemNetwork, type NetworkAccess } from './network-access.ts'
 import { slackBody, slackDigest } from './slack.ts'
 import { signatureHeaders } from './webhook.ts'
 
-/** The result of an attempt; mails have no HTTP status. */
+/** The result of an attempt; emails have no HTTP status. */
 export type SendResult = PostResult | { isAccepted: true; httpStatus: null }
 
-/** How URLs of tenants are accessed. */
-export type SendOptions = { reach: NetworkAccess; timeoutMs: number }
+/** How URLs chosen by tenants are called. */
+export type SendOptions = { networkAccess: NetworkAccess; timeoutMs: number }
 
 export const sendOptionsOf = (app: Pick<App, 'config'>): SendOptions => ({
-  reach: systemNetwork(app.config.SHOAL_ALERTS_ALLOW_PRIVATE),
+  networkAccess: systemNetwork(app.config.SHOAL_ALERTS_ALLOW_PRIVATE),
   timeoutMs: 10_000,
 })
 
-/** `tryId` is the same for all attempts, but not for a replay: mail programs show mails with the same id only once. */
-export type SendAttempt = { tryId: string; signal: AbortSignal }
+/** `mailId` is the same for all attempts but differs in a replay, because mail programs show emails with the same id only once. */
+export type SendAttempt = { mailId: string; signal: AbortSignal }
 
-/** Sends one message, or a digest of several; to a webhook always one. @throws when `signal` aborts */
+/**
+ * Sends one message, or a digest of several; a webhook always receives one.
+ * @throws when `signal` aborts
+ */
 export async function send(
   app: App,
   sendOptions: SendOptions,
   channel: ChannelRow,
   messages: Messages,
-  { tryId, signal }: SendAttempt,
+  { mailId, signal }: SendAttempt,
 ): Promise<SendResult> {
-  if (channel.type === 'email') return await sendByMail(app, channel, messages, { tryId, signal })
+  if (channel.type === 'email') return await sendByMail(app, channel, messages, { mailId, signal })
   const url = channel.sealedUrl === null ? '' : app.sealer.open(channel.sealedUrl, channelUrlContext(channel.id))
   const now = app.clock.now()
   const options = { ...sendOptions, signal, now }
@@ -54,26 +57,26 @@ async function sendByMail(
   app: App,
   { orgId }: ChannelRow,
   messages: Messages,
-  { tryId, signal }: SendAttempt,
+  { mailId, signal }: SendAttempt,
 ): Promise<SendResult> {
   const failure = { isAccepted: false, httpStatus: null, retryAfterMs: null } as const
   const to = await notificationEmail(app.db, orgId)
-  if (!to) return { ...failure, isFinal: true, error: 'No e-mail address of the organization is confirmed.' }
+  if (!to) return { ...failure, isFinal: true, error: 'The organization has no confirmed email address.' }
   const [message] = messages
   const mail = messages.length === 1 ? alertMail(app.config, to, message) : digestMail(app.config, to, messages)
   try {
-    await unlessEnded(sendMailNow(app, mail, `alert-${tryId}`), signal)
+    await unlessAborted(sendMailNow(app, mail, `alert-${mailId}`), signal)
     return { isAccepted: true, httpStatus: null }
   } catch (error) {
     signal.throwIfAborted()
-    // The message of a mail server may reveal details of the operator's network and account.
-    app.log.warn({ err: error, orgId }, 'an alert could not be sent by mail')
-    return { ...failure, isFinal: false, error: 'The mail server did not take it.' }
+    // The error of a mail server may reveal details of the operator's network and account.
+    app.log.warn({ err: error, orgId }, 'an alert could not be sent by email')
+    return { ...failure, isFinal: false, error: 'The mail server did not accept the email.' }
   }
 }
 
-/** A mail server may be slow, but a worker that shuts down does not wait for it. */
-async function unlessEnded(work: Promise<void>, signal: AbortSignal): Promise<void> {
+/** Waits for `work`, but not after `signal` aborts: a worker that shuts down does not wait for a slow mail server. */
+async function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted()
   const settled = new AbortController()
   try {

@@ -4,7 +4,7 @@ const secretPrefix = 'whsec_'
 
 export const newSigningSecret = (): string => secretPrefix + randomBytes(32).toString('base64')
 
-/** The headers of Standard Webhooks 1.0.0. `body` is signed as it is sent; `at` is the time of the attempt. */
+/** The headers of Standard Webhooks 1.0.0. `body` must be the exact text of the request; `at` is the time of the attempt. */
 export function signatureHeaders(secret: string, id: string, at: Date, body: string): Record<string, string> {
   const timestamp = String(Math.floor(at.getTime() / 1000))
   const key = Buffer.from(secret.slice(secretPrefix.length), 'base64')

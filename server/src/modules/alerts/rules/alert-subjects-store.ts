@@ -1,6 +1,6 @@
-// Reads tables of other modules: orgs, squids. Reads every version in one query, without its long columns.
+// Reads tables of other modules: orgs, squids. Reads every version in one query, without the columns that may be large.
 
-import { sql } from 'drizzle-orm'
+import { sql } from '../../../db/sql.ts'
 import type { Db } from '../../../db/database.ts'
 import type { SquidRow } from '../../versions/index.ts'
 
@@ -10,16 +10,16 @@ export type AlertSubjectRow = {
   name: string
   slot: string
   image: string | null
-  wanted: 'running' | 'hibernated' | 'deleted'
+  desiredState: 'running' | 'hibernated' | 'deleted'
   lastDeploy: SquidRow['lastDeploy']
   apiReplicas: number
   processors: string[]
 }
 
-/** Every version of the organizations that are not deleted, without its long columns. */
-export async function listWatchedRows(db: Db): Promise<AlertSubjectRow[]> {
+/** All versions of organizations that are not deleted. */
+export async function listAlertSubjectRows(db: Db): Promise<AlertSubjectRow[]> {
   const { rows } = await db.execute<AlertSubjectRow>(sql`
-    select s.id, s.org_id as "orgId", s.name, s.slot, s.image, s.wanted, s.last_deploy as "lastDeploy",
+    select s.id, s.org_id as "orgId", s.name, s.slot, s.image, s.desired_state as "desiredState", s.last_deploy as "lastDeploy",
       s.api_replicas as "apiReplicas", s.processors
     from squids s join orgs o on o.id = s.org_id where o.deleted_at is null order by s.id`)
   return rows

@@ -1,7 +1,7 @@
 import type { Db } from '../../../db/database.ts'
 import { readParts, type AlertFacts } from '../../observing/index.ts'
 import { squidStatusOf } from '../../squids/index.ts'
-import { listWatchedRows } from './alert-subjects-store.ts'
+import { listAlertSubjectRows } from './alert-subjects-store.ts'
 
 /** A version with the facts that rules check. */
 export type AlertSubject = {
@@ -9,24 +9,25 @@ export type AlertSubject = {
   orgId: number
   name: string
   slot: string
-  /** Its alerts end, and no new ones open. */
+  /** True while the version is being deleted: its alerts end, and no new ones open. */
   isDeleting: boolean
-  subject: AlertFacts
+  facts: AlertFacts
 }
 
 /** Reads all versions. The number of queries does not depend on the number of versions. */
 export async function readAlertSubjects(db: Db): Promise<AlertSubject[]> {
-  const rows = await listWatchedRows(db)
+  const rows = await listAlertSubjectRows(db)
   const partsOf = await readParts(db, { squidIds: rows.map((row) => row.id) })
   return rows.map((row) => {
-    const { database, containers, processors: seen, apis } = partsOf(row.id)
+    const { database, containers, processors: processorMetrics, apis } = partsOf(row.id)
     return {
       id: row.id,
       orgId: row.orgId,
       name: row.name,
       slot: row.slot,
-      isDeleting: row.wanted === 'deleted' || (row.lastDeploy?.running === true && row.lastDeploy.type === 'DELETE'),
-      subject: {
+      isDeleting:
+        row.desiredState === 'deleted' || (row.lastDeploy?.running === true && row.lastDeploy.type === 'DELETE'),
+      facts: {
         status: squidStatusOf(row),
         image: row.image,
         lastDeploy: row.lastDeploy,
@@ -34,7 +35,7 @@ export async function readAlertSubjects(db: Db): Promise<AlertSubject[]> {
         processors: row.processors,
         database,
         containers,
-        seen,
+        processorMetrics,
         apis,
       },
     }

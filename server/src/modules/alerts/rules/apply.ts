@@ -1,3 +1,4 @@
+import type { App } from '../../../app.ts'
 import type { Db } from '../../../db/database.ts'
 import { enqueueTransition } from '../channels/enqueue.ts'
 import { changeOpenEvent, openEvent, type EventRow } from '../event-store.ts'
@@ -5,33 +6,35 @@ import { isMuted } from '../mutes.ts'
 import type { MuteRow } from '../mute-store.ts'
 import type { Transition } from './evaluate.ts'
 
-/** Stores the change and the messages about it in one transaction. */
-export async function applyTransition(db: Db, transition: Transition, mutes: readonly MuteRow[], now: Date) {
-  await db.transaction(async (tx) => {
+type AlertApp = Pick<App, 'db' | 'jobs'>
+
+/** Stores the transition of an alert, and the messages about it, in one transaction. */
+export async function applyTransition(app: AlertApp, transition: Transition, mutes: readonly MuteRow[], now: Date) {
+  await app.db.transaction(async (tx) => {
     if (transition.type === 'open') {
-      const event = await openEvent(tx, rowOf(transition, mutes))
-      if (event) await notifyChannels(tx, event, 'OPENED', now)
+      const event = await openEvent(tx, eventRowOf(transition, mutes))
+      if (event) await notifyChannels(app, tx, event, { what: 'OPENED', at: now, isQuiet: false })
     } else if (transition.type === 'end') {
       const event = await changeOpenEvent(tx, transition.id, { endedAt: now })
-      if (event) await notifyChannels(tx, event, 'ENDED', now, transition.isQuiet)
+      if (event) await notifyChannels(app, tx, event, { what: 'ENDED', at: now, isQuiet: transition.isQuiet })
     } else {
       const event = await changeOpenEvent(tx, transition.id, transition.text)
-      if (event) await notifyChannels(tx, event, 'OPENED', now)
+      if (event) await notifyChannels(app, tx, event, { what: 'OPENED', at: now, isQuiet: false })
     }
   })
 }
 
 /** Notifies the channels of open alerts whose mute has ended. */
-export async function notifyUnmuted(db: Db, open: readonly EventRow[], mutes: readonly MuteRow[], now: Date) {
+export async function notifyUnmuted(app: AlertApp, open: readonly EventRow[], mutes: readonly MuteRow[], now: Date) {
   for (const { id } of open.filter((event) => event.isMuted && !isMuted(event, mutes)))
-    await db.transaction(async (tx) => {
+    await app.db.transaction(async (tx) => {
       const event = await changeOpenEvent(tx, id, { isMuted: false })
-      if (event) await notifyChannels(tx, event, 'OPENED', now)
+      if (event) await notifyChannels(app, tx, event, { what: 'OPENED', at: now, isQuiet: false })
     })
 }
 
-function rowOf(opened: Extract<Transition, { type: 'open' }>, mutes: readonly MuteRow[]) {
-  const { orgId, kind, version, container, startedAtMs, text } = opened
+function eventRowOf(transition: Extract<Transition, { type: 'open' }>, mutes: readonly MuteRow[]) {
+  const { orgId, kind, version, container, startedAtMs, text } = transition
   const squidId = version?.id ?? null
   return {
     orgId,
@@ -46,14 +49,13 @@ function rowOf(opened: Extract<Transition, { type: 'open' }>, mutes: readonly Mu
   }
 }
 
-/** No channel is notified of a muted alert or of its end. */
+/** Queues messages about the alert, unless it is muted. */
 async function notifyChannels(
+  app: AlertApp,
   tx: Db,
   row: EventRow,
-  what: 'OPENED' | 'ENDED',
-  at: Date,
-  isQuiet = false,
+  notice: { what: 'OPENED' | 'ENDED'; at: Date; isQuiet: boolean },
 ): Promise<void> {
   if (row.isMuted) return
-  await enqueueTransition(tx, { orgId: row.orgId, event: row, what, at, isQuiet })
+  await enqueueTransition(app, tx, { orgId: row.orgId, event: row, ...notice })
 }

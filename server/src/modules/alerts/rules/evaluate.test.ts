@@ -8,7 +8,7 @@ import { evaluateAlerts, emptyState, type Facts, type EvaluationState, type Open
 import { limitsOf, rulesOf } from './rules.ts'
 
 const conditions = [
-  'well',
+  'healthy',
   'crashing',
   'outOfMemory',
   'outOfMemoryAgain',
@@ -19,14 +19,14 @@ const conditions = [
   'hibernated',
   'failed',
   'deleting',
-  'gone',
+  'deleted',
 ] as const
 type Condition = (typeof conditions)[number]
 
 const program = (change: Partial<ObservedContainer>) => observedContainer({ container: 'api', ...change })
 
 function versionIn(id: number, condition: Condition, nowMs: number): AlertSubject[] {
-  if (condition === 'gone') return []
+  if (condition === 'deleted') return []
   const running = condition === 'deploying'
   const failed = condition === 'failed' ? 'UNEXPECTED' : 'NO'
   const status = condition === 'hibernated' ? 'HIBERNATED' : running ? 'DEPLOYING' : 'DEPLOYED'
@@ -45,7 +45,7 @@ function versionIn(id: number, condition: Condition, nowMs: number): AlertSubjec
       name: `squid-${id}`,
       slot: 'v1',
       isDeleting: condition === 'deleting',
-      subject: {
+      facts: {
         status,
         image: 'image',
         lastDeploy: { id: 1, type: 'DEPLOY', status: 'OK', failed, running },
@@ -53,7 +53,7 @@ function versionIn(id: number, condition: Condition, nowMs: number): AlertSubjec
         processors: [],
         database: { usedBytes: condition === 'full' ? 97 : 50, totalBytes: 100 },
         containers: containers ?? [program({})],
-        seen: [],
+        processorMetrics: [],
         apis: [{ squidId: id, container: 'api', isAvailable, sinceMs: nowMs, reason: null }],
       },
     },
@@ -64,25 +64,26 @@ const keyOf = ({ kind, squidId, container }: Pick<OpenAlert, 'kind' | 'squidId' 
   `${kind} ${squidId} ${container}`
 const limits = limitsOf(rulesOf([]))
 
-/** Applies the transitions, like the database, and checks each against the earlier conditions. */
+/** Applies transitions to an in-memory list of open alerts, and checks each against the earlier conditions. */
 class AlertModel {
   open: OpenAlert[] = []
   #ids = 0
-  #memory: EvaluationState = emptyState
-  /** Since when a condition has held without a gap, and when it last held. */
+  #state: EvaluationState = emptyState
+  /** By condition and version: since when it has been true without interruption. */
   readonly #foundSince = new Map<string, number>()
+  /** By alert: when its cause was last present. */
   readonly #lastFound = new Map<string, number>()
   #lastRoundMs = -Infinity
 
   resetState(): void {
-    this.#memory = emptyState
+    this.#state = emptyState
   }
 
   runRound(byVersion: readonly Condition[], nowMs: number): void {
     const versions = byVersion.flatMap((condition, id) => versionIn(id, condition, nowMs))
     const facts: Facts = { versions, latencies: new Map(), orgs: [] }
     this.#recordConditions(byVersion, nowMs)
-    const { transitions, memory } = evaluateAlerts(facts, () => limits, this.open, this.#memory, nowMs)
+    const { transitions, state } = evaluateAlerts(facts, () => limits, { open: this.open, state: this.#state, nowMs })
     for (const transition of transitions) {
       if (transition.type === 'open') {
         const squidId = transition.version?.id ?? null
@@ -110,16 +111,16 @@ class AlertModel {
     }
     expect(new Set(this.open.map(keyOf)).size).toBe(this.open.length)
     // Evaluating the same facts again changes nothing.
-    const again = evaluateAlerts(facts, () => limits, this.open, memory, nowMs)
-    expect(again).toEqual({ transitions: [], memory })
-    this.#memory = memory
+    const again = evaluateAlerts(facts, () => limits, { open: this.open, state, nowMs })
+    expect(again).toEqual({ transitions: [], state })
+    this.#state = state
   }
 
   #recordConditions(byVersion: readonly Condition[], nowMs: number): void {
     const isGap = nowMs - this.#lastRoundMs > minutes(1)
     this.#lastRoundMs = nowMs
     for (const [id, condition] of byVersion.entries()) {
-      for (const known of conditions) if (isGap || condition !== known) this.#foundSince.delete(`${known} ${id}`)
+      for (const other of conditions) if (isGap || condition !== other) this.#foundSince.delete(`${other} ${id}`)
       if (!this.#foundSince.has(`${condition} ${id}`)) this.#foundSince.set(`${condition} ${id}`, nowMs)
       const kind = {
         crashing: 'CRASH_LOOP',
@@ -134,7 +135,7 @@ class AlertModel {
   }
 }
 
-test('in any sequence of conditions each cause has at most one open alert, which does not flap and ends with its cause', () => {
+test('in any sequence of conditions, each cause has at most one open alert, which does not flap and ends after the cause', () => {
   const step = fc.record({
     byVersion: fc.array(fc.constantFrom(...conditions), { minLength: 2, maxLength: 2 }),
     rounds: fc.integer({ min: 1, max: 12 }),
@@ -154,7 +155,7 @@ test('in any sequence of conditions each cause has at most one open alert, which
       }
       for (let i = 0; i < 50; i += 1) {
         nowMs += 15_000
-        model.runRound(['well', 'well'], nowMs)
+        model.runRound(['healthy', 'healthy'], nowMs)
       }
       expect(model.open).toEqual([])
     }),
@@ -162,23 +163,23 @@ test('in any sequence of conditions each cause has at most one open alert, which
   )
 })
 
-test('a lasting problem opens an alert, which survives short recoveries and unknown states, and ends with a deployment', () => {
+test('a persistent problem opens an alert, which stays open during short recoveries and unknown states, and ends with a deployment', () => {
   const model = new AlertModel()
   let nowMs = 0
   const roundsOf = (condition: Condition, times = 1) => {
-    for (let i = 0; i < times; i += 1) model.runRound([condition, 'well'], (nowMs += 15_000))
+    for (let i = 0; i < times; i += 1) model.runRound([condition, 'healthy'], (nowMs += 15_000))
     return model.open.map(({ kind, severity }) => `${kind} ${severity}`)
   }
   expect(roundsOf('apiDown', 4)).toEqual([])
   expect(roundsOf('apiDown')).toEqual(['API_DOWN CRITICAL'])
-  expect(roundsOf('well', 4)).toEqual(['API_DOWN CRITICAL'])
+  expect(roundsOf('healthy', 4)).toEqual(['API_DOWN CRITICAL'])
   expect(roundsOf('apiDown')).toEqual(['API_DOWN CRITICAL'])
-  expect(roundsOf('well', 5)).toEqual([])
+  expect(roundsOf('healthy', 5)).toEqual([])
   expect(roundsOf('crashing', 2)).toEqual(['CRASH_LOOP CRITICAL'])
   // The state of a starting program is unknown.
   expect(roundsOf('starting', 100)).toEqual(['CRASH_LOOP CRITICAL'])
-  expect(roundsOf('well', 40)).toEqual(['CRASH_LOOP CRITICAL'])
-  expect(roundsOf('well')).toEqual([])
+  expect(roundsOf('healthy', 40)).toEqual(['CRASH_LOOP CRITICAL'])
+  expect(roundsOf('healthy')).toEqual([])
   expect(roundsOf('crashing', 2)).toEqual(['CRASH_LOOP CRITICAL'])
   expect(roundsOf('deploying')).toEqual([])
   // The next deployment may fail for another reason: channels are notified again.

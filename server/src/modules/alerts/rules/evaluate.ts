@@ -15,7 +15,7 @@ import type { EventRow } from '../event-store.ts'
 /** The facts that one round checks the rules against. */
 export type Facts = {
   versions: AlertSubject[]
-  /** By version id, for versions whose API received requests lately. */
+  /** By version id; only versions whose API received requests recently. */
   latencies: ReadonlyMap<number, Latency>
   orgs: { orgId: number; facts: Parameters<typeof orgFindingsOf>[0] }[]
 }
@@ -25,15 +25,18 @@ export type OpenAlert = Pick<
   'id' | 'orgId' | 'kind' | 'severity' | 'squidId' | 'container' | 'label' | 'reason'
 >
 
-/** State between rounds: since when a finding waits for its alert to open, and since when the cause of an open alert is absent. */
+/** State between rounds. */
 export type EvaluationState = {
+  /** Time of the last round. */
   atMs: number
+  /** When each finding without an alert was first found, by `alertKey`. */
   pending: ReadonlyMap<string, number>
+  /** Since when the cause of an open alert has been absent, by alert id. */
   clearSince: ReadonlyMap<number, number>
 }
 export const emptyState: EvaluationState = { atMs: -Infinity, pending: new Map(), clearSince: new Map() }
 
-type NoticeText = Pick<Finding, 'severity' | 'label' | 'reason'>
+type AlertText = Pick<Finding, 'severity' | 'label' | 'reason'>
 export type Transition =
   | {
       type: 'open'
@@ -42,41 +45,39 @@ export type Transition =
       version: Pick<AlertSubject, 'id' | 'name' | 'slot'> | null
       container: string | null
       startedAtMs: number
-      text: NoticeText
+      text: AlertText
     }
-  /** Channels are notified once more. */
-  | { type: 'worsen'; id: number; text: NoticeText }
-  /** `isQuiet`: the problem was not solved; a member stopped or changed the version, or turned the rule off. */
+  /** The alert became critical; channels are notified once more. */
+  | { type: 'worsen'; id: number; text: AlertText }
+  /** `isQuiet`: the alert ended because a member stopped or changed the version or turned the rule off, not because of a recovery. */
   | { type: 'end'; id: number; isQuiet: boolean }
 
-/** After a longer gap between rounds, waiting starts from the beginning. */
+/** After a longer gap between rounds, all waiting periods start again. */
 const maxGapMs = minutes(1)
 
 /**
- * Returns the changes that make the open alerts match the facts: at most one alert per organization, kind, version and container.
- * The same facts again change nothing.
+ * Returns the transitions that make the open alerts match the facts: at most one alert per organization, kind, version and container.
+ * Evaluating the same facts again returns no transitions.
  */
 export function evaluateAlerts(
   facts: Facts,
   limitsOf: (orgId: number) => Limits,
-  open: readonly OpenAlert[],
-  memory: EvaluationState,
-  nowMs: number,
-): { transitions: Transition[]; memory: EvaluationState } {
-  const isContinuous = nowMs - memory.atMs <= maxGapMs
-  const before = isContinuous ? memory : emptyState
+  { open, state, nowMs }: { open: readonly OpenAlert[]; state: EvaluationState; nowMs: number },
+): { transitions: Transition[]; state: EvaluationState } {
+  const isContinuous = nowMs - state.atMs <= maxGapMs
+  const before = isContinuous ? state : emptyState
   const versions = new Map(facts.versions.map((version) => [version.id, version]))
-  const found = findAll(facts, limitsOf, nowMs)
+  const found = findingsByKey(facts, limitsOf, nowMs)
   const clearSince = new Map<number, number>()
   const transitions: Transition[] = []
   for (const alert of open) {
-    const key = keyOf(alert.orgId, alert.kind, alert.squidId, alert.container)
+    const key = alertKey(alert.orgId, alert.kind, alert.squidId, alert.container)
     const finding = found.get(key)?.finding
     found.delete(key)
-    const state = finding ? 'found' : stateOf(alert, versions, limitsOf(alert.orgId))
-    if (state === 'moot') transitions.push({ type: 'end', id: alert.id, isQuiet: true })
-    if (finding) transitions.push(...changeOf(alert, finding))
-    if (state !== 'well') continue
+    const alertState = finding ? 'found' : stateOf(alert, versions, limitsOf(alert.orgId))
+    if (alertState === 'moot') transitions.push({ type: 'end', id: alert.id, isQuiet: true })
+    if (finding) transitions.push(...worsenedTransitions(alert, finding))
+    if (alertState !== 'clear') continue
     const sinceMs = before.clearSince.get(alert.id) ?? nowMs
     if (nowMs - sinceMs >= rules[alert.kind].clearMs) transitions.push({ type: 'end', id: alert.id, isQuiet: false })
     else clearSince.set(alert.id, sinceMs)
@@ -93,48 +94,48 @@ export function evaluateAlerts(
     const startedAtMs = Math.min(finding.sinceMs ?? sinceMs, nowMs)
     transitions.push({ type: 'open', orgId, kind, version, container, startedAtMs, text: { severity, label, reason } })
   }
-  return { transitions, memory: { atMs: nowMs, pending, clearSince } }
+  return { transitions, state: { atMs: nowMs, pending, clearSince } }
 }
 
-type FoundAlerts = { orgId: number; finding: Finding; version: AlertSubject | null }
+type KeyedFinding = { orgId: number; finding: Finding; version: AlertSubject | null }
 
-function findAll({ versions, latencies, orgs }: Facts, limitsOf: (orgId: number) => Limits, nowMs: number) {
-  const found = new Map<string, FoundAlerts>()
+function findingsByKey({ versions, latencies, orgs }: Facts, limitsOf: (orgId: number) => Limits, nowMs: number) {
+  const found = new Map<string, KeyedFinding>()
   const add = (orgId: number, finding: Finding, version: AlertSubject | null) =>
-    void found.set(keyOf(orgId, finding.kind, version?.id ?? null, finding.container), { orgId, finding, version })
+    void found.set(alertKey(orgId, finding.kind, version?.id ?? null, finding.container), { orgId, finding, version })
   for (const version of versions) {
     if (version.isDeleting) continue
-    const { id, orgId, subject } = version
-    for (const finding of findingsOf({ ...subject, latency: latencies.get(id) }, limitsOf(orgId), nowMs))
-      if (isRuleApplicable(subject, finding.kind, finding.container) !== 'no') add(orgId, finding, version)
+    const { id, orgId, facts } = version
+    for (const finding of findingsOf({ ...facts, latency: latencies.get(id) }, limitsOf(orgId), nowMs))
+      if (isRuleApplicable(facts, finding.kind, finding.container) !== 'no') add(orgId, finding, version)
   }
   for (const { orgId, facts } of orgs)
     for (const finding of orgFindingsOf(facts, limitsOf(orgId), nowMs)) add(orgId, finding, null)
   return found
 }
 
-/** The state of an open alert whose cause was not found. */
+/** The state of an open alert that has no finding: its cause is absent or cannot be checked now, or its rule no longer applies. */
 function stateOf(
   { kind, squidId, container }: OpenAlert,
   versions: ReadonlyMap<number, AlertSubject>,
   limits: Limits,
-): 'well' | 'unknown' | 'moot' {
+): 'clear' | 'unknown' | 'moot' {
   if (limits[kind] === null) return 'moot'
-  if (squidId === null) return 'well'
+  if (squidId === null) return 'clear'
   const version = versions.get(squidId)
   if (!version || version.isDeleting) return 'moot'
-  const applicable = isRuleApplicable(version.subject, kind, container)
-  return applicable === 'yes' ? 'well' : applicable === 'no' ? 'moot' : 'unknown'
+  const applicable = isRuleApplicable(version.facts, kind, container)
+  return applicable === 'yes' ? 'clear' : applicable === 'no' ? 'moot' : 'unknown'
 }
 
 /**
- * An alert may get worse, once: a value that moves around a limit would notify each time. Otherwise its text stays as it was sent,
- * since reasons contain numbers that change in every round.
+ * An alert can become critical but not a warning again: a value that fluctuates around a limit would notify each time. Otherwise its text
+ * stays as it was sent, since reasons contain numbers that change in every round.
  */
-function changeOf(alert: OpenAlert, { severity, label, reason }: Finding): Transition[] {
+function worsenedTransitions(alert: OpenAlert, { severity, label, reason }: Finding): Transition[] {
   const isWorse = alert.severity === 'WARNING' && severity === 'CRITICAL'
   return isWorse ? [{ type: 'worsen', id: alert.id, text: { severity, label, reason } }] : []
 }
 
-const keyOf = (orgId: number, kind: AlertKind, squidId: number | null, container: string | null) =>
+const alertKey = (orgId: number, kind: AlertKind, squidId: number | null, container: string | null) =>
   `${orgId} ${kind} ${squidId ?? ''} ${container ?? ''}`

@@ -4,29 +4,29 @@ import { quotaReader, type QuotaUse } from '../../billing/index.ts'
 import { latencyPercentiles } from '../../metrics/index.ts'
 import { readAlertSubjects, type AlertSubject } from './alert-subjects.ts'
 import type { Latency } from '../../observing/index.ts'
-import { listInTrouble } from '../event-store.ts'
+import { listOrgsWithPaymentIssues } from '../event-store.ts'
 import type { Facts } from './evaluate.ts'
 
-/** Expensive queries run no more often. */
-const slowReadMs = minutes(1)
-const latencyMs = minutes(5)
+/** Minimum interval between expensive queries. */
+const expensiveReadIntervalMs = minutes(1)
+const latencyWindowMs = minutes(5)
 
-/** `areQuotasKnown`: false until quotas were read once. Alerts about quotas must not change before. */
-export type FactsRead = Facts & { areQuotasKnown: boolean }
+/** `areQuotasKnown` is false until the first successful read of the quotas; alerts about quotas must not change before. */
+export type RoundFacts = Facts & { areQuotasKnown: boolean }
 
 /** Returns a function that reads the facts of all versions and organizations. */
-export function factsReader(app: App): () => Promise<FactsRead> {
+export function createFactsReader(app: App): () => Promise<RoundFacts> {
   const readQuotas = quotaReader(app)
   let quotas: QuotaUse[] | null = null
   let latencies = new Map<number, Latency>()
-  let nextMs = -Infinity
+  let nextExpensiveReadMs = -Infinity
 
   const readExpensive = async (versions: AlertSubject[], nowMs: number) => {
-    if (nowMs < nextMs) return
-    nextMs = nowMs + slowReadMs
+    if (nowMs < nextExpensiveReadMs) return
+    nextExpensiveReadMs = nowMs + expensiveReadIntervalMs
     latencies = await readLatencies(app, versions, nowMs)
     quotas = await readQuotas().catch((error: unknown) => {
-      app.log.error({ err: error }, 'reading the use of quotas failed')
+      app.log.error({ err: error }, 'reading the quota usage failed')
       return quotas
     })
   }
@@ -34,18 +34,21 @@ export function factsReader(app: App): () => Promise<FactsRead> {
   return async () => {
     const versions = await readAlertSubjects(app.db)
     await readExpensive(versions, app.clock.now().getTime())
-    const inTrouble = await listInTrouble(app.db)
+    const paymentIssues = await listOrgsWithPaymentIssues(app.db)
     return {
       versions,
       latencies,
-      orgs: orgFactsOf(quotas ?? [], inTrouble),
+      orgs: orgFactsOf(quotas ?? [], paymentIssues),
       areQuotasKnown: quotas !== null,
     }
   }
 }
 
-function orgFactsOf(quotas: QuotaUse[], inTrouble: Awaited<ReturnType<typeof listInTrouble>>): Facts['orgs'] {
-  const statuses = new Map(inTrouble.map(({ orgId, status }) => [orgId, status]))
+function orgFactsOf(
+  quotas: QuotaUse[],
+  paymentIssues: Awaited<ReturnType<typeof listOrgsWithPaymentIssues>>,
+): Facts['orgs'] {
+  const statuses = new Map(paymentIssues.map(({ orgId, status }) => [orgId, status]))
   const quotasOf = Map.groupBy(quotas, ({ orgId }) => orgId)
   const orgIds = new Set([...statuses.keys(), ...quotasOf.keys()])
   return [...orgIds].map((orgId) => ({
@@ -55,12 +58,12 @@ function orgFactsOf(quotas: QuotaUse[], inTrouble: Awaited<ReturnType<typeof lis
 }
 
 async function readLatencies({ db }: App, versions: AlertSubject[], nowMs: number): Promise<Map<number, Latency>> {
-  const measured = versions.filter(({ subject: watched }) => watched.apiReplicas > 0 && watched.status !== 'HIBERNATED')
+  const measured = versions.filter(({ facts }) => facts.apiReplicas > 0 && facts.status !== 'HIBERNATED')
   const p95 = await latencyPercentiles(
     db,
     measured.map(({ id }) => id),
     0.95,
-    nowMs - latencyMs,
+    nowMs - latencyWindowMs,
   )
   return new Map([...p95].map(([id, { ms, requests }]) => [id, { p95Ms: ms, requests }]))
 }

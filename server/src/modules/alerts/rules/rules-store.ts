@@ -1,19 +1,19 @@
 import type { AlertRule } from '@shoal/contract'
-import { eq, getTableColumns } from 'drizzle-orm'
+import { eq, getTableColumns } from '../../../db/sql.ts'
 import type { Db } from '../../../db/database.ts'
 import { alertRules } from '../tables.ts'
 
 /** The rules that the organization has changed. */
-export async function selectChosen(db: Db, orgId: number): Promise<AlertRule[]> {
+export async function listChangedRules(db: Db, orgId: number): Promise<AlertRule[]> {
   const { orgId: _, ...columns } = getTableColumns(alertRules)
   return await db.select(columns).from(alertRules).where(eq(alertRules.orgId, orgId))
 }
 
-export async function listAllChosen(db: Db): Promise<(AlertRule & { orgId: number })[]> {
+export async function listAllChangedRules(db: Db): Promise<(AlertRule & { orgId: number })[]> {
   return await db.select().from(alertRules)
 }
 
-export async function putRule(db: Db, orgId: number, { kind, isEnabled, threshold }: AlertRule): Promise<void> {
+export async function saveRule(db: Db, orgId: number, { kind, isEnabled, threshold }: AlertRule): Promise<void> {
   await db
     .insert(alertRules)
     .values({ orgId, kind, isEnabled, threshold })

@@ -2,8 +2,8 @@ import { alertKinds, alertRules, type AlertKind, type AlertRule } from '@shoal/c
 import type { Limits } from '../../observing/index.ts'
 
 /** All rules of an organization, in the order of the contract: its own settings, or the defaults. */
-export function rulesOf(chosen: readonly AlertRule[]): AlertRule[] {
-  const byKind = new Map(chosen.map((rule) => [rule.kind, rule]))
+export function rulesOf(changedRules: readonly AlertRule[]): AlertRule[] {
+  const byKind = new Map(changedRules.map((rule) => [rule.kind, rule]))
   return alertKinds.map((kind) => {
     const rule = byKind.get(kind)
     const { threshold } = alertRules[kind]
@@ -11,15 +11,15 @@ export function rulesOf(chosen: readonly AlertRule[]): AlertRule[] {
   })
 }
 
-/** Why the rule cannot have this threshold, as a sentence; null if it can. */
-export function whyNotThreshold(kind: AlertKind, threshold: number | null): string | null {
-  const allowed = alertRules[kind].threshold
-  if (allowed === null) return threshold === null ? null : 'There is nothing to choose'
-  const isAllowed = threshold !== null && threshold >= allowed.min && threshold <= allowed.max
-  return isAllowed ? null : `A number between ${allowed.min} and ${allowed.max}`
+/** The error message for a threshold that the rule cannot have; null if the threshold is valid. */
+export function thresholdError(kind: AlertKind, threshold: number | null): string | null {
+  const range = alertRules[kind].threshold
+  if (range === null) return threshold === null ? null : 'This rule has no threshold'
+  const isAllowed = threshold !== null && threshold >= range.min && threshold <= range.max
+  return isAllowed ? null : `A number between ${range.min} and ${range.max}`
 }
 
-/** The limits that rules are checked with; see `Limits`. */
+/** The limits for checking the rules; null for a disabled rule. */
 export const limitsOf = (rules: readonly AlertRule[]): Limits =>
   Object.fromEntries(
     rules.map(({ kind, isEnabled, threshold }) => [kind, isEnabled ? (threshold ?? 0) : null]),

@@ -6,7 +6,7 @@ export type AccountStatus = {
   status: OrgStatus
   /** When charges began to fail. */
   failingSinceMs: number | null
-  /** Scheduled attempts after the first one. */
+  /** Scheduled retries so far. */
   retries: number
   nextRetryMs: number | null
 }
@@ -16,37 +16,38 @@ export type AccountEvent =
   | { type: 'settled' }
   /** A charge failed. Attempts that users start do not count towards the schedule. */
   | { type: 'failed'; atMs: number; isScheduled: boolean }
+  /** Time has passed, so the account may have to be terminated. */
   | { type: 'time'; atMs: number }
-  /** An operator sets the status by hand, whatever is due. */
+  /** An operator sets the status manually, regardless of unpaid invoices. */
   | { type: 'operator'; status: OrgStatus; atMs: number }
 
 /** Days after the first failure on which a charge is retried: eight times in fourteen days. */
 export const retryDays = [1, 2, 4, 6, 8, 10, 12, 14] as const
-/** Days after the first failure on which everything is hibernated. */
+/** Days after the first failure on which all versions are hibernated. */
 export const terminatedAfterDays = 28
 
 /**
- * DRAFT → ACTIVE → PAYMENT_ISSUES (charges are retried, everything runs) → IN_DEBT (no deploys, no RPC) → TERMINATED (all
- * hibernated, data kept). Settling leads back to ACTIVE from every status.
+ * Returns the account status after an event. The order is DRAFT → ACTIVE → PAYMENT_ISSUES (charges are retried, everything runs) →
+ * IN_DEBT (no deploys, no RPC) → TERMINATED (all versions hibernated, data kept). `settled` makes any account ACTIVE.
  */
 export function nextAccountStatus(account: AccountStatus, event: AccountEvent): AccountStatus {
   if (event.type === 'settled') return { status: 'ACTIVE', failingSinceMs: null, retries: 0, nextRetryMs: null }
   if (event.type === 'operator') return setByOperator(event.status, event.atMs)
   if (event.type === 'failed') return afterFailure(account, event.atMs, event.isScheduled)
   const { status, failingSinceMs } = account
-  const isOver = failingSinceMs !== null && event.atMs >= failingSinceMs + days(terminatedAfterDays)
-  return status === 'IN_DEBT' && isOver ? { ...account, status: 'TERMINATED', nextRetryMs: null } : account
+  const isExpired = failingSinceMs !== null && event.atMs >= failingSinceMs + days(terminatedAfterDays)
+  return status === 'IN_DEBT' && isExpired ? { ...account, status: 'TERMINATED', nextRetryMs: null } : account
 }
 
-/** Without a schedule: due charges are not retried before the customer pays or the operator sets another status. */
+/** Schedules no retries: unpaid invoices are not charged until the customer pays or the operator sets another status. */
 function setByOperator(status: OrgStatus, atMs: number): AccountStatus {
   const isFailing = status === 'PAYMENT_ISSUES' || isUnpaid(status)
   return { status, failingSinceMs: isFailing ? atMs : null, retries: 0, nextRetryMs: null }
 }
 
 /**
- * Whether charges have failed, other than set by an operator. This can be true with nothing due: after a server was killed between
- * a charge and its record.
+ * Whether a charge has failed; false for a status that an operator set. Can be true when all invoices are paid: the server may have
+ * been killed after it recorded a payment, before it updated the status.
  */
 export const hasFailedCharges = (account: Pick<AccountStatus, 'retries'> & { nextRetryAt: Date | null }): boolean =>
   account.retries > 0 || account.nextRetryAt !== null
@@ -58,8 +59,8 @@ function afterFailure(account: AccountStatus, atMs: number, isScheduled: boolean
     return { status: 'PAYMENT_ISSUES', failingSinceMs: atMs, retries: 0, nextRetryMs: atMs + days(retryDays[0]) }
   if (!isScheduled) return account
   const retries = account.retries + 1
-  const next = retryDays[retries]
-  if (next === undefined) return { status: 'IN_DEBT', failingSinceMs, retries, nextRetryMs: null }
-  // A worker that was stopped for long must not use up all attempts at once.
-  return { ...account, retries, nextRetryMs: Math.max(failingSinceMs + days(next), atMs + days(1)) }
+  const nextDay = retryDays[retries]
+  if (nextDay === undefined) return { status: 'IN_DEBT', failingSinceMs, retries, nextRetryMs: null }
+  // A worker that was down for days must not use up all retries in quick succession.
+  return { ...account, retries, nextRetryMs: Math.max(failingSinceMs + days(nextDay), atMs + days(1)) }
 }

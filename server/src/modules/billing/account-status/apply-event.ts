@@ -1,20 +1,20 @@
 import type { App } from '../../../app.ts'
 import type { Db } from '../../../db/database.ts'
-import { recordAudit } from '../../auth/index.ts'
+import { recordAudit } from '../../audit/index.ts'
 import { getOrg, listAdminEmails, setOrgStatus, type OrgRow } from '../../orgs/index.ts'
 import { changeAccount, lockAccount } from '../payments/payment-store.ts'
 import { hibernateAllForDebt, wakeAfterDebt } from '../limits/limits-store.ts'
 import { statusMail } from './mails.ts'
 import { nextAccountStatus, type AccountEvent } from './account-status.ts'
 
-/** Applies an event and queues the mails about it. */
+/** Applies an event to an organization's account and queues the emails about it. */
 export async function changeStatus(app: App, orgId: number, event: AccountEvent, reason: string): Promise<void> {
   await app.db.transaction(async (tx) => {
     for (const mail of await applyAccountEvent(app, tx, orgId, event, reason)) await app.mailer.send(mail)
   })
 }
 
-/** Applies an event to an organization in the caller's transaction and records it in the audit log. Returns the mails to send. */
+/** Applies an event to an organization in the caller's transaction and records it in the audit log. Returns the emails to send. */
 export async function applyAccountEvent(
   app: Pick<App, 'clock' | 'config'>,
   tx: Db,
@@ -52,13 +52,13 @@ export async function applyAccountEvent(
     before: { status: before.status, retries: before.retries },
     after: { status: after.status, retries: after.retries, reason },
   })
-  // The final mail of a deleted organization has all of this.
+  // A deleted organization only receives the final invoice email, which contains the status of the payment.
   if (org.deletedAt !== null) return []
   const to = await recipientsOf(tx, org)
   return to.map((email) => statusMail(app.config, email, org, after, reason))
 }
 
-/** The billing email, else the organization's email, else those of its administrators. */
+/** Returns the billing email address, else the organization's, else those of its administrators. */
 export async function recipientsOf(db: Db, org: OrgRow): Promise<string[]> {
   const email = org.billingDetails?.email ?? org.email
   return email ? [email] : await listAdminEmails(db, org.id)

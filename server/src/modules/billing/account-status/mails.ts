@@ -1,13 +1,13 @@
+import { dayOf } from '../../../clock.ts'
 import type { Config } from '../../../config/config.ts'
-import { renderMail } from '../../../mail/index.ts'
+import { nameInMail, renderMail } from '../../../mail/index.ts'
 import type { Mail } from '../../../mail/mailer.ts'
 import type { OrgRow } from '../../orgs/index.ts'
 import { retryDays, terminatedAfterDays, type AccountStatus } from './account-status.ts'
 
-const nameOf = (org: Pick<OrgRow, 'name' | 'code'>) => org.name ?? org.code
-const dayOf = (ms: number) => new Date(ms).toISOString().slice(0, 10)
+const nameOf = (org: Pick<OrgRow, 'name' | 'code'>) => nameInMail(org.name ?? org.code)
 
-/** What changed, why, and what to do. */
+/** The email about a new account status: what changed, why, and what to do. */
 export function statusMail(config: Config, to: string, org: OrgRow, account: AccountStatus, reason: string): Mail {
   const { subject, paragraphs } = contentOf(org, account, reason)
   return renderMail({
@@ -26,7 +26,7 @@ function contentOf(org: OrgRow, { status, retries, nextRetryMs, failingSinceMs }
       subject: `Payment of ${name} failed`,
       paragraphs: [
         `Payment method couldn't be charged. Please update it. The bank said: ${reason}`,
-        `Everything keeps running. ${nextRetryMs === null ? '' : `We try again on ${dayOf(nextRetryMs)} (attempt ${retries + 1} of ${retryDays.length}).`}`,
+        `Everything keeps running. ${nextRetryMs === null ? '' : `We will try again on ${dayOf(nextRetryMs)} (attempt ${retries + 1} of ${retryDays.length}).`}`,
       ],
     }
   if (status === 'IN_DEBT')
@@ -53,7 +53,7 @@ function contentOf(org: OrgRow, { status, retries, nextRetryMs, failingSinceMs }
   }
 }
 
-/** At 75, 90 and 100 % of the spending cap. */
+/** The email sent when spending reaches 75, 90 or 100 % of the cap. */
 export function capMail(
   config: Config,
   to: string,

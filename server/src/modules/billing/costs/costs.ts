@@ -1,41 +1,41 @@
 import type { BillingSummary, Receipt, SquidCost } from '@shoal/contract'
 import { Big } from 'big.js'
+import { monthOf } from '../../../clock.ts'
 import type { App } from '../../../app.ts'
 import { getOrg } from '../../orgs/index.ts'
 import { selectDatabases, selectRunning } from '../metering/meter-store.ts'
-import { observeNow, usageSoFar } from '../metering/meter.ts'
+import { billableResources, usageSoFar } from '../metering/meter.ts'
 import type { ObservedResource } from '../metering/spans.ts'
 import { accountOf, listUnpaid } from '../payments/payment-store.ts'
 import type { PriceBook } from '../prices/price-book.ts'
 import { termsOf } from '../receipts/months.ts'
 import { sum, type DayUsage } from '../receipts/rate.ts'
 import { netOf, receiptOf } from '../receipts/receipt.ts'
-import { monthOfMs } from '../time.ts'
-import { perHour, forecastUsage } from './forecast.ts'
+import { costPerHour, forecastUsage } from './forecast.ts'
 
 export type Costs = {
   month: string
   soFar: Receipt
-  atEnd: Receipt
+  forecast: Receipt
   usage: DayUsage[]
   /** The resources that are running or stored now. */
   observed: ObservedResource[]
   perHourOf: (resources: readonly ObservedResource[]) => Big
-  /** The receipt of the month with the usage up to this day only. */
-  until: (day: string) => Receipt
+  /** Returns the receipt for the usage up to and including `day`. */
+  receiptUntil: (day: string) => Receipt
 }
 
-/** The current month of an organization: its costs so far, and the forecast. */
+/** Returns an organization's costs of the current month: so far, and as a forecast. */
 export async function costsOf(app: App, book: PriceBook, orgId: number): Promise<Costs> {
   const nowMs = app.clock.now().getTime()
-  const month = monthOfMs(nowMs)
+  const month = monthOf(nowMs)
   const [terms, usage, running, databases] = await Promise.all([
     termsOf(app, orgId),
     usageSoFar(app, orgId, month),
     selectRunning(app.db, orgId),
     selectDatabases(app.db, orgId),
   ])
-  const observed = observeNow(running, databases)
+  const observed = billableResources(running, databases)
   const receipt = (rows: DayUsage[]) => receiptOf({ book, month, usage: rows, ...terms })
   const payableShare = new Big(100).minus(terms.discountPercent).div(100)
   return {
@@ -43,9 +43,9 @@ export async function costsOf(app: App, book: PriceBook, orgId: number): Promise
     usage,
     observed,
     soFar: receipt(usage),
-    atEnd: receipt([...usage, ...forecastUsage(observed, usage, nowMs)]),
-    perHourOf: (resources) => perHour(book, resources, nowMs).times(payableShare),
-    until: (day) => receipt(usage.filter((row) => row.day <= day)),
+    forecast: receipt([...usage, ...forecastUsage(observed, usage, nowMs)]),
+    perHourOf: (resources) => costPerHour(book, resources, nowMs).times(payableShare),
+    receiptUntil: (day) => receipt(usage.filter((row) => row.day <= day)),
   }
 }
 
@@ -56,10 +56,10 @@ export async function summaryOf(app: App, book: PriceBook, orgId: number): Promi
     accountOf(app.db, orgId),
     listUnpaid(app.db, orgId),
   ])
-  const squids = new Map(costs.atEnd.items.map((item) => [item.squid?.id ?? null, item.squid]))
+  const squids = new Map(costs.forecast.items.map((item) => [item.squid?.id ?? null, item.squid]))
   return {
     month: costs.month,
-    ...total(costs),
+    ...totalsOf(costs),
     squids: [...squids.values()]
       .map((squid) => ({ squid, ...costOfSquid(costs, squid?.id ?? null) }))
       .sort((a, b) => new Big(b.forecastUsd).cmp(a.forecastUsd)),
@@ -80,15 +80,15 @@ export async function squidCostOf(
   return { month: costs.month, squid, ...costOfSquid(costs, squid.id) }
 }
 
-const total = (costs: Costs) => ({
+const totalsOf = (costs: Costs) => ({
   soFarUsd: netOf(costs.soFar).round(8).toFixed(),
-  forecastUsd: netOf(costs.atEnd).round(8).toFixed(),
+  forecastUsd: netOf(costs.forecast).round(8).toFixed(),
   perHourUsd: costs.perHourOf(costs.observed).round(8).toFixed(),
 })
 
 const costOfSquid = (costs: Costs, squidId: number | null) => ({
   soFarUsd: netOfSquid(costs.soFar, squidId),
-  forecastUsd: netOfSquid(costs.atEnd, squidId),
+  forecastUsd: netOfSquid(costs.forecast, squidId),
   perHourUsd: costs
     .perHourOf(costs.observed.filter((s) => s.squidId === squidId))
     .round(8)
@@ -102,13 +102,13 @@ const netOfSquid = (receipt: Receipt, squidId: number | null): string =>
       .map((item) => new Big(item.subtotal).minus(item.discount)),
   ).toFixed()
 
-/** Costs at the end of each day, less those of the day before, so that included requests count on the days they were made. */
+/** Each day's increase of the receipt so far, so that included RPC requests reduce the costs of the days on which they were made. */
 function dailyOf(costs: Costs, now: Date): BillingSummary['daily'] {
   const daily: BillingSummary['daily'] = []
   let before = new Big(0)
   for (let date = 1; date <= now.getUTCDate(); date++) {
     const day = `${costs.month}-${String(date).padStart(2, '0')}`
-    const net = netOf(costs.until(day))
+    const net = netOf(costs.receiptUntil(day))
     daily.push({ day, amountUsd: net.minus(before).toFixed() })
     before = net
   }

@@ -3,14 +3,14 @@ import { Big } from 'big.js'
 import type { App } from '../../../app.ts'
 import { changeOrg, getOrg, type OrgRow } from '../../orgs/index.ts'
 import { costsOf, type Costs } from '../costs/costs.ts'
-import { perHour } from '../costs/forecast.ts'
+import { costPerHour } from '../costs/forecast.ts'
 import { changeAccount, type AccountRow } from '../payments/payment-store.ts'
 import type { PriceBook } from '../prices/price-book.ts'
 import { netOf } from '../receipts/receipt.ts'
 import { capMail } from '../account-status/mails.ts'
 import { recipientsOf } from '../account-status/apply-event.ts'
 import { monthEndMs, msPerHour } from '../time.ts'
-import { reachedPercent, toHibernate } from './cap.ts'
+import { reachedPercent, versionsToHibernate } from './cap.ts'
 import {
   hibernateForCap,
   listHibernatedByCap,
@@ -36,7 +36,7 @@ async function enforceOne(app: App, book: PriceBook, account: AccountRow): Promi
   const { orgId } = account
   const org = await getOrg(app.db, orgId)
   if (account.spendCapUsd === null) {
-    await applyStops(app, org, { deploysStoppedUntil: null, rpcRequestsCap: account.rpcRequestsCap })
+    await restrictOrg(app, org, { deploysStoppedUntil: null, rpcRequestsCap: account.rpcRequestsCap })
     await wakeAfterCap(app.db, orgId)
     return
   }
@@ -44,32 +44,33 @@ async function enforceOne(app: App, book: PriceBook, account: AccountRow): Promi
   const capUsd = new Big(account.spendCapUsd)
   const spentUsd = netOf(costs.soFar)
   const monthEnd = monthEndMs(costs.month)
-  const stopped = account.atCap === 'hibernate' ? await hibernate(app, book, account, costs, capUsd, spentUsd) : 0
-  const isReached = spentUsd.gte(capUsd) || stopped > 0
-  await applyStops(app, org, {
+  const hibernatedCount =
+    account.atCap === 'hibernate' ? await hibernateVersions(app, book, account, { costs, capUsd, spentUsd }) : 0
+  const isReached = spentUsd.gte(capUsd) || hibernatedCount > 0
+  await restrictOrg(app, org, {
     deploysStoppedUntil: isReached ? new Date(monthEnd) : null,
-    // Requests cost money too: with `hibernate` they stop as well.
+    // With `hibernate`, RPC requests stop as well, because they cost money.
     rpcRequestsCap: isReached && account.atCap === 'hibernate' ? 0 : account.rpcRequestsCap,
   })
   if (!isReached) await wakeAfterCap(app.db, orgId)
-  await warn(app, org, account, costs.month, { spentUsd, capUsd, isReached })
+  await sendCapWarning(app, org, account, costs.month, { spentUsd, capUsd, isReached })
 }
 
-/** The number of versions that the cap has hibernated this month. */
-async function hibernate(
+/** Hibernates versions if necessary to stay within the cap. Returns how many the cap has hibernated this month. */
+async function hibernateVersions(
   app: App,
   book: PriceBook,
   account: AccountRow,
-  costs: Costs,
-  capUsd: Big,
-  spentUsd: Big,
+  { costs, capUsd, spentUsd }: { costs: Costs; capUsd: Big; spentUsd: Big },
 ): Promise<number> {
   const now = app.clock.now()
-  const already = (await listHibernatedByCap(app.db, account.orgId)).filter((row) => row.month === costs.month).length
+  const hibernatedBefore = (await listHibernatedByCap(app.db, account.orgId)).filter(
+    (row) => row.month === costs.month,
+  ).length
   const hoursLeft = new Big(monthEndMs(costs.month) - now.getTime()).div(msPerHour)
-  const isKept = (type: string) => type === 'storage'
-  const committedUsd = costs.perHourOf(costs.observed.filter((s) => isKept(s.type))).times(hoursLeft)
-  const programs = costs.observed.filter((s) => !isKept(s.type))
+  const isStorage = (type: string) => type === 'storage'
+  const committedUsd = costs.perHourOf(costs.observed.filter((s) => isStorage(s.type))).times(hoursLeft)
+  const programs = costs.observed.filter((s) => !isStorage(s.type))
   const withTags = await versionsWithTags(app.db, account.orgId)
   const versions = [...new Set(programs.map((s) => s.squidId))].map((id) => {
     const containers = programs.filter((s) => s.squidId === id)
@@ -79,27 +80,27 @@ async function hibernate(
       fullName,
       name: fullName.split('@')[0] ?? '',
       hasTags: withTags.has(id),
-      perHourUsd: perHour(book, containers, now.getTime()),
+      perHourUsd: costPerHour(book, containers, now.getTime()),
     }
   })
   const { hibernateOrder } = account
-  const stop = toHibernate({ capUsd, spentUsd, committedUsd, versions, hibernateOrder })
-  for (const { id } of stop) {
+  const toStop = versionsToHibernate({ capUsd, spentUsd, committedUsd, versions, hibernateOrder })
+  for (const { id } of toStop) {
     const name = versions.find((v) => v.id === id)?.fullName ?? ''
     await hibernateForCap(app.db, { id, orgId: account.orgId, name }, now)
   }
-  return already + stop.length
+  return hibernatedBefore + toStop.length
 }
 
-async function applyStops(
+async function restrictOrg(
   app: App,
   org: OrgRow,
-  stops: { deploysStoppedUntil: Date | null; rpcRequestsCap: number | null },
+  restrictions: { deploysStoppedUntil: Date | null; rpcRequestsCap: number | null },
 ): Promise<void> {
   const isSame =
-    org.deploysStoppedUntil?.getTime() === stops.deploysStoppedUntil?.getTime() &&
-    org.rpcRequestsCap === stops.rpcRequestsCap
-  if (!isSame) await changeOrg(app.db, org.id, stops)
+    org.deploysStoppedUntil?.getTime() === restrictions.deploysStoppedUntil?.getTime() &&
+    org.rpcRequestsCap === restrictions.rpcRequestsCap
+  if (!isSame) await changeOrg(app.db, org.id, restrictions)
 }
 
 const capConsequences: Record<BillingLimits['atCap'], string> = {
@@ -107,7 +108,7 @@ const capConsequences: Record<BillingLimits['atCap'], string> = {
   hibernate: 'squids are hibernated in the order you chose, and start again when the month ends or you raise the cap',
 }
 
-async function warn(
+async function sendCapWarning(
   app: App,
   org: OrgRow,
   account: AccountRow,
@@ -115,8 +116,8 @@ async function warn(
   { spentUsd, capUsd, isReached }: { spentUsd: Big; capUsd: Big; isReached: boolean },
 ): Promise<void> {
   const percent = isReached ? 100 : reachedPercent(spentUsd, capUsd)
-  const warned = account.warnedMonth === month ? account.warnedPercent : 0
-  if (percent <= warned) return
+  const warnedPercent = account.warnedMonth === month ? account.warnedPercent : 0
+  if (percent <= warnedPercent) return
   const amounts = { percent, spentUsd: spentUsd.toFixed(2), capUsd: capUsd.toFixed(2) }
   await app.db.transaction(async (tx) => {
     await changeAccount(tx, org.id, { warnedPercent: percent, warnedMonth: month })
@@ -125,7 +126,7 @@ async function warn(
   })
 }
 
-/** Hibernates and restarts the versions that billing has marked; busy ones are retried in the next round. */
+/** Hibernates and restarts the versions that billing has marked. Versions with a running deployment are retried in the next round. */
 export async function applyHibernations(app: App): Promise<void> {
   for (const row of await listHibernations(app.db)) {
     const type = row.isWaking ? 'RESTART' : 'HIBERNATE'

@@ -1,15 +1,14 @@
-// Reads tables of other modules: orgs, quota_usage, squids, squid_tags. Selects organizations with their caps and the versions to stop.
+// Reads tables of other modules: orgs, quota_usage, squids, squid_tags. Selects organizations and their caps, and versions to hibernate.
 
-import { and, eq, isNotNull, isNull, or, sql, ne } from 'drizzle-orm'
+import { firstDayOfMonth, monthOf } from '../../../clock.ts'
+import { and, eq, isNotNull, isNull, or, sql, ne } from '../../../db/sql.ts'
 import type { Db } from '../../../db/database.ts'
 import { orgs } from '../../orgs/index.ts'
 import type { AccountRow } from '../payments/payment-store.ts'
 import { billingAccounts, billingHibernations } from '../tables.ts'
-import { monthOfMs } from '../time.ts'
 import { limits } from '@shoal/contract'
-import { monthOf } from '../../rpc/index.ts'
 
-/** Accounts with a cap, or with versions that are still hibernated because of one. */
+/** Accounts with a cap, and those whose organization still has restrictions from an earlier cap. */
 export async function listAccountsWithCaps(db: Db): Promise<AccountRow[]> {
   const rows = await db
     .select({ account: billingAccounts })
@@ -26,7 +25,7 @@ export async function listAccountsWithCaps(db: Db): Promise<AccountRow[]> {
   return rows.map((row) => row.account)
 }
 
-/** Versions with tags, whose addresses are likely in use. */
+/** Returns the ids of an organization's versions with tags; their addresses are likely in use. */
 export async function versionsWithTags(db: Db, orgId: number): Promise<Set<number>> {
   const { rows } = await db.execute<{ squidId: number }>(
     sql`select distinct squid_id as "squidId" from squid_tags where org_id = ${orgId}`,
@@ -36,45 +35,47 @@ export async function versionsWithTags(db: Db, orgId: number): Promise<Set<numbe
 
 export type HibernationRow = typeof billingHibernations.$inferSelect
 
-/** Marks every version whose desired state is running. Versions that a member hibernated are not marked, so billing will not restart them. */
+/** Marks all running versions for hibernation. Versions that a member hibernated are not marked, so billing will not restart them. */
 export async function hibernateAllForDebt(db: Db, orgId: number, at: Date): Promise<void> {
   await db.execute(sql`
     insert into billing_hibernations (squid_id, org_id, squid_name, reason, month, is_waking, at)
-    select id, org_id, name || '@' || slot, 'debt', ${monthOfMs(at.getTime())}, false, ${at} from squids
-    where org_id = ${orgId} and wanted = 'running'
+    select id, org_id, name || '@' || slot, 'debt', ${monthOf(at.getTime())}, false, ${at} from squids
+    where org_id = ${orgId} and desired_state = 'running'
     on conflict (squid_id) do update set reason = 'debt', is_waking = false`)
 }
 
+/** Marks a version for hibernation. Returns false if it was marked already. */
 export async function hibernateForCap(
   db: Db,
   squid: { id: number; orgId: number; name: string },
   at: Date,
 ): Promise<boolean> {
-  const added = await db
+  const insertedRows = await db
     .insert(billingHibernations)
     .values({
       squidId: squid.id,
       orgId: squid.orgId,
       squidName: squid.name,
       reason: 'cap',
-      month: monthOfMs(at.getTime()),
+      month: monthOf(at.getTime()),
       at,
     })
     .onConflictDoNothing()
     .returning({ id: billingHibernations.squidId })
-  return added.length > 0
+  return insertedRows.length > 0
 }
 
+/** Marks versions that were hibernated for debt to be restarted. */
 export async function wakeAfterDebt(db: Db, orgId: number): Promise<void> {
-  await wake(db, orgId, 'debt')
+  await markForRestart(db, orgId, 'debt')
 }
 
-/** Restarts the versions that the cap hibernated. */
+/** Marks versions that were hibernated by the cap to be restarted. */
 export async function wakeAfterCap(db: Db, orgId: number): Promise<void> {
-  await wake(db, orgId, 'cap')
+  await markForRestart(db, orgId, 'cap')
 }
 
-async function wake(db: Db, orgId: number, reason: HibernationRow['reason']): Promise<void> {
+async function markForRestart(db: Db, orgId: number, reason: HibernationRow['reason']): Promise<void> {
   await db
     .update(billingHibernations)
     .set({ isWaking: true })
@@ -100,14 +101,14 @@ export async function deleteHibernation(db: Db, squidId: number): Promise<void> 
   await db.delete(billingHibernations).where(eq(billingHibernations.squidId, squidId))
 }
 
-/** RPC requests this month of organizations with a limit: their own cap, or that of playgrounds. */
+/** This month's RPC requests of organizations with a cap: their own cap, or the cap of playgrounds. */
 export async function listRpcUse(db: Db, now: Date): Promise<{ orgId: number; used: number; cap: number }[]> {
   const { rows } = await db.execute<{ orgId: number; used: number; cap: number }>(sql`
     select o.id as "orgId", q.used, c.cap
     from orgs o left join billing_accounts a on a.org_id = o.id
     cross join lateral (select least(case when o.is_playground then ${limits.playgroundRpcRequests}::bigint end,
       a.rpc_requests_cap) as cap) c
-    join quota_usage q on q.org_id = o.id and q.quota = 'rpc' and q.month = ${monthOf(now)}::date
+    join quota_usage q on q.org_id = o.id and q.quota = 'rpc' and q.month = ${firstDayOfMonth(now.getTime())}::date
     where o.deleted_at is null and c.cap is not null`)
   return rows
 }

@@ -4,10 +4,10 @@ import { readPriceBook } from '../prices/price-book.ts'
 import { netOf } from '../receipts/receipt.ts'
 import { listAccountsWithCaps, listRpcUse } from './limits-store.ts'
 
-/** What an organization used this month of a quota: dollars of its spend cap, or RPC requests. */
+/** An organization's usage of a quota in the current month, in dollars (`spend`) or RPC requests (`rpc`). */
 export type QuotaUse = { orgId: number; quota: 'spend' | 'rpc'; used: number; cap: number }
 
-/** Reads the quotas of all organizations with a cap; computes the costs of each of them. */
+/** Returns a function that reads the usage of all organizations with a cap. It computes each one's costs. */
 export function quotaReader(app: App): () => Promise<QuotaUse[]> {
   const book = readPriceBook(app.config)
   return async () => {

@@ -1,10 +1,11 @@
-// Reads tables of other modules: container_states, orgs, rpc_usage, squid_databases, squids. Usage is metered from what every version has and runs, at one moment.
+// Reads tables of other modules: container_states, orgs, rpc_usage, squid_databases, squids. The meter reads programs, databases and RPC requests.
 
-import { and, eq, gt, gte, lt, sql } from 'drizzle-orm'
+import { monthOf } from '../../../clock.ts'
+import { and, eq, gt, gte, lt, sql } from '../../../db/sql.ts'
 import type { Db } from '../../../db/database.ts'
 import type { DayUsage } from '../receipts/rate.ts'
 import { invoices, meterState, usageRecords, usageSpans } from '../tables.ts'
-import { monthAfter, monthOfMs } from '../time.ts'
+import { monthAfter } from '../time.ts'
 import type { RecordedUsage, Span, HourlyUsage } from './spans.ts'
 
 export type RunningContainer = {
@@ -15,11 +16,11 @@ export type RunningContainer = {
   apiProfile: string | null
   processorProfile: string | null
   isDedicated: boolean
-  /** Start of the oldest of its current runs. */
+  /** Start of the container's oldest current run. */
   sinceMs: number
 }
 
-/** Running or starting programs, each once regardless of its generations; playgrounds are not billed. */
+/** Running or starting programs, each once even if two generations run it. Excludes playgrounds, which are not billed. */
 export async function selectRunning(db: Db, orgId: number | null = null): Promise<RunningContainer[]> {
   const { rows } = await db.execute<RunningContainer>(sql`
     select s.org_id as "orgId", s.id as "squidId", s.name || '@' || s.slot as "squidName", c.container,
@@ -34,6 +35,7 @@ export async function selectRunning(db: Db, orgId: number | null = null): Promis
 
 export type StoredDatabase = { orgId: number; squidId: number; squidName: string; profile: string; totalBytes: number }
 
+/** Databases of all versions, or those of an organization. Excludes playgrounds. */
 export async function selectDatabases(db: Db, orgId: number | null = null): Promise<StoredDatabase[]> {
   const { rows } = await db.execute<StoredDatabase>(sql`
     select s.org_id as "orgId", s.id as "squidId", s.name || '@' || s.slot as "squidName", d.profile,
@@ -43,7 +45,7 @@ export async function selectDatabases(db: Db, orgId: number | null = null): Prom
   return rows
 }
 
-/** The newest span of each resource, and all that end after `fromMs`. */
+/** Spans that end after `fromMs`. */
 export function selectSpans(db: Db, fromMs: number, orgId?: number): Promise<Span[]> {
   return db
     .select()
@@ -51,7 +53,7 @@ export function selectSpans(db: Db, fromMs: number, orgId?: number): Promise<Spa
     .where(and(gt(usageSpans.toMs, fromMs), orgId === undefined ? undefined : eq(usageSpans.orgId, orgId)))
 }
 
-export async function putSpans(db: Db, spans: readonly Span[]): Promise<void> {
+export async function saveSpans(db: Db, spans: readonly Span[]): Promise<void> {
   for (let i = 0; i < spans.length; i += 1000)
     await db
       .insert(usageSpans)
@@ -71,15 +73,15 @@ export async function readMeter(db: Db) {
   return row ?? null
 }
 
-export async function writeMeter(db: Db, state: { lastLookMs: number; recordedUntilMs: number }): Promise<void> {
+export async function writeMeter(db: Db, state: { observedAtMs: number; recordedUntilMs: number }): Promise<void> {
   await db
     .insert(meterState)
     .values({ id: 1, ...state })
     .onConflictDoUpdate({ target: meterState.id, set: state })
 }
 
-/** RPC requests by version and hour, from the hour `fromMs` on; playgrounds are not billed. */
-export async function selectRpc(db: Db, fromMs: number, orgId: number | null = null): Promise<HourlyUsage[]> {
+/** RPC requests by version and hour, starting with the hour `fromMs`. Excludes playgrounds. */
+export async function selectRpcUsage(db: Db, fromMs: number, orgId: number | null = null): Promise<HourlyUsage[]> {
   const { rows } = await db.execute<{
     orgId: number
     version: string
@@ -96,7 +98,7 @@ export async function selectRpc(db: Db, fromMs: number, orgId: number | null = n
   )
   return rows.map((row) => ({
     orgId: row.orgId,
-    // Of a deleted version only the number is known; anything but a number was never a version.
+    // A deleted version has only its id left. A caller may also send text that is not the id of a version.
     squidId: row.squidName !== null || /^\d{1,15}$/.test(row.version) ? Number(row.version) : null,
     squidName: row.squidName,
     source: 'rpc' as const,
@@ -107,8 +109,8 @@ export async function selectRpc(db: Db, fromMs: number, orgId: number | null = n
   }))
 }
 
-/** Recorded usage, from the hour `fromMs` on. */
-export async function selectRecorded(db: Db, fromMs: number, orgId?: number): Promise<RecordedUsage[]> {
+/** Recorded usage, starting with the hour `fromMs`. */
+export async function selectRecordedUsage(db: Db, fromMs: number, orgId?: number): Promise<RecordedUsage[]> {
   const rows = await db
     .select({
       source: usageRecords.source,
@@ -125,10 +127,10 @@ export async function selectRecorded(db: Db, fromMs: number, orgId?: number): Pr
   return rows.map(({ hour, quantity, ...row }) => ({ ...row, hourMs: hour.getTime(), quantity: BigInt(quantity) }))
 }
 
-/** Adds usage records; existing ones stay unchanged. */
+/** Adds usage records; existing ones stay unchanged. Usage of a closed month is added to the first open month. */
 export async function addRecords(db: Db, rows: readonly (HourlyUsage & { part: number })[], at: Date): Promise<void> {
   if (rows.length === 0) return
-  const closed = new Map(
+  const lastClosedMonths = new Map(
     (
       await db
         .select({ orgId: invoices.orgId, month: sql<string>`max(${invoices.month})` })
@@ -137,13 +139,13 @@ export async function addRecords(db: Db, rows: readonly (HourlyUsage & { part: n
     ).map((row) => [row.orgId, row.month]),
   )
   const values = rows.map(({ hourMs, quantity, ...row }) => {
-    const month = monthOfMs(hourMs)
-    const last = closed.get(row.orgId)
+    const month = monthOf(hourMs)
+    const lastClosed = lastClosedMonths.get(row.orgId)
     return {
       ...row,
       hour: new Date(hourMs),
       quantity: quantity.toString(),
-      month: last !== undefined && month <= last ? monthAfter(last) : month,
+      month: lastClosed !== undefined && month <= lastClosed ? monthAfter(lastClosed) : month,
       recordedAt: at,
     }
   })

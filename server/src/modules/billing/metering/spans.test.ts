@@ -20,7 +20,7 @@ const api = (type: string, sinceMs: number | null): ObservedResource => ({
   sinceMs,
 })
 
-/** A meter like that of `meterTick`, without a database: rows are only added or extended. */
+/** An in-memory version of `meterTick`: rows are only added or extended. */
 class Meter {
   spans = new Map<string, Span>()
   records: (HourlyUsage & { part: number })[] = []
@@ -41,8 +41,8 @@ class Meter {
     const sums = new Map<string, RecordedUsage>()
     for (const { source, resource, hourMs, quantity } of this.records) {
       const key = `${resource} ${hourMs}`
-      const known = sums.get(key) ?? { source, resource, hourMs, quantity: 0n, parts: 0 }
-      sums.set(key, { ...known, quantity: known.quantity + quantity, parts: known.parts + 1 })
+      const previous = sums.get(key) ?? { source, resource, hourMs, quantity: 0n, parts: 0 }
+      sums.set(key, { ...previous, quantity: previous.quantity + quantity, parts: previous.parts + 1 })
     }
     return [...sums.values()]
   }
@@ -53,7 +53,7 @@ class Meter {
 
 const start = monthEndMs('2026-03') - 90 * 60_000
 
-test('readings repeated, late or out of order, and repeated records, add up to the elapsed time', () => {
+test('repeated, late and out-of-order readings add up to the elapsed time, also if recorded repeatedly', () => {
   const readings = fc.array(fc.integer({ min: 0, max: 5 * msPerHour }), { minLength: 1, maxLength: 40 })
   fc.assert(
     fc.property(readings, fc.array(fc.boolean(), { minLength: 40, maxLength: 40 }), (times, recordsAfter) => {
@@ -75,7 +75,7 @@ test('readings repeated, late or out of order, and repeated records, add up to t
   )
 })
 
-test('a profile that changes within an hour and back is never billed twice for the same time', () => {
+test('a program whose profile changes back and forth within an hour is never billed twice for the same time', () => {
   const step = fc.record({ ms: fc.integer({ min: 1, max: 50 * 60_000 }), isLarge: fc.boolean() })
   fc.assert(
     fc.property(fc.array(step, { minLength: 1, maxLength: 20 }), (steps) => {
@@ -99,30 +99,30 @@ test('a profile that changes within an hour and back is never billed twice for t
   )
 })
 
-test('hours belong to the month they are in, to the millisecond', () => {
+test('usage is split between months to the millisecond', () => {
   const meter = new Meter()
-  const edge = monthEndMs('2026-03')
-  meter.observe([], edge - 1)
-  meter.observe([api('api.small', edge - 1)], edge + 1)
-  meter.record(edge + msPerHour)
+  const monthEnd = monthEndMs('2026-03')
+  meter.observe([], monthEnd - 1)
+  meter.observe([api('api.small', monthEnd - 1)], monthEnd + 1)
+  meter.record(monthEnd + msPerHour)
   expect(meter.records.map((r) => [r.hourMs, r.quantity])).toEqual([
-    [edge - msPerHour, 1n],
-    [edge, 1n],
+    [monthEnd - msPerHour, 1n],
+    [monthEnd, 1n],
   ])
 })
 
-test('across a gap in readings, a program that kept running is billed, a new one only from its first observation', () => {
+test('a gap in readings is billed for a program that kept running; a restarted one is billed from its restart', () => {
   const meter = new Meter()
   meter.observe([api('api.small', start)], start)
   meter.observe([api('api.small', start)], start + msPerHour)
   meter.observe([api('api.small', start)], start + 9 * msPerHour)
-  // Restarted five minutes before the next reading: the time in between is unknown.
+  // Restarted five minutes before the next reading: whether it ran during the gap is unknown.
   meter.observe([api('api.small', start + 20 * msPerHour)], start + 20 * msPerHour + 300_000)
   meter.record(start + 30 * msPerHour)
   expect(meter.total()).toBe(BigInt(9 * msPerHour + 300_000))
 })
 
-test('a version that was hibernated pays for its disk only', () => {
+test('a hibernated version is billed for its disk only', () => {
   const disk: ObservedResource = { ...squid, resource: 'disk', type: 'storage', size: 100, sinceMs: null }
   const meter = new Meter()
   meter.observe([], start)

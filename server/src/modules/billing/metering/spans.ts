@@ -8,45 +8,46 @@ export type MeteredResource = {
   squidName: string
   /** Within the version: `api-2`, a processor's name, `db`, `disk`. */
   resource: string
-  /** The type as on receipts. */
+  /** The type on receipts: `api.small`, `storage`. */
   type: string
   /** 1 for programs, bytes for storage. */
   size: number
 }
 
-/** When it was observed. */
+/** A metered resource, and the period in which it was observed. */
 export type Span = MeteredResource & { fromMs: number; toMs: number }
 
-/** An observed resource, and since when it has existed without interruption; null if unknown. */
+/** An observed resource. It has existed without interruption since `sinceMs`; null if unknown. */
 export type ObservedResource = MeteredResource & { sinceMs: number | null }
 
 /**
- * The spans that are new or longer after a reading. An already observed resource continues from the end of its span, also across a
- * time without readings if it existed throughout; a new one is billed from the previous reading at the earliest. A clock that is set
- * back and a repeated reading change nothing: spans of a resource never overlap.
+ * Returns the spans that a reading adds or extends. The span of a resource that was observed before continues from its end, also
+ * across a gap in readings if the resource existed throughout. A new resource is billed from the previous reading at the earliest.
+ * Spans of a resource never overlap, even if the clock is set back or a reading is repeated.
  */
 export function extendSpans(
-  last: readonly Span[],
+  spans: readonly Span[],
   observed: readonly ObservedResource[],
   lastObservedMs: number | null,
   nowMs: number,
 ): Span[] {
-  const before = new Map<string, Span>()
-  for (const span of last) {
-    const known = before.get(keyOf(span))
-    if (!known || known.toMs < span.toMs) before.set(keyOf(span), span)
+  const newest = new Map<string, Span>()
+  for (const span of spans) {
+    const previous = newest.get(keyOf(span))
+    if (!previous || previous.toMs < span.toMs) newest.set(keyOf(span), span)
   }
-  const changed: Span[] = []
+  const changedSpans: Span[] = []
   for (const { sinceMs, ...metered } of observed) {
-    const old = before.get(keyOf(metered))
-    const fromMs = Math.max(sinceMs ?? 0, old?.toMs ?? lastObservedMs ?? nowMs)
+    const lastSpan = newest.get(keyOf(metered))
+    const fromMs = Math.max(sinceMs ?? 0, lastSpan?.toMs ?? lastObservedMs ?? nowMs)
     if (fromMs >= nowMs) continue
-    const continues = old && fromMs === old.toMs && old.type === metered.type && old.size === metered.size
-    const span = continues ? { ...old, toMs: nowMs } : { ...metered, fromMs, toMs: nowMs }
-    before.set(keyOf(span), span)
-    changed.push(span)
+    const isContinued =
+      lastSpan && fromMs === lastSpan.toMs && lastSpan.type === metered.type && lastSpan.size === metered.size
+    const span = isContinued ? { ...lastSpan, toMs: nowMs } : { ...metered, fromMs, toMs: nowMs }
+    newest.set(keyOf(span), span)
+    changedSpans.push(span)
   }
-  return changed
+  return changedSpans
 }
 
 const keyOf = ({ squidId, resource }: Pick<MeteredResource, 'squidId' | 'resource'>) => `${squidId}/${resource}`
@@ -64,7 +65,7 @@ export type HourlyUsage = {
   quantity: bigint
 }
 
-/** Usage of `spans` by hour, for hours that begin at `fromMs` or later and before `toMs`. */
+/** Splits spans into usage by hour, for hours that begin at `fromMs` or later and before `toMs`. */
 export function usageOfSpans(spans: readonly Span[], fromMs: number, toMs: number): HourlyUsage[] {
   const byHour = new Map<string, HourlyUsage>()
   for (const span of spans) {
@@ -101,16 +102,16 @@ export type RecordedUsage = {
   parts: number
 }
 
-/** Usage that is due and not recorded yet; empty once the result has been recorded. */
+/** Returns the part of `due` that is not recorded yet. */
 export function unrecordedUsage(
   due: readonly HourlyUsage[],
   recorded: readonly RecordedUsage[],
 ): (HourlyUsage & { part: number })[] {
-  const known = new Map(recorded.map((r) => [recordKey(r), r]))
+  const recordedByKey = new Map(recorded.map((r) => [recordKey(r), r]))
   return due.flatMap((usage) => {
-    const before = known.get(recordKey(usage))
-    const quantity = usage.quantity - (before?.quantity ?? 0n)
-    return quantity > 0n ? [{ ...usage, quantity, part: before?.parts ?? 0 }] : []
+    const previous = recordedByKey.get(recordKey(usage))
+    const quantity = usage.quantity - (previous?.quantity ?? 0n)
+    return quantity > 0n ? [{ ...usage, quantity, part: previous?.parts ?? 0 }] : []
   })
 }
 

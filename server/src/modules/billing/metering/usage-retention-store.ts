@@ -1,4 +1,4 @@
-import { sql } from 'drizzle-orm'
+import { sql } from '../../../db/sql.ts'
 import type { Db } from '../../../db/database.ts'
 import { deleteInBatches } from '../../../db/delete-in-batches.ts'
 import { usageRecords } from '../tables.ts'

@@ -15,18 +15,18 @@ import {
   selectCharge,
   type ChargeRow,
   type InvoiceRow,
-  listDue,
+  listDueOrgs,
 } from './payment-store.ts'
 import type { ChargeOutcome, PaymentProvider } from './provider.ts'
 
-/** Payment providers refuse smaller charges; such an invoice is waived. */
+/** Payment providers reject smaller charges, so smaller invoices are waived. */
 const minChargeCents = 50
 
 export type ChargeSummary = { status: OrgStatus; error: string | null }
 
 /**
- * Charges all unpaid invoices, oldest first, until one fails, and updates the organization's status. A charge that was interrupted
- * by a kill is repeated with the same key.
+ * Charges all unpaid invoices, oldest first, until one fails, and updates the organization's status. A charge that was
+ * interrupted by a crash is repeated with the same key.
  */
 export async function chargeUnpaidInvoices(
   app: App,
@@ -35,7 +35,7 @@ export async function chargeUnpaidInvoices(
   { isScheduled }: { isScheduled: boolean },
 ): Promise<ChargeSummary> {
   for (const invoice of await listUnpaid(app.db, orgId)) {
-    const failure = await collectOne(app, provider, invoice)
+    const failure = await chargeInvoice(app, provider, invoice)
     if (failure === null) continue
     await changeStatus(app, orgId, { type: 'failed', atMs: app.clock.now().getTime(), isScheduled }, failure)
     return { status: (await getOrg(app.db, orgId)).status, error: failure }
@@ -44,15 +44,15 @@ export async function chargeUnpaidInvoices(
   return { status: (await getOrg(app.db, orgId)).status, error: null }
 }
 
-/** Null when it is paid; otherwise the reason, for the customer. */
-async function collectOne(app: App, provider: PaymentProvider, invoice: InvoiceRow): Promise<string | null> {
+/** Charges an invoice. Returns null when it is paid, otherwise the reason for the failure, as shown to the customer. */
+async function chargeInvoice(app: App, provider: PaymentProvider, invoice: InvoiceRow): Promise<string | null> {
   const amountCents = Number(new Big(invoice.totalUsd).times(100).toFixed(0))
   if (amountCents < minChargeCents) {
     await markPaid(app.db, invoice.number, app.clock.now())
     return null
   }
   while (true) {
-    const attempt = await begin(app, invoice, amountCents)
+    const attempt = await beginCharge(app, invoice, amountCents)
     if (attempt === 'paid') return null
     if (attempt === 'no method') return 'There is no payment method.'
     const outcome = await provider.charge({
@@ -62,15 +62,15 @@ async function collectOne(app: App, provider: PaymentProvider, invoice: InvoiceR
       amountCents,
       description: `Invoice ${invoiceNumber(invoice.number)}, ${invoice.month}`,
     })
-    await finish(app, attempt.charge, outcome)
+    await recordOutcome(app, attempt.charge, outcome)
     if (outcome.status === 'succeeded') return null
-    // The interrupted attempt may have been with another card.
+    // A repeated attempt may have used a card that has been replaced since: try the current one.
     if (attempt.isNew) return outcome.message
   }
 }
 
 /** Records the charge before the provider is called. The invoice may have been paid in the meantime. */
-async function begin(app: App, invoice: InvoiceRow, amountCents: number) {
+async function beginCharge(app: App, invoice: InvoiceRow, amountCents: number) {
   return await app.db.transaction(async (tx) => {
     const { customerId } = await lockAccount(tx, invoice.orgId)
     const isOpen = (await listUnpaid(tx, invoice.orgId)).some(({ number }) => number === invoice.number)
@@ -85,7 +85,7 @@ async function begin(app: App, invoice: InvoiceRow, amountCents: number) {
       orgId: invoice.orgId,
       paymentMethodId: method.id,
       amountCents,
-      status: 'asking',
+      status: 'pending',
       providerId: null,
       failure: null,
       at: app.clock.now(),
@@ -95,10 +95,10 @@ async function begin(app: App, invoice: InvoiceRow, amountCents: number) {
   })
 }
 
-async function finish(app: App, charge: ChargeRow, outcome: ChargeOutcome): Promise<void> {
+async function recordOutcome(app: App, charge: ChargeRow, outcome: ChargeOutcome): Promise<void> {
   await app.db.transaction(async (tx) => {
     await lockAccount(tx, charge.orgId)
-    // A received payment stays: a late report of failure changes nothing.
+    // A late report of failure must not undo a payment.
     if ((await selectCharge(tx, charge.key))?.status === 'succeeded') return
     await endCharge(tx, charge.key, {
       status: outcome.status,
@@ -109,14 +109,14 @@ async function finish(app: App, charge: ChargeRow, outcome: ChargeOutcome): Prom
   })
 }
 
-/** Applies an outcome that the provider reported on its own: a payment counts even if the charge was considered failed. */
+/** Applies an outcome that the provider reported by webhook. A payment counts even if the charge was recorded as failed. */
 export async function settleCharge(app: App, charge: ChargeRow, outcome: ChargeOutcome): Promise<void> {
-  await finish(app, charge, outcome)
+  await recordOutcome(app, charge, outcome)
   const { orgId } = charge
   if (outcome.status === 'succeeded') {
     if ((await listUnpaid(app.db, orgId)).length === 0)
       await changeStatus(app, orgId, { type: 'settled' }, 'nothing is due')
-  } else if (charge.status === 'asking')
+  } else if (charge.status === 'pending')
     await changeStatus(
       app,
       orgId,
@@ -125,14 +125,14 @@ export async function settleCharge(app: App, charge: ChargeRow, outcome: ChargeO
     )
 }
 
-/** The number as invoices show it. */
+/** The invoice number as users see it. */
 export const invoiceNumber = (number: number): string => `SHOAL-${String(number).padStart(6, '0')}`
 
 /** Charges unpaid invoices whose attempt is due, and terminates organizations that have not paid for too long. */
 export async function retryDueCharges(app: App, provider: PaymentProvider): Promise<void> {
   const now = app.clock.now()
-  for (const { orgId, isDue } of await listDue(app.db, now)) {
-    // One card that cannot be charged must not keep the others from being charged.
+  for (const { orgId, isDue } of await listDueOrgs(app.db, now)) {
+    // A failure for one organization must not prevent charging the others.
     const work = isDue
       ? chargeUnpaidInvoices(app, provider, orgId, { isScheduled: true })
       : changeStatus(app, orgId, { type: 'time', atMs: now.getTime() }, 'unpaid for too long')

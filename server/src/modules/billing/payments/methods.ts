@@ -9,48 +9,51 @@ import {
   changeAccount,
   deletePaymentMethod,
   listPaymentMethods,
-  makeDefault,
+  setDefaultPaymentMethod,
 } from './payment-store.ts'
 import type { PaymentProvider } from './provider.ts'
 
 type Org = Pick<OrgScope, 'id' | 'code'>
 
-/** The provider's customer of the organization; created on first use. */
+/** Returns the id of the organization's customer at the provider; creates the customer on first use. */
 export async function customerOf(app: App, provider: PaymentProvider, org: Org): Promise<string> {
   const { customerId } = await accountOf(app.db, org.id)
   if (customerId) return customerId
   const { name, code, email } = await getOrg(app.db, org.id)
-  const created = await provider.createCustomer({ orgId: org.id, code, name: name ?? code, email })
-  await changeAccount(app.db, org.id, { customerId: created })
-  return created
+  const newCustomerId = await provider.createCustomer({ orgId: org.id, code, name: name ?? code, email })
+  await changeAccount(app.db, org.id, { customerId: newCustomerId })
+  return newCustomerId
 }
 
 type Write = () => Promise<PaymentMethod>
 
 /**
- * Adds the payment method that the form has set up, read from the provider; adding it twice has no effect. Deletes the one it
- * `replaces`. `writing` runs the writes in a transaction. @throws Refusal 404
+ * Reads from the provider which payment method the form has set up, and adds it; adding it twice has no effect. Deletes the payment
+ * method `replaces`. `inTransaction` runs the writes in a transaction. @throws Refusal 404
  */
 export async function replaceMethod(
   app: App,
   provider: PaymentProvider,
   org: Org,
   { clientSecret, replaces }: { clientSecret: string; replaces?: string | undefined },
-  writing: (write: Write) => Promise<PaymentMethod>,
+  inTransaction: (write: Write) => Promise<PaymentMethod>,
 ): Promise<PaymentMethod> {
   if (replaces !== undefined) await requireMethod(app, org, replaces)
-  const added = await provider.finishSetup(await customerOf(app, provider, org), clientSecret)
-  const replaced = replaces === undefined || replaces === added.id ? null : replaces
-  await writing(async () => {
-    await addPaymentMethod(app.db, org.id, added, app.clock.now())
-    if (replaced !== null) await deletePaymentMethod(app.db, org.id, replaced)
-    return added
+  const newMethod = await provider.finishSetup(await customerOf(app, provider, org), clientSecret)
+  const oldMethodId = replaces === undefined || replaces === newMethod.id ? null : replaces
+  await inTransaction(async () => {
+    await addPaymentMethod(app.db, org.id, newMethod, app.clock.now())
+    if (oldMethodId !== null) await deletePaymentMethod(app.db, org.id, oldMethodId)
+    return newMethod
   })
-  if (replaced !== null) await provider.deleteMethod(replaced)
-  return added
+  if (oldMethodId !== null) await provider.deleteMethod(oldMethodId)
+  return newMethod
 }
 
-/** In our database only. @throws Refusal 404; 405 for the last one, because a billed organization must have one */
+/**
+ * Removes a payment method from the database only. @throws Refusal 404; 405 for the last one, because a billed organization must
+ * have a payment method
+ */
 export async function removeMethod(app: App, org: Org, id: string): Promise<void> {
   const existing = await requireMethod(app, org, id)
   if (existing.length === 1)
@@ -61,10 +64,10 @@ export async function removeMethod(app: App, org: Org, id: string): Promise<void
 /** @throws Refusal 404 */
 export async function makeMethodDefault(app: App, org: Org, id: string): Promise<void> {
   await requireMethod(app, org, id)
-  await makeDefault(app.db, org.id, id)
+  await setDefaultPaymentMethod(app.db, org.id, id)
 }
 
-/** In our database and at the provider. */
+/** Deletes a payment method from the database and at the provider. */
 export async function deleteMethod(
   app: App,
   provider: PaymentProvider,

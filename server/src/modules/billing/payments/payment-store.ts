@@ -1,7 +1,7 @@
 // Reads tables of other modules: orgs. Selects organizations by account status.
 
 import type { PaymentMethod } from '@shoal/contract'
-import { and, asc, desc, eq, isNull, sql } from 'drizzle-orm'
+import { and, asc, desc, eq, isNull, sql } from '../../../db/sql.ts'
 import type { Db } from '../../../db/database.ts'
 import { billingAccounts, billingEvents, charges, invoices, paymentMethods, testSetups } from '../tables.ts'
 
@@ -9,7 +9,7 @@ export type AccountRow = typeof billingAccounts.$inferSelect
 export type InvoiceRow = typeof invoices.$inferSelect
 export type ChargeRow = typeof charges.$inferSelect
 
-/** Created on first use. */
+/** Returns an organization's billing account; creates it on first use. */
 export async function accountOf(db: Db, orgId: number): Promise<AccountRow> {
   await db.insert(billingAccounts).values({ orgId }).onConflictDoNothing()
   const [row] = await db.select().from(billingAccounts).where(eq(billingAccounts.orgId, orgId))
@@ -31,7 +31,7 @@ export async function changeAccount(
     })
 }
 
-/** Serialises changes of the organization's charges and status until the transaction ends. */
+/** Locks the account, so that changes of its charges and status are serialized until the transaction ends. */
 export async function lockAccount(db: Db, orgId: number): Promise<AccountRow> {
   await accountOf(db, orgId)
   const [row] = await db.select().from(billingAccounts).where(eq(billingAccounts.orgId, orgId)).for('update')
@@ -39,30 +39,30 @@ export async function lockAccount(db: Db, orgId: number): Promise<AccountRow> {
   return row
 }
 
-/** The default, which is charged, first. */
+/** Payment methods of an organization. The first one is the default, which is charged. */
 export async function listPaymentMethods(db: Db, orgId: number): Promise<PaymentMethod[]> {
   const rows = await db
     .select()
     .from(paymentMethods)
     .where(eq(paymentMethods.orgId, orgId))
     .orderBy(desc(paymentMethods.rank), desc(paymentMethods.addedAt), desc(paymentMethods.id))
-  return rows.map(({ id, shown }) => ({ id, ...shown }))
+  return rows.map(({ id, details }) => ({ id, ...details }))
 }
 
-/** Becomes the default; an existing one stays unchanged. */
+/** Adds a payment method as the default; does nothing if it exists already. */
 export async function addPaymentMethod(
   db: Db,
   orgId: number,
-  { id, ...shown }: PaymentMethod,
+  { id, ...details }: PaymentMethod,
   at: Date,
 ): Promise<void> {
   await db
     .insert(paymentMethods)
-    .values({ id, orgId, shown, addedAt: at, rank: nextRank(orgId) })
+    .values({ id, orgId, details, addedAt: at, rank: nextRank(orgId) })
     .onConflictDoNothing()
 }
 
-export async function makeDefault(db: Db, orgId: number, id: string): Promise<void> {
+export async function setDefaultPaymentMethod(db: Db, orgId: number, id: string): Promise<void> {
   await db
     .update(paymentMethods)
     .set({ rank: nextRank(orgId) })
@@ -72,13 +72,13 @@ export async function makeDefault(db: Db, orgId: number, id: string): Promise<vo
 const nextRank = (orgId: number) =>
   sql<number>`(select coalesce(max(m.rank), 0) + 1 from payment_methods m where m.org_id = ${orgId})`
 
-/** False when it is not the organization's. */
+/** Returns false when the organization has no such payment method. */
 export async function deletePaymentMethod(db: Db, orgId: number, id: string): Promise<boolean> {
-  const deleted = await db
+  const deletedRows = await db
     .delete(paymentMethods)
     .where(and(eq(paymentMethods.orgId, orgId), eq(paymentMethods.id, id)))
     .returning({ id: paymentMethods.id })
-  return deleted.length > 0
+  return deletedRows.length > 0
 }
 
 export function listUnpaid(db: Db, orgId: number): Promise<InvoiceRow[]> {
@@ -104,12 +104,12 @@ export async function countCharges(db: Db, invoice: number): Promise<number> {
   return row?.n ?? 0
 }
 
-/** A charge whose outcome is not known yet. */
+/** The invoice's charge whose outcome is not known yet, or null. */
 export async function selectPendingCharge(db: Db, invoice: number): Promise<ChargeRow | null> {
   const [row] = await db
     .select()
     .from(charges)
-    .where(and(eq(charges.invoice, invoice), eq(charges.status, 'asking')))
+    .where(and(eq(charges.invoice, invoice), eq(charges.status, 'pending')))
   return row ?? null
 }
 
@@ -117,8 +117,8 @@ export async function insertCharge(db: Db, charge: ChargeRow): Promise<void> {
   await db.insert(charges).values(charge)
 }
 
-export async function endCharge(db: Db, key: string, end: Partial<ChargeRow>): Promise<ChargeRow | null> {
-  const [row] = await db.update(charges).set(end).where(eq(charges.key, key)).returning()
+export async function endCharge(db: Db, key: string, outcome: Partial<ChargeRow>): Promise<ChargeRow | null> {
+  const [row] = await db.update(charges).set(outcome).where(eq(charges.key, key)).returning()
   return row ?? null
 }
 
@@ -127,7 +127,7 @@ export async function selectCharge(db: Db, key: string): Promise<ChargeRow | nul
   return row ?? null
 }
 
-export async function isEventKnown(db: Db, id: string): Promise<boolean> {
+export async function isEventRecorded(db: Db, id: string): Promise<boolean> {
   const rows = await db.select().from(billingEvents).where(eq(billingEvents.id, id))
   return rows.length > 0
 }
@@ -145,7 +145,7 @@ export async function selectSetup(db: Db, clientSecret: string) {
   return row ?? null
 }
 
-export async function selectSetupOf(db: Db, paymentMethodId: string) {
+export async function selectSetupOfMethod(db: Db, paymentMethodId: string) {
   const [row] = await db.select().from(testSetups).where(eq(testSetups.paymentMethodId, paymentMethodId))
   return row ?? null
 }
@@ -158,8 +158,8 @@ export async function changeSetup(
   await db.update(testSetups).set(change).where(eq(testSetups.clientSecret, clientSecret))
 }
 
-/** Organizations with unpaid invoices, deleted ones included: those to charge now, and those whose debt may have become too old. */
-export async function listDue(db: Db, now: Date): Promise<{ orgId: number; isDue: boolean }[]> {
+/** Organizations with unpaid invoices, including deleted ones: those to charge now, and those whose debt may be too old. */
+export async function listDueOrgs(db: Db, now: Date): Promise<{ orgId: number; isDue: boolean }[]> {
   const { rows } = await db.execute<{ orgId: number; isDue: boolean }>(sql`
     select o.id as "orgId", (a.failing_since is null or coalesce(a.next_retry_at <= ${now}, false)) as "isDue"
     from orgs o left join billing_accounts a on a.org_id = o.id

@@ -6,7 +6,7 @@ import { createTestProvider } from './test-provider.ts'
 
 export type StripeKeys = StripeSettings & { webhookSecret: string }
 
-/** Null without keys. @throws Error when only some of the three are set */
+/** Returns Stripe's keys from the settings, null without any. @throws Error when only some of the three are set */
 export function stripeKeysOf({ config, external }: Pick<App, 'config' | 'external'>): StripeKeys | null {
   const secretKey = config.SHOAL_STRIPE_SECRET_KEY
   const publishableKey = config.SHOAL_STRIPE_PUBLISHABLE_KEY
@@ -19,7 +19,7 @@ export function stripeKeysOf({ config, external }: Pick<App, 'config' | 'externa
   return { secretKey, publishableKey, webhookSecret, url: external?.stripeUrl ?? externalServices.stripeUrl }
 }
 
-/** Stripe where its keys are set, the test provider otherwise. */
+/** Returns Stripe if its keys are set, the test provider otherwise. */
 export function providerOf(app: App): PaymentProvider {
   const keys = stripeKeysOf(app)
   return keys ? createStripeProvider(keys) : createTestProvider(app)

@@ -1,20 +1,20 @@
 import type { PaymentMethod } from '@shoal/contract'
 
-/** Moves the money: `stripe` when keys are set, else a test provider; one test suite holds both to the same behaviour. */
+/** Charges customers. `stripe` is used when its keys are set, `test` otherwise; one test suite runs against both. */
 export type PaymentProvider = {
   name: 'stripe' | 'test'
-  /** For the form in the browser; null when the form is ours. */
+  /** Stripe's key for its form in the browser; null for the test provider, whose form is part of the console. */
   publishableKey: string | null
-  /** Idempotent: an organization has one customer. */
+  /** Returns the id of the organization's customer. Idempotent. */
   createCustomer: (org: Customer) => Promise<string>
-  /** Returns what the form in the browser needs to set up a payment method. */
+  /** Returns the secret with which the form in the browser sets up a payment method. */
   startSetup: (customerId: string) => Promise<{ clientSecret: string }>
   /**
-   * Reads the result of the set-up from the provider: the browser is not trusted.
+   * Reads the result of the set-up from the provider, because the browser is not trusted.
    * @throws Refusal 405 with the provider's message when it did not succeed, or belongs to another customer
    */
   finishSetup: (customerId: string, clientSecret: string) => Promise<PaymentMethod>
-  /** Idempotent. */
+  /** Deletes the payment method at the provider. Idempotent. */
   deleteMethod: (paymentMethodId: string) => Promise<void>
   /**
    * Charges without the customer being present. A repeated key charges once and returns the same outcome.
@@ -35,5 +35,5 @@ export type ChargeRequest = {
 
 export type ChargeOutcome =
   | { status: 'succeeded'; providerId: string }
-  /** `message` is for the customer. */
+  /** `message` is shown to the customer. */
   | { status: 'failed'; providerId: string | null; code: string; message: string }

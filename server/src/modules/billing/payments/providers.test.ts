@@ -28,7 +28,7 @@ describe.each(['test', 'stripe'] as const)('payment by %s', (name) => {
   const billing = (org: TestOrg) => t.as(org.admin).billing
   const paramsOf = (org: TestOrg) => ({ code: org.code })
 
-  /** Submits the form in the browser, the provider's or ours. Returns the error it shows, or null. */
+  /** Submits the card form: Stripe's, or that of the test provider. Returns the error it shows, or null. */
   async function confirm(org: TestOrg, clientSecret: string, number: string, authentication: 'complete' | 'fail') {
     if (name === 'stripe') return stripe.confirm(clientSecret, number, authentication)
     const card = { clientSecret, number, expMonth: 12, expYear: 2035, cvc: '123' }
@@ -37,7 +37,7 @@ describe.each(['test', 'stripe'] as const)('payment by %s', (name) => {
     return (await billing(org).enterTestCard({ params: paramsOf(org), body: { ...card, authentication } })).error
   }
 
-  async function save(org: TestOrg, number: string, authentication: 'complete' | 'fail' = 'complete') {
+  async function saveCard(org: TestOrg, number: string, authentication: 'complete' | 'fail' = 'complete') {
     t.clock.advance(1000)
     const { create } = await billing(org).getSettings({ params: paramsOf(org) })
     const error = await confirm(org, create.clientSecret, number, authentication)
@@ -46,12 +46,12 @@ describe.each(['test', 'stripe'] as const)('payment by %s', (name) => {
     return saved.existing[0]?.card?.last4
   }
 
-  let lastNumber = 0
-  const owe = (org: TestOrg, totalUsd: string) =>
+  let lastInvoiceNumber = 0
+  const addUnpaidInvoice = (org: TestOrg, totalUsd: string) =>
     t.app.db.insert(invoices).values({
-      number: ++lastNumber,
+      number: ++lastInvoiceNumber,
       orgId: org.id,
-      month: `2025-${String(lastNumber).padStart(2, '0')}`,
+      month: `2025-${String(lastInvoiceNumber).padStart(2, '0')}`,
       closedAt: t.clock.now(),
       receipt: {
         month: '',
@@ -77,25 +77,25 @@ describe.each(['test', 'stripe'] as const)('payment by %s', (name) => {
     ['4000000000000127', "Your card's security code is incorrect."],
     ['4000000000000119', 'An error occurred while processing your card. Try again in a little bit.'],
     ['4242424242424241', 'Your card number is invalid.'],
-  ])('saving %s: %s', async (number, outcome) => {
+  ])('saving card %s: %s', async (number, outcome) => {
     const org = await t.make.org({ status: 'DRAFT' })
-    expect(await save(org, number)).toBe(outcome)
+    expect(await saveCard(org, number)).toBe(outcome)
     const { status } = await t.as(org.admin).orgs.get({ params: paramsOf(org) })
     expect(status).toBe(/^\d+$/.test(outcome) ? 'ACTIVE' : 'DRAFT')
   })
 
-  test('a card that its owner does not authenticate is not saved, and claims of the browser are not trusted', async () => {
+  test('a card without authentication is not saved, and a set-up is read from the provider, not from the browser', async () => {
     const org = await t.make.org({ status: 'DRAFT' })
-    expect(await save(org, '4000002500003155', 'fail')).toMatch('We are unable to authenticate')
+    expect(await saveCard(org, '4000002500003155', 'fail')).toMatch('We are unable to authenticate')
     const { create } = await billing(org).getSettings({ params: paramsOf(org) })
     await expect(billing(org).addPaymentMethod({ params: paramsOf(org), body: create })).rejects.toMatchObject({
       status: 405,
     })
-    const made = { clientSecret: 'seti_999_secret_x' }
-    await expect(billing(org).addPaymentMethod({ params: paramsOf(org), body: made })).rejects.toMatchObject({
+    const forged = { clientSecret: 'seti_999_secret_x' }
+    await expect(billing(org).addPaymentMethod({ params: paramsOf(org), body: forged })).rejects.toMatchObject({
       status: 404,
     })
-    // The form of another organization does not exist here.
+    // An organization cannot use the form of another one.
     const other = await t.make.org()
     await confirm(org, create.clientSecret, '4242424242424242', 'complete')
     await expect(billing(other).addPaymentMethod({ params: paramsOf(other), body: create })).rejects.toMatchObject({
@@ -109,16 +109,16 @@ describe.each(['test', 'stripe'] as const)('payment by %s', (name) => {
     ['4000000000000341', 'Your card was declined.'],
     ['4000002760003184', 'Your card was declined. This transaction requires authentication.'],
     ['4000008260003178', 'Your card has insufficient funds.'],
-  ])('charging %s: %s', async (number, error) => {
+  ])('charging card %s: %s', async (number, error) => {
     const org = await t.make.org()
-    await save(org, number)
-    await owe(org, '12.34')
+    await saveCard(org, number)
+    await addUnpaidInvoice(org, '12.34')
     expect(await billing(org).pay({ params: paramsOf(org) })).toEqual({
       status: error ? 'PAYMENT_ISSUES' : 'ACTIVE',
       error,
     })
-    // Another card settles the invoice, and nothing is charged twice.
-    expect(await save(org, '4242424242424242')).toBe('4242')
+    // A new card pays the invoice, which is charged only once.
+    expect(await saveCard(org, '4242424242424242')).toBe('4242')
     const summary = await billing(org).getSummary({ params: paramsOf(org) })
     expect(summary).toMatchObject({ status: 'ACTIVE', unpaidUsd: '0.00' })
     if (name === 'stripe') {
@@ -130,23 +130,23 @@ describe.each(['test', 'stripe'] as const)('payment by %s', (name) => {
 
   test('concurrent and repeated payments charge once', async () => {
     const org = await t.make.org()
-    await save(org, '4242424242424242')
-    await owe(org, '5')
+    await saveCard(org, '4242424242424242')
+    await addUnpaidInvoice(org, '5')
     const provider = providerOf(t.app)
     await Promise.all([1, 2, 3].map(() => chargeUnpaidInvoices(t.app, provider, org.id, { isScheduled: false })))
     const { rows } = await t.app.database.pool.query(`select key, status from charges where org_id = $1`, [org.id])
     expect(rows).toEqual([{ key: expect.any(String), status: 'succeeded' }])
   })
 
-  const last4s = (existing: readonly { card: { last4: string } | null }[]) => existing.map((m) => m.card?.last4)
-  const cards = async (org: TestOrg) => (await billing(org).getSettings({ params: paramsOf(org) })).existing
+  const lastDigitsOf = (existing: readonly { card: { last4: string } | null }[]) => existing.map((m) => m.card?.last4)
+  const methodsOf = async (org: TestOrg) => (await billing(org).getSettings({ params: paramsOf(org) })).existing
 
   test('the last card cannot be deleted; others can', async () => {
     const org = await t.make.org()
-    await save(org, '4242424242424242')
-    await save(org, '4000002500003155')
-    const existing = await cards(org)
-    expect(last4s(existing)).toEqual(['3155', '4242'])
+    await saveCard(org, '4242424242424242')
+    await saveCard(org, '4000002500003155')
+    const existing = await methodsOf(org)
+    expect(lastDigitsOf(existing)).toEqual(['3155', '4242'])
     const [first, second] = existing.map((m) => m.id)
     await billing(org).removePaymentMethod({ params: { ...paramsOf(org), id: first ?? '' } })
     await expect(
@@ -154,16 +154,16 @@ describe.each(['test', 'stripe'] as const)('payment by %s', (name) => {
     ).rejects.toMatchObject({ status: 405 })
   })
 
-  test('another card can become the default: it is charged immediately for unpaid invoices, and from then on', async () => {
+  test('a new default card is charged for unpaid invoices immediately', async () => {
     const org = await t.make.org()
-    await save(org, '4242424242424242')
-    await save(org, '4000000000000341')
-    await owe(org, '3')
+    await saveCard(org, '4242424242424242')
+    await saveCard(org, '4000000000000341')
+    await addUnpaidInvoice(org, '3')
     expect(await billing(org).pay({ params: paramsOf(org) })).toMatchObject({ status: 'PAYMENT_ISSUES' })
-    const [, good] = await cards(org)
-    const params = { ...paramsOf(org), id: good?.id ?? '' }
+    const [, workingCard] = await methodsOf(org)
+    const params = { ...paramsOf(org), id: workingCard?.id ?? '' }
     const { status, existing } = await billing(org).makeDefaultPaymentMethod({ params })
-    expect([status, last4s(existing)]).toEqual(['ACTIVE', ['4242', '0341']])
+    expect([status, lastDigitsOf(existing)]).toEqual(['ACTIVE', ['4242', '0341']])
     const other = await t.make.org()
     await expect(
       billing(other).makeDefaultPaymentMethod({ params: { ...params, code: other.code } }),
@@ -172,28 +172,28 @@ describe.each(['test', 'stripe'] as const)('payment by %s', (name) => {
     await expect(viewer.makeDefaultPaymentMethod({ params })).rejects.toMatchObject({ status: 405 })
   })
 
-  test('a card is replaced in one step, and the old one is deleted; a refused one replaces nothing', async () => {
+  test('replacing a card deletes the old one, unless the new one was not confirmed', async () => {
     const org = await t.make.org()
-    await save(org, '4242424242424242')
-    const [old] = await cards(org)
+    await saveCard(org, '4242424242424242')
+    const [old] = await methodsOf(org)
     const replaces = old?.id ?? ''
     const { create } = await billing(org).getSettings({ params: paramsOf(org) })
     await expect(
       billing(org).addPaymentMethod({ params: paramsOf(org), body: { ...create, replaces } }),
     ).rejects.toMatchObject({ status: 405 })
-    expect(last4s(await cards(org))).toEqual(['4242'])
+    expect(lastDigitsOf(await methodsOf(org))).toEqual(['4242'])
     await confirm(org, create.clientSecret, '4000002500003155', 'complete')
     await expect(
-      billing(org).addPaymentMethod({ params: paramsOf(org), body: { ...create, replaces: 'pm_of_others' } }),
+      billing(org).addPaymentMethod({ params: paramsOf(org), body: { ...create, replaces: 'pm_unknown' } }),
     ).rejects.toMatchObject({ status: 404 })
     const { existing } = await billing(org).addPaymentMethod({ params: paramsOf(org), body: { ...create, replaces } })
-    expect(last4s(existing)).toEqual(['3155'])
+    expect(lastDigitsOf(existing)).toEqual(['3155'])
     if (name === 'stripe') expect(stripe.requests).toContain(`POST /v1/payment_methods/${replaces}/detach`)
   })
 
   if (name === 'test') return
 
-  const send = ({ payload, signature }: { payload: string; signature: string }) =>
+  const sendEvent = ({ payload, signature }: { payload: string; signature: string }) =>
     t.http.inject({
       method: 'POST',
       url: '/api/v1/billing/stripe-events',
@@ -201,17 +201,17 @@ describe.each(['test', 'stripe'] as const)('payment by %s', (name) => {
       payload,
     })
 
-  test('a lost response is requested again and charges nothing twice', async () => {
+  test('a request whose response was lost is repeated and charges only once', async () => {
     const org = await t.make.org()
-    await save(org, '4242424242424242')
-    await owe(org, '7')
+    await saveCard(org, '4242424242424242')
+    await addUnpaidInvoice(org, '7')
     const before = stripe.payments().length
-    stripe.loseNextAnswer()
+    stripe.loseNextResponse()
     expect(await billing(org).pay({ params: paramsOf(org) })).toEqual({ status: 'ACTIVE', error: null })
     expect(stripe.payments().length - before).toBe(1)
   })
 
-  test('Link is a payment method, too', async () => {
+  test('Link can be used as a payment method', async () => {
     const org = await t.make.org()
     const { create } = await billing(org).getSettings({ params: paramsOf(org) })
     stripe.confirmLink(create.clientSecret, 'ada@example.com')
@@ -219,30 +219,31 @@ describe.each(['test', 'stripe'] as const)('payment by %s', (name) => {
     expect(existing).toMatchObject([{ card: null, link: { email: 'ada@example.com' } }])
   })
 
-  test('events are verified with Stripe: late, repeated or out of order, and only if Stripe signed them', async () => {
+  test('late, repeated and out-of-order events are checked with Stripe, and unsigned ones are rejected', async () => {
     const org = await t.make.org()
-    await save(org, '4000000000000341')
-    await owe(org, '9')
+    await saveCard(org, '4000000000000341')
+    await addUnpaidInvoice(org, '9')
     expect(await billing(org).pay({ params: paramsOf(org) })).toMatchObject({ status: 'PAYMENT_ISSUES' })
     const payment = stripe.payments().at(-1)?.id ?? ''
-    const failed = stripe.event('payment_intent.payment_failed', payment)
+    const failedEvent = stripe.event('payment_intent.payment_failed', payment)
     stripe.succeed(payment)
-    const succeeded = stripe.event('payment_intent.succeeded', payment)
-    const forged = { ...succeeded, payload: succeeded.payload.replace('evt', 'evil') }
-    expect((await send(forged)).statusCode).toBe(400)
-    expect((await send({ ...succeeded, signature: 'none' })).statusCode).toBe(400)
+    const succeededEvent = stripe.event('payment_intent.succeeded', payment)
+    const forged = { ...succeededEvent, payload: succeededEvent.payload.replace('evt', 'evil') }
+    expect((await sendEvent(forged)).statusCode).toBe(400)
+    expect((await sendEvent({ ...succeededEvent, signature: 'none' })).statusCode).toBe(400)
     const old = stripe.event('payment_intent.succeeded', payment, new Date(Date.now() - 3_600_000))
-    expect((await send(old)).statusCode).toBe(400)
+    expect((await sendEvent(old)).statusCode).toBe(400)
     const status = async () => (await t.as(org.admin).orgs.get({ params: paramsOf(org) })).status
     expect(await status()).toBe('PAYMENT_ISSUES')
-    for (const event of [succeeded, failed, succeeded, failed]) expect((await send(event)).statusCode).toBe(200)
+    for (const event of [succeededEvent, failedEvent, succeededEvent, failedEvent])
+      expect((await sendEvent(event)).statusCode).toBe(200)
     expect(await status()).toBe('ACTIVE')
     const requests = stripe.requests.length
-    await send(succeeded)
+    await sendEvent(succeededEvent)
     expect(stripe.requests.length).toBe(requests)
   })
 })
 
-test('an incomplete set of keys is an error', async () => {
+test('the server does not start with only some of the Stripe keys', async () => {
   await expect(startTestApp({ env: { SHOAL_STRIPE_SECRET_KEY: 'sk_test_1' } })).rejects.toThrow('Set all three')
 })

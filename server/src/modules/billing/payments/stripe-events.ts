@@ -2,13 +2,13 @@ import type Stripe from 'stripe'
 import type { App } from '../../../app.ts'
 import { invalid } from '../../../errors.ts'
 import { settleCharge } from './collect.ts'
-import { isEventKnown, recordEvent, selectCharge } from './payment-store.ts'
+import { isEventRecorded, recordEvent, selectCharge } from './payment-store.ts'
 import { stripeKeysOf } from './provider-of.ts'
 import { createStripe, outcomeOf } from './stripe-provider.ts'
 
 /**
- * Handles events that Stripe signed; null without Stripe. An event only triggers a read of the payment from Stripe, so late, repeated
- * or reordered events do no harm.
+ * Returns a handler of Stripe's signed events, or null without Stripe. An event only causes the payment to be read from Stripe, so
+ * late, repeated or reordered events do no harm.
  * @throws Refusal 400 for a signature that is invalid or too old
  */
 export function stripeEventsOf(app: App): ((body: string, signature: string) => Promise<void>) | null {
@@ -22,15 +22,15 @@ export function stripeEventsOf(app: App): ((body: string, signature: string) => 
     } catch {
       throw invalid('BAD_SIGNATURE', 'The signature is not valid.')
     }
-    if (await isEventKnown(app.db, event.id)) return
+    if (await isEventRecorded(app.db, event.id)) return
     if (event.type === 'payment_intent.succeeded' || event.type === 'payment_intent.payment_failed')
-      await readEvent(app, stripe, event.data.object.id)
-    // Recorded after the work: Stripe repeats failed events.
+      await settlePayment(app, stripe, event.data.object.id)
+    // Recorded last, because Stripe repeats events that failed.
     await recordEvent(app.db, event.id, app.clock.now())
   }
 }
 
-async function readEvent(app: App, stripe: Stripe, id: string): Promise<void> {
+async function settlePayment(app: App, stripe: Stripe, id: string): Promise<void> {
   const intent = await stripe.paymentIntents.retrieve(id)
   const charge = await selectCharge(app.db, intent.metadata['charge'] ?? '')
   if (!charge || charge.status === 'succeeded' || intent.status === 'processing') return

@@ -5,21 +5,21 @@ import type { ChargeOutcome, PaymentProvider } from './provider.ts'
 
 export type StripeSettings = { secretKey: string; publishableKey: string; url: string }
 
-/** The client of Stripe's own package; `url` lets tests use a local server. */
+/** Returns Stripe's client; `url` lets tests use a local server. */
 export function createStripe({ secretKey, url }: Pick<StripeSettings, 'secretKey' | 'url'>): Stripe {
   const { hostname, port, protocol } = new URL(url)
   return new Stripe(secretKey, {
     host: hostname,
     port: port || (protocol === 'https:' ? 443 : 80),
     protocol: protocol === 'https:' ? 'https' : 'http',
-    // The package repeats requests with the same idempotency key.
+    // The client repeats requests with the same idempotency key.
     maxNetworkRetries: 2,
     timeout: 20_000,
     telemetry: false,
   })
 }
 
-/** Cards and Link by Stripe: set up in the browser, charged off-session. Outcomes are always read from Stripe. */
+/** Payments by card and Link, set up in the browser and charged off-session. Outcomes are always read from Stripe. */
 export function createStripeProvider(settings: StripeSettings): PaymentProvider {
   const stripe = createStripe(settings)
   return {
@@ -52,7 +52,7 @@ export function createStripeProvider(settings: StripeSettings): PaymentProvider 
           'CARD_NOT_SET_UP',
           setup.last_setup_error?.message ?? 'The card was not confirmed. Please enter it again.',
         )
-      return displayOf(method)
+      return paymentMethodOf(method)
     },
     deleteMethod: async (id) => {
       await stripe.paymentMethods.detach(id).catch((error: unknown) => {
@@ -79,7 +79,7 @@ export function createStripeProvider(settings: StripeSettings): PaymentProvider 
   }
 }
 
-/** The outcome of a payment at Stripe. @throws Error while it is not decided */
+/** Returns the outcome of a payment. @throws Error while the payment is being processed */
 export function outcomeOf(intent: Stripe.PaymentIntent): ChargeOutcome {
   if (intent.status === 'succeeded') return { status: 'succeeded', providerId: intent.id }
   if (intent.status === 'processing') throw new Error(`Payment ${intent.id} is still being processed`)
@@ -87,11 +87,14 @@ export function outcomeOf(intent: Stripe.PaymentIntent): ChargeOutcome {
   return { status: 'failed', providerId: intent.id, code, message }
 }
 
-/** A refusal by the bank, or a payment method that no longer exists; other errors do not decide the payment. */
+/**
+ * Returns the outcome for a declined card or a payment method that no longer exists.
+ * @throws the error otherwise, because the outcome is unknown
+ */
 function failureOf(error: unknown): ChargeOutcome {
   if (!(error instanceof Stripe.errors.StripeError)) throw error
-  const isDecided = error instanceof Stripe.errors.StripeCardError || isMissing(error)
-  if (!isDecided) throw error
+  const isFinal = error instanceof Stripe.errors.StripeCardError || isMissing(error)
+  if (!isFinal) throw error
   return {
     status: 'failed',
     providerId: error.payment_intent?.id ?? null,
@@ -108,7 +111,7 @@ function orNotFound(error: unknown): never {
   throw error
 }
 
-const displayOf = ({ id, card, link }: Stripe.PaymentMethod): PaymentMethod => ({
+const paymentMethodOf = ({ id, card, link }: Stripe.PaymentMethod): PaymentMethod => ({
   id,
   card: card ? { last4: card.last4, exp_month: card.exp_month, exp_year: card.exp_year } : null,
   link: link?.email ? { email: link.email } : null,

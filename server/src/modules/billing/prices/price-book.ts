@@ -2,9 +2,10 @@ import { Big } from 'big.js'
 import { join } from 'node:path'
 import { parse } from 'yaml'
 import { z } from 'zod'
+import { dayOf } from '../../../clock.ts'
 import type { Config } from '../../../config/config.ts'
 import { readFileOfSetting, InvalidSettingError } from '../../../config/invalid-setting.ts'
-import { dayOfMs } from '../time.ts'
+import { msPerHour } from '../time.ts'
 import { offeredPrograms, type Contract, type PayloadOf } from '@shoal/contract'
 
 const Amount = z
@@ -25,17 +26,17 @@ const PriceListFile = z.strictObject({
 })
 export type PriceList = z.output<typeof PriceListFile>
 
-const rising = (rows: readonly { from: string }[]) => rows.every((row, i) => row.from > (rows[i - 1]?.from ?? ''))
+const isAscending = (rows: readonly { from: string }[]) => rows.every((row, i) => row.from > (rows[i - 1]?.from ?? ''))
 
 const PriceBookFile = z.strictObject({
   seller: z.array(z.string().min(1).max(100)).max(10).default([]),
-  lists: z.array(PriceListFile).min(1).refine(rising, 'each list must begin after the previous one'),
+  lists: z.array(PriceListFile).min(1).refine(isAscending, 'each list must begin after the previous one'),
   tax: z.strictObject({
     countries: z.array(z.string().regex(/^[A-Z]{2}$/, 'must be two capital letters')),
     rates: z
       .array(z.strictObject({ from: Day, percent: Amount }))
       .min(1)
-      .refine(rising, 'each rate must begin after the previous one'),
+      .refine(isAscending, 'each rate must begin after the previous one'),
   }),
 })
 export type PriceBook = z.output<typeof PriceBookFile>
@@ -43,42 +44,41 @@ export type PriceBook = z.output<typeof PriceBookFile>
 const builtInFile = join(import.meta.dirname, 'price-book.yaml')
 
 /**
- * Prices of SHOAL_PRICE_BOOK, or the built-in ones. Numbers are read as text, so none is ever a float.
+ * Reads the prices of SHOAL_PRICE_BOOK, or the built-in ones. Numbers are read as text, so that none becomes a float.
  * @throws InvalidSettingError naming the file and every invalid field
  */
 export function readPriceBook(config: Pick<Config, 'SHOAL_PRICE_BOOK'>): PriceBook {
   const file = config.SHOAL_PRICE_BOOK ?? builtInFile
   const parsed = PriceBookFile.safeParse(parse(readFileOfSetting('SHOAL_PRICE_BOOK', file), { schema: 'failsafe' }))
   if (parsed.success) return parsed.data
-  const sentences = parsed.error.issues.map((issue) => `  ${issue.path.join('.') || 'the file'}: ${issue.message}`)
-  throw new InvalidSettingError(`The price book ${file} is not valid:\n${sentences.join('\n')}`)
+  const problems = parsed.error.issues.map((issue) => `  ${issue.path.join('.') || 'the file'}: ${issue.message}`)
+  throw new InvalidSettingError(`The price book ${file} is not valid:\n${problems.join('\n')}`)
 }
 
-/** The list in force at a time; before the first list began, the first one. */
+/** Returns the price list in force at a time; the first list also applies to earlier times. */
 export function listAt(book: PriceBook, atMs: number): PriceList {
-  return inForce(book.lists, atMs)
+  return entryInForce(book.lists, atMs)
 }
 
 /** Percent of VAT for a customer in `country` (null: unknown) at a time; spec 9. */
 export function taxPercent({ tax }: PriceBook, country: string | null, atMs: number): Big {
   const isTaxed = country === null || country === '' || tax.countries.includes(country)
-  return isTaxed ? inForce(tax.rates, atMs).percent : new Big(0)
+  return isTaxed ? entryInForce(tax.rates, atMs).percent : new Big(0)
 }
 
-function inForce<T extends { from: string }>(rows: readonly T[], atMs: number): T {
-  const day = dayOfMs(atMs)
+function entryInForce<T extends { from: string }>(rows: readonly T[], atMs: number): T {
+  const day = dayOf(atMs)
   const row = rows.findLast((r) => r.from <= day) ?? rows[0]
   if (!row) throw new Error('The price book has no lists')
   return row
 }
 
-const hoursOfMonth = 720
-const msOfHour = 3_600_000
-const bytesOfGb = 2 ** 30
+const hoursPerMonth = 720
+const bytesPerGb = 2 ** 30
 
 /** Price of one unit. `quantity / unitQuantity` is the amount on the receipt. */
 export type Price = {
-  /** For `perUnits` units. A fraction, because a monthly price has no finite decimal per hour. */
+  /** Price of `perUnits` units. Kept as a fraction, because the hourly share of a monthly price has no finite decimal. */
   dollars: Big
   perUnits: number
   /** Size of one unit in the meter's unit: ms per hour, byte-ms per GB-hour, requests per million. */
@@ -89,11 +89,11 @@ export type Price = {
 export function priceOf(list: PriceList, type: string): Price {
   if (type === 'rpc') return { dollars: list.rpcMillion, perUnits: 1, unitQuantity: new Big(1_000_000) }
   if (type === 'storage')
-    return { dollars: list.storageGbMonth, perUnits: hoursOfMonth, unitQuantity: new Big(bytesOfGb).times(msOfHour) }
-  return { dollars: hourly(list, type), perUnits: 1, unitQuantity: new Big(msOfHour) }
+    return { dollars: list.storageGbMonth, perUnits: hoursPerMonth, unitQuantity: new Big(bytesPerGb).times(msPerHour) }
+  return { dollars: hourlyPrice(list, type), perUnits: 1, unitQuantity: new Big(msPerHour) }
 }
 
-function hourly(list: PriceList, type: string): Big {
+function hourlyPrice(list: PriceList, type: string): Big {
   if (type === 'collocated') return list.collocated
   const [resource = '', profile = ''] = type.split('.')
   const prices = Object.hasOwn(list.profiles, profile) ? list.profiles[profile as keyof PriceList['profiles']] : null
@@ -104,17 +104,17 @@ function hourly(list: PriceList, type: string): Big {
 
 type PublicPrices = PayloadOf<Contract['billing']['getPrices']>
 
-/** The list in force and the announced ones. */
+/** Returns the price list in force, and those that are announced. */
 export function publicPrices(book: PriceBook, now: Date): PublicPrices {
   const current = listAt(book, now.getTime())
-  return [current, ...book.lists.filter((list) => list.from > dayOfMs(now.getTime()) && list !== current)].map(
+  return [current, ...book.lists.filter((list) => list.from > dayOf(now.getTime()) && list !== current)].map(
     publicPrice,
   )
 }
 
 const publicPrice = (list: PriceList): PublicPrices[number] => ({
   from: list.from,
-  rates: typesOf(list).map((type) => {
+  rates: offeredTypes(list).map((type) => {
     const { dollars, perUnits } = priceOf(list, type)
     return { type, rateUsd: dollars.div(perUnits).round(8).toFixed() }
   }),
@@ -122,8 +122,8 @@ const publicPrice = (list: PriceList): PublicPrices[number] => ({
   rpcIncludedMillions: list.rpcIncludedMillions.toFixed(),
 })
 
-/** Only what deployments offer: the price book has prices for addons that they refuse. */
-const typesOf = (list: PriceList): string[] => [
+/** Types with a public price. The price book also has prices for addons that cannot be deployed. */
+const offeredTypes = (list: PriceList): string[] => [
   ...Object.keys(list.profiles).flatMap((profile) => offeredPrograms.map((resource) => `${resource}.${profile}`)),
   'collocated',
   'storage',

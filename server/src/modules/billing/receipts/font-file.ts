@@ -6,7 +6,7 @@ import { InvalidSettingError } from '../../../config/invalid-setting.ts'
 const magicBytes = ['\0\u0001\0\0', 'true', 'OTTO', 'ttcf', 'wOFF', 'wOF2']
 
 /**
- * The file of SHOAL_INVOICE_FONT. Only its first bytes are read: a server needs the font for invoices only.
+ * Returns the file of SHOAL_INVOICE_FONT. Reads only its first bytes, because only invoices need the font.
  * @throws InvalidSettingError naming the file, when it cannot be read or is not a font
  */
 export function checkedFontFile({ SHOAL_INVOICE_FONT: file }: Pick<Config, 'SHOAL_INVOICE_FONT'>): string | undefined {
@@ -18,9 +18,9 @@ export function checkedFontFile({ SHOAL_INVOICE_FONT: file }: Pick<Config, 'SHOA
 function firstBytesOf(file: string): string {
   const bytes = Buffer.alloc(4)
   try {
-    const opened = openSync(file, 'r')
-    readSync(opened, bytes)
-    closeSync(opened)
+    const descriptor = openSync(file, 'r')
+    readSync(descriptor, bytes)
+    closeSync(descriptor)
   } catch (error) {
     throw new InvalidSettingError(`SHOAL_INVOICE_FONT: ${file} cannot be read`, { cause: error })
   }

@@ -10,17 +10,17 @@ import { invoicePdf } from './invoice-pdf.ts'
 import { receiptOf } from './receipt.ts'
 
 const book = readPriceBook({ SHOAL_PRICE_BOOK: undefined })
-const armenian = fileURLToPath(
+const armenianFont = fileURLToPath(
   import.meta.resolve('@fontsource/noto-sans-armenian/files/noto-sans-armenian-armenian-400-normal.woff'),
 )
 
-/** The log, one record per line. */
+/** Logged warnings, as JSON. */
 const warnings: string[] = []
 const log = pino({ level: 'warn' }, { write: (record: string) => warnings.push(record) })
 
 type InvoiceOptions = { squids?: number; name?: string; city?: string; fontFile?: string }
 
-/** The invoice of this many small versions for a whole month. */
+/** Renders an invoice for `squids` small versions that ran for a whole month. */
 async function invoiceOf({
   squids = 2,
   name = 'Acme',
@@ -59,31 +59,39 @@ async function invoiceOf({
   return await invoicePdf(row, { log, fontFile })
 }
 
-/** The lines of the customer's address, regardless of the number of fonts. */
-async function customerOf(given: InvoiceOptions): Promise<string> {
-  const [first = []] = pagesOf(await invoiceOf(given))
-  return first.slice(first.indexOf('Bill to') + 1, first.indexOf('Item')).join('')
+/** Returns the customer's address as printed, without separators. */
+async function customerOf(options: InvoiceOptions): Promise<string> {
+  const [firstPage = []] = pagesOf(await invoiceOf(options))
+  return firstPage.slice(firstPage.indexOf('Bill to') + 1, firstPage.indexOf('Item')).join('')
 }
 
 test('an invoice names seller and customer, and its columns add up to the total', async () => {
-  const [first = [], second = []] = pagesOf(await invoiceOf())
-  expect(first).toEqual(
+  const [firstPage = [], secondPage = []] = pagesOf(await invoiceOf())
+  expect(firstPage).toEqual(
     expect.arrayContaining(['SHOAL-000007', 'Paid on 2026-11-01', 'Example Hosting AG', 'Switzerland']),
   )
-  const from = first.indexOf('API, small')
+  const from = firstPage.indexOf('API, small')
   // Digits before and after the point are drawn separately.
   expect(
-    first
+    firstPage
       .slice(from)
       .join(' ')
       .replaceAll(/ (?=\.)/g, ''),
   ).toBe(
     'API, small 1,488 0.048 71.424 Subtotal 71.424 Discount 10 % -7.1424 Net 64.28 VAT 8.1 % 5.21 Total, USD 69.49 SHOAL-000007, page 1 of 2',
   )
-  expect(second.slice(0, 7)).toEqual(['Usage by squid', 'Squid', 'Item', 'Amount', 'Rate, $', 'Cost, $', 'squid-1@v1'])
+  expect(secondPage.slice(0, 7)).toEqual([
+    'Usage by squid',
+    'Squid',
+    'Item',
+    'Amount',
+    'Rate, $',
+    'Cost, $',
+    'squid-1@v1',
+  ])
 })
 
-test('a long invoice has more pages, each with a header, with each squid once and in order', async () => {
+test('a long invoice has several pages with headers, and lists each squid once and in order', async () => {
   const pages = pagesOf(await invoiceOf({ squids: 60 }))
   expect(pages).toHaveLength(3)
   pages.slice(1).forEach((words, i) => {
@@ -111,7 +119,7 @@ test('decomposed accents are composed, and line breaks and direction controls ar
   expect(await customerOf({ name })).toContain('Łódź AGStreet 1')
 })
 
-test('characters without a font are marked, can still be copied, and are logged for the operator', async () => {
+test('characters without a font are replaced by a mark, can still be copied, and are logged', async () => {
   warnings.length = 0
   const customer = await customerOf({ name: 'Երևան (東京) AG', city: 'תל אביב' })
   expect(customer).toMatch(/^Երևան \(東京\) AGStreet 18001 תל אביבSwitzerland/)
@@ -125,14 +133,14 @@ test('characters without a font are marked, can still be copied, and are logged 
 
 test("the operator's font prints characters that the built-in font does not have, also within one name", async () => {
   warnings.length = 0
-  const given = { name: 'Łódź Երևան Київ', fontFile: checkedFontFile({ SHOAL_INVOICE_FONT: armenian }) }
-  expect(await customerOf(given)).toBe('Łódź Երևան КиївStreet 18001 ZürichSwitzerland')
+  const options = { name: 'Łódź Երևան Київ', fontFile: checkedFontFile({ SHOAL_INVOICE_FONT: armenianFont }) }
+  expect(await customerOf(options)).toBe('Łódź Երևան КиївStreet 18001 ZürichSwitzerland')
   expect(warnings).toEqual([])
-  expect((await invoiceOf(given)).includes('NotoSansArmenian')).toBe(true)
-  expect((await invoiceOf({ ...given, name: 'Łódź' })).includes('NotoSansArmenian')).toBe(false)
+  expect((await invoiceOf(options)).includes('NotoSansArmenian')).toBe(true)
+  expect((await invoiceOf({ ...options, name: 'Łódź' })).includes('NotoSansArmenian')).toBe(false)
 })
 
-test('an invoice always renders to the same, small file', async () => {
+test('an invoice always renders to the same bytes, in a small file', async () => {
   const pdf = await invoiceOf({ name: 'Łódź' })
   expect((await invoiceOf({ name: 'Київ' })).equals(pdf)).toBe(false)
   expect((await invoiceOf({ name: 'Łódź' })).equals(pdf)).toBe(true)
@@ -142,6 +150,6 @@ test('an invoice always renders to the same, small file', async () => {
 test.each([
   ['no-such-file.ttf', 'SHOAL_INVOICE_FONT: no-such-file.ttf cannot be read'],
   [import.meta.filename, /invoice-pdf\.test\.ts is not a font/],
-])('%s stops the start', (file, problem) => {
+])('%s is rejected as a font at start', (file, problem) => {
   expect(() => checkedFontFile({ SHOAL_INVOICE_FONT: file })).toThrow(problem)
 })

@@ -1,9 +1,9 @@
-// Reads tables of other modules: orgs, squids. An invoice names its customer; an organization is settled once its versions are deleted.
+// Reads tables of other modules: orgs, squids. Deleted organizations are settled once their versions are deleted.
 
 import type { Receipt } from '@shoal/contract'
-import { and, desc, eq, sql } from 'drizzle-orm'
+import { and, desc, eq, sql, type SQL } from '../../../db/sql.ts'
 import type { Db } from '../../../db/database.ts'
-import { invoices, usageRecords, type InvoiceCustomer } from '../tables.ts'
+import { invoices, type InvoiceCustomer } from '../tables.ts'
 
 export async function selectInvoice(db: Db, orgId: number, month: string) {
   const [row] = await db
@@ -17,26 +17,35 @@ export function listInvoices(db: Db, orgId: number) {
   return db.select().from(invoices).where(eq(invoices.orgId, orgId)).orderBy(desc(invoices.month))
 }
 
-/** Months before `month` with usage and without an invoice; oldest first. */
+/**
+ * Months before `month` with usage and without an invoice; oldest first. Late usage is never added to a closed month (`addRecords`), so
+ * only the months after each organization's last invoice are read.
+ */
 export async function listClosable(db: Db, month: string): Promise<{ orgId: number; month: string }[]> {
   const { rows } = await db.execute<{ orgId: number; month: string }>(sql`
-    select distinct u.org_id as "orgId", u.month from usage_records u
-    join orgs o on o.id = u.org_id and not o.is_playground
-    left join invoices i on i.org_id = u.org_id and i.month = u.month
-    where u.month < ${month} and i.number is null order by 2, 1`)
+    select o.id as "orgId", u.month from orgs o
+    cross join lateral (select coalesce(max(i.month), '') as month from invoices i where i.org_id = o.id) closed
+    cross join lateral (${monthsAfter(sql`o.id`, sql`closed.month`)}) u
+    where not o.is_playground and u.month < ${month} order by 2, 1`)
   return rows
 }
 
-/** `yyyy-MM` of all months with usage. */
+/** `yyyy-MM` of all months with usage; oldest first. */
 export async function monthsOf(db: Db, orgId: number): Promise<string[]> {
-  const rows = await db
-    .selectDistinct({ month: usageRecords.month })
-    .from(usageRecords)
-    .where(eq(usageRecords.orgId, orgId))
+  const { rows } = await db.execute<{ month: string }>(monthsAfter(sql`${orgId}::bigint`, sql`''`))
   return rows.map((row) => row.month)
 }
 
-/** Takes the next number. Numbers have no gaps, since only a written invoice takes one. */
+/** The months with usage after `month`. Reads one row per month; DISTINCT would read a row for each version and hour. */
+const monthsAfter = (orgId: SQL, month: SQL): SQL => sql`
+  with recursive months as (
+    select min(u.month) as month from usage_records u where u.org_id = ${orgId} and u.month > ${month}
+    union all
+    select (select min(u.month) from usage_records u where u.org_id = ${orgId} and u.month > months.month)
+    from months where months.month is not null
+  ) select months.month from months where months.month is not null`
+
+/** Adds an invoice with the next number, unless the month has one. Numbers have no gaps, because they are assigned under a lock. */
 export async function addInvoice(
   db: Db,
   invoice: {
@@ -73,9 +82,7 @@ export async function listUnsettledDeletedOrgs(db: Db, recordedUntilMs: number):
 /** Months with usage and without an invoice, including the current one; oldest first. */
 export async function listOpenMonths(db: Db, orgId: number): Promise<string[]> {
   const { rows } = await db.execute<{ month: string }>(sql`
-    select distinct u.month from usage_records u
-    where u.org_id = ${orgId}
-      and not exists (select from invoices i where i.org_id = u.org_id and i.month = u.month)
-    order by 1`)
+    select u.month from (${monthsAfter(sql`${orgId}::bigint`, sql`''`)}) u
+    where not exists (select from invoices i where i.org_id = ${orgId} and i.month = u.month) order by 1`)
   return rows.map((row) => row.month)
 }

@@ -1,21 +1,21 @@
 import type { Receipt } from '@shoal/contract'
 import { Big } from 'big.js'
 import type { App } from '../../../app.ts'
-import { hours } from '../../../clock.ts'
+import { hours, monthOf } from '../../../clock.ts'
 import { getOrg } from '../../orgs/index.ts'
 import { readMeter, usageOfMonth } from '../metering/meter-store.ts'
 import { usageSoFar } from '../metering/meter.ts'
 import { invoiceNumber } from '../payments/collect.ts'
 import { accountOf } from '../payments/payment-store.ts'
 import type { PriceBook } from '../prices/price-book.ts'
-import { monthEndMs, monthOfMs } from '../time.ts'
+import { monthEndMs } from '../time.ts'
 import { addInvoice, listClosable, monthsOf, selectInvoice } from './invoice-store.ts'
 import { receiptOf } from './receipt.ts'
 
-/** A month is closed this long after its end: request counts may reach the database later. */
+/** A month is closed this long after its end, because request counts reach the database with a delay. */
 const closedAfterMs = hours(1)
 
-/** By squid. A closed month is read from its invoice, an open one is computed. */
+/** Returns the receipt of a month, by squid. The receipt of a closed month is read from its invoice; others are computed. */
 export async function receiptFor(app: App, book: PriceBook, orgId: number, month: string): Promise<Receipt> {
   const invoice = await selectInvoice(app.db, orgId, month)
   if (!invoice)
@@ -32,15 +32,15 @@ export async function receiptFor(app: App, book: PriceBook, orgId: number, month
   }
 }
 
-/** By squid, for every month with usage; newest first. */
+/** Returns the receipts of all months with usage, by squid; newest first. */
 export async function allReceipts(app: App, book: PriceBook, orgId: number): Promise<Receipt[]> {
-  const months = new Set(await monthsOf(app.db, orgId)).add(monthOfMs(app.clock.now().getTime()))
+  const months = new Set(await monthsOf(app.db, orgId)).add(monthOf(app.clock.now().getTime()))
   const receipts: Receipt[] = []
   for (const month of [...months].sort().toReversed()) receipts.push(await receiptFor(app, book, orgId, month))
   return receipts
 }
 
-/** Inputs of a receipt besides usage and prices. */
+/** Inputs of a receipt in addition to usage and prices. */
 export async function termsOf(app: Pick<App, 'db'>, orgId: number) {
   const [account, org] = await Promise.all([accountOf(app.db, orgId), getOrg(app.db, orgId)])
   return { discountPercent: new Big(account.discountPercent), country: org.billingDetails?.country ?? null }
@@ -50,7 +50,7 @@ export async function termsOf(app: Pick<App, 'db'>, orgId: number) {
 export async function closeMonths(app: App, book: PriceBook): Promise<void> {
   const now = app.clock.now()
   const meter = await readMeter(app.db)
-  for (const { orgId, month } of await listClosable(app.db, monthOfMs(now.getTime()))) {
+  for (const { orgId, month } of await listClosable(app.db, monthOf(now.getTime()))) {
     const endMs = monthEndMs(month)
     if (now.getTime() < endMs + closedAfterMs || (meter?.recordedUntilMs ?? 0) < endMs) continue
     await closeMonth(app, book, orgId, month)

@@ -4,28 +4,33 @@ import { drawRuns, runsOf, unprintedMark, unprintedOf, type PdfFont } from './pd
 
 type Pdf = InstanceType<typeof PDFKit>
 
-export const faint = '#5b6673'
-/** Line metrics of names, addresses and the facts beside them. */
-export const line = { lineHeight: 13, baseline: 7 }
+export const mutedColor = '#5b6673'
+/** Line metrics of names, addresses, and the invoice's number and dates. */
+export const lineMetrics = { lineHeight: 13, baseline: 7 }
 
-type Block = { x: number; width: number; faces: readonly PdfFont[] }
+type AddressBlock = { x: number; width: number; faces: readonly PdfFont[] }
 
 /** Draws a labelled address at the current position. */
-export function drawAddress(pdf: Pdf, label: string, texts: readonly string[], { x, width, faces }: Block): void {
+export function drawAddress(
+  pdf: Pdf,
+  label: string,
+  texts: readonly string[],
+  { x, width, faces }: AddressBlock,
+): void {
   if (texts.length === 0) return
-  const draw = (text: string) => drawRuns(pdf, runsOf(text, faces), { x, width, ...line })
-  pdf.fillColor(faint)
+  const draw = (text: string) => drawRuns(pdf, runsOf(text, faces), { x, width, ...lineMetrics })
+  pdf.fillColor(mutedColor)
   draw(label)
   pdf.fillColor('#000000')
   texts.forEach(draw)
   if (unprintedOf(texts, faces).length > 0) {
-    pdf.fillColor(faint)
+    pdf.fillColor(mutedColor)
     draw(`${unprintedMark} is a character that this PDF has no font for.`)
   }
   pdf.y += 8
 }
 
-/** The lines of a customer's address, as of when the month was closed. */
+/** The lines of the customer's address at the time the month was closed. */
 export function addressOf({ name, code, details }: InvoiceRow['customer']): string[] {
   if (!details) return [name, `Organization ${code}`]
   const { addressLine1, postalCode, city, country, vatId } = details

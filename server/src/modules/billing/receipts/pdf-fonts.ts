@@ -5,25 +5,25 @@ import type PDFKit from 'pdfkit'
 
 type Pdf = InstanceType<typeof PDFKit>
 
-/** Names of the built-in fonts in the PDF. They have Latin, Greek, Cyrillic and Devanagari, and digits of equal width. */
+/** Names of the built-in fonts in the PDF. They contain Latin, Greek, Cyrillic and Devanagari, with digits of equal width. */
 export const regular = 'regular'
 export const bold = 'bold'
 
 const regularFile = import.meta.resolve('@expo-google-fonts/noto-sans/400Regular/NotoSans_400Regular.ttf')
 const boldFile = import.meta.resolve('@expo-google-fonts/noto-sans/600SemiBold/NotoSans_600SemiBold.ttf')
 
-/** A font by its name in the PDF, and whether it has a character. */
+/** A font, by its name in the PDF. */
 export type PdfFont = { name: string; hasCharacter: (codePoint: number) => boolean }
 
-/** Text in one font. `unprinted`: characters that no font has; `text` has a mark for each. */
+/** Text in one font. `unprinted` are the characters that no font has; `text` then contains a mark for each. */
 export type TextRun = { text: string; face: string; unprinted: string | null }
 
 /** Replaces a character that no font has. */
 export const unprintedMark = '\uFFFD'
 
 /**
- * The built-in fonts, and the operator's font if `texts` need it, since it may be large. Opened again for every PDF, to free their
- * memory and to keep the output of one PDF independent of the previous one.
+ * Opens the built-in fonts, and the operator's font only if `texts` need it, since it may be large. Fonts are opened for each PDF, to
+ * free their memory, and so that the bytes of a PDF do not depend on the previous one.
  */
 export async function openFaces(pdf: Pdf, texts: readonly string[], operatorFile?: string): Promise<PdfFont[]> {
   const faces = [await openFace(pdf, regular, fileURLToPath(regularFile))]
@@ -36,7 +36,7 @@ export async function openFaces(pdf: Pdf, texts: readonly string[], operatorFile
 async function openFace(pdf: Pdf, name: string, file: string): Promise<PdfFont> {
   const bytes = await readFile(file)
   const opened = create(bytes)
-  // All fonts of a collection have the same characters, in the forms of several countries.
+  // The fonts of a collection have the same characters, in regional variants.
   const font = 'fonts' in opened ? opened.fonts[0] : opened
   if (!font) throw new Error(`${file} contains no font`)
   pdf.registerFont(name, bytes, font === opened ? undefined : font.postscriptName)
@@ -46,16 +46,16 @@ async function openFace(pdf: Pdf, name: string, file: string): Promise<PdfFont> 
 /** Splits `text` into runs by font; each character uses the first font that has it. */
 export function runsOf(text: string, faces: readonly PdfFont[]): TextRun[] {
   const runs: TextRun[] = []
-  for (const { segment } of graphemes.segment(normalized(text))) {
-    const last = runs.at(-1)
+  for (const { segment } of graphemes.segment(normalize(text))) {
+    const lastRun = runs.at(-1)
     const face = faces.find((candidate) => canPrint(candidate, segment))?.name
     const run: TextRun = face
       ? { text: segment, face, unprinted: null }
       : { text: unprintedMark, face: regular, unprinted: segment }
-    if (!last || (segment !== ' ' && !isMergeable(last, run))) runs.push(run)
+    if (!lastRun || (segment !== ' ' && !isMergeable(lastRun, run))) runs.push(run)
     else {
-      last.text += run.text
-      if (last.unprinted !== null) last.unprinted += segment
+      lastRun.text += run.text
+      if (lastRun.unprinted !== null) lastRun.unprinted += segment
     }
   }
   return runs
@@ -72,7 +72,7 @@ export function unprintedOf(texts: readonly string[], faces: readonly PdfFont[])
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
 
 /** Composes accents (NFC), which fonts need, and removes line breaks and direction controls. */
-const normalized = (text: string) =>
+const normalize = (text: string) =>
   text
     .normalize('NFC')
     .replaceAll(/[\s\p{Cc}]+/gu, ' ')

@@ -1,19 +1,19 @@
 import type PDFKit from 'pdfkit'
-import { faint } from './pdf-address.ts'
+import { mutedColor } from './pdf-address.ts'
 import { bold, regular } from './pdf-fonts.ts'
 
 export type PdfColumn = {
   title: string
   x: number
   width: number
-  /** Aligns decimals at their points. */
+  /** Aligns numbers at their decimal points. */
   isDecimal?: boolean
 }
 
 type Pdf = InstanceType<typeof PDFKit>
 
 const rowHeight = 17
-/** From the top of a row. Negative, as pdfkit counts upwards. */
+/** Distance from the top of a row; negative, because pdfkit counts upwards. */
 const baseline = -7
 const hairline = '#d5dae0'
 
@@ -21,34 +21,34 @@ type Table = {
   columns: readonly PdfColumn[]
   rows: readonly (readonly string[])[]
   fontSize?: number
-  /** x of the decimal points per column; default: as the rows need. */
+  /** x of the decimal point in each column; computed from the rows by default. */
   points?: readonly number[]
 }
 
 /** Draws rows on as many pages as needed, with a header on each. Starts at the current position. */
 export function drawTable(pdf: Pdf, { columns, rows, fontSize = 9.5, points }: Table): void {
-  const head = () => {
-    pdf.font(bold).fontSize(8.5).fillColor(faint)
+  const drawHeader = () => {
+    pdf.font(bold).fontSize(8.5).fillColor(mutedColor)
     const { y } = pdf
     for (const { title, x, width, isDecimal } of columns)
       pdf.text(title, x, y, { width, align: isDecimal ? 'right' : 'left', lineBreak: false, baseline })
     pdf.font(regular).fontSize(fontSize).fillColor('#000000')
     pdf.y = y + rowHeight
-    rule(pdf)
+    drawRule(pdf)
   }
   pdf.font(regular).fontSize(fontSize)
-  const pointsX = points ?? pointsOf(pdf, columns, rows)
-  head()
+  const pointsX = points ?? decimalPointsOf(pdf, columns, rows)
+  drawHeader()
   for (const row of rows) {
     if (pdf.y + rowHeight > pdf.page.height - pdf.page.margins.bottom) {
       pdf.addPage()
-      head()
+      drawHeader()
     }
     drawRow(pdf, columns, pointsX, row)
   }
 }
 
-/** One row outside a table, in the current font. */
+/** Draws one row in the current font, without a header. */
 export function drawRow(
   pdf: Pdf,
   columns: readonly PdfColumn[],
@@ -64,8 +64,8 @@ export function drawRow(
   pdf.y = y + rowHeight
 }
 
-/** A hairline across the page at the current position. */
-export function rule(pdf: Pdf): void {
+/** Draws a hairline across the page at the current position. */
+export function drawRule(pdf: Pdf): void {
   const { left, right } = pdf.page.margins
   pdf
     .moveTo(left, pdf.y - 4)
@@ -76,15 +76,15 @@ export function rule(pdf: Pdf): void {
   pdf.y += 4
 }
 
-/** With its point at `pointX`: whole digits end there, the fraction begins there. */
+/** Draws a number with its decimal point at `pointX`. */
 function drawDecimal(pdf: Pdf, text: string, pointX: number, y: number): void {
   const [whole = '', fraction] = text.split('.')
   pdf.text(whole, pointX - pdf.widthOfString(whole), y, { lineBreak: false, baseline })
   if (fraction !== undefined) pdf.text(`.${fraction}`, pointX, y, { lineBreak: false, baseline })
 }
 
-/** x of the decimal point per column, such that the longest fraction ends at the column's right edge. */
-export function pointsOf(
+/** x of the decimal point in each column, such that the longest fraction ends at the column's right edge. */
+export function decimalPointsOf(
   pdf: Pdf,
   columns: readonly PdfColumn[],
   rows: readonly (readonly string[])[],

@@ -13,68 +13,68 @@ export type DayUsage = {
   quantity: bigint
 }
 
-/** The smallest item of a receipt: one version, type and price. All sums are sums of these, so all views agree. */
+/** The smallest item of a receipt: one version, type and price. All totals are sums of lines, so all views agree. */
 export type Line = {
   type: string
   squid: { id: number; name: string } | null
   amount: Big
   rate: Big
   subtotal: Big
-  /** Value of included requests. */
+  /** Value of the included requests, in dollars. */
   included: Big
 }
 
-const digits = 8
-/** Digits of a rate, such that amount × rate equals the subtotal to all its digits: monthly prices have no finite hourly decimal. */
+const amountDigits = 8
+/** Enough digits that amount × rate equals the subtotal to all its digits: monthly prices have no finite hourly decimal. */
 export const rateDigits = 16
 const hundred = new Big(100)
 
 /**
- * Rates a month: each day at its own prices, the first requests of the month included. Amounts and dollars have at most 8 fraction
- * digits, rates at most 16, rounded half up, once.
+ * Computes the lines of a month. Each day is billed at its own prices, and the first RPC requests of the month are included. Amounts and
+ * dollars have at most 8 fraction digits, rates at most 16; each is rounded once, half up.
  */
 export function rateMonth(book: PriceBook, month: string, usage: readonly DayUsage[]): Line[] {
   const groups = new Map<string, Group>()
   const rpcIncluded = listAt(book, monthStartMs(month)).rpcIncludedMillions.times(1_000_000)
-  let rpcLeft = BigInt(rpcIncluded.toFixed(0))
-  for (const row of [...usage].sort(inOrder)) {
+  let remainingIncluded = BigInt(rpcIncluded.toFixed(0))
+  for (const row of [...usage].sort(byDayAndSquid)) {
     const price = priceOf(listAt(book, Date.parse(row.day)), row.type)
     const key = `${row.type} ${row.squidId} ${price.dollars.toFixed()}`
-    const group = groups.get(key) ?? { ...row, price, quantity: 0n, free: 0n }
-    const free = row.type !== 'rpc' ? 0n : row.quantity < rpcLeft ? row.quantity : rpcLeft
-    rpcLeft -= free
+    const group = groups.get(key) ?? { ...row, price, quantity: 0n, included: 0n }
+    const free = row.type !== 'rpc' ? 0n : row.quantity < remainingIncluded ? row.quantity : remainingIncluded
+    remainingIncluded -= free
     groups.set(key, {
       ...group,
       squidName: row.squidName ?? group.squidName,
       quantity: group.quantity + row.quantity,
-      free: group.free + free,
+      included: group.included + free,
     })
   }
   return [...groups.values()].map(lineOf)
 }
 
-type Group = DayUsage & { price: Price; free: bigint }
+type Group = DayUsage & { price: Price; included: bigint }
 
-const inOrder = (a: DayUsage, b: DayUsage) =>
+const byDayAndSquid = (a: DayUsage, b: DayUsage) =>
   a.day < b.day ? -1 : a.day > b.day ? 1 : (a.squidId ?? 0) - (b.squidId ?? 0)
 
-function lineOf({ type, squidId, squidName, quantity, free, price }: Group): Line {
+function lineOf({ type, squidId, squidName, quantity, included, price }: Group): Line {
   return {
     type,
     squid: squidId === null ? null : { id: squidId, name: squidName ?? String(squidId) },
-    amount: new Big(quantity.toString()).div(price.unitQuantity).round(digits),
+    amount: new Big(quantity.toString()).div(price.unitQuantity).round(amountDigits),
     rate: price.dollars.div(price.perUnits).round(rateDigits),
-    subtotal: costOf(quantity, price).round(digits),
-    included: costOf(free, price).round(digits),
+    subtotal: costOf(quantity, price).round(amountDigits),
+    included: costOf(included, price).round(amountDigits),
   }
 }
 
-/** Exact up to the 20th digit. */
+/** The unrounded cost in dollars, exact to 20 digits. */
 export const costOf = (quantity: bigint, price: Price): Big =>
   new Big(quantity.toString()).times(price.dollars).div(price.unitQuantity.times(price.perUnits))
 
 /** The organization's discount on a line. */
-export const organizationShare = (line: Pick<Line, 'subtotal' | 'included'>, percent: Big): Big =>
-  line.subtotal.minus(line.included).times(percent).div(hundred).round(digits)
+export const organizationDiscount = (line: Pick<Line, 'subtotal' | 'included'>, percent: Big): Big =>
+  line.subtotal.minus(line.included).times(percent).div(hundred).round(amountDigits)
 
 export const sum = (amounts: readonly Big[]): Big => amounts.reduce((total, amount) => total.plus(amount), new Big(0))

@@ -2,7 +2,7 @@ import type { Receipt, ReceiptItem } from '@shoal/contract'
 import { Big } from 'big.js'
 import { taxPercent, type PriceBook } from '../prices/price-book.ts'
 import { monthEndMs } from '../time.ts'
-import { organizationShare, rateMonth, sum, type DayUsage, type Line } from './rate.ts'
+import { organizationDiscount, rateMonth, sum, type DayUsage, type Line } from './rate.ts'
 
 export type ReceiptInput = {
   book: PriceBook
@@ -10,32 +10,32 @@ export type ReceiptInput = {
   month: string
   usage: readonly DayUsage[]
   discountPercent: Big
-  /** Null: unknown. */
+  /** Null if unknown. */
   country: string | null
 }
 
 /**
- * The receipt of a month (spec 3), by squid; `mergeSquids` makes the other view. The items add up to subTotal exactly; the net
- * amount, the tax and thus the total are rounded to cents.
+ * Computes the receipt of a month (spec 3), with items by squid; `mergeSquids` merges them. The items add up to subTotal exactly; the
+ * net amount, the tax and thus the total are rounded to cents.
  */
 export function receiptOf({ book, month, usage, discountPercent, country }: ReceiptInput): Receipt {
   const lines = rateMonth(book, month, usage)
-  const shares = lines.map((line) => organizationShare(line, discountPercent))
-  const items = lines.map((line, i) => itemOf(line, shares[i] ?? new Big(0)))
+  const organizationDiscounts = lines.map((line) => organizationDiscount(line, discountPercent))
+  const items = lines.map((line, i) => itemOf(line, organizationDiscounts[i] ?? new Big(0)))
   const subTotal = sum(lines.map((line) => line.subtotal))
-  const included = sum(lines.map((line) => line.included))
-  const organization = sum(shares)
-  const net = subTotal.minus(included).minus(organization).round(2)
-  // The rate at the end of the month, which is the date of supply.
+  const includedTotal = sum(lines.map((line) => line.included))
+  const organizationTotal = sum(organizationDiscounts)
+  const net = subTotal.minus(includedTotal).minus(organizationTotal).round(2)
+  // The tax rate at the end of the month applies, which is the date of supply.
   const percent = taxPercent(book, country, monthEndMs(month) - 1)
   const tax = net.times(percent).div(100).round(2)
   const discounts: Receipt['discounts'] = []
-  if (organization.gt(0))
-    discounts.push({ type: 'organization', percent: discountPercent.toFixed(), amount: organization.toFixed() })
-  if (included.gt(0)) discounts.push({ type: 'rpc_included', percent: '100', amount: included.toFixed() })
+  if (organizationTotal.gt(0))
+    discounts.push({ type: 'organization', percent: discountPercent.toFixed(), amount: organizationTotal.toFixed() })
+  if (includedTotal.gt(0)) discounts.push({ type: 'rpc_included', percent: '100', amount: includedTotal.toFixed() })
   return {
     month,
-    items: items.sort(descending),
+    items: items.sort(bySubtotal),
     subTotal: subTotal.toFixed(),
     discounts,
     tax: { percent: percent.toFixed(), amount: tax.toFixed(2) },
@@ -45,26 +45,27 @@ export function receiptOf({ book, month, usage, discountPercent, country }: Rece
   }
 }
 
-/** After discounts, before tax, not rounded. */
+/** The amount after discounts and before tax, not rounded. */
 export const netOf = (receipt: Pick<Receipt, 'subTotal' | 'discounts'>): Big =>
   new Big(receipt.subTotal).minus(sum(receipt.discounts.map((d) => new Big(d.amount))))
 
-/** The same receipt with one item per type and price. */
+/** Returns the receipt with one item per type and price. */
 export function mergeSquids(receipt: Receipt): Receipt {
   const merged = new Map<string, ReceiptItem>()
   for (const item of receipt.items) {
     const key = `${item.type} ${item.rate}`
-    const known = merged.get(key)
-    const plus = (field: 'amount' | 'subtotal' | 'discount') => new Big(known?.[field] ?? 0).plus(item[field]).toFixed()
+    const previous = merged.get(key)
+    const add = (field: 'amount' | 'subtotal' | 'discount') =>
+      new Big(previous?.[field] ?? 0).plus(item[field]).toFixed()
     merged.set(key, {
       ...item,
-      amount: plus('amount'),
-      subtotal: plus('subtotal'),
-      discount: plus('discount'),
+      amount: add('amount'),
+      subtotal: add('subtotal'),
+      discount: add('discount'),
       squid: null,
     })
   }
-  return { ...receipt, items: [...merged.values()].sort(descending) }
+  return { ...receipt, items: [...merged.values()].sort(bySubtotal) }
 }
 
 const itemOf = (line: Line, share: Big): ReceiptItem => ({
@@ -76,7 +77,7 @@ const itemOf = (line: Line, share: Big): ReceiptItem => ({
   squid: line.squid,
 })
 
-/** By subtotal, then by name, so that the order is stable. */
-const descending = (a: ReceiptItem, b: ReceiptItem): number =>
-  new Big(b.subtotal).cmp(a.subtotal) || textOf(a).localeCompare(textOf(b))
-const textOf = (item: ReceiptItem) => `${item.type} ${item.squid?.name ?? ''} ${item.rate}`
+/** Sorts by descending subtotal, then by name, so that the order is stable. */
+const bySubtotal = (a: ReceiptItem, b: ReceiptItem): number =>
+  new Big(b.subtotal).cmp(a.subtotal) || sortKeyOf(a).localeCompare(sortKeyOf(b))
+const sortKeyOf = (item: ReceiptItem) => `${item.type} ${item.squid?.name ?? ''} ${item.rate}`

@@ -6,19 +6,19 @@ import { behaviourOf, notAuthenticated } from '../payments/test-cards.ts'
 type Body = Record<string, string>
 type Stored = Record<string, unknown> & { id: string }
 
-/** Stripe's documented objects and errors on loopback: the requests of the adapter and of the browser's form. */
+/** A local server with Stripe's documented objects and errors, for the requests of the payment provider and of the browser's form. */
 export type StripeServer = {
   url: string
   /** Submits Stripe's form. Returns the error it would show. */
   confirm: (clientSecret: string, number: string, authentication: 'complete' | 'fail') => string | null
-  /** Link instead of a card. */
+  /** Submits Stripe's form with Link instead of a card. */
   confirmLink: (clientSecret: string, email: string) => void
-  /** Makes the payment succeed later, as when its owner authenticates it. */
+  /** Makes a failed payment succeed, as when the card's owner authenticates it later. */
   succeed: (paymentId: string) => void
-  /** A signed event, as Stripe sends it. */
+  /** Returns a signed event, as Stripe sends it. */
   event: (type: string, paymentId: string, at?: Date) => { payload: string; signature: string }
-  /** Loses the next response after its work was done. */
-  loseNextAnswer: () => void
+  /** Executes the next request but drops its response. */
+  loseNextResponse: () => void
   payments: () => Stored[]
   requests: string[]
   close: () => Promise<void>
@@ -27,33 +27,33 @@ export type StripeServer = {
 export async function startStripeServer(webhookSecret: string): Promise<StripeServer> {
   const objects = new Map<string, Stored>()
   const cards = new Map<string, string>()
-  const byKey = new Map<string, { status: number; body: unknown }>()
+  const responsesByKey = new Map<string, { status: number; body: unknown }>()
   const requests: string[] = []
-  let count = 0
-  let isAnswerLost = false
-  const next = (prefix: string) => `${prefix}_${++count}`
-  const put = <T extends Stored>(object: T): T => (objects.set(object.id, object), object)
-  const missing = {
+  let idCount = 0
+  let isNextResponseLost = false
+  const nextId = (prefix: string) => `${prefix}_${++idCount}`
+  const store = <T extends Stored>(object: T): T => (objects.set(object.id, object), object)
+  const notFound = {
     status: 404,
     body: { error: { type: 'invalid_request_error', code: 'resource_missing', message: 'No such object' } },
   }
 
-  const work = (method: string, path: string, body: Body): { status: number; body: unknown } => {
+  const handle = (method: string, path: string, body: Body): { status: number; body: unknown } => {
     const [, , kind = '', id = '', action = ''] = path.split('/')
     if (method === 'GET') {
-      const found = objects.get(id)
-      if (!found) return missing
-      const method = objects.get(String(found['payment_method']))
-      return { status: 200, body: kind === 'setup_intents' && method ? { ...found, payment_method: method } : found }
+      const object = objects.get(id)
+      if (!object) return notFound
+      const method = objects.get(String(object['payment_method']))
+      return { status: 200, body: kind === 'setup_intents' && method ? { ...object, payment_method: method } : object }
     }
-    if (action === 'detach') return objects.delete(id) ? { status: 200, body: { id } } : missing
+    if (action === 'detach') return objects.delete(id) ? { status: 200, body: { id } } : notFound
     if (kind === 'customers')
-      return { status: 200, body: put({ id: next('cus'), object: 'customer', name: body['name'] }) }
+      return { status: 200, body: store({ id: nextId('cus'), object: 'customer', name: body['name'] }) }
     if (kind === 'setup_intents') {
-      const setup = next('seti')
+      const setup = nextId('seti')
       return {
         status: 200,
-        body: put({
+        body: store({
           id: setup,
           object: 'setup_intent',
           client_secret: `${setup}_secret_x`,
@@ -69,12 +69,12 @@ export async function startStripeServer(webhookSecret: string): Promise<StripeSe
 
   const pay = (body: Body): { status: number; body: unknown } => {
     const method = body['payment_method'] ?? ''
-    if (!objects.has(method)) return missing
+    if (!objects.has(method)) return notFound
     const number = cards.get(method)
     const card = { number: number ?? '4242424242424242', expMonth: 12, expYear: 2035 }
     const error = behaviourOf(card, new Date('2026-01-01')).charge
-    const intent = put({
-      id: next('pi'),
+    const intent = store({
+      id: nextId('pi'),
       object: 'payment_intent',
       amount: Number(body['amount']),
       currency: body['currency'],
@@ -84,8 +84,14 @@ export async function startStripeServer(webhookSecret: string): Promise<StripeSe
       last_payment_error: error ? { type: 'card_error', ...error } : null,
     })
     if (!error) return { status: 200, body: intent }
-    const known = ['card_declined', 'expired_card', 'incorrect_cvc', 'processing_error', 'authentication_required']
-    const code = known.includes(error.code) ? error.code : 'card_declined'
+    const publicCodes = [
+      'card_declined',
+      'expired_card',
+      'incorrect_cvc',
+      'processing_error',
+      'authentication_required',
+    ]
+    const code = publicCodes.includes(error.code) ? error.code : 'card_declined'
     return {
       status: 402,
       body: {
@@ -95,19 +101,19 @@ export async function startStripeServer(webhookSecret: string): Promise<StripeSe
   }
 
   const server = createServer((request, response) => {
-    void answer(request, response)
+    void respond(request, response)
   })
-  const answer = async (request: IncomingMessage, response: ServerResponse) => {
+  const respond = async (request: IncomingMessage, response: ServerResponse) => {
     let text = ''
     for await (const chunk of request) text += String(chunk)
     const path = (request.url ?? '').split('?')[0] ?? ''
     requests.push(`${request.method} ${path}`)
     const key = request.headers['idempotency-key']
-    const known = typeof key === 'string' ? byKey.get(key) : undefined
-    const result = known ?? work(request.method ?? '', path, Object.fromEntries(new URLSearchParams(text)))
-    if (typeof key === 'string') byKey.set(key, result)
-    if (isAnswerLost) {
-      isAnswerLost = false
+    const previous = typeof key === 'string' ? responsesByKey.get(key) : undefined
+    const result = previous ?? handle(request.method ?? '', path, Object.fromEntries(new URLSearchParams(text)))
+    if (typeof key === 'string') responsesByKey.set(key, result)
+    if (isNextResponseLost) {
+      isNextResponseLost = false
       request.socket.destroy()
       return
     }
@@ -126,14 +132,14 @@ export async function startStripeServer(webhookSecret: string): Promise<StripeSe
     confirm: (clientSecret, number, authentication) => {
       const setup = setupOf(clientSecret)
       const { setup: behaviour } = behaviourOf({ number, expMonth: 12, expYear: 2035 }, new Date('2026-01-01'))
-      const isRefused = behaviour === 'authentication' && authentication === 'fail'
-      const error = isRefused ? notAuthenticated : behaviour === 'authentication' ? null : behaviour
+      const isAuthenticationFailed = behaviour === 'authentication' && authentication === 'fail'
+      const error = isAuthenticationFailed ? notAuthenticated : behaviour === 'authentication' ? null : behaviour
       if (error) {
         setup['last_setup_error'] = error
         return error.message
       }
-      const method = put({
-        id: next('pm'),
+      const method = store({
+        id: nextId('pm'),
         object: 'payment_method',
         card: { last4: number.slice(-4), exp_month: 12, exp_year: 2035 },
       })
@@ -142,7 +148,7 @@ export async function startStripeServer(webhookSecret: string): Promise<StripeSe
       return null
     },
     confirmLink: (clientSecret, email) => {
-      const method = put({ id: next('pm'), object: 'payment_method', link: { email } })
+      const method = store({ id: nextId('pm'), object: 'payment_method', link: { email } })
       Object.assign(setupOf(clientSecret), { status: 'succeeded', payment_method: method.id })
     },
     succeed: (id) => void Object.assign(objects.get(id) ?? {}, { status: 'succeeded', last_payment_error: null }),
@@ -155,7 +161,7 @@ export async function startStripeServer(webhookSecret: string): Promise<StripeSe
         signature: stripe.webhooks.generateTestHeaderString({ payload, secret: webhookSecret, timestamp }),
       }
     },
-    loseNextAnswer: () => void (isAnswerLost = true),
+    loseNextResponse: () => void (isNextResponseLost = true),
     payments: () => [...objects.values()].filter((o) => o['object'] === 'payment_intent'),
     requests,
     close: () =>

@@ -23,7 +23,7 @@ afterAll(() => t?.close())
 
 const plan = parsePlan(parseManifest('deploy: { addons: { postgres: {} }, processor: { cmd: [x] } }'))
 
-/** A version of `org` with an empty database. */
+/** Makes a version of `org` with an empty database. */
 async function makeVersionWithDatabase(org: TestOrg, name: string) {
   const { id } = await insertSquid(t.app.db, { orgId: org.id, name, slot: 'v1' })
   await syncDatabase(t.app, { squidId: id, plan, isPlayground: false })
@@ -31,7 +31,7 @@ async function makeVersionWithDatabase(org: TestOrg, name: string) {
   return { reference: `${name}@v1`, url: connection?.url ?? '' }
 }
 
-async function within<T>(url: string, work: (client: ClientBase) => Promise<T>): Promise<T> {
+async function withClient<T>(url: string, work: (client: ClientBase) => Promise<T>): Promise<T> {
   const database = connect(url, { max: 1 })
   const client = await database.pool.connect()
   try {
@@ -48,7 +48,7 @@ const download = (org: TestOrg, token: string, reference: string) =>
     headers: { authorization: `Bearer ${token}` },
   })
 
-/** Runs a script as psql does: statement by statement, and the rows after `from stdin;` up to `\.`. */
+/** Runs a script as psql does: statement by statement, with the rows between `from stdin;` and `\.` as input. */
 async function runScript(client: ClientBase, script: string): Promise<void> {
   let statement = ''
   const lines = script.split('\n')
@@ -80,10 +80,10 @@ const contents = async (client: ClientBase): Promise<unknown> => {
   return { all: all.rows, transfers: transfers.rows, keys, indexes }
 }
 
-test('an export of a hibernated version of a terminated organization restores into an empty database, row by row', async () => {
+test('an export of a hibernated version of a terminated organization can be restored with the same contents', async () => {
   const org = await t.make.org({ status: 'TERMINATED' })
   const from = await makeVersionWithDatabase(org, 'from')
-  await within(from.url, async (client) => {
+  await withClient(from.url, async (client) => {
     await client.query(`
       create type public.mood as enum ('it''s', 'well');
       create table public.odd (
@@ -100,7 +100,7 @@ test('an export of a hibernated version of a terminated organization restores in
         (null, null, null, null, 1, null, null);
       insert into state."Transfer" (id, "from") select 't' || n, 1 + n % 2 from generate_series(1, 20000) n;`)
   })
-  await t.app.database.pool.query(`update squids set wanted = 'hibernated' where org_id = $1`, [org.id])
+  await t.app.database.pool.query(`update squids set desired_state = 'hibernated' where org_id = $1`, [org.id])
 
   const asViewer = await download(org, (await t.make.member(org, 'viewer')).token, from.reference)
   expect([asViewer.statusCode, asViewer.json<{ code: string }>().code]).toEqual([405, 'NOT_ALLOWED'])
@@ -112,16 +112,16 @@ test('an export of a hibernated version of a terminated organization restores in
   })
   const script = gunzipSync(response.rawPayload).toString()
   const to = await makeVersionWithDatabase(org, 'to')
-  await within(to.url, async (client) => runScript(client, script))
+  await withClient(to.url, async (client) => runScript(client, script))
   const digest = async (url: string) => {
-    const found = await within(url, async (client) => {
+    const snapshot = await withClient(url, async (client) => {
       await client.query(`set search_path to ''`)
       return contents(client)
     })
-    return createHash('sha256').update(JSON.stringify(found)).digest('hex')
+    return createHash('sha256').update(JSON.stringify(snapshot)).digest('hex')
   }
   expect(await digest(to.url)).toBe(await digest(from.url))
-  await within(to.url, async (client) => {
+  await withClient(to.url, async (client) => {
     const { rows } = await client.query<{ height: number }>(
       `insert into state."Transfer" (id) values ('next') returning height`,
     )
@@ -136,11 +136,11 @@ test('an export of a hibernated version of a terminated organization restores in
   expect(audits).toEqual([{ subject: 'from@v1' }])
 })
 
-test('one export of a database at a time, until its caller disconnects; none for other organizations and playgrounds', async () => {
+test('a database has one export at a time, until its client disconnects; other organizations and playgrounds have none', async () => {
   const org = await t.make.org()
   const { reference, url } = await makeVersionWithDatabase(org, 'big')
-  await within(url, (client) =>
-    // More than all buffers between the database and the caller can hold.
+  await withClient(url, (client) =>
+    // More data than all buffers between the database and the client can hold.
     client.query(`create table big as select n, (select string_agg(md5(random()::text || n || m), '') from generate_series(1, 20) m) as text
       from generate_series(1, 60000) n`),
   )
@@ -160,9 +160,9 @@ test('one export of a database at a time, until its caller disconnects; none for
   first.destroy()
   await expect
     .poll(async () => {
-      const again = await startExport()
-      again.destroy()
-      return again.statusCode
+      const retry = await startExport()
+      retry.destroy()
+      return retry.statusCode
     })
     .toBe(200)
 

@@ -4,60 +4,76 @@ import type { App } from '../../../app.ts'
 import { minutes } from '../../../clock.ts'
 import { refuse } from '../../../errors.ts'
 import { selectSquidDatabase } from '../database-store.ts'
+import { passwordContext } from '../passwords.ts'
 import {
-  endReading,
+  closeExport,
   listTables,
   openExport,
-  rowsOf,
-  statementsAfter,
-  statementsBefore,
+  copyRows,
+  statementsAfterRows,
+  statementsBeforeRows,
   type ExportConnection,
+  type ExportProblem,
 } from './reading-store.ts'
 
-/** Bounds how long a slow reader can hold a snapshot of the database. */
-const maxMs = minutes(60)
+/** Limits how long a slow client can hold a snapshot of the database. */
+const maxExportMs = minutes(60)
 
-type Exported = { squidId: number; reference: string; signal: AbortSignal }
+const refusals: Record<ExportProblem, [code: string, message: string]> = {
+  running: ['EXPORT_RUNNING', 'An export of this database is running already.'],
+  'too many tables': ['EXPORT_TOO_LARGE', 'This database has too many tables and columns for an export. Use pg_dump.'],
+  'no connection': [
+    'EXPORT_REFUSED',
+    'The database rejected the connection: all connections of its role are in use, its password was changed, or the database is full and has functions that run as its owner.',
+  ],
+}
+
+type ExportRequest = { squidId: number; reference: string; signal: AbortSignal }
 
 /**
- * The current contents of the version's database as a gzipped SQL script, which `psql` restores into an empty database: schemas,
- * enumerations, sequences, tables with their rows, constraints and indexes. Views, functions and triggers are left to the squid's
- * migrations. Rows are streamed, so memory use does not depend on the size of the database.
- * @throws Refusal 405 without a database, and while another export of it runs
+ * Exports the current contents of the version's database as a gzipped SQL script, which `psql` restores into an empty database: schemas,
+ * enumerations, sequences, tables with their rows, constraints and indexes. Views, functions and triggers are omitted: the squid's
+ * migrations create them. Rows are streamed, so memory use does not depend on the size of the database.
+ * @throws Refusal 405 when there is no database, another export of it is running, it has too many tables, or its role cannot connect
  */
-export async function exportDatabase(app: App, { squidId, reference, signal }: Exported): Promise<Readable> {
+export async function exportDatabase(app: App, { squidId, reference, signal }: ExportRequest): Promise<Readable> {
   const row = await selectSquidDatabase(app.db, squidId)
   if (!row) throw refuse('NO_DATABASE', `${reference} has no database.`)
-  const url = new URL(app.squidsDatabase.url)
-  url.pathname = `/${encodeURIComponent(row.database)}`
-  const reading = await openExport(url.href, row.role)
-  if (reading === null) throw refuse('EXPORT_RUNNING', 'An export of this database is running already.')
-  const head = `-- The database of ${reference} on ${app.clock.now().toISOString()}. Into an empty one: gunzip -c <file> | psql <url>`
-  const script = Readable.from(scriptOf(reading, head), { objectMode: false })
+  const password = app.sealer.open(row.sealedPassword, passwordContext(squidId, 'owner'))
+  const opened = await openExport(app.squidsDatabase, { database: row.database, role: row.role, password })
+  if ('problem' in opened) throw refuse(...refusals[opened.problem])
+  const { connection } = opened
+  const header = `-- The database of ${reference} on ${app.clock.now().toISOString()}. Into an empty one: gunzip -c <file> | psql <url>`
+  const script = Readable.from(scriptOf(connection, header), { objectMode: false })
   const compressed = createGzip()
-  const stop = AbortSignal.any([signal, AbortSignal.timeout(maxMs)])
+  const stopSignal = AbortSignal.any([signal, AbortSignal.timeout(maxExportMs)])
   const abort = () => script.destroy(new Error('The export was stopped'))
-  stop.addEventListener('abort', abort, { once: true })
+  stopSignal.addEventListener('abort', abort, { once: true })
   script.once('error', (error) => compressed.destroy(error))
   script.once('close', () => {
-    stop.removeEventListener('abort', abort)
-    void endReading(reading)
+    stopSignal.removeEventListener('abort', abort)
+    void closeExport(connection)
   })
   compressed.once('close', () => script.destroy())
   return script.pipe(compressed)
 }
 
-async function* scriptOf(reading: ExportConnection, head: string): AsyncGenerator<Buffer> {
+async function* scriptOf(connection: ExportConnection, header: string): AsyncGenerator<Buffer> {
   const lines = (...text: string[]) => Buffer.from(`${text.join('\n')}\n`)
-  yield lines(head, `set client_encoding = 'UTF8';`, 'set standard_conforming_strings = on;', `set search_path to '';`)
-  yield lines(...(await statementsBefore(reading)))
-  for (const { name, columns, stored } of await listTables(reading)) {
+  yield lines(
+    header,
+    `set client_encoding = 'UTF8';`,
+    'set standard_conforming_strings = on;',
+    `set search_path to '';`,
+  )
+  yield lines(...(await statementsBeforeRows(connection)))
+  for (const { name, columns, stored } of await listTables(connection)) {
     yield lines(`create table ${name} (${columns.join(', ')});`)
     if (stored.length === 0) continue
-    const list = `${name} (${stored.join(', ')})`
-    yield lines(`copy ${list} from stdin;`)
-    yield* rowsOf(reading, list)
+    const target = `${name} (${stored.join(', ')})`
+    yield lines(`copy ${target} from stdin;`)
+    yield* copyRows(connection, target)
     yield lines('\\.', '')
   }
-  yield lines(...(await statementsAfter(reading)))
+  yield lines(...(await statementsAfterRows(connection)))
 }

@@ -2,7 +2,7 @@ import type { Squid } from '@shoal/contract'
 
 type DiskUsage = NonNullable<Squid['addons']['postgres']>['disk']['usageStatus']
 
-/** LOW below half, WARNING from 80 % on, CRITICAL from 95 % on; UNKNOWN until it was measured. */
+/** Classifies disk usage: LOW below 50 %, WARNING from 80 %, CRITICAL from 95 %; UNKNOWN until measured. */
 export function diskUsage(usedBytes: number | null, totalBytes: number): DiskUsage {
   if (usedBytes === null || totalBytes <= 0) return 'UNKNOWN'
   const share = usedBytes / totalBytes

@@ -1,52 +1,64 @@
 // Reads tables of other modules: squids. Skips databases of hibernated versions.
 
-import { eq, isNull, ne, or } from 'drizzle-orm'
 import { escapeIdentifier } from 'pg'
+import { eq, isNull, ne, or } from '../../../db/sql.ts'
 import type { Database, Db } from '../../../db/database.ts'
+import type { SquidDatabaseRow } from '../database-store.ts'
 import { squidDatabases } from '../tables.ts'
 import { squids } from '../../versions/index.ts'
+import { ownerWhileFull } from './writers-store.ts'
 
-export type Measurable = {
-  squidId: number
-  database: string
-  role: string
-  totalBytes: number
-  usedBytes: number | null
-}
+export type MeasurableDatabase = Pick<
+  SquidDatabaseRow,
+  'squidId' | 'database' | 'role' | 'readRole' | 'totalBytes' | 'usedBytes' | 'maxExternalConnections' | 'profile'
+>
 
-/** Databases whose size may have changed: hibernated versions are skipped once they were measured. */
-export function selectMeasurable(db: Db): Promise<Measurable[]> {
-  const { squidId, database, role, totalBytes, usedBytes } = squidDatabases
+/** Databases whose size may have changed; skips hibernated versions that have been measured. */
+export function selectMeasurable(db: Db): Promise<MeasurableDatabase[]> {
+  const { squidId, database, role, readRole, totalBytes, usedBytes, maxExternalConnections, profile } = squidDatabases
   return db
-    .select({ squidId, database, role, totalBytes, usedBytes })
+    .select({ squidId, database, role, readRole, totalBytes, usedBytes, maxExternalConnections, profile })
     .from(squidDatabases)
     .innerJoin(squids, eq(squids.id, squidId))
-    .where(or(ne(squids.wanted, 'hibernated'), isNull(usedBytes)))
+    .where(or(ne(squids.desiredState, 'hibernated'), isNull(usedBytes)))
 }
 
 export async function saveUsedBytes(db: Db, squidId: number, usedBytes: number, at: Date): Promise<void> {
   await db.update(squidDatabases).set({ usedBytes, measuredAt: at }).where(eq(squidDatabases.squidId, squidId))
 }
 
-export type Measured = { database: string; usedBytes: number; isReadOnly: boolean }
+export type DatabaseMeasurement = {
+  database: string
+  usedBytes: number
+  /** Whether its writers were removed. */
+  isFull: boolean
+  /** Whether the role of its programs may log in. */
+  canLogin: boolean
+  /** Whether an earlier release of Shoal made the owner read-only. */
+  hasOldLimit: boolean
+}
 
-/** Sizes on disk, and whether the owner was made read-only. */
-export async function measureDatabases(cluster: Database, owned: Measurable[]): Promise<Measured[]> {
-  const { rows } = await cluster.pool.query<Measured>(
+/** Measures the size of databases on disk, and reads whether they are restricted. */
+export async function measureDatabases(
+  cluster: Database,
+  databases: Pick<MeasurableDatabase, 'database' | 'role'>[],
+): Promise<DatabaseMeasurement[]> {
+  const { rows } = await cluster.pool.query<DatabaseMeasurement>(
     `select datname as database, pg_database_size(pg_database.oid) as "usedBytes",
-       coalesce('default_transaction_read_only=on' = any(rolconfig), false) as "isReadOnly"
-     from unnest($1::text[], $2::text[]) as wanted (name, owner)
+       exists (select from pg_roles where rolname = full_owner) as "isFull", rolcanlogin as "canLogin",
+       coalesce('default_transaction_read_only=on' = any(rolconfig), false) as "hasOldLimit"
+     from unnest($1::text[], $2::text[], $3::text[]) as requested (name, owner, full_owner)
      join pg_database on datname = name join pg_roles on rolname = owner`,
-    [owned.map((row) => row.database), owned.map((row) => row.role)],
+    [
+      databases.map((row) => row.database),
+      databases.map((row) => row.role),
+      databases.map((row) => ownerWhileFull(row.role)),
+    ],
   )
   return rows
 }
 
-/** Makes the owner read-only, or writable again. Takes effect on new connections, so the open ones are terminated. */
-export async function setReadOnly(cluster: Database, role: string, isReadOnly: boolean): Promise<void> {
-  const owner = escapeIdentifier(role)
-  await cluster.pool.query(
-    `alter role ${owner} ${isReadOnly ? 'set' : 'reset'} default_transaction_read_only${isReadOnly ? ' = on' : ''}`,
-  )
-  await cluster.pool.query('select pg_terminate_backend(pid) from pg_stat_activity where usename = $1', [role])
+/** Removes the restriction that an earlier release of Shoal set. */
+export async function removeOldLimit(cluster: Database, role: string): Promise<void> {
+  await cluster.pool.query(`alter role ${escapeIdentifier(role)} reset default_transaction_read_only`)
 }

@@ -1,28 +1,57 @@
 import type { App } from '../../../app.ts'
-import { measureDatabases, saveUsedBytes, selectMeasurable, setReadOnly, type Measurable } from './measure-store.ts'
+import { ownerPassword } from '../passwords.ts'
+import {
+  measureDatabases,
+  removeOldLimit,
+  saveUsedBytes,
+  selectMeasurable,
+  type MeasurableDatabase,
+  type DatabaseMeasurement,
+} from './measure-store.ts'
+import { allowLogin, removeWriters, restoreWriters } from './writers-store.ts'
 
-/** A read-only database becomes writable again below this share of its storage, so that it does not alternate at the limit. */
+/** A full database becomes writable again below this share of its storage, so that it does not switch back and forth at the limit. */
 const writableShare = 0.95
 
 /**
- * Measures the databases of versions and enforces their storage limits: the owner of a full database is read-only until a larger
- * `scale.addons.postgres.storage` or a hard reset makes space.
+ * Measures the databases of versions and enforces their storage limits. A full database is not writable until its tenant deletes
+ * enough rows, raises `scale.addons.postgres.storage`, or deploys with a hard reset.
  */
 export async function observeDatabases(app: App): Promise<void> {
-  const owned = await selectMeasurable(app.db)
-  if (owned.length === 0) return
-  const measured = new Map((await measureDatabases(app.squidsDatabase, owned)).map((m) => [m.database, m]))
-  for (const row of owned) {
-    const { usedBytes, isReadOnly } = measured.get(row.database) ?? { usedBytes: null, isReadOnly: false }
-    if (usedBytes === null) continue
-    if (usedBytes !== row.usedBytes) await saveUsedBytes(app.db, row.squidId, usedBytes, app.clock.now())
-    const mustOnlyRead = shouldBeReadOnly(row, usedBytes, isReadOnly)
-    if (mustOnlyRead === isReadOnly) continue
-    await setReadOnly(app.squidsDatabase, row.role, mustOnlyRead)
-    app.log.info({ squidId: row.squidId, usedBytes, mustOnlyRead }, 'the room of a database was kept')
+  const databases = await selectMeasurable(app.db)
+  if (databases.length === 0) return
+  const measurements = new Map((await measureDatabases(app.squidsDatabase, databases)).map((m) => [m.database, m]))
+  for (const row of databases) {
+    const measurement = measurements.get(row.database)
+    if (!measurement) continue
+    if (measurement.usedBytes !== row.usedBytes)
+      await saveUsedBytes(app.db, row.squidId, measurement.usedBytes, app.clock.now())
+    // A failure for one database must not leave the others without a limit.
+    await enforceStorage(app, row, measurement).catch((error: unknown) =>
+      app.log.error({ err: error, squidId: row.squidId }, 'the storage limit of a database could not be enforced'),
+    )
   }
 }
 
-function shouldBeReadOnly({ totalBytes }: Measurable, usedBytes: number, isReadOnly: boolean): boolean {
-  return usedBytes >= totalBytes * (isReadOnly ? writableShare : 1)
+/** Removes the writers of a full database, or restores them when it has space again. Returns whether it is full. */
+export async function enforceStorage(
+  app: App,
+  row: Omit<MeasurableDatabase, 'usedBytes' | 'profile'>,
+  { usedBytes, isFull, canLogin, hasOldLimit }: DatabaseMeasurement,
+): Promise<boolean> {
+  const cluster = app.squidsDatabase
+  if (hasOldLimit) await removeOldLimit(cluster, row.role)
+  const shouldBeFull = usedBytes >= row.totalBytes * (isFull ? writableShare : 1)
+  if (!shouldBeFull && !isFull && !canLogin) await allowLogin(cluster, row.role)
+  if (shouldBeFull === isFull) return isFull
+  if (shouldBeFull) {
+    const password = await ownerPassword(app, row.squidId)
+    if (password === null) return false
+    const access = await removeWriters(cluster, row, password)
+    app.log.info({ squidId: row.squidId, usedBytes, access }, 'a database is full: nothing can write to it')
+  } else {
+    await restoreWriters(cluster, row, row.maxExternalConnections > 0)
+    app.log.info({ squidId: row.squidId, usedBytes }, 'a database that was full has space again')
+  }
+  return shouldBeFull
 }

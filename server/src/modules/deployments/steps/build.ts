@@ -4,21 +4,23 @@ import { hours, minutes } from '../../../clock.ts'
 import { lockImage, recordImage } from '../images-store.ts'
 import { parseManifest, parsePlan } from '../../manifest/index.ts'
 import { DeployFailure } from '../failure.ts'
+import { checkDiskForBuild } from '../requirements.ts'
 import type { Step, StepContext } from '../step.ts'
-import { addNotes, updateClaimed } from '../store.ts'
+import { addNotes, updateClaimed } from '../claim-store.ts'
 import { treeKey, unpackUpload } from './unpack.ts'
 
-/** Time for storing the image, in addition to the limit of the build. */
-const margin = minutes(5)
-const queueMs = hours(2)
+/** The time for storing the image, in addition to the limit of the build. */
+const storeMarginMs = minutes(5)
+const maxQueueMs = hours(2)
 
-/** Installs and builds. The builder limits the number of concurrent builds. */
+/** Installs the dependencies and builds the image. The builder limits the number of concurrent builds. */
 export const build: Step = {
   status: 'IMAGE_BUILDING',
-  doing: 'Building the image',
-  deadlineMs: () => queueMs,
+  activity: 'Building the image',
+  deadlineMs: () => maxQueueMs,
   run: async (context) => {
     const { app, journal, deployment } = context
+    await checkDiskForBuild(app.config)
     // The tree may have been lost with the worker that unpacked it.
     if (context.isResumed) await unpackUpload(context)
     const { build: request } = parsePlan(parseManifest(deployment.notes.manifestRaw ?? ''))
@@ -32,21 +34,22 @@ export const build: Step = {
           memoryBytes: app.config.SHOAL_BUILD_MEMORY_MB * 2 ** 20,
           cpuCores: availableParallelism(),
           timeMs,
+          diskBytes: app.config.SHOAL_BUILD_DISK_MB * 2 ** 20,
         },
         log: journal.output,
-        onStart: () => context.restartDeadline(timeMs + margin),
+        onStart: () => context.restartDeadline(timeMs + storeMarginMs),
         signal: context.signal,
       })
       await recordBuiltImage(context, image)
     } catch (error) {
-      // When the build was cancelled, the reason of the cancellation counts.
+      // If the build was cancelled, throws the reason of the cancellation instead.
       context.signal.throwIfAborted()
       throw error
     }
   },
 }
 
-/** @throws Error when the image was removed since it was built or found: the step is run again */
+/** Records the image of the build. @throws Error when the image was removed in the meantime: the step is then run again */
 async function recordBuiltImage(context: StepContext, { image, bytes }: Image): Promise<void> {
   const { app, deployment, org } = context
   const now = app.clock.now()
@@ -60,7 +63,7 @@ async function recordBuiltImage(context: StepContext, { image, bytes }: Image): 
   })
 }
 
-/** An image that a deployment without a build needs. @throws DeployFailure */
+/** Returns the image of a version that is deployed without a build. @throws DeployFailure when it has none */
 export function requireImage(image: string | null): string {
   if (image === null) throw new DeployFailure('REQUIREMENTS', 'This version has no image. Please deploy it again.')
   return image

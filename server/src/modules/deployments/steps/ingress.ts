@@ -6,7 +6,7 @@ import type { Step } from '../step.ts'
 /** Assigns the requested tag, if any, and logs the addresses of the version. */
 export const publishUrls: Step = {
   status: 'ADDING_INGRESS',
-  doing: 'Assigning the addresses',
+  activity: 'Assigning the addresses',
   deadlineMs: () => minutes(2),
   run: async (context) => {
     const { app, org, deployment, journal } = context
@@ -23,9 +23,10 @@ export const publishUrls: Step = {
   },
 }
 
-export const takeTag: Step = {
+/** Removes the requested tag. */
+export const untag: Step = {
   status: 'REMOVING_INGRESS',
-  doing: 'Removing the tag',
+  activity: 'Removing the tag',
   deadlineMs: () => minutes(2),
   run: async (context) => {
     const { deployment, journal } = context
@@ -38,7 +39,7 @@ export const takeTag: Step = {
 /** Deletes the row of the version, its tags included. */
 export const removeIngress: Step = {
   status: 'REMOVING_INGRESS',
-  doing: 'Removing the addresses',
+  activity: 'Removing the addresses',
   deadlineMs: () => minutes(2),
   run: async ({ change, deployment, journal }) => {
     await change((tx) => deleteSquid(tx, deployment.squidId))

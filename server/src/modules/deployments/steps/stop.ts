@@ -1,6 +1,6 @@
 import { minutes } from '../../../clock.ts'
 import { dropDatabase, eraseDatabase } from '../../databases/index.ts'
-import { selectSquid, clearDesired } from '../../versions/index.ts'
+import { selectSquid, switchSquid } from '../../versions/index.ts'
 import { reconcileVersion } from '../reconcile-version.ts'
 import { sourceOf } from '../source.ts'
 import type { Step } from '../step.ts'
@@ -8,15 +8,15 @@ import type { Step } from '../step.ts'
 /** Stops the programs and erases the data; the version is down until the new generation runs. */
 export const reset: Step = {
   status: 'RESETTING',
-  doing: 'Erasing the data',
+  activity: 'Erasing the data',
   deadlineMs: () => minutes(10),
   run: async (context) => {
     const { app } = context
     const squid = await context.squid()
     const { plan } = await sourceOf(context, squid)
-    await context.change((tx) => clearDesired(tx, squid.id))
+    await context.change((tx) => switchSquid(tx, squid.id, { sealedWorkload: null }))
     await reconcileVersion(context.engine, squid.id)
-    // Holds the claim during the erasure: a worker that resumes fills the database again.
+    // Holds the claim during the erasure, because a worker that resumes the deployment would already start to fill the database.
     await context.change(() => (plan.postgres ? eraseDatabase(app, squid.id) : dropDatabase(app, squid.id)))
     context.journal.info('All data of the version was erased')
   },
@@ -25,26 +25,28 @@ export const reset: Step = {
 /** Stops the programs and keeps the data. */
 export const hibernate: Step = {
   status: 'SQUID_SYNCING',
-  doing: 'Stopping the programs',
+  activity: 'Stopping the programs',
   deadlineMs: () => minutes(5),
   run: async (context) => {
     const { app, deployment } = context
-    const hibernated = { wanted: 'hibernated', hibernatedAt: app.clock.now() } as const
-    await context.change((tx) => clearDesired(tx, deployment.squidId, hibernated))
+    const hibernated = { sealedWorkload: null, desiredState: 'hibernated', hibernatedAt: app.clock.now() } as const
+    await context.change((tx) => switchSquid(tx, deployment.squidId, hibernated))
     await reconcileVersion(context.engine, deployment.squidId)
     context.journal.info('All programs have stopped; the data is kept. Restart or deploy the version to wake it.')
   },
 }
 
-/** Stops the programs for good. */
+/** Stops the programs of a version that is being deleted. */
 export const deletePrograms: Step = {
   status: 'SQUID_DELETING',
-  doing: 'Stopping the programs',
+  activity: 'Stopping the programs',
   deadlineMs: () => minutes(5),
   run: async (context) => {
     const { app, deployment } = context
     if (await selectSquid(app.db, deployment.squidId))
-      await context.change((tx) => clearDesired(tx, deployment.squidId, { wanted: 'deleted' }))
+      await context.change((tx) =>
+        switchSquid(tx, deployment.squidId, { sealedWorkload: null, desiredState: 'deleted' }),
+      )
     await reconcileVersion(context.engine, deployment.squidId)
     context.journal.info('All programs have stopped')
   },
@@ -52,7 +54,7 @@ export const deletePrograms: Step = {
 
 export const deleteAddons: Step = {
   status: 'ADDONS_DELETING',
-  doing: 'Removing the database',
+  activity: 'Removing the database',
   deadlineMs: () => minutes(10),
   run: async ({ app, change, deployment, journal }) => {
     await change(() => dropDatabase(app, deployment.squidId))

@@ -1,5 +1,5 @@
 import { minutes } from '../../../clock.ts'
-import { selectSquidDatabase, syncDatabase, whyNoConnections } from '../../databases/index.ts'
+import { NoConnections, selectSquidDatabase, syncDatabase } from '../../databases/index.ts'
 import { DeployFailure } from '../failure.ts'
 import { sourceOf } from '../source.ts'
 import type { Step } from '../step.ts'
@@ -7,21 +7,22 @@ import type { Step } from '../step.ts'
 /** Creates or updates the addons of the manifest. */
 export const syncAddons: Step = {
   status: 'ADDONS_SYNCING',
-  doing: 'Preparing the addons',
+  activity: 'Preparing the addons',
   deadlineMs: () => minutes(5),
   run: async (context) => {
     const { app, org, journal } = context
     const squid = await context.squid()
     const { plan } = await sourceOf(context, squid)
     const { isPlayground } = org
-    const programs = { apiReplicas: plan.api?.replicas ?? 0, processors: plan.processors.length }
-    const reason = plan.postgres && (await whyNoConnections(app, squid.id, programs))
-    // A running version that needs no more connections than before is not refused.
-    const isMore =
-      !squid.sealedWorkload || programs.apiReplicas > squid.apiReplicas || programs.processors > squid.processors.length
-    if (reason && isMore) throw new DeployFailure('REQUIREMENTS', reason)
-    for (const sentence of await syncDatabase(app, { squidId: squid.id, plan, isPlayground, change: context.change }))
-      journal.warn(sentence)
+    const warnings = await syncDatabase(app, {
+      squidId: squid.id,
+      plan,
+      isPlayground,
+      inTransaction: context.change,
+    }).catch((error: unknown) => {
+      throw error instanceof NoConnections ? new DeployFailure('REQUIREMENTS', error.message) : error
+    })
+    for (const warning of warnings) journal.warn(warning)
     if (plan.postgres) journal.info('The database is ready')
     else if (await selectSquidDatabase(app.db, squid.id))
       journal.warn(

@@ -2,14 +2,7 @@ import type { Workload } from '@shoal/runtime'
 import { minutes } from '../../../clock.ts'
 import { isUnavailable } from '../../../db/unavailable.ts'
 import { readSecrets } from '../../secrets/index.ts'
-import {
-  announceSquid,
-  beginGeneration,
-  openWorkload,
-  sealWorkload,
-  updateSquid,
-  type SquidRow,
-} from '../../versions/index.ts'
+import { beginGeneration, openWorkload, sealWorkload, switchSquid, type SquidRow } from '../../versions/index.ts'
 import {
   billedProfile,
   composeWorkload,
@@ -28,14 +21,14 @@ import { rollOut } from '../rollout.ts'
 import { reconcileVersion } from '../reconcile-version.ts'
 import { displayManifest, sourceOf, type Source } from '../source.ts'
 import type { Step, StepContext } from '../step.ts'
-import { addNotes } from '../store.ts'
+import { addNotes } from '../claim-store.ts'
 import { pause } from '../wait.ts'
 import { requireImage } from './build.ts'
 
-/** Starts a new generation beside the old one, switches to it, and stops the old one. */
+/** Starts a new generation while the old one is running, switches to it, and stops the old one. */
 export const syncSquid: Step = {
   status: 'SQUID_SYNCING',
-  doing: 'Starting the programs',
+  activity: 'Starting the programs',
   deadlineMs: () => minutes(60),
   run: async (context) => {
     const squid = await context.squid()
@@ -45,14 +38,14 @@ export const syncSquid: Step = {
       await rollOut(context, squid, next)
       await switchTo(context, squid, source, next)
     }
-    // Also when another worker has switched: it may have died before every gateway followed.
+    // Even if an earlier worker has switched: it may have died before every gateway routed to the new generation.
     await waitForGateways(context, squid.id, context.deployment.notes.generation ?? squid.generation)
     if (squid.sealedWorkload) await pause(context.intervals.drainMs, context.signal)
     await stopOldPrograms(context, squid)
   },
 }
 
-/** A failure here does not fail the deployment: the new code runs, and the reconcile loop stops the old programs. */
+/** Stops the old programs. An error does not fail the deployment, because the new code runs and the reconcile loop retries. */
 async function stopOldPrograms(
   { app, deployment, engine, journal, signal }: StepContext,
   squid: SquidRow,
@@ -65,15 +58,18 @@ async function stopOldPrograms(
   } catch (error) {
     signal.throwIfAborted()
     if (isUnavailable(error)) throw error
-    app.log.warn({ err: error, deploymentId: deployment.id }, 'failed to stop old programs, left to the reconcile loop')
+    app.log.warn(
+      { err: error, deploymentId: deployment.id },
+      'failed to stop old programs; the reconcile loop will retry it',
+    )
     journal.warn('The new code is running. Old programs could not be stopped yet; this continues in the background.')
   }
 }
 
-/** Old programs get time to finish; one that hangs must not fail a deployment whose code runs. */
+/** The time limit for stopping old programs, so that one that hangs does not fail the deployment. */
 const stopTimeoutMs = minutes(2)
 
-/** The new generation's workload: composed once, so that later changes of secrets do not restart it during the rollout. */
+/** Returns the new generation's workload. It is composed once, so that changes of secrets do not restart it during the rollout. */
 async function prepare(context: StepContext, squid: SquidRow, source: Source): Promise<Workload> {
   const { app, org, deployment } = context
   const { sealedWorkload } = deployment.notes
@@ -106,24 +102,24 @@ async function prepare(context: StepContext, squid: SquidRow, source: Source): P
   })
 }
 
-/** One transaction: from then on gateways route to the new generation, and the reconcile loop keeps it running. */
+/** Switches in one transaction. After it, gateways route to the new generation, and the reconcile loop keeps it running. */
 async function switchTo(context: StepContext, squid: SquidRow, source: Source, next: Workload): Promise<void> {
   const { app, deployment, journal } = context
   const { plan } = source
   const { generation, secretNames, secretsReadAt } = deployment.notes
   const now = app.clock.now()
-  // The programs to start after a reboot of the host: init has finished.
-  const lasting = pickContainers(next, isApi, isProcessor)
+  // The containers to start after a reboot of the host. They exclude init, which has finished.
+  const lastingContainers = pickContainers(next, isApi, isProcessor)
   await app.db.transaction(async (tx) => {
     context.deployment = await addNotes(tx, deployment, { rollout: 'switched' }, now)
-    await updateSquid(tx, squid.id, {
+    await switchSquid(tx, squid.id, {
       ...(deployment.type === 'RESTART'
         ? {}
-        : { ...codeOf(source, squid, deployment.userId, now), sourceHosts: deployment.notes.sourceHosts ?? [] }),
-      wanted: 'running',
+        : { ...codeColumns(source, squid, deployment.userId, now), sourceHosts: deployment.notes.sourceHosts ?? [] }),
+      desiredState: 'running',
       hibernatedAt: null,
       generation: generation ?? squid.generation,
-      sealedWorkload: sealWorkload(app.sealer, squid.id, lasting),
+      sealedWorkload: sealWorkload(app.sealer, squid.id, lastingContainers),
       secretNames: secretNames ?? [],
       secretsReadAt: secretsReadAt ? new Date(secretsReadAt) : null,
       apiReplicas: plan.api?.replicas ?? 0,
@@ -147,12 +143,11 @@ async function switchTo(context: StepContext, squid: SquidRow, source: Source, n
         },
         app.config.SHOAL_IMAGES_KEPT,
       )
-    await announceSquid(tx, squid.id)
   })
   journal.info(squid.sealedWorkload ? 'Switched to the new generation' : 'The version is running')
 }
 
-const codeOf = (source: Source, squid: SquidRow, userId: number | null, now: Date) => ({
+const codeColumns = (source: Source, squid: SquidRow, userId: number | null, now: Date) => ({
   image: source.image,
   manifestRaw: source.manifestRaw,
   manifestCurrent: displayManifest(source, squid.name),

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
 
-/** A `.tar.gz` as the public client packs it: no wrapping folder (contract 2.3). */
+/** Packs a `.tar.gz` like the public client: without a top-level folder. */
 export function archiveOf(files: Record<string, string>): Buffer {
   const entries = Object.entries(files).flatMap(([name, content]) => {
     const body = Buffer.from(content)

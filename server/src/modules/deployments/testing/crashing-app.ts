@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { WorkerApp } from '../../../app.ts'
 import { connect, type Database } from '../../../db/database.ts'
 
-/** When a worker dies: at its `call`-th write, just before it takes effect or just after. */
+/** The point at which a worker dies: just before or just after its write number `call`, counted from 1. */
 export type KillPoint = { call: number; when: 'before' | 'after' }
 
 export type CrashingApp = {
@@ -12,15 +12,16 @@ export type CrashingApp = {
   isDead: () => boolean
   /** Resolves when the worker dies. */
   died: Promise<void>
-  /** Does what an operating system does to a killed process: closes its connections, and with them its transactions and locks. */
+  /** Closes the worker's connections, as the kernel does for a killed process, which ends its transactions and releases its locks. */
   terminate: () => Promise<void>
 }
 
-const never = () => new Promise<never>(() => {})
-const changes = /^\s*(insert|update|delete|create|alter|drop|grant|revoke)/i
+const neverSettle = () => new Promise<never>(() => {})
+const writePattern = /^\s*(insert|update|delete|create|alter|drop|grant|revoke)/i
 
 /**
- * The app of a worker that is killed: after `killPoint` none of its calls takes effect or returns. Squids and stored data survive.
+ * Returns the app of a worker that is killed: after `killPoint` none of its calls takes effect or returns. Squids and stored data
+ * survive.
  */
 export function crashingApp(app: WorkerApp, killPoint: KillPoint): CrashingApp {
   let calls = 0
@@ -49,10 +50,10 @@ export function crashingApp(app: WorkerApp, killPoint: KillPoint): CrashingApp {
         if (typeof value !== 'function') return value
         return (...args: unknown[]): unknown => {
           if (key === 'endpoint') return isDead ? null : Reflect.apply(value, target, args)
-          const what = mutating.includes(String(key)) ? decide() : isDead ? 'lost' : 'done'
-          if (what === 'lost') return never()
+          const outcome = mutating.includes(String(key)) ? decide() : isDead ? 'lost' : 'done'
+          if (outcome === 'lost') return neverSettle()
           const result: unknown = Reflect.apply(value, target, args)
-          return what === 'done' ? result : Promise.resolve(result).then(never, never)
+          return outcome === 'done' ? result : Promise.resolve(result).then(neverSettle, neverSettle)
         }
       },
     })
@@ -71,10 +72,10 @@ export function crashingApp(app: WorkerApp, killPoint: KillPoint): CrashingApp {
     terminate: async () => {
       die()
       const { pool } = app.database
-      const end = 'select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1'
-      // Repeated until none is left: a connection may just be opening.
-      while ((await pool.query(end, [name])).rowCount) await sleep(2)
-      // Not awaited: clients that died with a query in flight are never released.
+      const terminateQuery = 'select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1'
+      // Repeated, because a connection may be opening at this moment.
+      while ((await pool.query(terminateQuery, [name])).rowCount) await sleep(2)
+      // Not awaited, because clients whose query never returns are never released.
       void database.close()
     },
   }
@@ -82,9 +83,9 @@ export function crashingApp(app: WorkerApp, killPoint: KillPoint): CrashingApp {
 
 type WriteOutcome = 'done' | 'lost' | 'unconfirmed'
 type DecideWrite = () => WriteOutcome
-type Answer = (error: Error | null, result: QueryResult) => void
+type QueryCallback = (error: Error | null, result: QueryResult) => void
 
-/** Counts writes at each connection's `query`. */
+/** Replaces `query` of each connection, to count writes and lose them after the kill. */
 function crashingDatabase(database: Database, decide: DecideWrite, isDead: () => boolean): Database {
   database.pool.on('connect', (client) => {
     client.on('error', () => {})
@@ -97,18 +98,18 @@ function crashingDatabase(database: Database, decide: DecideWrite, isDead: () =>
         isInTransaction = false
         return true
       } else if (/^\s*rollback/i.test(text)) isInTransaction = false
-      return !isInTransaction && changes.test(text)
+      return !isInTransaction && writePattern.test(text)
     }
     const patched = (...args: unknown[]): unknown => {
       const [first] = args
       const text = typeof first === 'string' ? first : String((first as { text?: string }).text)
-      const what = isChange(text) ? decide() : isDead() ? 'lost' : 'done'
-      if (what === 'lost') return never()
-      if (what === 'done') return Reflect.apply(query, client, args)
+      const outcome = isChange(text) ? decide() : isDead() ? 'lost' : 'done'
+      if (outcome === 'lost') return neverSettle()
+      if (outcome === 'done') return Reflect.apply(query, client, args)
       const last = args.at(-1)
-      const ignoreResult: Answer = () => {}
+      const ignoreResult: QueryCallback = () => {}
       if (typeof last === 'function') return Reflect.apply(query, client, [...args.slice(0, -1), ignoreResult])
-      return Promise.resolve(Reflect.apply(query, client, args)).then(never, never)
+      return Promise.resolve(Reflect.apply(query, client, args)).then(neverSettle, neverSettle)
     }
     ;(client as unknown as Client).query = patched as Client['query']
   })

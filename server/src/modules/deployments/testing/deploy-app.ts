@@ -34,10 +34,10 @@ export type DeployApp = TestApp & {
   runtime: SimRuntime
   builder: SimBuilder
   time: ManualClock
-  /** A worker like that of `startWorker`, without mail and other jobs. */
-  work: (app?: WorkerApp) => { close: () => Promise<void> }
-  /** Runs `act` while such a worker runs. */
-  whileWorking: <T>(act: () => Promise<T>) => Promise<T>
+  /** Starts a worker that only runs the deploy engine and the reconcile loop. */
+  startWorker: (app?: WorkerApp) => { close: () => Promise<void> }
+  /** Runs `act` while a worker is running. */
+  withWorker: <T>(act: () => Promise<T>) => Promise<T>
   /** A user who deploys to an organization. */
   deployer: (org?: TestOrg) => Promise<Deployer>
 }
@@ -46,13 +46,13 @@ export type Deployer = {
   org: TestOrg
   api: Client<Contract>
   /** Uploads an archive; returns its `fileUrl`. */
-  send: (archive: Buffer) => Promise<string>
+  upload: (archive: Buffer) => Promise<string>
   /** Uploads the squid and requests its deployment. */
   deploy: (squid?: TestSquid, options?: DeployOptions) => Promise<Deployment>
-  /** The deployment once it has ended. */
-  ended: (deployment: Pick<Deployment, 'id'>) => Promise<Deployment>
-  /** Deploys and waits for the end, which must be OK. */
-  deployed: (squid?: TestSquid, options?: DeployOptions) => Promise<Deployment>
+  /** Waits for the end of a deployment, and returns it. */
+  waitForEnd: (deployment: Pick<Deployment, 'id'>) => Promise<Deployment>
+  /** Deploys, waits for the end and returns the deployment. @throws Error when it failed */
+  deployAndWait: (squid?: TestSquid, options?: DeployOptions) => Promise<Deployment>
 }
 
 /** A server with simulated squids. Its clock runs automatically, much faster than real time, and can also be advanced. */
@@ -62,7 +62,7 @@ export async function startDeployApp(options: TestAppOptions = {}): Promise<Depl
   const runtime = createSimRuntime({ clock: time, serve: true, hasImage: (image) => builder.hasImage(image) })
   const t = await startTestApp({ clock: time, runtime, builder, ...options })
   const ticking = setInterval(() => time.advance(100), 10)
-  const work = (app: WorkerApp = t.app) => {
+  const startWorker = (app: WorkerApp = t.app) => {
     const engine = startEngine(app, fastIntervals)
     const reconcile = startReconcile(engine.worker, engine.locks)
     return {
@@ -77,9 +77,9 @@ export async function startDeployApp(options: TestAppOptions = {}): Promise<Depl
     runtime,
     builder,
     time,
-    work,
-    whileWorking: async (act) => {
-      const worker = work()
+    startWorker,
+    withWorker: async (act) => {
+      const worker = startWorker()
       try {
         return await act()
       } finally {
@@ -96,12 +96,12 @@ export async function startDeployApp(options: TestAppOptions = {}): Promise<Depl
 
 function deployerOf(t: TestApp, org: TestOrg): Deployer {
   const api = t.as(org.admin)
-  const send = (archive: Buffer) => sendArchive(t, org.admin, org.code, archive)
+  const upload = (archive: Buffer) => sendArchive(t, org.admin, org.code, archive)
   const deploy = async (squid: TestSquid = {}, { manifestPath = 'squid.yaml', ...o }: DeployOptions = {}) =>
     await api.squids.deploy({
       params: { code: org.code },
       body: {
-        artifactUrl: await send(archiveOf(squidFiles(squid))),
+        artifactUrl: await upload(archiveOf(squidFiles(squid))),
         manifestPath,
         options: {
           hardReset: o.hardReset ?? false,
@@ -111,22 +111,22 @@ function deployerOf(t: TestApp, org: TestOrg): Deployer {
         },
       },
     })
-  const ended = async ({ id }: Pick<Deployment, 'id'>) => {
+  const waitForEnd = async ({ id }: Pick<Deployment, 'id'>) => {
     while (true) {
       const deployment = await api.deployments.get({ params: { code: org.code, id: String(id) } })
       if (deployment.status === 'OK' || deployment.failed !== 'NO') return deployment
       await sleep(10)
     }
   }
-  const deployed = async (squid?: TestSquid, o?: DeployOptions) => {
-    const deployment = await ended(await deploy(squid, o))
+  const deployAndWait = async (squid?: TestSquid, o?: DeployOptions) => {
+    const deployment = await waitForEnd(await deploy(squid, o))
     if (deployment.failed !== 'NO') throw new Error(`${deployment.failed}: ${deployment.failureReason}`)
     return deployment
   }
-  return { org, api, send, deploy, ended, deployed }
+  return { org, api, upload, deploy, waitForEnd, deployAndWait }
 }
 
-/** Like the public client: requests an upload, then sends a multipart body to its URL (contract 2.3). */
+/** Like the public client: requests an upload, then sends a multipart body to its URL. */
 export async function sendArchive(
   t: TestApp,
   user: Pick<TestUser, 'token'>,

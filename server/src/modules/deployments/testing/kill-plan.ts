@@ -1,21 +1,21 @@
 import fc from 'fast-check'
 import type { KillPoint } from './crashing-app.ts'
 
-/** `npm run test:full` sets it: every kill point is tried, where `npm test` tries a sample. */
-export const isFull = process.env['SHOAL_TEST_FULL'] === 'true'
+/** Set by `npm run test:full`, which tries every kill point; `npm test` tries a sample. */
+export const isFullRun = process.env['SHOAL_TEST_FULL'] === 'true'
 
-/** Seed of the samples; `SHOAL_TEST_SEED` repeats those of an earlier run. */
+/** The seed of the samples. `SHOAL_TEST_SEED` repeats the samples of an earlier run. */
 const seed = Number(process.env['SHOAL_TEST_SEED'] ?? Math.floor(Math.random() * 1_000_000))
 
-/** For the log: which kill points were tried, and how to repeat them. */
-export const killPlanName = isFull ? 'before and after every change' : `a sample, SHOAL_TEST_SEED=${seed}`
+/** Describes, for the log, which kill points were tried, and how to repeat them. */
+export const killPlanName = isFullRun ? 'before and after every change' : `a sample, SHOAL_TEST_SEED=${seed}`
 
 /**
- * The kill points to try, in order: before and after each write, or a seeded sample with one in about `stride` writes. Endless: the
- * caller stops when a worker survives.
+ * Yields the kill points to try, in order: before and after each write, or a seeded sample of about one in `stride` writes. It does
+ * not end: the caller stops when a worker survives.
  */
 export function* killPoints(stride: number): Generator<KillPoint> {
-  if (isFull) {
+  if (isFullRun) {
     for (let call = 1; ; call++) for (const when of ['before', 'after'] as const) yield { call, when }
   }
   const step = fc.record({

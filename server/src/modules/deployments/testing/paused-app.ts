@@ -3,13 +3,13 @@ import type { App } from '../../../app.ts'
 import { connect } from '../../../db/database.ts'
 
 /**
- * An app whose worker stops right before the first statement that `matches`, as on a suspended machine, until `during` returns.
- * `during` runs the statement itself and can read its result.
+ * Returns an app whose worker is paused directly before the first statement that matches the pattern, as on a suspended machine, until
+ * `whilePaused` returns. `whilePaused` must run the statement, and can read its result.
  */
 export function pausedApp<A extends App>(
   app: A,
   matches: RegExp,
-  during: (run: () => Promise<QueryResult>) => Promise<QueryResult>,
+  whilePaused: (run: () => Promise<QueryResult>) => Promise<QueryResult>,
 ): { app: A; wasReached: () => boolean; close: () => Promise<void> } {
   let isReached = false
   const database = connect(app.database.url, { max: 6 })
@@ -20,7 +20,7 @@ export function pausedApp<A extends App>(
       const text = typeof first === 'string' ? first : String((first as { text?: string }).text)
       if (isReached || !matches.test(text)) return query(...args)
       isReached = true
-      return during(() => query(...args))
+      return whilePaused(() => query(...args))
     }
     ;(client as unknown as Client).query = patched as Client['query']
   })

@@ -4,12 +4,12 @@ import { probeApi } from '../../observing/probing/probe.ts'
 import { selectSquid } from '../../versions/index.ts'
 import type { DeployApp } from './deploy-app.ts'
 
-/** What a user of the version observed. */
-export type ProbeResult = { responses: number; refusals: number; maxWriters: number }
+/** The responses and failures that a user of the version would see, and the maximum number of generations with processors. */
+export type ProbeResult = { responses: number; failures: number; maxWriters: number }
 
-/** Queries the version throughout `work`, at the endpoint the gateway would use, and counts the generations that write concurrently. */
+/** Queries the version throughout `work`, at the endpoint that the gateway would use. */
 export async function probeWhile(t: DeployApp, squidId: number, work: () => Promise<void>): Promise<ProbeResult> {
-  const result: ProbeResult = { responses: 0, refusals: 0, maxWriters: 0 }
+  const result: ProbeResult = { responses: 0, failures: 0, maxWriters: 0 }
   const done = new AbortController()
   const probing = (async () => {
     while (!done.signal.aborted) {
@@ -30,7 +30,7 @@ async function probeOnce(t: DeployApp, squidId: number, result: ProbeResult): Pr
   const generation = (await selectSquid(t.app.db, squidId))?.generation ?? 0
   const endpoint = t.runtime.directory.endpoint(workloadIdOf(squidId, generation), 'api', apiPort)
   if (endpoint && (await probeApi(endpoint)) === null) result.responses++
-  else result.refusals++
+  else result.failures++
   const writers = (await t.runtime.observe()).filter(
     (o) => o.workload.startsWith(`${squidId}.`) && isProcessor({ name: o.container }) && o.state === 'running',
   )

@@ -19,14 +19,16 @@ let ingest: LeaderHandle
 const open: Follower[] = []
 beforeEach(async () => {
   runtime = createSimRuntime()
-  t = await startTestApp({ clock: systemClock, runtime })
+  // These tests write larger bursts of lines than squids may.
+  const env = { SHOAL_LOG_LINES_PER_SECOND: '0', SHOAL_LOG_KB_PER_SECOND: '0' }
+  t = await startTestApp({ clock: systemClock, runtime, env })
   org = await t.make.org()
   squid = await makeVersion(t.app, org, { processors: { eth: { print: ['before'] } } })
   ingest = startLogIngest(t.app)
   await until(async () => expect((await history()).logs).toHaveLength(1))
 })
 afterEach(async () => {
-  for (const follower of open.splice(0)) follower.hangUp()
+  for (const follower of open.splice(0)) follower.disconnect()
   await ingest.close()
   await t.close()
 })
@@ -39,17 +41,17 @@ async function follow(query = '', base?: string): Promise<Follower> {
   const url = `${address}/api/v1/orgs/${org.code}/squids/test-squid@v1/logs/follow${query}`
   const follower = await followLogs(url, org.admin.token)
   open.push(follower)
-  await until(() => expect(follower.beats).toBeGreaterThan(0))
+  await until(() => expect(follower.heartbeats).toBeGreaterThan(0))
   return follower
 }
 
-/** Each call restarts the container with other lines. */
+/** Restarts the container so that it prints these lines. */
 const write = (...lines: string[]) => runtime.apply(workloadOf(squid, [specOf('eth', 3000, { print: lines })]))
 
 const messages = (follower: Follower) =>
   follower.entries.map(({ payload }) => (typeof payload === 'string' ? payload : payload['msg']))
 
-test('a line reaches every follower within half a second, also in another process', async () => {
+test('a line reaches every follower within half a second, even in another process', async () => {
   const other = await createHttpApp({ ...t.app, database: { ...t.app.database } })
   try {
     const base = await other.listen({ port: 0, host: '127.0.0.1' })
@@ -62,7 +64,7 @@ test('a line reaches every follower within half a second, also in another proces
     }
     for (const follower of followers) {
       expect(messages(follower)).toEqual(['line 0', 'line 1', 'line 2', 'line 3', 'line 4'])
-      follower.hangUp()
+      follower.disconnect()
     }
   } finally {
     other.server.closeAllConnections()
@@ -70,7 +72,7 @@ test('a line reaches every follower within half a second, also in another proces
   }
 })
 
-test('filters are those of the history, with levels in lower case', async () => {
+test('a follower receives only lines that match its filters; levels may be in lower case', async () => {
   const errors = await follow('?level%5B%5D=error')
   const found = await follow('?search=TRANSFER&container[]=processor')
   const others = await follow('?container[]=api')
@@ -87,7 +89,7 @@ test('filters are those of the history, with levels in lower case', async () => 
   expect(others.entries).toEqual([])
 })
 
-test('continues after a line without loss, regardless of the number of new lines', async () => {
+test('a follower can continue after a line, and receives all of the thousands of lines since then', async () => {
   const [first] = (await history()).logs
   const lines = Array.from({ length: 3000 }, (_, i) => `line ${i}`)
   await write(...lines)
@@ -96,7 +98,7 @@ test('continues after a line without loss, regardless of the number of new lines
   await until(() => expect(messages(follower)).toEqual([...lines, 'then this']))
 })
 
-test('a reader that is too slow gets the number of missing lines, and the rest', async () => {
+test('a reader that is too slow receives the number of lines it missed, and all other lines', async () => {
   const slow = await follow()
   const quick = await follow()
   slow.pause()
@@ -121,22 +123,22 @@ test('a reader that is too slow gets the number of missing lines, and the rest',
   expect(messages(quick)).toHaveLength(count)
 }, 60_000)
 
-test('ends when the version is deleted', async () => {
+test('the stream ends when the version is deleted', async () => {
   const follower = await follow()
   await deleteSquid(t.app.db, squid.id)
   await until(() => expect(follower.isEnded).toBe(true))
 })
 
-test('listens with one connection, and with none without followers', async () => {
-  const listening = async () => {
+test('all followers share one listening connection, which is closed when the last one disconnects', async () => {
+  const countListeners = async () => {
     const { rows } = await t.app.database.pool.query<{ count: number }>(
       "select count(*)::int as count from pg_stat_activity where application_name = 'shoal-listen' and datname = current_database()",
     )
     return rows[0]?.count
   }
-  expect(await listening()).toBe(0)
+  expect(await countListeners()).toBe(0)
   const followers = await Promise.all(Array.from({ length: 20 }, () => follow()))
-  expect(await listening()).toBe(1)
-  for (const follower of followers) follower.hangUp()
-  await until(async () => expect(await listening()).toBe(0))
+  expect(await countListeners()).toBe(1)
+  for (const follower of followers) follower.disconnect()
+  await until(async () => expect(await countListeners()).toBe(0))
 })

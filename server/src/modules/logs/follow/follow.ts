@@ -1,14 +1,14 @@
 import { gapContainer, type LogEntry } from '@shoal/contract'
 import type { App } from '../../../app.ts'
 import { entryOf } from '../entry.ts'
-import { isEverything, matches, type LogFilter } from '../filter.ts'
+import { matchesEverything, matches, type LogFilter } from '../filter.ts'
 import { countLines, readAfter } from '../lines-store.ts'
 import type { Tails } from './tails.ts'
 
 export type FollowQuery = {
   squidId: number
   filter: LogFilter
-  /** Continue after this line; null: with new lines. */
+  /** The number of the line to continue after; null to receive new lines only. */
   afterSeq: number | null
   signal: AbortSignal
 }
@@ -16,8 +16,8 @@ export type FollowQuery = {
 const lineBatchSize = 500
 
 /**
- * Batches of entries as they arrive, until the client disconnects or the version is deleted. With `afterSeq`, first the lines since
- * then. A reader that falls too far behind gets an entry with the number of missing lines.
+ * Yields batches of entries as they arrive, until the client disconnects or the version is deleted. With `afterSeq`, it begins with
+ * the stored lines after that one. A reader that falls too far behind receives an entry with the number of missing lines.
  */
 export async function* follow(
   app: Pick<App, 'db' | 'clock'>,
@@ -26,20 +26,20 @@ export async function* follow(
 ): AsyncGenerator<LogEntry[]> {
   const { tail, release } = await tails.open(query.squidId)
   try {
-    let at = query.afterSeq ?? tail.lastSeq
-    while (at < tail.firstSeq - 1 && !query.signal.aborted) {
-      const lines = await readAfter(app.db, query.squidId, at, lineBatchSize)
-      at = lines.at(-1)?.seq ?? tail.firstSeq - 1
+    let position = query.afterSeq ?? tail.lastSeq
+    while (position < tail.firstSeq - 1 && !query.signal.aborted) {
+      const lines = await readAfter(app.db, query.squidId, position, lineBatchSize)
+      position = lines.at(-1)?.seq ?? tail.firstSeq - 1
       yield* batchOf(lines, query.filter)
     }
     while (!query.signal.aborted) {
       const { firstSeq } = tail
-      if (at < firstSeq - 1) {
-        yield* await gapOf(app, query, at + 1, firstSeq - 1)
-        at = firstSeq - 1
+      if (position < firstSeq - 1) {
+        yield* await gapOf(app, query, position + 1, firstSeq - 1)
+        position = firstSeq - 1
       }
-      const lines = tail.after(at, lineBatchSize)
-      at = lines.at(-1)?.seq ?? at
+      const lines = tail.after(position, lineBatchSize)
+      position = lines.at(-1)?.seq ?? position
       yield* batchOf(lines, query.filter)
       if (lines.length > 0) continue
       if (tail.isEnded) return
@@ -51,18 +51,18 @@ export async function* follow(
 }
 
 function* batchOf(lines: Parameters<typeof entryOf>[0][], filter: LogFilter) {
-  const shown = isEverything(filter) ? lines : lines.filter((line) => matches(filter, line))
-  if (shown.length > 0) yield shown.map(entryOf)
+  const matching = matchesEverything(filter) ? lines : lines.filter((line) => matches(filter, line))
+  if (matching.length > 0) yield matching.map(entryOf)
 }
 
-/** Replaces the lines from `first` to `last` for a slow reader; nothing when its filter excludes all of them. */
+/** Returns the entry that replaces the lines from `first` to `last` for a slow reader; none when its filter excludes them all. */
 async function gapOf(
   app: Pick<App, 'db' | 'clock'>,
   { squidId, filter }: FollowQuery,
   first: number,
   last: number,
 ): Promise<LogEntry[][]> {
-  const missing = isEverything(filter)
+  const missing = matchesEverything(filter)
     ? last - first + 1
     : await countLines(app.db, squidId, { firstSeq: first, lastSeq: last }, filter)
   if (missing === 0) return []

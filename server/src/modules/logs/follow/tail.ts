@@ -1,9 +1,9 @@
 import type { Db } from '../../../db/database.ts'
 import { readAfter, type StoredLine } from '../lines-store.ts'
 
-/** Lines kept in memory per followed version. A reader that is further behind misses lines. */
-const keptLines = 10_000
-const keptChars = 8_000_000
+/** Limits of the lines in memory per followed version. A reader that is further behind misses lines. */
+const maxLines = 10_000
+const maxChars = 8_000_000
 const readBatchSize = 2_000
 
 /** The newest lines of one version in memory, shared by all followers in this process. */
@@ -12,12 +12,13 @@ export type Tail = {
   readonly firstSeq: number
   readonly lastSeq: number
   readonly isEnded: boolean
-  /** Lines after `seq`, at most `limit`. */
+  /** Returns the lines in memory after `seq`, at most `limit`. */
   after: (seq: number, limit: number) => StoredLine[]
-  /** Resolves when there are new lines, or at the end. */
+  /** Resolves when new lines have arrived, when the tail has ended, or when `signal` is aborted. */
   changed: (signal: AbortSignal) => Promise<void>
   /** Reads new lines from the database. Calls during a read start one more read after it. */
   refresh: () => Promise<void>
+  /** Ends the tail, because its version was deleted. */
   end: () => void
 }
 
@@ -32,28 +33,28 @@ export function createTail(db: Db, squidId: number, lastSeq: number): Tail {
   let waiters = new Set<() => void>()
 
   const wake = () => {
-    const resolved = waiters
+    const notified = waiters
     waiters = new Set()
-    for (const done of resolved) done()
+    for (const done of notified) done()
   }
 
-  const keep = (more: StoredLine[]) => {
-    lines.push(...more)
-    last = more.at(-1)?.seq ?? last
-    for (const line of more) chars += sizeOf(line)
-    let dropped = Math.max(0, lines.length - keptLines)
+  const append = (newLines: StoredLine[]) => {
+    lines.push(...newLines)
+    last = newLines.at(-1)?.seq ?? last
+    for (const line of newLines) chars += sizeOf(line)
+    let dropped = Math.max(0, lines.length - maxLines)
     for (const line of lines.slice(0, dropped)) chars -= sizeOf(line)
-    for (let line = lines[dropped]; line && chars > keptChars; line = lines[++dropped]) chars -= sizeOf(line)
+    for (let line = lines[dropped]; line && chars > maxChars; line = lines[++dropped]) chars -= sizeOf(line)
     if (dropped > 0) lines = lines.slice(dropped)
   }
 
   const read = async () => {
     do {
       mustReadAgain = false
-      for (let more = await readAfter(db, squidId, last, readBatchSize); more.length > 0;) {
-        keep(more)
+      for (let batch = await readAfter(db, squidId, last, readBatchSize); batch.length > 0;) {
+        append(batch)
         wake()
-        more = more.length < readBatchSize ? [] : await readAfter(db, squidId, last, readBatchSize)
+        batch = batch.length < readBatchSize ? [] : await readAfter(db, squidId, last, readBatchSize)
       }
     } while (mustReadAgain && !isEnded)
   }

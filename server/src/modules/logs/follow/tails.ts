@@ -4,7 +4,7 @@ import { existingSquids } from '../../versions/index.ts'
 import { findStream, lastSeqs, logsChannel } from '../lines-store.ts'
 import { createTail, type Tail } from './tail.ts'
 
-/** Detects deleted versions and lost notifications. */
+/** The interval of the poll that detects deleted versions and lost notifications. */
 const pollMs = 2_000
 
 export type Tails = {
@@ -14,42 +14,44 @@ export type Tails = {
 
 type SharedTail = { tail: Promise<Tail>; followers: number }
 
-/** All followed versions of this process: one listening connection and one read per change, regardless of the number of followers. */
+/** Creates the tails of this process. They use one listening connection and one read per change, regardless of the followers. */
 export function createTails(app: Pick<App, 'db' | 'database' | 'log'>): Tails {
   const followed = new Map<number, SharedTail>()
   let stopListening: (() => void) | null = null
 
   const refresh = (squidId: number) => {
     const entry = followed.get(squidId)
-    void entry?.tail.then((tail) => tail.refresh()).catch((error: unknown) => app.log.warn({ err: error }, 'log tail'))
+    void entry?.tail
+      .then((tail) => tail.refresh())
+      .catch((error: unknown) => app.log.warn({ err: error }, 'failed to read new log lines'))
   }
 
   const poll = async () => {
     const ids = [...followed.keys()]
-    const [existing, lasts] = await Promise.all([existingSquids(app.db, ids), lastSeqs(app.db, ids)])
+    const [existing, lastSeqsById] = await Promise.all([existingSquids(app.db, ids), lastSeqs(app.db, ids)])
     for (const id of ids) {
       const tail = await followed.get(id)?.tail
       if (!existing.has(id)) tail?.end()
-      else if ((lasts.get(id) ?? 0) > (tail?.lastSeq ?? 0)) refresh(id)
+      else if ((lastSeqsById.get(id) ?? 0) > (tail?.lastSeq ?? 0)) refresh(id)
     }
   }
 
   const start = () => {
-    const stop = notificationsOf(app.database).listen(logsChannel, {
+    const unsubscribe = notificationsOf(app.database).listen(logsChannel, {
       onMessage: (payload) => payload.split(',').forEach((id) => refresh(Number(id))),
       onListening: () => [...followed.keys()].forEach(refresh),
     })
     const polling = setInterval(() => void poll().catch(() => undefined), pollMs)
     stopListening = () => {
-      stop()
+      unsubscribe()
       clearInterval(polling)
     }
   }
 
-  const release = (squidId: number, of: SharedTail) => {
-    of.followers--
-    if (of.followers > 0) return
-    if (followed.get(squidId) === of) followed.delete(squidId)
+  const release = (squidId: number, shared: SharedTail) => {
+    shared.followers--
+    if (shared.followers > 0) return
+    if (followed.get(squidId) === shared) followed.delete(squidId)
     if (followed.size > 0) return
     stopListening?.()
     stopListening = null
@@ -58,16 +60,16 @@ export function createTails(app: Pick<App, 'db' | 'database' | 'log'>): Tails {
   return {
     open: async (squidId) => {
       if (!stopListening) start()
-      const of = followed.get(squidId) ?? {
+      const shared = followed.get(squidId) ?? {
         tail: findStream(app.db, squidId).then((stream) => createTail(app.db, squidId, stream?.lastSeq ?? 0)),
         followers: 0,
       }
-      followed.set(squidId, of)
-      of.followers++
+      followed.set(squidId, shared)
+      shared.followers++
       try {
-        return { tail: await of.tail, release: () => release(squidId, of) }
+        return { tail: await shared.tail, release: () => release(squidId, shared) }
       } catch (error) {
-        release(squidId, of)
+        release(squidId, shared)
         throw error
       }
     },

@@ -7,7 +7,7 @@ import { readHistory, type HistoryQuery } from './read-history.ts'
 
 const lineBatchSize = 5_000
 
-/** All matching lines as text, oldest first. Reads only as fast as the caller consumes. */
+/** Streams all matching lines as text, oldest first. Reads only as fast as the caller consumes. */
 export function downloadHistory(db: Db, query: Omit<HistoryQuery, 'direction' | 'after' | 'limit'>): Readable {
   return Readable.from(pagesOf(db, query))
 }
@@ -21,7 +21,7 @@ async function* pagesOf(db: Db, query: Omit<HistoryQuery, 'direction' | 'after' 
   } while (after && !query.signal.aborted)
 }
 
-/** `2026-09-02T12:04:31.208Z INFO processor sqd:processor 23 / 42 {"rate":2}` */
+/** Formats an entry as `2026-09-02T12:04:31.208Z INFO processor sqd:processor 23 / 42 {"rate":2}`. */
 function textOf({ timestamp, level, container, payload }: LogEntry): string {
   return `${timestamp} ${level} ${container} ${typeof payload === 'string' ? payload : textOfObject(payload)}`
 }

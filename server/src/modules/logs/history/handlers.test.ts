@@ -37,18 +37,18 @@ test('a page begins with the requested line, in both directions', async () => {
   expect(next.logs.map(({ id }) => id)).toEqual(['13', '14'])
 })
 
-test('the line need not match the filter, but must exist', async () => {
+test('the requested line need not match the filter, but must exist', async () => {
   const errors = await history({ at: '9', level: ['ERROR'], limit: '2' })
   expect(errors.logs.map(({ payload }) => payload)).toEqual(['ERROR: line 6', 'ERROR: line 3'])
   await expect(history({ at: '999' })).rejects.toMatchObject({ status: 404 })
   await expect(history({ at: 'x' })).rejects.toMatchObject({ status: 400 })
 })
 
-test('the end is reported for any filter', async () => {
+test('lastId is the id of the last line, even if the filter excludes it', async () => {
   expect(await history({ level: ['FATAL'] })).toEqual({ logs: [], nextPage: null, lastId: '30' })
 })
 
-test('a download has all matching lines, oldest first', async () => {
+test('a download contains all matching lines, oldest first', async () => {
   const url = `${await t.listen()}/api/v1/orgs/${org.code}/squids/test-squid@v1/logs/download`
   const headers = { authorization: `Bearer ${org.admin.token}` }
   const all = await fetch(url, { headers })

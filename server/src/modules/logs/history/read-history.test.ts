@@ -6,7 +6,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startTestApp, type TestApp } from '../../../testing/index.ts'
 import { filterOf, matches } from '../filter.ts'
 import { levelNumber } from '../levels.ts'
-import { linesOfBlock } from '../ingest/blocks.ts'
+import { linesPerBlock } from '../ingest/blocks.ts'
+import { createDrops } from '../ingest/drops.ts'
+import { createLimiter } from '../ingest/limiter.ts'
 import { createWriter } from '../ingest/writer.ts'
 import type { Direction, LinePosition, StoredLine } from '../lines-store.ts'
 import { readHistory } from './read-history.ts'
@@ -27,7 +29,7 @@ const day = Date.UTC(2026, 0, 14)
 const words = ['Transfer', 'block', 'привет', '0xDEADbeef01', '100%', 'a_b', 'slow query', '€', 'x']
 const containers = ['api', 'api-2', 'processor', 'eth', 'init']
 
-/** Lines of a few containers over two days, some of them read long after they were written. */
+/** Lines of a few containers, written during two days and read after them. */
 const rawLines = fc.array(
   fc.record({
     container: fc.constantFrom(...containers),
@@ -48,37 +50,49 @@ const queryArbitrary = fc.record({
   limit: fc.constantFrom(1, 3, 50),
 })
 
-let squids = 0
+let lastSquidId = 0
 const minuteMs = (minute: number) => day + minute * 60_000
 
-/** Writes the lines to a new version, repeatedly, until there are several blocks. Returns the version and all stored lines. */
+/** Writes the batches to a new version, repeatedly, until there are several blocks. Returns the version and all stored lines. */
+const createUnlimitedWriter = () => {
+  const limits = { bytesPerSecond: Infinity, linesPerSecond: Infinity, bytesPerDay: Infinity }
+  const limiter = createLimiter(limits, t.app.clock, new Map())
+  return createWriter(client, {
+    redactors: async () => () => (text) => text,
+    oldestAtMs: () => 0,
+    clock: t.app.clock,
+    limiter,
+    drops: createDrops([], limiter),
+  })
+}
+
 async function ingest(batches: (typeof rawLines extends fc.Arbitrary<infer T> ? T : never)[]) {
-  const squidId = ++squids
-  const writer = createWriter(client, { hiding: async () => () => (text) => text, oldestAtMs: () => 0 })
-  let number = 0
-  for (let batch = 0; number < 2.5 * linesOfBlock; batch++) {
+  const squidId = ++lastSquidId
+  const writer = createUnlimitedWriter()
+  let lineCount = 0
+  for (let batch = 0; lineCount < 2.5 * linesPerBlock; batch++) {
     const lines = batches.flat().map((raw): LogLine => {
-      const written = { level: raw.level, time: minuteMs(raw.minute), ns: `n${number++}`, msg: raw.words.join(' ') }
+      const record = { level: raw.level, time: minuteMs(raw.minute), ns: `n${lineCount++}`, msg: raw.words.join(' ') }
       const readAt = new Date(minuteMs(2880 + batch))
       return {
         workload: `${squidId}.1`,
         container: raw.container,
         stream: 'stdout',
-        text: JSON.stringify(written),
+        text: JSON.stringify(record),
         readAt,
       }
     })
-    await writer.write({ lines, cursor: {} })
+    await writer.write({ lines, dropped: [], cursor: {} })
   }
   const { rows } = await client.query<StoredLine>(
     'select seq, (extract(epoch from at) * 1000)::float8 as "atMs", level, container, ns, message, fields from log_lines where squid_id = $1',
     [squidId],
   )
-  expect(rows).toHaveLength(number)
+  expect(rows).toHaveLength(lineCount)
   return { squidId, rows }
 }
 
-test('every page has the lines that a scan of all lines finds', async () => {
+test('pages contain the same lines, in the same order, as a filter over all lines', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(rawLines, { minLength: 1, maxLength: 3 }),
@@ -96,7 +110,7 @@ test('every page has the lines that a scan of all lines finds', async () => {
             .map((line) => line.seq)
           const found: number[] = []
           let after: LinePosition | null = null
-          // Reads a few pages only; with few matches that includes the last one.
+          // A few pages are enough: when few lines match, they include the last page.
           for (let pages = 0; pages < 5; pages++) {
             const signal = new AbortController().signal
             const page = await readHistory(t.app.db, { squidId, fromMs, toMs, filter, direction, after, limit, signal })
@@ -116,8 +130,8 @@ test('every page has the lines that a scan of all lines finds', async () => {
 
 describe('a filter', () => {
   test('matches the level, and text in any field of a JSON line', async () => {
-    const squidId = ++squids
-    const writer = createWriter(client, { hiding: async () => () => (text) => text, oldestAtMs: () => 0 })
+    const squidId = ++lastSquidId
+    const writer = createUnlimitedWriter()
     const texts = [
       '{"level":4,"msg":"failed","url":"https://rpc.example.com"}',
       'plain words',
@@ -130,7 +144,7 @@ describe('a filter', () => {
       text,
       readAt: new Date(day),
     }))
-    await writer.write({ lines, cursor: {} })
+    await writer.write({ lines, dropped: [], cursor: {} })
     const search = async (query: Parameters<typeof filterOf>[0]) => {
       const signal = new AbortController().signal
       const page = await readHistory(t.app.db, {

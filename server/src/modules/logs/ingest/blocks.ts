@@ -4,10 +4,10 @@ import { bloomOf } from '../bloom.ts'
 import type { SeqRange } from '../lines-store.ts'
 import { addBlock, readLinesOfBlock, type LineOfBlock, type NewLine } from './ingest-store.ts'
 
-/** Small enough to scan in a millisecond, large enough that five million lines have only five thousand blocks. */
-export const linesOfBlock = 1_000
-/** Lines may be long: then a block is full earlier. */
-const charsOfBlock = 1_000_000
+/** Scanning a block of this size takes a millisecond, and five million lines need only five thousand blocks. */
+export const linesPerBlock = 1_000
+/** A block that reaches this size is full, even with fewer than `linesPerBlock` lines. */
+const maxBlockChars = 1_000_000
 
 /** The newest lines of a version that are not in a block yet. */
 export type OpenBlock = SeqRange & { chars: number }
@@ -19,7 +19,7 @@ export function fillBlocks(open: OpenBlock, lines: NewLine[]): { full: SeqRange[
   for (const line of lines) {
     lastSeq = line.seq
     chars += line.message.length + (line.fields?.length ?? 0)
-    if (lastSeq - firstSeq + 1 < linesOfBlock && chars < charsOfBlock) continue
+    if (lastSeq - firstSeq + 1 < linesPerBlock && chars < maxBlockChars) continue
     full.push({ firstSeq, lastSeq })
     firstSeq = lastSeq + 1
     chars = 0
@@ -27,18 +27,22 @@ export function fillBlocks(open: OpenBlock, lines: NewLine[]): { full: SeqRange[
   return { full, open: { firstSeq, lastSeq, chars } }
 }
 
-/** Splits lines that an earlier worker left without blocks; the remainder stays open. */
+/** Splits the lines that an earlier worker stored, but did not index, into full blocks. The remaining lines stay in the open block. */
 export function blocksOfBacklog(indexedSeq: number, lastSeq: number): SeqRange[] {
   const blocks: SeqRange[] = []
-  for (let firstSeq = indexedSeq + 1; firstSeq + linesOfBlock - 1 <= lastSeq; firstSeq += linesOfBlock)
-    blocks.push({ firstSeq, lastSeq: firstSeq + linesOfBlock - 1 })
+  for (let firstSeq = indexedSeq + 1; firstSeq + linesPerBlock - 1 <= lastSeq; firstSeq += linesPerBlock)
+    blocks.push({ firstSeq, lastSeq: firstSeq + linesPerBlock - 1 })
   return blocks
 }
 
-/** Reads the lines of a full block again and stores its summary. Until then its lines are searched one by one. */
-export async function indexBlock(client: ClientBase, squidId: number, block: SeqRange): Promise<void> {
-  const lines = await readLinesOfBlock(client, squidId, block)
-  await inTransaction(client, () => addBlock(client, squidId, block, summaryOf(lines)))
+/**
+ * Reads the lines of a full block and stores its summary. Until then, searches read the lines of the block one by one. Returns the
+ * size of its Bloom filter in bytes.
+ */
+export async function indexBlock(client: ClientBase, squidId: number, block: SeqRange): Promise<number> {
+  const summary = summaryOf(await readLinesOfBlock(client, squidId, block))
+  await inTransaction(client, () => addBlock(client, squidId, block, summary))
+  return summary?.bloom.length ?? 0
 }
 
 export type BlockSummary = {
@@ -49,7 +53,7 @@ export type BlockSummary = {
   bloom: Buffer
 }
 
-/** Null without lines: their day was dropped in the meantime. */
+/** Returns null when the lines no longer exist, because their day was dropped. */
 function summaryOf(lines: LineOfBlock[]): BlockSummary | null {
   if (lines.length === 0) return null
   const times = lines.map((line) => line.atMs)

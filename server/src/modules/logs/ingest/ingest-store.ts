@@ -1,8 +1,14 @@
+// Reads tables of other modules: squids. Deletes the logs of deleted versions.
+// Writes tables of other modules: squid_notices. Moves them to the logs.
+
 import { once } from 'node:events'
 import type { ClientBase } from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
+import { dropDayPartitionsBefore } from '../../../db/day-partitions.ts'
 import { logsChannel, searchedText, type SeqRange } from '../lines-store.ts'
 import type { BlockSummary } from './blocks.ts'
+import type { PendingDrop } from './drops.ts'
+import type { DayUsage } from './limiter.ts'
 
 /** A line to insert. */
 export type NewLine = {
@@ -23,15 +29,15 @@ export async function readCursor(client: ClientBase): Promise<Record<string, str
   return Object.fromEntries(rows.map((row) => [row.source, row.position]))
 }
 
-/** Merges into the stored cursor; an empty position removes its source. */
-export async function moveCursor(client: ClientBase, changes: Record<string, string>): Promise<void> {
-  const moved = Object.entries(changes).filter(([, position]) => position !== '')
+/** Merges the changes into the stored cursor; an empty position removes its source. */
+export async function updateCursor(client: ClientBase, changes: Record<string, string>): Promise<void> {
+  const updated = Object.entries(changes).filter(([, position]) => position !== '')
   const removed = Object.keys(changes).filter((source) => changes[source] === '')
-  if (moved.length > 0)
+  if (updated.length > 0)
     await client.query(
       `insert into log_cursors (source, position) select * from unnest($1::text[], $2::text[])
        on conflict (source) do update set position = excluded.position`,
-      [moved.map(([source]) => source), moved.map(([, position]) => position)],
+      [updated.map(([source]) => source), updated.map(([, position]) => position)],
     )
   if (removed.length > 0) await client.query('delete from log_cursors where source = any($1)', [removed])
 }
@@ -54,16 +60,64 @@ export async function findUnindexed(client: ClientBase, lines: number): Promise<
   return rows
 }
 
-export async function moveStreams(client: ClientBase, streams: { squidId: number; lastSeq: number }[]): Promise<void> {
+export async function updateStreams(
+  client: ClientBase,
+  streams: { squidId: number; lastSeq: number; usage: DayUsage }[],
+): Promise<void> {
   await client.query(
-    `insert into log_streams (squid_id, last_seq, indexed_seq)
-     select squid_id, last_seq, 0 from unnest($1::bigint[], $2::bigint[]) as t (squid_id, last_seq)
-     on conflict (squid_id) do update set last_seq = excluded.last_seq`,
-    [streams.map((s) => s.squidId), streams.map((s) => s.lastSeq)],
+    `insert into log_streams (squid_id, last_seq, indexed_seq, usage_day, usage_bytes)
+     select squid_id, last_seq, 0, usage_day, usage_bytes
+     from unnest($1::bigint[], $2::bigint[], $3::date[], $4::bigint[]) as t (squid_id, last_seq, usage_day, usage_bytes)
+     on conflict (squid_id) do update set
+       last_seq = excluded.last_seq, usage_day = excluded.usage_day, usage_bytes = excluded.usage_bytes`,
+    [
+      streams.map((s) => s.squidId),
+      streams.map((s) => s.lastSeq),
+      streams.map((s) => s.usage.day),
+      streams.map((s) => s.usage.bytes),
+    ],
   )
 }
 
-/** One COPY for all lines, the fastest way. */
+/** Returns the usage on `day` of each version that has stored lines on that day. */
+export async function readUsage(client: ClientBase, day: string): Promise<Map<number, DayUsage>> {
+  const { rows } = await client.query<{ squidId: number; bytes: number }>(
+    'select squid_id as "squidId", usage_bytes as bytes from log_streams where usage_day = $1::date',
+    [day],
+  )
+  return new Map(rows.map(({ squidId, bytes }) => [squidId, { day, bytes }]))
+}
+
+export async function readPendingDrops(client: ClientBase): Promise<PendingDrop[]> {
+  const { rows } = await client.query<PendingDrop>(
+    `select squid_id as "squidId", lines, is_estimate as "isEstimate", exceeded,
+       (extract(epoch from from_at) * 1000)::float8 as "fromMs", (extract(epoch from to_at) * 1000)::float8 as "toMs"
+     from log_drops`,
+  )
+  return rows
+}
+
+/** Stores unreported drops, and deletes the drops of all other versions in `squidIds`. */
+export async function replacePendingDrops(client: ClientBase, squidIds: number[], drops: PendingDrop[]): Promise<void> {
+  await client.query('delete from log_drops where squid_id = any($1)', [squidIds])
+  if (drops.length === 0) return
+  await client.query(
+    `insert into log_drops (squid_id, lines, is_estimate, exceeded, from_at, to_at)
+     select squid_id, lines, is_estimate, exceeded, to_timestamp(from_ms / 1000), to_timestamp(to_ms / 1000)
+     from unnest($1::bigint[], $2::bigint[], $3::boolean[], $4::text[], $5::float8[], $6::float8[])
+       as t (squid_id, lines, is_estimate, exceeded, from_ms, to_ms)`,
+    [
+      drops.map((d) => d.squidId),
+      drops.map((d) => d.lines),
+      drops.map((d) => d.isEstimate),
+      drops.map((d) => d.exceeded),
+      drops.map((d) => d.fromMs),
+      drops.map((d) => d.toMs),
+    ],
+  )
+}
+
+/** Inserts all lines with one COPY, which is faster than INSERT. */
 export async function copyLines(client: ClientBase, lines: NewLine[]): Promise<void> {
   const copy = client.query(
     copyFrom('copy log_lines (squid_id, seq, at, level, container, ns, message, fields) from stdin'),
@@ -73,7 +127,7 @@ export async function copyLines(client: ClientBase, lines: NewLine[]): Promise<v
   await finished
 }
 
-/** The text format of COPY. */
+/** Formats the lines in the text format of COPY. */
 function copyText(lines: NewLine[]): string {
   let text = ''
   let lastAtMs = Number.NaN
@@ -83,20 +137,22 @@ function copyText(lines: NewLine[]): string {
       lastAtMs = line.atMs
       at = new Date(line.atMs).toISOString()
     }
-    text += `${line.squidId}\t${line.seq}\t${at}\t${line.level}\t${escaped(line.container)}\t${escaped(line.ns)}\t${escaped(line.message)}\t${escaped(line.fields)}\n`
+    text += `${line.squidId}\t${line.seq}\t${at}\t${line.level}\t${escapeText(line.container)}\t${escapeText(line.ns)}\t${escapeText(line.message)}\t${escapeText(line.fields)}\n`
   }
   return text
 }
 
 const special = /[\\\n\r\t]/
-const escapes: Record<string, string> = { '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' }
+const escapeSequences: Record<string, string> = { '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' }
 
-function escaped(text: string | null): string {
+function escapeText(text: string | null): string {
   if (text === null) return '\\N'
-  return special.test(text) ? text.replaceAll(/[\\\n\r\t]/g, (character) => escapes[character] ?? character) : text
+  return special.test(text)
+    ? text.replaceAll(/[\\\n\r\t]/g, (character) => escapeSequences[character] ?? character)
+    : text
 }
 
-/** Wakes followers in all processes after the commit. Postgres accepts at most 8,000 bytes per notification. */
+/** Notifies followers in all processes after the commit. Postgres accepts at most 8,000 bytes per notification. */
 export async function notifyFollowers(client: ClientBase, squidIds: number[]): Promise<void> {
   const perNotification = 400
   for (let i = 0; i < squidIds.length; i += perNotification)
@@ -114,7 +170,7 @@ export async function readLinesOfBlock(client: ClientBase, squidId: number, bloc
   return rows
 }
 
-/** Marks the lines of the block as indexed; without a summary they no longer exist. */
+/** Stores the block's summary and marks its lines as indexed. `summary` is null when the lines no longer exist. */
 export async function addBlock(client: ClientBase, squidId: number, block: SeqRange, summary: BlockSummary | null) {
   if (summary)
     await client.query(
@@ -132,4 +188,36 @@ export async function addBlock(client: ClientBase, squidId: number, block: SeqRa
       ],
     )
   await client.query('update log_streams set indexed_seq = $2 where squid_id = $1', [squidId, block.lastSeq])
+}
+
+/** Drops the days before `day` with all their lines and blocks. */
+export async function dropLinesBefore(client: ClientBase, day: string): Promise<void> {
+  await dropDayPartitionsBefore(client, 'log_lines', day)
+  await client.query(`delete from log_blocks where max_at < ($1::text || ' 00:00Z')::timestamptz`, [day])
+}
+
+/** Deletes the rows of deleted versions; their lines are dropped with their days. */
+export async function deleteLinesOfDeletedSquids(client: ClientBase): Promise<void> {
+  await client.query(
+    `with deleted as (
+       delete from log_streams l where not exists (select from squids s where s.id = l.squid_id) returning squid_id),
+     drops as (delete from log_drops d using deleted where d.squid_id = deleted.squid_id)
+     delete from log_blocks b using deleted where b.squid_id = deleted.squid_id`,
+  )
+}
+
+export type Notice = { id: number; squidId: number; atMs: number; container: string; message: string }
+
+/** Returns the oldest messages of Shoal that are not in a log yet. */
+export async function readNotices(client: ClientBase, limit: number): Promise<Notice[]> {
+  const { rows } = await client.query<Notice>(
+    `select id, squid_id as "squidId", (extract(epoch from at) * 1000)::float8 as "atMs", container, message
+     from squid_notices order by id limit $1`,
+    [limit],
+  )
+  return rows
+}
+
+export async function deleteNotices(client: ClientBase, ids: number[]): Promise<void> {
+  await client.query('delete from squid_notices where id = any($1::bigint[])', [ids])
 }

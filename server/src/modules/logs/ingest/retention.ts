@@ -1,14 +1,14 @@
 import type { App } from '../../../app.ts'
-import { days } from '../../../clock.ts'
-import { dayOf, ensureDayPartition } from '../../../db/day-partitions.ts'
-import { dropLinesBefore, deleteLinesOfDeletedSquids } from './partition-store.ts'
+import { dayOf, days } from '../../../clock.ts'
+import { ensureDayPartition } from '../../../db/day-partitions.ts'
+import { dropLinesBefore, deleteLinesOfDeletedSquids } from './ingest-store.ts'
 
-/** The first day whose lines are kept, such as `2026-01-31`. */
+/** Returns the first day whose lines are kept, such as `2026-01-31`. */
 export const oldestDay = (app: Pick<App, 'clock' | 'config'>): string =>
   dayOf(app.clock.now().getTime() - days(app.config.SHOAL_LOG_RETENTION_DAYS))
 
 /** Creates the partitions of today and tomorrow and drops expired days. Idempotent. */
-export async function keepDays(app: Pick<App, 'clock' | 'config' | 'database'>): Promise<void> {
+export async function rotateDayPartitions(app: Pick<App, 'clock' | 'config' | 'database'>): Promise<void> {
   const client = await app.database.pool.connect()
   try {
     const now = app.clock.now().getTime()

@@ -5,7 +5,7 @@ import { startTestApp, type TestApp, type TestOrg } from '../../../testing/index
 import { deleteSquid } from '../../versions/index.ts'
 import { makeVersion, specOf, workloadOf } from '../../versions/testing/make-version.ts'
 import { until } from '../../../testing/until.ts'
-import { keepDays } from './retention.ts'
+import { rotateDayPartitions } from './retention.ts'
 import { startLogIngest } from './start-ingest.ts'
 
 let t: TestApp
@@ -31,7 +31,7 @@ const messages = async (reference?: string, query?: object) => {
 
 const numbers = (count: number, prefix = 'line') => Array.from({ length: count }, (_, i) => `${prefix} ${i}`)
 
-test('lines of all containers are returned with their level, container, time and object', async () => {
+test('lines of all containers are returned with their level, container, time and payload', async () => {
   const time = clock.now().getTime() - 5000
   await makeVersion(t.app, org, {
     apis: [{ print: ['listening'] }, { print: ['listening too'] }],
@@ -56,20 +56,21 @@ test('lines of all containers are returned with their level, container, time and
   }
 })
 
-test('a line is stored once and in order, also when workers start, stop and compete', async () => {
+test('every line is stored once and in order, even when workers start, stop and compete', async () => {
   const squid = await makeVersion(t.app, org, { processors: { eth: { print: numbers(6000) } } })
-  const allOf = (search: string) => until(async () => expect(await messages(undefined, { search })).toHaveLength(1000))
+  const untilAllStored = (search: string) =>
+    until(async () => expect(await messages(undefined, { search })).toHaveLength(1000))
   for (let round = 0; round < 6; round++) {
     const workers = [startLogIngest(t.app), startLogIngest(t.app)]
-    // In the middle of its work or after it.
-    if (round % 2 === 1) await allOf(`round ${round - 1}`)
+    // Workers are closed either immediately or after they have stored the lines.
+    if (round % 2 === 1) await untilAllStored(`round ${round - 1}`)
     await Promise.all(workers.map((worker) => worker.close()))
     const more = numbers(1000, `round ${round}`)
     await runtime.apply(workloadOf(squid, [specOf('eth', 3000, { print: more })]))
   }
   const ingest = startLogIngest(t.app)
   try {
-    await allOf('round 5')
+    await untilAllStored('round 5')
     const pages: string[] = []
     let nextPage: string | null = null
     do {
@@ -84,7 +85,7 @@ test('a line is stored once and in order, also when workers start, stop and comp
   }
 })
 
-test('values of secrets are not stored, in any encoding, including replaced ones', async () => {
+test('values of secrets, current or replaced, are not stored in any encoding', async () => {
   const api = t.as(org.admin).secrets
   const set = (name: string, value: string) =>
     api.change({ params: { code: org.code }, body: { secrets: [{ action: 'UPDATE', name, value }] } })
@@ -112,8 +113,8 @@ test('values of secrets are not stored, in any encoding, including replaced ones
     const stored = await t.app.database.pool.query<{ fields: string }>('select * from log_lines')
     expect(JSON.stringify(stored.rows)).not.toMatch(/hunter2|another line|4711471147/)
     expect((await messages()).at(-1)).toBe('pins *** and no others')
-    const [record3] = stored.rows.flatMap((row) => (row.fields === null ? [] : [JSON.parse(row.fields)]))
-    expect(record3).toMatchObject({ '***': ['{"body":"***"}'], err: { url: 'https://x/?k=***', pin: '***' } })
+    const [storedFields] = stored.rows.flatMap((row) => (row.fields === null ? [] : [JSON.parse(row.fields)]))
+    expect(storedFields).toMatchObject({ '***': ['{"body":"***"}'], err: { url: 'https://x/?k=***', pin: '***' } })
 
     await set('KEY', 'a new value')
     await runtime.apply(
@@ -125,7 +126,7 @@ test('values of secrets are not stored, in any encoding, including replaced ones
   }
 })
 
-test('expired days are dropped with all their lines; the others stay', async () => {
+test('expired days are dropped with all their lines; other days are kept', async () => {
   const squid = await makeVersion(t.app, org, { processors: { eth: { print: numbers(1500, 'old') } } })
   const ingest = startLogIngest(t.app)
   try {
@@ -133,11 +134,11 @@ test('expired days are dropped with all their lines; the others stay', async () 
     clock.advance(days(t.app.config.SHOAL_LOG_RETENTION_DAYS))
     await runtime.apply(workloadOf(squid, [specOf('eth', 3000, { print: numbers(10, 'new') })]))
     await until(async () => expect(await history()).toHaveLength(1510))
-    await keepDays(t.app)
+    await rotateDayPartitions(t.app)
     expect(await history()).toHaveLength(1510)
     clock.advance(days(1))
-    await keepDays(t.app)
-    await keepDays(t.app)
+    await rotateDayPartitions(t.app)
+    await rotateDayPartitions(t.app)
     expect(await messages()).toEqual(numbers(10, 'new'))
     expect(await messages(undefined, { search: 'old' })).toEqual([])
   } finally {
@@ -145,15 +146,16 @@ test('expired days are dropped with all their lines; the others stay', async () 
   }
 })
 
-test('of a deleted version only the lines remain, until their day is dropped', async () => {
+test('only the lines of a deleted version remain, until their day is dropped', async () => {
   const squid = await makeVersion(t.app, org, { processors: { eth: { print: numbers(1200) } } })
   const ingest = startLogIngest(t.app)
   try {
-    const kept = 'select (select count(*) from log_blocks) as blocks, (select count(*) from log_streams) as streams'
-    const counts = async () => (await t.app.database.pool.query(kept)).rows
+    const countQuery =
+      'select (select count(*) from log_blocks) as blocks, (select count(*) from log_streams) as streams'
+    const counts = async () => (await t.app.database.pool.query(countQuery)).rows
     await until(async () => expect(await counts()).toEqual([{ blocks: 1, streams: 1 }]))
     await deleteSquid(t.app.db, squid.id)
-    await keepDays(t.app)
+    await rotateDayPartitions(t.app)
     expect(await counts()).toEqual([{ blocks: 0, streams: 0 }])
     await expect(history()).rejects.toMatchObject({ status: 404 })
   } finally {
@@ -161,7 +163,7 @@ test('of a deleted version only the lines remain, until their day is dropped', a
   }
 })
 
-test('invalid queries are refused with the field', async () => {
+test('invalid queries are rejected, and the response names the field', async () => {
   await makeVersion(t.app, org)
   await expect(history(undefined, { nextPage: 'made up' })).rejects.toMatchObject({
     status: 400,

@@ -1,12 +1,21 @@
-import type { Runtime } from '@shoal/runtime'
+import type { LogBatch, Runtime } from '@shoal/runtime'
 import type { App } from '../../../app.ts'
-import { hours } from '../../../clock.ts'
+import { dayOf, hours } from '../../../clock.ts'
+import { every } from '../../../db/every.ts'
 import { runAsLeader, type LeaderHandle } from '../../../db/leases.ts'
 import { createRedactorSource } from '../../databases/index.ts'
-import { blocksOfBacklog, indexBlock, linesOfBlock } from './blocks.ts'
-import { findUnindexed, readCursor } from './ingest-store.ts'
-import { keepDays, oldestDay } from './retention.ts'
+import { blocksOfBacklog, indexBlock, linesPerBlock } from './blocks.ts'
+import { recordWrite } from './counts.ts'
+import { createDrops } from './drops.ts'
+import { findUnindexed, readCursor, readPendingDrops, readUsage } from './ingest-store.ts'
+import { createLimiter, limitsOf } from './limiter.ts'
+import { rotateDayPartitions, oldestDay } from './retention.ts'
 import { createWriter } from './writer.ts'
+
+/** How often notices are moved to the logs of their versions. */
+const noticesIntervalMs = 2_000
+/** How often to check for dropped lines that are due to be reported. */
+const reportIntervalMs = 1_000
 
 /**
  * Moves the lines of all containers from the runtime to the database, in one process at a time. A line is stored exactly once: its
@@ -14,21 +23,50 @@ import { createWriter } from './writer.ts'
  * requested.
  */
 export function startLogIngest(app: App & { runtime: Pick<Runtime, 'logs'> }): LeaderHandle {
+  const nowMs = () => app.clock.now().getTime()
   return runAsLeader(app.database, app.log, 'log-ingest', async (client, signal) => {
-    await keepDays(app)
-    const keep = () => void keepDays(app).catch((error: unknown) => app.log.warn({ err: error }, 'log retention'))
-    const keeping = setInterval(keep, hours(1))
+    await rotateDayPartitions(app)
+    const rotate = () =>
+      void rotateDayPartitions(app).catch((error: unknown) =>
+        app.log.warn({ err: error }, 'failed to rotate the partitions of logs'),
+      )
+    const rotationTimer = setInterval(rotate, hours(1))
+    const ended = new AbortController()
+    let loops: Promise<unknown> = Promise.resolve()
     try {
-      for (const { squidId, indexedSeq, lastSeq } of await findUnindexed(client, linesOfBlock))
+      for (const { squidId, indexedSeq, lastSeq } of await findUnindexed(client, linesPerBlock))
         for (const block of blocksOfBacklog(indexedSeq, lastSeq)) await indexBlock(client, squidId, block)
+      const limiter = createLimiter(limitsOf(app.config), app.clock, await readUsage(client, dayOf(nowMs())))
+      const drops = createDrops(await readPendingDrops(client), limiter)
       const writer = createWriter(client, {
-        hiding: createRedactorSource(app),
+        redactors: createRedactorSource(app),
         oldestAtMs: () => Date.parse(oldestDay(app)),
+        clock: app.clock,
+        limiter,
+        drops,
       })
+      // After a failure, the state in memory may differ from the database. The leader then starts over, and reads it again.
+      const onError = (error: unknown) => {
+        app.log.warn({ err: error }, 'failed to write notices or dropped lines to the logs of versions')
+        ended.abort()
+      }
+      const whileLeading = AbortSignal.any([signal, ended.signal])
+      const write = async (batch: LogBatch) => recordWrite(app, await writer.write(batch))
+      loops = Promise.all([
+        every(whileLeading, { ms: noticesIntervalMs, onError }, async () => {
+          recordWrite(app, await writer.writeNotices())
+        }),
+        every(whileLeading, { ms: reportIntervalMs, onError }, async () => {
+          if (drops.hasDue(nowMs())) await write({ lines: [], dropped: [], cursor: {} })
+        }),
+      ])
       // Requesting the next batch acknowledges this one.
-      for await (const batch of app.runtime.logs(await readCursor(client), signal)) await writer.write(batch)
+      for await (const batch of app.runtime.logs(await readCursor(client), whileLeading, limiter.admits))
+        await write(batch)
     } finally {
-      clearInterval(keeping)
+      clearInterval(rotationTimer)
+      ended.abort()
+      await loops
     }
   })
 }

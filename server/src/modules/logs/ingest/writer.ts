@@ -1,20 +1,40 @@
 import type { LogBatch, LogLine } from '@shoal/runtime'
 import type { ClientBase } from 'pg'
-import { dayOf, ensureDayPartition } from '../../../db/day-partitions.ts'
+import { dayOf, type Clock } from '../../../clock.ts'
+import { ensureDayPartition } from '../../../db/day-partitions.ts'
 import { inTransaction } from '../../../db/transaction.ts'
-import { shownContainer } from '../containers.ts'
+import { displayedContainer } from '../containers.ts'
+import { workloadIdOf } from '../../manifest/index.ts'
 import { redactJson, type Redactor } from '../../secrets/index.ts'
 import type { RedactorSource } from '../../databases/index.ts'
 import { joinStacks, parseLine, type ParsedLine } from '../parse-line.ts'
 import { fillBlocks, indexBlock, type OpenBlock } from './blocks.ts'
-import { copyLines, moveCursor, moveStreams, notifyFollowers, readStreams, type NewLine } from './ingest-store.ts'
+import { lineOfDrop, type Drops, type PendingDrop } from './drops.ts'
+import {
+  copyLines,
+  deleteNotices,
+  updateCursor,
+  updateStreams,
+  notifyFollowers,
+  readNotices,
+  readStreams,
+  replacePendingDrops,
+  type NewLine,
+  type Notice,
+} from './ingest-store.ts'
+import { quotaBytes, type Limiter } from './limiter.ts'
+import { squidOf } from './workload.ts'
 
 export type Writer = {
-  /** Stores the lines and the cursor after them, both or neither. */
-  write: (batch: LogBatch) => Promise<void>
+  /** Stores the lines, the lines that report drops, and the cursor after them in one transaction. */
+  write: (batch: LogBatch) => Promise<WriteResult>
+  /** Moves Shoal's own messages about versions to their logs. */
+  writeNotices: () => Promise<WriteResult>
 }
 
-/** The end of a version's lines, and the open block. */
+export type WriteResult = { storedLines: number; reported: PendingDrop[] }
+
+/** The last line of a version, and its open block. */
 type StreamEnd = {
   squidId: number
   lastSeq: number
@@ -24,22 +44,26 @@ type StreamEnd = {
 }
 
 type WriterOptions = {
-  /** Called before lines are stored. */
-  hiding: RedactorSource
+  /** Redacts secrets from the lines of each version before they are stored. */
+  redactors: RedactorSource
   /** Earlier times in lines are ignored, because their day was dropped. */
   oldestAtMs: () => number
+  clock: Clock
+  limiter: Pick<Limiter, 'limits' | 'usageOf' | 'addUsage'>
+  drops: Drops
 }
 
-/** Writes batches through the connection that holds the ingestor's lock, so that no two processes assign the same `seq`. */
+/** Creates a writer on the connection that holds the ingestor's lock, so that no two processes assign the same `seq`. */
 export function createWriter(client: ClientBase, options: WriterOptions): Writer {
+  const { clock, limiter, drops } = options
   const streams = new Map<number, StreamEnd>()
   const knownDays = new Set<string>()
 
-  const load = async (squidIds: number[]) => {
-    const unknown = squidIds.filter((id) => !streams.has(id))
-    if (unknown.length === 0) return
-    const states = new Map((await readStreams(client, unknown)).map((state) => [state.squidId, state]))
-    for (const squidId of unknown) {
+  const loadStreams = async (squidIds: number[]) => {
+    const missing = squidIds.filter((id) => !streams.has(id))
+    if (missing.length === 0) return
+    const states = new Map((await readStreams(client, missing)).map((state) => [state.squidId, state]))
+    for (const squidId of missing) {
       const { lastSeq = 0, indexedSeq = 0 } = states.get(squidId) ?? {}
       const open = { firstSeq: indexedSeq + 1, lastSeq, chars: 0 }
       streams.set(squidId, { squidId, lastSeq, open, lastAtMs: new Map() })
@@ -53,84 +77,138 @@ export function createWriter(client: ClientBase, options: WriterOptions): Writer
     }
   }
 
-  const write = async ({ lines: raw, cursor }: LogBatch) => {
-    const bySquid = Map.groupBy(raw, squidOf)
+  const write = async ({ lines: raw, dropped, cursor }: LogBatch, noticeIds: number[] = []): Promise<WriteResult> => {
+    const nowMs = clock.now().getTime()
+    const bySquid = Map.groupBy(raw, (line) => squidOf(line.workload))
     bySquid.delete(null)
-    const squidIds = [...bySquid.keys()].filter((id) => id !== null)
-    await load(squidIds)
-    const redactorOf = await options.hiding(squidIds)
-    const moved = squidIds.flatMap((id) => {
+    const loggingIds = [...bySquid.keys()].filter((id) => id !== null)
+    const reported = drops.record(dropped, nowMs)
+    const droppingIds = [...dropped.map((drop) => squidOf(drop.workload)), ...reported.map((drop) => drop.squidId)]
+    const squidIds = [...new Set([...loggingIds, ...droppingIds])].filter((id) => id !== null)
+    await loadStreams(squidIds)
+    const redactorOf = await options.redactors(loggingIds)
+    const updates = squidIds.flatMap((id) => {
       const stream = streams.get(id)
-      return stream ? [{ stream, lines: numbered(stream, bySquid.get(id) ?? [], redactorOf(id), options) }] : []
+      if (!stream) return []
+      const rawOfSquid = bySquid.get(id) ?? []
+      const stored = rawOfSquid.length === 0 ? [] : numberLines(stream, rawOfSquid, redactorOf(id), options)
+      limiter.addUsage(id, Math.max(0, storedBytes(stored) - writtenBytes(rawOfSquid)))
+      const reports = reported.filter((drop) => drop.squidId === id)
+      const lines = [...stored, ...reports.map((drop) => reportLine(stream, drop, nowMs))]
+      return [{ stream, lines, usage: limiter.usageOf(id) }]
     })
-    const lines = moved.flatMap((of) => of.lines)
+    const lines = updates.flatMap((update) => update.lines)
     await ensureDays(lines)
     await inTransaction(client, async () => {
       if (lines.length > 0) {
         await copyLines(client, lines)
-        await moveStreams(
-          client,
-          moved.map((of) => of.stream),
-        )
-        await notifyFollowers(client, squidIds)
+        const extendedIds = updates.flatMap(({ stream, lines }) => (lines.length > 0 ? [stream.squidId] : []))
+        await notifyFollowers(client, extendedIds)
       }
-      await moveCursor(client, cursor)
+      if (updates.length > 0)
+        await updateStreams(
+          client,
+          updates.map(({ stream, usage }) => ({ squidId: stream.squidId, lastSeq: stream.lastSeq, usage })),
+        )
+      if (droppingIds.length > 0) await replacePendingDrops(client, squidIds, drops.pendingOf(squidIds))
+      await updateCursor(client, cursor)
+      if (noticeIds.length > 0) await deleteNotices(client, noticeIds)
     })
-    for (const { stream, lines } of moved) {
+    for (const { stream, lines } of updates) {
       const { full, open } = fillBlocks(stream.open, lines)
       stream.open = open
-      for (const block of full) await indexBlock(client, stream.squidId, block)
+      for (const block of full) limiter.addUsage(stream.squidId, await indexBlock(client, stream.squidId, block))
     }
+    return { storedLines: lines.length, reported }
   }
 
-  return {
-    write: async (batch) => {
-      try {
-        await write(batch)
-      } catch (error) {
-        // Numbers assigned to lines that were not stored must be released.
-        streams.clear()
-        throw error
-      }
-    },
+  const reportLine = (stream: StreamEnd, drop: PendingDrop, nowMs: number): NewLine => ({
+    ...lineOfDrop(drop, limiter.limits, nowMs),
+    seq: ++stream.lastSeq,
+  })
+
+  const writeNotices = async (): Promise<WriteResult> => {
+    const notices = await readNotices(client, maxNotices)
+    if (notices.length === 0) return { storedLines: 0, reported: [] }
+    return write(
+      { lines: notices.map(lineOf), dropped: [], cursor: {} },
+      notices.map(({ id }) => id),
+    )
   }
+
+  let last: Promise<unknown> = Promise.resolve()
+  /** Runs after the previous write has ended, since both assign numbers. */
+  const runNext = (work: () => Promise<WriteResult>): Promise<WriteResult> => {
+    const result = last.then(work).catch((error: unknown) => {
+      // Discards the numbers that were assigned to lines that were not stored.
+      streams.clear()
+      throw error
+    })
+    last = result.catch(() => undefined)
+    return result
+  }
+  return { write: (batch) => runNext(() => write(batch)), writeNotices: () => runNext(writeNotices) }
 }
 
-/** Squid id of `<squidId>.<generation>`; null for other workloads. */
-function squidOf(line: LogLine): number | null {
-  const id = /^(\d+)\./.exec(line.workload)?.[1]
-  return id === undefined ? null : Number(id)
-}
+const maxNotices = 1_000
 
-/** Parsed, sorted by time, with the next numbers of the version. */
-function numbered(
+const lineOf = ({ squidId, atMs, container, message }: Notice): LogLine => ({
+  workload: workloadIdOf(squidId, 0),
+  container,
+  stream: 'stdout',
+  text: JSON.stringify({ level: 'WARNING', time: atMs, ns: 'shoal', msg: message }),
+  readAt: new Date(atMs),
+})
+
+/** Returns the bytes that were counted for these lines when they were admitted, as the program wrote them. */
+const writtenBytes = (lines: LogLine[]): number =>
+  quotaBytes(
+    lines.length,
+    lines.reduce((bytes, { text }) => bytes + Buffer.byteLength(text), 0),
+  )
+
+/** Returns the bytes to count for stored lines: invalid UTF-8 and JSON can need more bytes than the program wrote. */
+const storedBytes = (lines: NewLine[]): number =>
+  quotaBytes(
+    lines.length,
+    lines.reduce(
+      (bytes, { ns, message, fields }) =>
+        bytes + [ns, message, fields].reduce((sum, part) => sum + byteLength(part), 0),
+      0,
+    ),
+  )
+
+const byteLength = (text: string | null): number => (text === null ? 0 : Buffer.byteLength(text))
+
+/** Parses and redacts the lines, sorts them by time, and assigns the next numbers of the version. */
+function numberLines(
   stream: StreamEnd,
   raw: LogLine[],
   redact: Redactor,
   options: Pick<WriterOptions, 'oldestAtMs'>,
 ): NewLine[] {
   const { squidId, lastAtMs } = stream
-  const timed: Omit<NewLine, 'seq'>[] = []
+  const timedLines: Omit<NewLine, 'seq'>[] = []
   for (const [source, ofContainer] of Map.groupBy(raw, (line) => `${line.workload}/${line.container}`)) {
-    const container = shownContainer(ofContainer[0]?.container ?? '')
+    const container = displayedContainer(ofContainer[0]?.container ?? '')
     const entries = joinStacks(ofContainer).map(({ text, readAt }) => ({
       readAtMs: readAt.getTime(),
-      parsed: redactedLine(redact, parseLine(text)),
+      parsed: redactLine(redact, parseLine(text)),
     }))
-    const times = timesOf(entries, lastAtMs.get(source) ?? 0, options.oldestAtMs())
+    const times = writeTimesOf(entries, lastAtMs.get(source) ?? 0, options.oldestAtMs())
     lastAtMs.set(source, times.at(-1) ?? 0)
     for (const [i, { readAtMs, parsed }] of entries.entries()) {
       const { level, ns, message, fields } = parsed
-      timed.push({ squidId, atMs: times[i] ?? readAtMs, level, container, ns, message, fields })
+      timedLines.push({ squidId, atMs: times[i] ?? readAtMs, level, container, ns, message, fields })
     }
   }
-  // Stable: lines of one container with the same time keep their order.
-  timed.sort((a, b) => a.atMs - b.atMs)
-  return timed.map((line) => ({ ...line, seq: ++stream.lastSeq }))
+  // The sort is stable: lines of one container with the same time keep their order.
+  timedLines.sort((a, b) => a.atMs - b.atMs)
+  return timedLines.map((line) => ({ ...line, seq: ++stream.lastSeq }))
 }
 
-/** Redacts after parsing, because JSON has too many spellings of a value. */
-const redactedLine = (redact: Redactor, line: ParsedLine): ParsedLine => ({
+/** Redacts a line after it was parsed, because JSON can encode the same value in many ways. */
+const redactLine = (redact: Redactor, line: ParsedLine): ParsedLine => ({
   ...line,
   ns: line.ns === null ? null : redact(line.ns),
   message: redact(line.message),
@@ -138,10 +216,15 @@ const redactedLine = (redact: Redactor, line: ParsedLine): ParsedLine => ({
 })
 
 /**
- * When each line of a container was written: its own time, else that of the next line that has one, else the time it was read.
- * Never later than that, and never decreasing, so that sorting by time keeps the order of writing.
+ * Returns when each line of a container was written: the time in the line, else that of the next line that has one, else the time
+ * at which it was read. A time is never later than the time of reading, nor earlier than that of the previous line, so that
+ * sorting by time keeps the order of writing.
  */
-function timesOf(entries: { readAtMs: number; parsed: ParsedLine }[], lastAtMs: number, oldestAtMs: number): number[] {
+function writeTimesOf(
+  entries: { readAtMs: number; parsed: ParsedLine }[],
+  lastAtMs: number,
+  oldestAtMs: number,
+): number[] {
   const times: number[] = []
   let nextMs = Infinity
   for (const { readAtMs, parsed } of entries.toReversed()) {

@@ -4,38 +4,38 @@ import { request, type IncomingMessage } from 'node:http'
 export type Follower = {
   /** All entries so far. */
   entries: LogEntry[]
-  /** Lines of the stream without an entry. */
-  beats: number
+  /** The number of blank lines, which the server sends to keep the connection open. */
+  heartbeats: number
   isEnded: boolean
   /** Stops reading from the connection until `resume`. */
   pause: () => void
   resume: () => void
-  hangUp: () => void
+  disconnect: () => void
 }
 
-/** Reads a stream of logs like the public client: each line an array, blank lines ignored (contract 2.6). */
+/** Reads a stream of logs like the public client: each line an array, blank lines ignored. */
 export async function followLogs(url: string, token: string): Promise<Follower> {
   const response = await new Promise<IncomingMessage>((done, failed) => {
     request(url, { headers: { authorization: `token ${token}` }, agent: false }, done)
       .on('error', failed)
       .end()
   })
-  if (response.statusCode !== 200) throw new Error(`${url} answered ${response.statusCode}`)
+  if (response.statusCode !== 200) throw new Error(`${url} responded with status ${response.statusCode}`)
   const follower: Follower = {
     entries: [],
-    beats: 0,
+    heartbeats: 0,
     isEnded: false,
     pause: () => response.pause(),
     resume: () => response.resume(),
-    hangUp: () => response.destroy(),
+    disconnect: () => response.destroy(),
   }
-  let rest = ''
+  let remainder = ''
   response.setEncoding('utf8')
   response.on('data', (text: string) => {
-    const lines = (rest + text).split('\n')
-    rest = lines.pop() ?? ''
+    const lines = (remainder + text).split('\n')
+    remainder = lines.pop() ?? ''
     for (const line of lines) {
-      if (line === '') follower.beats++
+      if (line === '') follower.heartbeats++
       else follower.entries.push(...(JSON.parse(line) as LogEntry[]))
     }
   })

@@ -1,6 +1,7 @@
 import { DatabaseError } from 'pg'
+import { dayOf } from '../../../clock.ts'
 import type { Database } from '../../../db/database.ts'
-import { dayOf, ensureDayPartition } from '../../../db/day-partitions.ts'
+import { ensureDayPartition } from '../../../db/day-partitions.ts'
 
 /** Requests to a version in one minute, as counted by one gateway. */
 export type IngressMinute = {
@@ -11,26 +12,26 @@ export type IngressMinute = {
   errors: number
   successBytes: number
   errorBytes: number
-  /** Counts by latency bucket (`histogram.ts`), of successful requests only. */
+  /** Counts of successful requests by latency bucket (`histogram.ts`). */
   histogram: number[]
 }
 
-/** Adds to the counters: exact with any number of gateways, also for late counts. */
+/** Adds requests to the counters. Exact with any number of gateways, also for counts that arrive late. */
 export async function addIngressMinutes(database: Database, rows: IngressMinute[]): Promise<void> {
   if (rows.length === 0) return
-  // In a fixed order, so that two gateways cannot deadlock.
+  // Two gateways that write in the same order cannot deadlock.
   const ordered = rows.toSorted((a, b) => a.squidId - b.squidId || a.minute.getTime() - b.minute.getTime())
   try {
-    await add(database, ordered)
+    await addCounts(database, ordered)
   } catch (error) {
-    if (!isWithoutPartition(error)) throw error
+    if (!isMissingPartition(error)) throw error
     await ensureDays(database, ordered)
-    await add(database, ordered)
+    await addCounts(database, ordered)
   }
 }
 
-/** In one statement: marks longer buckets for recomputation from the earliest changed minute on. */
-async function add(database: Database, rows: IngressMinute[]): Promise<void> {
+/** Adds the counts, and marks longer buckets for recomputation from the earliest changed minute on, in one statement. */
+async function addCounts(database: Database, rows: IngressMinute[]): Promise<void> {
   await database.pool.query(
     `with added as (
        select * from jsonb_to_recordset($1) as r (squid_id bigint, at timestamptz, successes bigint, errors bigint,
@@ -62,8 +63,8 @@ const toRecord = (row: IngressMinute) => ({
   histogram: row.histogram,
 })
 
-/** Postgres' code for a row without a matching partition. */
-const isWithoutPartition = (error: unknown) => error instanceof DatabaseError && error.code === '23514'
+/** Whether Postgres reports that no partition matches a row. */
+const isMissingPartition = (error: unknown) => error instanceof DatabaseError && error.code === '23514'
 
 async function ensureDays(database: Database, rows: IngressMinute[]): Promise<void> {
   const client = await database.pool.connect()

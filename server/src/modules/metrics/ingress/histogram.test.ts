@@ -22,7 +22,7 @@ test('a percentile is within 8 % of the exact value, also for merged histograms'
   )
 })
 
-test('an empty histogram has no percentile, and values beyond the last bucket are counted in it', () => {
+test('an empty histogram has no percentile, and the last bucket counts all larger values', () => {
   expect(percentile(histogramOf([]), 0.5)).toBeNull()
   expect(bucketOf(1e9)).toBe(bucketCount - 1)
   expect(bucketOf(0)).toBe(0)

@@ -1,29 +1,30 @@
 /**
- * Latencies are counted in buckets that grow by 15 %, so that histograms of minutes, gateways and versions can be added up, and
- * a percentile of the sum is at most 7.5 % off.
+ * Latencies are counted in buckets, each 15 % wider than the previous one. Histograms of minutes, gateways and versions can be added
+ * up, and a percentile of the sum is at most 7.5 % off.
  */
 export const bucketCount = 100
-const firstMs = 0.1
-const growth = 1.15
-const perGrowth = 1 / Math.log(growth)
+const firstBucketMs = 0.1
+const bucketGrowth = 1.15
+const bucketsPerLogMs = 1 / Math.log(bucketGrowth)
 
-/** The bucket of a latency; the last one has everything above 100 s. */
+/** Returns the bucket of a latency; the last bucket contains everything above 100 s. */
 export function bucketOf(ms: number): number {
-  if (ms <= firstMs) return 0
-  return Math.min(bucketCount - 1, 1 + Math.floor(Math.log(ms / firstMs) * perGrowth))
+  if (ms <= firstBucketMs) return 0
+  return Math.min(bucketCount - 1, 1 + Math.floor(Math.log(ms / firstBucketMs) * bucketsPerLogMs))
 }
 
-/** The latency in ms below which `share` (0 to 1) of the requests are; null without requests. */
+/** Returns the latency in ms below which `share` (0 to 1) of the requests are; null without requests. */
 export function percentile(histogram: readonly number[], share: number): number | null {
   const total = histogram.reduce((sum, n) => sum + n, 0)
   if (total === 0) return null
-  let left = total * share
+  let remaining = total * share
   for (const [bucket, n] of histogram.entries()) {
-    left -= n
-    if (left <= 0) return middleOf(bucket)
+    remaining -= n
+    if (remaining <= 0) return middleOf(bucket)
   }
   return middleOf(bucketCount - 1)
 }
 
-/** The geometric mean of a bucket. */
-const middleOf = (bucket: number): number => (bucket === 0 ? firstMs / 2 : firstMs * growth ** (bucket - 0.5))
+/** Returns the geometric mean of a bucket in ms. */
+const middleOf = (bucket: number): number =>
+  bucket === 0 ? firstBucketMs / 2 : firstBucketMs * bucketGrowth ** (bucket - 0.5)

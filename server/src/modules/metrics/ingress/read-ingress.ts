@@ -5,7 +5,7 @@ import { selectDailyCounts, selectIngress, type IngressBucket } from './read-ing
 import { isKept } from '../levels.ts'
 import { bucketsOf, timeGroupOf, type Range } from '../range.ts'
 
-/** Requests to every version of an organization by day (UTC), for days with requests. */
+/** Returns the requests to every version of an organization by day (UTC), without empty days. */
 export async function dailyCounts({ db }: Pick<App, 'db'>, orgId: number, range: Range): Promise<IngressCount[]> {
   const days = await selectDailyCounts(db, orgId, range)
   return days.flatMap(({ atMs, squidIds, successes, errors }) => {
@@ -17,10 +17,10 @@ export async function dailyCounts({ db }: Pick<App, 'db'>, orgId: number, range:
   })
 }
 
-const countsOf = (of: Omit<IngressCount, 'count'>, count = 0): IngressCount[] =>
-  count > 0 ? [{ ...of, count: String(count) }] : []
+const countsOf = (labels: Omit<IngressCount, 'count'>, count = 0): IngressCount[] =>
+  count > 0 ? [{ ...labels, count: String(count) }] : []
 
-/** Requests to one version. Every request passes the gateway, so a bucket without a count had none. */
+/** Returns the requests to one version. Every request passes the gateway, so a bucket without a row had no requests. */
 export async function squidIngress(
   app: Pick<App, 'db' | 'clock' | 'config'>,
   squidId: number,
@@ -31,11 +31,11 @@ export async function squidIngress(
   const fromMs = buckets[0]?.getTime() ?? range.fromMs
   const rows = await selectIngress(app.db, squidId, { ...range, fromMs }, timeGroup)
   const byTime = new Map(rows.map((row) => [row.atMs, row]))
-  const metrics = buckets.map((at) => pointOf(at, byTime.get(at.getTime()) ?? none))
+  const metrics = buckets.map((at) => pointOf(at, byTime.get(at.getTime()) ?? emptyBucket))
   return { timeGroup, metrics }
 }
 
-const none = {
+const emptyBucket = {
   successes: 0,
   errors: 0,
   successBytes: 0,
@@ -44,13 +44,13 @@ const none = {
 }
 
 function pointOf(at: Date, row: Omit<IngressBucket, 'squidId' | 'atMs'>): IngressPoint {
-  const p = (share: number) => percentile(row.histogram, share)
+  const latencyAt = (share: number) => percentile(row.histogram, share)
   return {
     ts: at.toISOString(),
     success: {
       count: String(row.successes),
       bytesSend: String(row.successBytes),
-      latency: { p50: p(0.5), p90: p(0.9), p95: p(0.95), p99: p(0.99) },
+      latency: { p50: latencyAt(0.5), p90: latencyAt(0.9), p95: latencyAt(0.95), p99: latencyAt(0.99) },
     },
     error: { count: String(row.errors), bytesSend: String(row.errorBytes) },
   }

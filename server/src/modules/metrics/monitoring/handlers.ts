@@ -7,7 +7,7 @@ import { rangeOf } from '../range.ts'
 import { readSeries } from './read-series.ts'
 import { scrapeText } from './scrape-text.ts'
 
-/** Points per series: as many as a chart can show. */
+/** Points per series: about as many as a chart can show. */
 const defaultPoints = 300
 const maxPointsLimit = 1_000
 

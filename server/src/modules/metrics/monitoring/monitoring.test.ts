@@ -30,9 +30,9 @@ beforeAll(async () => {
   squidId = squid.id
   await setTag(s.t.app.db, squid, 'prod', s.clock.now())
   await makeVersion(s.t.app, other, { name: 'theirs', apis: [{}], processors: { bsc: processor } })
-  await s.pass(minutes(10))
+  await s.advance(minutes(10))
   await addIngressMinutes(s.t.app.database, [minute(squidId, { good: [10, 10, 10, 2000], bad: 3 })])
-  await s.pass(15_000)
+  await s.advance(15_000)
 })
 afterAll(() => s.close())
 
@@ -58,29 +58,31 @@ const scrape = async (org: TestOrg) => {
 
 type PromSample = { name: string; labels: Record<string, string>; value: number }
 
-/** Parses Prometheus' text format, as documented. Throws on an invalid line. */
+/** Parses Prometheus' documented text format. @throws Error on an invalid line */
 function parseText(text: string): PromSample[] {
   const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
   return lines.map((line) => {
     const [, name, inner = '', value] = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)$/.exec(line) ?? []
     if (!name || Number.isNaN(Number(value))) throw new Error(`Not a sample: ${line}`)
-    const labels = [...inner.matchAll(/(\w+)="((?:[^"\\]|\\.)*)",?/g)].map(([, key = '', found = '']) => [key, found])
+    const labels = [...inner.matchAll(/(\w+)="((?:[^"\\]|\\.)*)",?/g)].map(([, key = '', label = '']) => [key, label])
     return { name, labels: Object.fromEntries(labels) as Record<string, string>, value: Number(value) }
   })
 }
 
 test('all eight queries return series with the labels of the version, all with the same times', async () => {
-  const drawn: string[] = []
+  const nonEmptyQueries: string[] = []
   for (const query of monitoringQueries) {
     const series = await s.t.as(s.org.admin).monitoring.query({ params: { code: s.org.code, query } })
-    if (series.length > 0) drawn.push(query)
+    if (series.length > 0) nonEmptyQueries.push(query)
     for (const { labels, values } of series) {
       expect(labels).toMatchObject({ squid_id: String(squidId), squid_name: 'mine@v1', squid_tags: 'prod' })
       expect(values.map(({ t }) => t)).toEqual(series[0]?.values.map(({ t }) => t))
     }
   }
-  // No database, and no kill for memory.
-  expect(drawn).toEqual(monitoringQueries.filter((query) => query !== 'disk_utilization' && query !== 'oom_kills'))
+  // The version has no database and no out-of-memory kills.
+  expect(nonEmptyQueries).toEqual(
+    monitoringQueries.filter((query) => query !== 'disk_utilization' && query !== 'oom_kills'),
+  )
 })
 
 test('returns at most the requested number of points', async () => {
@@ -90,12 +92,12 @@ test('returns at most the requested number of points', async () => {
     const [series] = await runQuery({ from: ago(hours(6)), maxPoints })
     expect(series?.values.length).toBeLessThanOrEqual(Number(maxPoints))
   }
-  // One point contains everything, too.
-  const [whole] = await runQuery({ from: ago(minutes(10)), maxPoints: '1' })
-  expect(whole?.values.map(({ v }) => v)).toEqual([expect.closeTo(50, 0)])
+  // A single point covers the whole range.
+  const [onlySeries] = await runQuery({ from: ago(minutes(10)), maxPoints: '1' })
+  expect(onlySeries?.values.map(({ v }) => v)).toEqual([expect.closeTo(50, 0)])
 })
 
-test('an unknown query is not found, an invalid time is refused', async () => {
+test('an unknown query returns 404, an invalid time 400', async () => {
   const runQuery = (query: string, from?: string) =>
     s.t.as(s.org.admin).monitoring.query({ params: { code: s.org.code, query }, query: from ? { from } : {} })
   await expect(runQuery('cpu_utilisation')).rejects.toMatchObject({ status: 404 })
@@ -122,13 +124,13 @@ test('requests and latencies of a version equal the counts of the gateway', asyn
     { time: '2026-01-15T00:00:00.000Z', squidId, res: 'error', count: '3' },
   ])
   const p95 = await latencyPercentiles(s.t.app.db, [squidId], 0.5, now() - minutes(5))
-  expect(p95.get(squidId)).toEqual({ ms: expect.closeTo(used10ms(), 6), requests: 4 })
+  expect(p95.get(squidId)).toEqual({ ms: expect.closeTo(bucketValueOf10ms(), 6), requests: 4 })
 })
 
-/** The value of ten milliseconds in a histogram. */
-const used10ms = () => 0.1 * 1.15 ** (bucketOf(10) - 0.5)
+/** The latency that a histogram returns for ten milliseconds. */
+const bucketValueOf10ms = () => 0.1 * 1.15 ** (bucketOf(10) - 0.5)
 
-test('Prometheus gets all metrics of the organization, and none of another', async () => {
+test('Prometheus receives all metrics of the organization, and none of another', async () => {
   const { contentType, samples } = await scrape(s.org)
   expect(contentType).toBe('text/plain; version=0.0.4; charset=utf-8')
   const valueOf = (name: string, labels: Record<string, string> = {}) =>
@@ -150,40 +152,42 @@ test('Prometheus gets all metrics of the organization, and none of another', asy
   expect(valueOf('shoal_ingress_requests_total', { result: 'success' })).toEqual([4])
   expect(valueOf('shoal_ingress_requests_total', { result: 'error' })).toEqual([3])
   expect(valueOf('shoal_ingress_bytes_total', { result: 'success' })).toEqual([400])
-  expect(valueOf('shoal_ingress_latency_seconds', { quantile: '0.5' })).toEqual([expect.closeTo(used10ms() / 1000, 6)])
-  const theirs = await scrape(other)
-  expect(new Set(theirs.samples.map(({ labels }) => labels['squid_name']))).toEqual(new Set(['theirs']))
+  expect(valueOf('shoal_ingress_latency_seconds', { quantile: '0.5' })).toEqual([
+    expect.closeTo(bucketValueOf10ms() / 1000, 6),
+  ])
+  const otherScrape = await scrape(other)
+  expect(new Set(otherScrape.samples.map(({ labels }) => labels['squid_name']))).toEqual(new Set(['theirs']))
 })
 
-test('the lag in Prometheus is the displayed one, and omitted when unknown', async () => {
+test('the lag in Prometheus equals the displayed lag, and is omitted if unknown', async () => {
   const lags = async () => {
     const { samples } = await scrape(s.org)
-    const of = (name: string) =>
+    const lagsOf = (name: string) =>
       samples.filter((one) => one.name === name).map(({ labels, value }) => [labels['container'], value])
-    return { blocks: of('shoal_processor_lag_blocks'), seconds: of('shoal_processor_lag_seconds') }
+    return { blocks: lagsOf('shoal_processor_lag_blocks'), seconds: lagsOf('shoal_processor_lag_seconds') }
   }
-  const shown = async () => {
+  const displayedLag = async () => {
     const squid = await s.t.as(s.org.admin).squids.get({ params: { code: s.org.code, reference: 'mine@v1' } })
     return squid.processors?.[0]?.lag
   }
-  const own = await shown()
-  expect(own?.source).toBe('processor')
+  const ownLag = await displayedLag()
+  expect(ownLag?.source).toBe('processor')
   // One block a second.
-  expect(own?.seconds).toBeCloseTo(own?.blocks ?? 0, -2)
-  expect(await lags()).toEqual({ blocks: [['eth', own?.blocks]], seconds: [['eth', own?.seconds]] })
+  expect(ownLag?.seconds).toBeCloseTo(ownLag?.blocks ?? 0, -2)
+  expect(await lags()).toEqual({ blocks: [['eth', ownLag?.blocks]], seconds: [['eth', ownLag?.seconds]] })
 
-  // Nothing was observed for a while, then only the chain.
-  s.passUnseen(minutes(1))
+  // First nothing is observed for a minute, then only the chain.
+  s.advanceWithoutWorker(minutes(1))
   expect(await lags()).toEqual({ blocks: [], seconds: [] })
   await s.rows("update processor_states set chain = 'eth' where squid_id = $1", [squidId])
   await s.rows(
-    `insert into chain_heads (chain, head_block, moved_at, pace, observed_at)
+    `insert into chain_heads (chain, head_block, moved_at, block_rate, observed_at)
      values ('eth', 2000000, $1, '{"moves": 50, "msPerMove": 500, "blocksPerMove": 1}', $1)`,
     [new Date(now())],
   )
-  const others = await shown()
-  expect(others).toMatchObject({ head: 2e6, source: 'rpc', seconds: Math.round((others?.blocks ?? 0) / 2) })
-  expect(await lags()).toEqual({ blocks: [['eth', others?.blocks]], seconds: [['eth', others?.seconds]] })
+  const rpcLag = await displayedLag()
+  expect(rpcLag).toMatchObject({ head: 2e6, source: 'rpc', seconds: Math.round((rpcLag?.blocks ?? 0) / 2) })
+  expect(await lags()).toEqual({ blocks: [['eth', rpcLag?.blocks]], seconds: [['eth', rpcLag?.seconds]] })
 })
 
 test('the dashboard only uses exported metrics', async () => {
@@ -194,7 +198,7 @@ test('the dashboard only uses exported metrics', async () => {
   expect([...used].filter((name) => !names.includes(name))).toEqual([])
 })
 
-test('an organization sees its own versions only, in every endpoint', async () => {
+test('every endpoint returns only the versions of the organization', async () => {
   const as = s.t.as(other.admin)
   for (const query of monitoringQueries) {
     const series = await as.monitoring.query({ params: { code: other.code, query } })

@@ -1,6 +1,6 @@
-import { sql } from 'drizzle-orm'
+import { sql, timestampSql } from '../../../db/sql.ts'
 import type { Db } from '../../../db/database.ts'
-import { atMs, timeOf } from '../usage/usage-store.ts'
+import { selectAtMs } from '../usage/usage-store.ts'
 
 /** The newest sample of each container of an organization. */
 export type NewestSample = {
@@ -21,23 +21,23 @@ export type NewestSample = {
   blocksPerSecond: number | null
 }
 
-const among = (squidIds: number[]) => sql`squid_id = any(${sql.param(squidIds)}::bigint[])`
+const isOneOfSquids = (squidIds: number[]) => sql`squid_id = any(${sql.param(squidIds)}::bigint[])`
 
-/** Samples older than `sinceMs` are ignored. */
+/** Returns the newest sample of each container. Ignores samples older than `sinceMs`. */
 export async function selectNewest(db: Db, squidIds: number[], sinceMs: number): Promise<NewestSample[]> {
   const { rows } = await db.execute<NewestSample>(
-    sql`select distinct on (squid_id, container) squid_id as "squidId", container, ${atMs},
+    sql`select distinct on (squid_id, container) squid_id as "squidId", container, ${selectAtMs},
           cpu_seconds / nullif(observed_seconds, 0) as "cpuCores", throttled_seconds / nullif(observed_seconds, 0) as "throttledShare",
           cpu_limit_seconds / nullif(observed_seconds, 0) as "cpuLimitCores", memory_peak_bytes as "memoryBytes",
           memory_limit_bytes as "memoryLimitBytes", disk_used_bytes as "diskUsedBytes", disk_total_bytes as "diskTotalBytes",
           last_block as "lastBlock", chain_height as "chainHeight", sync_ratio as "syncRatio", eta_seconds as "etaSeconds",
           blocks_per_second as "blocksPerSecond"
-        from container_samples where ${among(squidIds)} and at >= ${timeOf(sinceMs)} order by squid_id, container, at desc`,
+        from container_samples where ${isOneOfSquids(squidIds)} and at >= ${timestampSql(sinceMs)} order by squid_id, container, at desc`,
   )
   return rows
 }
 
-/** Counters since a container was first observed. */
+/** Totals since a container was first observed. */
 export type ContainerTotals = {
   squidId: number
   container: string
@@ -51,7 +51,7 @@ export async function selectContainerTotals(db: Db, squidIds: number[]): Promise
   const { rows } = await db.execute<ContainerTotals>(
     sql`select squid_id as "squidId", container, sum(crashes)::float8 as crashes, sum(oom_kills)::float8 as "oomKills",
           sum(rpc_requests)::float8 as "rpcRequests", sum(rpc_failures)::float8 as "rpcFailures"
-        from container_months where ${among(squidIds)} group by 1, 2 order by 1, 2`,
+        from container_months where ${isOneOfSquids(squidIds)} group by 1, 2 order by 1, 2`,
   )
   return rows
 }
@@ -68,7 +68,7 @@ export async function selectIngressTotals(db: Db, squidIds: number[]): Promise<I
   const { rows } = await db.execute<IngressTotals>(
     sql`select squid_id as "squidId", sum(successes)::float8 as successes, sum(errors)::float8 as errors,
           sum(success_bytes)::float8 as "successBytes", sum(error_bytes)::float8 as "errorBytes"
-        from ingress_months where ${among(squidIds)} group by 1 order by 1`,
+        from ingress_months where ${isOneOfSquids(squidIds)} group by 1 order by 1`,
   )
   return rows
 }

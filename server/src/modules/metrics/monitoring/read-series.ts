@@ -5,14 +5,14 @@ import type { Range } from '../range.ts'
 import { countContainers, selectLabels, selectSeries, type LabelledSquid, type Series } from './series-store.ts'
 import { stepOf, timesOf } from './step.ts'
 
-/** Points per response, regardless of the size of the organization: what a browser can draw and the server can send quickly. */
+/** Points per response, for any size of the organization: as many as a browser can draw and the server can send quickly. */
 const totalPointLimit = 100_000
 const minPoints = 24
 
-/** Queries that only return containers with values above zero. */
-const rareEvents: MonitoringQuery[] = ['crashes', 'oom_kills']
+/** Queries that return only containers with values above zero. */
+const nonZeroQueries: MonitoringQuery[] = ['crashes', 'oom_kills']
 
-/** One series per container with values in the range, all with the same times. */
+/** Returns one series per container that has values in the range, all with the same times. */
 export async function readSeries(
   app: Pick<App, 'db' | 'clock' | 'config'>,
   orgId: number,
@@ -20,13 +20,13 @@ export async function readSeries(
   { range, maxPoints }: { range: Range; maxPoints: number },
 ): Promise<MonitoringSeries[]> {
   const containers = await countContainers(app.db, orgId)
-  const affordable = Math.max(minPoints, Math.floor(totalPointLimit / Math.max(1, containers)))
-  const step = stepOf(range, Math.max(1, Math.min(maxPoints, affordable)), isKept(app))
+  const maxPerContainer = Math.max(minPoints, Math.floor(totalPointLimit / Math.max(1, containers)))
+  const step = stepOf(range, Math.max(1, Math.min(maxPoints, maxPerContainer)), isKept(app))
   const times = timesOf(range, step.ms)
   const window = { fromMs: times[0] ?? range.fromMs, toMs: range.toMs, step }
   const [series, labels] = await Promise.all([selectSeries(app.db, orgId, query, window), selectLabels(app.db, orgId)])
   const squids = new Map(labels.map((squid) => [squid.id, squid]))
-  const shown = rareEvents.includes(query) ? series.filter(({ values }) => values.some((v) => v !== 0)) : series
+  const shown = nonZeroQueries.includes(query) ? series.filter(({ values }) => values.some((v) => v !== 0)) : series
   return shown.map((row) => {
     const values = valuesOf(row)
     return { labels: labelsOf(row, squids.get(row.squidId)), values: times.map((ms) => pointAt(ms / 1000, values)) }

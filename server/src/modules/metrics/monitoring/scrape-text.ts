@@ -8,11 +8,11 @@ import { gapMs } from '../sampling/sample.ts'
 import { selectContainerTotals, selectIngressTotals, selectNewest } from './now-store.ts'
 import { selectLabels, type LabelledSquid } from './series-store.ts'
 
-const ofSquid = ['squid_id', 'squid_name', 'squid_slot', 'squid_tags'] as const
-const ofContainer = [...ofSquid, 'container'] as const
+const squidLabelNames = ['squid_id', 'squid_name', 'squid_slot', 'squid_tags'] as const
+const containerLabelNames = [...squidLabelNames, 'container'] as const
 const latencyMinutes = 5
 
-/** All known current values of an organization's versions, for Prometheus. Unknown values are omitted. */
+/** Returns the current metrics of an organization's versions in Prometheus' text format. Omits unknown values. */
 export async function scrapeText({ db, clock }: Pick<App, 'db' | 'clock'>, orgId: number) {
   const nowMs = clock.now().getTime()
   const squids = new Map((await selectLabels(db, orgId)).map((squid) => [squid.id, squid]))
@@ -33,37 +33,47 @@ export async function scrapeText({ db, clock }: Pick<App, 'db' | 'clock'>, orgId
     rows: (Row & { container: string })[],
     value: (row: Row) => number | null,
   ) => {
-    const metric = new Gauge({ name, help, labelNames: ofContainer, registers: [registry] })
+    const metric = new Gauge({ name, help, labelNames: containerLabelNames, registers: [registry] })
     for (const row of rows) {
       const v = value(row)
       if (v !== null) metric.set({ ...labelsOf(row.squidId), container: row.container }, v)
     }
   }
   gauge('shoal_container_cpu_cores', 'Processor time used, in cores.', newest, (s) => s.cpuCores)
-  gauge('shoal_container_cpu_limit_cores', 'Cores it may use.', newest, (s) => s.cpuLimitCores)
-  gauge('shoal_container_cpu_throttled_ratio', 'Share of the time it was throttled.', newest, (s) => s.throttledShare)
+  gauge('shoal_container_cpu_limit_cores', 'CPU limit, in cores.', newest, (s) => s.cpuLimitCores)
+  gauge(
+    'shoal_container_cpu_throttled_ratio',
+    'Share of the time in which the container was throttled.',
+    newest,
+    (s) => s.throttledShare,
+  )
   gauge('shoal_container_memory_bytes', 'Memory used.', newest, (s) => s.memoryBytes)
-  gauge('shoal_container_memory_limit_bytes', 'Memory it may use.', newest, (s) => s.memoryLimitBytes)
+  gauge('shoal_container_memory_limit_bytes', 'Memory limit.', newest, (s) => s.memoryLimitBytes)
   gauge('shoal_database_used_bytes', 'Size of the database.', newest, (s) => s.diskUsedBytes)
   gauge('shoal_database_limit_bytes', 'Storage limit of the database.', newest, (s) => s.diskTotalBytes)
-  // Under the SDK's own names.
+  // These have the names that the SDK uses.
   gauge('sqd_processor_last_block', 'Last processed block.', newest, (s) => s.lastBlock)
   gauge('sqd_processor_chain_height', 'Height of the chain.', newest, (s) => s.chainHeight)
   gauge('sqd_processor_sync_ratio', 'Share of the chain that is processed.', newest, (s) => s.syncRatio)
-  gauge('sqd_processor_sync_eta_seconds', 'Time until it has caught up.', newest, (s) => s.etaSeconds)
+  gauge('sqd_processor_sync_eta_seconds', 'Time until the processor has caught up.', newest, (s) => s.etaSeconds)
   gauge('sqd_processor_mapping_blocks_per_second', 'Speed of mapping.', newest, (s) => s.blocksPerSecond)
-  const head = 'the head of its chain: as seen by the nodes of the RPC gateway, else by its own data source.'
+  const head =
+    'the head of the chain, as reported by the nodes of the RPC gateway, otherwise by the data source of the processor.'
   gauge('shoal_processor_lag_blocks', `Blocks behind ${head}`, lags, (s) => s.blocks)
   gauge('shoal_processor_lag_seconds', `Time behind ${head}`, lags, (s) => s.seconds)
 
   const counter = (name: string, help: string, label: 'container' | 'result' | 'kind' | null) => {
-    const labelNames = [...ofSquid, ...(name.includes('ingress') ? [] : ['container']), ...(label ? [label] : [])]
+    const labelNames = [
+      ...squidLabelNames,
+      ...(name.includes('ingress') ? [] : ['container']),
+      ...(label ? [label] : []),
+    ]
     const metric = new Counter({ name, help, labelNames: [...new Set(labelNames)], registers: [registry] })
     return (squidId: number, labels: Record<string, string>, value: number | null) => {
       if (value !== null) metric.inc({ ...labelsOf(squidId), ...labels }, value)
     }
   }
-  const crashes = counter('shoal_container_crashes_total', 'Crashes since the container was first seen.', null)
+  const crashes = counter('shoal_container_crashes_total', 'Crashes since the container was first observed.', null)
   const kills = counter('shoal_container_oom_kills_total', 'Kills for exceeding the memory limit.', null)
   const rpc = counter('sqd_rpc_request_count', 'Requests of a processor to its RPC node.', 'kind')
   for (const { squidId, container, ...row } of totals) {
@@ -72,7 +82,7 @@ export async function scrapeText({ db, clock }: Pick<App, 'db' | 'clock'>, orgId
     rpc(squidId, { container, kind: 'success' }, row.rpcRequests && row.rpcRequests - (row.rpcFailures ?? 0))
     rpc(squidId, { container, kind: 'failure' }, row.rpcFailures)
   }
-  const requests = counter('shoal_ingress_requests_total', 'Answered requests.', 'result')
+  const requests = counter('shoal_ingress_requests_total', 'Requests, by result.', 'result')
   const bytes = counter('shoal_ingress_bytes_total', 'Bytes sent.', 'result')
   for (const row of ingress) {
     requests(row.squidId, { result: 'success' }, row.successes)
@@ -83,7 +93,7 @@ export async function scrapeText({ db, clock }: Pick<App, 'db' | 'clock'>, orgId
   const latency = new Gauge({
     name: 'shoal_ingress_latency_seconds',
     help: `Latency of successful requests of the last ${latencyMinutes} minutes.`,
-    labelNames: [...ofSquid, 'quantile'],
+    labelNames: [...squidLabelNames, 'quantile'],
     registers: [registry],
   })
   for (const [squidId, histogram] of histograms)

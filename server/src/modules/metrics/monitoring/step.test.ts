@@ -5,7 +5,7 @@ import { stepOf, timesOf } from './step.ts'
 
 const always = () => true
 
-test('a chart has at most the requested points, each made of whole buckets', () => {
+test('a chart has at most the requested number of points, each made of whole buckets', () => {
   const range = fc.record({
     fromMs: fc.integer({ min: 0, max: 2e12 }),
     lengthMs: fc.integer({ min: 1, max: days(1500) }),
@@ -24,7 +24,7 @@ test('a chart has at most the requested points, each made of whole buckets', () 
   )
 })
 
-test('a range is drawn as finely as possible', () => {
+test('a range is drawn with the finest possible step', () => {
   const to = Date.parse('2026-03-29T12:00Z')
   const stepFor = (ms: number) => stepOf({ fromMs: to - ms, toMs: to }, 300, always)
   expect(stepFor(hours(1))).toEqual({ ms: 30_000, level: 'samples' })

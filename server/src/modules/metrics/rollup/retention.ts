@@ -1,11 +1,11 @@
 import type { ClientBase } from 'pg'
 import type { App } from '../../../app.ts'
-import { days } from '../../../clock.ts'
-import { dayOf, dropDayPartitionsBefore, ensureDayPartition } from '../../../db/day-partitions.ts'
-import { keptDays, tableOf } from '../levels.ts'
-import { deleteBefore } from './retention-store.ts'
+import { dayOf, days } from '../../../clock.ts'
+import { dropDayPartitionsBefore, ensureDayPartition } from '../../../db/day-partitions.ts'
+import { retentionDays, tableOf } from '../levels.ts'
+import { deleteBefore } from './rollup-store.ts'
 
-const partitioned = [
+const partitionedTables = [
   ['container', 'samples'],
   ['container', 'minutes'],
   ['container', 'hours'],
@@ -14,14 +14,17 @@ const partitioned = [
 ] as const
 
 /** Creates the partitions of today and tomorrow, and drops expired days. Idempotent. */
-export async function keepDays({ clock, config }: Pick<App, 'clock' | 'config'>, client: ClientBase): Promise<void> {
+export async function applyRetention(
+  { clock, config }: Pick<App, 'clock' | 'config'>,
+  client: ClientBase,
+): Promise<void> {
   const nowMs = clock.now().getTime()
-  for (const [family, level] of partitioned) {
+  for (const [family, level] of partitionedTables) {
     const table = tableOf(family, level)
     for (const day of [dayOf(nowMs), dayOf(nowMs + days(1))]) await ensureDayPartition(client, table, day)
-    await dropDayPartitionsBefore(client, table, dayOf(nowMs - days(keptDays(config, level))))
+    await dropDayPartitionsBefore(client, table, dayOf(nowMs - days(retentionDays(config, level))))
   }
-  const oldest = dayOf(nowMs - days(keptDays(config, 'days')))
+  const oldest = dayOf(nowMs - days(retentionDays(config, 'days')))
   await deleteBefore(client, 'container_days', oldest)
   await deleteBefore(client, 'ingress_days', oldest)
 }

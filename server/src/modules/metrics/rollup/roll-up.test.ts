@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import type { PoolClient } from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { days, hours, minutes } from '../../../clock.ts'
-import { ensureDayPartition, dayOf } from '../../../db/day-partitions.ts'
+import { dayOf, days, hours, minutes } from '../../../clock.ts'
+import { ensureDayPartition } from '../../../db/day-partitions.ts'
 import { startTestApp, type TestApp } from '../../../testing/index.ts'
 import { addIngressMinutes, bucketCount, type IngressMinute } from '../index.ts'
-import { keepDays } from './retention.ts'
+import { applyRetention } from './retention.ts'
 import { rollUp } from './roll-up.ts'
 
 let t: TestApp
@@ -13,7 +13,7 @@ let client: PoolClient
 beforeEach(async () => {
   t = await startTestApp()
   client = await t.app.database.pool.connect()
-  // Buckets are in UTC, without daylight saving, in any time zone of Postgres.
+  // Buckets are in UTC, without daylight saving, regardless of the time zone of Postgres.
   await client.query(`set timezone to 'Europe/Zurich'`)
 })
 afterEach(async () => {
@@ -24,23 +24,29 @@ afterEach(async () => {
 const rows = async <Row extends object>(text: string, values: unknown[] = []) =>
   (await client.query<Row>(text, values)).rows
 
-const units = { hours: 13, days: 10, months: 7 } as const
-type Unit = keyof typeof units
-/** The UTC bucket of a time as a prefix of its ISO text. */
-const bucketOf = (ms: number, unit: Unit) => new Date(ms).toISOString().slice(0, units[unit])
+const isoPrefixLengths = { hours: 13, days: 10, months: 7 } as const
+type Unit = keyof typeof isoPrefixLengths
+/** Returns the UTC bucket of a time, as a prefix of the time's ISO text. */
+const bucketOf = (ms: number, unit: Unit) => new Date(ms).toISOString().slice(0, isoPrefixLengths[unit])
 
-/** Sums by bucket of time and version, without a database. */
-function bruteForce<T extends { squidId: number; ms: number }>(items: T[], unit: Unit, sum: (items: T[]) => object) {
+/** Computes sums by time bucket and version, without a database. */
+function sumByBucket<T extends { squidId: number; ms: number }>(items: T[], unit: Unit, sum: (items: T[]) => object) {
   const groups = Map.groupBy(items, (item) => `${item.squidId} ${bucketOf(item.ms, unit)}`)
-  return Object.fromEntries([...groups].map(([key, some]) => [key, sum(some)]))
+  return Object.fromEntries([...groups].map(([key, group]) => [key, sum(group)]))
 }
 
-const keyed = (found: ({ squidId: number; at: Date } & object)[], unit: Unit) =>
-  Object.fromEntries(found.map(({ squidId, at, ...row }) => [`${squidId} ${bucketOf(at.getTime(), unit)}`, row]))
+const byBucket = (storedRows: ({ squidId: number; at: Date } & object)[], unit: Unit) =>
+  Object.fromEntries(storedRows.map(({ squidId, at, ...row }) => [`${squidId} ${bucketOf(at.getTime(), unit)}`, row]))
 
-const edges = ['2026-01-31T23:30Z', '2026-02-28T23:00Z', '2026-03-29T00:30Z', '2026-10-25T00:15Z', '2026-12-31T23:50Z']
+const startTimes = [
+  '2026-01-31T23:30Z',
+  '2026-02-28T23:00Z',
+  '2026-03-29T00:30Z',
+  '2026-10-25T00:15Z',
+  '2026-12-31T23:50Z',
+]
 
-test('requests equal an independent sum, in any order of the gateways', async () => {
+test('rolled-up requests equal an independent sum, in any order of the gateways', async () => {
   const count = fc.record({
     squidId: fc.integer({ min: 1, max: 3 }),
     minute: fc.integer({ min: 0, max: 60 * 40 }),
@@ -49,26 +55,26 @@ test('requests equal an independent sum, in any order of the gateways', async ()
     bucket: fc.integer({ min: 0, max: bucketCount - 1 }),
   })
   const plan = fc.record({
-    start: fc.constantFrom(...edges),
-    // Added in several batches with a roll-up after each; some of them very late.
-    goes: fc.array(fc.array(count, { maxLength: 12 }), { minLength: 1, maxLength: 5 }),
+    start: fc.constantFrom(...startTimes),
+    // Added in several batches, with a roll-up after each; some counts arrive very late.
+    batches: fc.array(fc.array(count, { maxLength: 12 }), { minLength: 1, maxLength: 5 }),
   })
   await fc.assert(
-    fc.asyncProperty(plan, async ({ start, goes }) => {
+    fc.asyncProperty(plan, async ({ start, batches }) => {
       await client.query('truncate ingress_minutes, ingress_hours, ingress_days, ingress_months, metric_rollups')
       const startMs = Date.parse(start.replace('Z', ':00Z'))
       const clock = { now: () => new Date(startMs + days(2)) }
       const app = { ...t.app, clock }
-      for (const go of goes) {
-        await addIngressMinutes(t.app.database, onePerMinute(go.map((one) => minuteOf(startMs, one))))
+      for (const batch of batches) {
+        await addIngressMinutes(t.app.database, onePerMinute(batch.map((one) => minuteOf(startMs, one))))
         await rollUp(app, client)
       }
-      const all = goes.flat().map((one) => ({ ...minuteOf(startMs, one), ms: startMs + minutes(one.minute) }))
+      const all = batches.flat().map((one) => ({ ...minuteOf(startMs, one), ms: startMs + minutes(one.minute) }))
       for (const unit of ['hours', 'days', 'months'] as const) {
-        const found = await rows<{ squidId: number; at: Date }>(
+        const storedRows = await rows<{ squidId: number; at: Date }>(
           `select squid_id as "squidId", at, successes, errors, success_bytes as "successBytes", to_json(histogram) as histogram from ingress_${unit}`,
         )
-        expect(keyed(found, unit)).toEqual(bruteForce(all, unit, sumOfMinutes))
+        expect(byBucket(storedRows, unit)).toEqual(sumByBucket(all, unit, sumOfMinutes))
       }
     }),
     { numRuns: 25 },
@@ -93,17 +99,17 @@ function minuteOf(
   }
 }
 
-/** As a gateway sends them. */
+/** Merges the counts of each minute, as a gateway does before it sends them. */
 function onePerMinute(all: IngressMinute[]): IngressMinute[] {
   const groups = Map.groupBy(all, ({ squidId, minute }) => `${squidId} ${minute.getTime()}`)
-  return [...groups.values()].flatMap((some) => {
-    const [first] = some
-    return first ? [{ ...first, ...sumOfMinutes(some), errorBytes: 0 }] : []
+  return [...groups.values()].flatMap((group) => {
+    const [first] = group
+    return first ? [{ ...first, ...sumOfMinutes(group), errorBytes: 0 }] : []
   })
 }
 
-function sumOfMinutes(some: IngressMinute[]) {
-  const sum = (value: (one: IngressMinute) => number) => some.reduce((total, one) => total + value(one), 0)
+function sumOfMinutes(group: IngressMinute[]) {
+  const sum = (value: (one: IngressMinute) => number) => group.reduce((total, one) => total + value(one), 0)
   return {
     successes: sum((one) => one.successes),
     errors: sum((one) => one.errors),
@@ -121,7 +127,7 @@ type StoredSample = {
   block: number | null
 }
 
-test('samples equal an independent sum, for any times of the roll-ups', async () => {
+test('rolled-up samples equal an independent sum, for any times of the roll-ups', async () => {
   const sample = fc.record({
     squidId: fc.integer({ min: 1, max: 2 }),
     second: fc.integer({ min: 0, max: 3600 * 30 }),
@@ -131,33 +137,33 @@ test('samples equal an independent sum, for any times of the roll-ups', async ()
     block: fc.option(fc.integer({ min: 0, max: 1e9 })),
   })
   const plan = fc.record({
-    start: fc.constantFrom(...edges),
-    goes: fc.array(fc.array(sample, { maxLength: 25 }), { maxLength: 4 }),
+    start: fc.constantFrom(...startTimes),
+    batches: fc.array(fc.array(sample, { maxLength: 25 }), { maxLength: 4 }),
   })
   await fc.assert(
-    fc.asyncProperty(plan, async ({ start, goes }) => {
+    fc.asyncProperty(plan, async ({ start, batches }) => {
       await client.query(
         'truncate container_samples, container_minutes, container_hours, container_days, container_months, metric_rollups',
       )
       const startMs = Date.parse(start.replace('Z', ':00Z'))
       const stored = new Map<string, StoredSample>()
-      for (const { second, ...one } of goes.flat())
+      for (const { second, ...one } of batches.flat())
         stored.set(`${one.squidId} ${second}`, { ...one, ms: startMs + second * 1000 })
-      // A sampler writes them in the order of time, and rolls up in between.
+      // A sampler writes samples in order of time, and rolls up in between.
       const all = [...stored.values()].toSorted((a, b) => a.ms - b.ms)
       const rollUpAt = (ms: number) => rollUp({ ...t.app, clock: { now: () => new Date(ms) } }, client)
       for (const [i, one] of all.entries()) {
         await insertSample(one)
         const next = all[i + 1]
-        // Samples are kept for two days: a later roll-up would lose data.
+        // Samples are kept for two days, so a later roll-up would lose data.
         if (i % 10 === 9 || !next || next.ms - one.ms > hours(6)) await rollUpAt(one.ms)
       }
       for (const unit of ['hours', 'days', 'months'] as const) {
-        const found = await rows<{ squidId: number; at: Date }>(
+        const storedRows = await rows<{ squidId: number; at: Date }>(
           `select squid_id as "squidId", at, observed_seconds as seconds, cpu_seconds as cpu, memory_peak_bytes as peak, crashes, last_block as block
            from container_${unit}`,
         )
-        expect(keyed(found, unit)).toEqual(bruteForce(all, unit, sumOfSamples))
+        expect(byBucket(storedRows, unit)).toEqual(sumByBucket(all, unit, sumOfSamples))
       }
     }),
     { numRuns: 25 },
@@ -173,53 +179,53 @@ async function insertSample({ squidId, ms, cpu, memory, crashes, block }: Stored
   )
 }
 
-function sumOfSamples(some: StoredSample[]) {
-  const known = some.flatMap(({ cpu }) => (cpu === null ? [] : [cpu]))
+function sumOfSamples(group: StoredSample[]) {
+  const knownCpu = group.flatMap(({ cpu }) => (cpu === null ? [] : [cpu]))
   return {
-    seconds: 15 * some.length,
-    cpu: known.length === 0 ? null : known.reduce((total, cpu) => total + cpu, 0),
-    peak: Math.max(...some.map(({ memory }) => memory)),
-    crashes: some.reduce((total, one) => total + one.crashes, 0),
-    block: some.findLast(({ block }) => block !== null)?.block ?? null,
+    seconds: 15 * group.length,
+    cpu: knownCpu.length === 0 ? null : knownCpu.reduce((total, cpu) => total + cpu, 0),
+    peak: Math.max(...group.map(({ memory }) => memory)),
+    crashes: group.reduce((total, one) => total + one.crashes, 0),
+    block: group.findLast(({ block }) => block !== null)?.block ?? null,
   }
 }
 
-test('fine levels expire, coarse ones stay', async () => {
+test('fine levels expire, coarse levels are kept', async () => {
   const at = t.clock.now().getTime()
   const histogram = Array.from({ length: bucketCount }, () => 1)
   const minute = { squidId: 1, successes: 100, errors: 5, successBytes: 1000, errorBytes: 50, histogram }
   await addIngressMinutes(t.app.database, [{ ...minute, minute: new Date(at) }])
-  await keepDays(t.app, client)
+  await applyRetention(t.app, client)
   await insertSample({ squidId: 1, ms: at, cpu: 1, memory: 1, crashes: 1, block: 1 })
-  const left = async () => {
+  const nonEmptyTables = async () => {
     const names = ['container_samples', 'container_minutes', 'ingress_minutes', 'container_hours', 'ingress_hours']
     const all = [...names, 'container_days', 'ingress_days', 'container_months', 'ingress_months']
-    const found: string[] = []
-    for (const name of all) if ((await rows(`select 1 from ${name} limit 1`)).length > 0) found.push(name)
-    return found
+    const nonEmpty: string[] = []
+    for (const name of all) if ((await rows(`select 1 from ${name} limit 1`)).length > 0) nonEmpty.push(name)
+    return nonEmpty
   }
-  const after = async (ms: number) => {
+  const nonEmptyTablesAfter = async (ms: number) => {
     t.clock.advance(ms)
     await rollUp(t.app, client)
-    await keepDays(t.app, client)
-    return left()
+    await applyRetention(t.app, client)
+    return nonEmptyTables()
   }
   const coarse = ['container_days', 'ingress_days', 'container_months', 'ingress_months']
-  expect(await after(minutes(5))).toHaveLength(9)
-  expect(await after(days(3))).not.toContain('container_samples')
-  expect(await after(days(6))).toEqual(['container_hours', 'ingress_hours', ...coarse])
-  expect(await after(days(100))).toEqual(coarse)
-  expect(await after(days(800))).toEqual(['container_months', 'ingress_months'])
-  // Expired data leaves the levels computed from it unchanged.
+  expect(await nonEmptyTablesAfter(minutes(5))).toHaveLength(9)
+  expect(await nonEmptyTablesAfter(days(3))).not.toContain('container_samples')
+  expect(await nonEmptyTablesAfter(days(6))).toEqual(['container_hours', 'ingress_hours', ...coarse])
+  expect(await nonEmptyTablesAfter(days(100))).toEqual(coarse)
+  expect(await nonEmptyTablesAfter(days(800))).toEqual(['container_months', 'ingress_months'])
+  // Expiry does not change the levels that were computed from the expired data.
   expect(await rows('select successes, errors from ingress_months')).toEqual([{ successes: 100, errors: 5 }])
   expect(await rows('select crashes from container_months')).toEqual([{ crashes: 1 }])
 })
 
-test('late counts of a gateway are included, as long as its minutes are kept', async () => {
-  await keepDays(t.app, client)
+test('late counts of a gateway are included as long as minutes are kept', async () => {
+  await applyRetention(t.app, client)
   const now = t.clock.now().getTime()
   const histogram = Array.from({ length: bucketCount }, () => 0)
-  const late = (agoMs: number): IngressMinute => ({
+  const minuteAgo = (agoMs: number): IngressMinute => ({
     squidId: 1,
     minute: new Date(now - agoMs),
     successes: 1,
@@ -228,10 +234,10 @@ test('late counts of a gateway are included, as long as its minutes are kept', a
     errorBytes: 0,
     histogram,
   })
-  await addIngressMinutes(t.app.database, [late(0)])
+  await addIngressMinutes(t.app.database, [minuteAgo(0)])
   await rollUp(t.app, client)
   for (const agoMs of [hours(5), days(1), days(5)]) {
-    await addIngressMinutes(t.app.database, [late(agoMs)])
+    await addIngressMinutes(t.app.database, [minuteAgo(agoMs)])
     await rollUp(t.app, client)
   }
   expect(await rows('select sum(successes)::int as sum from ingress_days')).toEqual([{ sum: 4 }])

@@ -3,7 +3,7 @@ import { tableOf, type Family, type Level } from '../levels.ts'
 
 export type RollUpStep = { from: Level; to: Level; unit: string }
 
-/** The time up to which coarser levels are computed; null when nothing was ever counted. */
+/** Returns the time up to which coarser levels are computed; null if nothing was ever counted. */
 export async function readRolledUntil(client: ClientBase, family: Family): Promise<number | null> {
   const { rows } = await client.query<{ ms: number | null }>(
     `select (extract(epoch from coalesce((select rolled_until from metric_rollups where family = $1),
@@ -15,17 +15,17 @@ export async function readRolledUntil(client: ClientBase, family: Family): Promi
 
 const firstLevel = { container: 'samples', ingress: 'minutes' } as const satisfies Record<Family, Level>
 
-/** Keeps gateways from moving it back until the transaction ends. */
-export async function lockRolledUntil(client: ClientBase, family: Family, elseMs: number): Promise<number> {
+/** Reads the rolled-up time, and prevents gateways from setting it back until the transaction ends. */
+export async function lockRolledUntil(client: ClientBase, family: Family, defaultMs: number): Promise<number> {
   await client.query(
     'insert into metric_rollups (family, rolled_until) values ($1, to_timestamp($2::float8 / 1000)) on conflict do nothing',
-    [family, elseMs],
+    [family, defaultMs],
   )
   const { rows } = await client.query<{ ms: number }>(
     `select (extract(epoch from rolled_until) * 1000)::float8 as ms from metric_rollups where family = $1 for update`,
     [family],
   )
-  return rows[0]?.ms ?? elseMs
+  return rows[0]?.ms ?? defaultMs
 }
 
 export async function setRolledUntil(client: ClientBase, family: Family, ms: number): Promise<void> {
@@ -35,9 +35,14 @@ export async function setRolledUntil(client: ClientBase, family: Family, ms: num
   ])
 }
 
-/** Recomputes the buckets of `to` from the one that contains `sinceMs` on. Idempotent. */
-export async function makeLevel(client: ClientBase, family: Family, step: RollUpStep, sinceMs: number): Promise<void> {
-  const columns = Object.keys(merged[family])
+/** Recomputes the buckets of the level `step.to`, starting with the bucket that contains `sinceMs`. Idempotent. */
+export async function recomputeLevel(
+  client: ClientBase,
+  family: Family,
+  step: RollUpStep,
+  sinceMs: number,
+): Promise<void> {
+  const columns = Object.keys(mergedColumns[family])
   await client.query(
     `insert into ${tableOf(family, step.to)} (${columns.join(', ')})
      ${family === 'container' ? containersSql(step) : ingressSql(step)}
@@ -47,14 +52,14 @@ export async function makeLevel(client: ClientBase, family: Family, step: RollUp
   )
 }
 
-const since = (unit: string) => `date_trunc('${unit}', to_timestamp($1::float8 / 1000), 'UTC')`
-const bucket = (unit: string) => `date_trunc('${unit}', at, 'UTC')`
+const firstBucketSql = (unit: string) => `date_trunc('${unit}', to_timestamp($1::float8 / 1000), 'UTC')`
+const bucketSql = (unit: string) => `date_trunc('${unit}', at, 'UTC')`
 
-/** The newest row of each group. */
-const newest = `(max(array[extract(epoch from at)::float8, last_block, chain_height, sync_ratio, eta_seconds, blocks_per_second])
+/** SQL for the newest row of each group, as an array. */
+const newestRowSql = `(max(array[extract(epoch from at)::float8, last_block, chain_height, sync_ratio, eta_seconds, blocks_per_second])
    filter (where last_block is not null))`
 
-const merged = {
+const mergedColumns = {
   container: {
     squid_id: 'squid_id',
     at: 'at',
@@ -73,11 +78,11 @@ const merged = {
     blocks: 'sum(blocks)',
     rpc_requests: 'sum(rpc_requests)',
     rpc_failures: 'sum(rpc_failures)',
-    last_block: `${newest}[2]`,
-    chain_height: `${newest}[3]`,
-    sync_ratio: `${newest}[4]`,
-    eta_seconds: `${newest}[5]`,
-    blocks_per_second: `${newest}[6]`,
+    last_block: `${newestRowSql}[2]`,
+    chain_height: `${newestRowSql}[3]`,
+    sync_ratio: `${newestRowSql}[4]`,
+    eta_seconds: `${newestRowSql}[5]`,
+    blocks_per_second: `${newestRowSql}[6]`,
   },
   ingress: {
     squid_id: 'squid_id',
@@ -91,23 +96,30 @@ const merged = {
 } as const
 
 function containersSql({ from, unit }: RollUpStep): string {
-  const values = Object.entries(merged.container).map(([column, value]) => (column === 'at' ? bucket(unit) : value))
-  return `select ${values.join(', ')} from ${tableOf('container', from)} where at >= ${since(unit)}
-          group by squid_id, ${bucket(unit)}, container`
+  const values = Object.entries(mergedColumns.container).map(([column, value]) =>
+    column === 'at' ? bucketSql(unit) : value,
+  )
+  return `select ${values.join(', ')} from ${tableOf('container', from)} where at >= ${firstBucketSql(unit)}
+          group by squid_id, ${bucketSql(unit)}, container`
 }
 
-/** Adds histograms element by element. */
+/** Sums counts, and histograms element by element. */
 function ingressSql({ from, unit }: RollUpStep): string {
-  const source = `${tableOf('ingress', from)} where at >= ${since(unit)}`
-  return `with places as (
-      select squid_id, ${bucket(unit)} as bucket, i, sum(n) as n
+  const source = `${tableOf('ingress', from)} where at >= ${firstBucketSql(unit)}`
+  return `with latency_buckets as (
+      select squid_id, ${bucketSql(unit)} as bucket, i, sum(n) as n
       from (select squid_id, at, histogram from ${source}) f, unnest(histogram) with ordinality as h (n, i) group by 1, 2, 3
     ), histograms as (
-      select squid_id, bucket, array_agg(n::bigint order by i) as histogram from places group by 1, 2
+      select squid_id, bucket, array_agg(n::bigint order by i) as histogram from latency_buckets group by 1, 2
     ), counts as (
-      select squid_id, ${bucket(unit)} as bucket, sum(successes) as successes, sum(errors) as errors,
+      select squid_id, ${bucketSql(unit)} as bucket, sum(successes) as successes, sum(errors) as errors,
         sum(success_bytes) as success_bytes, sum(error_bytes) as error_bytes from ${source} group by 1, 2
     )
     select squid_id, bucket, successes, errors, success_bytes, error_bytes, histogram
     from counts join histograms using (squid_id, bucket)`
+}
+
+/** Deletes expired rows of a table that is not partitioned. */
+export async function deleteBefore(client: ClientBase, table: 'container_days' | 'ingress_days', day: string) {
+  await client.query(`delete from ${table} where at < ($1::text || ' 00:00Z')::timestamptz`, [day])
 }

@@ -5,20 +5,20 @@ import { connect, type Database } from '../../../db/database.ts'
 import { startTestApp, type TestApp } from '../../../testing/index.ts'
 import { DatabaseMeter } from './database-usage.ts'
 
-let busy: TestApp
-let idle: TestApp
-beforeAll(async () => void ([busy, idle] = await Promise.all([startTestApp(), startTestApp()])))
+let busyApp: TestApp
+let idleApp: TestApp
+beforeAll(async () => void ([busyApp, idleApp] = await Promise.all([startTestApp(), startTestApp()])))
 afterAll(async () => {
-  await busy.close()
-  await idle.close()
+  await busyApp.close()
+  await idleApp.close()
 })
 
 const nameOf = (database: Database) => new URL(database.url).pathname.slice(1)
 const urlOf = (name: string) => inject('postgresUrl').replace('{database}', name)
 
-// The processes of a Postgres can be observed on Linux only.
-test.skipIf(process.platform !== 'linux')('the usage of a database is measured at its processes', async () => {
-  const names = [nameOf(busy.app.database), nameOf(idle.app.database)]
+// The processes of Postgres can be observed only on Linux.
+test.skipIf(process.platform !== 'linux')('the usage of a database is the usage of its processes', async () => {
+  const names = [nameOf(busyApp.app.database), nameOf(idleApp.app.database)]
   const [busyName = '', idleName = ''] = names
   const cluster = connect(urlOf('postgres'), { max: 1 })
   const client = new Client(urlOf(busyName))

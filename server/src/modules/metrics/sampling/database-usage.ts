@@ -1,22 +1,22 @@
 import { readFile } from 'node:fs/promises'
 import type { Database } from '../../../db/database.ts'
-import { backendsOf, ownBackend, type Backend } from './backend-store.ts'
+import { listBackends, readOwnBackend, type Backend } from './sample-store.ts'
 
 export type DatabaseUsage = {
-  /** Of its connections' processes since this meter started; excludes what a process did after its last observation. */
+  /** CPU time of its connections' processes since this meter started, up to the last observation of each process. */
   cpuSeconds: number
   /** Private memory of its connections' processes; the shared cache belongs to no database. */
   memoryBytes: number
 }
 
-/** `USER_HZ` of Linux: the unit of times in /proc on all platforms. */
+/** `USER_HZ` of Linux: the unit of times in /proc on all architectures. */
 const ticksPerSecond = 100
 
 type BackendUsage = { database: string; cpuSeconds: number }
 
 /**
- * Usage of databases, measured at the processes that serve their connections, because Postgres does not count processor time. Only
- * works when Postgres runs on this Linux host; otherwise there are no values.
+ * Measures the usage of databases by the processes that serve their connections, because Postgres does not count processor time. Works
+ * only if Postgres runs on this Linux host.
  */
 export class DatabaseMeter {
   readonly #cluster: Database
@@ -27,9 +27,9 @@ export class DatabaseMeter {
     this.#cluster = cluster
   }
 
-  /** Null if unknown. @throws Error when Postgres does not respond */
+  /** Returns the usage by database; null if Postgres does not run on this host. @throws Error if Postgres does not respond */
   async measure(databases: string[]): Promise<Map<string, DatabaseUsage> | null> {
-    const backends = await backendsOf(this.#cluster, databases)
+    const backends = await listBackends(this.#cluster, databases)
     if (!(await this.#isLocal())) return null
     const isFirst = this.#observed === null
     const observed = new Map<string, BackendUsage>()
@@ -39,20 +39,20 @@ export class DatabaseMeter {
       if (!process) continue
       const key = `${pid} ${process.startedTicks}`
       observed.set(key, { database, cpuSeconds: process.cpuSeconds })
-      // A process that is new since the last reading did all of its work since then.
+      // A process that started after the last measurement did all of its work since then.
       const before = this.#observed?.get(key)?.cpuSeconds ?? (isFirst ? process.cpuSeconds : 0)
       this.#cpuSeconds.set(database, (this.#cpuSeconds.get(database) ?? 0) + process.cpuSeconds - before)
-      const of = usage.get(database)
-      if (of) of.memoryBytes += process.privateBytes
+      const total = usage.get(database)
+      if (total) total.memoryBytes += process.privateBytes
     }
     this.#observed = observed
-    for (const [name, of] of usage) of.cpuSeconds = this.#cpuSeconds.get(name) ?? 0
+    for (const [name, total] of usage) total.cpuSeconds = this.#cpuSeconds.get(name) ?? 0
     return usage
   }
 
-  /** Whether the process of this connection runs on this host: its number and start time match. */
+  /** Whether Postgres runs on this host: the pid and start time of this connection's process match a local process. */
   async #isLocal(): Promise<boolean> {
-    const own: Backend & { startedMs: number } = await ownBackend(this.#cluster)
+    const own: Backend & { startedMs: number } = await readOwnBackend(this.#cluster)
     const process = await readProcess(own.pid)
     const bootedSeconds = Number(/^btime (\d+)$/m.exec(await readText('/proc/stat'))?.[1] ?? Number.NaN)
     if (!process || Number.isNaN(bootedSeconds)) return false

@@ -11,7 +11,7 @@ import { loadObservationCache } from '../../observing/observation-cache.ts'
 import { makeVersion } from '../../versions/testing/make-version.ts'
 import { openSampler } from './sampler.ts'
 
-/** Each run ends in a different way; those after the last one keep running. Counts its runs in its own folder. */
+/** Each of the first runs ends in the listed way; later runs keep running. The program counts its runs in its own folder. */
 const PROGRAM = `
 const { readFileSync, writeFileSync } = require('node:fs')
 const { spawnSync } = require('node:child_process')
@@ -27,7 +27,7 @@ if (ends === 'child') spawnSync('sh', ['-c', 'echo 1000 >/proc/self/oom_score_ad
 if (ends) process.exit(3)
 setInterval(() => {}, 60_000)
 `
-const RUNS_THAT_END = 6
+const ENDING_RUNS = 6
 
 let t: TestApp
 let dir: string
@@ -37,7 +37,7 @@ let runtime: Runtime
 beforeEach(async () => {
   t = await startTestApp()
   dir = mkdtempSync(join(tmpdir(), 'shoal-kernel-'))
-  // Programs run as other users, which need access to the path of their image.
+  // Programs run as other users, which must be able to traverse the path of their image.
   chmodSync(dir, 0o711)
   const image = join(dir, 'images/image')
   mkdirSync(join(image, 'app'), { recursive: true })
@@ -56,8 +56,8 @@ afterEach(async () => {
   rmSync(dir, { recursive: true, force: true })
 })
 
-/** The kernel's counter of the only container's cgroup; null without one. */
-function kernelKills(id: string): number | null {
+/** Reads the kernel's out-of-memory kills of the only container's cgroup; null without a cgroup. */
+function readKernelOomKills(id: string): number | null {
   const record = readFileSync(join(dir, 'state/containers', id, 'eth/record.json'), 'utf8')
   const { cgroups }: { cgroups: { version: 1; memory: string } | { version: 2; unified: string } | null } =
     JSON.parse(record)
@@ -70,7 +70,9 @@ function kernelKills(id: string): number | null {
   return Number(/^oom_kill (\d+)$/m.exec(readFileSync(join(base, name, file), 'utf8'))?.[1])
 }
 
-test('restarts, crashes and kills for memory match what happened, and the counters of the kernel', async ({ skip }) => {
+test('recorded restarts, crashes and out-of-memory kills match the runs and the counters of the kernel', async ({
+  skip,
+}) => {
   const app: WorkerApp = { ...t.app, clock, runtime }
   const squid = await makeVersion(app, await t.make.org(), { row: { processors: ['eth'] } })
   const workload: Workload = {
@@ -94,34 +96,34 @@ test('restarts, crashes and kills for memory match what happened, and the counte
   const client = await t.app.database.pool.connect()
   try {
     const sampler = await openSampler(app, client, { idleRatio: 0 })
-    /** Like a worker that has just taken over. */
+    /** Observes once, like a worker that has just become active. */
     const observe = async () => {
       const cache = await loadObservationCache(t.app)
       await cache.recordContainers(await readContainers(app, cache.containers))
       await sampler.tick()
     }
-    for (let run = 0; run < RUNS_THAT_END; run++) {
+    for (let run = 0; run < ENDING_RUNS; run++) {
       await until(async () => {
         expect(await runtime.observe()).toMatchObject([{ state: 'backoff', lastRun: { ordinal: run } }])
       }, 20_000)
-      // The ends of two runs are not observed.
+      // The ends of these two runs are not observed.
       if (run !== 2 && run !== 3) await observe()
       clock.advance(60_000)
     }
     const starts = async () =>
       (await runtime.tail(workload.id, 'eth', 100)).filter((line) => line.startsWith('run ')).length
-    await until(async () => expect(await starts()).toBe(RUNS_THAT_END + 1), 20_000)
+    await until(async () => expect(await starts()).toBe(ENDING_RUNS + 1), 20_000)
     await observe()
-    const kills = kernelKills(workload.id) ?? skip('no cgroups can be made here')
+    const kills = readKernelOomKills(workload.id) ?? skip('cgroups cannot be created here')
     expect(kills).toBe(2)
     const { rows: states } = await client.query(
       'select restarts, crashes_in_a_row as crashes, oom_kills as kills from container_states',
     )
-    expect(states).toEqual([{ restarts: RUNS_THAT_END, crashes: RUNS_THAT_END, kills }])
+    expect(states).toEqual([{ restarts: ENDING_RUNS, crashes: ENDING_RUNS, kills }])
     const { rows: samples } = await client.query(
       'select sum(crashes)::int as crashes, sum(oom_kills)::int as kills from container_samples',
     )
-    expect(samples).toEqual([{ crashes: RUNS_THAT_END, kills }])
+    expect(samples).toEqual([{ crashes: ENDING_RUNS, kills }])
   } finally {
     client.release()
   }

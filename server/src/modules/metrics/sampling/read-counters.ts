@@ -29,27 +29,35 @@ export async function readAllCounters(
   const countsOf = new Map(states.map((s) => [`${workloadIdOf(s.squidId, s.generation)}/${s.container}`, s]))
   const stateOf = new Map(processors.map((p) => [`${p.squidId}.${p.generation}/${p.processor}`, p]))
   const nowMs = app.clock.now().getTime()
-  const containers = observed.flatMap((o) => {
-    const key = `${o.workload}/${o.container}`
+  const containers = observed.flatMap((observation) => {
+    const key = `${observation.workload}/${observation.container}`
     const context = {
       usage: usageOf.get(key),
       counts: countsOf.get(key),
-      state: freshStateOf(o, stateOf.get(key), nowMs),
+      state: freshStateOf(observation, stateOf.get(key), nowMs),
     }
-    return readContainer(o, context, nowMs) ?? []
+    return readContainer(observation, context, nowMs) ?? []
   })
   return [...containers, ...(await readDatabases(app, client, meter, nowMs))]
 }
 
-type Known = { usage: ContainerUsage | undefined; counts: ContainerRow | undefined; state: ProcessorRow | null }
+type ContainerFacts = {
+  usage: ContainerUsage | undefined
+  counts: ContainerRow | undefined
+  state: ProcessorRow | null
+}
 
-/** Null for other workloads, and for finished containers, which use nothing any more and are no gap either. */
-function readContainer(o: Observation, { usage, counts, state }: Known, nowMs: number): CounterReading | null {
-  const id = parseWorkloadId(o.workload)
-  if (!id || o.state === 'finished') return null
+/** Returns null for other workloads, and for finished containers, which no longer use anything. */
+function readContainer(
+  observation: Observation,
+  { usage, counts, state }: ContainerFacts,
+  nowMs: number,
+): CounterReading | null {
+  const id = parseWorkloadId(observation.workload)
+  if (!id || observation.state === 'finished') return null
   return {
     ...id,
-    container: o.container,
+    container: observation.container,
     run: usage?.run ?? null,
     atMs: usage?.at.getTime() ?? nowMs,
     cpuSeconds: usage?.cpuSeconds ?? null,
@@ -58,7 +66,7 @@ function readContainer(o: Observation, { usage, counts, state }: Known, nowMs: n
     memoryBytes: usage?.memoryBytes ?? null,
     memoryLimitBytes: usage?.memoryLimitBytes ?? null,
     oomKills: counts ? oomKillsOf(usage, counts) : null,
-    // A restart is counted when it happens, but the crash before it already during the back-off.
+    // `restarts` increases only after the back-off, but the crash is counted immediately.
     crashes: counts ? counts.restarts + (counts.state === 'backoff' ? 1 : 0) : null,
     diskUsedBytes: null,
     diskTotalBytes: null,
@@ -75,20 +83,20 @@ function readContainer(o: Observation, { usage, counts, state }: Known, nowMs: n
   }
 }
 
-/** Over all runs including the current one. Null while the previous run has not been counted. */
+/** Returns the kills of all runs including the current one; null while the previous run has not been counted. */
 function oomKillsOf(usage: ContainerUsage | undefined, { run, runEnd, oomKills }: ContainerRow): number | null {
   if (!usage) return oomKills
   if (usage.run !== run) return null
   return oomKills + (runEnd === null ? (usage.oomKills ?? 0) : 0)
 }
 
-/** The processor's values are used while it responds, and once it has processed a block. */
-function freshStateOf(o: Observation, state: ProcessorRow | undefined, nowMs: number): ProcessorRow | null {
+/** Returns the processor's values if it responds and has processed a block. */
+function freshStateOf(observation: Observation, state: ProcessorRow | undefined, nowMs: number): ProcessorRow | null {
   const isFresh = state && !state.unansweredSince && nowMs - state.scrapedAt.getTime() <= gapMs
-  return isFresh && o.state === 'running' && state.currentBlock >= 0 ? state : null
+  return isFresh && observation.state === 'running' && state.currentBlock >= 0 ? state : null
 }
 
-/** As container `db`. None while their Postgres does not respond. */
+/** Reads the counters of databases, as containers named `db`. Returns none while Postgres does not respond. */
 async function readDatabases(
   app: WorkerApp,
   client: ClientBase,

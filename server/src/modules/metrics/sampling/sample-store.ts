@@ -2,6 +2,7 @@
 
 import type { Profile } from '@shoal/contract'
 import type { ClientBase } from 'pg'
+import type { Database } from '../../../db/database.ts'
 import type { Counters, Sample } from './sample.ts'
 
 export type DatabaseRow = {
@@ -12,7 +13,7 @@ export type DatabaseRow = {
   totalBytes: number
 }
 
-/** The databases of all versions, including hibernated ones, which still use disk. */
+/** Returns the databases of all versions, including hibernated ones, which still use disk. */
 export async function selectDatabases(client: ClientBase): Promise<DatabaseRow[]> {
   const { rows } = await client.query<DatabaseRow>(
     `select squid_id as "squidId", database, profile, used_bytes as "usedBytes", total_bytes as "totalBytes" from squid_databases`,
@@ -54,7 +55,7 @@ const columns = [
 ]
 const names = columns.map((column) => column.split(' ')[0]).join(', ')
 
-/** Of two samples at the same time, the first is kept. */
+/** Inserts samples. If a container already has a sample of this time, that sample is kept. */
 export async function insertSamples(client: ClientBase, atMs: number, samples: Sample[]): Promise<void> {
   const records = samples.map(({ progress, ...sample }) => snakeKeys({ ...sample, ...progress }))
   await client.query(
@@ -88,3 +89,25 @@ const snakeKeys = (record: Record<string, unknown>) =>
   Object.fromEntries(
     Object.entries(record).map(([key, value]) => [key.replaceAll(/[A-Z]/g, (c) => `_${c.toLowerCase()}`), value]),
   )
+
+/** A Postgres process that serves one connection. */
+export type Backend = { pid: number; database: string }
+
+export async function listBackends(cluster: Database, databases: string[]): Promise<Backend[]> {
+  const { rows } = await cluster.pool.query<Backend>(
+    'select pid, datname as database from pg_stat_activity where datname = any($1::text[])',
+    [databases],
+  )
+  return rows
+}
+
+/** Returns the process that serves the current connection. */
+export async function readOwnBackend(cluster: Database): Promise<Backend & { startedMs: number }> {
+  const { rows } = await cluster.pool.query<Backend & { startedMs: number }>(
+    `select pid, datname as database, (extract(epoch from backend_start) * 1000)::float8 as "startedMs"
+     from pg_stat_activity where pid = pg_backend_pid()`,
+  )
+  const [own] = rows
+  if (!own) throw new Error('Postgres does not list the current connection')
+  return own
+}

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { addUp, countersOf, gapMs, sampleOf, type Counters, type CounterReading } from './sample.ts'
+import { sumGenerations, countersOf, gapMs, sampleOf, type Counters, type CounterReading } from './sample.ts'
 
 const reading = (changes: Partial<CounterReading> = {}): CounterReading => ({
   squidId: 1,
@@ -22,13 +22,14 @@ const reading = (changes: Partial<CounterReading> = {}): CounterReading => ({
   progress: null,
   ...changes,
 })
-const later = (changes: Partial<CounterReading> = {}) =>
+const laterReading = (changes: Partial<CounterReading> = {}) =>
   reading({ atMs: 110_000, cpuSeconds: 55, throttledSeconds: 5, lastBlock: 1100, rpcRequests: 530, ...changes })
 const before = countersOf(reading(), undefined)
-const sampled = (now: CounterReading, then: Counters = before) => sampleOf(now, then, then.lastBlock)
+const sampleAfter = (reading: CounterReading, previous: Counters = before) =>
+  sampleOf(reading, previous, previous.lastBlock)
 
-test('a sample has the usage since the previous reading', () => {
-  expect(sampled(later())).toMatchObject({
+test('a sample contains the usage since the previous reading', () => {
+  expect(sampleAfter(laterReading())).toMatchObject({
     observedSeconds: 10,
     cpuSeconds: 5,
     cpuLimitSeconds: 20,
@@ -51,7 +52,7 @@ test('the first reading and the first after a gap cover no time, but count event
     crashes: 3,
     blocks: 0,
   })
-  expect(sampled(later({ atMs: 100_001 + gapMs, crashes: 5 }))).toMatchObject({
+  expect(sampleAfter(laterReading({ atMs: 100_001 + gapMs, crashes: 5 }))).toMatchObject({
     observedSeconds: 0,
     cpuSeconds: null,
     cpuLimitSeconds: null,
@@ -62,7 +63,7 @@ test('the first reading and the first after a gap cover no time, but count event
 })
 
 test('a counter that was reset is counted from zero; after a clock reset the usage is unknown', () => {
-  expect(sampled(later({ cpuSeconds: 1, crashes: 1, rpcRequests: 7, lastBlock: 20 }))).toMatchObject({
+  expect(sampleAfter(laterReading({ cpuSeconds: 1, crashes: 1, rpcRequests: 7, lastBlock: 20 }))).toMatchObject({
     cpuSeconds: null,
     cpuLimitSeconds: null,
     crashes: 1,
@@ -71,36 +72,44 @@ test('a counter that was reset is counted from zero; after a clock reset the usa
   })
 })
 
-test('CPU of a new run is counted from its start, also if it used more than the previous run', () => {
-  expect(sampled(later({ run: 'b', cpuSeconds: 3, throttledSeconds: 1 }))).toMatchObject({
+test('CPU of a new run is counted from its start, even if it used more than the previous run', () => {
+  expect(sampleAfter(laterReading({ run: 'b', cpuSeconds: 3, throttledSeconds: 1 }))).toMatchObject({
     cpuSeconds: 3,
     throttledSeconds: 1,
   })
-  expect(sampled(later({ run: 'b', cpuSeconds: 53 }))).toMatchObject({ cpuSeconds: 53 })
+  expect(sampleAfter(laterReading({ run: 'b', cpuSeconds: 53 }))).toMatchObject({ cpuSeconds: 53 })
   // Unknown is not zero.
-  expect(sampled(later({ run: 'b', cpuSeconds: null, throttledSeconds: null }))).toMatchObject({
+  expect(sampleAfter(laterReading({ run: 'b', cpuSeconds: null, throttledSeconds: null }))).toMatchObject({
     cpuSeconds: null,
     throttledSeconds: null,
   })
 })
 
-test('counters of an earlier release without a run are not used for this run', () => {
-  expect(sampled(later({ crashes: 4 }), { ...before, run: null, cpuSeconds: 400 })).toMatchObject({
+test('CPU counters of an earlier release, which have no run, are ignored', () => {
+  expect(sampleAfter(laterReading({ crashes: 4 }), { ...before, run: null, cpuSeconds: 400 })).toMatchObject({
     cpuSeconds: null,
     crashes: 1,
   })
 })
 
-test('counters over all runs are counted once, also when unknown in between', () => {
-  const silent = countersOf(later({ oomKills: null, crashes: null }), before)
-  expect(sampled(later({ oomKills: null, crashes: null }))).toMatchObject({ oomKills: 0, crashes: 0 })
-  expect(sampled(later({ atMs: 120_000, oomKills: 5, crashes: 3 }), silent)).toMatchObject({ oomKills: 3, crashes: 0 })
+test('events are counted once, even if they are unknown in between', () => {
+  const countersWithoutValues = countersOf(laterReading({ oomKills: null, crashes: null }), before)
+  expect(sampleAfter(laterReading({ oomKills: null, crashes: null }))).toMatchObject({ oomKills: 0, crashes: 0 })
+  expect(sampleAfter(laterReading({ atMs: 120_000, oomKills: 5, crashes: 3 }), countersWithoutValues)).toMatchObject({
+    oomKills: 3,
+    crashes: 0,
+  })
 })
 
 test('values that are unknown for a while are counted from the last known value', () => {
-  const silent = countersOf(later({ lastBlock: null, rpcRequests: null }), before)
-  expect(sampled(later({ lastBlock: null, rpcRequests: null }))).toMatchObject({ blocks: null, rpcRequests: null })
-  expect(sampled(later({ atMs: 120_000, lastBlock: 1200, rpcRequests: 560 }), silent)).toMatchObject({
+  const countersWithoutValues = countersOf(laterReading({ lastBlock: null, rpcRequests: null }), before)
+  expect(sampleAfter(laterReading({ lastBlock: null, rpcRequests: null }))).toMatchObject({
+    blocks: null,
+    rpcRequests: null,
+  })
+  expect(
+    sampleAfter(laterReading({ atMs: 120_000, lastBlock: 1200, rpcRequests: 560 }), countersWithoutValues),
+  ).toMatchObject({
     blocks: 200,
     rpcRequests: 60,
   })
@@ -108,7 +117,7 @@ test('values that are unknown for a while are counted from the last known value'
 
 test('unknown values of one of two generations do not affect the other', () => {
   const unknown = { ...sampleOf(reading(), undefined, null), rpcRequests: null, progress: null }
-  const [sum, ...others] = addUp([unknown, sampled(later())])
+  const [sum, ...others] = sumGenerations([unknown, sampleAfter(laterReading())])
   expect(others).toEqual([])
   expect(sum).toMatchObject({ observedSeconds: 10, cpuSeconds: 5, crashes: 3, blocks: 100, rpcRequests: 30 })
 })

@@ -1,12 +1,12 @@
 /**
- * Counters of a container at its last sample. CPU is of `run` alone and starts at 0 with each run; crashes and kills are of all
- * runs.
+ * Counters of a container at its last sample. CPU counters are of `run` alone and start at 0 with each run; crashes and kills are of
+ * all runs.
  */
 export type Counters = {
   squidId: number
   generation: number
   container: string
-  /** Null: it has not run, or has no runs (a database). */
+  /** Null if the container has not run, or is a database, which has no runs. */
   run: string | null
   atMs: number
   cpuSeconds: number | null
@@ -27,7 +27,7 @@ export type Progress = {
   blocksPerSecond: number | null
 }
 
-/** Current state of a container. Null: unknown here. */
+/** Current state of a container. Null means unknown. */
 export type CounterReading = Omit<Counters, 'oomKills' | 'crashes'> & {
   oomKills: number | null
   crashes: number | null
@@ -39,11 +39,11 @@ export type CounterReading = Omit<Counters, 'oomKills' | 'crashes'> & {
   progress: Progress | null
 }
 
-/** The stored values of a reading: sums over the time since the previous reading, and the current state. */
+/** The values that are stored for a reading: sums over the time since the previous reading, and the current state. */
 export type Sample = {
   squidId: number
   container: string
-  /** 0 after a gap in readings: usage of that time is unknown. */
+  /** 0 after a gap in readings, since the usage during the gap is unknown. */
   observedSeconds: number
   cpuSeconds: number | null
   cpuLimitSeconds: number | null
@@ -61,22 +61,22 @@ export type Sample = {
   rpcFailures: number | null
 }
 
-/** More time between two readings is a gap. */
+/** A longer time between two readings is a gap. */
 export const gapMs = 45_000
 
 /**
- * Times and sizes are of the time since `before`, and unknown after a gap. Events (crashes, kills, blocks, requests) are counted
- * once whenever they are noticed, so that sums over days are right. `blockBefore`: the last block of the version's processor, in
- * any generation.
+ * Computes the sample of a reading. Times and sizes cover the time since `before`, and are unknown after a gap. Events (crashes,
+ * kills, blocks, requests) are counted exactly once, when they are first observed, so that sums over days are correct. `blockBefore`:
+ * the last block of the version's processor, in any generation.
  */
 export function sampleOf(reading: CounterReading, before: Counters | undefined, blockBefore: number | null): Sample {
   const elapsedMs = before ? reading.atMs - before.atMs : 0
   const observedSeconds = elapsedMs > 0 && elapsedMs <= gapMs ? elapsedMs / 1000 : 0
-  // The rest of an ended run is lost with it; nothing is lost of the next one.
+  // The usage of an ended run since its last reading is lost; the next run is counted from its start.
   const isNewRun = before?.run != null && reading.run !== before.run
-  const spent = (now: number | null, then: number | null | undefined) =>
-    observedSeconds === 0 ? null : grownBy(now, isNewRun ? 0 : (then ?? null))
-  const cpuSeconds = spent(reading.cpuSeconds, before?.cpuSeconds)
+  const increaseInRun = (current: number | null, previous: number | null | undefined) =>
+    observedSeconds === 0 ? null : increase(current, isNewRun ? 0 : (previous ?? null))
+  const cpuSeconds = increaseInRun(reading.cpuSeconds, before?.cpuSeconds)
   const { squidId, container, memoryBytes, cpuLimitCores } = reading
   return {
     squidId,
@@ -84,22 +84,22 @@ export function sampleOf(reading: CounterReading, before: Counters | undefined, 
     observedSeconds,
     cpuSeconds,
     cpuLimitSeconds: cpuSeconds === null || cpuLimitCores === null ? null : cpuLimitCores * observedSeconds,
-    throttledSeconds: spent(reading.throttledSeconds, before?.throttledSeconds),
+    throttledSeconds: increaseInRun(reading.throttledSeconds, before?.throttledSeconds),
     memoryByteSeconds: memoryBytes === null || observedSeconds === 0 ? null : memoryBytes * observedSeconds,
     memoryPeakBytes: memoryBytes,
     memoryLimitBytes: reading.memoryLimitBytes,
-    oomKills: counted(reading.oomKills, before?.oomKills) ?? 0,
-    crashes: counted(reading.crashes, before?.crashes) ?? 0,
+    oomKills: newEvents(reading.oomKills, before?.oomKills) ?? 0,
+    crashes: newEvents(reading.crashes, before?.crashes) ?? 0,
     diskUsedBytes: reading.diskUsedBytes,
     diskTotalBytes: reading.diskTotalBytes,
-    blocks: grownBy(reading.lastBlock, blockBefore) ?? (reading.lastBlock === null ? null : 0),
+    blocks: increase(reading.lastBlock, blockBefore) ?? (reading.lastBlock === null ? null : 0),
     progress: reading.progress,
-    rpcRequests: counted(reading.rpcRequests, before?.rpcRequests ?? undefined),
-    rpcFailures: counted(reading.rpcFailures, before?.rpcFailures ?? undefined),
+    rpcRequests: newEvents(reading.rpcRequests, before?.rpcRequests ?? undefined),
+    rpcFailures: newEvents(reading.rpcFailures, before?.rpcFailures ?? undefined),
   }
 }
 
-/** The counters for the next reading: unknown values keep their last known value. */
+/** Returns the counters to compare the next reading with. Unknown values keep their last known value. */
 export function countersOf(reading: CounterReading, before: Counters | undefined): Counters {
   return {
     squidId: reading.squidId,
@@ -117,46 +117,46 @@ export function countersOf(reading: CounterReading, before: Counters | undefined
   }
 }
 
-/** Null when one of them is unknown, or when the counter was reset in between. */
-const grownBy = (now: number | null, then: number | null): number | null =>
-  now === null || then === null || now < then ? null : now - then
+/** Returns the increase of a counter; null if a value is unknown, or if the counter was reset in between. */
+const increase = (current: number | null, previous: number | null): number | null =>
+  current === null || previous === null || current < previous ? null : current - previous
 
-/** A counter that is lower than before was reset. */
-const counted = (now: number | null, then: number | undefined): number | null =>
-  now === null ? null : then === undefined || now < then ? now : now - then
+/** Returns the increase of an event counter. A counter that is lower than before was reset, so all its events are new. */
+const newEvents = (current: number | null, previous: number | undefined): number | null =>
+  current === null ? null : previous === undefined || current < previous ? current : current - previous
 
-/** Generations that run side by side during an update count as one container. */
-export function addUp(samples: Sample[]): Sample[] {
+/** Merges generations that run side by side during an update: they count as one container. */
+export function sumGenerations(samples: Sample[]): Sample[] {
   const sums = new Map<string, Sample>()
   for (const sample of samples) {
     const key = `${sample.squidId} ${sample.container}`
     const other = sums.get(key)
-    sums.set(key, other ? both(other, sample) : sample)
+    sums.set(key, other ? addSamples(other, sample) : sample)
   }
   return [...sums.values()]
 }
 
-function both(a: Sample, b: Sample): Sample {
+function addSamples(a: Sample, b: Sample): Sample {
   return {
     squidId: a.squidId,
     container: a.container,
     observedSeconds: Math.max(a.observedSeconds, b.observedSeconds),
-    cpuSeconds: sum(a.cpuSeconds, b.cpuSeconds),
-    cpuLimitSeconds: sum(a.cpuLimitSeconds, b.cpuLimitSeconds),
-    throttledSeconds: sum(a.throttledSeconds, b.throttledSeconds),
-    memoryByteSeconds: sum(a.memoryByteSeconds, b.memoryByteSeconds),
-    memoryPeakBytes: sum(a.memoryPeakBytes, b.memoryPeakBytes),
-    memoryLimitBytes: sum(a.memoryLimitBytes, b.memoryLimitBytes),
+    cpuSeconds: addNullable(a.cpuSeconds, b.cpuSeconds),
+    cpuLimitSeconds: addNullable(a.cpuLimitSeconds, b.cpuLimitSeconds),
+    throttledSeconds: addNullable(a.throttledSeconds, b.throttledSeconds),
+    memoryByteSeconds: addNullable(a.memoryByteSeconds, b.memoryByteSeconds),
+    memoryPeakBytes: addNullable(a.memoryPeakBytes, b.memoryPeakBytes),
+    memoryLimitBytes: addNullable(a.memoryLimitBytes, b.memoryLimitBytes),
     oomKills: a.oomKills + b.oomKills,
     crashes: a.crashes + b.crashes,
-    diskUsedBytes: sum(a.diskUsedBytes, b.diskUsedBytes),
-    diskTotalBytes: sum(a.diskTotalBytes, b.diskTotalBytes),
-    blocks: sum(a.blocks, b.blocks),
+    diskUsedBytes: addNullable(a.diskUsedBytes, b.diskUsedBytes),
+    diskTotalBytes: addNullable(a.diskTotalBytes, b.diskTotalBytes),
+    blocks: addNullable(a.blocks, b.blocks),
     progress: (a.progress?.lastBlock ?? -1) >= (b.progress?.lastBlock ?? -1) ? (a.progress ?? b.progress) : b.progress,
-    rpcRequests: sum(a.rpcRequests, b.rpcRequests),
-    rpcFailures: sum(a.rpcFailures, b.rpcFailures),
+    rpcRequests: addNullable(a.rpcRequests, b.rpcRequests),
+    rpcFailures: addNullable(a.rpcFailures, b.rpcFailures),
   }
 }
 
-const sum = (a: number | null, b: number | null): number | null =>
+const addNullable = (a: number | null, b: number | null): number | null =>
   a === null && b === null ? null : (a ?? 0) + (b ?? 0)

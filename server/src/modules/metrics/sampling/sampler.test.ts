@@ -32,8 +32,8 @@ const seriesOf = (query: MonitoringQuery, lastMs = minutes(10), maxPoints = 12):
 const valuesOf = async (query: MonitoringQuery, container: string, lastMs = minutes(10)) =>
   (await seriesOf(query, lastMs)).find(({ labels }) => labels.container === container)?.values.map(({ v }) => v)
 
-/** Expected chart values of each minute, from the raw samples alone. */
-async function fromSamples(squidId: number, container: string) {
+/** Computes the expected chart values of each minute from the raw samples alone. */
+async function chartFromSamples(squidId: number, container: string) {
   const samples = await s.rows<{
     at: Date
     seconds: number
@@ -46,9 +46,9 @@ async function fromSamples(squidId: number, container: string) {
     [squidId, container],
   )
   const minutesOf = Map.groupBy(samples, ({ at }) => new Date(Math.floor(at.getTime() / 60_000) * 60_000).toISOString())
-  return [...minutesOf].map(([ts, some]) => {
-    const sum = (value: (sample: (typeof some)[number]) => number | null) =>
-      some.reduce((total, sample) => total + (value(sample) ?? 0), 0)
+  return [...minutesOf].map(([ts, group]) => {
+    const sum = (value: (sample: (typeof group)[number]) => number | null) =>
+      group.reduce((total, sample) => total + (value(sample) ?? 0), 0)
     const seconds = sum((sample) => sample.seconds)
     return {
       ts,
@@ -62,12 +62,12 @@ async function fromSamples(squidId: number, container: string) {
 test('charts match the samples, and the samples match the usage', async () => {
   const squid = await makeVersion(s.t.app, s.org, {
     apis: [{ usage: { cpuCores: 0.25, memoryBytes: 100 * mib } }, { usage: { cpuCores: 0.5, memoryBytes: 50 * mib } }],
-    // Uses twice its limit: throttled half of the time.
+    // It would use twice its limit, so it is throttled half of the time.
     processors: { eth: { sync, usage: { cpuCores: 2, memoryBytes: 64 * mib, memoryGrowthBytesPerSecond: mib / 4 } } },
   })
-  await s.pass(minutes(5))
+  await s.advance(minutes(5))
   const points = await usageOf(squid.id, minutes(6))
-  for (const { ts, cores, mb } of await fromSamples(squid.id, 'eth')) {
+  for (const { ts, cores, mb } of await chartFromSamples(squid.id, 'eth')) {
     const point = points.find((candidate) => candidate.ts === ts)
     expect(point?.processorCpuUsage).toBeCloseTo(cores, 9)
     expect(point?.processorMemUsageMb).toBeCloseTo(mb, 9)
@@ -84,15 +84,15 @@ test('charts match the samples, and the samples match the usage', async () => {
   expect((await valuesOf('cpu_utilization', 'eth'))?.at(-2)).toBeCloseTo(100, 4)
   expect((await valuesOf('cpu_trotting', 'eth'))?.at(-2)).toBeCloseTo(50, 4)
   expect((await valuesOf('cpu_trotting', 'api-2'))?.at(-2)).toBe(0)
-  // The peak of the minute: 64 MiB and a quarter more each second.
+  // Memory grows from 64 MiB by a quarter MiB per second.
   const secondsAtPeak = (now() - Date.parse('2026-01-15T12:00:05Z')) / 1000
   const [peak] = (await valuesOf('mem_utilization', 'eth'))?.slice(-1) ?? []
   expect(peak).toBeCloseTo((100 * (64 + secondsAtPeak / 4)) / 1024, 4)
 })
 
-test('a processor is followed block by block', async () => {
+test('samples contain the progress of a processor', async () => {
   const squid = await makeVersion(s.t.app, s.org, { processors: { eth: { sync } } })
-  await s.pass(minutes(3))
+  await s.advance(minutes(3))
   const samples = await processorHistory(s.t.app.db, squid.id, 'eth', { fromMs: now() - minutes(5), toMs: now() + 1 })
   expect(samples).toHaveLength(minutes(3) / sampleMs)
   expect(samples.map(({ lastBlock }) => lastBlock)).toEqual(
@@ -102,21 +102,21 @@ test('a processor is followed block by block', async () => {
   const heights = await valuesOf('indexed_height', 'eth')
   expect(heights?.findLast((v) => v !== null)).toBe(10_180)
   const blocks = await valuesOf('indexed_blocks', 'eth')
-  // From the first sample on: nothing was observed before.
+  // Blocks count from the first sample on, since nothing was observed before.
   expect(blocks?.reduce((sum: number, v) => sum + (v ?? 0), 0)).toBe(10_180 - 1500)
   expect(await latestSamples(s.t.app.db, [squid.id], s.clock.now())).toMatchObject([
     { container: 'eth', lastBlock: 10_180, chainHeight: 10_180, syncRatio: 1, etaSeconds: 0 },
   ])
 })
 
-test('a time without samples is a gap and not a zero, and events in it are counted once', async () => {
+test('a period without samples is a gap instead of zero, and its events are counted once', async () => {
   const crashing = { ends: { afterMs: 90_000, exitCode: 1 }, badRuns: 3, usage: { cpuCores: 0.5, memoryBytes: mib } }
   const squid = await makeVersion(s.t.app, s.org, { processors: { eth: { ...crashing, sync } } })
-  await s.pass(minutes(1))
-  // It crashes while no worker runs; the worker's only state is in the database.
-  s.passUnseen(minutes(4))
-  await s.restart()
-  await s.pass(minutes(4))
+  await s.advance(minutes(1))
+  // It crashes while no worker runs; the next worker knows only what is in the database.
+  s.advanceWithoutWorker(minutes(4))
+  await s.replaceWorker()
+  await s.advance(minutes(4))
   const [observation] = await s.runtime.observe()
   const points = await usageOf(squid.id, minutes(9))
   const gap = points.slice(2, 5)
@@ -128,10 +128,10 @@ test('a time without samples is a gap and not a zero, and events in it are count
   expect(crashes?.slice(2, 5)).toEqual([null, null, null])
   expect(crashes?.reduce((sum: number, v) => sum + (v ?? 0), 0)).toBe(observation?.run?.ordinal)
   expect(observation?.run?.ordinal).toBe(3)
-  // Restarting without a gap changes nothing either.
+  // A new worker without a gap does not change the sums.
   const before = await s.rows('select sum(crashes) as crashes, sum(cpu_seconds) as cpu from container_samples')
-  await s.restart()
-  await s.pass(sampleMs)
+  await s.replaceWorker()
+  await s.advance(sampleMs)
   const [sums] = await s.rows<{ crashes: string; cpu: number }>(
     'select sum(crashes) as crashes, sum(cpu_seconds) as cpu from container_samples',
   )
@@ -139,25 +139,25 @@ test('a time without samples is a gap and not a zero, and events in it are count
   expect((sums?.cpu ?? 0) - (before[0] as { cpu: number }).cpu).toBeCloseTo(7.5, 6)
 })
 
-test('kills for memory are counted, and returned only for containers that had any', async () => {
+test('out-of-memory kills are counted, and returned only for containers that had any', async () => {
   await makeVersion(s.t.app, s.org, {
     apis: [{}],
     processors: { eth: { ends: { afterMs: 20_000, outOfMemory: true }, badRuns: 2, sync } },
   })
-  await s.pass(minutes(3))
+  await s.advance(minutes(3))
   const series = await seriesOf('oom_kills')
   expect(series.map(({ labels }) => labels.container)).toEqual(['eth'])
   expect(series[0]?.values.reduce((sum, { v }) => sum + (v ?? 0), 0)).toBe(2)
   expect((await seriesOf('crashes')).map(({ labels }) => labels.container)).toEqual(['eth'])
 })
 
-test('generations that run side by side are added up, and the next one continues', async () => {
+test('generations that run side by side are added up', async () => {
   const squid = await makeVersion(s.t.app, s.org, { processors: { eth: { sync } } })
-  await s.pass(minutes(1))
+  await s.advance(minutes(1))
   const api = specOf('api', 4350, { usage: { cpuCores: 0.25, memoryBytes: 10 * mib } })
   await s.runtime.apply(workloadOf(squid, [api]))
   await s.runtime.apply(workloadOf({ ...squid, generation: 2 }, [api]))
-  await s.pass(minutes(2))
+  await s.advance(minutes(2))
   expect((await usageOf(squid.id, minutes(2))).at(-2)).toMatchObject({
     apiCpuUsage: expect.closeTo(0.5, 6),
     apiMemUsageMb: expect.closeTo(20, 6),
@@ -167,33 +167,33 @@ test('generations that run side by side are added up, and the next one continues
 
 test('a processor of a new generation continues counting from the last observation of the previous one', async () => {
   const squid = await makeVersion(s.t.app, s.org, { processors: { eth: { sync: { ...sync, stallsAtBlock: 3000 } } } })
-  await s.pass(minutes(1))
+  await s.advance(minutes(1))
   await s.runtime.remove(`${squid.id}.1`)
-  const goesOn = { sync: { ...sync, fromBlock: 3000, stallsAtBlock: 4000 } }
-  await s.runtime.apply(workloadOf({ ...squid, generation: 2 }, [specOf('eth', 3000, goesOn)]))
-  await s.pass(minutes(1))
+  const continuing = { sync: { ...sync, fromBlock: 3000, stallsAtBlock: 4000 } }
+  await s.runtime.apply(workloadOf({ ...squid, generation: 2 }, [specOf('eth', 3000, continuing)]))
+  await s.advance(minutes(1))
   const blocks = await valuesOf('indexed_blocks', 'eth')
   expect(blocks?.reduce((sum: number, v) => sum + (v ?? 0), 0)).toBe(4000 - 1500)
 })
 
-test('the size of a database is sampled, also while the version is hibernated', async () => {
+test('the size of a database is sampled, even while the version is hibernated', async () => {
   const squid = await makeVersion(s.t.app, s.org)
   await syncDatabase(s.t.app, { squidId: squid.id, plan: planWith(2 ** 30), isPlayground: false })
   try {
     await s.rows('update squid_databases set used_bytes = $1 where squid_id = $2', [2 ** 29, squid.id])
-    await s.rows(`update squids set wanted = 'hibernated' where id = $1`, [squid.id])
+    await s.rows(`update squids set desired_state = 'hibernated' where id = $1`, [squid.id])
     await s.runtime.remove(`${squid.id}.1`)
-    await s.pass(minutes(2))
+    await s.advance(minutes(2))
     const [point] = (await usageOf(squid.id, minutes(3))).slice(-2)
     expect(point).toMatchObject({ dbDiskUsedBytes: 2 ** 29, dbDiskRequestedBytes: 2 ** 30, apiCpuUsage: null })
-    // On Linux the test's Postgres has visible processes; elsewhere there are no values.
+    // Only on Linux are the processes of the test's Postgres visible.
     expect(point?.dbCpuUsage).toEqual(process.platform === 'linux' ? expect.any(Number) : null)
     expect((await valuesOf('disk_utilization', 'db'))?.findLast((v) => v !== null)).toBe(50)
     for (const query of ['cpu_utilization', 'mem_utilization'] as const) {
-      const known = (await valuesOf(query, 'db'))?.filter((v) => v !== null) ?? []
-      expect([query, known.length > 0]).toEqual([query, process.platform === 'linux'])
+      const knownValues = (await valuesOf(query, 'db'))?.filter((v) => v !== null) ?? []
+      expect([query, knownValues.length > 0]).toEqual([query, process.platform === 'linux'])
     }
-    // Unknown values are not drawn as the worst value.
+    // Unknown values are not shown as 100 %.
     expect(await valuesOf('cpu_trotting', 'db')).toBeUndefined()
   } finally {
     await dropDatabase(s.t.app, squid.id)
@@ -223,9 +223,9 @@ const planWith = (totalBytes: number): SquidPlan => ({
   build: { nodeVersion: '20', packageManager: 'auto', installCommand: null, buildCommand: null },
 })
 
-test('hours have the time that each container was observed', async () => {
+test('hours contain the time for which each container was observed', async () => {
   const squid = await makeVersion(s.t.app, s.org, { apis: [{ usage: { cpuCores: 0.1, memoryBytes: mib } }] })
-  await s.pass(hours(1))
+  await s.advance(hours(1))
   const range = { fromMs: now() - hours(2), toMs: now() + 1 }
   const observed = await observedHours(s.t.app.db, [squid.id], range)
   const observedSeconds = observed.reduce((sum, hour) => sum + hour.observedSeconds, 0)

@@ -1,29 +1,28 @@
 import type { ClientBase } from 'pg'
 import type { WorkerApp } from '../../../app.ts'
-import { days } from '../../../clock.ts'
-import { dayOf } from '../../../db/day-partitions.ts'
+import { dayOf, days } from '../../../clock.ts'
 import { every } from '../../../db/every.ts'
 import { runAsLeader, type LeaderHandle } from '../../../db/leases.ts'
 import { inTransaction } from '../../../db/transaction.ts'
-import { keepDays } from '../rollup/retention.ts'
+import { applyRetention } from '../rollup/retention.ts'
 import { rollUp } from '../rollup/roll-up.ts'
 import { DatabaseMeter } from './database-usage.ts'
 import { readAllCounters } from './read-counters.ts'
 import { deleteCountersBefore, insertSamples, putCounters, selectCounters } from './sample-store.ts'
-import { addUp, countersOf, sampleOf, type Counters, type CounterReading } from './sample.ts'
+import { sumGenerations, countersOf, sampleOf, type Counters, type CounterReading } from './sample.ts'
 
-/** `idleRatio`: after a roll-up the sampler waits this many times its duration, so that it takes at most a twentieth of the time. */
+/** `idleRatio`: the pause after a roll-up as a multiple of its duration, so that roll-ups take at most a twentieth of the time. */
 export type SamplingIntervals = { everyMs: number; idleRatio: number }
 
 const defaultIntervals: SamplingIntervals = { everyMs: 15_000, idleRatio: 19 }
 
-/** Samples every container and database, and rolls samples up. One worker at a time does it. */
-export function startSampling(app: WorkerApp, pace: SamplingIntervals = defaultIntervals): LeaderHandle {
+/** Samples every container and database, and rolls samples up. Only one worker at a time does this. */
+export function startSampling(app: WorkerApp, intervals: SamplingIntervals = defaultIntervals): LeaderHandle {
   return runAsLeader(app.database, app.log, 'metrics', async (client, signal) => {
-    const sampler = await openSampler(app, client, pace)
-    // A failed sample is a gap; the next one follows.
-    const failed = (error: unknown) => app.log.warn({ err: error }, 'sampling failed')
-    await every(signal, { ms: pace.everyMs, isFixedRate: true, onError: failed }, sampler.tick)
+    const sampler = await openSampler(app, client, intervals)
+    // A failed sample leaves a gap.
+    const logFailure = (error: unknown) => app.log.warn({ err: error }, 'sampling failed')
+    await every(signal, { ms: intervals.everyMs, isFixedRate: true, onError: logFailure }, sampler.tick)
   })
 }
 
@@ -32,7 +31,7 @@ export type Sampler = {
   tick: () => Promise<void>
 }
 
-/** Continues where the previous sampler ended. All writes use `client`. */
+/** Creates a sampler that continues from the counters of the previous one. All writes use `client`. */
 export async function openSampler(
   app: WorkerApp,
   client: ClientBase,
@@ -40,38 +39,38 @@ export async function openSampler(
 ): Promise<Sampler> {
   const meter = new DatabaseMeter(app.squidsDatabase)
   const lastCounters = new Map((await selectCounters(client)).map((row) => [keyOf(row), row]))
-  let day = ''
-  let rollAtMs = 0
+  let currentDay = ''
+  let nextRollUpMs = 0
 
-  /** Creates the partitions of today before the first write, and drops expired days when a day begins. */
-  const turnDay = async (nowMs: number) => {
-    if (day === dayOf(nowMs)) return
+  /** Creates the partitions of today before the first write, and drops expired days at the start of each day. */
+  const startDay = async (nowMs: number) => {
+    if (currentDay === dayOf(nowMs)) return
     await rollUp(app, client)
-    await keepDays(app, client)
+    await applyRetention(app, client)
     await deleteCountersBefore(client, nowMs - days(1))
-    day = dayOf(nowMs)
+    currentDay = dayOf(nowMs)
   }
 
   return {
     tick: async () => {
       const nowMs = app.clock.now().getTime()
-      await turnDay(nowMs)
+      await startDay(nowMs)
       const readings = await readAllCounters(app, client, meter)
-      const before = (reading: CounterReading) => lastCounters.get(keyOf(reading))
-      const samples = addUp(
-        readings.map((reading) => sampleOf(reading, before(reading), blockBefore(lastCounters, reading))),
+      const countersBefore = (reading: CounterReading) => lastCounters.get(keyOf(reading))
+      const samples = sumGenerations(
+        readings.map((reading) => sampleOf(reading, countersBefore(reading), blockBefore(lastCounters, reading))),
       )
-      const counters = readings.map((reading) => countersOf(reading, before(reading)))
+      const counters = readings.map((reading) => countersOf(reading, countersBefore(reading)))
       await inTransaction(client, async () => {
         await insertSamples(client, nowMs, samples)
         await putCounters(client, counters)
       })
       for (const row of counters) lastCounters.set(keyOf(row), row)
-      deleteOld(lastCounters, nowMs)
-      if (performance.now() < rollAtMs) return
+      evictOldCounters(lastCounters, nowMs)
+      if (performance.now() < nextRollUpMs) return
       const startedMs = performance.now()
       await rollUp(app, client)
-      rollAtMs = performance.now() + idleRatio * (performance.now() - startedMs)
+      nextRollUpMs = performance.now() + idleRatio * (performance.now() - startedMs)
     },
   }
 }
@@ -79,15 +78,15 @@ export async function openSampler(
 const keyOf = ({ squidId, generation, container }: Pick<Counters, 'squidId' | 'generation' | 'container'>) =>
   `${squidId}.${generation}/${container}`
 
-/** The processor of a new generation continues where the previous one ended. */
+/** Returns the last block of a processor. A new generation continues where the previous one ended. */
 function blockBefore(lastCounters: ReadonlyMap<string, Counters>, reading: CounterReading): number | null {
-  for (let back = 0; back <= 5; back++) {
-    const block = lastCounters.get(keyOf({ ...reading, generation: reading.generation - back }))?.lastBlock
+  for (let generationsBack = 0; generationsBack <= 5; generationsBack++) {
+    const block = lastCounters.get(keyOf({ ...reading, generation: reading.generation - generationsBack }))?.lastBlock
     if (block != null) return block
   }
   return null
 }
 
-function deleteOld(lastCounters: Map<string, Counters>, nowMs: number): void {
+function evictOldCounters(lastCounters: Map<string, Counters>, nowMs: number): void {
   for (const [key, { atMs }] of lastCounters) if (atMs < nowMs - days(1)) lastCounters.delete(key)
 }

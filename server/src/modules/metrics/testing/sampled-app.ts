@@ -12,12 +12,12 @@ export type SampledApp = {
   runtime: SimRuntime
   org: TestOrg
   client: PoolClient
-  /** Lets time pass; every 15 seconds observations are recorded and sampled, as workers do. */
-  pass: (ms: number) => Promise<void>
-  /** Lets time pass without a worker. */
-  passUnseen: (ms: number) => void
-  /** Kills the worker; another one takes over. */
-  restart: () => Promise<void>
+  /** Advances the clock, and records observations and samples every 15 seconds like a worker. */
+  advance: (ms: number) => Promise<void>
+  /** Advances the clock without a worker. */
+  advanceWithoutWorker: (ms: number) => void
+  /** Replaces the worker by another one. */
+  replaceWorker: () => Promise<void>
   rows: <Row extends object>(text: string, values?: unknown[]) => Promise<Row[]>
   close: () => Promise<void>
 }
@@ -26,7 +26,7 @@ export const sampleMs = 15_000
 
 /** A server with simulated versions, sampled with a clock that moves only when a test advances it. */
 export async function startSampledApp(env: Record<string, string> = {}): Promise<SampledApp> {
-  // Not on a full minute, so that the current minute is outside of a range that ends now.
+  // The start is not a full minute, so that the current minute is outside a range that ends now.
   const clock = new ManualClock(new Date('2026-01-15T12:00:05Z'))
   const runtime = createSimRuntime({ clock, serve: true })
   const t = await startTestApp({ clock, runtime, env })
@@ -44,14 +44,14 @@ export async function startSampledApp(env: Record<string, string> = {}): Promise
     runtime,
     org: await t.make.org(),
     client,
-    pass: async (ms) => {
-      for (let passed = 0; passed < ms; passed += sampleMs) {
+    advance: async (ms) => {
+      for (let elapsedMs = 0; elapsedMs < ms; elapsedMs += sampleMs) {
         clock.advance(sampleMs)
         await tick()
       }
     },
-    passUnseen: (ms) => clock.advance(ms),
-    restart: async () => void (sampler = await openSampler(t.app, client, { idleRatio: 0 })),
+    advanceWithoutWorker: (ms) => clock.advance(ms),
+    replaceWorker: async () => void (sampler = await openSampler(t.app, client, { idleRatio: 0 })),
     rows: async <Row extends object>(text: string, values: unknown[] = []) =>
       (await client.query<Row>(text, values)).rows,
     close: async () => {

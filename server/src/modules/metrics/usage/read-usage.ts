@@ -3,9 +3,9 @@ import type { App } from '../../../app.ts'
 import { isApi } from '../../manifest/index.ts'
 import { isKept } from '../levels.ts'
 import { bucketsOf, timeGroupOf, type Range } from '../range.ts'
-import { selectUsage, type UsedBucket } from './usage-store.ts'
+import { selectUsage, type UsageBucket } from './usage-store.ts'
 
-/** Usage of a version's api, processors and database; replicas and processors are added up. */
+/** Returns the usage of a version's api, processors and database. Replicas and processors are added up. */
 export async function squidUsage(
   app: Pick<App, 'db' | 'clock' | 'config'>,
   squidId: number,
@@ -18,13 +18,13 @@ export async function squidUsage(
   return { timeGroup, metrics: buckets.map((at) => pointOf(at, rows.get(at.getTime()) ?? [])) }
 }
 
-function pointOf(at: Date, rows: UsedBucket[]): UsagePoint {
+function pointOf(at: Date, rows: UsageBucket[]): UsagePoint {
   const parts = Map.groupBy(rows, ({ container }) => partOf(container))
-  const of = (part: Part) => {
+  const sumsOfPart = (part: Part) => {
     const containers = parts.get(part) ?? []
-    return (value: (row: UsedBucket) => number | null, unit = 1) => sumOf(containers.map(value), unit)
+    return (value: (row: UsageBucket) => number | null, unit = 1) => sumOf(containers.map(value), unit)
   }
-  const [api, db, processor] = [of('api'), of('db'), of('processor')]
+  const [api, db, processor] = [sumsOfPart('api'), sumsOfPart('db'), sumsOfPart('processor')]
   return {
     ts: at.toISOString(),
     apiCpuUsage: api((row) => row.cpuCores),
@@ -51,8 +51,8 @@ function partOf(container: string): Part {
   return isApi({ name: container }) ? 'api' : 'processor'
 }
 
-/** Null when all are unknown. */
+/** Returns the sum of the known values; null if all are unknown. */
 function sumOf(values: (number | null)[], unit: number): number | null {
-  const known = values.filter((value) => value !== null)
-  return known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0) / unit
+  const knownValues = values.filter((value) => value !== null)
+  return knownValues.length === 0 ? null : knownValues.reduce((sum, value) => sum + value, 0) / unit
 }

@@ -1,4 +1,4 @@
-import type { EndedHow, LastRun, Run } from '@shoal/runtime'
+import type { RunOutcome, LastRun, Run } from '@shoal/runtime'
 import { describe, expect, test } from 'vitest'
 import { countRuns, type RunCounts } from './count-runs.ts'
 
@@ -10,17 +10,17 @@ const run = (ordinal: number, id = `run ${ordinal}`): Run => ({
   startedAt: new Date(ordinal * 60 * minuteMs),
   node: null,
 })
-const ended = (ordinal: number, how: EndedHow, more: Partial<LastRun> & { ranMs?: number } = {}): LastRun => {
+const endedRun = (ordinal: number, how: RunOutcome, more: Partial<LastRun> & { ranMs?: number } = {}): LastRun => {
   const { ranMs = 1000, ...rest } = more
-  const of = run(ordinal, rest.id)
+  const base = run(ordinal, rest.id)
   const exitCode = { done: 0, error: 1, oom: 137, evicted: 143, stopped: 143 }[how]
-  return { ...of, exitCode, how, endedAt: new Date(of.startedAt.getTime() + ranMs), oomKills: null, ...rest }
+  return { ...base, exitCode, how, endedAt: new Date(base.startedAt.getTime() + ranMs), oomKills: null, ...rest }
 }
 
 type Observed = { run?: Run; lastRun?: LastRun }
 
-/** The totals after these observations. */
-const after = (observations: Observed[], before?: RunCounts): RunCounts => {
+/** Returns the totals after these observations. */
+const countAll = (observations: Observed[], before?: RunCounts): RunCounts => {
   let counts = before
   for (const { run = null, lastRun = null } of observations) counts = countRuns(counts, { run, lastRun })
   if (!counts) throw new Error('There was no observation')
@@ -29,93 +29,101 @@ const after = (observations: Observed[], before?: RunCounts): RunCounts => {
 
 describe('runs are counted', () => {
   test.each<[what: string, observations: Observed[], expected: Partial<RunCounts>]>([
-    ['it has not run', [{}], { restarts: 0, crashesInARow: 0, run: null, exitCode: null }],
+    ['a container that has not run', [{}], { restarts: 0, crashesInARow: 0, run: null, exitCode: null }],
     [
-      'the first run continues',
+      'the first run, still running',
       [{}, { run: run(0) }, { run: run(0) }],
       { restarts: 0, crashesInARow: 0, run: 'run 0' },
     ],
     [
       'a crash counts at its end, a restart when the next run begins',
-      [{ run: run(0) }, { lastRun: ended(0, 'error') }],
+      [{ run: run(0) }, { lastRun: endedRun(0, 'error') }],
       { restarts: 0, crashesInARow: 1, exitCode: 1, runEnd: 'error' },
     ],
     [
       'the same crash, observed repeatedly',
-      [{ lastRun: ended(0, 'error') }, { lastRun: ended(0, 'error') }, { run: run(1), lastRun: ended(0, 'error') }],
+      [
+        { lastRun: endedRun(0, 'error') },
+        { lastRun: endedRun(0, 'error') },
+        { run: run(1), lastRun: endedRun(0, 'error') },
+      ],
       { restarts: 1, crashesInARow: 1, exitCode: 1, run: 'run 1', runEnd: null },
     ],
     [
       'a run that begins and ends between two observations',
-      [{ run: run(0) }, { run: run(2), lastRun: ended(1, 'error', { exitCode: 9 }) }],
+      [{ run: run(0) }, { run: run(2), lastRun: endedRun(1, 'error', { exitCode: 9 }) }],
       { restarts: 2, crashesInARow: 2, exitCode: 9 },
     ],
     [
       'five crashes while no worker runs',
-      [{ run: run(0) }, { lastRun: ended(4, 'error') }],
+      [{ run: run(0) }, { lastRun: endedRun(4, 'error') }],
       { restarts: 4, crashesInARow: 5, run: 'run 4' },
     ],
     [
       'five crashes before the first observation',
-      [{ run: run(5), lastRun: ended(4, 'error') }],
+      [{ run: run(5), lastRun: endedRun(4, 'error') }],
       { restarts: 5, crashesInARow: 5 },
     ],
-    ['the host no longer knows how it ended', [{ run: run(0) }, { run: run(1) }], { restarts: 1, crashesInARow: 1 }],
+    ['a run whose end was not recorded', [{ run: run(0) }, { run: run(1) }], { restarts: 1, crashesInARow: 1 }],
     [
       'ten minutes of running between two crashes',
-      [{ lastRun: ended(3, 'error') }, { lastRun: ended(4, 'error', { ranMs: 10 * minuteMs }) }],
+      [{ lastRun: endedRun(3, 'error') }, { lastRun: endedRun(4, 'error', { ranMs: 10 * minuteMs }) }],
       { restarts: 4, crashesInARow: 1 },
     ],
     [
-      'a moment less than ten minutes',
-      [{ lastRun: ended(3, 'error') }, { lastRun: ended(4, 'error', { ranMs: 10 * minuteMs - 1 }) }],
+      'slightly less than ten minutes of running between two crashes',
+      [{ lastRun: endedRun(3, 'error') }, { lastRun: endedRun(4, 'error', { ranMs: 10 * minuteMs - 1 }) }],
       { restarts: 4, crashesInARow: 5 },
     ],
     [
-      'a kill for memory',
-      [{ run: run(0) }, { lastRun: ended(0, 'oom') }, { run: run(1), lastRun: ended(0, 'oom') }],
+      'an out-of-memory kill',
+      [{ run: run(0) }, { lastRun: endedRun(0, 'oom') }, { run: run(1), lastRun: endedRun(0, 'oom') }],
       { restarts: 1, oomKills: 1, isOutOfMemory: true, exitCode: 137 },
     ],
     [
       'a run that outlived the kill of a child and crashed later',
-      [{ lastRun: ended(0, 'error', { oomKills: 2 }) }],
+      [{ lastRun: endedRun(0, 'error', { oomKills: 2 }) }],
       { oomKills: 2, isOutOfMemory: false, crashesInARow: 1 },
     ],
     [
       'a stop by the server is not a crash',
-      [{ run: run(0) }, { run: run(1), lastRun: ended(0, 'stopped') }],
+      [{ run: run(0) }, { run: run(1), lastRun: endedRun(0, 'stopped') }],
       { restarts: 0, crashesInARow: 0, exitCode: 143, run: 'run 1' },
     ],
     [
       'an eviction is not a crash',
-      [{ run: run(0) }, { lastRun: ended(0, 'evicted') }, { run: run(1), lastRun: ended(0, 'evicted') }],
+      [{ run: run(0) }, { lastRun: endedRun(0, 'evicted') }, { run: run(1), lastRun: endedRun(0, 'evicted') }],
       { restarts: 0, crashesInARow: 0 },
     ],
     [
       'a stop in the middle of a crash loop does not end the loop',
-      [{ lastRun: ended(1, 'error') }, { run: run(3), lastRun: ended(2, 'stopped') }],
+      [{ lastRun: endedRun(1, 'error') }, { run: run(3), lastRun: endedRun(2, 'stopped') }],
       { restarts: 2, crashesInARow: 2 },
     ],
-    ['it has finished', [{ lastRun: ended(0, 'done') }], { restarts: 0, crashesInARow: 0, exitCode: 0 }],
     [
-      'an end that was accepted at first and then counted as a crash',
-      [{ lastRun: ended(0, 'done') }, { lastRun: ended(0, 'error', { exitCode: 0 }) }, { run: run(1) }],
+      'a container that has finished',
+      [{ lastRun: endedRun(0, 'done') }],
+      { restarts: 0, crashesInARow: 0, exitCode: 0 },
+    ],
+    [
+      'an end that first counted as finished and then as a crash',
+      [{ lastRun: endedRun(0, 'done') }, { lastRun: endedRun(0, 'error', { exitCode: 0 }) }, { run: run(1) }],
       { restarts: 1, crashesInARow: 1, exitCode: 0 },
     ],
     [
       'a container whose ordinals start again: its record was lost, or its pod replaced',
       [
-        { lastRun: ended(4, 'error') },
+        { lastRun: endedRun(4, 'error') },
         { run: run(0, 'other') },
-        { run: run(1, 'next'), lastRun: ended(0, 'error', { id: 'other' }) },
+        { run: run(1, 'next'), lastRun: endedRun(0, 'error', { id: 'other' }) },
       ],
       { restarts: 5, crashesInARow: 6, run: 'next' },
     ],
-  ])('%s', (_, observations, expected) => expect(after(observations)).toMatchObject(expected))
+  ])('%s', (_, observations, expected) => expect(countAll(observations)).toMatchObject(expected))
 
-  test('totals of an earlier release are continued: nothing is counted twice or lost', () => {
+  test('counting continues from the totals of an earlier release: nothing is counted twice or lost', () => {
     const before = {
-      ...after([{}]),
+      ...countAll([{}]),
       restarts: 7,
       crashesInARow: 2,
       oomKills: 3,
@@ -123,30 +131,30 @@ describe('runs are counted', () => {
       run: null,
       runOrdinal: null,
     }
-    const adopted = after([{ run: run(7), lastRun: ended(6, 'error') }], before)
+    const adopted = countAll([{ run: run(7), lastRun: endedRun(6, 'error') }], before)
     expect(adopted).toMatchObject({ restarts: 7, crashesInARow: 2, oomKills: 3, exitCode: 1 })
-    expect(after([{ run: run(8), lastRun: ended(7, 'oom') }], adopted)).toMatchObject({
+    expect(countAll([{ run: run(8), lastRun: endedRun(7, 'oom') }], adopted)).toMatchObject({
       restarts: 8,
       crashesInARow: 3,
       oomKills: 4,
     })
   })
 
-  test('totals never decrease, whichever runs are observed or missed', () => {
-    // A seeded generator, so that every run of the test makes the same observations.
+  test('totals never decrease, regardless of which runs are observed', () => {
+    // A seeded generator, so that each execution of the test makes the same observations.
     let state = 20261122
     const random = (below: number) => (state = (state * 48_271) % 2_147_483_647) % below
-    const hows: EndedHow[] = ['done', 'error', 'oom', 'evicted', 'stopped']
+    const outcomes: RunOutcome[] = ['done', 'error', 'oom', 'evicted', 'stopped']
     let counts: RunCounts | undefined
     let ordinal = 0
     for (let round = 0; round < 2000; round++) {
       ordinal += random(4)
-      const how = (at: number) => hows[(at * 7) % hows.length] ?? 'done'
+      const outcomeAt = (at: number) => outcomes[(at * 7) % outcomes.length] ?? 'done'
       const isRunning = random(2) === 0
       const last = isRunning ? ordinal - 1 : ordinal
       const now = countRuns(counts, {
         run: isRunning ? run(ordinal) : null,
-        lastRun: last < 0 ? null : ended(last, how(last)),
+        lastRun: last < 0 ? null : endedRun(last, outcomeAt(last)),
       })
       if (!isRunning) ordinal++
       expect(now.restarts).toBeGreaterThanOrEqual(counts?.restarts ?? 0)

@@ -1,8 +1,8 @@
-import type { EndedHow, LastRun, Observation, Run } from '@shoal/runtime'
+import type { RunOutcome, LastRun, Observation, Run } from '@shoal/runtime'
 import { minutes } from '../../../clock.ts'
 import type { ContainerRow } from '../observe-store.ts'
 
-/** After this long a run counts as stable: the next crash is the first in a row. */
+/** A run of at least this length is stable: a crash at its end is the first in a row. */
 const stableMs = minutes(10)
 
 /** Totals over the runs of a container, up to the newest observed one. */
@@ -11,7 +11,7 @@ export type RunCounts = Pick<
   'restarts' | 'crashesInARow' | 'oomKills' | 'exitCode' | 'isOutOfMemory' | 'run' | 'runOrdinal' | 'runEnd'
 >
 
-const nothing: RunCounts = {
+const noRuns: RunCounts = {
   restarts: 0,
   crashesInARow: 0,
   oomKills: 0,
@@ -23,41 +23,41 @@ const nothing: RunCounts = {
 }
 
 /** A program that was stopped on request or evicted by its host has not crashed. */
-export const isCrash = (how: EndedHow): boolean => how === 'error' || how === 'oom'
+export const isCrash = (how: RunOutcome): boolean => how === 'error' || how === 'oom'
 
 /**
- * Adds the events since the previous observation to its totals `before`. Runs that began and ended between two observations are
- * detected by the gap in `ordinal`, and each counts as a crash. Without `before` (the first observation), all runs count.
+ * Adds the starts and ends since the previous observation to the totals `before`. Runs that began and ended between two observations
+ * are detected by the gap in `ordinal`, and each counts as a crash. Without `before` (the first observation), all runs count.
  */
 export function countRuns(
   before: RunCounts | undefined,
   { run, lastRun }: Pick<Observation, 'run' | 'lastRun'>,
 ): RunCounts {
-  let counts = before ?? nothing
-  // Totals of a release without runs: counting continues from here.
-  if (before?.runOrdinal === null) counts = upToNow(before, { run, lastRun })
-  const isLastRunNews = run === null || run.id !== counts.run
-  if (lastRun && isLastRunNews) counts = withEnd(counts, lastRun)
+  let counts = before ?? noRuns
+  // A release that did not record runs wrote these totals: counting continues from here.
+  if (before?.runOrdinal === null) counts = adoptTotals(before, { run, lastRun })
+  const isLastRunNew = run === null || run.id !== counts.run
+  if (lastRun && isLastRunNew) counts = withEnd(counts, lastRun)
   if (run && run.id !== counts.run) counts = withStart(counts, run)
   return lastRun ? { ...counts, exitCode: lastRun.exitCode, isOutOfMemory: lastRun.how === 'oom' } : counts
 }
 
-function upToNow(counts: RunCounts, { run, lastRun }: Pick<Observation, 'run' | 'lastRun'>): RunCounts {
+function adoptTotals(counts: RunCounts, { run, lastRun }: Pick<Observation, 'run' | 'lastRun'>): RunCounts {
   if (run) return { ...counts, run: run.id, runOrdinal: run.ordinal, runEnd: null }
   return lastRun ? { ...counts, run: lastRun.id, runOrdinal: lastRun.ordinal, runEnd: lastRun.how } : counts
 }
 
 function withStart(before: RunCounts, { id, ordinal }: Run): RunCounts {
   const { run, runOrdinal, runEnd } = before
-  // A container whose ordinals start again has replaced the one that was observed.
+  // If the ordinals start again, another container has replaced the observed one.
   const isContinued = runOrdinal !== null && ordinal > runOrdinal
-  const missed = isContinued ? ordinal - runOrdinal - 1 : ordinal
-  const endedUnseen = isContinued && run !== null && runEnd === null ? 1 : 0
-  const crashed = isContinued && runEnd !== null && isCrash(runEnd) ? 1 : 0
+  const missedRuns = isContinued ? ordinal - runOrdinal - 1 : ordinal
+  const unobservedEnds = isContinued && run !== null && runEnd === null ? 1 : 0
+  const observedCrashes = isContinued && runEnd !== null && isCrash(runEnd) ? 1 : 0
   return {
     ...before,
-    restarts: before.restarts + missed + endedUnseen + crashed,
-    crashesInARow: before.crashesInARow + missed + endedUnseen,
+    restarts: before.restarts + missedRuns + unobservedEnds + observedCrashes,
+    crashesInARow: before.crashesInARow + missedRuns + unobservedEnds,
     run: id,
     runOrdinal: ordinal,
     runEnd: null,
@@ -68,7 +68,7 @@ function withEnd(before: RunCounts, lastRun: LastRun): RunCounts {
   const { id, how, oomKills, startedAt, endedAt } = lastRun
   const counts = before.run === id ? before : withStart(before, lastRun)
   if (counts.runEnd === how) return counts
-  // The end was accepted at first; then the server decided that the processor has more work.
+  // The processor first counted as finished; then the server decided that it has more work.
   if (counts.runEnd !== null)
     return { ...counts, runEnd: how, crashesInARow: counts.crashesInARow + (isCrash(how) ? 1 : 0) }
   const wasStable = endedAt.getTime() - startedAt.getTime() >= stableMs

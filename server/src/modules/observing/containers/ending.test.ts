@@ -2,50 +2,50 @@ import { describe, expect, test } from 'vitest'
 import { endingOf, hasFinished } from './ending.ts'
 
 const sdk = (msg: string) => JSON.stringify({ level: 2, ns: 'sqd:processor', msg })
-const from = sdk('processing blocks from 0')
-const fromTo = sdk('processing blocks from 0 to 500')
+const openRange = sdk('processing blocks from 0')
+const boundedRange = sdk('processing blocks from 0 to 500')
 const progress = (block: number) =>
   sdk(`${block} / 900, rate: 12 blocks/sec, mapping: 12 blocks/sec, 9 items/sec, eta: 0s`)
-const nothing = sdk('nothing to do')
+const nothingToDo = sdk('nothing to do')
 
-describe('the ending in the log of a processor', () => {
+describe('the ending according to the log of a processor', () => {
   test.each([
-    ['done', [sdk('last processed final block was 500'), sdk('processing range is [0, 500]'), nothing]],
-    ['done', [fromTo, progress(200), progress(500)]],
+    ['done', [sdk('last processed final block was 500'), sdk('processing range is [0, 500]'), nothingToDo]],
+    ['done', [boundedRange, progress(200), progress(500)]],
     ['done', ['18:02:11 INFO  sqd:processor nothing to do']],
-    ['unknown', [fromTo, progress(499)]],
-    ['unknown', [fromTo]],
+    ['unknown', [boundedRange, progress(499)]],
+    ['unknown', [boundedRange]],
     ['unknown', [progress(900), 'bye']],
     ['unknown', []],
-    ['stopped', [from, progress(900)]],
-    // Each start counts from the beginning.
-    ['stopped', [nothing, from]],
-    ['unknown', [nothing, fromTo]],
-    ['unknown', [fromTo, progress(500), fromTo]],
-    ['stopped', [fromTo, progress(500), from, progress(600)]],
+    ['stopped', [openRange, progress(900)]],
+    // A new start makes the earlier lines irrelevant.
+    ['stopped', [nothingToDo, openRange]],
+    ['unknown', [nothingToDo, boundedRange]],
+    ['unknown', [boundedRange, progress(500), boundedRange]],
+    ['stopped', [boundedRange, progress(500), openRange, progress(600)]],
   ])('%s: %j', (ending, lines) => expect(endingOf(lines)).toBe(ending))
 })
 
 describe('whether a processor has finished', () => {
-  const decide = async (lines: string[], crashesInARow: number, movesOn: boolean) => {
-    const retried: string[] = []
+  const decide = async (lines: string[], crashesInARow: number, hasNewBlocks: boolean) => {
+    const retryReasons: string[] = []
     const runtime = {
       tail: async () => lines,
-      retry: async (_: string, __: string, reason: string) => void retried.push(reason),
+      retry: async (_: string, __: string, reason: string) => void retryReasons.push(reason),
     }
-    const isDone = await hasFinished(runtime, { workload: '1.1', container: 'eth', crashesInARow }, () => movesOn)
-    return isDone ? 'finished' : retried[0]
+    const isDone = await hasFinished(runtime, { workload: '1.1', container: 'eth', crashesInARow }, () => hasNewBlocks)
+    return isDone ? 'finished' : retryReasons[0]
   }
 
   test.each([
-    [[nothing], 0, true, 'finished'],
-    [[nothing], 4, true, 'finished'],
-    [[from], 0, false, 'It ended although its chain goes on'],
+    [[nothingToDo], 0, true, 'finished'],
+    [[nothingToDo], 4, true, 'finished'],
+    [[openRange], 0, false, 'It ended although its chain continues to grow'],
     [[], 0, false, expect.stringContaining('to see whether')],
     [[], 0, true, expect.stringContaining('to see whether')],
     [[], 1, false, 'finished'],
-    [[], 1, true, 'It ended although its chain goes on'],
-  ])('%j after %i ends in a row, with new blocks on its chain: %s', async (lines, ends, movesOn, answer) => {
-    expect(await decide(lines, ends, movesOn)).toEqual(answer)
+    [[], 1, true, 'It ended although its chain continues to grow'],
+  ])('%j after %i ends in a row, with new blocks on its chain: %s', async (lines, ends, hasNewBlocks, expected) => {
+    expect(await decide(lines, ends, hasNewBlocks)).toEqual(expected)
   })
 })

@@ -1,15 +1,15 @@
 import type { Runtime } from '@shoal/runtime'
 
 /**
- * The meaning of the end of a processor with exit code 0, according to its log. `done`: it has processed its last block. `stopped`: it
- * has no last block, or has not reached it. `unknown`: the log does not show either.
+ * Why a processor ended with exit code 0, according to its log. `done`: it has processed its last block. `stopped`: it has no last
+ * block, or has not reached it. `unknown`: the log shows neither.
  */
 export type Ending = 'done' | 'stopped' | 'unknown'
 
-/** Lines of the newest run to read; enough to include its start if it logs little. */
+/** The number of lines of the newest run to read; enough to include the start of a run that logs little. */
 const TAIL_LINES = 200
 
-/** Lines that the SDK's processor logs at its start and while it makes progress (contract 7). */
+/** Lines that the SDK's processor logs at its start and while it makes progress. */
 const NOTHING_LEFT = /\bnothing to do\b/
 const RANGE = /\bprocessing blocks from \d+(?: to (\d+))?/
 const PROGRESS = /\b(\d+) \/ \d+, rate: /
@@ -17,36 +17,36 @@ const PROGRESS = /\b(\d+) \/ \d+, rate: /
 /** Determines the ending from the processor's last lines, oldest first. */
 export function endingOf(lines: readonly string[]): Ending {
   let ending: Ending = 'unknown'
-  let last = Infinity
+  let lastBlock = Infinity
   for (const line of lines) {
     const range = RANGE.exec(line)
     const progress = PROGRESS.exec(line)
     if (NOTHING_LEFT.test(line)) ending = 'done'
     else if (range) {
-      last = range[1] === undefined ? Infinity : Number(range[1])
-      ending = last === Infinity ? 'stopped' : 'unknown'
-    } else if (progress && last < Infinity) ending = Number(progress[1]) >= last ? 'done' : 'unknown'
+      lastBlock = range[1] === undefined ? Infinity : Number(range[1])
+      ending = lastBlock === Infinity ? 'stopped' : 'unknown'
+    } else if (progress && lastBlock < Infinity) ending = Number(progress[1]) >= lastBlock ? 'done' : 'unknown'
   }
   return ending
 }
 
 /**
- * Decides whether a processor that ended with exit code 0 has finished its work. If not, it is started again, with the back-off of a
- * crash. A processor whose log does not show how far it got is started again once: the SDK's processors then log that nothing is left.
- * `movesOn` returns whether its chain is known to have blocks that it has not processed.
+ * Decides whether a processor that ended with exit code 0 has finished its work. If not, restarts it, with the back-off of a crash.
+ * A processor whose log does not show how far it got is restarted once: the SDK's processors then log that nothing is left to do.
+ * `hasNewBlocks` returns whether its chain is known to have blocks that it has not processed.
  */
 export async function hasFinished(
   runtime: Pick<Runtime, 'tail' | 'retry'>,
   { workload, container, crashesInARow }: { workload: string; container: string; crashesInARow: number },
-  movesOn: () => boolean,
+  hasNewBlocks: () => boolean,
 ): Promise<boolean> {
   const ending = endingOf(await runtime.tail(workload, container, TAIL_LINES))
   if (ending === 'done') return true
   const isFirstEnd = ending === 'unknown' && crashesInARow === 0
-  if (ending === 'unknown' && !isFirstEnd && !movesOn()) return true
-  await runtime.retry(workload, container, isFirstEnd ? RETRIED : STOPPED)
+  if (ending === 'unknown' && !isFirstEnd && !hasNewBlocks()) return true
+  await runtime.retry(workload, container, isFirstEnd ? UNCLEAR_END_REASON : STOPPED_REASON)
   return false
 }
 
-const STOPPED = 'It ended although its chain goes on'
-const RETRIED = 'It ended without an error. It is started again to see whether it has finished its work'
+const STOPPED_REASON = 'It ended although its chain continues to grow'
+const UNCLEAR_END_REASON = 'It ended without an error. It is started again to see whether it has finished its work'

@@ -1,45 +1,45 @@
 import type { WorkerApp } from '../../../app.ts'
 import { hasFinished } from './ending.ts'
 import type { HeadLookup } from '../sources/known-heads.ts'
-import { readContainers, type ContainersLook } from './observe-containers.ts'
+import { readContainers, type ContainersReading } from './observe-containers.ts'
 import type { ContainerRow } from '../observe-store.ts'
 import { containerKey, type ObservationCache } from '../observation-cache.ts'
 import { isProcessor, workloadIdOf } from '../../manifest/index.ts'
 
-/** Reads all containers, after deciding about every processor that ended with exit code 0. */
-export type JudgingLook = () => Promise<ContainersLook>
+/** Reads all containers, after deciding whether each processor that ended with exit code 0 has finished its work. */
+export type ReadContainers = () => Promise<ContainersReading>
 
-/** `headOf` returns the independent head of a processor's chain. */
-export function createJudgingLook(
+/** Creates a reader of all containers. `headOf` returns the independent head of a processor's chain. */
+export function createContainerReader(
   { clock, runtime }: Pick<WorkerApp, 'clock' | 'runtime'>,
-  seen: ObservationCache,
+  cache: ObservationCache,
   headOf: HeadLookup,
-): JudgingLook {
+): ReadContainers {
   /** The end times of the processors that have finished their work. */
-  const finished = new Map<string, number>()
+  const finishedAtMs = new Map<string, number>()
 
   const isFinished = async (key: string, row: ContainerRow): Promise<boolean> => {
     const endedAtMs = row.since.getTime()
-    if (finished.get(key) === endedAtMs) return true
+    if (finishedAtMs.get(key) === endedAtMs) return true
     const workload = workloadIdOf(row.squidId, row.generation)
-    const isDone = await hasFinished(runtime, { ...row, workload }, () => movesOn(row))
-    if (isDone) finished.set(key, endedAtMs)
+    const isDone = await hasFinished(runtime, { ...row, workload }, () => isChainGrowing(row))
+    if (isDone) finishedAtMs.set(key, endedAtMs)
     return isDone
   }
 
-  const movesOn = (row: ContainerRow): boolean => {
+  const isChainGrowing = (row: ContainerRow): boolean => {
     const headBlock = headOf(row)?.head?.headBlock
-    return headBlock !== undefined && headBlock > (seen.processors.get(containerKey(row))?.currentBlock ?? -1)
+    return headBlock !== undefined && headBlock > (cache.processors.get(containerKey(row))?.currentBlock ?? -1)
   }
 
   return async () => {
-    const reading = await readContainers({ clock, runtime }, seen.containers)
-    for (const key of finished.keys()) if (!reading.containers.has(key)) finished.delete(key)
+    const reading = await readContainers({ clock, runtime }, cache.containers)
+    for (const key of finishedAtMs.keys()) if (!reading.containers.has(key)) finishedAtMs.delete(key)
     const ended = [...reading.containers].filter(
       ([, row]) => row.state === 'finished' && row.exitCode === 0 && isProcessor({ name: row.container }),
     )
     let isRetried = false
     for (const [key, row] of ended) if (!(await isFinished(key, row))) isRetried = true
-    return isRetried ? readContainers({ clock, runtime }, seen.containers) : reading
+    return isRetried ? readContainers({ clock, runtime }, cache.containers) : reading
   }
 }

@@ -6,42 +6,42 @@ import { containerKey } from '../observation-cache.ts'
 import { parseWorkloadId } from '../../manifest/index.ts'
 
 /** All containers of versions at one moment, and the runs that changed since they were last recorded. */
-export type ContainersLook = { containers: Map<string, ContainerRow>; runs: RunRow[] }
+export type ContainersReading = { containers: Map<string, ContainerRow>; runs: RunRow[] }
 
 /** Reads the containers of all versions. `before`: the rows last recorded, by `containerKey`. */
 export async function readContainers(
   { clock, runtime }: { clock: Clock; runtime: Pick<Runtime, 'observe'> },
   before: ReadonlyMap<string, ContainerRow>,
-): Promise<ContainersLook> {
+): Promise<ContainersReading> {
   const now = clock.now()
-  const changes = (await runtime.observe()).flatMap((observation) => readContainer(observation, before, now) ?? [])
+  const readings = (await runtime.observe()).flatMap((observation) => readContainer(observation, before, now) ?? [])
   return {
-    containers: new Map(changes.map(({ row }) => [containerKey(row), row])),
-    runs: changes.flatMap(({ runs }) => runs),
+    containers: new Map(readings.map(({ row }) => [containerKey(row), row])),
+    runs: readings.flatMap(({ runs }) => runs),
   }
 }
 
 function readContainer(
-  o: Observation,
-  seen: ReadonlyMap<string, ContainerRow>,
+  observation: Observation,
+  previous: ReadonlyMap<string, ContainerRow>,
   now: Date,
 ): { row: ContainerRow; runs: RunRow[] } | null {
-  const id = parseWorkloadId(o.workload)
+  const id = parseWorkloadId(observation.workload)
   if (!id) return null
-  const { container, state, retryAt, reason, run, lastRun } = o
-  const of = { ...id, container }
-  const before = seen.get(containerKey(of))
+  const { container, state, retryAt, reason, diskFullSince, run, lastRun } = observation
+  const key = { ...id, container }
+  const before = previous.get(containerKey(key))
   const hasNewRun = run !== null && run.id !== before?.run
   const hasNewEnd = (hasNewRun || run === null) && (lastRun?.id !== before?.run || lastRun?.how !== before?.runEnd)
-  const counts = countRuns(before, o)
-  const isSame = before?.state === state && before.run === counts.run
-  // The clock of the host may have been set back; a start must not be in the future.
-  const since = earliest(o.since, now, ...(isSame ? [before.since] : []))
+  const counts = countRuns(before, observation)
+  const isUnchanged = before?.state === state && before.run === counts.run
+  // If the clock of the host was set back, the start would be in the future.
+  const since = earliest(observation.since, now, ...(isUnchanged ? [before.since] : []))
   return {
-    row: { ...counts, ...of, state, since, retryAt, reason },
+    row: { ...counts, ...key, state, since, retryAt, reason, diskFullSince },
     runs: [
-      ...(lastRun && hasNewEnd ? [{ ...of, ...endedRow(lastRun) }] : []),
-      ...(hasNewRun ? [{ ...of, ...currentRow(run) }] : []),
+      ...(lastRun && hasNewEnd ? [{ ...key, ...endedRow(lastRun) }] : []),
+      ...(hasNewRun ? [{ ...key, ...currentRow(run) }] : []),
     ],
   }
 }

@@ -27,18 +27,18 @@ const counts = async () =>
     )
   )[0]
 
-/** Observes once, as a worker that has just taken over. */
+/** Observes once, like a worker that has just become active. */
 const observe = async () => {
-  const seen = await loadObservationCache(t.app)
-  await seen.recordContainers(await readContainers({ clock, runtime }, seen.containers))
+  const cache = await loadObservationCache(t.app)
+  await cache.recordContainers(await readContainers({ clock, runtime }, cache.containers))
 }
 
 const crashes: SimBehaviour = { ends: { afterMs: 10, exitCode: 3 } }
 
-test('crashes while no worker runs are counted by the next one', async () => {
+test('the next worker counts the crashes that happened while no worker was running', async () => {
   await make(crashes)
   await observe()
-  // The back-off between them is 1, 2, 4 and 8 seconds.
+  // The back-off between the crashes is 1, 2, 4 and 8 seconds.
   clock.advance(15_200)
   expect(await runtime.observe()).toMatchObject([{ state: 'backoff', lastRun: { ordinal: 4 } }])
   await observe()
@@ -47,7 +47,7 @@ test('crashes while no worker runs are counted by the next one', async () => {
   expect(await counts()).toMatchObject({ restarts: 4, crashes: 5 })
 })
 
-test('runs are recorded as observed, and deleted with their version', async () => {
+test('observed runs are recorded, and deleted with their version', async () => {
   const squid = await make({ ends: { afterMs: 10, outOfMemory: true }, badRuns: 1 })
   await observe()
   clock.advance(10)
@@ -95,7 +95,7 @@ test('stopping the squids with the server counts neither as a crash nor as a res
   expect(await counts()).toMatchObject({ restarts: 0, crashes: 0 })
 })
 
-test('totals of an earlier release are continued', async () => {
+test('counting continues from the totals of an earlier release', async () => {
   await make(crashes)
   clock.advance(15_200)
   await observe()

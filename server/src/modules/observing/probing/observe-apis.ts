@@ -8,32 +8,32 @@ import { apiPort, isApi, workloadIdOf } from '../../manifest/index.ts'
 const maxConcurrent = 64
 
 /**
- * Probes api replicas and records changes. Unavailable replicas are probed in every round, so that a start is noticed immediately; the
- * others only when `isFullRound`.
+ * Probes api replicas and records changes. Unavailable replicas are probed in every round, so that a start is noticed immediately;
+ * available ones only in full rounds.
  */
-export async function observeApis(app: App, seen: ObservationCache, isFullRound: boolean): Promise<void> {
-  const probed = [...seen.containers].filter(
-    ([key, row]) => isApi({ name: row.container }) && (isFullRound || !seen.apis.get(key)?.isAvailable),
+export async function observeApis(app: App, cache: ObservationCache, isFullRound: boolean): Promise<void> {
+  const toProbe = [...cache.containers].filter(
+    ([key, row]) => isApi({ name: row.container }) && (isFullRound || !cache.apis.get(key)?.isAvailable),
   )
   const now = app.clock.now()
-  const news = new Map<string, ApiRow>()
-  await mapConcurrently(probed, maxConcurrent, async ([key, row]) => {
-    const next = nextRow(row, seen.apis.get(key), await reasonOf(app, row), now)
-    if (next) news.set(key, next)
+  const changes = new Map<string, ApiRow>()
+  await mapConcurrently(toProbe, maxConcurrent, async ([key, row]) => {
+    const next = nextRow(row, cache.apis.get(key), await unavailableReason(app, row), now)
+    if (next) changes.set(key, next)
   })
-  await seen.recordApis(news)
+  await cache.recordApis(changes)
 }
 
-/** Why the replica is not available; null when it is. */
-async function reasonOf({ directory }: App, { squidId, generation, container, state, reason }: ContainerRow) {
+/** Returns why the replica is not available; null if it is. */
+async function unavailableReason({ directory }: App, { squidId, generation, container, state, reason }: ContainerRow) {
   if (state === 'starting') return 'It is starting.'
   if (state !== 'running') return reason ?? 'It is not running.'
   const endpoint = directory.endpoint(workloadIdOf(squidId, generation), container, apiPort)
   return endpoint ? await probeApi(endpoint) : 'It cannot be reached.'
 }
 
-function nextRow(of: ContainerRow, last: ApiRow | undefined, reason: string | null, now: Date): ApiRow | null {
-  const { squidId, generation, container } = of
+function nextRow(row: ContainerRow, last: ApiRow | undefined, reason: string | null, now: Date): ApiRow | null {
+  const { squidId, generation, container } = row
   const isAvailable = reason === null
   if (last && last.isAvailable === isAvailable && last.reason === reason) return null
   const since = last?.isAvailable === isAvailable ? last.since : now

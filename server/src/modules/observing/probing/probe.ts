@@ -6,23 +6,23 @@ const timeoutMs = 5_000
 const body = '{"query":"{__typename}"}'
 const headers = { 'content-type': 'application/json', 'content-length': body.length }
 
-/** `fault`: a sentence; null when the api responds. `answer`: its unredacted error response, which may contain secrets. */
-export type ApiProbe = { fault: string | null; answer: string | null }
+/** `fault`: a sentence; null if the api responds. `responseText`: its unredacted error response, which may contain secrets. */
+export type ApiProbe = { fault: string | null; responseText: string | null }
 
-/** Sends the simplest GraphQL query. An api is available if it responds with a status below 500, even if not with GraphQL (contract 7). */
+/** Sends the simplest GraphQL query. An api is available if it responds with a status below 500, even if not with GraphQL. */
 export async function requestApi(endpoint: Endpoint): Promise<ApiProbe> {
   const request = { method: 'POST', path: '/graphql', headers, timeoutMs }
   try {
     const { status, text } = await requestContainer(endpoint, request, body)
     return status < 500
-      ? { fault: null, answer: null }
-      : { fault: `It answers HTTP with status ${status}.`, answer: text }
+      ? { fault: null, responseText: null }
+      : { fault: `It responded with HTTP status ${status}.`, responseText: text }
   } catch (error) {
-    return { fault: faultOf(error), answer: null }
+    return { fault: faultOf(error), responseText: null }
   }
 }
 
-/** Returns only the fault. */
+/** Probes an api and returns only the fault. */
 export const probeApi = async (endpoint: Endpoint): Promise<string | null> => (await requestApi(endpoint)).fault
 
 const port = `port ${apiPort}, which GRAPHQL_SERVER_PORT names`
@@ -31,6 +31,6 @@ function faultOf(error: unknown): string {
   const { code, name } = error as NodeJS.ErrnoException
   if (code === 'ENOENT' || code === 'ECONNREFUSED') return `Nothing listens on ${port}.`
   if (name === 'TimeoutError' || name === 'AbortError')
-    return `It takes connections on ${port}, but has not answered within ${timeoutMs / 1000} s.`
-  return `It does not answer HTTP on ${port}.`
+    return `It takes connections on ${port}, but has not responded within ${timeoutMs / 1000} s.`
+  return `It does not respond to HTTP requests on ${port}.`
 }

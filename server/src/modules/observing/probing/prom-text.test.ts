@@ -28,7 +28,7 @@ describe('the metrics of a processor', () => {
     })
   })
 
-  test('before the first block, and without a height', () => {
+  test('are complete before the first block and without a chain height', () => {
     expect(processorMetrics('sqd_processor_last_block -1\n')).toMatchObject({ currentBlock: -1, totalBlocks: 0 })
     expect(processorMetrics('sqd_processor_last_block 5\r\nsqd_processor_chain_height 3\r\n')).toMatchObject({
       currentBlock: 5,
@@ -42,7 +42,7 @@ describe('the metrics of a processor', () => {
   })
 })
 
-test('samples of any form are read, comments and other metrics are not', () => {
+test('samples of any form are read; comments and other metrics are ignored', () => {
   const name = fc.constantFrom('a', 'b:c', 'sqd_processor_last_block', 'other')
   const labels = fc.constantFrom('', '{}', '{chain="x"}', '{a="}",b="\\""}')
   const sample = fc.record({
@@ -50,18 +50,18 @@ test('samples of any form are read, comments and other metrics are not', () => {
     labels,
     // The text format does not distinguish 0 and -0.
     value: fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => value + 0),
-    stamp: fc.constantFrom('', ' 123'),
+    timestamp: fc.constantFrom('', ' 123'),
   })
-  const wanted = new Set(['a', 'b:c', 'sqd_processor_last_block'])
+  const requestedNames = new Set(['a', 'b:c', 'sqd_processor_last_block'])
   fc.assert(
     fc.property(fc.array(sample), fc.string(), (samples, comment) => {
       const lines = samples.flatMap((s) => [
         `# ${comment.replaceAll(/[\r\n]/g, '')}`,
-        `${s.name}${s.labels} ${s.value}${s.stamp}`,
+        `${s.name}${s.labels} ${s.value}${s.timestamp}`,
       ])
-      const values = readMetrics(lines.join('\n'), wanted)
+      const values = readMetrics(lines.join('\n'), requestedNames)
       const expected = Map.groupBy(
-        samples.filter((s) => wanted.has(s.name)),
+        samples.filter((s) => requestedNames.has(s.name)),
         (s) => s.name,
       )
       expect([...values.keys()].sort()).toEqual([...expected.keys()].sort())
@@ -70,7 +70,7 @@ test('samples of any form are read, comments and other metrics are not', () => {
   )
 })
 
-test('no input makes it throw', () => {
+test('no input makes readMetrics throw', () => {
   fc.assert(
     fc.property(fc.string({ maxLength: 500 }), (text) => {
       expect([...readMetrics(text, new Set(['a'])).values()].every(Number.isFinite)).toBe(true)

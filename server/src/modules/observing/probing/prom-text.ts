@@ -1,8 +1,8 @@
 const sample = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{.*\})?[ \t]+(\S+)(?:[ \t]+-?\d+)?[ \t]*$/
 
 /**
- * The values of some metrics in Prometheus' text format; the highest one if a metric has several samples. Ignores lines that are not
- * samples, and values that are not finite numbers. Never throws.
+ * Parses the values of some metrics in Prometheus' text format; the highest value if a metric has several samples. Ignores lines that
+ * are not samples, and values that are not finite numbers. Never throws.
  */
 export function readMetrics(text: string, names: ReadonlySet<string>): Map<string, number> {
   const values = new Map<string, number>()
@@ -14,13 +14,13 @@ export function readMetrics(text: string, names: ReadonlySet<string>): Map<strin
   return values
 }
 
-/** The sum of all samples of a metric whose labels contain this text, as in `kind="failure"`; null when there is no such metric. */
+/** Returns the sum of all samples of a metric whose labels contain text such as `kind="failure"`; null without such a metric. */
 export function sumMetric(text: string, name: string, label: string): number | null {
   let sum: number | null = null
   for (const line of text.split('\n')) {
     if (!line.startsWith(name)) continue
-    const [, found = '', value = ''] = sample.exec(line.endsWith('\r') ? line.slice(0, -1) : line) ?? []
-    const number = found === name && value !== '' ? Number(value) : Number.NaN
+    const [, sampleName = '', value = ''] = sample.exec(line.endsWith('\r') ? line.slice(0, -1) : line) ?? []
+    const number = sampleName === name && value !== '' ? Number(value) : Number.NaN
     if (Number.isFinite(number)) sum = (sum ?? 0) + (line.includes(label) ? Math.max(0, Math.round(number)) : 0)
   }
   return sum

@@ -2,7 +2,7 @@ import type { Endpoint } from '@shoal/runtime'
 import { requestContainer } from './request-container.ts'
 import { readMetrics, sumMetric } from './prom-text.ts'
 
-/** The progress that a processor reports in its metrics (contract 7). */
+/** The progress that a processor reports in its metrics. */
 export type ProcessorMetrics = {
   /** −1 before the first block. */
   currentBlock: number
@@ -11,7 +11,7 @@ export type ProcessorMetrics = {
   etaSeconds: number | null
   /** 0 to 1. */
   syncRatio: number | null
-  /** Requests to its RPC node since its program started, including failed ones; null when it uses none. */
+  /** Requests to the processor's RPC node since its program started, including failed ones; null if it uses none. */
   rpcRequests: number | null
   rpcFailures: number | null
 }
@@ -27,7 +27,7 @@ const ratio = 'sqd_processor_sync_ratio'
 const rpcCount = 'sqd_rpc_request_count'
 const names = new Set([lastBlock, chainHeight, speed, eta, ratio])
 
-/** Parses a page of metrics; null if it has no metrics of a processor. */
+/** Parses a page of metrics; null if it contains no metrics of a processor. */
 export function processorMetrics(text: string): ProcessorMetrics | null {
   const values = readMetrics(text, names)
   const current = values.get(lastBlock)
@@ -43,7 +43,7 @@ export function processorMetrics(text: string): ProcessorMetrics | null {
   }
 }
 
-/** Null while the processor does not respond: it opens the port only when its data source is ready (contract 7). */
+/** Scrapes a processor's metrics; null while it does not respond: it opens the port only when its data source is ready. */
 export async function scrape(endpoint: Endpoint): Promise<ProcessorMetrics | null> {
   const response = await requestContainer(endpoint, { method: 'GET', path: '/metrics', timeoutMs }).catch(() => null)
   return response?.status === 200 ? processorMetrics(response.text) : null

@@ -1,20 +1,20 @@
 import type { Processor } from '@shoal/contract'
-import { msPerBlockOf } from '../../rpc/index.ts'
+import { msPerBlockOf } from '../../chains/index.ts'
 import { freshHead, type FreshnessInput } from './freshness.ts'
 import { silenceOf, type SourceSigns } from './silence.ts'
 
 /**
- * How far a processor is behind the head of its chain, for display; null before its first block. While the head is unknown, the chain
- * is assumed to grow at its usual rate.
+ * Returns how far a processor is behind the head of its chain, for display; null before its first block. While the head is unknown,
+ * the chain is assumed to grow at its usual rate.
  */
 export function lagOf(input: FreshnessInput & SourceSigns, nowMs: number): Processor['lag'] {
-  const { currentBlock, totalBlocks, headPace } = input
+  const { currentBlock, totalBlocks, headRate } = input
   if (currentBlock < 0 || totalBlocks <= 0) return null
   const independentHead = freshHead(input, nowMs)
   // The processor's node may have a block that the other nodes do not have yet.
   const isAhead = independentHead === null || totalBlocks > independentHead.headBlock
   const head = isAhead ? totalBlocks : independentHead.headBlock
-  const msPerBlock = (independentHead && msPerBlockOf(independentHead.pace)) ?? msPerBlockOf(headPace)
+  const msPerBlock = (independentHead && msPerBlockOf(independentHead.blockRate)) ?? msPerBlockOf(headRate)
   const silence = independentHead === null ? silenceOf(input, nowMs) : null
   const missedMs = silence ? nowMs - silence.sinceMs : 0
   const blocks = Math.max(0, head - currentBlock) + (msPerBlock ? Math.floor(missedMs / msPerBlock) : 0)

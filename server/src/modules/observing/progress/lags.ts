@@ -7,19 +7,23 @@ import { selectContainers, selectProcessors } from './parts-store.ts'
 export type ObservedLag = { squidId: number; container: string } & NonNullable<Processor['lag']>
 
 /**
- * How far the running processors of an organization are behind their chains, as the API shows it. Omits processors whose lag is
- * unknown: those without an independent head that have not responded since `sinceMs`.
+ * Returns how far the running processors of an organization are behind their chains, as the API shows it. Omits processors whose lag
+ * is unknown: those without an independent head that have not responded since `sinceMs`.
  */
-export async function listLags(db: Db, orgId: number, of: { sinceMs: number; nowMs: number }): Promise<ObservedLag[]> {
+export async function listLags(
+  db: Db,
+  orgId: number,
+  times: { sinceMs: number; nowMs: number },
+): Promise<ObservedLag[]> {
   const [containers, processors] = await Promise.all([selectContainers(db, { orgId }), selectProcessors(db, { orgId })])
   const keyOf = (squidId: number, name: string) => `${squidId} ${name}`
   const running = new Set(
     containers.filter(({ state }) => state === 'running').map((row) => keyOf(row.squidId, row.container)),
   )
-  return processors.flatMap((seen) => {
-    const { squidId, processor, scrapedAtMs, unansweredSinceMs } = seen
-    const lag = running.has(keyOf(squidId, processor)) ? lagOf(seen, of.nowMs) : null
-    const isAnswering = unansweredSinceMs === null && scrapedAtMs >= of.sinceMs
-    return lag && (isAnswering || lag.source === 'rpc') ? [{ squidId, container: processor, ...lag }] : []
+  return processors.flatMap((metrics) => {
+    const { squidId, processor, scrapedAtMs, unansweredSinceMs } = metrics
+    const lag = running.has(keyOf(squidId, processor)) ? lagOf(metrics, times.nowMs) : null
+    const isResponding = unansweredSinceMs === null && scrapedAtMs >= times.sinceMs
+    return lag && (isResponding || lag.source === 'rpc') ? [{ squidId, container: processor, ...lag }] : []
   })
 }

@@ -1,9 +1,9 @@
 // Reads tables of other modules: chain_heads, squid_databases, squid_tags, squids. Reads everything about many versions in a fixed number of queries.
 
 import type { Profile } from '@shoal/contract'
-import { sql, type SQL } from 'drizzle-orm'
+import { sql, type SQL } from '../../../db/sql.ts'
 import type { Db } from '../../../db/database.ts'
-import type { BlockRate } from '../../rpc/index.ts'
+import type { BlockRate } from '../../chains/index.ts'
 import type { ObservedHead } from './freshness.ts'
 
 export type ObservedContainer = {
@@ -15,8 +15,10 @@ export type ObservedContainer = {
   crashesInARow: number
   exitCode: number | null
   isOutOfMemory: boolean
+  /** Null if the program has space left for its files. */
+  diskFullSinceMs: number | null
   reason: string | null
-  /** A sentence about the data source of a processor whose data source does not respond; null for any other container. */
+  /** Describes, in a sentence, a processor's data source that does not respond; null for all other containers. */
   source: string | null
 }
 
@@ -31,14 +33,14 @@ export type ObservedProcessor = {
   headMovedAtMs: number | null
   scrapedAtMs: number
   unansweredSinceMs: number | null
-  headPace: BlockRate
-  /** When it was last observed at its head; null: never. */
+  headRate: BlockRate
+  /** When the processor was last observed at its head; null if it never was. */
   caughtUpAtMs: number | null
-  stillMs: number
+  stalledMs: number
   followsHead: boolean
-  /** When its RPC node last responded; null if its metrics do not count requests. */
+  /** When the processor's RPC node last responded; null if its metrics do not count requests. */
   answeredAtMs: number | null
-  answerPace: BlockRate
+  responseRate: BlockRate
   head: ObservedHead | null
 }
 
@@ -70,32 +72,32 @@ export type SquidRelations = {
 type OrgSelector = { orgId: number; ids?: number[] | undefined }
 export type SquidSelector = { squidIds: number[] } | OrgSelector
 
-/** Epoch milliseconds as an integer. `date_part`, since `extract` computes with numerics, which is slow. */
+/** SQL for a time as integer epoch milliseconds. Uses `date_part`, since `extract` computes with numerics, which is slow. */
 const ms = (column: string) => `round(date_part('epoch', ${column}) * 1000)::bigint`
 
-function isOneOf(which: SquidSelector): SQL {
+function matchesSelector(selector: SquidSelector): SQL {
   const hasId = (ids: number[]) => sql`s.id = any(${sql.param(ids)}::bigint[])`
-  if ('squidIds' in which) return hasId(which.squidIds)
-  const isOfOrg = sql`s.org_id = ${which.orgId}`
-  return which.ids ? sql`${isOfOrg} and ${hasId(which.ids)}` : isOfOrg
+  if ('squidIds' in selector) return hasId(selector.squidIds)
+  const isOfOrg = sql`s.org_id = ${selector.orgId}`
+  return selector.ids ? sql`${isOfOrg} and ${hasId(selector.ids)}` : isOfOrg
 }
 
-/** Tags, databases and observations of versions. Observations are those of the serving generation. */
-export async function selectParts(db: Db, which: SquidSelector): Promise<SquidRelations> {
-  const isOne = isOneOf(which)
+/** Reads the tags, databases and observations of versions. Observations are those of the serving generation. */
+export async function selectParts(db: Db, selector: SquidSelector): Promise<SquidRelations> {
+  const condition = matchesSelector(selector)
   const list = async <R extends Record<string, unknown>>(query: SQL) => (await db.execute<R>(query)).rows
   const [tags, databases, containers, processors, apis] = await Promise.all([
     list<SquidRelations['tags'][number]>(
-      sql`select squid_id as "squidId", tag from squid_tags t join squids s on s.id = t.squid_id where ${isOne} order by tag`,
+      sql`select squid_id as "squidId", tag from squid_tags t join squids s on s.id = t.squid_id where ${condition} order by tag`,
     ),
     list<ObservedDatabase>(sql`
       select squid_id as "squidId", version, profile, used_bytes as "usedBytes", total_bytes as "totalBytes"
-      from squid_databases t join squids s on s.id = t.squid_id where ${isOne}`),
-    selectContainers(db, which),
-    selectProcessors(db, which),
+      from squid_databases t join squids s on s.id = t.squid_id where ${condition}`),
+    selectContainers(db, selector),
+    selectProcessors(db, selector),
     list<ObservedApi>(
       ofServingGeneration(
-        which,
+        selector,
         'api_states',
         `container, is_available as "isAvailable", ${ms('t.since')} as "sinceMs", reason`,
       ),
@@ -104,44 +106,49 @@ export async function selectParts(db: Db, which: SquidSelector): Promise<SquidRe
   return { tags, databases, containers, processors, apis }
 }
 
-/** For an organization, only containers of processors: lists show no others, and the status of apis comes from probes. */
-export async function selectContainers(db: Db, which: SquidSelector): Promise<ObservedContainer[]> {
+/** For an organization, returns only containers of processors: lists show no others, and the status of apis comes from probes. */
+export async function selectContainers(db: Db, selector: SquidSelector): Promise<ObservedContainer[]> {
   const { rows } = await db.execute<ObservedContainer>(
     ofServingGeneration(
-      which,
+      selector,
       'container_states',
       `container, state, ${ms('since')} as "sinceMs", restarts, crashes_in_a_row as "crashesInARow", exit_code as "exitCode",
-       is_out_of_memory as "isOutOfMemory", reason, (select p.sentence from processor_sources p where p.squid_id = t.squid_id
+       is_out_of_memory as "isOutOfMemory", ${ms('disk_full_since')} as "diskFullSinceMs", reason, (select p.sentence from processor_sources p where p.squid_id = t.squid_id
        and p.generation = t.generation and p.processor = t.container) as source`,
-      'orgId' in which ? sql`and s.processors ? container` : sql``,
+      'orgId' in selector ? sql`and s.processors ? container` : sql``,
     ),
   )
   return rows
 }
 
 /** The processors with the independent heads of their chains. */
-export async function selectProcessors(db: Db, which: SquidSelector): Promise<ObservedProcessor[]> {
+export async function selectProcessors(db: Db, selector: SquidSelector): Promise<ObservedProcessor[]> {
   const [progress, heads] = await Promise.all([
     db.execute<Omit<ObservedProcessor, 'head'> & { chain: string | null }>(
       ofServingGeneration(
-        which,
+        selector,
         'processor_states',
         `processor, current_block as "currentBlock", total_blocks as "totalBlocks", blocks_per_second as "blocksPerSecond",
          eta_seconds as "etaSeconds", ${ms('progressed_at')} as "progressedAtMs", ${ms('head_moved_at')} as "headMovedAtMs",
-         ${ms('scraped_at')} as "scrapedAtMs", ${ms('unanswered_since')} as "unansweredSinceMs", head_pace as "headPace",
-         ${ms('caught_up_at')} as "caughtUpAtMs", still_ms as "stillMs", follows_head as "followsHead",
-         ${ms('answered_at')} as "answeredAtMs", answer_pace as "answerPace", t.chain`,
+         ${ms('scraped_at')} as "scrapedAtMs", ${ms('unanswered_since')} as "unansweredSinceMs", head_rate as "headRate",
+         ${ms('caught_up_at')} as "caughtUpAtMs", stalled_ms as "stalledMs", follows_head as "followsHead",
+         ${ms('answered_at')} as "answeredAtMs", response_rate as "responseRate", t.chain`,
       ),
     ),
     // Read once per chain, not per processor, since there are few chains and many processors.
     db.execute<ObservedHead & { chain: string }>(sql`
-      select chain, head_block as "headBlock", final_block as "finalBlock", ${sql.raw(ms('moved_at'))} as "movedAtMs", pace,
+      select chain, head_block as "headBlock", final_block as "finalBlock", ${sql.raw(ms('moved_at'))} as "movedAtMs", block_rate as "blockRate",
         ${sql.raw(ms('observed_at'))} as "observedAtMs" from chain_heads`),
   ])
   const headOf = new Map(heads.rows.map(({ chain, ...head }) => [chain, head]))
   return progress.rows.map((row) => ({ ...row, head: headOf.get(row.chain ?? '') ?? null }))
 }
 
-const ofServingGeneration = (which: SquidSelector, table: string, columns: string, and = sql``): SQL => sql`
+const ofServingGeneration = (
+  selector: SquidSelector,
+  table: string,
+  columns: string,
+  extraCondition = sql``,
+): SQL => sql`
   select t.squid_id as "squidId", ${sql.raw(columns)} from ${sql.raw(table)} t
-  join squids s on s.id = t.squid_id and s.generation = t.generation where ${isOneOf(which)} ${and}`
+  join squids s on s.id = t.squid_id and s.generation = t.generation where ${matchesSelector(selector)} ${extraCondition}`

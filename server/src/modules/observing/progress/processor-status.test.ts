@@ -11,18 +11,18 @@ const ago = (ms: number) => now - ms
 
 const container = (change: Partial<ObservedContainer> = {}) =>
   observedContainer({ sinceMs: ago(minutes(60)), ...change })
-const seen = (change: Partial<ObservedProcessor> = {}) => observedProcessor(now, change)
+const metricsOf = (change: Partial<ObservedProcessor> = {}) => observedProcessor(now, change)
 
 const status = (c: Parameters<typeof processorStatus>[0], s?: ObservedProcessor) => processorStatus(c, s, now).status
 
-test('a status has the time it began, if that was observed', () => {
+test('a status includes its start time, if that was observed', () => {
   const since = (c: Parameters<typeof processorStatus>[0], s?: ObservedProcessor) => processorStatus(c, s, now).sinceMs
   const startedMs = ago(minutes(60))
   expect(since(undefined)).toBeNull()
   expect(since(container({ state: 'starting' }))).toBe(startedMs)
-  expect(since(container(), seen())).toBe(startedMs)
-  expect(since(container(), seen({ caughtUpAtMs: ago(minutes(3)) }))).toBe(ago(minutes(3)))
-  expect(since(container(), seen({ unansweredSinceMs: ago(minutes(7)) }))).toBe(ago(minutes(7)))
+  expect(since(container(), metricsOf())).toBe(startedMs)
+  expect(since(container(), metricsOf({ caughtUpAtMs: ago(minutes(3)) }))).toBe(ago(minutes(3)))
+  expect(since(container(), metricsOf({ unansweredSinceMs: ago(minutes(7)) }))).toBe(ago(minutes(7)))
 })
 
 describe('a processor is', () => {
@@ -31,127 +31,134 @@ describe('a processor is', () => {
     expect(status(container({ state: 'starting' }))).toBe('STARTING')
     expect(status(container({ sinceMs: ago(1000) }))).toBe('STARTING')
     // Metrics of the previous run do not count.
-    expect(status(container({ sinceMs: ago(500) }), seen())).toBe('STARTING')
+    expect(status(container({ sinceMs: ago(500) }), metricsOf())).toBe('STARTING')
   })
 
   test('SYNCING while it is behind, SYNCED within a few blocks of the head', () => {
-    expect(status(container(), seen())).toBe('SYNCING')
-    expect(status(container(), seen({ currentBlock: 1000 }))).toBe('SYNCED')
-    expect(status(container(), seen({ currentBlock: 996 }))).toBe('SYNCED')
-    expect(status(container(), seen({ currentBlock: 920, etaSeconds: 0 }))).toBe('SYNCED')
-    expect(status(container(), seen({ etaSeconds: 0 }))).toBe('SYNCING')
-    expect(status(container(), seen({ currentBlock: -1, totalBlocks: 0 }))).toBe('SYNCING')
+    expect(status(container(), metricsOf())).toBe('SYNCING')
+    expect(status(container(), metricsOf({ currentBlock: 1000 }))).toBe('SYNCED')
+    expect(status(container(), metricsOf({ currentBlock: 996 }))).toBe('SYNCED')
+    expect(status(container(), metricsOf({ currentBlock: 920, etaSeconds: 0 }))).toBe('SYNCED')
+    expect(status(container(), metricsOf({ etaSeconds: 0 }))).toBe('SYNCING')
+    expect(status(container(), metricsOf({ currentBlock: -1, totalBlocks: 0 }))).toBe('SYNCING')
   })
 
-  test('SYNCED when it has processed its last block', () => {
+  test('SYNCED after it has processed its last block', () => {
     expect(status(container({ state: 'finished', exitCode: 0 }))).toBe('SYNCED')
   })
 
   test('STUCK when it makes no progress for five minutes while the chain grows', () => {
-    const still = { progressedAtMs: ago(minutes(6)), headMovedAtMs: ago(5000), stillMs: minutes(6) }
-    expect(status(container(), seen(still))).toBe('STUCK')
-    expect(status(container(), seen({ ...still, progressedAtMs: ago(minutes(4)) }))).toBe('SYNCING')
-    expect(status(container(), seen({ ...still, headMovedAtMs: ago(minutes(7)) }))).toBe('SYNCING')
-    expect(status(container(), seen({ ...still, currentBlock: 999 }))).toBe('SYNCED')
-    // It has had work only since now: on chains whose blocks arrive in portions, it was idle before.
-    expect(status(container(), seen({ ...still, stillMs: 5000 }))).toBe('SYNCING')
-    // It had a new beginning since.
-    expect(status(container({ sinceMs: ago(minutes(2)) }), seen(still))).toBe('SYNCING')
-    // Without observations for an hour nothing new is known.
-    const unseen = {
+    const withoutProgress = { progressedAtMs: ago(minutes(6)), headMovedAtMs: ago(5000), stalledMs: minutes(6) }
+    expect(status(container(), metricsOf(withoutProgress))).toBe('STUCK')
+    expect(status(container(), metricsOf({ ...withoutProgress, progressedAtMs: ago(minutes(4)) }))).toBe('SYNCING')
+    expect(status(container(), metricsOf({ ...withoutProgress, headMovedAtMs: ago(minutes(7)) }))).toBe('SYNCING')
+    expect(status(container(), metricsOf({ ...withoutProgress, currentBlock: 999 }))).toBe('SYNCED')
+    // On chains whose blocks arrive in batches, it was idle until its work arrived just now.
+    expect(status(container(), metricsOf({ ...withoutProgress, stalledMs: 5000 }))).toBe('SYNCING')
+    // It was restarted since.
+    expect(status(container({ sinceMs: ago(minutes(2)) }), metricsOf(withoutProgress))).toBe('SYNCING')
+    // There were no observations for an hour.
+    const unobserved = {
       progressedAtMs: ago(minutes(63)),
       headMovedAtMs: ago(minutes(61)),
       scrapedAtMs: ago(minutes(60) - 1),
-      stillMs: minutes(3),
+      stalledMs: minutes(3),
     }
-    expect(status(container(), seen(unseen))).toBe('SYNCING')
+    expect(status(container(), metricsOf(unobserved))).toBe('SYNCING')
   })
 
   test('STUCK when its metrics no longer respond', () => {
-    expect(status(container(), seen({ unansweredSinceMs: ago(minutes(6)) }))).toBe('STUCK')
-    expect(status(container(), seen({ unansweredSinceMs: ago(minutes(1)) }))).toBe('STALLED')
-    expect(status(container(), seen({ unansweredSinceMs: ago(20_000) }))).toBe('SYNCING')
+    expect(status(container(), metricsOf({ unansweredSinceMs: ago(minutes(6)) }))).toBe('STUCK')
+    expect(status(container(), metricsOf({ unansweredSinceMs: ago(minutes(1)) }))).toBe('STALLED')
+    expect(status(container(), metricsOf({ unansweredSinceMs: ago(20_000) }))).toBe('SYNCING')
   })
 
-  test('STUCK when it keeps crashing, until it has run for a while', () => {
+  test('STUCK while it keeps crashing, until a run lasts two minutes', () => {
     const crashing = { restarts: 5, crashesInARow: 5, exitCode: 1, reason: 'It ended with exit code 1' }
     expect(processorStatus(container({ ...crashing, state: 'backoff' }), undefined, now)).toEqual({
       status: 'STUCK',
       reason: 'It ended with exit code 1. It was restarted 5 times.',
       sinceMs: null,
     })
-    expect(status(container({ ...crashing, sinceMs: ago(1000) }), seen({ scrapedAtMs: now }))).toBe('STUCK')
-    expect(status(container({ ...crashing, sinceMs: ago(minutes(3)) }), seen())).toBe('SYNCING')
+    expect(status(container({ ...crashing, sinceMs: ago(1000) }), metricsOf({ scrapedAtMs: now }))).toBe('STUCK')
+    expect(status(container({ ...crashing, sinceMs: ago(minutes(3)) }), metricsOf())).toBe('SYNCING')
     expect(status(container({ state: 'backoff', crashesInARow: 1 }))).toBe('STARTING')
-    // It crashed now and then in many months.
+    // It crashed occasionally over many months.
     expect(status(container({ state: 'backoff', restarts: 9, crashesInARow: 1 }))).toBe('STARTING')
     expect(status(container({ state: 'failed', reason: 'no such command' }))).toBe('STUCK')
   })
 
   describe('compared with the independent head', () => {
-    const pace = { moves: 100, msPerMove: 12_000, blocksPerMove: 1 }
+    const blockRate = { moves: 100, msPerMove: 12_000, blocksPerMove: 1 }
     const head = (headBlock: number, change: Partial<ObservedHead> = {}): ObservedHead => ({
       headBlock,
       finalBlock: headBlock - 64,
       movedAtMs: ago(4000),
-      pace,
+      blockRate,
       observedAtMs: ago(4000),
       ...change,
     })
     const synced = { currentBlock: 1000, followsHead: true }
 
-    test('SYNCED only near it, and STUCK when its own source has stopped', () => {
-      expect(status(container(), seen({ ...synced, head: head(1010) }))).toBe('SYNCED')
-      expect(status(container(), seen({ ...synced, head: head(1011) }))).toBe('SYNCING')
-      const still = { progressedAtMs: ago(minutes(6)), headMovedAtMs: ago(minutes(6)) }
-      expect(processorStatus(container(), seen({ ...synced, ...still, head: head(1030) }), now)).toEqual({
-        status: 'STUCK',
-        reason: expect.stringContaining('the chain went on to 1030'),
-        sinceMs: ago(minutes(6)),
-      })
+    test('SYNCED only near that head, and STUCK when its own source has stopped', () => {
+      expect(status(container(), metricsOf({ ...synced, head: head(1010) }))).toBe('SYNCED')
+      expect(status(container(), metricsOf({ ...synced, head: head(1011) }))).toBe('SYNCING')
+      const withoutProgress = { progressedAtMs: ago(minutes(6)), headMovedAtMs: ago(minutes(6)) }
+      expect(processorStatus(container(), metricsOf({ ...synced, ...withoutProgress, head: head(1030) }), now)).toEqual(
+        {
+          status: 'STUCK',
+          reason: expect.stringContaining('the chain advanced to 1030'),
+          sinceMs: ago(minutes(6)),
+        },
+      )
     })
 
-    test('STALLED while that head is unknown, even if its requests succeed', () => {
+    test('STALLED while that head is unknown, even if the requests of the processor succeed', () => {
       const unknown = { ...synced, head: head(2000, { observedAtMs: ago(60_000) }) }
-      expect(processorStatus(container(), seen(unknown), now)).toEqual({
+      expect(processorStatus(container(), metricsOf(unknown), now)).toEqual({
         status: 'STALLED',
         reason: expect.stringContaining('No healthy node of its chain has shown the head since'),
         sinceMs: ago(60_000),
       })
-      const answers = { answeredAtMs: ago(5000), answerPace: { moves: 50, msPerMove: 10_000, blocksPerMove: 1 } }
-      expect(status(container(), seen({ ...unknown, ...answers }))).toBe('STALLED')
+      const responses = { answeredAtMs: ago(5000), responseRate: { moves: 50, msPerMove: 10_000, blocksPerMove: 1 } }
+      expect(status(container(), metricsOf({ ...unknown, ...responses }))).toBe('STALLED')
     })
 
     test('an outdated head is ignored, and a processor that waits for final blocks is up to date', () => {
-      expect(status(container(), seen({ ...synced, head: head(2000, { observedAtMs: ago(35_000) }) }))).toBe('SYNCED')
+      expect(status(container(), metricsOf({ ...synced, head: head(2000, { observedAtMs: ago(35_000) }) }))).toBe(
+        'SYNCED',
+      )
       const waiting = { currentBlock: 1000, followsHead: false }
-      expect(status(container(), seen({ ...waiting, head: head(1200) }))).toBe('SYNCED')
-      expect(status(container(), seen({ ...waiting, head: head(1300) }))).toBe('SYNCING')
+      expect(status(container(), metricsOf({ ...waiting, head: head(1200) }))).toBe('SYNCED')
+      expect(status(container(), metricsOf({ ...waiting, head: head(1300) }))).toBe('SYNCING')
       // Blocks become final only after thousands of blocks, as on rollups.
-      expect(status(container(), seen({ ...waiting, head: head(5000, { finalBlock: 1000 }) }))).toBe('SYNCED')
+      expect(status(container(), metricsOf({ ...waiting, head: head(5000, { finalBlock: 1000 }) }))).toBe('SYNCED')
     })
 
     test('the lag is reported in blocks and in time', () => {
-      expect(lagOf(seen({ ...synced, head: head(1030) }), now)).toEqual({
+      expect(lagOf(metricsOf({ ...synced, head: head(1030) }), now)).toEqual({
         blocks: 30,
         seconds: 360,
         head: 1030,
         source: 'rpc',
       })
-      expect(lagOf(seen({ currentBlock: 950 }), now)).toEqual({
+      expect(lagOf(metricsOf({ currentBlock: 950 }), now)).toEqual({
         blocks: 50,
         seconds: null,
         head: 1000,
         source: 'processor',
       })
-      expect(lagOf(seen({ currentBlock: 950, headPace: pace }), now)?.seconds).toBe(600)
+      expect(lagOf(metricsOf({ currentBlock: 950, headRate: blockRate }), now)?.seconds).toBe(600)
       // Its own node has a block that the others do not have.
-      expect(lagOf(seen({ ...synced, headPace: pace, head: head(998) }), now)).toMatchObject({ blocks: 0, seconds: 0 })
-      expect(lagOf(seen({ currentBlock: -1, totalBlocks: 0 }), now)).toBeNull()
+      expect(lagOf(metricsOf({ ...synced, headRate: blockRate, head: head(998) }), now)).toMatchObject({
+        blocks: 0,
+        seconds: 0,
+      })
+      expect(lagOf(metricsOf({ currentBlock: -1, totalBlocks: 0 }), now)).toBeNull()
     })
   })
 
-  test('UNKNOWN when it runs without ever serving metrics', () => {
+  test('UNKNOWN when it has run for ten minutes without serving metrics', () => {
     expect(status(container({ sinceMs: ago(minutes(9)) }))).toBe('STARTING')
     expect(status(container({ sinceMs: ago(minutes(11)) }))).toBe('UNKNOWN')
   })

@@ -8,7 +8,7 @@ import {
   type SquidSelector,
 } from './parts-store.ts'
 
-/** Everything about a version that its own row does not hold. Observations are those of the serving generation. */
+/** All data of a version that is not in its own row. Observations are those of the serving generation. */
 export type VersionParts = {
   /** Sorted by name. */
   tags: string[]
@@ -19,8 +19,8 @@ export type VersionParts = {
 }
 
 /** Reads the parts of any number of versions in a fixed number of queries. Returns a lookup by version id. */
-export async function readParts(db: Db, which: SquidSelector): Promise<(squidId: number) => VersionParts> {
-  const parts = await selectParts(db, which)
+export async function readParts(db: Db, selector: SquidSelector): Promise<(squidId: number) => VersionParts> {
+  const parts = await selectParts(db, selector)
   const tags = Map.groupBy(parts.tags, (row) => row.squidId)
   const databases = new Map(parts.databases.map((row) => [row.squidId, row]))
   const containers = Map.groupBy(parts.containers, (row) => row.squidId)

@@ -1,18 +1,18 @@
-import type { BlockRate } from '../../rpc/index.ts'
+import type { BlockRate } from '../../chains/index.ts'
 import { frozenAfterMs, type ObservedHead } from './freshness.ts'
 
-/** The signs of whether the data source of a processor responds. */
+/** The signs that show whether the data source of a processor responds. */
 export type SourceSigns = {
-  /** When its metrics were last scraped successfully. */
+  /** When the processor's metrics were last scraped successfully. */
   scrapedAtMs: number
   unansweredSinceMs: number | null
-  /** When its RPC node last responded, to within ten seconds; null if its metrics do not count requests. */
+  /** When the processor's RPC node last responded, accurate to ten seconds; null if its metrics do not count requests. */
   answeredAtMs: number | null
-  /** The usual interval between responses of its node. */
-  answerPace: BlockRate
+  /** The usual interval between responses of the node. */
+  responseRate: BlockRate
   headMovedAtMs: number | null
-  headPace: BlockRate
-  /** Null when no gateway has ever polled its chain. */
+  headRate: BlockRate
+  /** Null if no gateway has ever polled the chain. */
   head: ObservedHead | null
 }
 
@@ -21,29 +21,33 @@ export type Silence = { sinceMs: number; sign: 'metrics' | 'requests' | 'nodes' 
 
 /** The SDK polls the head every 5 to 20 seconds, unless a squid sets another interval. */
 const minSilenceMs = 40_000
-/** A node that is polled rarely counts as silent after this many times its usual interval. */
+/** A node that is polled rarely is silent after this many times its usual interval. */
 const frozenFactor = 3
-/** With fewer responses the usual interval is not known well enough. */
-const minAnswers = 4
+/** With fewer responses, the usual interval is not reliable. */
+const minResponses = 4
 
 /**
- * Since when the head of the processor's chain is unknown although it was requested; null while it is known, or if that cannot be
- * determined. Periods without observations do not count as silence.
+ * Returns since when the head of a processor's chain is unknown although the head was requested; null while the head is known, or if
+ * that cannot be determined. Periods without observations do not count as silence.
  */
-export function silenceOf(of: SourceSigns, nowMs: number): Silence | null {
-  const { scrapedAtMs, unansweredSinceMs, answeredAtMs, answerPace, headMovedAtMs, head } = of
-  if (unansweredSinceMs !== null) return silentFrom(unansweredSinceMs, 'metrics', nowMs, minSilenceMs)
-  const isCounting = answeredAtMs !== null && answerPace.moves >= minAnswers
-  const unanswered = isCounting
-    ? silentFrom(answeredAtMs, 'requests', scrapedAtMs, Math.max(minSilenceMs, answerPace.msPerMove * frozenFactor))
+export function silenceOf(signs: SourceSigns, nowMs: number): Silence | null {
+  const { scrapedAtMs, unansweredSinceMs, answeredAtMs, responseRate, headMovedAtMs, head } = signs
+  if (unansweredSinceMs !== null) return silenceSince(unansweredSinceMs, 'metrics', nowMs, minSilenceMs)
+  const countsResponses = answeredAtMs !== null && responseRate.moves >= minResponses
+  const nodeSilence = countsResponses
+    ? silenceSince(answeredAtMs, 'requests', scrapedAtMs, Math.max(minSilenceMs, responseRate.msPerMove * frozenFactor))
     : null
   // Checked even if the processor's requests succeed, since the gateway may respond from its cache.
-  const unseen = head && silentFrom(head.observedAtMs, 'nodes', scrapedAtMs, minSilenceMs)
-  if (unanswered || unseen || isCounting || head) return unanswered ?? unseen
-  const restMs = frozenAfterMs(of, nowMs)
-  if (headMovedAtMs === null || restMs === null) return null
-  return silentFrom(headMovedAtMs, 'head', scrapedAtMs, Math.max(minSilenceMs, restMs))
+  const chainSilence = head && silenceSince(head.observedAtMs, 'nodes', scrapedAtMs, minSilenceMs)
+  if (nodeSilence || chainSilence || countsResponses || head) return nodeSilence ?? chainSilence
+  const frozenMs = frozenAfterMs(signs, nowMs)
+  if (headMovedAtMs === null || frozenMs === null) return null
+  return silenceSince(headMovedAtMs, 'head', scrapedAtMs, Math.max(minSilenceMs, frozenMs))
 }
 
-const silentFrom = (sinceMs: number, sign: Silence['sign'], seenAtMs: number, timeoutMs: number): Silence | null =>
-  seenAtMs - sinceMs >= timeoutMs ? { sinceMs, sign } : null
+const silenceSince = (
+  sinceMs: number,
+  sign: Silence['sign'],
+  observedAtMs: number,
+  timeoutMs: number,
+): Silence | null => (observedAtMs - sinceMs >= timeoutMs ? { sinceMs, sign } : null)

@@ -8,21 +8,21 @@ const apiDown: RuleOf<'api'> = {
   isWarning: false,
   find: ({ apiReplicas, image, apis }) => {
     if (apiReplicas === 0 || image === null || apis.some((row) => row.isAvailable)) return []
-    const since = apis.map((row) => row.sinceMs)
-    const why = apis.find((row) => row.reason !== null)?.reason ?? 'It does not run.'
+    const sinceMs = apis.map((row) => row.sinceMs)
+    const cause = apis.find((row) => row.reason !== null)?.reason ?? 'It is not running.'
     return [
       {
         severity: 'CRITICAL',
         container: 'api',
         label: 'API is down',
-        reason: `${why} It cannot be queried. Its log may say more.`,
-        sinceMs: since.length > 0 ? Math.max(...since) : null,
+        reason: `${cause} It cannot be queried. Its log may show why.`,
+        sinceMs: sinceMs.length > 0 ? Math.max(...sinceMs) : null,
       },
     ]
   },
 }
 
-/** With fewer requests the percentile means little. */
+/** With fewer requests, the percentile is not reliable. */
 const minRequests = 20
 /** An open alert ends below this share of the threshold. */
 const clearLatencyShare = 0.9
@@ -39,7 +39,7 @@ const apiSlow: RuleOf<'api'> = {
         severity: 'WARNING',
         container: 'api',
         label: 'API is slow',
-        reason: `One request of twenty takes longer than ${Math.round(latency.p95Ms)} ms. A larger profile, more replicas or an index in the schema may help.`,
+        reason: `One in twenty requests takes longer than ${Math.round(latency.p95Ms)} ms. A larger profile, more replicas or an index in the schema may help.`,
         isClear: latency.p95Ms > thresholdMs,
       },
     ]

@@ -1,14 +1,14 @@
 import type { AlertKind } from '@shoal/contract'
 import { isApi } from '../../manifest/index.ts'
-import { isAnswering } from './processors.ts'
+import { isResponding } from './processors.ts'
 import type { AlertFacts } from './rule.ts'
 import { rules } from './rules.ts'
 
 type Applicability = 'yes' | 'no' | 'unknown'
 
 /**
- * Whether a rule can be checked for a version now. `no`: it makes no sense at present, such as a rule about running programs of a
- * hibernated version. `unknown`: observations are missing.
+ * Whether a rule can be checked for a version now. `no`: the rule does not apply to its current state, such as a rule about running
+ * programs to a hibernated version. `unknown`: observations are missing.
  */
 export function isRuleApplicable(facts: AlertFacts, kind: AlertKind, container: string | null): Applicability {
   const isStopped = facts.status === 'DEPLOYING' || facts.status === 'HIBERNATED'
@@ -17,25 +17,25 @@ export function isRuleApplicable(facts: AlertFacts, kind: AlertKind, container: 
     case 'program':
     case 'processor':
       if (isStopped) return 'no'
-      return container === null ? 'yes' : isProgramKnown(facts, container, appliesTo)
+      return container === null ? 'yes' : programApplicability(facts, container, appliesTo)
     case 'api':
       return !isStopped && facts.apiReplicas > 0 ? 'yes' : 'no'
     case 'database':
       return facts.database === null ? 'no' : facts.database.usedBytes === null ? 'unknown' : 'yes'
     case 'deployment':
-      // The next deployment may fail for another reason: that is another alert.
+      // If the next deployment fails, possibly for another reason, that is another alert.
       return facts.status === 'DEPLOYING' ? 'no' : 'yes'
     default:
       return 'yes'
   }
 }
 
-function isProgramKnown(facts: AlertFacts, container: string, appliesTo: 'program' | 'processor'): Applicability {
+function programApplicability(facts: AlertFacts, container: string, appliesTo: 'program' | 'processor'): Applicability {
   const exists = facts.processors.includes(container) || (facts.apiReplicas > 0 && isApi({ name: container }))
   if (!exists) return 'no'
   const row = facts.containers.find((one) => one.container === container)
   if (!row || row.state === 'starting') return 'unknown'
   if (appliesTo === 'program' || row.state === 'finished') return 'yes'
-  const seen = facts.seen.find(({ processor }) => processor === container)
-  return isAnswering(row, seen) ? 'yes' : 'unknown'
+  const metrics = facts.processorMetrics.find(({ processor }) => processor === container)
+  return isResponding(row, metrics) ? 'yes' : 'unknown'
 }

@@ -4,29 +4,29 @@ import { processorFacts } from './processors.ts'
 import type { AlertFacts, FactsOf, Finding, Limits, OrgFacts, RuleOf, Scope } from './rule.ts'
 import { rules } from './rules.ts'
 
-/** Everything wrong with a version. Rules whose limit is null find nothing. */
+/** Returns all problems of a version. Rules whose limit is null find nothing. */
 export function findingsOf(facts: AlertFacts, limits: Limits, nowMs: number): Finding[] {
-  const { database, containers, processors, seen } = facts
-  const find = <S extends Scope>(scope: S, of: FactsOf[S]) => findIn(scope, of, limits, nowMs)
+  const { database, containers, processors, processorMetrics } = facts
+  const findFor = <S extends Scope>(scope: S, facts: FactsOf[S]) => findIn(scope, facts, limits, nowMs)
   return [
-    ...(database ? find('database', { database }) : []),
+    ...(database ? findFor('database', { database }) : []),
     ...containers.flatMap((container) => {
       const isLooping = isCrashLooping(container, nowMs)
-      const found = find('program', { container, isCrashLooping: isLooping })
-      if (isLooping || !processors.includes(container.container)) return found
-      const metrics = seen.find(({ processor }) => processor === container.container)
-      return [...found, ...find('processor', processorFacts(container, metrics, limits, nowMs))]
+      const programFindings = findFor('program', { container, isCrashLooping: isLooping })
+      if (isLooping || !processors.includes(container.container)) return programFindings
+      const metrics = processorMetrics.find(({ processor }) => processor === container.container)
+      return [...programFindings, ...findFor('processor', processorFacts(container, metrics, limits, nowMs))]
     }),
-    ...find('api', facts),
-    ...find('deployment', facts),
+    ...findFor('api', facts),
+    ...findFor('deployment', facts),
   ]
 }
 
-/** Everything wrong with an organization as a whole. */
+/** Returns all problems of an organization as a whole. */
 export const orgFindingsOf = (facts: OrgFacts, limits: Limits, nowMs: number): Finding[] =>
   findIn('organization', facts, limits, nowMs)
 
-/** The findings that the page of a version shows. They use the default thresholds, not those of its organization. */
+/** Returns the findings that the page of a version shows, for the default thresholds, not those of its organization. */
 export const warningsOf = (facts: AlertFacts, nowMs: number): Finding[] =>
   findingsOf(facts, defaultLimits, nowMs).filter(({ kind, isClear }) => isClear && rules[kind].isWarning)
 
@@ -38,7 +38,7 @@ function findIn<S extends Scope>(scope: S, facts: FactsOf[S], limits: Limits, no
   return rulesFor(scope).flatMap(([kind, rule]) => {
     const threshold = limits[kind]
     if (threshold === null) return []
-    return rule.find(facts, threshold, nowMs).map((found) => ({ sinceMs: null, isClear: true, ...found, kind }))
+    return rule.find(facts, threshold, nowMs).map((problem) => ({ sinceMs: null, isClear: true, ...problem, kind }))
   })
 }
 

@@ -1,16 +1,16 @@
 import type { OrgStatus } from '@shoal/contract'
 import { minutes } from '../../../clock.ts'
-import type { Found, OrgFacts, RuleOf } from './rule.ts'
+import type { Problem, OrgFacts, RuleOf } from './rule.ts'
 
 const quotaTexts: Record<OrgFacts['quotas'][number]['quota'], { label: string; advice: string }> = {
   spend: {
     label: 'Spend cap',
     advice:
-      'When it is reached, nothing new is deployed, or squids are hibernated, as was chosen. Raise it under Billing.',
+      'When it is reached, new deployments are rejected or squids are hibernated, as set under Billing. The cap can be raised there.',
   },
   rpc: {
     label: 'RPC requests',
-    advice: 'When all are used, RPC requests are refused until the month ends.',
+    advice: 'When all are used, RPC requests are rejected until the month ends.',
   },
 }
 
@@ -33,25 +33,25 @@ const quotaNear: RuleOf<'organization'> = {
       }),
 }
 
-const paymentProblems: Partial<Record<OrgStatus, Pick<Found, 'severity' | 'label' | 'reason'>>> = {
+const paymentProblems: Partial<Record<OrgStatus, Pick<Problem, 'severity' | 'label' | 'reason'>>> = {
   PAYMENT_ISSUES: {
     severity: 'WARNING',
     label: 'A payment failed',
-    reason: 'The card could not be charged. It is tried again; please update it under Billing.',
+    reason: 'The card could not be charged. The charge will be retried; please update the card under Billing.',
   },
   IN_DEBT: {
     severity: 'CRITICAL',
     label: 'Payment is overdue',
-    reason: 'Nothing can be deployed and RPC requests are refused until it is paid. Update the card under Billing.',
+    reason: 'Nothing can be deployed and RPC requests are rejected until it is paid. Update the card under Billing.',
   },
   TERMINATED: {
     severity: 'CRITICAL',
     label: 'Squids are stopped for debt',
-    reason: 'All squids are hibernated and their data is kept. They wake when the debt is paid under Billing.',
+    reason: 'All squids are hibernated and their data is kept. They start again when the debt is paid under Billing.',
   },
 }
 
-const paymentTrouble: RuleOf<'organization'> = {
+const paymentProblem: RuleOf<'organization'> = {
   appliesTo: 'organization',
   holdMs: 0,
   clearMs: minutes(1),
@@ -62,4 +62,4 @@ const paymentTrouble: RuleOf<'organization'> = {
   },
 }
 
-export const organizationRules = { QUOTA_NEAR: quotaNear, PAYMENT: paymentTrouble }
+export const organizationRules = { QUOTA_NEAR: quotaNear, PAYMENT: paymentProblem }

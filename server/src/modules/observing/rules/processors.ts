@@ -8,48 +8,54 @@ import {
   lateBlocks,
 } from '../progress/freshness.ts'
 import type { ObservedContainer, ObservedProcessor } from '../progress/parts-store.ts'
-import { isOfCurrentRun, readableTime, whyNotIndexing, whyStuck, whyUnknown } from '../progress/processor-status.ts'
+import {
+  isOfCurrentRun,
+  readableTime,
+  reasonNotIndexing,
+  reasonStuck,
+  reasonUnknown,
+} from '../progress/processor-status.ts'
 import type { Limits, ProcessorFacts, RuleOf } from './rule.ts'
 
-/** A processor that advanced this recently is slow, not stuck. */
-const movingMs = minutes(1)
+/** A processor that made progress within this time is slow, not stuck. */
+const recentProgressMs = minutes(1)
 /** An open alert for lag ends below this share of the threshold. */
 const clearLagShare = 0.8
 
 /**
- * The facts of one processor. Each cause is reported by one rule: a wrong claim to be synced is not also a stall, and a processor
- * without progress is not also slow.
+ * Returns the facts of one processor. Each cause is reported by only one rule: a wrong claim to be synced is not also a stall, and a
+ * processor without progress is not also slow.
  */
 export function processorFacts(
   container: ObservedContainer,
-  seen: ObservedProcessor | undefined,
+  metrics: ObservedProcessor | undefined,
   limits: Limits,
   nowMs: number,
 ): ProcessorFacts {
-  const current = seen !== undefined && isAnswering(container, seen) ? seen : null
-  const notIndexing = limits.SOURCE_SILENT === null ? null : notIndexingOf(container, seen, nowMs)
+  const current = metrics !== undefined && isResponding(container, metrics) ? metrics : null
+  const notIndexing = limits.SOURCE_SILENT === null ? null : notIndexingOf(container, metrics, nowMs)
   const isWronglySynced =
     limits.WRONG_SYNCED !== null && current !== null && claimsCaughtUp(current) && isFarBehind(current, nowMs)
   const stuck =
     limits.STALLED === null || isWronglySynced || notIndexing
       ? null
-      : whyStuck(container, seen, nowMs, minutes(limits.STALLED))
+      : reasonStuck(container, metrics, nowMs, minutes(limits.STALLED))
   return { container, current, notIndexing, isWronglySynced, stuck, isStallRuleOn: limits.STALLED !== null }
 }
 
-/** Whether its metrics describe the present: it runs and responds. */
-export const isAnswering = (container: ObservedContainer, seen: ObservedProcessor | undefined): boolean =>
-  container.state === 'running' && isOfCurrentRun(container, seen) && seen.unansweredSinceMs === null
+/** Whether a processor is running and its metrics respond. */
+export const isResponding = (container: ObservedContainer, metrics: ObservedProcessor | undefined): boolean =>
+  container.state === 'running' && isOfCurrentRun(container, metrics) && metrics.unansweredSinceMs === null
 
 function notIndexingOf(
   container: ObservedContainer,
-  seen: ObservedProcessor | undefined,
+  metrics: ObservedProcessor | undefined,
   nowMs: number,
 ): ProcessorFacts['notIndexing'] {
-  if (container.state !== 'running' || isOfCurrentRun(container, seen)) return null
-  const waiting = whyNotIndexing(container, nowMs)
+  if (container.state !== 'running' || isOfCurrentRun(container, metrics)) return null
+  const waiting = reasonNotIndexing(container, nowMs)
   if (waiting) return { ...waiting, severity: 'CRITICAL' }
-  const unknown = whyUnknown(container, nowMs)
+  const unknown = reasonUnknown(container, nowMs)
   return unknown && { ...unknown, severity: 'WARNING' }
 }
 
@@ -94,7 +100,7 @@ const wronglySynced: RuleOf<'processor'> = {
         severity: 'CRITICAL',
         container: current.processor,
         label: `${current.processor} only seems to be synced`,
-        reason: `It says that it has caught up at block ${current.currentBlock}, but its chain is at block ${head}. Its data source may have stopped: see its log, and try another one.`,
+        reason: `It reports that it has caught up at block ${current.currentBlock}, but its chain is at block ${head}. Its data source may have stopped: see its log, and try another one.`,
         isClear: isWronglySynced,
       },
     ]
@@ -109,17 +115,17 @@ const frozenHead: RuleOf<'processor'> = {
   find: ({ container, current, stuck }, thresholdMinutes, nowMs) => {
     if (!current) return []
     const movedAtMs = headMovedAt(current, nowMs)
-    const unusualMs = frozenAfterMs(current, nowMs)
-    if (movedAtMs === null || unusualMs === null) return []
+    const frozenMs = frozenAfterMs(current, nowMs)
+    if (movedAtMs === null || frozenMs === null) return []
     const sinceMs = Math.max(movedAtMs, container.sinceMs)
     // Only time with observations counts.
-    if (current.scrapedAtMs - sinceMs < Math.max(minutes(thresholdMinutes), unusualMs)) return []
+    if (current.scrapedAtMs - sinceMs < Math.max(minutes(thresholdMinutes), frozenMs)) return []
     return [
       {
         severity: 'WARNING',
         container: container.container,
         label: `${container.container} sees no new blocks`,
-        reason: `The head of its chain has been at block ${current.totalBlocks} since ${readableTime(movedAtMs)}. Either the chain rests or the data source does: see the log, and try another source.`,
+        reason: `The head of its chain has been at block ${current.totalBlocks} since ${readableTime(movedAtMs)}. Either the chain has paused or the data source has stopped: see the log, and try another source.`,
         sinceMs: movedAtMs,
         isClear: !stuck,
       },
@@ -136,7 +142,7 @@ const lagging: RuleOf<'processor'> = {
     if (!current || current.caughtUpAtMs === null) return []
     const late = lateBlocks(current, nowMs)
     if (late <= maxBlocks * clearLagShare) return []
-    const isMoving = current.progressedAtMs !== null && nowMs - current.progressedAtMs < movingMs
+    const isMoving = current.progressedAtMs !== null && nowMs - current.progressedAtMs < recentProgressMs
     return [
       {
         severity: 'WARNING',

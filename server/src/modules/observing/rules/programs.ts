@@ -2,14 +2,14 @@ import { hours, minutes } from '../../../clock.ts'
 import { crashReason } from '../progress/processor-status.ts'
 import type { RuleOf } from './rule.ts'
 
-/** Must be found in two rounds, 15 seconds apart: containers that start or stop pass through short-lived states. */
-const twoRoundsMs = 10_000
+/** Long enough that two rounds, 15 seconds apart, must find the problem: containers that start or stop have short-lived states. */
+const holdTwoRoundsMs = 10_000
 const outOfMemoryShownMs = hours(24)
 
 const crashLoop: RuleOf<'program'> = {
   appliesTo: 'program',
-  holdMs: twoRoundsMs,
-  // As long as a run must last to count as stable.
+  holdMs: holdTwoRoundsMs,
+  // The time a run must last to count as stable.
   clearMs: minutes(10),
   isWarning: true,
   find: ({ container: row, isCrashLooping }) =>
@@ -46,4 +46,24 @@ const outOfMemory: RuleOf<'program'> = {
       : [],
 }
 
-export const programRules = { CRASH_LOOP: crashLoop, OUT_OF_MEMORY: outOfMemory }
+const diskFull: RuleOf<'program'> = {
+  appliesTo: 'program',
+  holdMs: 0,
+  clearMs: minutes(1),
+  isWarning: true,
+  find: ({ container: { container, state, diskFullSinceMs } }) =>
+    diskFullSinceMs === null
+      ? []
+      : [
+          {
+            severity: state === 'running' ? 'WARNING' : 'CRITICAL',
+            container,
+            label: `${container} has no disk space left`,
+            reason:
+              'It cannot write more files. Let it delete files that it no longer needs, or deploy again: each deployment starts without the files that programs wrote.',
+            sinceMs: diskFullSinceMs,
+          },
+        ],
+}
+
+export const programRules = { CRASH_LOOP: crashLoop, OUT_OF_MEMORY: outOfMemory, DISK_FULL: diskFull }

@@ -2,18 +2,18 @@ import type { AlertEvent, AlertKind, OrgStatus, Squid } from '@shoal/contract'
 import type { SquidRow } from '../../versions/index.ts'
 import type { ObservedApi, ObservedContainer, ObservedDatabase, ObservedProcessor } from '../progress/parts-store.ts'
 
-/** One problem, as the `find` of a rule returns it. */
-export type Found = Pick<AlertEvent, 'severity' | 'container' | 'label' | 'reason'> & {
-  /** When it began, in epoch milliseconds; null (the default): unknown. */
+/** A problem that the `find` of a rule returns. */
+export type Problem = Pick<AlertEvent, 'severity' | 'container' | 'label' | 'reason'> & {
+  /** When the problem began, in epoch milliseconds; null (the default) if unknown. */
   sinceMs?: number | null
-  /** False: too weak to open an alert, but enough to keep an open one. True by default. */
+  /** False if the problem is too weak to open an alert, but enough to keep an open one. True by default. */
   isClear?: boolean
 }
 
-/** A problem that a version or an organization has now. Warnings of a version and alerts are made from findings. */
-export type Finding = Required<Found> & { kind: AlertKind }
+/** A current problem of a version or an organization. Warnings of versions and alerts are made from findings. */
+export type Finding = Required<Problem> & { kind: AlertKind }
 
-/** The threshold of each rule in its unit, 0 for a rule without threshold; null: the rule is off. */
+/** The threshold of each rule in its unit, 0 for a rule without threshold; null if the rule is off. */
 export type Limits = Record<AlertKind, number | null>
 
 /** The successful requests to the API of a version in the last five minutes. */
@@ -27,14 +27,13 @@ export type AlertFacts = {
   image: string | null
   lastDeploy: SquidRow['lastDeploy']
   apiReplicas: number
-  /** The names of its processors. */
+  /** The names of the version's processors. */
   processors: string[]
   database: DatabaseUse | null
   containers: ObservedContainer[]
-  /** The metrics of processors. */
-  seen: ObservedProcessor[]
+  processorMetrics: ObservedProcessor[]
   apis: ObservedApi[]
-  /** Undefined when it was not measured. */
+  /** Undefined if the latency was not measured. */
   latency?: Latency | undefined
 }
 
@@ -46,18 +45,18 @@ export type OrgFacts = {
 
 export type ProcessorFacts = {
   container: ObservedContainer
-  /** Its metrics; null when it does not respond or they are from an earlier run. */
+  /** The processor's metrics; null if they do not respond or are from an earlier run. */
   current: ObservedProcessor | null
-  /** Why it has not begun to index; null if it has, or if the rule for this is off. */
-  notIndexing: (Pick<Found, 'severity' | 'reason'> & { sinceMs: number }) | null
-  /** It reports that it has caught up although it is far behind. False if the rule for this is off. */
+  /** Why the processor has not begun to index; null if it has, or if the rule for this is off. */
+  notIndexing: (Pick<Problem, 'severity' | 'reason'> & { sinceMs: number }) | null
+  /** Whether the processor reports that it has caught up although it is far behind. False if the rule for this is off. */
   isWronglySynced: boolean
-  /** Why it makes no progress. Null if another rule reports the cause, or if the rule for this is off. */
+  /** Why the processor makes no progress; null if it does, if another rule reports the cause, or if the rule for this is off. */
   stuck: { reason: string | null; sinceMs: number } | null
   isStallRuleOn: boolean
 }
 
-/** What a rule applies to, and the facts its `find` receives: once for each program, processor, version or organization. */
+/** The facts that `find` receives, by the scope of the rule. Called once for each program, processor, version or organization. */
 export type FactsOf = {
   database: { database: DatabaseUse }
   program: { container: ObservedContainer; isCrashLooping: boolean }
@@ -75,10 +74,10 @@ export type RuleOf<S extends Scope> = {
   holdMs: number
   /** A problem must be absent for this long before its alert ends. */
   clearMs: number
-  /** The page of a version shows it as a warning. */
+  /** Whether the page of a version shows the problem as a warning. */
   isWarning: boolean
-  /** `threshold`: of the organization, in the rule's unit; 0 for a rule without one. */
-  find: (facts: FactsOf[S], threshold: number, nowMs: number) => Found[]
+  /** `threshold`: the organization's threshold, in the rule's unit; 0 for a rule without threshold. */
+  find: (facts: FactsOf[S], threshold: number, nowMs: number) => Problem[]
 }
 
 export type Rule = { [S in Scope]: RuleOf<S> }[Scope]

@@ -19,53 +19,58 @@ const headAt = (headBlock: number) => ({
   headBlock,
   finalBlock: headBlock,
   movedAtMs: ago(1000),
-  pace: steadyRate,
+  blockRate: steadyRate,
   observedAtMs: ago(1000),
 })
 
-type Example = { finds: Partial<AlertFacts> | OrgFacts; severity: Finding['severity']; container: string | null }
+type Example = { facts: Partial<AlertFacts> | OrgFacts; severity: Finding['severity']; container: string | null }
 
-/** Facts in which each rule alone finds a problem. */
+/** For each rule, facts in which only this rule finds a problem. */
 const examples: Record<AlertKind, Example> = {
   CRASH_LOOP: {
-    finds: version({ containers: [eth({ state: 'backoff', crashesInARow: 3 })] }),
+    facts: version({ containers: [eth({ state: 'backoff', crashesInARow: 3 })] }),
     severity: 'CRITICAL',
     container: 'eth',
   },
   OUT_OF_MEMORY: {
-    finds: version({ containers: [eth({ isOutOfMemory: true })] }),
+    facts: version({ containers: [eth({ isOutOfMemory: true })] }),
+    severity: 'WARNING',
+    container: 'eth',
+  },
+  DISK_FULL: {
+    facts: version({ containers: [eth({ diskFullSinceMs: ago(minutes(1)) })] }),
     severity: 'WARNING',
     container: 'eth',
   },
   SOURCE_SILENT: {
-    finds: version({ containers: [eth({ source: 'It waits for eth.example.com.' })], seen: [] }),
+    facts: version({ containers: [eth({ source: 'It waits for eth.example.com.' })], processorMetrics: [] }),
     severity: 'CRITICAL',
     container: 'eth',
   },
   STALLED: {
-    finds: version({ seen: metrics({ unansweredSinceMs: ago(minutes(6)) }) }),
+    facts: version({ processorMetrics: metrics({ unansweredSinceMs: ago(minutes(6)) }) }),
     severity: 'CRITICAL',
     container: 'eth',
   },
   WRONG_SYNCED: {
-    finds: version({ seen: metrics({ currentBlock: 1000, followsHead: true, head: headAt(2000) }) }),
+    facts: version({ processorMetrics: metrics({ currentBlock: 1000, followsHead: true, head: headAt(2000) }) }),
     severity: 'CRITICAL',
     container: 'eth',
   },
   FROZEN_HEAD: {
-    finds: version({
-      seen: metrics({ currentBlock: 1000, headMovedAtMs: ago(minutes(20)), headPace: steadyRate }),
+    facts: version({
+      processorMetrics: metrics({ currentBlock: 1000, headMovedAtMs: ago(minutes(20)), headRate: steadyRate }),
     }),
     severity: 'WARNING',
     container: 'eth',
   },
   LAGGING: {
-    finds: version({ seen: metrics({ currentBlock: 400, caughtUpAtMs: ago(hours(1)) }) }),
+    facts: version({ processorMetrics: metrics({ currentBlock: 400, caughtUpAtMs: ago(hours(1)) }) }),
     severity: 'WARNING',
     container: 'eth',
   },
   API_DOWN: {
-    finds: version({
+    facts: version({
       apiReplicas: 1,
       apis: [{ squidId: 1, container: 'api', isAvailable: false, sinceMs: ago(minutes(2)), reason: null }],
     }),
@@ -73,27 +78,27 @@ const examples: Record<AlertKind, Example> = {
     container: 'api',
   },
   API_SLOW: {
-    finds: version({ latency: { p95Ms: 3000, requests: 20 } }),
+    facts: version({ latency: { p95Ms: 3000, requests: 20 } }),
     severity: 'WARNING',
     container: 'api',
   },
   LOW_SPACE: {
-    finds: version({ database: { usedBytes: 97, totalBytes: 100 } }),
+    facts: version({ database: { usedBytes: 97, totalBytes: 100 } }),
     severity: 'CRITICAL',
     container: 'db',
   },
   DEPLOY_FAILED: {
-    finds: version({ lastDeploy: { id: 1, type: 'DEPLOY', status: 'OK', failed: 'UNEXPECTED', running: false } }),
+    facts: version({ lastDeploy: { id: 1, type: 'DEPLOY', status: 'OK', failed: 'UNEXPECTED', running: false } }),
     severity: 'WARNING',
     container: null,
   },
   QUOTA_NEAR: {
-    finds: { status: 'ACTIVE', quotas: [{ quota: 'rpc', used: 95, cap: 100 }] },
+    facts: { status: 'ACTIVE', quotas: [{ quota: 'rpc', used: 95, cap: 100 }] },
     severity: 'WARNING',
     container: 'rpc',
   },
   PAYMENT: {
-    finds: { status: 'IN_DEBT', quotas: [{ quota: 'rpc', used: 10, cap: 100 }] },
+    facts: { status: 'IN_DEBT', quotas: [{ quota: 'rpc', used: 10, cap: 100 }] },
     severity: 'CRITICAL',
     container: null,
   },
@@ -107,22 +112,22 @@ const healthy: AlertFacts = {
   processors: ['eth'],
   database: null,
   containers: [eth({})],
-  seen: metrics({}),
+  processorMetrics: metrics({}),
   apis: [],
 }
 
-const find = (facts: Example['finds'], limits = defaultLimits) =>
+const findProblems = (facts: Example['facts'], limits = defaultLimits) =>
   'quotas' in facts ? orgFindingsOf(facts, limits, now) : findingsOf({ ...healthy, ...facts }, limits, now)
 
-test.each(Object.entries(examples))('%s finds its problem, and nothing when it is off', (kind, example) => {
-  const { finds, severity, container } = example
-  expect(find(finds)).toMatchObject([{ kind, severity, container, isClear: true }])
-  expect(find(finds, { ...defaultLimits, [kind]: null }).filter((finding) => finding.kind === kind)).toEqual([])
+test.each(Object.entries(examples))('rule %s finds its problem, and nothing when the rule is off', (kind, example) => {
+  const { facts, severity, container } = example
+  expect(findProblems(facts)).toMatchObject([{ kind, severity, container, isClear: true }])
+  expect(findProblems(facts, { ...defaultLimits, [kind]: null }).filter((finding) => finding.kind === kind)).toEqual([])
 })
 
-test('nothing is found in a healthy version and organization', () => {
-  expect(find({})).toEqual([])
-  expect(find({ status: 'ACTIVE', quotas: [{ quota: 'spend', used: 10, cap: 100 }] })).toEqual([])
+test('no rule finds a problem in a healthy version or organization', () => {
+  expect(findProblems({})).toEqual([])
+  expect(findProblems({ status: 'ACTIVE', quotas: [{ quota: 'spend', used: 10, cap: 100 }] })).toEqual([])
 })
 
 test('the server checks every rule that the contract declares', () => {

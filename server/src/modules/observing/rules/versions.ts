@@ -15,15 +15,14 @@ const lowSpace: RuleOf<'database'> = {
     const isLow = usage === 'WARNING' || usage === 'CRITICAL'
     if (usedBytes === null || !(isLow || usedBytes >= totalBytes * clearSpaceShare)) return []
     const share = Math.floor((usedBytes / totalBytes) * 100)
-    const consequence =
-      usedBytes >= totalBytes ? 'It can only be read now.' : 'When it is full, nothing more can be written.'
+    const consequence = usedBytes >= totalBytes ? 'It is read-only now.' : 'When it is full, it becomes read-only.'
     return [
       {
         severity: usage === 'CRITICAL' ? 'CRITICAL' : 'WARNING',
         container: 'db',
-        // The label is the specification's (4).
+        // The label is prescribed by spec 4.
         label: 'Low database space',
-        reason: `${share} % of the database's room is used. ${consequence} Raise scale.addons.postgres.storage in the manifest and deploy again.`,
+        reason: `${share} % of the database's disk space is used. ${consequence} Raise scale.addons.postgres.storage in the manifest and deploy again.`,
         isClear: isLow,
       },
     ]
@@ -37,15 +36,17 @@ const deployFailed: RuleOf<'deployment'> = {
   isWarning: true,
   find: ({ lastDeploy, image, database }) => {
     if (!lastDeploy || lastDeploy.running || lastDeploy.failed === 'NO') return []
-    const running = lastDeploy.isSwitched ? 'The new code runs all the same.' : 'What ran before goes on.'
+    const running = lastDeploy.isSwitched
+      ? 'The new code is running nevertheless.'
+      : 'The previous deployment keeps running.'
     const consequence = image === null ? nothingRuns(database) : running
     return [
       {
         severity: image === null ? 'CRITICAL' : 'WARNING',
         container: null,
-        // The label is the specification's (4).
+        // The label is prescribed by spec 4.
         label: 'Last deploy was finished with an error',
-        reason: `Deployment ${lastDeploy.id} failed. ${consequence} Its log under Deployments says why and what to do.`,
+        reason: `Deployment ${lastDeploy.id} failed. ${consequence} Its log under Deployments shows the reason and how to fix it.`,
       },
     ]
   },
@@ -54,7 +55,7 @@ const deployFailed: RuleOf<'deployment'> = {
 /** The database is created before the programs start, and its disk is billed (docs/billing.md). */
 const nothingRuns = (database: AlertFacts['database']) =>
   database === null
-    ? 'Nothing runs.'
-    : `Nothing runs. Its database is kept, and ${Math.round(database.totalBytes / 2 ** 30)} GB of disk are billed until the version is deleted (a playground pays nothing).`
+    ? 'No program is running.'
+    : `No program is running. Its database is kept, and ${Math.round(database.totalBytes / 2 ** 30)} GB of disk are billed until the version is deleted (a playground pays nothing).`
 
 export const versionRules = { LOW_SPACE: lowSpace, DEPLOY_FAILED: deployFailed }

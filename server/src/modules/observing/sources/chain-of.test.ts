@@ -10,7 +10,7 @@ test('a processor indexes the chain of the gateway URL in its environment', () =
   expect(chainOf({ RPC_ETH_HTTP: url('eth'), RPC_BASE_HTTP: url('base'), SOURCE: url('base') })).toBe('base')
 })
 
-test('the chain is unknown with several chains or with other nodes', () => {
+test('the chain is unknown if the environment names several chains or other nodes', () => {
   expect(chainOf({ RPC_ETH_HTTP: url('eth'), RPC_BASE_HTTP: url('base') })).toBeNull()
   expect(chainOf({ ONE: url('eth'), OTHER: url('base') })).toBeNull()
   expect(chainOf({ RPC_URL: 'https://rpc.example.com/rpc/eth/key' })).toBeNull()

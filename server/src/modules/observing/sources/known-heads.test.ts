@@ -1,19 +1,19 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startDevnet, type Devnet } from '../../../../../scripts/devnet/devnet.ts'
 import { minutes } from '../../../clock.ts'
-import { startTestPlane, type TestPlane } from '../../../gateway/rpc/testbed.ts'
+import { startRpcTestbed, type RpcTestbed } from '../../../gateway/rpc/testbed.ts'
 import { until } from '../../../testing/until.ts'
-import { rpcTokenOf } from '../../rpc/index.ts'
+import { rpcTokenOf } from '../../rpc/tokens.ts'
 import { createKnownHeads } from './known-heads.ts'
 import { insertSquid, sealWorkload, updateSquid } from '../../versions/store.ts'
 import { specOf, workloadOf } from '../../versions/testing/make-version.ts'
 import { metricsPort } from '../../manifest/workload.ts'
 
 let devnet: Devnet
-let t: TestPlane
+let t: RpcTestbed
 beforeAll(async () => {
   devnet = await startDevnet({ transfers: 10 })
-  t = await startTestPlane({ SHOAL_DEVNET_URL: devnet.rpcUrl })
+  t = await startRpcTestbed({ SHOAL_DEVNET_URL: devnet.rpcUrl })
 })
 afterAll(async () => {
   await t?.close()
@@ -31,7 +31,7 @@ test('gateways poll the chain that an environment names, even without calls to i
   await updateSquid(t.app.db, squid.id, { sealedWorkload: sealWorkload(t.app.sealer, squid.id, workload) })
   const heads = createKnownHeads(t.app)
   const readHead = async () => {
-    await heads.look()
+    await heads.refresh()
     return heads.headOf({ squidId: squid.id, container: 'eth' })
   }
   const height = () => devnet.chain.height()
@@ -49,6 +49,6 @@ test('gateways poll the chain that an environment names, even without calls to i
   await t.gateway.close()
   t.clock.advance(minutes(1))
   expect((await readHead())?.head?.observedAt.getTime()).toBeLessThanOrEqual(at.getTime())
-  await updateSquid(t.app.db, squid.id, { wanted: 'hibernated' })
+  await updateSquid(t.app.db, squid.id, { desiredState: 'hibernated' })
   expect(await readHead()).toBeNull()
 })

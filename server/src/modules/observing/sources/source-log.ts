@@ -1,32 +1,34 @@
-/** An error of a data source in a processor's log. `url` is unredacted and may contain keys: never show it. */
-export type SourceTrouble = { url: string | null; fault: string }
+import { chainOfRpcUrl } from '../../rpc/index.ts'
 
-/** Descriptions of the errors of the SDK's clients and of Node. */
+/** An error of a data source in a processor's log. `url` is unredacted and may contain keys: never show it. */
+export type SourceError = { url: string | null; fault: string }
+
+/** Patterns of errors of the SDK's clients and of Node, with their descriptions. */
 const faults: [RegExp, string][] = [
   [/ENOTFOUND|EAI_AGAIN/, 'its name cannot be resolved'],
   [/ECONNREFUSED/, 'it refuses connections'],
   [/EHOSTUNREACH|ENETUNREACH/, 'it cannot be reached'],
-  [/ECONNRESET|EPIPE|socket hang up/, 'it breaks connections off'],
+  [/ECONNRESET|EPIPE|socket hang up/, 'it closes connections early'],
   [/CERT_|certificate/i, 'its certificate is not accepted'],
-  [/timed? ?out|ETIMEDOUT/i, 'it does not answer in time'],
-  [/\bgot 429\b/, 'it answers that there are too many requests'],
-  [/\bgot 5\d\d\b/, 'it answers with an error of its own'],
+  [/timed? ?out|ETIMEDOUT/i, 'it does not respond in time'],
+  [/\bgot 429\b/, 'it responds that there are too many requests'],
+  [/\bgot 5\d\d\b/, 'it responds with a server error'],
 ]
 const address = /\b(?:https?|wss?):\/\/[^\s"'<>]+/
 
-/** Whether a program on the SDK wrote the line. Such a program serves metrics only once its data source has responded. */
+/** Whether a program that uses the SDK wrote the line. Such a program serves metrics only once its data source has responded. */
 export const isSdkLine = (line: string): boolean => line.includes('"ns":"sqd:')
 
-/** The last error of a data source in these lines of the SDK, at `sinceMs` or later; null if there is none. */
-export function troubleIn(lines: readonly string[], sinceMs: number): SourceTrouble | null {
+/** Returns the last error of a data source in these lines of the SDK, at `sinceMs` or later; null if there is none. */
+export function lastSourceError(lines: readonly string[], sinceMs: number): SourceError | null {
   for (const line of lines.toReversed()) {
-    const trouble = troubleOf(line, sinceMs)
-    if (trouble) return trouble
+    const error = sourceErrorOf(line, sinceMs)
+    if (error) return error
   }
   return null
 }
 
-function troubleOf(line: string, sinceMs: number): SourceTrouble | null {
+function sourceErrorOf(line: string, sinceMs: number): SourceError | null {
   const entry = entryOf(line)
   if (!entry || (typeof entry['time'] === 'number' && entry['time'] < sinceMs)) return null
   const text = [entry['reason'], entry['code'], Object(entry['err']).message, Object(entry['err']).stack].join(' ')
@@ -45,26 +47,24 @@ function entryOf(line: string): Record<string, unknown> | null {
   }
 }
 
-const ownGateway = /\/rpc\/([a-z0-9-]{1,64})\/shoal_rpc_/
-
-/** The displayable part of a data source's URL: its host, or the chain if it is a URL of our gateway. Null for any other text. */
+/** Returns the displayable part of a data source's URL: its host, or the chain for a URL of Shoal's gateway. Null for other text. */
 export function sourceName(url: string): string | null {
-  const chain = ownGateway.exec(url)?.[1]
+  const chain = chainOfRpcUrl(url)
   if (chain) return `the RPC gateway (chain ${chain})`
   if (!URL.canParse(url)) return null
   const { protocol, host } = new URL(url)
   return /^(?:https?|wss?):$/.test(protocol) && host !== '' ? host : null
 }
 
-const maxNamed = 5
+const maxHosts = 5
 
-/** A sentence with the source that does not respond and how that is known. `named`: hosts found in the processor's code and environment. */
-export function sourceSentence(trouble: SourceTrouble | null, named: readonly string[]): string {
-  const host = trouble?.url ? sourceName(trouble.url) : null
-  if (trouble && host) return `Its log says of ${host}: ${trouble.fault}.`
-  const logSentence = trouble
-    ? `Its log says of its data source: ${trouble.fault}.`
+/** Describes the source that does not respond, for users. `hosts`: the hosts found in the processor's code and environment. */
+export function sourceSentence(error: SourceError | null, hosts: readonly string[]): string {
+  const host = error?.url ? sourceName(error.url) : null
+  if (error && host) return `Its log says of ${host}: ${error.fault}.`
+  const logSentence = error
+    ? `Its log says of its data source: ${error.fault}.`
     : 'Its log does not say what it waits for.'
-  if (named.length === 0) return `${logSentence} Neither its code nor its environment names an address.`
-  return `${logSentence} Its code and environment name ${named.slice(0, maxNamed).join(', ')}.`
+  if (hosts.length === 0) return `${logSentence} Neither its code nor its environment names an address.`
+  return `${logSentence} Its code and environment name ${hosts.slice(0, maxHosts).join(', ')}.`
 }

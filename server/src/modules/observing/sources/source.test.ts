@@ -7,7 +7,7 @@ import { findingsOf, defaultLimits } from '../rules/findings.ts'
 import { createKnownHeads } from './known-heads.ts'
 import { readContainers } from '../containers/observe-containers.ts'
 import { observeProcessors } from '../probing/observe-processors.ts'
-import { createSourceLook } from './observe-sources.ts'
+import { createSourceObserver } from './observe-sources.ts'
 import { loadObservationCache, type ObservationCache } from '../observation-cache.ts'
 import { sealWorkload, updateSquid } from '../../versions/store.ts'
 import { makeVersion, specOf, workloadOf } from '../../versions/testing/make-version.ts'
@@ -18,34 +18,34 @@ let t: TestApp
 let clock: ManualClock
 let runtime: SimRuntime
 let org: TestOrg
-let seen: ObservationCache
+let cache: ObservationCache
 let observeSources: () => Promise<void>
-let known: ReturnType<typeof createKnownHeads>
+let knownHeads: ReturnType<typeof createKnownHeads>
 beforeEach(async () => {
   clock = new ManualClock()
   runtime = createSimRuntime({ clock, serve: true })
   t = await startTestApp({ clock, runtime })
   org = await t.make.org()
-  seen = await loadObservationCache(t.app)
-  known = createKnownHeads(t.app)
-  observeSources = createSourceLook(t.app, seen, known)
+  cache = await loadObservationCache(t.app)
+  knownHeads = createKnownHeads(t.app)
+  observeSources = createSourceObserver(t.app, cache, knownHeads)
 })
 afterEach(() => t?.close())
 
-/** Advances the clock, with the observations that a worker makes every three seconds. */
-async function pass(ms: number): Promise<void> {
-  for (let passed = 0; passed < ms; passed += 3000) {
+/** Advances the clock, and observes every three seconds like a worker. */
+async function advance(ms: number): Promise<void> {
+  for (let elapsedMs = 0; elapsedMs < ms; elapsedMs += 3000) {
     clock.advance(3000)
-    await seen.recordContainers(await readContainers(t.app, seen.containers))
-    await observeProcessors(t.app, seen, known.headOf)
-    if (passed % 9000 === 0) await observeSources()
+    await cache.recordContainers(await readContainers(t.app, cache.containers))
+    await observeProcessors(t.app, cache, knownHeads.headOf)
+    if (elapsedMs % 9000 === 0) await observeSources()
   }
 }
 
-const make = (eth: SimBehaviour) => makeVersion(t.app, org, { processors: { eth } })
-const get = () => t.as(org.admin).squids.get({ params: { code: org.code, reference: 'test-squid@v1' } })
+const makeSquid = (eth: SimBehaviour) => makeVersion(t.app, org, { processors: { eth } })
+const getSquid = () => t.as(org.admin).squids.get({ params: { code: org.code, reference: 'test-squid@v1' } })
 const processor = async (): Promise<Processor> => {
-  const [one] = (await get()).processors ?? []
+  const [one] = (await getSquid()).processors ?? []
   if (!one) throw new Error('There is no processor')
   return one
 }
@@ -53,7 +53,7 @@ const processor = async (): Promise<Processor> => {
 const findings = async () => {
   const [version] = await readAlertSubjects(t.app.db)
   if (!version) throw new Error('There is no version')
-  return findingsOf(version.subject, defaultLimits, clock.now().getTime()).filter(({ isClear }) => isClear)
+  return findingsOf(version.facts, defaultLimits, clock.now().getTime()).filter(({ isClear }) => isClear)
 }
 
 const atHead = (source: NonNullable<SimBehaviour['sync']>['source'], headBlocksPerSecond = 1 / 12): SimBehaviour => ({
@@ -61,57 +61,57 @@ const atHead = (source: NonNullable<SimBehaviour['sync']>['source'], headBlocksP
 })
 
 test('a node that stops responding is shown as Stalled and as lag within a minute, until it responds again', async () => {
-  await make(atHead({ asksEveryMs: 5000, silentFromMs: minutes(5), silentToMs: minutes(6.5) }))
-  await pass(minutes(5))
+  await makeSquid(atHead({ requestEveryMs: 5000, silentFromMs: minutes(5), silentToMs: minutes(6.5) }))
+  await advance(minutes(5))
   expect(await processor()).toMatchObject({ status: 'SYNCED', lag: { blocks: 0, seconds: 0 } })
-  await pass(minutes(1))
+  await advance(minutes(1))
   const stalled = await processor()
   expect(stalled).toMatchObject({
     status: 'STALLED',
-    reason: expect.stringMatching(/^Its data source has not answered since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC\./),
+    reason: expect.stringMatching(/^Its data source has not responded since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC\./),
   })
   const sinceMs = Date.parse(stalled.since ?? '')
   expect(clock.now().getTime() - sinceMs).toBeGreaterThanOrEqual(minutes(1))
   expect(stalled.lag?.seconds).toBeGreaterThanOrEqual(60)
   expect(stalled.lag?.blocks).toBeGreaterThanOrEqual(4)
   expect(await findings()).toEqual([])
-  await pass(minutes(1))
+  await advance(minutes(1))
   expect(await processor()).toMatchObject({ status: 'SYNCED', reason: null, lag: { blocks: 0 } })
 })
 
-test('a node that stays silent is a stall after five minutes', async () => {
-  await make(atHead({ asksEveryMs: 5000, silentFromMs: minutes(3) }))
-  await pass(minutes(8) + 20_000)
+test('a processor whose node stays silent is stuck after five minutes', async () => {
+  await makeSquid(atHead({ requestEveryMs: 5000, silentFromMs: minutes(3) }))
+  await advance(minutes(8) + 20_000)
   expect(await processor()).toMatchObject({ status: 'STUCK' })
   expect(await findings()).toMatchObject([
-    { kind: 'STALLED', container: 'eth', reason: expect.stringContaining('has not answered since') },
+    { kind: 'STALLED', container: 'eth', reason: expect.stringContaining('has not responded since') },
   ])
 })
 
 test.each([
-  ['whose blocks come every ten minutes', atHead({ asksEveryMs: 5000 }, 1 / 600)],
-  ['without new blocks', atHead({ asksEveryMs: 20_000 }, 0)],
-  ['that it polls only every two minutes', atHead({ asksEveryMs: minutes(2) }, 1)],
+  ['with a block every ten minutes', atHead({ requestEveryMs: 5000 }, 1 / 600)],
+  ['without new blocks', atHead({ requestEveryMs: 20_000 }, 0)],
+  ['that it polls only every two minutes', atHead({ requestEveryMs: minutes(2) }, 1)],
 ])('a quiet processor on a chain %s is not stalled', async (_, behaviour) => {
-  await make(behaviour)
-  await pass(minutes(3))
+  await makeSquid(behaviour)
+  await advance(minutes(3))
   for (let i = 0; i < 40; i++) {
-    await pass(30_000)
+    await advance(30_000)
     expect((await processor()).status).toBe('SYNCED')
   }
 })
 
 test('periods without observations do not count as silence', async () => {
-  await make(atHead({ asksEveryMs: 5000 }))
-  await pass(minutes(3))
+  await makeSquid(atHead({ requestEveryMs: 5000 }))
+  await advance(minutes(3))
   clock.advance(minutes(60))
   expect((await processor()).status).toBe('SYNCED')
-  await pass(9_000)
+  await advance(9_000)
   expect((await processor()).status).toBe('SYNCED')
 })
 
 const sdkLine = (fields: object) => JSON.stringify({ level: 3, ns: 'sqd:processor:rpc', ...fields })
-const begun = sdkLine({ ns: 'sqd:processor', msg: 'processing blocks from 0' })
+const startLine = sdkLine({ ns: 'sqd:processor', msg: 'processing blocks from 0' })
 
 test('a data source that never responds is reported within three minutes, with its host and without its key', async () => {
   await t.as(org.admin).secrets.change({
@@ -123,12 +123,12 @@ test('a data source that never responds is reported within three minutes, with i
     rpcUrl: 'https://hidden-node-name.provider.example:8545/v2/the-key',
     reason: 'HttpTimeoutError: request timed out after 30000 ms',
   })
-  await make({ isDeaf: true, print: [begun, failure] })
-  await pass(60_000)
+  await makeSquid({ isDeaf: true, print: [startLine, failure] })
+  await advance(60_000)
   expect(await processor()).toMatchObject({ status: 'STARTING', reason: null })
   expect(await findings()).toEqual([])
-  await pass(75_000)
-  const sentence = 'Its log says of ***.provider.example:8545: it does not answer in time.'
+  await advance(75_000)
+  const sentence = 'Its log says of ***.provider.example:8545: it does not respond in time.'
   expect(await processor()).toMatchObject({ status: 'STALLED', reason: expect.stringContaining(sentence) })
   expect(await findings()).toMatchObject([
     {
@@ -138,16 +138,16 @@ test('a data source that never responds is reported within three minutes, with i
       reason: expect.stringContaining(sentence),
     },
   ])
-  expect((await get()).alerts).toMatchObject([{ label: 'eth does not index' }])
-  await pass(minutes(5))
+  expect((await getSquid()).alerts).toMatchObject([{ label: 'eth does not index' }])
+  await advance(minutes(5))
   expect(await processor()).toMatchObject({ status: 'STUCK', reason: expect.stringContaining(sentence) })
   expect((await findings()).map(({ kind }) => kind)).toEqual(['SOURCE_SILENT'])
-  expect(JSON.stringify(await get())).not.toMatch(/hidden-node-name|the-key/)
+  expect(JSON.stringify(await getSquid())).not.toMatch(/hidden-node-name|the-key/)
 })
 
 test('if the log does not name the source, the reason lists the hosts in code and environment', async () => {
-  const squid = await make({ isDeaf: true, print: [begun] })
-  const spec = specOf('eth', metricsPort, { isDeaf: true, print: [begun] })
+  const squid = await makeSquid({ isDeaf: true, print: [startLine] })
+  const spec = specOf('eth', metricsPort, { isDeaf: true, print: [startLine] })
   const workload = workloadOf(squid, [
     { ...spec, env: { ...spec.env, NODE: 'wss://user:pass@node.example/key', X: '1' } },
   ])
@@ -155,19 +155,19 @@ test('if the log does not name the source, the reason lists the hosts in code an
     sealedWorkload: sealWorkload(t.app.sealer, squid.id, workload),
     sourceHosts: ['v2.archive.example'],
   })
-  await known.look()
-  await pass(minutes(2.5))
+  await knownHeads.refresh()
+  await advance(minutes(2.5))
   expect((await processor()).reason).toContain(
     'Its log does not say what it waits for. Its code and environment name v2.archive.example, node.example.',
   )
 })
 
 test('a program without the SDK and without metrics is reported as unknown after ten minutes', async () => {
-  await make({ isDeaf: true, print: ['indexing'] })
-  await pass(minutes(9))
+  await makeSquid({ isDeaf: true, print: ['indexing'] })
+  await advance(minutes(9))
   expect((await processor()).status).toBe('STARTING')
   expect(await findings()).toEqual([])
-  await pass(minutes(1.1))
+  await advance(minutes(1.1))
   expect((await processor()).status).toBe('UNKNOWN')
   expect(await findings()).toMatchObject([{ kind: 'SOURCE_SILENT', severity: 'WARNING' }])
 })

@@ -1,17 +1,17 @@
-// Reads tables of other modules: squids. Polls which rows changed without reading workloads.
+// Reads tables of other modules: squids. Polls for changed rows without reading their workloads.
 
-import { and, eq, inArray, isNotNull, sql } from 'drizzle-orm'
+import { and, eq, inArray, isNotNull, sql } from '../../../db/sql.ts'
 import type { Db } from '../../../db/database.ts'
 import { squids } from '../../versions/index.ts'
 
-const isToRun = and(eq(squids.wanted, 'running'), isNotNull(squids.sealedWorkload))
+const isDesiredRunning = and(eq(squids.desiredState, 'running'), isNotNull(squids.sealedWorkload))
 
-/** Versions whose desired state is running. `written` changes with every write of the row; the workload itself is not read. */
-export function listRowVersions(db: Db): Promise<{ squidId: number; written: string }[]> {
+/** Lists the versions whose desired state is running. `rowVersion` changes with every write of the row; the workload itself is not read. */
+export function listWorkloadVersions(db: Db): Promise<{ squidId: number; rowVersion: string }[]> {
   return db
-    .select({ squidId: squids.id, written: sql<string>`xmin::text` })
+    .select({ squidId: squids.id, rowVersion: sql<string>`xmin::text` })
     .from(squids)
-    .where(isToRun)
+    .where(isDesiredRunning)
 }
 
 export type SealedWorkload = {
@@ -27,6 +27,6 @@ export async function selectSealedWorkloads(db: Db, squidIds: number[]): Promise
   const rows = await db
     .select({ squidId: id, sealed: sealedWorkload, secretNames, manifestCurrent, sourceHosts })
     .from(squids)
-    .where(and(isToRun, inArray(squids.id, squidIds)))
+    .where(and(isDesiredRunning, inArray(squids.id, squidIds)))
   return rows.flatMap(({ sealed, ...row }) => (sealed === null ? [] : [{ ...row, sealed }]))
 }

@@ -1,7 +1,7 @@
-import { unknownBlockRate } from '../../rpc/index.ts'
+import { unknownBlockRate } from '../../chains/index.ts'
 import type { ObservedContainer, ObservedProcessor } from '../progress/parts-store.ts'
 
-/** An observed container that runs and has never ended. */
+/** A container that is running and has never ended, except for `change`. */
 export const observedContainer = (change: Partial<ObservedContainer>): ObservedContainer => ({
   squidId: 1,
   container: 'eth',
@@ -11,12 +11,13 @@ export const observedContainer = (change: Partial<ObservedContainer>): ObservedC
   crashesInARow: 0,
   exitCode: null,
   isOutOfMemory: false,
+  diskFullSinceMs: null,
   reason: null,
   source: null,
   ...change,
 })
 
-/** An observed processor in the middle of its chain, which made progress a moment before `nowMs`. */
+/** A processor in the middle of its chain that made progress just before `nowMs`, except for `change`. */
 export const observedProcessor = (nowMs: number, change: Partial<ObservedProcessor>): ObservedProcessor => ({
   squidId: 1,
   processor: 'eth',
@@ -28,12 +29,12 @@ export const observedProcessor = (nowMs: number, change: Partial<ObservedProcess
   headMovedAtMs: nowMs - 3000,
   scrapedAtMs: nowMs - 1000,
   unansweredSinceMs: null,
-  headPace: unknownBlockRate,
+  headRate: unknownBlockRate,
   caughtUpAtMs: null,
-  stillMs: 0,
+  stalledMs: 0,
   followsHead: false,
   answeredAtMs: null,
-  answerPace: unknownBlockRate,
+  responseRate: unknownBlockRate,
   head: null,
   ...change,
 })

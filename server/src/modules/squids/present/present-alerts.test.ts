@@ -19,7 +19,7 @@ function alerts(processor: Partial<ObservedProcessor> = {}, container: Partial<O
       processors: ['eth'],
       database: null,
       containers: [observedContainer({ sinceMs: ago(minutes(60)), ...container })],
-      seen: [observedProcessor(now, processor)],
+      processorMetrics: [observedProcessor(now, processor)],
       apis: [],
     },
     secrets: new Map(),
@@ -28,26 +28,26 @@ function alerts(processor: Partial<ObservedProcessor> = {}, container: Partial<O
 }
 
 test('a processor without progress while its chain grows is reported with the reason and the time', () => {
-  const stillMs = ago(minutes(6))
-  expect(alerts({ progressedAtMs: stillMs, headMovedAtMs: ago(5000), stillMs: minutes(6) })).toEqual([
+  const stalledMs = ago(minutes(6))
+  expect(alerts({ progressedAtMs: stalledMs, headMovedAtMs: ago(5000), stalledMs: minutes(6) })).toEqual([
     {
       label: 'eth is stuck',
       severity: 'CRITICAL',
       reason: expect.stringContaining('at block 500'),
-      since: iso(stillMs),
+      since: iso(stalledMs),
     },
   ])
 })
 
-test('a quiet chain, a processor at its head and one that makes progress raise no alert', () => {
-  expect(alerts({ progressedAtMs: ago(minutes(30)), headMovedAtMs: ago(minutes(31)), stillMs: minutes(30) })).toEqual(
+test('there is no alert for a quiet chain, a processor at its head, or a processor that makes progress', () => {
+  expect(alerts({ progressedAtMs: ago(minutes(30)), headMovedAtMs: ago(minutes(31)), stalledMs: minutes(30) })).toEqual(
     [],
   )
   expect(alerts({ currentBlock: 1000, progressedAtMs: ago(minutes(30)), headMovedAtMs: ago(5000) })).toEqual([])
   expect(alerts()).toEqual([])
 })
 
-test('metrics that do not respond, and a failed end, are reported since they began', () => {
+test('unresponsive metrics and a failed run are reported with the time they began', () => {
   const sinceMs = ago(minutes(7))
   expect(alerts({ unansweredSinceMs: sinceMs })).toMatchObject([{ label: 'eth is stuck', since: iso(sinceMs) }])
   expect(alerts({}, { state: 'finished', exitCode: 2, sinceMs })).toMatchObject([
@@ -61,7 +61,7 @@ test('a crash loop is reported once, and only processors are reported as stuck',
   expect(alerts({}, { container: 'api', state: 'finished', exitCode: 1 })).toEqual([])
 })
 
-test('a first deployment that failed says that its database is billed, if there is one', () => {
+test('the alert of a failed first deployment states that its database is billed, if there is one', () => {
   const reasonWith = (database: { usedBytes: number; totalBytes: number } | null) =>
     alertsOf({
       squid: { secretsReadAtMs: null, secretNames: [], manifestCurrent: {} },
@@ -73,14 +73,14 @@ test('a first deployment that failed says that its database is billed, if there 
         processors: [],
         database,
         containers: [],
-        seen: [],
+        processorMetrics: [],
         apis: [],
       },
       secrets: new Map(),
       nowMs: now,
     })[0]?.reason
   expect(reasonWith({ usedBytes: 0, totalBytes: 10 * 2 ** 30 })).toBe(
-    'Deployment 7 failed. Nothing runs. Its database is kept, and 10 GB of disk are billed until the version is deleted (a playground pays nothing). Its log under Deployments says why and what to do.',
+    'Deployment 7 failed. No program is running. Its database is kept, and 10 GB of disk are billed until the version is deleted (a playground pays nothing). Its log under Deployments shows the reason and how to fix it.',
   )
   expect(reasonWith(null)).not.toContain('billed')
 })

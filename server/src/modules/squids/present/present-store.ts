@@ -1,19 +1,20 @@
 // Reads tables of other modules: orgs, roles, squids. Lists of versions are filtered and sorted in one query.
 
 import type { Profile } from '@shoal/contract'
-import { sql, type SQL } from 'drizzle-orm'
 import { DatabaseError } from 'pg'
+import { sql, type SQL } from '../../../db/sql.ts'
 import type { Db } from '../../../db/database.ts'
+import type { Actor } from '../../call.ts'
 import type { SquidRow } from '../../versions/index.ts'
 
-/** The columns of a version that a list needs. Times are in epoch milliseconds, since a list has too many to create a Date for each. */
+/** The columns of a version that a list needs. Times are in epoch milliseconds: creating a Date for each would slow long lists down. */
 export type SummaryRow = {
   id: number
   orgId: number
   name: string
   slot: string
   image: string | null
-  wanted: 'running' | 'hibernated' | 'deleted'
+  desiredState: 'running' | 'hibernated' | 'deleted'
   apiReplicas: number
   apiProfile: Profile | null
   processorProfile: Profile | null
@@ -35,10 +36,10 @@ export type PresentedRow = SummaryRow & {
   createdAtMs: number
 }
 
-/** Epoch milliseconds as an integer. `date_part`, since `extract` computes with numerics, which is slow. */
+/** Epoch milliseconds as an integer. Uses `date_part`, because `extract` computes with numerics, which is slow. */
 const ms = (column: string) => `round(date_part('epoch', ${column}) * 1000)::bigint`
 
-const summaryColumns = sql.raw(`s.id, s.org_id as "orgId", s.name, s.slot, s.image, s.wanted,
+const summaryColumns = sql.raw(`s.id, s.org_id as "orgId", s.name, s.slot, s.image, s.desired_state as "desiredState",
   s.api_replicas as "apiReplicas", s.api_profile as "apiProfile", s.processor_profile as "processorProfile",
   s.processors, s.is_dedicated as "isDedicated", s.last_deploy as "lastDeploy",
   ${ms('s.deployed_at')} as "deployedAtMs", ${ms('s.hibernated_at')} as "hibernatedAtMs"`)
@@ -82,26 +83,31 @@ async function selectVersions(db: Db, orgId: number, name?: string, search?: SQL
   return rows
 }
 
-/** The same versions with the columns of a summary only. */
+/** Versions of an organization, all or those with these ids, in the order of `listPresented`. */
 export async function listSummaryRows(
   db: Db,
   { orgId, ids }: { orgId: number; ids?: number[] | undefined },
 ): Promise<SummaryRow[]> {
-  const only = ids ? sql`and s.id = any(${sql.param(ids)}::bigint[])` : sql``
+  const idFilter = ids ? sql`and s.id = any(${sql.param(ids)}::bigint[])` : sql``
   const { rows } = await db.execute<SummaryRow>(
-    sql`select ${summaryColumns} from squids s where s.org_id = ${orgId} ${only} order by s.name, s.id desc`,
+    sql`select ${summaryColumns} from squids s where s.org_id = ${orgId} ${idFilter} order by s.name, s.id desc`,
   )
   return rows
 }
 
-type OfOrg = PresentedRow & { orgCode: string; orgName: string | null }
+type RowWithOrg = PresentedRow & { orgCode: string; orgName: string | null }
 
 /** Versions in all organizations of a user. */
-export async function listPresentedOf(db: Db, userId: number, name: string | undefined): Promise<OfOrg[]> {
-  const { rows } = await db.execute<OfOrg>(sql`
+export async function listPresentedOfUser(
+  db: Db,
+  { userId, tokenOrgId }: Pick<Actor, 'userId' | 'tokenOrgId'>,
+  name: string | undefined,
+): Promise<RowWithOrg[]> {
+  const { rows } = await db.execute<RowWithOrg>(sql`
     select ${rowColumns}, o.code as "orgCode", o.name as "orgName"
     from squids s join orgs o on o.id = s.org_id join roles r on r.org_id = o.id
-    where r.user_id = ${userId} and o.deleted_at is null ${name ? sql`and s.name = ${name}` : sql``}
+    where r.user_id = ${userId} and o.deleted_at is null
+      ${tokenOrgId === null ? sql`` : sql`and o.id = ${tokenOrgId}`} ${name ? sql`and s.name = ${name}` : sql``}
     order by o.code, s.name, s.id desc`)
   return rows
 }

@@ -23,13 +23,13 @@ export type SquidFacts = SummaryFacts & {
   secrets: ReadonlyMap<string, Date>
 }
 
-/** Canonical addresses never change from here on (spec 2.9). */
+/** The `spec` of every version. From 4 on, clients may rely on canonical URLs, which never change (spec 2.9). */
 const spec = 4
 
-/** The version as the API returns it (contract 2.2), computed from its desired state and its observations. */
+/** The version as the API returns it, computed from its desired state and its observations. */
 export function presentSquid(config: Config, facts: SquidFacts, nowMs: number): Squid {
   const { squid, org, secrets } = facts
-  const of = addressOf(facts)
+  const urlParts = urlPartsOf(facts)
   const { api, ...summary } = presentSummary(config, facts, nowMs)
   const postgres = presentPostgres(facts)
   return {
@@ -41,12 +41,12 @@ export function presentSquid(config: Config, facts: SquidFacts, nowMs: number): 
     spec,
     image: squid.image,
     ...(api ? { api: { ...api, replicas: squid.apiReplicas, profile: squid.apiProfile ?? 'collocated' } } : {}),
-    processors: presentProcessors(config, facts, of, nowMs),
+    processors: presentProcessors(config, facts, urlParts, nowMs),
     addons: postgres ? { postgres } : {},
     scale: { isDedicated: squid.isDedicated, processorProfile: squid.processorProfile ?? 'collocated' },
     alerts: alertsOf({ squid, subject: alertFactsOf(facts), secrets, nowMs }),
     organization: { id: org.id, name: org.name, code: org.code },
-    links: { cloudUrl: consoleUrl(config, of), dockerImageUrl: null },
+    links: { cloudUrl: consoleUrl(config, urlParts), dockerImageUrl: null },
     createdAt: isoTime(squid.createdAtMs),
   }
 }
@@ -71,7 +71,7 @@ export function presentSummary(config: Config, facts: SummaryFacts, nowMs: numbe
   }
 }
 
-const addressOf = ({ squid: { name, slot }, org, tags }: SummaryFacts): UrlParts => ({
+const urlPartsOf = ({ squid: { name, slot }, org, tags }: SummaryFacts): UrlParts => ({
   orgCode: org.code,
   name,
   slot,
@@ -86,13 +86,13 @@ const alertFactsOf = ({ squid, database, containers, processors, apis }: SquidFa
   processors: squid.processors,
   database,
   containers,
-  seen: processors,
+  processorMetrics: processors,
   apis,
 })
 
 const timeOrNull = (ms: number | null) => (ms === null ? null : isoTime(ms))
 
-/** Null for a version without an api. A version that never ran may still have one, which is reported as not available (spec 4). */
+/** Null for a version without an api. A version that never ran has no known api, so it presents one as not available (spec 4). */
 function presentApi(config: Config, facts: SummaryFacts): SquidSummary['api'] | null {
   const { squid, apis } = facts
   const hasNeverRun = squid.image === null && !squid.lastDeploy?.running
@@ -100,45 +100,50 @@ function presentApi(config: Config, facts: SummaryFacts): SquidSummary['api'] | 
   const isAvailable = apis.some((row) => row.isAvailable)
   return {
     status: isAvailable ? 'AVAILABLE' : 'NOT_AVAILABLE',
-    urls: apiUrls(config, addressOf(facts)),
+    urls: apiUrls(config, urlPartsOf(facts)),
     reason: isAvailable ? null : hasNeverRun ? 'It was never deployed successfully.' : reasonOf(squid, apis),
     since: isAvailable || apis.length === 0 ? null : isoTime(Math.max(...apis.map(({ sinceMs }) => sinceMs))),
   }
 }
 
 function reasonOf(squid: SummaryRow, replicas: VersionParts['apis']): string {
-  if (squid.wanted === 'hibernated') return 'It is hibernated. Restart it to wake it.'
+  if (squid.desiredState === 'hibernated') return 'It is hibernated. Restart it to wake it.'
   return replicas.find((row) => row.reason !== null)?.reason ?? 'It is starting.'
 }
 
-const seenOf = ({ containers, processors }: SummaryFacts, name: string) => ({
+const metricsOf = ({ containers, processors }: SummaryFacts, name: string) => ({
   container: containers.find((row) => row.container === name),
-  seen: processors.find((row) => row.processor === name),
+  metrics: processors.find((row) => row.processor === name),
 })
 
 function presentProgress(name: string, facts: SummaryFacts, nowMs: number) {
-  const { container, seen } = seenOf(facts, name)
-  const { sinceMs, ...status } = processorStatus(container, seen, nowMs)
+  const { container, metrics } = metricsOf(facts, name)
+  const { sinceMs, ...status } = processorStatus(container, metrics, nowMs)
   return {
     name,
     ...status,
     since: timeOrNull(sinceMs),
-    // The public client requires numbers even before the first block (contract 2.2).
-    syncState: { currentBlock: seen?.currentBlock ?? -1, totalBlocks: seen?.totalBlocks ?? 0 },
-    blocksPerSecond: seen?.blocksPerSecond ?? null,
-    etaSeconds: seen?.etaSeconds ?? null,
+    // The public client requires numbers even before the first block.
+    syncState: { currentBlock: metrics?.currentBlock ?? -1, totalBlocks: metrics?.totalBlocks ?? 0 },
+    blocksPerSecond: metrics?.blocksPerSecond ?? null,
+    etaSeconds: metrics?.etaSeconds ?? null,
   }
 }
 
-function presentProcessors(config: Config, facts: SummaryFacts, of: UrlParts, nowMs: number): Squid['processors'] {
+function presentProcessors(
+  config: Config,
+  facts: SummaryFacts,
+  urlParts: UrlParts,
+  nowMs: number,
+): Squid['processors'] {
   return facts.squid.processors.map((name) => {
-    const { container, seen } = seenOf(facts, name)
+    const { container, metrics } = metricsOf(facts, name)
     return {
       ...presentProgress(name, facts, nowMs),
-      metrics: metricsUrl(config, of, name),
-      progressedAt: timeOrNull(seen?.progressedAtMs ?? null),
+      metrics: metricsUrl(config, urlParts, name),
+      progressedAt: timeOrNull(metrics?.progressedAtMs ?? null),
       restarts: container?.restarts ?? 0,
-      lag: container?.state === 'running' && seen ? lagOf(seen, nowMs) : null,
+      lag: container?.state === 'running' && metrics ? lagOf(metrics, nowMs) : null,
     }
   })
 }

@@ -18,13 +18,13 @@ const get = (reference: string) => t.as(org.admin).squids.get({ params: { code: 
 const list = (query: { name?: string; search?: string } = {}) =>
   t.as(org.admin).squids.list({ params: { code: org.code }, query })
 
-test('a version has all fields that the public client requires, and no key org', async () => {
+test('a version has all fields that the public client requires, and no `org` field', async () => {
   const squid = await makeVersion(t.app, org, { name: 'whole', apis: [{}], processors: { eth: {}, bsc: {} } })
   await setTag(t.app.db, squid, 'prod', t.app.clock.now())
   await setTag(t.app.db, squid, 'beta', t.app.clock.now())
   const base = `https://${org.code}.squids.example.com/whole`
-  const seen = await get('whole:prod')
-  expect(seen).toMatchObject({
+  const presented = await get('whole:prod')
+  expect(presented).toMatchObject({
     name: 'whole',
     slot: 'v1',
     reference: 'whole@v1',
@@ -51,7 +51,7 @@ test('a version has all fields that the public client requires, and no key org',
     addons: {},
     alerts: [],
   })
-  expect(seen).not.toHaveProperty('org')
+  expect(presented).not.toHaveProperty('org')
 })
 
 test('summaries agree with the full list', async () => {
@@ -73,9 +73,9 @@ test('summaries agree with the full list', async () => {
     })),
   )
   const summaries = await t.as(org.admin).squids.listSummaries({ params: { code: org.code } })
-  const whole = await list()
-  expect(summaries.map(({ reference }) => reference)).toEqual(whole.map(({ reference }) => reference))
-  summaries.forEach((summary, i) => expect(whole[i]).toMatchObject(summary))
+  const fullList = await list()
+  expect(summaries.map(({ reference }) => reference)).toEqual(fullList.map(({ reference }) => reference))
+  summaries.forEach((summary, i) => expect(fullList[i]).toMatchObject(summary))
   const brief = summaries.find(({ name }) => name === 'brief')
   expect(brief).toMatchObject({ tags: [{ name: 'prod' }], processors: [{ status: 'STUCK' }] })
   expect(brief).not.toHaveProperty('manifest')
@@ -91,7 +91,7 @@ test('summaries can be requested by id, but not those of another organization', 
   await expect(summaries('1,two')).rejects.toThrow('Up to 200 ids')
 })
 
-test('a version whose first deployment failed is not available, with the reason', async () => {
+test('a version whose first deployment failed is reported as not available, with the reason', async () => {
   const lastDeploy = {
     id: 7,
     type: 'DEPLOY',
@@ -100,21 +100,21 @@ test('a version whose first deployment failed is not available, with the reason'
     running: false,
   } as const
   await makeVersion(t.app, org, { name: 'broken', row: { image: null, deployedAt: null, lastDeploy } })
-  const seen = await get('broken@v1')
-  expect(seen).toMatchObject({
+  const presented = await get('broken@v1')
+  expect(presented).toMatchObject({
     status: 'DEPLOY_ERROR',
     deployedAt: null,
     api: { status: 'NOT_AVAILABLE', reason: 'It was never deployed successfully.' },
     alerts: [{ label: 'Last deploy was finished with an error', severity: 'CRITICAL' }],
   })
-  expect(displayStatus(seen)).toBe('DEGRADED')
+  expect(displayStatus(presented)).toBe('DEGRADED')
 })
 
-test('a hibernated version is reported as such', async () => {
+test('a hibernated version has the status HIBERNATED, and its api gives hibernation as the reason', async () => {
   await makeVersion(t.app, org, {
     name: 'asleep',
     apis: [{}],
-    row: { wanted: 'hibernated', hibernatedAt: t.app.clock.now() },
+    row: { desiredState: 'hibernated', hibernatedAt: t.app.clock.now() },
   })
   expect(await get('asleep@v1')).toMatchObject({
     status: 'HIBERNATED',
@@ -122,7 +122,7 @@ test('a hibernated version is reported as such', async () => {
   })
 })
 
-test('secrets that changed since the programs were started raise an alert', async () => {
+test('secrets that changed since the programs started raise an alert', async () => {
   const secretsReadAt = t.app.clock.now()
   await makeVersion(t.app, org, { name: 'secretive', row: { secretNames: ['KEY'], secretsReadAt } })
   const set = (name: string, value: string) =>
@@ -141,7 +141,7 @@ test('secrets that changed since the programs were started raise an alert', asyn
 })
 
 describe('the list', () => {
-  test('has the versions of one organization, by name and newest first, and can be searched', async () => {
+  test('contains the versions of one organization, sorted by name and newest first, and can be searched', async () => {
     const other = await t.make.org()
     const mine = await t.make.org({ admin: other.admin })
     for (const [name, slot] of [
@@ -160,37 +160,37 @@ describe('the list', () => {
     expect(await references({ search: '^AL' })).toEqual(['alpha@v2', 'alpha@v1'])
     expect(await references({ search: '^pha' })).toEqual([])
     expect(await references({ search: 'a.p.a@v1$' })).toEqual(['alpha@v1'])
-    // Not a valid pattern: searched for literally.
-    for (const broken of ['alpha@v2(', 'a{2,1}', '[', '(?<=a)b'])
-      expect(await references({ search: broken })).toEqual([])
-    // Patterns that take backtracking engines minutes, and one of the maximum length.
-    for (const hostile of ['(a+)+$', '(((a{1,99}){1,99}){1,99}){1,99}', `(${'a?'.repeat(90)})+b`])
-      await references({ search: hostile })
+    // Invalid patterns are searched for literally.
+    for (const invalidPattern of ['alpha@v2(', 'a{2,1}', '[', '(?<=a)b'])
+      expect(await references({ search: invalidPattern })).toEqual([])
+    // Backtracking engines would need minutes for these patterns. The last one is nearly as long as a search may be.
+    for (const slowPattern of ['(a+)+$', '(((a{1,99}){1,99}){1,99}){1,99}', `(${'a?'.repeat(90)})+b`])
+      await references({ search: slowPattern })
     const ofUser = await t.as(mine.admin).squids.listMine({ query: { name: 'alpha' } })
     expect(ofUser.map((squid) => `${squid.organization.code}/${squid.reference}`).sort()).toEqual(
       [`${mine.code}/alpha@v1`, `${mine.code}/alpha@v2`, `${other.code}/alpha@v1`].sort(),
     )
   })
 
-  test('takes the same number of queries whatever its length', async () => {
+  test('uses the same number of queries regardless of its length', async () => {
     const queries = { count: 0 }
     const { pool } = t.app.database
     const query = pool.query.bind(pool) as (...args: unknown[]) => unknown
-    const counting = (...args: unknown[]) => {
+    const countedQuery = (...args: unknown[]) => {
       queries.count++
       return query(...args)
     }
-    Object.assign(pool, { query: counting })
+    Object.assign(pool, { query: countedQuery })
     try {
-      const counted = async () => {
+      const listAndCount = async () => {
         queries.count = 0
         const { length } = await list()
         return { length, queries: queries.count }
       }
-      const few = await counted()
+      const before = await listAndCount()
       for (let i = 0; i < 30; i++)
         await makeVersion(t.app, org, { name: `many-${i}`, apis: [{}], processors: { eth: {} } })
-      expect(await counted()).toEqual({ length: few.length + 30, queries: few.queries })
+      expect(await listAndCount()).toEqual({ length: before.length + 30, queries: before.queries })
     } finally {
       Reflect.deleteProperty(pool, 'query')
     }

@@ -7,16 +7,16 @@ import { presentSquid, presentSummary, type SquidFacts } from './present.ts'
 import { listSummaryRows, type PresentedRow } from './present-store.ts'
 import { readParts } from '../../observing/index.ts'
 
-export type SquidOfOrg = { squid: PresentedRow; org: SquidFacts['org'] }
+export type SquidWithOrg = { squid: PresentedRow; org: SquidFacts['org'] }
 
 /**
  * Presents the versions in the given order, without the credentials of their databases. The number of queries does not depend on the
  * number of versions.
  */
-export async function presentSquids(app: App, found: SquidOfOrg[]): Promise<Squid[]> {
-  const factsOf = await readFacts(app, found)
+export async function presentSquids(app: App, squids: SquidWithOrg[]): Promise<Squid[]> {
+  const factsOf = await readFacts(app, squids)
   const nowMs = app.clock.now().getTime()
-  return found.map((of) => presentSquid(app.config, factsOf(of), nowMs))
+  return squids.map((squid) => presentSquid(app.config, factsOf(squid), nowMs))
 }
 
 /** Presents one version, with the database credentials that the caller may use. */
@@ -33,11 +33,11 @@ const mayConnect = (org: OrgScope, squid: PresentedRow): boolean =>
   !org.isPlayground &&
   isCardAdded(org.status) &&
   !isUnpaid(org.status) &&
-  squid.wanted === 'running'
+  squid.desiredState === 'running'
 
 /**
- * The versions of an organization as lists show them: all, or those with these ids. The console polls this, so it reads only the
- * columns that it returns.
+ * Presents the versions of an organization, all or those with these ids, as lists show them. It reads only the columns that it
+ * returns, because the console polls it.
  */
 export async function presentSummaries(app: App, org: SquidFacts['org'], ids?: number[]): Promise<SquidSummary[]> {
   const selector = { orgId: org.id, ids }
@@ -46,10 +46,10 @@ export async function presentSummaries(app: App, org: SquidFacts['org'], ids?: n
   return rows.map((squid) => presentSummary(app.config, { squid, org, connections: [], ...partsOf(squid.id) }, nowMs))
 }
 
-async function readFacts(app: App, found: SquidOfOrg[]): Promise<(of: SquidOfOrg) => SquidFacts> {
-  const orgIds = [...new Set(found.map(({ org }) => org.id))]
+async function readFacts(app: App, squids: SquidWithOrg[]): Promise<(squid: SquidWithOrg) => SquidFacts> {
+  const orgIds = [...new Set(squids.map(({ org }) => org.id))]
   const [partsOf, secrets] = await Promise.all([
-    readParts(app.db, { squidIds: found.map(({ squid }) => squid.id) }),
+    readParts(app.db, { squidIds: squids.map(({ squid }) => squid.id) }),
     Promise.all(orgIds.map((id) => listSecretNames(app, id))),
   ])
   const secretsOf = new Map(

@@ -10,19 +10,19 @@ export type VersionSpec = {
   slot?: string
   /** The behaviour of each api replica; empty for a version without an api. */
   apis?: SimBehaviour[]
-  /** By name. */
+  /** The behaviour of each processor, by name. */
   processors?: Record<string, SimBehaviour>
   row?: Partial<SquidRow>
 }
 
 /** Creates a running version without deploying it: its row, and its containers in the runtime. */
-export async function makeVersion(app: WorkerApp, org: { id: number }, desired: VersionSpec = {}): Promise<SquidRow> {
-  const { apis = [], processors = {} } = desired
-  const { id: _, ...row } = desired.row ?? {}
+export async function makeVersion(app: WorkerApp, org: { id: number }, spec: VersionSpec = {}): Promise<SquidRow> {
+  const { apis = [], processors = {} } = spec
+  const { id: _, ...row } = spec.row ?? {}
   const squid = await insertSquid(app.db, {
     orgId: org.id,
-    name: desired.name ?? 'test-squid',
-    slot: desired.slot ?? 'v1',
+    name: spec.name ?? 'test-squid',
+    slot: spec.slot ?? 'v1',
     image: 'image',
     generation: 1,
     generationsUsed: 1,

@@ -1,11 +1,11 @@
-import { eq } from 'drizzle-orm'
+import { eq } from '../../../../db/sql.ts'
 import type { TestApp, TestOrg } from '../../../../testing/index.ts'
 import { alertEvents } from '../../tables.ts'
 import { enqueueTransition } from '../enqueue.ts'
 
 type AlertOptions = Partial<typeof alertEvents.$inferInsert>
 
-/** Opens and ends alerts like the rules: the row and its deliveries in one transaction. */
+/** Opens and ends alerts as rules do: the row and its deliveries in one transaction. */
 export function alertMaker(t: Pick<TestApp, 'app' | 'clock'>) {
   let count = 0
   return {
@@ -29,11 +29,11 @@ export function alertMaker(t: Pick<TestApp, 'app' | 'clock'>) {
           })
           .returning()
         if (!row) throw new Error('No alert was opened')
-        await enqueueTransition(tx, { orgId: org.id, event: row, what: 'OPENED', at, isQuiet: false })
+        await enqueueTransition(t.app, tx, { orgId: org.id, event: row, what: 'OPENED', at, isQuiet: false })
         return row.id
       })
     },
-    /** Makes the alert critical, which notifies once more. */
+    /** Makes the alert critical, so that channels are notified once more. */
     worsen: async (org: Pick<TestOrg, 'id'>, eventId: number): Promise<void> => {
       await t.app.db.transaction(async (tx) => {
         const [row] = await tx
@@ -41,9 +41,9 @@ export function alertMaker(t: Pick<TestApp, 'app' | 'clock'>) {
           .set({ severity: 'CRITICAL' })
           .where(eq(alertEvents.id, eventId))
           .returning()
-        if (!row) throw new Error('No alert got worse')
+        if (!row) throw new Error('No alert was changed')
         const at = t.clock.now()
-        await enqueueTransition(tx, { orgId: org.id, event: row, what: 'OPENED', at, isQuiet: false })
+        await enqueueTransition(t.app, tx, { orgId: org.id, event: row, what: 'OPENED', at, isQuiet: false })
       })
     },
     end: async (org: Pick<TestOrg, 'id'>, eventId: number, { isQuiet = false } = {}): Promise<void> => {
@@ -51,7 +51,7 @@ export function alertMaker(t: Pick<TestApp, 'app' | 'clock'>) {
       await t.app.db.transaction(async (tx) => {
         const [row] = await tx.update(alertEvents).set({ endedAt: at }).where(eq(alertEvents.id, eventId)).returning()
         if (!row) throw new Error('No alert was ended')
-        await enqueueTransition(tx, { orgId: org.id, event: row, what: 'ENDED', at, isQuiet })
+        await enqueueTransition(t.app, tx, { orgId: org.id, event: row, what: 'ENDED', at, isQuiet })
       })
     },
   }

@@ -2,21 +2,21 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 
-export type Received = { headers: Record<string, string>; body: string; path: string }
+export type ReceivedRequest = { headers: Record<string, string>; body: string; path: string }
 
-/** A server on loopback that receives webhooks. */
+/** An HTTP server on loopback that records the webhooks it receives. */
 export type Receiver = {
   url: string
   port: number
-  /** In the order of arrival. */
-  received: Received[]
-  /** Sets the handler of further requests, called after the body was read; initially returns 204. */
-  answer: (handler: (response: ServerResponse, request: IncomingMessage) => void) => void
+  /** The requests, in the order of arrival. */
+  received: ReceivedRequest[]
+  /** Replaces the handler of later requests, which is called after the body was read. The initial handler returns 204. */
+  onRequest: (handler: (response: ServerResponse, request: IncomingMessage) => void) => void
   close: () => Promise<void>
 }
 
 export async function startReceiver(): Promise<Receiver> {
-  const received: Received[] = []
+  const received: ReceivedRequest[] = []
   let handler: (response: ServerResponse, request: IncomingMessage) => void = (response) =>
     response.writeHead(204).end()
   const server = createServer((request, response) => {
@@ -32,7 +32,7 @@ export async function startReceiver(): Promise<Receiver> {
     url: `http://127.0.0.1:${port}/hook`,
     port,
     received,
-    answer: (next) => void (handler = next),
+    onRequest: (next) => void (handler = next),
     close: async () => {
       server.closeAllConnections()
       await new Promise((done) => server.close(done))

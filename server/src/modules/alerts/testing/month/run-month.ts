@@ -3,12 +3,12 @@ import { days, hours, minutes } from '../../../../clock.ts'
 import { farBehindBlocks } from '../../../observing/progress/freshness.ts'
 import { evaluateAlerts, emptyState, type Facts, type OpenAlert } from '../../rules/evaluate.ts'
 import { limitsOf, rulesOf } from '../../rules/rules.ts'
-import { SeededRandom } from './chance.ts'
-import { awayTimes, episodesOf, faults, follow, type Episode, type Fault } from './episodes.ts'
+import { SeededRandom } from './seeded-random.ts'
+import { planGaps, episodesOf, faultDurationsMs, createEpisodeLookup, type Episode, type Fault } from './episodes.ts'
 import { SimChain, type ChainSpec } from './sim-chain.ts'
 import { SimVersion } from './sim-version.ts'
 
-export const everyMs = 15_000
+export const roundIntervalMs = 15_000
 export const monthMs = days(30)
 
 const chains: ChainSpec[] = [
@@ -24,7 +24,7 @@ const versionCount = 20
 export type OpenedAlert = { kind: AlertKind; squidId: number | null; openedMs: number; endedMs: number | null }
 export type InjectedFault = Episode<Fault> & { squidId: number; conditionMs: number | null }
 
-/** The version of each fault, on a chain where the fault shows. */
+/** The version in which each fault is injected, on a chain where the fault is observable. */
 const faultTargets: Record<Fault, { squidId: number; chain: string }> = {
   crashLoop: { squidId: 0, chain: 'eth' },
   outOfMemory: { squidId: 3, chain: 'quiet' },
@@ -41,83 +41,91 @@ const faultTargets: Record<Fault, { squidId: number; chain: string }> = {
 export const quotaFault = { orgId: 2, fromMs: days(20), toMs: days(22) }
 export const paymentFault = { orgId: 3, fromMs: days(23), toMs: days(25) }
 
-/** Simulates thirty days of twenty versions, observed every 15 seconds. Returns their alerts. */
+/** Simulates thirty days of twenty versions, observed every 15 seconds. Returns their alerts and the injected faults. */
 export function runMonth(
   seed: number,
   withFaults: boolean,
-): { alerts: OpenedAlert[]; faulted: InjectedFault[]; rounds: number } {
+): { alerts: OpenedAlert[]; injectedFaults: InjectedFault[]; rounds: number } {
   const random = new SeededRandom(seed)
-  const faulted = withFaults ? planFaults() : []
-  const simChains = chains.map((spec) => new SimChain(spec, random, monthMs, faulted))
+  const injectedFaults = withFaults ? planFaults() : []
+  const simChains = chains.map((spec) => new SimChain(spec, random, monthMs, injectedFaults))
   for (const chain of simChains) chain.advance(0)
   const versions = Array.from({ length: versionCount }, (_, id) => {
     const chain = simChains[id % simChains.length] ?? simChains[0]
     if (!chain) throw new Error('There are no chains')
     const spec = { id, chain, waitsForFinal: id % 5 === 1, speed: 2000, behind: id % 4 === 2 ? 3_000_000 : 0 }
-    const fault = faulted.find(({ squidId }) => squidId === id) ?? null
+    const fault = injectedFaults.find(({ squidId }) => squidId === id) ?? null
     return { chain, fault, version: new SimVersion(spec, episodesOf(random, monthMs, fault), random) }
   })
-  const awayAt = follow(awayTimes(random, monthMs, { everyMs: days(3), ms: [10_000, minutes(20)], notNear: faulted }))
+  const gapAt = createEpisodeLookup(
+    planGaps(random, monthMs, { everyMs: days(3), durationMs: [10_000, minutes(20)], avoid: injectedFaults }),
+  )
   const limits = limitsOf(rulesOf([]))
-  const facts: Facts = { versions: versions.map(({ version }) => version.facts), latencies: new Map(), orgs: [] }
+  const facts: Facts = { versions: versions.map(({ version }) => version.alertSubject), latencies: new Map(), orgs: [] }
   const recorded = new RecordedAlerts()
-  let wasAway = false
+  let wasInGap = false
   let rounds = 0
-  let memory = emptyState
+  let state = emptyState
 
   const evaluate = (nowMs: number) => {
     const latencies = new Map(
-      versions.flatMap(({ version }) => (version.latency ? [[version.facts.id, version.latency] as const] : [])),
+      versions.flatMap(({ version }) => (version.latency ? [[version.alertSubject.id, version.latency] as const] : [])),
     )
     const orgs = orgFactsAt(nowMs, withFaults)
-    const result = evaluateAlerts({ ...facts, latencies, orgs }, () => limits, recorded.open, memory, nowMs)
-    memory = result.memory
+    const result = evaluateAlerts({ ...facts, latencies, orgs }, () => limits, { open: recorded.open, state, nowMs })
+    state = result.state
     recorded.apply(result.transitions, nowMs)
     rounds += 1
   }
 
-  for (let nowMs = 0; nowMs < monthMs; nowMs += everyMs) {
-    if (awayAt(nowMs)) {
-      wasAway = true
+  for (let nowMs = 0; nowMs < monthMs; nowMs += roundIntervalMs) {
+    if (gapAt(nowMs)) {
+      wasInGap = true
       continue
     }
     // Another worker takes over: its state is empty, and the recorded observations are old.
-    if (wasAway) {
-      memory = emptyState
+    if (wasInGap) {
+      state = emptyState
       evaluate(nowMs)
-      wasAway = false
+      wasInGap = false
     }
     for (const chain of simChains) chain.advance(nowMs)
     for (const { version, chain, fault } of versions) {
       version.step(nowMs)
-      if (fault && nowMs >= fault.fromMs) fault.conditionMs ??= conditionOf(fault, version, chain, nowMs)
+      if (fault && nowMs >= fault.fromMs) fault.conditionMs ??= conditionTimeOf(fault, version, chain, nowMs)
     }
     evaluate(nowMs)
   }
-  return { alerts: recorded.alerts, faulted, rounds }
+  return { alerts: recorded.alerts, injectedFaults, rounds }
 }
 
-/** One fault every two days, each on another version. */
+/** One fault every two days, each in a different version. */
 const planFaults = (): InjectedFault[] =>
-  (Object.keys(faults) as Fault[]).map((type, i) => {
+  (Object.keys(faultDurationsMs) as Fault[]).map((type, i) => {
     const fromMs = days(2 + 2 * i) + hours(7)
-    return { type, fromMs, toMs: fromMs + faults[type], squidId: faultTargets[type].squidId, conditionMs: null }
+    return {
+      type,
+      fromMs,
+      toMs: fromMs + faultDurationsMs[type],
+      squidId: faultTargets[type].squidId,
+      conditionMs: null,
+    }
   })
 
-/** When the condition of the fault's rule is true; null if that depends on observations and has not happened yet. */
-function conditionOf(
+/** When the alert rule's condition becomes true; null while that is unknown, because it depends on later observations. */
+function conditionTimeOf(
   { type, fromMs }: InjectedFault,
   version: SimVersion,
   chain: SimChain,
   nowMs: number,
 ): number | null {
-  if (type === 'slowness') return version.late > 500 ? nowMs + minutes(2) : null
-  if (type !== 'wrongHead') return fromMs + (conditionAfterMs[type] ?? 0)
-  const isFar = chain.seen !== null && chain.height - version.block > farBehindBlocks(chain.seen.pace)
-  return isFar ? nowMs + minutes(1) : null
+  if (type === 'slowness') return version.blocksBehind > 500 ? nowMs + minutes(2) : null
+  if (type !== 'wrongHead') return fromMs + (conditionDelaysMs[type] ?? 0)
+  const isFarBehind = chain.head !== null && chain.height - version.block > farBehindBlocks(chain.head.blockRate)
+  return isFarBehind ? nowMs + minutes(1) : null
 }
-const conditionAfterMs: Partial<Record<Fault, number>> = {
-  // The third crash.
+const conditionDelaysMs: Partial<Record<Fault, number>> = {
+  // The time of the third crash.
   crashLoop: 9000,
   stall: minutes(5),
   frozenHead: minutes(10),
@@ -125,16 +133,16 @@ const conditionAfterMs: Partial<Record<Fault, number>> = {
 }
 
 function orgFactsAt(nowMs: number, withFaults: boolean): Facts['orgs'] {
-  const isIn = ({ fromMs, toMs }: { fromMs: number; toMs: number }) => withFaults && nowMs >= fromMs && nowMs < toMs
+  const isActive = ({ fromMs, toMs }: { fromMs: number; toMs: number }) => withFaults && nowMs >= fromMs && nowMs < toMs
   const share = (nowMs / monthMs) * 80
   return [1, 2, 3].map((orgId) => {
-    const used = orgId === quotaFault.orgId && isIn(quotaFault) ? 95 : share
-    const status = orgId === paymentFault.orgId && isIn(paymentFault) ? 'PAYMENT_ISSUES' : 'ACTIVE'
+    const used = orgId === quotaFault.orgId && isActive(quotaFault) ? 95 : share
+    const status = orgId === paymentFault.orgId && isActive(paymentFault) ? 'PAYMENT_ISSUES' : 'ACTIVE'
     return { orgId, facts: { status, quotas: [{ quota: 'rpc', used, cap: 100 }] } }
   })
 }
 
-/** Replaces the database rows of alerts. */
+/** Records alerts in memory instead of the database. */
 class RecordedAlerts {
   open: OpenAlert[] = []
   readonly alerts: OpenedAlert[] = []

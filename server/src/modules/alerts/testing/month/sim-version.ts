@@ -5,16 +5,16 @@ import type { AlertSubject } from '../../rules/alert-subjects.ts'
 import type { ObservedApi, ObservedProcessor } from '../../../observing/progress/parts-store.ts'
 import { observedContainer } from '../../../observing/testing/observed.ts'
 import type { Latency } from '../../../observing/index.ts'
-import type { SeededRandom } from './chance.ts'
-import { follow, type VersionEpisode } from './episodes.ts'
+import type { SeededRandom } from './seeded-random.ts'
+import { createEpisodeLookup, type VersionEpisode } from './episodes.ts'
 import type { SimChain } from './sim-chain.ts'
 
 export type SimVersionSpec = {
   id: number
   chain: SimChain
-  /** It indexes only final blocks. */
+  /** Whether it indexes only final blocks. */
   waitsForFinal: boolean
-  /** Blocks a second. */
+  /** Blocks per second. */
   speed: number
   /** Blocks behind the head at the start of the month. */
   behind: number
@@ -24,7 +24,7 @@ const program = (container: string) => observedContainer({ squidId: 0, container
 
 /** A simulated version: the facts that a worker would observe of it every 15 seconds. */
 export class SimVersion {
-  readonly facts: AlertSubject
+  readonly alertSubject: AlertSubject
   latency: Latency | undefined
   readonly #spec: SimVersionSpec
   readonly #random: SeededRandom
@@ -32,28 +32,28 @@ export class SimVersion {
   readonly #processor = program('eth')
   readonly #api = program('api')
   readonly #apiState: ObservedApi = { squidId: 0, container: 'api', isAvailable: true, sinceMs: 0, reason: null }
-  #last: VersionEpisode | null = null
+  #lastEpisode: VersionEpisode | null = null
   #row: ProcessorRow | undefined
   #block: number
   #frozenHead: number | null = null
   #generation = 1
-  /** Its metrics respond from this time on. */
+  /** The metrics endpoint responds from this time on. */
   #respondsFromMs = 0
   #lastMs = 0
-  #used = 0.2
+  #usedShare = 0.2
 
   constructor(spec: SimVersionSpec, episodes: readonly VersionEpisode[], random: SeededRandom) {
     this.#spec = spec
     this.#random = random
-    this.#episodeAt = follow(episodes)
+    this.#episodeAt = createEpisodeLookup(episodes)
     this.#block = this.#target() - spec.behind
-    this.facts = {
+    this.alertSubject = {
       id: spec.id,
       orgId: 1 + (spec.id % 3),
       name: `squid-${spec.id}`,
       slot: 'v1',
       isDeleting: false,
-      subject: {
+      facts: {
         status: 'DEPLOYED',
         image: 'image',
         lastDeploy: { id: 1, type: 'DEPLOY', status: 'OK', failed: 'NO', running: false },
@@ -61,14 +61,14 @@ export class SimVersion {
         processors: ['eth'],
         database: { usedBytes: 0, totalBytes: 1000 },
         containers: [this.#processor, this.#api],
-        seen: [],
+        processorMetrics: [],
         apis: [this.#apiState],
       },
     }
   }
 
-  /** Blocks behind its target. */
-  get late(): number {
+  /** Number of blocks between the current block and the target. */
+  get blocksBehind(): number {
     return this.#target() - this.#block
   }
 
@@ -78,7 +78,7 @@ export class SimVersion {
 
   step(nowMs: number): void {
     const episode = this.#episodeAt(nowMs)
-    if (episode !== this.#last) this.#changeEpisode(episode, nowMs)
+    if (episode !== this.#lastEpisode) this.#changeEpisode(episode, nowMs)
     const type = episode?.type ?? null
     if (type === 'crashLoop' && episode) this.#crashRepeatedly(episode, nowMs)
     this.#index(type, nowMs)
@@ -94,17 +94,17 @@ export class SimVersion {
 
   /** Ends the last episode and begins the next. */
   #changeEpisode(next: VersionEpisode | null, nowMs: number): void {
-    const { subject } = this.facts
-    const last = this.#last
-    this.#last = next
+    const { facts } = this.alertSubject
+    const last = this.#lastEpisode
+    this.#lastEpisode = next
     const deploy = (running: boolean, failed: 'NO' | 'UNEXPECTED' = 'NO') => {
-      subject.lastDeploy = { id: 1, type: 'DEPLOY', status: 'OK', failed, running }
-      subject.status = running ? 'DEPLOYING' : failed === 'NO' ? 'DEPLOYED' : 'DEPLOY_ERROR'
+      facts.lastDeploy = { id: 1, type: 'DEPLOY', status: 'OK', failed, running }
+      facts.status = running ? 'DEPLOYING' : failed === 'NO' ? 'DEPLOYED' : 'DEPLOY_ERROR'
     }
     if (last?.type === 'deploy' || last?.type === 'reset' || last?.type === 'hibernation') {
       deploy(false)
-      subject.containers = [this.#processor, this.#api]
-      subject.apis = [this.#apiState]
+      facts.containers = [this.#processor, this.#api]
+      facts.apis = [this.#apiState]
       this.#start(last.toMs, true)
       if (last.type === 'reset') this.#block = this.#target() - 200_000
     } else if (last?.type === 'restart') {
@@ -116,10 +116,10 @@ export class SimVersion {
     if (next?.type === 'deploy' || next?.type === 'reset' || next?.type === 'restart') deploy(true)
     else if (next?.type === 'failedDeploy') deploy(false, 'UNEXPECTED')
     else if (next?.type === 'hibernation') {
-      subject.status = 'HIBERNATED'
-      subject.containers = []
-      subject.apis = []
-      subject.seen = []
+      facts.status = 'HIBERNATED'
+      facts.containers = []
+      facts.apis = []
+      facts.processorMetrics = []
     } else if (next?.type === 'crash' || next?.type === 'outOfMemory') this.#crash(next, nowMs)
     else if (next?.type === 'wrongHead' || next?.type === 'frozenHead') this.#frozenHead = this.#target()
   }
@@ -128,7 +128,7 @@ export class SimVersion {
     if (isNewGeneration) {
       this.#generation += 1
       this.#row = undefined
-      this.facts.subject.seen = []
+      this.alertSubject.facts.processorMetrics = []
       Object.assign(this.#api, program('api'), { sinceMs: atMs })
       Object.assign(this.#processor, program('eth'))
     }
@@ -142,26 +142,29 @@ export class SimVersion {
 
   /** Crashes once and runs again two seconds later. */
   #crash({ type, fromMs }: VersionEpisode, nowMs: number): void {
-    const row = this.#processor
-    row.crashesInARow = fromMs - row.sinceMs >= minutes(10) ? 1 : row.crashesInARow + 1
-    row.restarts += 1
-    row.exitCode = 1
-    row.isOutOfMemory = type === 'outOfMemory'
-    row.reason = 'It ended with exit code 1'
+    const processor = this.#processor
+    processor.crashesInARow = fromMs - processor.sinceMs >= minutes(10) ? 1 : processor.crashesInARow + 1
+    processor.restarts += 1
+    processor.exitCode = 1
+    processor.isOutOfMemory = type === 'outOfMemory'
+    processor.reason = 'It ended with exit code 1'
     this.#run(fromMs + 2000)
-    if (nowMs < fromMs + 1000) Object.assign(row, { state: 'backoff', sinceMs: fromMs })
+    if (nowMs < fromMs + 1000) Object.assign(processor, { state: 'backoff', sinceMs: fromMs })
   }
 
   /** Crashes three seconds after each start; the delay before a restart doubles up to five minutes. */
   #crashRepeatedly({ fromMs }: VersionEpisode, nowMs: number): void {
-    const row = this.#processor
+    const processor = this.#processor
     let atMs = fromMs
     for (let crashes = 1; ; crashes += 1) {
       const retryMs = atMs + Math.min(1000 * 2 ** (crashes - 1), minutes(5))
       if (nowMs < retryMs + 3000) {
         const isWaiting = nowMs < retryMs
         const counts = { crashesInARow: crashes, restarts: crashes - (isWaiting ? 1 : 0), exitCode: 1 }
-        Object.assign(row, counts, { state: isWaiting ? 'backoff' : 'running', sinceMs: isWaiting ? atMs : retryMs })
+        Object.assign(processor, counts, {
+          state: isWaiting ? 'backoff' : 'running',
+          sinceMs: isWaiting ? atMs : retryMs,
+        })
         break
       }
       atMs = retryMs + 3000
@@ -178,10 +181,10 @@ export class SimVersion {
     this.#block = Math.min(this.#frozenHead ?? this.#target(), this.#block + Math.floor(speed * seconds))
   }
 
-  /** Updates what its metrics and api report. */
+  /** Updates the observations of metrics and api. */
   #respond(type: VersionEpisode['type'] | null, nowMs: number): void {
-    const { subject } = this.facts
-    if (subject.status === 'HIBERNATED') return
+    const { facts } = this.alertSubject
+    if (facts.status === 'HIBERNATED') return
     const isDown = type === 'blip' || type === 'apiDown' || type === 'restart'
     if (this.#apiState.isAvailable === isDown) {
       this.#apiState.isAvailable = !isDown
@@ -198,8 +201,8 @@ export class SimVersion {
   #scrape(isSilent: boolean, nowMs: number): void {
     const { chain } = this.#spec
     // Nodes differ by one or two blocks.
-    const jitter = this.#random.next() < 0.02 ? 2 : 0
-    const totalBlocks = Math.max(this.#block, (this.#frozenHead ?? this.#target()) - jitter)
+    const headLag = this.#random.next() < 0.02 ? 2 : 0
+    const totalBlocks = Math.max(this.#block, (this.#frozenHead ?? this.#target()) - headLag)
     const metrics = isSilent
       ? null
       : {
@@ -211,28 +214,31 @@ export class SimVersion {
           rpcRequests: null,
           rpcFailures: null,
         }
-    const of = { squidId: this.#spec.id, generation: this.#generation, container: 'eth' }
-    const head = chain.seen && {
+    const id = { squidId: this.#spec.id, generation: this.#generation, container: 'eth' }
+    const head = chain.head && {
       chain: chain.spec.id,
-      headBlock: chain.seen.headBlock,
-      finalBlock: chain.seen.finalBlock,
-      movedAt: new Date(chain.seen.movedAtMs),
-      pace: chain.seen.pace,
-      observedAt: new Date(chain.seen.observedAtMs),
+      headBlock: chain.head.headBlock,
+      finalBlock: chain.head.finalBlock,
+      movedAt: new Date(chain.head.movedAtMs),
+      blockRate: chain.head.blockRate,
+      observedAt: new Date(chain.head.observedAtMs),
     }
-    const known = chain.spec.isWatched ? { chain: chain.spec.id, head } : null
-    const row = nextRow(of, this.#row, metrics, new Date(nowMs), known)
+    const source = chain.spec.isWatched ? { chain: chain.spec.id, head } : null
+    const row = nextRow(id, this.#row, metrics, new Date(nowMs), source)
     if (row) this.#row = row
-    if (this.#row) this.facts.subject.seen = [seenOf(this.#row, chain)]
+    if (this.#row) this.alertSubject.facts.processorMetrics = [metricsOf(this.#row, chain)]
   }
 
   #fillDatabase(type: VersionEpisode['type'] | null): void {
-    this.#used = Math.min(0.7, Math.max(0.1, this.#used + this.#random.between(-0.001, 0.00102)))
-    this.facts.subject.database = { usedBytes: (type === 'fullDatabase' ? 0.85 : this.#used) * 1000, totalBytes: 1000 }
+    this.#usedShare = Math.min(0.7, Math.max(0.1, this.#usedShare + this.#random.between(-0.001, 0.00102)))
+    this.alertSubject.facts.database = {
+      usedBytes: (type === 'fullDatabase' ? 0.85 : this.#usedShare) * 1000,
+      totalBytes: 1000,
+    }
   }
 }
 
-const seenOf = (row: ProcessorRow, chain: SimChain): ObservedProcessor => ({
+const metricsOf = (row: ProcessorRow, chain: SimChain): ObservedProcessor => ({
   squidId: row.squidId,
   processor: row.processor,
   currentBlock: row.currentBlock,
@@ -243,11 +249,11 @@ const seenOf = (row: ProcessorRow, chain: SimChain): ObservedProcessor => ({
   headMovedAtMs: row.headMovedAt?.getTime() ?? null,
   scrapedAtMs: row.scrapedAt.getTime(),
   unansweredSinceMs: row.unansweredSince?.getTime() ?? null,
-  headPace: row.headPace,
+  headRate: row.headRate,
   caughtUpAtMs: row.caughtUpAt?.getTime() ?? null,
-  stillMs: row.stillMs,
+  stalledMs: row.stalledMs,
   followsHead: row.followsHead,
   answeredAtMs: row.answeredAt?.getTime() ?? null,
-  answerPace: row.answerPace,
-  head: chain.spec.isWatched ? chain.seen : null,
+  responseRate: row.responseRate,
+  head: chain.spec.isWatched ? chain.head : null,
 })

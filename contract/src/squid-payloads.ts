@@ -1,0 +1,165 @@
+import { z } from 'zod'
+import { deploymentFailures, deploymentStatuses, deploymentTypes } from './deployments.ts'
+import { Id, Time } from './fields.ts'
+
+export const squidStatuses = ['DEPLOYING', 'DEPLOY_ERROR', 'DEPLOYED', 'HIBERNATED'] as const
+export const processorStatuses = ['STARTING', 'SYNCING', 'SYNCED', 'STALLED', 'STUCK', 'UNKNOWN'] as const
+export const diskUsageStatuses = ['LOW', 'NORMAL', 'WARNING', 'CRITICAL', 'UNKNOWN'] as const
+export const profiles = ['collocated', 'small', 'medium', 'large', 'xlarge', '2xlarge'] as const
+export type Profile = (typeof profiles)[number]
+
+export const SquidUrl = z.object({
+  url: z.string(),
+  type: z.enum(['tag', 'prod_alias', 'canonical']),
+  /** The tag's name. */
+  name: z.string().optional(),
+})
+
+export const Processor = z.object({
+  name: z.string(),
+  status: z.enum(processorStatuses),
+  /** −1 before the first block. */
+  syncState: z.object({ currentBlock: z.number(), totalBlocks: z.number() }),
+  /** Public URL of the processor's Prometheus metrics. */
+  metrics: z.string(),
+  blocksPerSecond: z.number().nullable(),
+  etaSeconds: z.number().nullable(),
+  /** When `currentBlock` last increased. */
+  progressedAt: Time.nullable(),
+  restarts: z.number(),
+  reason: z.string().nullable(),
+  /** When the processor entered this status; null if unknown. */
+  since: Time.nullable(),
+  /**
+   * Distance to the head of its chain. The head comes from the nodes of Shoal's RPC gateway (`rpc`) if the processor's environment
+   * names one of the gateway's chains, otherwise from the processor's own metrics (`processor`). `seconds` is the time the chain
+   * needs to produce `blocks`; null until known. While the processor is STALLED and the head is unknown, the lag is estimated from
+   * the chain's usual block rate. Null before the first block and while the processor is not running.
+   */
+  lag: z
+    .object({
+      blocks: z.number(),
+      seconds: z.number().nullable(),
+      head: z.number(),
+      source: z.enum(['rpc', 'processor']),
+    })
+    .nullable(),
+})
+export type Processor = z.infer<typeof Processor>
+
+const Api = z.object({
+  status: z.enum(['AVAILABLE', 'NOT_AVAILABLE']),
+  urls: z.array(SquidUrl),
+  replicas: z.number(),
+  profile: z.enum(profiles),
+  reason: z.string().nullable(),
+  /** When the API became unavailable; null while it is available, or if unknown. */
+  since: Time.nullable(),
+})
+
+const Hasura = Api.omit({ reason: true, since: true })
+
+export const Connection = z.object({
+  params: z.object({
+    host: z.string(),
+    port: z.number(),
+    database: z.string(),
+    user: z.string(),
+    password: z.string(),
+  }),
+  uri: z.string(),
+})
+
+/** Bytes; 0 of 0 and UNKNOWN until the first measurement: the public client needs finite numbers. */
+export const Disk = z.object({ usageStatus: z.enum(diskUsageStatuses), usedBytes: z.number(), totalBytes: z.number() })
+
+export const SquidAlert = z.object({
+  label: z.string(),
+  severity: z.enum(['WARNING', 'CRITICAL']),
+  /** The cause, and how to fix it. */
+  reason: z.string(),
+  since: Time.nullable(),
+})
+
+export const Squid = z.object({
+  id: Id,
+  name: z.string(),
+  slot: z.string(),
+  /** `name@slot`. */
+  reference: z.string(),
+  fullName: z.string(),
+  description: z.string().nullable(),
+  tags: z.array(z.object({ name: z.string() })),
+  manifest: z.object({ current: z.record(z.string(), z.unknown()), raw: z.string() }),
+  packageJson: z.record(z.string(), z.unknown()),
+  spec: z.number(),
+  status: z.enum(squidStatuses),
+  /** The image that the version runs; null before the first successful deployment. */
+  image: z.string().nullable(),
+  api: Api.optional(),
+  processors: z.array(Processor).optional(),
+  addons: z.object({
+    postgres: z
+      .object({
+        connections: z.array(Connection),
+        disk: Disk,
+        version: z.string(),
+        profile: z.enum(profiles),
+      })
+      .optional(),
+    /** Part of the public client's interface; Shoal rejects manifests that request it. */
+    neon: z.object({ connections: z.array(Connection) }).optional(),
+    /** Like `neon`, only part of the public client's interface. */
+    hasura: Hasura.optional(),
+  }),
+  scale: z.object({ isDedicated: z.boolean(), processorProfile: z.enum(profiles) }),
+  alerts: z.array(SquidAlert),
+  lastDeploy: z
+    .object({
+      id: Id,
+      type: z.enum(deploymentTypes),
+      status: z.enum(deploymentStatuses),
+      failed: z.enum(deploymentFailures),
+      running: z.boolean(),
+    })
+    .nullish(),
+  organization: z.object({ id: Id, name: z.string().nullable(), code: z.string() }),
+  links: z.object({ cloudUrl: z.string(), dockerImageUrl: z.string().nullable() }),
+  createdAt: Time,
+  deployedAt: Time.nullable(),
+  hibernatedAt: Time.nullable(),
+})
+export type Squid = z.infer<typeof Squid>
+
+/** The fields that lists of versions need: without sources, which make up most of a version's size. */
+export const SquidSummary = Squid.pick({
+  id: true,
+  name: true,
+  slot: true,
+  reference: true,
+  tags: true,
+  status: true,
+  lastDeploy: true,
+  deployedAt: true,
+  hibernatedAt: true,
+}).extend({
+  api: Api.pick({ status: true, urls: true, reason: true, since: true }).optional(),
+  processors: z
+    .array(
+      Processor.pick({
+        name: true,
+        status: true,
+        reason: true,
+        since: true,
+        syncState: true,
+        blocksPerSecond: true,
+        etaSeconds: true,
+      }),
+    )
+    .optional(),
+  addons: z.object({
+    postgres: z.object({ disk: Disk }).optional(),
+    hasura: Hasura.pick({ status: true }).optional(),
+  }),
+})
+export type SquidSummary = z.infer<typeof SquidSummary>

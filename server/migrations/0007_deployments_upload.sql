@@ -1,0 +1,1 @@
+CREATE INDEX "deployments_upload" ON "deployments" USING btree ("upload_id");

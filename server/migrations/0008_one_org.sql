@@ -1,0 +1,1 @@
+ALTER TABLE "runtime_claim" ADD COLUMN "is_for_one_org" boolean DEFAULT false NOT NULL;

@@ -1,0 +1,1 @@
+ALTER TABLE "container_states" ADD COLUMN "disk_full_since" timestamp with time zone;

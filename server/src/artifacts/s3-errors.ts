@@ -1,0 +1,46 @@
+import { ArtifactsUnavailable } from './artifact-store.ts'
+
+/** Codes of errors that a correction of the settings or of the bucket's policy resolves, and what to do. */
+const advice: Record<string, string> = {
+  NoSuchBucket: 'create the bucket, or correct SHOAL_S3_BUCKET',
+  InvalidBucketName: 'correct SHOAL_S3_BUCKET',
+  InvalidAccessKeyId: 'correct SHOAL_S3_ACCESS_KEY',
+  SignatureDoesNotMatch: 'correct SHOAL_S3_SECRET_KEY',
+  AccessDenied: 'allow these credentials to read, write, list and delete objects of the bucket',
+  AuthorizationHeaderMalformed: 'correct SHOAL_S3_REGION',
+  PermanentRedirect: 'correct SHOAL_S3_REGION or SHOAL_S3_ENDPOINT',
+  CredentialsProviderError: 'set SHOAL_S3_ACCESS_KEY and SHOAL_S3_SECRET_KEY, or give this host a role',
+}
+
+type S3Error = { name?: unknown; code?: unknown; $metadata?: { httpStatusCode?: unknown } }
+
+/**
+ * Converts an error of the S3 client. Takes only codes of it: its other fields contain the access key and the signed text of the
+ * request, and must not reach a log.
+ */
+export function s3Unavailable(error: unknown, location: string): ArtifactsUnavailable {
+  if (error instanceof ArtifactsUnavailable) return error
+  const { code, status } = partsOf(error)
+  const isRejected = status !== null && [301, 400, 401, 403, 404].includes(status)
+  const known = advice[code] ?? (isRejected ? 'check the settings SHOAL_S3_*, and the policy of the bucket' : null)
+  const reason = [code, status === null ? '' : `HTTP ${status}`].filter(Boolean).join(', ')
+  return new ArtifactsUnavailable(`${location} is unavailable (${reason})${known ? `: ${known}` : ''}.`, {
+    isMisconfigured: known !== null,
+  })
+}
+
+/** Whether S3 reports that the object does not exist. A missing bucket is another error. */
+export function isMissingObject(error: unknown): boolean {
+  return ['NoSuchKey', 'NotFound'].includes(partsOf(error).code)
+}
+
+/** Returns the code and the HTTP status of an error, which only errors in responses of the server have. */
+function partsOf(error: unknown): { code: string; status: number | null } {
+  if (!(error instanceof Error)) return { code: 'unknown error', status: null }
+  const { name, code, $metadata } = error as S3Error
+  const status = typeof $metadata?.httpStatusCode === 'number' ? $metadata.httpStatusCode : null
+  const first: unknown = error instanceof AggregateError ? error.errors[0] : null
+  if (first && typeof code !== 'string') return partsOf(first)
+  const text = typeof code === 'string' ? code : String(name)
+  return { code: /^[\w.-]{1,60}$/.test(text) ? text : 'unknown error', status }
+}

@@ -1,0 +1,37 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { cloneDatabase } from '../testing/test-database.ts'
+import { connect, type Database } from './database.ts'
+
+let database: Database
+beforeAll(async () => void (database = await cloneDatabase()))
+afterAll(() => database?.close())
+
+const sleepsInProgress = async () => {
+  const { rows } = await database.pool.query<{ count: number }>(
+    `select count(*)::int as count from pg_stat_activity
+     where datname = current_database() and state = 'active' and starts_with(query, 'select pg_sleep(')`,
+  )
+  return rows[0]?.count
+}
+
+test('closing waits for a query in progress', async () => {
+  const closing = connect(database.url)
+  const query = closing.pool.query('select pg_sleep(1)')
+  await expect.poll(sleepsInProgress).toBe(1)
+  await closing.close()
+  expect((await query).rows).toHaveLength(1)
+})
+
+test('closing ends within its limit although a query hangs and a connection is not released', async () => {
+  const closing = connect(database.url, { closeTimeoutMs: 200 })
+  await closing.pool.connect()
+  const query = closing.pool.query('select pg_sleep(3600)').then(
+    () => 'completed',
+    (error: unknown) => String(error),
+  )
+  await expect.poll(sleepsInProgress).toBe(1)
+  await closing.close()
+  expect(await query).toMatch(/canceling statement|closed/)
+  // Postgres does not continue the query.
+  await expect.poll(sleepsInProgress).toBe(0)
+})

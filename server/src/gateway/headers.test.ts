@@ -1,0 +1,20 @@
+import type { IncomingMessage } from 'node:http'
+import { expect, test } from 'vitest'
+import { requestHeaders } from './headers.ts'
+
+const forwardedHeader = (remoteAddress: string) => {
+  const headers = { 'x-forwarded-for': '203.0.113.7', 'x-forwarded-proto': 'https', host: 'squids.example.com' }
+  const request = { headers, rawHeaders: Object.entries(headers).flat(), socket: { remoteAddress } }
+  const sentHeaders = requestHeaders(request as unknown as IncomingMessage, true)
+  return (name: string) => sentHeaders[sentHeaders.indexOf(name) + 1]
+}
+
+test('a trusted proxy reports the address and scheme of its client', () => {
+  expect(forwardedHeader('127.0.0.1')('x-forwarded-for')).toBe('203.0.113.7, 127.0.0.1')
+  expect(forwardedHeader('127.0.0.1')('x-forwarded-proto')).toBe('https')
+})
+
+test.each(['198.18.4.2', '::ffff:198.19.0.7'])('a squid at %s cannot report another address or scheme', (address) => {
+  expect(forwardedHeader(address)('x-forwarded-for')).toBe(address)
+  expect(forwardedHeader(address)('x-forwarded-proto')).toBe('http')
+})

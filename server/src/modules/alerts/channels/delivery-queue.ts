@@ -1,0 +1,23 @@
+import type { App } from '../../../app.ts'
+import type { Queue } from '../../../jobs/jobs.ts'
+import type { DeliveryRow } from './delivery-store.ts'
+
+/**
+ * Each pending delivery has the id of the job that sends it; a digest is one job for several deliveries. A job without pending deliveries
+ * does nothing. When a worker dies, its job expires and another worker sends the deliveries again. `delivery-schedule.ts` determines the
+ * delays between attempts; each attempt is a new job.
+ */
+export const deliverQueue: Queue = { name: 'alerts.deliver', retryLimit: 1_000, retryDelay: 30, expireIn: 60 }
+
+export type DeliveryJobData = { channelId: number }
+
+/** Queues the job of a delivery, in the transaction that assigns it. Retries have a lower priority than new messages. */
+export async function sendDeliveryJob(
+  { jobs }: Pick<App, 'jobs'>,
+  { jobId, channelId }: Pick<DeliveryRow, 'jobId' | 'channelId'>,
+  { delayMs = 0, isRetry = false } = {},
+): Promise<void> {
+  if (jobId === null) throw new Error('The delivery has no job')
+  const data: DeliveryJobData = { channelId }
+  await jobs.send(deliverQueue, data, { id: jobId, delayMs, group: String(channelId), isLowPriority: isRetry })
+}

@@ -1,0 +1,1 @@
+export { deleteAuditBefore, recordAudit } from './store.ts'

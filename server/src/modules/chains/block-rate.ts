@@ -1,0 +1,31 @@
+/** The observed block rate of a chain: averages over about the last fifty moves of its head. */
+export type BlockRate = { moves: number; msPerMove: number; blocksPerMove: number }
+
+export const unknownBlockRate: BlockRate = { moves: 0, msPerMove: 0, blocksPerMove: 0 }
+
+/** Number of recent moves in the average. */
+const averagedMoves = 50
+/** A longer pause is capped at this multiple of the usual interval, because a halted chain resumes at its old rate. */
+const haltFactor = 10
+/** Fewer moves are not significant. */
+const minMoves = 10
+
+/** Returns the rate after the head moved by `blocks` in `ms`. */
+export function nextBlockRate({ moves, msPerMove, blocksPerMove }: BlockRate, ms: number, blocks: number): BlockRate {
+  const weight = 1 / Math.min(moves + 1, averagedMoves)
+  const cappedMs = moves >= minMoves ? Math.min(ms, msPerMove * haltFactor) : ms
+  return {
+    moves: moves + 1,
+    msPerMove: Math.round(msPerMove + (cappedMs - msPerMove) * weight),
+    blocksPerMove: roundToThousandths(blocksPerMove + (blocks - blocksPerMove) * weight),
+  }
+}
+
+/** Returns the time per block in milliseconds; null until known. */
+export const msPerBlockOf = ({ moves, msPerMove, blocksPerMove }: BlockRate): number | null =>
+  moves >= minMoves && blocksPerMove > 0 ? msPerMove / blocksPerMove : null
+
+/** Returns the usual time between moves of the head in milliseconds; null until known. */
+export const msPerMoveOf = ({ moves, msPerMove }: BlockRate): number | null => (moves >= minMoves ? msPerMove : null)
+
+const roundToThousandths = (n: number) => Math.round(n * 1000) / 1000

@@ -1,0 +1,36 @@
+import { minutes } from '../../clock.ts'
+import { nextBlockRate, unknownBlockRate, type BlockRate } from './block-rate.ts'
+
+/** The head of a chain, as reported by its nodes. */
+export type ChainHead = {
+  chain: string
+  headBlock: number
+  /** Null when no node reports finality. */
+  finalBlock: number | null
+  /** When `headBlock` last rose. */
+  movedAt: Date
+  blockRate: BlockRate
+  observedAt: Date
+}
+
+/** Nodes may disagree by some blocks; if the head falls by more than this, the chain was reset. */
+const toleratedBlocks = 100
+/** Moves across a longer gap in observations are not used for the rate. */
+const maxGapMs = minutes(1)
+
+/** Returns the head after an observation. */
+export function nextHead(
+  last: ChainHead | undefined,
+  { chain, headBlock, finalBlock }: Pick<ChainHead, 'chain' | 'headBlock' | 'finalBlock'>,
+  now: Date,
+): ChainHead {
+  if (!last || headBlock < last.headBlock - toleratedBlocks)
+    return { chain, headBlock, finalBlock, movedAt: now, blockRate: unknownBlockRate, observedAt: now }
+  const blocks = headBlock - last.headBlock
+  if (blocks <= 0) return { ...last, finalBlock: finalBlock ?? last.finalBlock, observedAt: now }
+  const isContinuous = now.getTime() - last.observedAt.getTime() <= maxGapMs
+  const blockRate = isContinuous
+    ? nextBlockRate(last.blockRate, now.getTime() - last.movedAt.getTime(), blocks)
+    : last.blockRate
+  return { chain, headBlock, finalBlock: finalBlock ?? last.finalBlock, movedAt: now, blockRate, observedAt: now }
+}

@@ -1,0 +1,193 @@
+import { escapeIdentifier, escapeLiteral, type Client } from 'pg'
+import type { Database } from '../../../db/database.ts'
+import { enforcedSettings } from '../database-config.ts'
+import { needsSuperuser } from '../database-store.ts'
+import { revokePrivilegesElsewhere, withClient } from '../tenant-client-store.ts'
+
+const ident = escapeIdentifier
+const literal = escapeLiteral
+
+/**
+ * The name of the owner role while its database is full. The owner is renamed and cannot log in. A role with the old name and password
+ * replaces it, which may only read and free space. So the tenant cannot lift the limit, and the objects in the database keep their
+ * owner.
+ */
+export const ownerWhileFull = (role: string): string => `${role}_own`
+
+/**
+ * The tenant's access while the database is full. `free`: read, delete rows, truncate and vacuum tables. `read`: read only, because the
+ * database has functions or rules, which could write when rows are deleted. `none`: no connection, because the database has functions
+ * that run with the rights of the owner, or other roles have write privileges.
+ */
+export type AccessWhileFull = 'free' | 'read' | 'none'
+
+export type FullDatabase = { database: string; role: string; readRole: string }
+
+/**
+ * Revokes write access from all roles of the version and ends their connections. Returns the access that remains. If it fails or is
+ * interrupted, the owner cannot log in until it is repeated, or `allowLogin` is called.
+ */
+export async function removeWriters(
+  cluster: Database,
+  { database, role, readRole }: FullDatabase,
+  password: string,
+): Promise<AccessWhileFull> {
+  const owner = ownerWhileFull(role)
+  await suspendRole(cluster, database, role)
+  const access = await withClient(cluster, database, async (client) => {
+    await client.query('begin')
+    const remaining = await accessOf(client, database, role)
+    const { limit, settings } = await readRoleLimits(client, role)
+    await client.query(`alter role ${ident(role)} rename to ${ident(owner)}`)
+    await client.query(`alter role ${ident(owner)} nologin`)
+    const login = remaining === 'none' ? 'nologin' : 'login'
+    await client.query(`create role ${ident(role)} ${login} password ${literal(password)} connection limit ${limit}`)
+    for (const [key, value] of settings)
+      await runIfPermitted(client, `alter role ${ident(role)} set ${ident(key)} = ${literal(value)}`)
+    if (remaining === 'none') await client.query(`alter role ${ident(readRole)} nologin`)
+    else await grantReadAccess(client, database, role, remaining)
+    // Every role may create large objects.
+    await setLargeObjectAccess(client, 'revoke')
+    await client.query('commit')
+    return remaining
+  })
+  await endConnections(cluster, database)
+  return access
+}
+
+/** Restores write access; can be repeated if it fails. @param isReaderAllowed whether the reader may log in */
+export async function restoreWriters(
+  cluster: Database,
+  { database, role, readRole }: FullDatabase,
+  isReaderAllowed: boolean,
+): Promise<void> {
+  const owner = ownerWhileFull(role)
+  await suspendRole(cluster, database, role)
+  await revokePrivilegesElsewhere(cluster, role, database)
+  await withClient(cluster, database, async (client) => {
+    await client.query('begin')
+    const { limit } = await readRoleLimits(client, role)
+    await client.query(`drop owned by ${ident(role)}`)
+    await client.query(`drop role ${ident(role)}`)
+    await client.query(`alter role ${ident(owner)} rename to ${ident(role)}`)
+    await client.query(`alter role ${ident(role)} login connection limit ${limit}`)
+    if (isReaderAllowed) await client.query(`alter role ${ident(readRole)} login`)
+    await setLargeObjectAccess(client, 'grant')
+    await client.query('commit')
+  })
+  await endConnections(cluster, database)
+}
+
+/**
+ * Prevents the role from logging in, and ends its connections: their transactions could hold locks for which the following statements
+ * would wait, or create functions after `accessOf` has searched for them.
+ */
+async function suspendRole(cluster: Database, database: string, role: string): Promise<void> {
+  await cluster.pool.query(`alter role ${ident(role)} nologin`)
+  await endConnections(cluster, database)
+}
+
+/** Allows the role to log in again, after `removeWriters` was interrupted and the database has space again. */
+export async function allowLogin(cluster: Database, role: string): Promise<void> {
+  await cluster.pool.query(`alter role ${ident(role)} login`)
+}
+
+const userSchemas = `nspname !~ '^pg_' and nspname <> 'information_schema'`
+const isOfExtension = (oid: string, catalog: string) =>
+  `exists (select from pg_depend d where d.classid = '${catalog}'::regclass and d.objid = ${oid} and d.deptype = 'e')`
+
+async function accessOf(client: Client, database: string, role: string): Promise<AccessWhileFull> {
+  const { rows } = await client.query<{ isOpen: boolean; hasCode: boolean }>(
+    `with own as (select oid from pg_roles where rolname = $2),
+     schemas as (select * from pg_namespace where ${userSchemas}),
+     relations as (select c.* from pg_class c join schemas on schemas.oid = c.relnamespace),
+     functions as (select p.* from pg_proc p join schemas on schemas.oid = p.pronamespace
+       where not ${isOfExtension('p.oid', 'pg_proc')})
+     select (
+       exists (select from functions where prosecdef)
+       or exists (select from relations, aclexplode(relacl) a where a.grantee <> relowner and a.privilege_type <> 'SELECT')
+       or exists (select from relations r join pg_attribute t on t.attrelid = r.oid, aclexplode(t.attacl) a
+         where a.grantee <> r.relowner and a.privilege_type <> 'SELECT')
+       or exists (select from schemas, aclexplode(nspacl) a where a.grantee <> nspowner and a.privilege_type = 'CREATE')
+       or exists (select from pg_database, aclexplode(datacl) a
+         where datname = $1 and a.grantee <> datdba and a.privilege_type <> 'CONNECT')
+       or exists (select from pg_auth_members m join own on own.oid = m.roleid
+         where m.member <> (select oid from pg_roles where rolname = current_user))
+     ) as "isOpen",
+     (exists (select from functions)
+       or exists (select from pg_rewrite w join relations r on r.oid = w.ev_class where w.rulename <> '_RETURN')
+     ) as "hasCode"`,
+    [database, role],
+  )
+  if (rows[0]?.isOpen !== false) return 'none'
+  return rows[0].hasCode ? 'read' : 'free'
+}
+
+async function grantReadAccess(client: Client, database: string, role: string, access: AccessWhileFull): Promise<void> {
+  await client.query(`grant connect on database ${ident(database)} to ${ident(role)}`)
+  const schemas = await client.query<{ name: string }>(`select nspname as name from pg_namespace where ${userSchemas}`)
+  for (const { name } of schemas.rows) {
+    const inSchema = `in schema ${ident(name)} to ${ident(role)}`
+    await client.query(`grant usage on schema ${ident(name)} to ${ident(role)}`)
+    for (const kind of ['tables', 'sequences']) await client.query(`grant select on all ${kind} ${inSchema}`)
+    await client.query(`grant execute on all routines ${inSchema}`)
+  }
+  if (access !== 'free') return
+  const version = await client.query<{ number: number }>(`select current_setting('server_version_num')::int as number`)
+  const privileges = (version.rows[0]?.number ?? 0) >= 170_000 ? 'delete, truncate, maintain' : 'delete, truncate'
+  // Excludes materialized views, because a refresh may need any amount of space.
+  const tables = await client.query<{ name: string }>(
+    `select format('%I.%I', nspname, relname) as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+     where relkind in ('r', 'p') and ${userSchemas}`,
+  )
+  for (const { name } of tables.rows) await client.query(`grant ${privileges} on ${name} to ${ident(role)}`)
+}
+
+/** Returns the role's connection limit, and those of its settings that Shoal set. */
+async function readRoleLimits(client: Client, role: string): Promise<{ limit: number; settings: [string, string][] }> {
+  const { rows } = await client.query<{ limit: number; settings: string[] | null }>(
+    'select rolconnlimit as limit, rolconfig as settings from pg_roles where rolname = $1',
+    [role],
+  )
+  const pairs = (rows[0]?.settings ?? []).map((setting): [string, string] => {
+    const separator = setting.indexOf('=')
+    return [setting.slice(0, separator), setting.slice(separator + 1)]
+  })
+  return { limit: rows[0]?.limit ?? -1, settings: pairs.filter(([key]) => enforcedSettings.includes(key)) }
+}
+
+const largeObjectFunctions = [
+  'lo_creat(integer)',
+  'lo_create(oid)',
+  'lo_from_bytea(oid, bytea)',
+  'lo_put(oid, bigint, bytea)',
+  'lowrite(integer, bytea)',
+]
+
+async function setLargeObjectAccess(client: Client, action: 'grant' | 'revoke'): Promise<void> {
+  const list = largeObjectFunctions.map((name) => `pg_catalog.${name}`).join(', ')
+  await runIfPermitted(client, `${action} execute on function ${list} ${action === 'grant' ? 'to' : 'from'} public`)
+}
+
+/** Runs a statement that may require a superuser; in an external Postgres, Shoal's role may not be one. */
+async function runIfPermitted(client: Client, statement: string): Promise<void> {
+  await client.query('savepoint permitted')
+  try {
+    await client.query(statement)
+  } catch (error) {
+    if (!needsSuperuser(error)) throw error
+    await client.query('rollback to savepoint permitted')
+  }
+}
+
+/**
+ * Ends the database's connections, because open ones keep the rights of the role with which they logged in. Waits until they have
+ * ended, up to five seconds for each.
+ */
+async function endConnections(cluster: Database, database: string): Promise<void> {
+  await cluster.pool.query(
+    `select pg_terminate_backend(pid, 5000) from pg_stat_activity
+     where datname = $1 and pid <> pg_backend_pid() and usename is distinct from current_user`,
+    [database],
+  )
+}

@@ -1,0 +1,114 @@
+import type { App } from '../../../app.ts'
+import { minutes } from '../../../clock.ts'
+import { addNotice } from '../../versions/index.ts'
+import { durationText } from '../database-config.ts'
+import { installationPrefix, needsSuperuser, squidIdOfName } from '../database-store.ts'
+import {
+  endSession,
+  selectLimits,
+  selectLongSessions,
+  type LongSession,
+  type RecordedLimits,
+} from './sessions-store.ts'
+
+/** Postgres itself enforces the limits of sessions that have not lifted them, and cancels their statements first. */
+const graceMs = 10_000
+
+type Overdue = LongSession & { squidId: number; limitMs: number; isOwnLimit: boolean }
+
+/**
+ * Returns the limit of a session. The limit of the manifest applies to the queries and changes of the version's programs. The limit of
+ * the installation, `maxMs`, applies to users of the read-only role, and to statements that copy rows or build tables or indexes.
+ */
+export function limitOf(
+  { role, isIdle, isMaintenance }: Pick<LongSession, 'role' | 'isIdle' | 'isMaintenance'>,
+  limits: Omit<RecordedLimits, 'squidId'>,
+  maxMs: number,
+): number {
+  if (role !== limits.role || (isMaintenance && !isIdle)) return maxMs
+  return Math.min((isIdle ? limits.idleInTransactionMs : limits.statementMs) || maxMs, maxMs)
+}
+
+/**
+ * Returns a function to call periodically, which ends statements and idle transactions of tenants that exceed their limits, although
+ * their session has lifted the limits of Postgres. A statement is cancelled first; if it catches the
+ * cancellation, its session is ended. The version's log shows why. `graceMs` is added to limits.
+ */
+export function createStatementWatch(app: App, options: { graceMs?: number } = {}): () => Promise<void> {
+  const cluster = app.squidsDatabase
+  const maxMs = minutes(app.config.SHOAL_SQUIDS_STATEMENT_MINUTES)
+  const grace = options.graceMs ?? graceMs
+  let canceled = new Set<string>()
+  let isWarned = false
+  let prefix: string | null = null
+
+  const findOverdue = async (): Promise<Overdue[]> => {
+    const rolePrefix = (prefix ??= `${await installationPrefix(app.db)}_`)
+    const sessions = (await selectLongSessions(cluster, rolePrefix, grace)).flatMap((session) => {
+      const squidId = squidIdOfName(session.role, rolePrefix)
+      return squidId === null ? [] : [{ ...session, squidId }]
+    })
+    if (sessions.length === 0) return []
+    const ids = [...new Set(sessions.map(({ squidId }) => squidId))]
+    const limits = new Map((await selectLimits(app.db, ids)).map((row) => [row.squidId, row]))
+    return sessions.flatMap((session) => {
+      const recorded = limits.get(session.squidId)
+      if (!recorded) return []
+      const limitMs = limitOf(session, recorded, maxMs)
+      const isOwnLimit = limitMs < maxMs
+      return session.elapsedMs < limitMs + grace ? [] : [{ ...session, limitMs, isOwnLimit }]
+    })
+  }
+
+  /** Returns the message for users; null if the statement has already ended. */
+  const end = async (session: Overdue, stillCanceled: Set<string>): Promise<string | null> => {
+    const key = `${session.pid} ${session.startedAt} ${session.since}`
+    const isCanceled = canceled.has(key)
+    const action = session.isIdle || isCanceled ? 'terminate' : 'cancel'
+    if (!(await endSession(cluster, session, action))) return null
+    if (action === 'cancel') stillCanceled.add(key)
+    return messageOf(session, isCanceled)
+  }
+
+  return async () => {
+    const stillCanceled = new Set<string>()
+    const messages: { squidId: number; role: string; message: string }[] = []
+    for (const session of await findOverdue())
+      try {
+        const message = await end(session, stillCanceled)
+        if (message !== null) messages.push({ squidId: session.squidId, role: session.role, message })
+      } catch (error) {
+        if (!needsSuperuser(error)) throw error
+        if (!isWarned)
+          app.log.warn(
+            'Statements of squids that exceed their limits cannot be ended: grant pg_signal_backend to the role of SHOAL_SQUIDS_DATABASE_URL, or make it a superuser.',
+          )
+        isWarned = true
+      }
+    canceled = stillCanceled
+    const at = app.clock.now()
+    // One line per role and round, so that many sessions cannot flood the log of a version.
+    const notices = [...Map.groupBy(messages, ({ role }) => role).values()].flatMap(([first, ...others]) => {
+      if (!first) return []
+      const more = others.length > 0 ? ` The same applied to ${others.length} more sessions of the same user.` : ''
+      return [{ squidId: first.squidId, at, container: 'db', message: `${first.message}${more}` }]
+    })
+    for (const notice of notices)
+      await addNotice(app.db, notice).catch((error: unknown) =>
+        // The version may have been deleted in the meantime.
+        app.log.debug({ err: error, squidId: notice.squidId }, 'a notice was not stored'),
+      )
+  }
+}
+
+function messageOf({ elapsedMs, limitMs, isIdle, isOwnLimit, role }: Overdue, isCanceled: boolean): string {
+  const setting = isIdle ? 'idle_in_transaction_session_timeout' : 'statement_timeout'
+  const source = isOwnLimit ? `${setting} of the manifest` : 'the limit of this installation'
+  const limit = `${durationText(limitMs)} (${source})`
+  const user = role.endsWith('_ro') ? ' of the read-only user' : ''
+  if (isIdle)
+    return `Shoal ended a database session${user}: its transaction was idle for ${durationText(elapsedMs)}, longer than ${limit}, and prevented the removal of old rows.`
+  if (isCanceled)
+    return `Shoal ended a database session${user}: its statement continued after it was canceled, for ${durationText(elapsedMs)}, longer than ${limit}.`
+  return `Shoal canceled a statement${user} in the database: it ran for ${durationText(elapsedMs)}, longer than ${limit}.`
+}

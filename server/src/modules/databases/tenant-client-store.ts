@@ -1,0 +1,92 @@
+import { Client, escapeIdentifier } from 'pg'
+import type { Database } from '../../db/database.ts'
+
+/**
+ * Settings of Shoal's connections to the databases of tenants. A tenant may create functions and operators in its database, and may set
+ * defaults of all connections to it (`alter database … set`). Settings of a connection's start override those defaults. Without them,
+ * Shoal's role would call the tenant's functions, or its statements would fail.
+ */
+const safeSettings: Record<string, string> = {
+  search_path: 'pg_catalog,pg_temp',
+  role: 'none',
+  default_transaction_read_only: 'off',
+  default_transaction_isolation: 'read\\ committed',
+  statement_timeout: '0',
+  // A tenant may hold locks on its tables and schemas for as long as it likes.
+  lock_timeout: '30s',
+  idle_in_transaction_session_timeout: '0',
+  idle_session_timeout: '0',
+  row_security: 'off',
+  standard_conforming_strings: 'on',
+  DateStyle: 'ISO',
+  IntervalStyle: 'postgres',
+  extra_float_digits: '1',
+  bytea_output: 'hex',
+}
+/** Settings that exist from a major version of Postgres on. */
+const newerSettings: [major: number, key: string, value: string][] = [[17, 'transaction_timeout', '0']]
+
+const connectTimeoutMs = 10_000
+
+export type TenantLogin = {
+  database: string
+  /** Default: Shoal's role. */
+  as?: { role: string; password: string }
+  applicationName: string
+}
+
+/** Opens a connection to the database of a tenant, which the caller ends. Neither the objects nor the settings in it affect Shoal's statements. */
+export async function connectToTenant(
+  cluster: Database,
+  { database, as, applicationName }: TenantLogin,
+): Promise<Client> {
+  const url = new URL(cluster.url)
+  url.pathname = `/${encodeURIComponent(database)}`
+  if (as) Object.assign(url, { username: encodeURIComponent(as.role), password: encodeURIComponent(as.password) })
+  const ownOptions = url.searchParams.get('options')
+  url.searchParams.delete('options')
+  const client = new Client({
+    connectionString: url.href,
+    application_name: applicationName,
+    connectionTimeoutMillis: connectTimeoutMs,
+    options: [ownOptions ?? '', await startOptions(cluster)].join(' ').trim(),
+  })
+  // A broken connection makes its query fail; without a listener it would also end the process.
+  client.on('error', () => {})
+  await client.connect()
+  return client
+}
+
+/** Runs `work` with a connection to the database `name`, as Shoal's role. */
+export async function withClient<T>(cluster: Database, name: string, work: (client: Client) => Promise<T>): Promise<T> {
+  const client = await connectToTenant(cluster, { database: name, applicationName: 'shoal' })
+  try {
+    return await work(client)
+  } finally {
+    await client.end()
+  }
+}
+
+async function startOptions(cluster: Database): Promise<string> {
+  const { rows } = await cluster.pool.query<{ major: number }>(
+    `select current_setting('server_version_num')::int / 10000 as major`,
+  )
+  const major = rows[0]?.major ?? 0
+  const newer = newerSettings.filter(([from]) => major >= from).map(([, key, value]): [string, string] => [key, value])
+  return [...Object.entries(safeSettings), ...newer].map(([key, value]) => `-c ${key}=${value}`).join(' ')
+}
+
+/**
+ * Revokes the privileges that a role has in other databases: the tenants of those may grant some to any role, and Postgres does not drop
+ * a role that has privileges.
+ */
+export async function revokePrivilegesElsewhere(cluster: Database, role: string, ownDatabase: string): Promise<void> {
+  const { rows } = await cluster.pool.query<{ name: string }>(
+    `select distinct coalesce(d.datname, current_database()) as name
+     from pg_shdepend s join pg_roles r on r.oid = s.refobjid left join pg_database d on d.oid = s.dbid
+     where s.refclassid = 'pg_authid'::regclass and s.deptype = 'a' and r.rolname = $1 and d.datname is distinct from $2`,
+    [role, ownDatabase],
+  )
+  for (const { name } of rows)
+    await withClient(cluster, name, (client) => client.query(`drop owned by ${escapeIdentifier(role)}`))
+}

@@ -1,0 +1,115 @@
+import type { WorkerApp } from '../../app.ts'
+import { isUnavailable } from '../../db/unavailable.ts'
+import type { Db } from '../../db/database.ts'
+import { deleteSquid, setLastDeploy } from '../versions/index.ts'
+import { beginStep, endStep, updateClaimed } from './claim-store.ts'
+import { DeployFailure, failureOf } from './failure.ts'
+import type { Step, StepContext } from './step.ts'
+import type { DeploymentRow } from './store.ts'
+import { pause } from './wait.ts'
+
+/** The maximum number of attempts at a step that fails because of an internal error. */
+const maxStepRuns = 3
+/** How often the deadline is checked. */
+const deadlineCheckMs = 100
+
+/** Runs a step until it succeeds, fails for good or exceeds its deadline. */
+export async function runStep(
+  context: StepContext,
+  step: Step,
+  seq: number,
+  releaseSignal: AbortSignal,
+): Promise<void> {
+  const { app, journal } = context
+  const { id } = context.deployment
+  const { status, deadlineAt } = context.deployment
+  // If an earlier worker began the step, the recorded deadline still applies.
+  const stepDeadline = status === step.status && deadlineAt ? deadlineAt : timeIn(app, step.deadlineMs(app))
+  const stepRow = { deploymentId: id, seq, status: step.status, startedAt: app.clock.now() }
+  await advance(
+    context,
+    { status: step.status, deadlineAt: stepDeadline },
+    { writeMore: (tx) => beginStep(tx, stepRow) },
+  )
+  const deadline = startDeadline(context, step)
+  context.isResumed = context.deployment.attempt > 1
+  try {
+    for (let attemptsLeft = maxStepRuns; ; attemptsLeft--) {
+      try {
+        context.signal.throwIfAborted()
+        await step.run(context)
+        break
+      } catch (error) {
+        context.signal.throwIfAborted()
+        if (attemptsLeft === 1 || isUnavailable(error) || failureOf(error, { orgCode: '', deploymentId: id }))
+          throw error
+        app.log.warn({ err: error, deploymentId: id, step: step.status }, 'step failed, retrying')
+        await pause(context.intervals.retryMs, context.signal)
+        context.isResumed = true
+      }
+    }
+  } finally {
+    deadline.end()
+    setSignal(context, releaseSignal)
+  }
+  await journal.flush()
+  await context.change((tx) => endStep(tx, id, seq, app.clock.now()))
+}
+
+const timeIn = (app: Pick<WorkerApp, 'clock'>, ms: number) => new Date(app.clock.now().getTime() + ms)
+
+/** Aborts the step's signal when the deadline on the row has passed, or immediately if it has already passed. */
+function startDeadline(context: StepContext, step: Step): { end: () => void } {
+  const { app } = context
+  const exceeded = new AbortController()
+  setSignal(context, AbortSignal.any([context.signal, exceeded.signal]))
+  let limitMs = step.deadlineMs(app)
+  context.restartDeadline = async (ms) => {
+    limitMs = ms
+    if (context.deployment.notes.leftQueue === step.status) return
+    await advance(context, {
+      deadlineAt: timeIn(app, ms),
+      notes: { ...context.deployment.notes, leftQueue: step.status },
+    })
+  }
+  const check = () => {
+    const { deadlineAt } = context.deployment
+    if (deadlineAt && app.clock.now() > deadlineAt)
+      exceeded.abort(
+        new DeployFailure(
+          'REQUIREMENTS',
+          `${step.activity} took longer than its limit of ${Math.round(limitMs / 60_000)} minutes. Check the log above, and deploy again.`,
+        ),
+      )
+  }
+  check()
+  const timer = setInterval(check, deadlineCheckMs)
+  return { end: () => clearInterval(timer) }
+}
+
+function setSignal(context: StepContext, signal: AbortSignal): void {
+  context.signal = signal
+  context.engine = { ...context.engine, signal }
+}
+
+/** Updates the row and, in the same transaction, the last deployment on the version's row; with `isDropped` deletes the version. */
+export async function advance(
+  context: StepContext,
+  change: Partial<DeploymentRow>,
+  {
+    isDropped = false,
+    writeMore = async () => {},
+  }: { isDropped?: boolean; writeMore?: (tx: Db) => Promise<void> } = {},
+): Promise<void> {
+  const { app } = context
+  const updatedAt = app.clock.now()
+  await app.db.transaction(async (tx) => {
+    const row = await updateClaimed(tx, context.deployment, { ...change, updatedAt })
+    await writeMore(tx)
+    const { id, type, status, failed, squidId } = row
+    const isSwitched = context.deployment.notes.rollout === 'switched'
+    if (isDropped) await deleteSquid(tx, squidId)
+    else await setLastDeploy(tx, squidId, { id, type, status, failed, running: row.finishedAt === null, isSwitched })
+    context.deployment = row
+  })
+}

@@ -1,0 +1,36 @@
+import { Counter, type Registry } from 'prom-client'
+import type { App } from '../../../app.ts'
+import { metricsRegistry } from '../../../health/metrics-registry.ts'
+import type { WriteResult } from './writer.ts'
+
+type Counters = { stored: Counter; dropped: Counter }
+const countersByRegistry = new WeakMap<Registry, Counters>()
+
+/** Counts stored and dropped lines in the metrics of this process, and logs which versions exceed their limits. */
+export function recordWrite(app: App, { storedLines, reported }: WriteResult): void {
+  const registry = metricsRegistry(app)
+  const counters = countersByRegistry.get(registry) ?? createCounters(registry)
+  countersByRegistry.set(registry, counters)
+  counters.stored.inc(storedLines)
+  for (const { squidId, lines, exceeded } of reported) {
+    counters.dropped.inc({ limit: exceeded }, lines)
+    app.log.warn({ squidId, lines, exceeded }, 'lines of a log were dropped: the version writes more than its limit')
+  }
+}
+
+function createCounters(registry: Registry): Counters {
+  const registers = [registry]
+  return {
+    stored: new Counter({
+      name: 'shoal_log_lines_stored_total',
+      help: 'Stored lines of the logs of squids.',
+      registers,
+    }),
+    dropped: new Counter({
+      name: 'shoal_log_lines_dropped_total',
+      help: 'Lines of the logs of squids that were dropped because their version exceeded a limit, by that limit.',
+      labelNames: ['limit'],
+      registers,
+    }),
+  }
+}

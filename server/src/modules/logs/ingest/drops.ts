@@ -1,0 +1,110 @@
+import { gapContainer } from '@shoal/contract'
+import type { LogDrop } from '@shoal/runtime'
+import { dayOf, hours, isoTime, minutes } from '../../../clock.ts'
+import { levelNumber } from '../levels.ts'
+import type { NewLine } from './ingest-store.ts'
+import type { LimitKind, Limiter, LogLimits } from './limiter.ts'
+import { squidOf } from './workload.ts'
+
+/** Dropped lines of a version that its log has not reported yet. */
+export type PendingDrop = {
+  squidId: number
+  lines: number
+  isEstimate: boolean
+  exceeded: LimitKind
+  fromMs: number
+  toMs: number
+}
+
+/** Dropped lines are reported when no more were dropped for this time … */
+const quietMs = 3_000
+/** … or after this time, if lines are still being dropped. */
+const reportMs = minutes(1)
+/** … or after this time, if the log has already reported that the daily quota is used up: nothing is stored until the next day. */
+const quotaReportMs = hours(1)
+
+export type Drops = {
+  /** Adds the drops of a batch. Returns those that must be reported now. */
+  record: (dropped: LogDrop[], nowMs: number) => PendingDrop[]
+  /** Returns the unreported drops of these versions, which must be stored. */
+  pendingOf: (squidIds: number[]) => PendingDrop[]
+  /** Whether a drop is due to be reported, even if no new lines arrive. */
+  hasDue: (nowMs: number) => boolean
+}
+
+/** Collects dropped lines until they are reported. `pending`: those that an earlier worker did not report. */
+export function createDrops(pending: PendingDrop[], limiter: Pick<Limiter, 'exceededBy'>): Drops {
+  const bySquid = new Map(pending.map((drop) => [drop.squidId, drop]))
+  /** The day on which the log of a version last reported that the quota is used up. */
+  const quotaReportedOn = new Map<number, string>()
+
+  const isDue = ({ squidId, exceeded, fromMs, toMs }: PendingDrop, nowMs: number): boolean => {
+    if (dayOf(fromMs) !== dayOf(nowMs)) return true
+    if (exceeded === 'bytesPerDay')
+      return nowMs - fromMs >= (quotaReportedOn.get(squidId) === dayOf(nowMs) ? quotaReportMs : quietMs)
+    return nowMs - toMs >= quietMs || nowMs - fromMs >= reportMs
+  }
+
+  const report = (drop: PendingDrop): PendingDrop => {
+    bySquid.delete(drop.squidId)
+    if (drop.exceeded === 'bytesPerDay') quotaReportedOn.set(drop.squidId, dayOf(drop.fromMs))
+    return drop
+  }
+
+  return {
+    record: (dropped, nowMs) => {
+      const reported: PendingDrop[] = []
+      for (const { workload, lines, isEstimate } of dropped) {
+        const squidId = squidOf(workload)
+        if (squidId === null) continue
+        const exceeded = limiter.exceededBy(squidId)
+        const earlier = bySquid.get(squidId)
+        if (earlier && (earlier.exceeded !== exceeded || dayOf(earlier.fromMs) !== dayOf(nowMs)))
+          reported.push(report(earlier))
+        const drop = bySquid.get(squidId) ?? {
+          squidId,
+          lines: 0,
+          isEstimate: false,
+          exceeded,
+          fromMs: nowMs,
+          toMs: nowMs,
+        }
+        bySquid.set(squidId, {
+          ...drop,
+          lines: drop.lines + lines,
+          isEstimate: drop.isEstimate || isEstimate,
+          toMs: nowMs,
+        })
+      }
+      for (const drop of bySquid.values()) if (isDue(drop, nowMs)) reported.push(report(drop))
+      return reported
+    },
+    pendingOf: (squidIds) => squidIds.flatMap((squidId) => bySquid.get(squidId) ?? []),
+    hasDue: (nowMs) => bySquid.values().some((drop) => isDue(drop, nowMs)),
+  }
+}
+
+/** Returns the line of the log that reports a drop. */
+export function lineOfDrop(drop: PendingDrop, limits: LogLimits, nowMs: number): Omit<NewLine, 'seq'> {
+  const message = messageOf(drop, limits, nowMs)
+  const level = levelNumber('WARNING')
+  return { squidId: drop.squidId, atMs: nowMs, level, container: gapContainer, ns: null, message, fields: null }
+}
+
+function messageOf({ lines, isEstimate, exceeded, fromMs, toMs }: PendingDrop, limits: LogLimits, nowMs: number) {
+  const count = `${isEstimate ? 'about ' : ''}${format(lines)} ${lines === 1 ? 'line' : 'lines'}`
+  const when = `between ${timeOfDay(fromMs)} and ${timeOfDay(toMs)} UTC`
+  const isToday = dayOf(fromMs) === dayOf(nowMs)
+  const outlook = exceeded === 'bytesPerDay' && isToday ? '. Further lines are dropped until 00:00 UTC' : ''
+  return `${count} dropped ${when}: more than ${descriptions[exceeded](limits[exceeded])}${outlook}`
+}
+
+const descriptions: Record<LimitKind, (limit: number) => string> = {
+  bytesPerSecond: (limit) => `${formatBytes(limit)} a second`,
+  linesPerSecond: (limit) => `${format(limit)} ${limit === 1 ? 'line' : 'lines'} a second`,
+  bytesPerDay: (limit) => `${formatBytes(limit)} a day`,
+}
+
+const timeOfDay = (ms: number) => isoTime(ms).slice(11, 19)
+const format = (count: number) => count.toLocaleString('en-US')
+const formatBytes = (bytes: number) => (bytes >= 1e6 ? `${format(bytes / 1e6)} MB` : `${format(bytes / 1e3)} KB`)

@@ -1,0 +1,113 @@
+import { startEmbeddedPostgres } from '@shoal/runtime'
+import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Client } from 'pg'
+import { pino } from 'pino'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { loadConfig, type Config } from '../config/config.ts'
+import { connect, ensureDatabase } from '../db/database.ts'
+import { migrate } from '../db/migrate.ts'
+import { InstallationInUse, type InstallationLock } from '../installation/installation-lock.ts'
+import { openApp, type ServerProcess } from './open-app.ts'
+import { openPostgres } from './open-postgres.ts'
+
+let folder: string
+let config: Config
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'shoal-clusters-'))
+  chmodSync(folder, 0o755)
+  config = loadConfig({ SHOAL_DATA_DIR: folder, SHOAL_RUNTIME: 'sim', SHOAL_LOG_LEVEL: 'silent' })
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+/** Creates an installation like earlier versions of Shoal: one cluster, which also has the database of a squid. */
+async function makeOldInstallation() {
+  const postgres = await startEmbeddedPostgres({ dir: join(folder, 'postgres') })
+  await ensureDatabase(postgres.url('postgres'), 'shoal')
+  const database = connect(postgres.url('shoal'), { max: 1 })
+  await migrate(database.pool)
+  await database.pool.query(`insert into installation (prefix) values ('sq_old')`)
+  await database.pool.query(`create role sq_old_1 login password 'x'`)
+  await database.pool.query(`create database sq_old_1 owner sq_old_1`)
+  await database.close()
+  return postgres
+}
+
+const isRunning = (cluster: string) => existsSync(join(folder, cluster, 'data/postmaster.pid'))
+const databases = `select datname as name from pg_database where not datistemplate order by 1`
+
+test('a new installation has two clusters, which both stop with the server', async () => {
+  const { app, close } = await openApp(config)
+  try {
+    expect((await app.database.pool.query(databases)).rows).toEqual([{ name: 'postgres' }, { name: 'shoal' }])
+    expect((await app.squidsDatabase.pool.query(databases)).rows).toEqual([{ name: 'postgres' }])
+    const { rows } = await app.squidsDatabase.pool.query('show max_connections')
+    expect(rows).toEqual([{ max_connections: String(config.SHOAL_POSTGRES_CONNECTIONS) }])
+  } finally {
+    await close('stop')
+  }
+  expect([isRunning('postgres'), isRunning('postgres-squids')]).toEqual([false, false])
+})
+
+test('tenants cannot create extensions that run Perl, Python or Tcl', async () => {
+  const { app, close } = await openApp(config)
+  try {
+    const { rows } = await app.squidsDatabase.pool.query<{ name: string }>('select name from pg_available_extensions')
+    const names = rows.map(({ name }) => name)
+    expect(names).toEqual(expect.arrayContaining(['pg_trgm', 'hstore', 'pgcrypto', 'plpgsql']))
+    expect(names.filter((name) => /perl|python|tcl|dblink|fdw/.test(name))).toEqual([])
+    await app.squidsDatabase.pool.query('create extension pg_trgm')
+    await expect(app.squidsDatabase.pool.query('create extension plperl')).rejects.toThrow('is not available')
+  } finally {
+    await close('stop')
+  }
+})
+
+test('the first start of an older installation moves the databases of its squids, even if its Postgres is still running', async () => {
+  const oldPostgres = await makeOldInstallation()
+  const { app, close } = await openApp(config)
+  try {
+    expect((await app.database.pool.query(databases)).rows).toEqual([{ name: 'postgres' }, { name: 'shoal' }])
+    expect((await app.squidsDatabase.pool.query(databases)).rows).toEqual([{ name: 'postgres' }, { name: 'sq_old_1' }])
+    const client = new Client(`postgres://sq_old_1:x@127.0.0.1:${oldPostgres.port}/sq_old_1`)
+    await client.connect()
+    await client.end()
+  } finally {
+    await close('stop')
+  }
+})
+
+test('the databases are not moved while a server of the older version runs', async () => {
+  const oldPostgres = await makeOldInstallation()
+  const server = new Client(oldPostgres.url('shoal'))
+  await server.connect()
+  try {
+    await expect(openApp(config)).rejects.toThrow(InstallationInUse)
+    await expect(openApp(config)).rejects.toThrow('Stop all processes')
+    expect((await server.query('select 1 as one')).rows).toEqual([{ one: 1 }])
+  } finally {
+    await server.end()
+    await oldPostgres.stop()
+  }
+})
+
+test('a server warns when squids share the Postgres of the control plane', async () => {
+  const messages: string[] = []
+  const log = pino({ level: 'warn' }, { write: (line) => void messages.push(line) })
+  const server = { installation: {} as InstallationLock, draining: new AbortController().signal, onFailure: () => {} }
+  const warningsOf = async (env: Record<string, string>, ofServer: ServerProcess | null = server) => {
+    messages.length = 0
+    await openPostgres(loadConfig({ SHOAL_DATA_DIR: folder, ...env }), folder, log, ofServer ?? undefined)
+    return messages
+  }
+  const url = 'postgres://shoal@127.0.0.1:5432/shoal'
+  const isWarned = [expect.stringContaining('SHOAL_SQUIDS_DATABASE_URL')]
+  expect(await warningsOf({ DATABASE_URL: url })).toEqual(isWarned)
+  const sameServer = { DATABASE_URL: url, SHOAL_SQUIDS_DATABASE_URL: 'postgres://squids@127.0.0.1/postgres' }
+  expect(await warningsOf(sameServer)).toEqual(isWarned)
+  const otherServer = { DATABASE_URL: url, SHOAL_SQUIDS_DATABASE_URL: 'postgres://squids@127.0.0.1:5433/postgres' }
+  expect(await warningsOf(otherServer)).toEqual([])
+  expect(await warningsOf({ DATABASE_URL: url, SHOAL_ROLES: 'gateway' })).toEqual([])
+  expect(await warningsOf({ DATABASE_URL: url }, null)).toEqual([])
+})

@@ -1,0 +1,159 @@
+import {
+  needsSplit,
+  splitCluster,
+  startEmbeddedPostgres,
+  tenantLimits,
+  watchEmbeddedPostgres,
+  watchMemory,
+  type EmbeddedPostgres,
+  type EmbeddedPostgresOptions,
+} from '@shoal/runtime'
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import type { Config } from '../config/config.ts'
+import { ensureDatabase, isSamePostgres } from '../db/database.ts'
+import { InstallationInUse, lockInstallation, type InstallationLock } from '../installation/installation-lock.ts'
+import type { ServerProcess } from './open-app.ts'
+import { hasOtherClients, readClusterContents } from './split-store.ts'
+
+/** The embedded Postgres clusters of an installation: directories below the state directory. */
+export const clusterNames = { controlPlane: 'postgres', squids: 'postgres-squids' } as const
+
+/** Enough for an installation with several processes, of which each opens up to 30 connections. */
+const controlPlaneConnections = 200
+/** Connections that are reserved for Shoal, so that squids cannot use all. */
+const reservedConnections = 20
+
+/** Returns the options of the embedded clusters. Squids have a cluster of their own unless a setting names another Postgres. */
+export function embeddedClusters(
+  config: Config,
+  stateDir: string,
+): { controlPlane: EmbeddedPostgresOptions | null; squids: EmbeddedPostgresOptions | null } {
+  if (config.DATABASE_URL !== undefined) return { controlPlane: null, squids: null }
+  const hasSquids = config.SHOAL_SQUIDS_DATABASE_URL === undefined
+  const megabytes = config.SHOAL_SQUIDS_POSTGRES_MEMORY_MB
+  return {
+    controlPlane: {
+      dir: join(stateDir, clusterNames.controlPlane),
+      settings: { max_connections: String(controlPlaneConnections) },
+    },
+    squids: hasSquids
+      ? {
+          dir: join(stateDir, clusterNames.squids),
+          settings: {
+            max_connections: String(config.SHOAL_POSTGRES_CONNECTIONS),
+            superuser_reserved_connections: String(reservedConnections),
+          },
+          limits: tenantLimits(megabytes === undefined ? undefined : megabytes * 2 ** 20),
+          isForTenants: true,
+        }
+      : null,
+  }
+}
+
+export type OpenPostgres = {
+  /** The URL of the control plane's database. */
+  url: string
+  /** The URL of a database in the Postgres of the squids; null if squids use the Postgres of the control plane. */
+  squidsUrl: string | null
+  /** Stops or keeps the embedded clusters; see `OpenApp.close`. */
+  close: (mode: 'stop' | 'keep' | 'as-found') => Promise<void>
+}
+
+/**
+ * Starts or adopts the embedded clusters, and restarts them if they crash while a server runs. Moves the databases of squids to their
+ * own cluster if an earlier version of Shoal created them in the cluster of the control plane.
+ * @throws InstallationInUse if the earlier version is still running
+ */
+export async function openPostgres(
+  config: Config,
+  stateDir: string,
+  log: Logger,
+  server?: ServerProcess,
+): Promise<OpenPostgres> {
+  const { controlPlane, squids } = embeddedClusters(config, stateDir)
+  const externalSquidsUrl = config.SHOAL_SQUIDS_DATABASE_URL ?? null
+  if (!controlPlane) {
+    const url = config.DATABASE_URL ?? ''
+    if (server && config.SHOAL_ROLES.includes('worker') && isSamePostgres(url, externalSquidsUrl ?? url))
+      log.warn(
+        'Squids use the Postgres of the control plane (DATABASE_URL): a squid can use up its connections, memory, CPU time and disk, and so stop this server. Give squids a Postgres of their own with SHOAL_SQUIDS_DATABASE_URL.',
+      )
+    return { url, squidsUrl: externalSquidsUrl, close: () => Promise.resolve() }
+  }
+  if (squids) await splitIfNeeded(config, controlPlane, squids, log)
+  const started: EmbeddedPostgres[] = []
+  const watches: (() => Promise<void>)[] = []
+  const close: OpenPostgres['close'] = async (mode) => {
+    await Promise.all(watches.map((stop) => stop()))
+    const stopped = started.filter(({ wasRunning }) => mode === 'stop' || (mode === 'as-found' && !wasRunning))
+    const stop = async () => void (await Promise.all(stopped.map((postgres) => postgres.stop())))
+    if (stopped.length > 0) await stopIfUnused(config, { stop }, server?.installation)
+  }
+  const start = async (options: EmbeddedPostgresOptions, gaveUp: ((error: Error) => void) | null) => {
+    const postgres = await startEmbeddedPostgres(options)
+    started.push(postgres)
+    if (!server) return postgres
+    const { dir, limits } = options
+    watches.push(watchEmbeddedPostgres({ ...options, log: (message) => log.error(message), onCrashLoop: gaveUp }))
+    if (limits) watches.push(watchMemory({ dir, limits, log: (message) => log.warn(message) }))
+    return postgres
+  }
+  const outcomes = await Promise.allSettled([
+    start(controlPlane, server?.onFailure ?? null),
+    // Failures of this cluster must not stop the control plane, since squids may cause them.
+    squids ? start(squids, null) : null,
+  ])
+  try {
+    const [controlPlanePostgres, squidsPostgres] = outcomes.map((outcome) => {
+      if (outcome.status === 'rejected') throw outcome.reason
+      return outcome.value
+    })
+    if (!controlPlanePostgres) throw new Error('The Postgres of the control plane did not start.')
+    await ensureDatabase(controlPlanePostgres.url('postgres'), 'shoal')
+    return {
+      url: controlPlanePostgres.url('shoal'),
+      squidsUrl: squidsPostgres?.url('postgres') ?? externalSquidsUrl,
+      close,
+    }
+  } catch (error) {
+    await close('as-found')
+    throw error
+  }
+}
+
+async function splitIfNeeded(
+  config: Config,
+  controlPlane: EmbeddedPostgresOptions,
+  squids: EmbeddedPostgresOptions,
+  log: Logger,
+): Promise<void> {
+  const paths = { from: controlPlane.dir, to: squids.dir }
+  if (!needsSplit(paths)) return
+  await splitCluster({
+    ...paths,
+    log: (message) => log.info(message),
+    plan: async ({ url }) => {
+      if (await hasOtherClients(url('postgres')))
+        throw new InstallationInUse(
+          `The databases of squids must be moved to a Postgres of their own, but other programs use the Postgres in ${paths.from}, for example a server of an earlier version of Shoal. Stop all processes of ${config.dataDir} first.`,
+        )
+      return await readClusterContents(url)
+    },
+  })
+}
+
+/** Stops Postgres unless another process uses the installation. `installation`: the lock that this process holds, if any. */
+export async function stopIfUnused(
+  config: Config,
+  postgres: { stop: () => Promise<void> },
+  installation?: InstallationLock,
+): Promise<void> {
+  const lock = installation ?? (await lockInstallation(config, { exclusive: true, roles: [] }).catch(() => null))
+  if (!lock) return
+  try {
+    if (await lock.tryExclusive()) await postgres.stop()
+  } finally {
+    if (lock !== installation) lock.release()
+  }
+}
