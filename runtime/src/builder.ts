@@ -10,12 +10,12 @@ export interface Builder {
   unpack(request: UnpackRequest): Promise<Unpacked>
 
   /**
-   * Installs, builds and stores an image; returns the stored image for the same content of the same tenant.
+   * Installs, builds and stores an image. Returns the stored image if this tenant has already built the same content.
    * @throws BuildFailure
    */
   build(request: BuildRequest): Promise<Image>
 
-  /** All stored images, without incomplete ones. `storedAtMs` is real time. */
+  /** Lists complete images. `storedAtMs` is wall-clock time, not the injected clock's. */
   listImages(): Promise<StoredImage[]>
 
   /** Deletes an image. Idempotent. */
@@ -32,11 +32,12 @@ export type UnpackRequest = {
   /** Identifies the tree; must be a single word. */
   key: string
   archive: () => Readable
-  /** The user's `-m` argument: `./x.yaml`, a nested path, or an absolute path on the user's machine; resolved by suffix. */
+  /** The user's `-m` argument: `./x.yaml`, a nested path, or an absolute path on the user's machine, which is resolved by its suffix. */
   manifestPath: string
   limits: UnpackLimits
 }
 
+/** `ratio`: maximum ratio of the unpacked size to the archive’s size. */
 export type UnpackLimits = { totalBytes: number; files: number; ratio: number }
 
 export type Unpacked = {
@@ -64,14 +65,15 @@ export type BuildRequest = {
   installCommand: string[] | null
   buildCommand: string[] | null
   limits: BuildLimits
-  /** Called for each line of progress and each line of the build's own output. */
+  /** Called for each progress message and each line of the build's output. */
   log: (severity: 'info' | 'warn' | 'error', message: string) => void
   /** Called when the build leaves the builder's queue and starts. Not called when a stored image is reused. */
   onStart?: () => Promise<void>
   signal: AbortSignal
 }
 
-export type BuildLimits = { memoryBytes: number; cpuCores: number; timeMs: number }
+/** `diskBytes`: for all files of the build, downloads included; 0: not limited. */
+export type BuildLimits = { memoryBytes: number; cpuCores: number; timeMs: number; diskBytes: number }
 
 export type Image = {
   /** Opaque; the value of `Workload.image`. */
@@ -83,7 +85,7 @@ export type Image = {
 
 export type StoredImage = { image: string; storedAtMs: number }
 
-/** `UNEXPECTED` is not the user's fault (registry unreachable, disk full), but its message is for the user too. */
+/** `UNEXPECTED`: the failure is not the user's fault (registry unreachable, disk full). Its message is shown to the user like any other. */
 export const buildFailureKinds = [
   'UNEXPECTED',
   'REQUIREMENTS',
@@ -93,7 +95,7 @@ export const buildFailureKinds = [
 ] as const
 export type BuildFailureKind = (typeof buildFailureKinds)[number]
 
-/** `message` is for the user: what failed, what to do, and the last lines of the output, which are also in the log. */
+/** `message` is for the user: what failed, how to fix it, and the last lines of the output (which are also in the log). */
 export class BuildFailure extends Error {
   override name = 'BuildFailure'
   readonly kind: BuildFailureKind

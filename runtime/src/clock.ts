@@ -1,7 +1,7 @@
 /** The clock of the runtime, for backoff and simulations. Tests inject their own. */
 export type Clock = {
   now(): Date
-  /** Calls back once after `ms`. */
+  /** Calls `callback` once after `ms`. */
   setTimeout(callback: () => void, ms: number): Timer
 }
 
@@ -15,4 +15,27 @@ export const systemClock: Clock = {
     timer.unref()
     return { cancel: () => clearTimeout(timer) }
   },
+}
+
+/** A group of timers that are cancelled together. */
+export class Timers {
+  readonly #clock: Clock
+  readonly #pending = new Set<Timer>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  after(ms: number, callback: () => void): void {
+    const timer = this.#clock.setTimeout(() => {
+      this.#pending.delete(timer)
+      callback()
+    }, ms)
+    this.#pending.add(timer)
+  }
+
+  cancelAll(): void {
+    for (const timer of this.#pending) timer.cancel()
+    this.#pending.clear()
+  }
 }

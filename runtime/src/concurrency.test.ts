@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest'
 import { KeyedMutex, mapConcurrently, Semaphore } from './concurrency.ts'
 
-const never = new AbortController().signal
+const notAborted = new AbortController().signal
 
 test('a semaphore admits callers in order and skips aborted ones', async () => {
   const semaphore = new Semaphore(1)
   const order: string[] = []
-  const release = await semaphore.acquire(never)
-  const second = semaphore.acquire(never).then((free) => (order.push('second'), free))
+  const release = await semaphore.acquire(notAborted)
+  const second = semaphore.acquire(notAborted).then((free) => (order.push('second'), free))
   const cancel = new AbortController()
   const third = semaphore.acquire(cancel.signal).catch((error: unknown) => error)
-  const fourth = semaphore.acquire(never).then((free) => (order.push('fourth'), free))
+  const fourth = semaphore.acquire(notAborted).then((free) => (order.push('fourth'), free))
   cancel.abort(new Error('cancelled'))
   expect(await third).toMatchObject({ message: 'cancelled' })
   expect(semaphore.isFull).toBe(true)
@@ -23,16 +23,16 @@ test('a semaphore admits callers in order and skips aborted ones', async () => {
 
 test('a keyed mutex runs one task per key, others concurrently, and continues after a failure', async () => {
   const mutex = new KeyedMutex()
-  const { promise: held, resolve: release } = Promise.withResolvers<void>()
+  const { promise: released, resolve: release } = Promise.withResolvers<void>()
   const log: string[] = []
-  const first = mutex.run('a', never, async () => {
+  const first = mutex.run('a', notAborted, async () => {
     log.push('first starts')
-    await held
+    await released
     log.push('first ends')
     throw new Error('failed')
   })
-  const second = mutex.run('a', never, async () => log.push('second'))
-  await mutex.run('b', never, async () => log.push('other key'))
+  const second = mutex.run('a', notAborted, async () => log.push('second'))
+  await mutex.run('b', notAborted, async () => log.push('other key'))
   release()
   await expect(first).rejects.toThrow('failed')
   await second

@@ -1,4 +1,4 @@
-/** Limits concurrency; waiting callers proceed in the order of their calls. */
+/** Limits concurrency. Waiting callers acquire a slot in the order of their calls. */
 export class Semaphore {
   #free: number
   #waiting: (() => void)[] = []
@@ -11,7 +11,7 @@ export class Semaphore {
     return this.#free === 0
   }
 
-  /** Resolves with a function that releases the slot. @throws the signal's reason when aborted while waiting */
+  /** Waits for a slot. Resolves with a function that releases it. @throws the signal's reason when aborted while waiting */
   async acquire(signal?: AbortSignal): Promise<() => void> {
     signal?.throwIfAborted()
     if (this.#free > 0) {
@@ -34,22 +34,22 @@ export class Semaphore {
 
   async #wait(signal?: AbortSignal): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
-    const leave = () => {
-      this.#waiting = this.#waiting.filter((next) => next !== resolve)
+    const onAbort = () => {
+      this.#waiting = this.#waiting.filter((waiting) => waiting !== resolve)
       reject(signal?.reason)
     }
     this.#waiting.push(resolve)
-    signal?.addEventListener('abort', leave, { once: true })
+    signal?.addEventListener('abort', onAbort, { once: true })
     await promise
-    signal?.removeEventListener('abort', leave)
+    signal?.removeEventListener('abort', onAbort)
   }
 
   #release(): void {
-    const next = this.#waiting.shift()
-    if (next === undefined) {
+    const resolveNext = this.#waiting.shift()
+    if (resolveNext === undefined) {
       this.#free += 1
     } else {
-      next()
+      resolveNext()
     }
   }
 }

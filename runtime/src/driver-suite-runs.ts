@@ -15,11 +15,13 @@ export function runTests(suite: Suite): void {
     await until('processor', { state: 'running' })
     const before = await suite.host.runtime.observe()
     await suite.host.runtime.apply(structuredClone(workload(containers)))
-    await suite.host.runtime.apply(workload(containers.map((one) => ({ ...one, stopGraceMs: 100 }))))
+    await suite.host.runtime.apply(workload(containers.map((spec) => ({ ...spec, stopGraceMs: 100 }))))
     await suite.host.runtime.apply(workload([...containers, container('late', { print: ['up'] })]))
     const lines = await read({}, 3)
     expect(lines.sort()).toEqual(['api: up', 'late: up', 'processor: up'])
-    expect((await suite.host.runtime.observe()).filter((one) => one.container !== 'late')).toEqual(before)
+    expect((await suite.host.runtime.observe()).filter((observation) => observation.container !== 'late')).toEqual(
+      before,
+    )
   })
 
   test('a program that exits with 0 is finished and not restarted', async () => {
@@ -39,7 +41,7 @@ export function runTests(suite: Suite): void {
     await until('api', { state: 'backoff', lastRun: { ...lastRun, ordinal: 1 } })
   })
 
-  test('retry restarts a finished container as after a crash, and no other one', async () => {
+  test('retry restarts a finished container with backoff, and ignores all others', async () => {
     const containers = [
       container('processor', { ends: { exit: 0 } }),
       container('init', { ends: { exit: 0 } }, { restart: 'never' }),
@@ -60,14 +62,16 @@ export function runTests(suite: Suite): void {
       expect(await observe('processor')).toMatchObject({ reason, retryAt })
       suite.host.advance(waitMs)
     }
-    const before = (await suite.host.runtime.observe()).filter((one) => one.container !== 'processor')
+    const before = (await suite.host.runtime.observe()).filter((observation) => observation.container !== 'processor')
     for (const name of ['init', 'api', 'unknown'])
       await suite.host.runtime.retry('org-squid-1', name, 'It has more to do')
-    await suite.host.runtime.retry('never-was', 'api', 'It has more to do')
-    expect((await suite.host.runtime.observe()).filter((one) => one.container !== 'processor')).toEqual(before)
+    await suite.host.runtime.retry('no-such-workload', 'api', 'It has more to do')
+    expect((await suite.host.runtime.observe()).filter((observation) => observation.container !== 'processor')).toEqual(
+      before,
+    )
   })
 
-  test('a program that runs once is finished after any exit code, with a reason', async () => {
+  test('a container with restart `never` is finished after any exit code, with a reason', async () => {
     await suite.host.runtime.apply(workload([container('init', { ends: { exit: 3 } }, { restart: 'never' })]))
     const lastRun = { exitCode: 3, how: 'error' } as const
     await until('init', { state: 'finished', lastRun, retryAt: null, reason: 'It ended with exit code 3' })
@@ -102,28 +106,39 @@ export function runTests(suite: Suite): void {
     expect((await observe('processor'))?.lastRun?.id).not.toBe(first?.id)
   })
 
+  test('ordinals also count runs between two observations', async () => {
+    await suite.host.runtime.apply(workload([container('processor', { print: ['here'], ends: { exit: 7 } })]))
+    // Each run prints one line, so the log counts the runs without an observation.
+    const cursor: LogCursor = {}
+    let printed = (await read(cursor, 4, () => suite.host.advance(60_000))).length
+    await until('processor', { state: 'backoff' })
+    const ordinal = (await observe('processor'))?.lastRun?.ordinal ?? NaN
+    printed += (await read(cursor, ordinal + 1 - printed)).length
+    expect(printed).toBe(ordinal + 1)
+  })
+
   test('usage is per run and starts at 0', async () => {
     await suite.host.runtime.apply(workload([container('processor', { ends: { exit: 7 } })]))
-    const used: (number | null)[] = []
+    const cpuSeconds: (number | null)[] = []
     const ids = new Set<string | undefined>()
     for (const [ordinal, waitMs] of [1000, 2000, 4000, 8000].entries()) {
       await until('processor', { state: 'backoff', lastRun: { ordinal } })
       const [usage] = await suite.host.runtime.usage()
       expect(usage).toMatchObject({ run: (await observe('processor'))?.lastRun?.id, memoryBytes: 0 })
-      used.push(usage?.cpuSeconds ?? null)
+      cpuSeconds.push(usage?.cpuSeconds ?? null)
       ids.add(usage?.run)
       suite.host.advance(waitMs)
     }
     expect(ids.size).toBe(4)
-    // Without cgroups, the usage of a short run is unknown unless measured in time; it is not reported as 0.
-    const known = used.filter((one) => one !== null)
-    if (suite.host.enforcesMemory) expect(known).toHaveLength(4)
-    for (const one of known) expect(one).toBeGreaterThan(0)
-    // If it accumulated, the usage of the fourth run would include that of the other three.
-    if (known.length === 4) expect(known[3]).toBeLessThan(2.5 * (known[0] ?? 0))
+    // Without cgroups, the usage of a run that ended before a measurement is unknown, and must not be reported as 0.
+    const measured = cpuSeconds.filter((seconds) => seconds !== null)
+    if (suite.host.enforcesMemory) expect(measured).toHaveLength(4)
+    for (const seconds of measured) expect(seconds).toBeGreaterThan(0)
+    // If usage accumulated, the fourth run would include the other three.
+    if (measured.length === 4) expect(measured[3]).toBeLessThan(2.5 * (measured[0] ?? 0))
   })
 
-  test('a replaced container was stopped, and the numbering of runs continues', async () => {
+  test('replacing a container stops its run, and the next run has the next ordinal', async () => {
     await suite.host.runtime.apply(workload([container('api', { print: ['one'] })]))
     await until('api', { state: 'running' })
     const before = (await observe('api'))?.run
@@ -144,12 +159,16 @@ export function runTests(suite: Suite): void {
     expect(await suite.host.runtime.usage()).toEqual([])
   })
 
-  test('a missing image is reported as reason', async () => {
+  test('a missing image is reported as the reason', async () => {
     await suite.host.runtime.apply(workload([container('init', {}, { restart: 'never' })], { image: 'no-such-image' }))
-    await until('init', { state: 'failed', retryAt: null, reason: 'Its image is gone: deploy the squid again' })
+    await until('init', {
+      state: 'failed',
+      retryAt: null,
+      reason: 'Its image no longer exists: deploy the squid again',
+    })
   })
 
-  test('a program beyond its memory limit is killed and counted', async ({ skip }) => {
+  test('a program that exceeds its memory limit is killed, and the kill is counted', async ({ skip }) => {
     if (!suite.host.enforcesMemory) skip('this host cannot limit memory')
     const resources = { cpuCores: 1, memoryBytes: 128 * MIB }
     await suite.host.runtime.apply(workload([container('processor', { ends: 'out of memory' }, { resources })]))

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { LogCursor } from './driver.ts'
-import type { Elsewhere, Suite } from './driver-suite.ts'
+import type { LogAdmission, LogCursor } from './driver.ts'
+import type { RemoteDirectory, Suite } from './driver-suite.ts'
 
 const MIB = 1024 * 1024
 
@@ -28,7 +28,7 @@ export function workloadTests(suite: Suite): void {
     await until('api', { state: 'running' }, 'org-squid-1')
     await until('api', { state: 'running' }, 'org-squid-2')
     await suite.host.runtime.remove('org-squid-1')
-    expect((await suite.host.runtime.observe()).map((one) => one.workload)).toEqual(['org-squid-2'])
+    expect((await suite.host.runtime.observe()).map((observation) => observation.workload)).toEqual(['org-squid-2'])
   })
 
   test('remove leaves nothing and is idempotent', async () => {
@@ -36,12 +36,12 @@ export function workloadTests(suite: Suite): void {
     await suite.host.runtime.apply(workload(containers))
     await until('api', { state: 'running' })
     await until('processor', { state: 'backoff' })
-    expect(await suite.host.traces()).not.toEqual([])
+    expect(await suite.host.leftovers()).not.toEqual([])
     await suite.host.runtime.remove('org-squid-1')
     expect(await suite.host.runtime.observe()).toEqual([])
-    expect(await suite.host.traces()).toEqual([])
+    expect(await suite.host.leftovers()).toEqual([])
     await suite.host.runtime.remove('org-squid-1')
-    await suite.host.runtime.remove('never-was')
+    await suite.host.runtime.remove('no-such-workload')
   })
 
   test('a workload that is removed and immediately applied again runs', async () => {
@@ -54,16 +54,18 @@ export function workloadTests(suite: Suite): void {
     await until('api', { state: 'running', run: { ordinal: 0 } })
   })
 
-  test('lines keep their order and container, including an unterminated last one', async () => {
+  test('each line is delivered in order under its container, including an unterminated last line', async () => {
     const lines = Array.from({ length: 50 }, (_, index) => `line ${index} ÄÖ€`)
     const containers = [
       container('one', { print: lines, printLast: 'last words', ends: { exit: 0 } }),
       container('two', { print: ['', 'x'.repeat(70_000)] }),
     ]
     await suite.host.runtime.apply(workload(containers))
-    const all = await read({}, 53)
-    expect(all.filter((line) => line.startsWith('one'))).toEqual([...lines, 'last words'].map((line) => `one: ${line}`))
-    const [empty, long = ''] = all.filter((line) => line.startsWith('two'))
+    const allLines = await read({}, 53)
+    expect(allLines.filter((line) => line.startsWith('one'))).toEqual(
+      [...lines, 'last words'].map((line) => `one: ${line}`),
+    )
+    const [empty, long = ''] = allLines.filter((line) => line.startsWith('two'))
     expect(empty).toBe('two: ')
     expect(long).toBe(`two: ${'x'.repeat(65_536)} … (cut: the line is longer than 64 KiB)`)
   })
@@ -77,6 +79,33 @@ export function workloadTests(suite: Suite): void {
     expect(await read(cursor, 1)).toEqual(['one: c'])
   })
 
+  test('lines that the reader does not admit are dropped and counted', async () => {
+    const lines = Array.from({ length: 20 }, (_, index) => `line ${index}`)
+    await suite.host.runtime.apply(
+      workload([container('one', { print: lines }), container('two', { print: ['here'] })]),
+    )
+    const delivered: string[] = []
+    let dropped = 0
+    const controller = new AbortController()
+    const admits: LogAdmission = ({ workload, bytes }) => workload === 'org-squid-1' && bytes !== 'line 10'.length
+    const reading = (async () => {
+      for await (const batch of suite.host.runtime.logs({}, controller.signal, admits)) {
+        delivered.push(...batch.lines.map(({ container, text }) => `${container}: ${text}`))
+        for (const drop of batch.dropped) dropped += drop.lines
+      }
+    })()
+    try {
+      await suite.host.eventually(async () => {
+        expect(delivered).toContain('two: here')
+        expect(delivered.length + dropped).toBe(21)
+      })
+    } finally {
+      controller.abort()
+      await reading
+    }
+    expect(delivered.filter((line) => line.startsWith('one'))).toEqual(lines.slice(0, 10).map((line) => `one: ${line}`))
+  })
+
   test('the log of a removed container can still be read', async () => {
     await suite.host.runtime.apply(workload([container('one', { print: ['a'], printLast: 'b' })]))
     await suite.host.eventually(async () =>
@@ -87,65 +116,68 @@ export function workloadTests(suite: Suite): void {
     expect(await read(cursor, 2)).toEqual(['one: a', 'one: b'])
   })
 
-  test('the last lines of a container are available, also after its end', async () => {
+  test('tail returns the last lines of a container, even after it has ended', async () => {
     await suite.host.runtime.apply(workload([container('one', { print: ['a', 'b', 'c'], ends: { exit: 2 } })]))
     await until('one', { state: 'backoff' })
     expect(await suite.host.runtime.tail('org-squid-1', 'one', 2)).toEqual(['b', 'c'])
     expect(await suite.host.runtime.tail('org-squid-1', 'unknown', 2)).toEqual([])
-    expect(await suite.host.runtime.tail('never-was', 'one', 2)).toEqual([])
+    expect(await suite.host.runtime.tail('no-such-workload', 'one', 2)).toEqual([])
   })
 
-  test('usage names every container with its limits', async () => {
+  test('usage lists every container with its limits', async () => {
     await suite.host.runtime.apply(workload([container('api', {}), container('init', { ends: { exit: 0 } })]))
     await until('api', { state: 'running' })
     await until('init', { state: 'finished' })
     const usage = await suite.host.runtime.usage()
-    expect(usage.map((one) => one.container).sort()).toEqual(['api', 'init'])
-    const api = usage.find((one) => one.container === 'api')
+    expect(usage.map((entry) => entry.container).sort()).toEqual(['api', 'init'])
+    const api = usage.find((entry) => entry.container === 'api')
     expect(api).toMatchObject({ workload: 'org-squid-1', memoryLimitBytes: 256 * MIB, cpuLimitCores: 1 })
     expect(api?.run).toBe((await observe('api'))?.run?.id)
     expect(api?.oomKills).toBe(suite.host.enforcesMemory ? 0 : null)
     expect(api?.memoryBytes).toBeGreaterThan(0)
-    expect(usage.find((one) => one.container === 'init')?.memoryBytes).toBe(0)
+    expect(usage.find((entry) => entry.container === 'init')?.memoryBytes).toBe(0)
   })
 
-  test('declared ports have endpoints, unknown ones do not', async () => {
+  test('declared ports have endpoints, other ports do not', async () => {
     await suite.host.runtime.apply(workload([container('api', {}, { ports: [4000] })]))
     await until('api', { state: 'running' })
     expect(suite.host.directory.endpoint('org-squid-1', 'api', 4000)).toMatchObject({ kind: expect.any(String) })
     expect(suite.host.directory.endpoint('org-squid-1', 'api', 4001)).toBeNull()
     expect(suite.host.directory.endpoint('org-squid-1', 'unknown', 4000)).toBeNull()
-    expect(suite.host.directory.endpoint('never-was', 'api', 4000)).toBeNull()
+    expect(suite.host.directory.endpoint('no-such-workload', 'api', 4000)).toBeNull()
   })
 
   /** Calls `work` with a directory in another process. */
-  const withElsewhere = async (work: (directory: Elsewhere) => Promise<void>, skip: (why: string) => never) => {
-    if (typeof suite.host.elsewhere === 'string') skip(suite.host.elsewhere)
+  const withRemoteDirectory = async (
+    work: (directory: RemoteDirectory) => Promise<void>,
+    skip: (reason: string) => never,
+  ) => {
+    if (typeof suite.host.openRemoteDirectory === 'string') skip(suite.host.openRemoteDirectory)
     else {
-      const directory = await suite.host.elsewhere()
+      const directory = await suite.host.openRemoteDirectory()
       await work(directory).finally(() => directory.close())
     }
   }
 
-  test('a directory in another process finds endpoints, also while no runtime runs', ({ skip }) =>
-    withElsewhere(async (directory) => {
+  test('a directory in another process finds endpoints, even while no runtime is running', ({ skip }) =>
+    withRemoteDirectory(async (directory) => {
       expect(await directory.endpoint('org-squid-1', 'api', 4000)).toBeNull()
       await suite.host.runtime.apply(workload([container('api', {}, { ports: [4000] })]))
       await until('api', { state: 'running' })
-      const own = suite.host.directory.endpoint('org-squid-1', 'api', 4000)
-      expect(await directory.endpoint('org-squid-1', 'api', 4000)).toEqual(own)
+      const expected = suite.host.directory.endpoint('org-squid-1', 'api', 4000)
+      expect(await directory.endpoint('org-squid-1', 'api', 4000)).toEqual(expected)
       expect(await directory.endpoint('org-squid-1', 'api', 4001)).toBeNull()
       expect(await directory.endpoint('org-squid-1', 'unknown', 4000)).toBeNull()
       await suite.host.kill()
-      expect(await directory.endpoint('org-squid-1', 'api', 4000)).toEqual(own)
-      await suite.host.revive()
+      expect(await directory.endpoint('org-squid-1', 'api', 4000)).toEqual(expected)
+      await suite.host.restart()
       const removal = suite.host.runtime.remove('org-squid-1')
       expect(await directory.endpoint('org-squid-1', 'api', 4000)).toBeNull()
       await removal
     }, skip))
 
   test('a directory in another process reports new, moved and removed endpoints', ({ skip }) =>
-    withElsewhere(async (directory) => {
+    withRemoteDirectory(async (directory) => {
       const untilReported = () =>
         suite.host.eventually(async () => expect(await directory.changes()).toContain('org-squid-1/api'))
       await suite.host.runtime.apply(workload([container('api', { print: ['one'] }, { ports: [4000] })]))
@@ -180,21 +212,21 @@ export function workloadTests(suite: Suite): void {
     await read(cursor, 1)
     const before = await suite.host.runtime.observe()
     await suite.host.kill()
-    await suite.host.revive()
+    await suite.host.restart()
     expect(await suite.host.runtime.observe()).toEqual(before)
     suite.host.advance(1000)
     await until('processor', { state: 'backoff', lastRun: { exitCode: 5, ordinal: 1 } })
-    expect(await observe('api')).toEqual(before.find((one) => one.container === 'api'))
+    expect(await observe('api')).toEqual(before.find((observation) => observation.container === 'api'))
   })
 
-  test('programs stopped with the server are restarted by the next, without counting as crashes', async () => {
+  test('the next server restarts programs that were stopped with the server, and does not count the stop as a crash', async () => {
     const containers = [container('init', { ends: { exit: 0 } }, { restart: 'never' }), container('api', {})]
     await suite.host.runtime.apply(workload(containers))
     await until('init', { state: 'finished' })
     await until('api', { state: 'running' })
     const before = (await observe('api'))?.run
     await suite.host.runtime.close('stop')
-    await suite.host.revive()
+    await suite.host.restart()
     await until('api', { state: 'running', run: { ordinal: 1 }, lastRun: { how: 'stopped', ordinal: 0 } })
     expect((await observe('api'))?.lastRun?.id).toBe(before?.id)
     expect(await observe('init')).toMatchObject({ state: 'finished', lastRun: { exitCode: 0, how: 'done' } })

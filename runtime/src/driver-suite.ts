@@ -20,31 +20,31 @@ export type Behaviour = {
   print?: string[]
   /** Text to print after them, without a line end. */
   printLast?: string
-  /** How it ends then. Default: it runs until it is stopped. */
+  /** How the program then ends. Default: it runs until it is stopped. */
   ends?: 'never' | 'out of memory' | { exit: number }
 }
 
-/** A driver without workloads, and control over its environment. */
+/** A driver without workloads, and the means to control its environment. */
 export type Harness = {
   runtime: Runtime
   directory: Directory
-  /** Opens a directory in another process; or the reason why that is not possible. */
-  elsewhere: (() => Promise<Elsewhere>) | string
+  /** Opens a directory in another process; a string is the reason why the driver cannot. */
+  openRemoteDirectory: (() => Promise<RemoteDirectory>) | string
   image: string
   program(behaviour: Behaviour): Pick<ContainerSpec, 'command' | 'env'>
   /** Advances the clock of the driver (backoff). */
   advance(ms: number): void
   /** Retries `check` until it does not throw. */
   eventually(check: () => Promise<void>): Promise<void>
-  /** Kills the server; programs continue. `revive` then starts another one, which replaces `runtime`. */
+  /** Simulates a killed server: its programs continue. `restart` then starts another server, which replaces `runtime`. */
   kill(): Promise<void>
-  revive(): Promise<void>
-  /** Another runtime and directory with the same options, not started. */
+  restart(): Promise<void>
+  /** Creates another runtime and directory with the same options, without starting them. */
   unstarted(): { runtime: Runtime; directory: Directory }
   /** False if the host cannot limit memory. */
   enforcesMemory: boolean
-  /** Remaining processes, files and sockets of any workload. */
-  traces(): Promise<string[]>
+  /** Lists the remaining processes, files and sockets of any workload. */
+  leftovers(): Promise<string[]>
   /** Stops and removes everything. */
   dispose(): Promise<void>
 }
@@ -55,19 +55,20 @@ export type Expected = Partial<Omit<Observation, 'run' | 'lastRun'>> & {
   lastRun?: Partial<LastRun> | null
 }
 
-/** A directory in another process than the runtime. */
-export type Elsewhere = {
+/** A directory in a different process from the runtime. */
+export type RemoteDirectory = {
   endpoint(id: string, container: string, port: number): Promise<Endpoint | null>
   /** Changes reported since the last call, as `<workload>/<container>`. */
   changes(): Promise<string[]>
   close(): Promise<void>
 }
-/** Helpers for the tests of the suite. `host` is opened for each test. */
+
+/** Helpers for the tests of the suite. A new `host` is opened for each test. */
 export type Suite = ReturnType<typeof openSuite>
 
 const MIB = 1024 * 1024
 
-/** Tests the behaviour of a driver that the deploy engine relies on. */
+/** Declares the tests of the behaviour that the deploy engine expects of a driver. */
 export function driverSuite(name: string, open: () => Promise<Harness>): void {
   describe(`driver ${name}`, () => {
     const suite = openSuite(open)
@@ -85,49 +86,52 @@ function openSuite(open: () => Promise<Harness>) {
 
   afterEach(() => host.dispose())
 
-  const container = (name: string, behaviour: Behaviour, more: Partial<ContainerSpec> = {}): ContainerSpec => ({
+  const container = (name: string, behaviour: Behaviour, overrides: Partial<ContainerSpec> = {}): ContainerSpec => ({
     name,
     resources: { cpuCores: 1, memoryBytes: 256 * MIB },
     restart: 'on-failure',
     ports: [],
     stopGraceMs: 5000,
     ...host.program(behaviour),
-    ...more,
+    ...overrides,
   })
 
-  const workload = (containers: ContainerSpec[], more: Partial<Workload> = {}): Workload => ({
+  const workload = (containers: ContainerSpec[], overrides: Partial<Workload> = {}): Workload => ({
     id: 'org-squid-1',
     tenant: 'org',
     version: 'org-squid',
     image: host.image,
     containers,
-    ...more,
+    ...overrides,
   })
 
   const observe = async (container: string, id = 'org-squid-1'): Promise<Observation | undefined> => {
-    const all = await host.runtime.observe()
-    return all.find((one) => one.workload === id && one.container === container)
+    const observations = await host.runtime.observe()
+    return observations.find((observation) => observation.workload === id && observation.container === container)
   }
 
   const until = (container: string, expected: Expected, id?: string): Promise<void> =>
     host.eventually(async () => expect(await observe(container, id)).toMatchObject(expected))
 
-  /** Reads the log from `cursor` until it has `enough` lines; advances `cursor`. */
-  const read = async (cursor: LogCursor, enough: number): Promise<string[]> => {
+  /** Reads at least `count` lines of the log from `cursor`, and advances `cursor`. Calls `whileWaiting` before each retry. */
+  const read = async (cursor: LogCursor, count: number, whileWaiting = () => {}): Promise<string[]> => {
     const lines: string[] = []
-    const stop = new AbortController()
-    const take = (batch: LogBatch) => {
+    const controller = new AbortController()
+    const append = (batch: LogBatch) => {
       lines.push(...batch.lines.map((line) => `${line.container}: ${line.text}`))
       Object.assign(cursor, batch.cursor)
-      if (lines.length >= enough) stop.abort()
+      if (lines.length >= count) controller.abort()
     }
     const reading = (async () => {
-      for await (const batch of host.runtime.logs({ ...cursor }, stop.signal)) take(batch)
+      for await (const batch of host.runtime.logs({ ...cursor }, controller.signal)) append(batch)
     })()
     try {
-      await host.eventually(async () => expect(lines.length).toBeGreaterThanOrEqual(enough))
+      await host.eventually(async () => {
+        if (lines.length < count) whileWaiting()
+        expect(lines.length).toBeGreaterThanOrEqual(count)
+      })
     } finally {
-      stop.abort()
+      controller.abort()
       await reading
     }
     return lines

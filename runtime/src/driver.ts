@@ -1,6 +1,6 @@
 /**
  * A runtime driver: a `Runtime`, which runs workloads, and a `Directory`, which resolves their ports.
- * The interface must not assume a single host, a shared file system, or access to files that containers write (design section 12).
+ * The interface must not assume a single host, a shared file system, or access to files that containers write.
  */
 
 /** Identifies one generation of a version. Two generations may run side by side during an update. */
@@ -60,7 +60,7 @@ export type Run = {
   /** The number of earlier runs of the same container, so gaps between observed ordinals reveal missed runs. */
   ordinal: number
   startedAt: Date
-  /** The host that runs it; null if there is only one. */
+  /** The host of the run; null if the driver has only one. */
   node: string | null
 }
 
@@ -69,15 +69,15 @@ export type Run = {
  * including exit code 0 that is not accepted (`always`, or `retry` was called). `oom`: killed for exceeding its memory limit.
  * `evicted`: stopped by the host, not because of the program. `stopped`: stopped by this driver on request.
  */
-export type EndedHow = 'done' | 'error' | 'oom' | 'evicted' | 'stopped'
+export type RunOutcome = 'done' | 'error' | 'oom' | 'evicted' | 'stopped'
 
 /** A run that ended. */
 export type LastRun = Run & {
-  /** 128 + n for signal n; 137 for `oom`; null: its end was not observed. */
+  /** 128 + n for signal n; 137 for `oom`; null: the end was not observed. */
   exitCode: number | null
-  how: EndedHow
+  how: RunOutcome
   endedAt: Date
-  /** Out-of-memory kills of any process in it; null: unknown. */
+  /** Out-of-memory kills of any process in the run; null: unknown. */
   oomKills: number | null
 }
 
@@ -85,15 +85,17 @@ export type Observation = {
   workload: WorkloadId
   container: ContainerName
   state: ContainerState
-  /** When it entered this state. */
+  /** The time at which the container entered this state. */
   since: Date
   /** The current run; null while none is running. */
   run: Run | null
   /** The last run that ended, as long as the host has a record of it. */
   lastRun: LastRun | null
   retryAt: Date | null
-  /** A sentence for users, if there is something to report. */
+  /** A sentence for users; null if there is nothing to report. */
   reason: string | null
+  /** Since when the program has had no space left for its files; null if it has, or if this is not known. */
+  diskFullSince: Date | null
 }
 
 /**
@@ -114,7 +116,7 @@ export type ContainerUsage = {
   oomKills: number | null
 }
 
-/** One line as the program wrote it, without its line end. Lines beyond 64 KiB are truncated, with a remark. */
+/** One line as the program wrote it, without the line break. Lines longer than 64 KiB are truncated, and end with a remark. */
 export type LogLine = {
   workload: WorkloadId
   container: ContainerName
@@ -124,22 +126,32 @@ export type LogLine = {
   readAt: Date
 }
 
-/** The position of a log reader: JSON, opaque to all but the driver. Store the newest one and pass it to `logs` after a restart. */
+/** The position of a log reader: JSON that only the driver interprets. Store the latest one and pass it to `logs` after a restart. */
 export type LogCursor = Record<string, string>
+
+/** Lines that were not delivered because the caller did not admit them. `isEstimate`: `lines` was not counted exactly. */
+export type LogDrop = { workload: WorkloadId; container: ContainerName; lines: number; isEstimate: boolean }
 
 /**
  * `cursor` contains the positions that changed with these lines: merge it into the stored one in the same transaction as the lines.
  * An empty position means that its log was deleted, so the key may be dropped. Requesting the next batch acknowledges this one.
  */
-export type LogBatch = { lines: LogLine[]; cursor: LogCursor }
+export type LogBatch = { lines: LogLine[]; dropped: LogDrop[]; cursor: LogCursor }
+
+/**
+ * Returns whether the next line of a workload may be delivered; called once for each line, in order. `isBacklog`: the line was
+ * written before this reader started. After a refusal, the driver drops what the container has written up to that moment, at a
+ * small, bounded cost.
+ */
+export type LogAdmission = (line: { workload: WorkloadId; bytes: number; isBacklog: boolean }) => boolean
 
 /** How the gateway connects to a port of a container. */
 export type Endpoint = { kind: 'tcp'; host: string; port: number } | { kind: 'unix'; path: string }
 
-/** A protection that the driver cannot enforce on this host, as a sentence for operators, logged once at start. */
+/** A protection that the driver cannot enforce on this host, as a sentence for operators, logged once at startup. */
 export type HostLimitation = string
 
-/** The worker's part: runs workloads and reports their state. */
+/** The worker's interface: runs workloads and reports their state. */
 export interface Runtime {
   readonly name: 'process' | 'sim' | 'kubernetes'
 
@@ -149,7 +161,13 @@ export interface Runtime {
    */
   readonly ownsHost: boolean
 
-  /** Adopts running containers. Called once, before anything except `close`. Resolves with the limitations of this host. */
+  /**
+   * True: programs use the network of their host without restrictions, so they reach its services and each other. Known when
+   * `start` has resolved.
+   */
+  readonly sharesNetwork: boolean
+
+  /** Adopts running containers. Called once, before all other methods except `close`. Resolves with the limitations of this host. */
   start(): Promise<HostLimitation[]>
 
   /**
@@ -164,49 +182,53 @@ export interface Runtime {
    */
   retry(id: WorkloadId, container: ContainerName, reason: string): Promise<void>
 
-  /** All containers, as one consistent snapshot. */
+  /** Returns all containers as one consistent snapshot. */
   observe(): Promise<Observation[]>
 
   /** Stops every program of the workload (SIGTERM, then SIGKILL after its `stopGraceMs`) and removes it. Idempotent. */
   remove(id: WorkloadId): Promise<void>
 
+  /** Measures every container that has run at least once. */
   usage(): Promise<ContainerUsage[]>
 
   /**
    * Yields batches of lines after `from`, in the order written within each container, until the caller stops iterating or `signal` is
-   * aborted. Delivers a line within 200 ms after it was written. No line is lost when the server restarts; the disk space of
-   * acknowledged lines may be freed.
+   * aborted. Delivers a line within 200 ms after it was written. No line is lost when the server restarts, except those that
+   * `admits` refuses (default: none); the disk space of acknowledged lines may be freed.
    */
-  logs(from: LogCursor, signal: AbortSignal): AsyncIterable<LogBatch>
+  logs(from: LogCursor, signal: AbortSignal, admits?: LogAdmission): AsyncIterable<LogBatch>
 
-  /** The last `lines` lines of a container, oldest first, even after it has ended; empty if it is unknown. */
+  /** Returns the last `lines` lines of a container, oldest first, even after it has ended; empty if the container is unknown. */
   tail(id: WorkloadId, container: ContainerName, lines: number): Promise<string[]>
 
   /**
    * Stops managing containers. `stop`: ends them all first; `keep`: they continue and are adopted by the next `start`. Does nothing
-   * if it was never started.
+   * if the runtime was never started.
    */
   close(containers: 'stop' | 'keep'): Promise<void>
 }
 
 /**
- * The part for every role that connects to squids: resolves the ports of containers. It only reads, so any number of directories may
- * be open along with one `Runtime`, in the same process or in others.
+ * The interface for every role that connects to squids: resolves the ports of containers. A directory only reads, so any number of
+ * directories may be open along with one `Runtime`, in the same process or in others.
  */
 export interface Directory {
-  /** Called once, before anything except `close`. */
+  /** Called once, before all other methods except `close`. */
   start(): Promise<void>
 
-  /** Null if the workload, container or port is unknown, or the workload is being removed. Cheap enough to call for each request. */
+  /**
+   * Resolves a port; null if the workload, container or port is unknown, or the workload is being removed. Cheap enough to call for
+   * each request.
+   */
   endpoint(id: WorkloadId, container: ContainerName, port: number): Endpoint | null
 
   /**
-   * Calls `listener` within a second after an endpoint was added, removed or moved, or its program began to listen, or when any of
-   * this may have happened. Returns a function that removes the listener.
+   * Calls `listener` within a second after an endpoint was added, removed or moved, or its program started listening, or when one of
+   * these events may have occurred. Returns a function that removes the listener.
    */
   changed(listener: EndpointListener): () => void
 
-  /** Does nothing if it was never started. */
+  /** Does nothing if the directory was never started. */
   close(): Promise<void>
 }
 

@@ -1,7 +1,7 @@
 import { constants } from 'node:os'
 import type { Restart } from './driver.ts'
 
-export const IMAGE_GONE = 'Its image is gone: deploy the squid again'
+export const IMAGE_MISSING_MESSAGE = 'Its image no longer exists: deploy the squid again'
 
 /** Describes how a run ended, as a sentence for users; null after a success. `exitCode` null: the end was not observed. */
 export function exitMessage(exitCode: number | null, outOfMemory: boolean): string | null {
@@ -12,9 +12,18 @@ export function exitMessage(exitCode: number | null, outOfMemory: boolean): stri
   return signal ? `It was ended by ${signal}` : `It ended with exit code ${exitCode}`
 }
 
-/** Describes a run that exited with 0 but was not meant to end. */
-export const ENDED = 'It ended with exit code 0'
+/** Matches the errors of programs that had no space left for their files. */
+export const OUT_OF_SPACE = /\b(ENOSPC|EDQUOT|EFBIG)\b|No space left on device|Disk quota exceeded|File too large/
 
-/** True when a container that ended with this code is not restarted. */
+/** Describes the failure of a run that had no space left. `bytes`: what the files of a program may use; 0: not limited. */
+export function outOfSpaceMessage(exitText: string, bytes: number): string {
+  const limit = bytes === 0 ? '' : `: they may use ${Math.round(bytes / 1e6)} MB`
+  return `${exitText} because there was no space left for its files${limit}`
+}
+
+/** Describes a run that exited with 0 although the program should keep running. */
+export const UNEXPECTED_EXIT_MESSAGE = 'It ended with exit code 0'
+
+/** True when a container whose program ended with this code is not restarted. */
 export const isFinal = (restart: Restart | undefined, exitCode: number | null): boolean =>
   restart === 'never' || (restart === 'on-failure' && exitCode === 0)

@@ -4,11 +4,11 @@ import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as pause } from 'node:timers/promises'
 import { errorCode } from './error-code.ts'
 
-/** Held until released or until the process ends, when the kernel releases it. */
+/** A lock, held until `release` is called or the process ends. */
 export type FileLock = { release: () => void }
 
-/** Keeps connections referenced, since garbage collection would release their locks. */
-const held = new Set<DatabaseSync>()
+/** The connections of held locks. Without these references, garbage collection would close them and release the locks. */
+const openConnections = new Set<DatabaseSync>()
 
 /** Error code of SQLite when another connection holds the lock. */
 const SQLITE_BUSY = 5
@@ -18,11 +18,11 @@ const retryMs = 20
 /**
  * Takes a lock on `file`, which is created if needed and stays empty. Children do not inherit the lock.
  * Any number of processes may share it, or one may hold it exclusively. SQLite takes the kernel's record locks, which Node itself
- * does not offer. The process must not open the file otherwise: closing it would release the lock.
+ * does not offer. The process must not open the file elsewhere: closing it would release the lock.
  * @returns null when another process, or other code of this one, holds it
  */
 export function tryFileLock(file: string, mode: 'shared' | 'exclusive'): FileLock | null {
-  makeFile(file)
+  createFile(file)
   const db = new DatabaseSync(file, { timeout: 0 })
   try {
     // Nothing is written, so no journal file is needed.
@@ -35,21 +35,21 @@ export function tryFileLock(file: string, mode: 'shared' | 'exclusive'): FileLoc
       cause: error,
     })
   }
-  held.add(db)
+  openConnections.add(db)
   return {
     release: () => {
-      if (held.delete(db)) db.close()
+      if (openConnections.delete(db)) db.close()
     },
   }
 }
 
-/** Retries until it has the lock or `withinMs` have passed. Concurrent attempts may both fail once. */
+/** Retries `tryFileLock` until it succeeds; null after `timeoutMs`. Retrying is also needed when two concurrent attempts both fail. */
 export async function waitForFileLock(
   file: string,
   mode: 'shared' | 'exclusive',
-  withinMs: number,
+  timeoutMs: number,
 ): Promise<FileLock | null> {
-  const deadlineMs = performance.now() + withinMs
+  const deadlineMs = performance.now() + timeoutMs
   for (;;) {
     const lock = tryFileLock(file, mode)
     if (lock || performance.now() >= deadlineMs) return lock
@@ -57,8 +57,11 @@ export async function waitForFileLock(
   }
 }
 
-/** Restricts the file to its owner, since any reader could hold the lock. Root gives it to the owner of the folder. */
-function makeFile(file: string): void {
+/**
+ * Creates the file readable only by its owner, since any reader could hold the lock. If this process is root, the owner of the folder
+ * also owns the file.
+ */
+function createFile(file: string): void {
   if (existsSync(file)) return
   try {
     closeSync(openSync(file, 'wx', 0o600))

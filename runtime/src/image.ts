@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 
-/** Content of `image.json` beside an image's tree. Written by the builder, read by the driver. */
+/** Content of `image.json` next to an image's tree. The builder writes it, the driver reads it. */
 export type ImageManifest = {
   /** Absolute; contains `node` of the version requested by the squid. */
   nodeBinDir: string
@@ -19,7 +19,7 @@ export type ImagePaths = {
   appDir: string
   /** Search path of commands, in order. */
   pathDirs: string[]
-  /** Directories that programs of the image must be able to read, besides the system. */
+  /** Directories that programs of the image must be able to read, in addition to the system. */
   readableDirs: string[]
 }
 
@@ -33,20 +33,20 @@ function readImage(imagesDir: string, image: string): ImageManifest {
   return JSON.parse(readFileSync(imageManifestFile(imagesDir, image), 'utf8'))
 }
 
-/** @throws when the image does not exist */
-export function imagePlace(imagesDir: string, image: string): ImagePaths {
+/** Returns the paths of an image. @throws when the image does not exist */
+export function imagePaths(imagesDir: string, image: string): ImagePaths {
   const { nodeBinDir, toolchainBinDir, managerBinDir } = readImage(imagesDir, image)
   const appDir = imageAppDir(imagesDir, image)
   const binDirs = [toolchainBinDir, ...(managerBinDir ? [managerBinDir] : []), nodeBinDir]
   return {
     appDir,
     pathDirs: [join(appDir, 'node_modules/.bin'), ...binDirs],
-    readableDirs: [appDir, ...binDirs.map(packageOf)],
+    readableDirs: [appDir, ...binDirs.map(packageDirOf)],
   }
 }
 
-/** Also includes the targets of the links in a directory of commands. */
-function packageOf(binDir: string): string {
+/** Returns the package directory that contains `binDir`: its commands are often links to other files of the package. */
+function packageDirOf(binDir: string): string {
   const dir = dirname(binDir)
   if (basename(dir) === 'node_modules') return dirname(dir)
   return existsSync(join(dir, 'package.json')) || existsSync(join(dir, 'lib/node_modules')) ? dir : binDir

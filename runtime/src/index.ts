@@ -14,11 +14,13 @@ export type {
   ContainerSpec,
   ContainerState,
   Directory,
-  EndedHow,
+  RunOutcome,
   Endpoint,
   LastRun,
+  LogAdmission,
   LogBatch,
   LogCursor,
+  LogDrop,
   LogLine,
   Observation,
   Resources,
@@ -42,14 +44,25 @@ export { relocateImages } from './backup/relocate-images.ts'
 export { stateEntries, type StateSummary } from './backup/state-entries.ts'
 export type { TarEntry } from './backup/tar-stream.ts'
 export { unpackBackup } from './backup/unpack-backup.ts'
-export { startEmbeddedPostgres, takenPort, type EmbeddedPostgres } from './postgres/embedded-postgres.ts'
-export { watchEmbeddedPostgres, PostgresGaveUp } from './postgres/watched-postgres.ts'
+export {
+  startEmbeddedPostgres,
+  portTakenByOther,
+  type EmbeddedPostgres,
+  type EmbeddedPostgresOptions,
+} from './postgres/embedded-postgres.ts'
+export { watchMemory } from './postgres/memory-watch.ts'
+export { tenantLimits } from './postgres/postgres-limits.ts'
+export { needsSplit, splitCluster } from './postgres/split-cluster.ts'
+export { watchEmbeddedPostgres, PostgresCrashLoopError } from './postgres/watched-postgres.ts'
 export { embeddedPostgresMajor, runningPort } from './postgres/postgres-program.ts'
 export { recoverCluster } from './postgres/restored-cluster.ts'
 export { tryFileLock, waitForFileLock, type FileLock } from './file-lock.ts'
-export { findProcess, isSameProcess } from './process/processes.ts'
+export { isSquidAddress } from './process/network/rules.ts'
+export { parseTargets } from './process/network/addresses.ts'
+export type { NetworkTarget, NetworkTargets } from './process/network/network.ts'
+export { findProcess, isInSandbox, isSameProcess } from './process/processes.ts'
 export { type Clock, type Timer, systemClock } from './clock.ts'
-export { mapConcurrently } from './concurrency.ts'
+export { mapConcurrently, Semaphore } from './concurrency.ts'
 export { ManualClock } from './manual-clock.ts'
 export { createProcessDirectory } from './process/process-directory.ts'
 export { type ProcessDriverOptions, createProcessRuntime } from './process/process-driver.ts'

@@ -1,11 +1,11 @@
 import type { Clock, Timer } from './clock.ts'
 
-type Waiting = { at: number; callback: () => void }
+type PendingTimer = { at: number; callback: () => void }
 
-/** A clock that advances only by calls of `advance`, which runs due timers in order. */
+/** A clock that moves only when `advance` is called, which runs the due timers in order. */
 export class ManualClock implements Clock {
   #now: number
-  readonly #waiting = new Set<Waiting>()
+  readonly #pending = new Set<PendingTimer>()
 
   constructor(start = new Date('2026-01-15T12:00:00Z')) {
     this.#now = start.getTime()
@@ -16,25 +16,25 @@ export class ManualClock implements Clock {
   }
 
   setTimeout(callback: () => void, ms: number): Timer {
-    const waiting = { at: this.#now + Math.max(0, ms), callback }
-    this.#waiting.add(waiting)
-    return { cancel: () => this.#waiting.delete(waiting) }
+    const pending = { at: this.#now + Math.max(0, ms), callback }
+    this.#pending.add(pending)
+    return { cancel: () => this.#pending.delete(pending) }
   }
 
   advance(ms: number): void {
     const end = this.#now + ms
-    for (let next = this.#nextBy(end); next; next = this.#nextBy(end)) {
-      this.#waiting.delete(next)
+    for (let next = this.#nextDue(end); next; next = this.#nextDue(end)) {
+      this.#pending.delete(next)
       this.#now = next.at
       next.callback()
     }
     this.#now = end
   }
 
-  /** Timers of the same time run in the order of their creation. */
-  #nextBy(end: number): Waiting | null {
-    let next: Waiting | null = null
-    for (const waiting of this.#waiting) if (waiting.at <= end && (!next || waiting.at < next.at)) next = waiting
+  /** Returns the first timer that is due by `end`. Timers of the same time run in the order of their creation. */
+  #nextDue(end: number): PendingTimer | null {
+    let next: PendingTimer | null = null
+    for (const pending of this.#pending) if (pending.at <= end && (!next || pending.at < next.at)) next = pending
     return next
   }
 }

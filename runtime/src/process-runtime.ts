@@ -1,17 +1,27 @@
 import { join } from 'node:path'
 import { createBuilder } from './build/create-builder.ts'
-import { readNpmConfig } from './build/npm-config.ts'
+import { npmTargets, readNpmConfig } from './build/npm-config.ts'
 import { ensureToolchain } from './build/toolchain.ts'
 import type { Builder } from './builder.ts'
 import type { Runtime } from './driver.ts'
 import { prepareHost } from './process/host.ts'
+import type { NetworkMode } from './process/network/find-network.ts'
+import type { NetworkTargets } from './process/network/network.ts'
 import { createProcessRuntime } from './process/process-driver.ts'
+import type { EnvironmentSealer } from './process/workload-file.ts'
 
 export type ProcessRuntimeOptions = {
-  /** Must be traversable for every uid (`traversableDir`). */
+  /** Must be traversable by every uid (`traversableDir`). */
   stateDir: string
   /** `auto`: bubblewrap when it works here. */
   sandbox: 'auto' | 'none'
+  network: NetworkMode
+  /** Addresses that programs may reach in addition to DNS, the public internet and, for builds, the npm registry. */
+  targets: NetworkTargets
+  /** Encrypts the environments of containers before they are stored in files. */
+  sealer: EnvironmentSealer
+  /** Disk space of each container; 0: not limited. */
+  containerDiskBytes: number
   maxConcurrentBuilds: number
   maxCacheBytes: number
   /** Environment of the host's npm, which provides the registry configuration and installs the toolchain. Not visible to builds. */
@@ -20,21 +30,20 @@ export type ProcessRuntimeOptions = {
 }
 
 /**
- * Opens a worker's runtime and builder on this host, with the toolchain of squids, which the first call downloads.
- * @throws Error when they cannot be installed
+ * Opens a worker's runtime and builder on this host. The first call downloads the toolchain of squids.
+ * @throws Error when the toolchain cannot be installed
  */
 export async function openProcessRuntime(
   options: ProcessRuntimeOptions,
 ): Promise<{ runtime: Runtime; builder: Builder }> {
-  const { stateDir, sandbox, env, log } = options
+  const { stateDir, sandbox, network, containerDiskBytes, env, log } = options
   const imagesDir = join(stateDir, 'images')
   const npm = { command: ['npm'], env }
-  const host = await prepareHost({ stateDir, sandbox })
+  const npmConfig = await readNpmConfig(npm)
+  const targets = { ...options.targets, build: [...options.targets.build, ...npmTargets(npmConfig)] }
+  const host = await prepareHost({ stateDir, sandbox, network, targets, containerDiskBytes })
   log(`Squids run with: ${host.summary}`)
-  const [toolchain, npmConfig] = await Promise.all([
-    ensureToolchain({ dir: join(stateDir, 'toolchain'), npm, log }),
-    readNpmConfig(npm),
-  ])
+  const toolchain = await ensureToolchain({ dir: join(stateDir, 'toolchain'), npm, log })
   const builder = await createBuilder({
     dir: join(stateDir, 'builds'),
     imagesDir,
@@ -45,5 +54,5 @@ export async function openProcessRuntime(
     maxCacheBytes: options.maxCacheBytes,
     removeAfterMs: 10_000,
   })
-  return { runtime: createProcessRuntime({ stateDir, imagesDir, sandbox }), builder }
+  return { runtime: createProcessRuntime({ stateDir, imagesDir, host, sealer: options.sealer }), builder }
 }

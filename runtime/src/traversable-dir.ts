@@ -3,16 +3,16 @@ import { chmodSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 
 /**
- * A directory for files that other uids must access (Postgres, toolchains, images, containers): `dir` itself, except for
- * root below a private folder (such as a 0700 home). Then it is a folder under /var/lib/shoal, named by a hash of `dir`
- * and recorded in `dir/reachable-at`.
+ * Returns a directory for files that other uids must access (Postgres, toolchains, images, containers). This is `dir` itself,
+ * unless the process is root and `dir` is inside a private folder (such as a 0700 home): then it is a folder under
+ * /var/lib/shoal, named by a hash of `dir` and recorded in `dir/reachable-at`.
  */
 export function traversableDir(dir: string): string {
   const path = resolve(dir)
   mkdirSync(path, { recursive: true })
   if (process.getuid?.() !== 0) return path
   if (isOpenToOthers(dirname(path))) {
-    // Others may traverse but not list it.
+    // Other users may traverse the directory but not list it.
     chmodSync(path, 0o711)
     return path
   }

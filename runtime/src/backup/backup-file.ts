@@ -18,11 +18,11 @@ const MANIFEST_BYTES = 4096
 const BLOCK = 512
 const CONTENT_START = BLOCK + MANIFEST_BYTES + BLOCK
 
-/** Size and checksum of the compressed content, verified before a restore. */
+/** Size and checksum of the compressed content, which are verified before a restore. */
 export type ContentSum = { bytes: number; sha256: string }
 
 /**
- * Writes a backup to a temporary file, which is renamed when it is complete and synced. Only its owner may read it.
+ * Writes a backup to a temporary file, which is renamed when it is complete and synced. Only the owner of the file may read it.
  * Calls `manifest` after all entries were read.
  */
 export async function writeBackupFile(
@@ -31,19 +31,19 @@ export async function writeBackupFile(
   manifest: (content: ContentSum) => unknown,
   signal: AbortSignal,
 ): Promise<ContentSum> {
-  const part = `${file}.${randomBytes(4).toString('hex')}.part`
-  const handle = await open(part, 'wx', 0o600)
+  const temporary = `${file}.${randomBytes(4).toString('hex')}.part`
+  const handle = await open(temporary, 'wx', 0o600)
   try {
     const content = await writeContent(handle, entries, signal)
-    await handle.write(beginning(manifest(content), content), 0, CONTENT_START, 0)
+    await handle.write(manifestAndHeaders(manifest(content), content), 0, CONTENT_START, 0)
     await handle.sync()
     await handle.close()
-    await rename(part, file)
+    await rename(temporary, file)
     await syncFolder(dirname(file))
     return content
   } catch (error) {
     await handle.close().catch(() => {})
-    await rm(part, { force: true })
+    await rm(temporary, { force: true })
     throw signal.aborted ? signal.reason : error
   }
 }
@@ -54,38 +54,38 @@ async function writeContent(
   signal: AbortSignal,
 ): Promise<ContentSum> {
   const hash = createHash('sha256')
-  let at = CONTENT_START
+  let position = CONTENT_START
   const write = async (chunk: Buffer) => {
-    await writeAll(handle, chunk, at)
-    at += chunk.length
+    await writeAll(handle, chunk, position)
+    position += chunk.length
   }
   const compress = createZstdCompress({ params: { [constants.ZSTD_c_checksumFlag]: 1 } })
-  const store = async (chunks: AsyncIterable<Buffer>) => {
+  const hashAndWrite = async (chunks: AsyncIterable<Buffer>) => {
     for await (const chunk of chunks) {
       hash.update(chunk)
       await write(chunk)
     }
   }
-  await pipeline(tarOf(entries), compress, store, { signal })
-  const bytes = at - CONTENT_START
+  await pipeline(tarOf(entries), compress, hashAndWrite, { signal })
+  const bytes = position - CONTENT_START
   await write(Buffer.concat([padding(bytes), Buffer.alloc(2 * BLOCK)]))
   return { bytes, sha256: hash.digest('hex') }
 }
 
 async function writeAll(handle: FileHandle, chunk: Buffer, position: number): Promise<void> {
-  for (let done = 0; done < chunk.length;)
-    done += (await handle.write(chunk, done, chunk.length - done, position + done)).bytesWritten
+  for (let written = 0; written < chunk.length;)
+    written += (await handle.write(chunk, written, chunk.length - written, position + written)).bytesWritten
 }
 
-function beginning(manifest: unknown, content: ContentSum): Buffer {
+function manifestAndHeaders(manifest: unknown, content: ContentSum): Buffer {
   const text = Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`)
   if (text.length > MANIFEST_BYTES) throw new Error('The manifest of the backup is too large.')
-  const about = { type: 'File', mode: 0o600, mtime: new Date() } as const
+  const metadata = { type: 'File', mode: 0o600, mtime: new Date() } as const
   return Buffer.concat([
-    headerOf({ ...about, path: MANIFEST }, MANIFEST_BYTES),
+    headerOf({ ...metadata, path: MANIFEST }, MANIFEST_BYTES),
     text,
     Buffer.alloc(MANIFEST_BYTES - text.length, ' '),
-    headerOf({ ...about, path: CONTENT }, content.bytes),
+    headerOf({ ...metadata, path: CONTENT }, content.bytes),
   ])
 }
 
@@ -105,11 +105,11 @@ export async function readBackupManifest(file: string): Promise<unknown> {
   }
 }
 
-/** Measures the compressed content. */
+/** Streams the compressed content. */
 export const readBackupContent = (file: string, { bytes }: ContentSum): Readable =>
   createReadStream(file, { start: CONTENT_START, end: CONTENT_START + bytes - 1, highWaterMark: 1 << 18 })
 
-/** @throws Error when the content does not match the manifest */
+/** Verifies the size and checksum of the content. @throws Error when they do not match the manifest */
 export async function checkBackupContent(file: string, content: ContentSum, signal: AbortSignal): Promise<void> {
   const hash = createHash('sha256')
   let bytes = 0

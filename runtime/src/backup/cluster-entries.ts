@@ -5,7 +5,7 @@ import { bufferEntry, fileEntry, treeEntries } from './read-entries.ts'
 import type { TarEntry } from './tar-stream.ts'
 
 /** Folders whose content is excluded; Postgres requires the folders themselves ("Backing Up the Data Directory"). */
-const EMPTIED = new Set([
+const EMPTY_FOLDERS = new Set([
   'pg_wal',
   'pg_replslot',
   'pg_dynshmem',
@@ -16,7 +16,7 @@ const EMPTIED = new Set([
   'pg_subtrans',
 ])
 /** Files of the running server, of an earlier backup, and logs, which a restored cluster does not need. */
-const LEFT_OUT = new Set([
+const EXCLUDED_FILES = new Set([
   'postmaster.pid',
   'postmaster.opts',
   'postgresql.auto.conf.tmp',
@@ -33,22 +33,22 @@ const TEMPORARY = /(^|\/)(pgsql_tmp[^/]*|t\d+_\d+(_\w+)?(\.\d+)?|pg_internal\.in
 const CONTROL = 'global/pg_control'
 
 /**
- * The data directory of a running cluster between `pg_backup_start` and `pg_backup_stop`, without its WAL. Inconsistent until it is
- * recovered with the WAL of that time.
+ * Yields the data directory of a running cluster between `pg_backup_start` and `pg_backup_stop`, without its WAL. The copy is
+ * inconsistent until it is recovered with the WAL of that time.
  */
 export async function* clusterEntries(dataDir: string, path: string): AsyncGenerator<TarEntry> {
   yield { type: 'Directory', path, mode: 0o700, mtime: (await lstat(dataDir)).mtime }
-  const leavesOut = (below: string, stats: Stats) =>
-    LEFT_OUT.has(below) ||
-    below === CONTROL ||
-    TEMPORARY.test(below) ||
+  const isExcluded = (relativePath: string, stats: Stats) =>
+    EXCLUDED_FILES.has(relativePath) ||
+    relativePath === CONTROL ||
+    TEMPORARY.test(relativePath) ||
     stats.isSymbolicLink() ||
-    EMPTIED.has(below.split('/').slice(0, -1)[0] ?? '')
-  yield* treeEntries(dataDir, path, leavesOut)
-  yield bufferEntry(`${path}/${CONTROL}`, await readWhole(join(dataDir, CONTROL)), 0o600, new Date())
+    EMPTY_FOLDERS.has(relativePath.split('/').slice(0, -1)[0] ?? '')
+  yield* treeEntries(dataDir, path, isExcluded)
+  yield bufferEntry(`${path}/${CONTROL}`, await readStable(join(dataDir, CONTROL)), 0o600, new Date())
 }
 
-/** WAL segments by name. @throws Error when one is missing */
+/** Yields WAL segments by name. @throws Error when one is missing */
 export async function* walEntries(dataDir: string, path: string, segments: string[]): AsyncGenerator<TarEntry> {
   for (const segment of segments) {
     const entry = await fileEntry(join(dataDir, 'pg_wal', segment), `${path}/pg_wal/${segment}`)
@@ -57,11 +57,11 @@ export async function* walEntries(dataDir: string, path: string, segments: strin
   }
 }
 
-/** The control file is not repaired by recovery, so it is read until two reads are equal. */
-async function readWhole(file: string): Promise<Buffer> {
-  for (let last = await readFile(file); ;) {
-    const next = await readFile(file)
-    if (next.equals(last)) return next
-    last = next
+/** Reads the control file until two reads are equal, since recovery does not repair it. */
+async function readStable(file: string): Promise<Buffer> {
+  for (let previous = await readFile(file); ;) {
+    const current = await readFile(file)
+    if (current.equals(previous)) return current
+    previous = current
   }
 }

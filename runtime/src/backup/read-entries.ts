@@ -5,9 +5,9 @@ import type { TarEntry } from './tar-stream.ts'
 
 const CHUNK_BYTES = 1 << 18
 
-/** A file, opened when its entry is written; null when it is missing. */
+/** Returns the tar entry of a file; null if there is no regular file. The file is opened only when the entry is written. */
 export async function fileEntry(absolute: string, path: string): Promise<TarEntry | null> {
-  const stats = await ifThere(lstat(absolute))
+  const stats = await ifExists(lstat(absolute))
   if (!stats?.isFile()) return null
   return fileOf(absolute, path, stats)
 }
@@ -31,38 +31,38 @@ export const bufferEntry = (path: string, content: Buffer, mode: number, mtime: 
 })
 
 /**
- * All entries below `absolute`, folders before their content. Skips files that are deleted in the meantime, pipes, sockets and
- * devices. `leavesOut` receives the path below `absolute` and can exclude files and whole folders.
+ * Yields all entries below `absolute`, folders before their content. Skips pipes, sockets, devices, and files that are
+ * deleted while it reads. `isExcluded` receives paths relative to `absolute`, and can exclude files and whole folders.
  */
 export async function* treeEntries(
   absolute: string,
   path: string,
-  leavesOut: (below: string, stats: Stats) => boolean = () => false,
-  below = '',
+  isExcluded: (relativePath: string, stats: Stats) => boolean = () => false,
+  relativePath = '',
 ): AsyncGenerator<TarEntry & { stats: Stats }> {
-  const names = await ifThere(readdir(join(absolute, below)))
+  const names = await ifExists(readdir(join(absolute, relativePath)))
   for (const name of (names ?? []).sort()) {
-    const inside = join(below, name)
-    const source = join(absolute, inside)
-    const target = join(path, inside)
-    const stats = await ifThere(lstat(source))
-    if (!stats || leavesOut(inside, stats)) continue
-    const about = { path: target, mode: stats.mode & 0o777, mtime: stats.mtime, stats }
+    const childPath = join(relativePath, name)
+    const source = join(absolute, childPath)
+    const target = join(path, childPath)
+    const stats = await ifExists(lstat(source))
+    if (!stats || isExcluded(childPath, stats)) continue
+    const metadata = { path: target, mode: stats.mode & 0o777, mtime: stats.mtime, stats }
     if (stats.isDirectory()) {
-      yield { ...about, type: 'Directory' }
-      yield* treeEntries(absolute, path, leavesOut, inside)
+      yield { ...metadata, type: 'Directory' }
+      yield* treeEntries(absolute, path, isExcluded, childPath)
     } else if (stats.isFile()) yield { ...fileOf(source, target, stats), stats }
     else if (stats.isSymbolicLink()) {
-      const linkpath = await ifThere(readlink(source))
-      if (linkpath !== null) yield { ...about, type: 'SymbolicLink', linkpath }
+      const linkpath = await ifExists(readlink(source))
+      if (linkpath !== null) yield { ...metadata, type: 'SymbolicLink', linkpath }
     }
   }
 }
 
-/** Null when it does not exist. */
-export async function ifThere<T>(work: Promise<T>): Promise<T | null> {
+/** Resolves to null instead of rejecting when the file or folder does not exist. */
+export async function ifExists<T>(promise: Promise<T>): Promise<T | null> {
   try {
-    return await work
+    return await promise
   } catch (error) {
     if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return null
     throw error
@@ -76,13 +76,13 @@ async function* once(content: Buffer): AsyncGenerator<Buffer> {
 }
 
 async function* chunksOf(absolute: string, size: number): AsyncGenerator<Buffer> {
-  const file = size === 0 ? null : await ifThere(open(absolute, 'r'))
+  const file = size === 0 ? null : await ifExists(open(absolute, 'r'))
   if (file === null) return
   try {
-    for (let left = size; left > 0;) {
-      const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(Math.min(left, CHUNK_BYTES)))
+    for (let remaining = size; remaining > 0;) {
+      const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(Math.min(remaining, CHUNK_BYTES)))
       if (bytesRead === 0) return
-      left -= bytesRead
+      remaining -= bytesRead
       yield buffer.subarray(0, bytesRead)
     }
   } finally {

@@ -1,19 +1,19 @@
 import { posix } from 'node:path'
 import { isAbsolute, quoted, resolveLink } from '../build/archive-rules.ts'
 
-/** False for a file name that a tar cannot store: control characters, or not UTF-8. Squids may choose such names. */
+/** Whether a tar can store a file name: false with control characters, or if it is not UTF-8. Squids may choose such names. */
 // oxlint-disable-next-line no-control-regex -- detects control characters
-export const canBeNamed = (text: string): boolean => !/[\u0000-\u001f\u007f\ufffd]/.test(text)
+export const canBeStored = (text: string): boolean => !/[\u0000-\u001f\u007f\ufffd]/.test(text)
 
 /** Returns why a path of a backup must not be restored, as a clause for a message; null if it may. */
-export function refusalOfPath(path: string): string | null {
+export function pathRejection(path: string): string | null {
   if (isAbsolute(path)) return `${quoted(path)} is an absolute path`
   if (path.split('/').includes('..')) return `${quoted(path)} points outside of the backup`
-  return canBeNamed(path) ? null : `${quoted(path)} has a name with control characters`
+  return canBeStored(path) ? null : `${quoted(path)} has a name with control characters`
 }
 
-/** True if the link at `path` points outside of the folder named by the first two components of its path. `links`: path → target. */
-export function leadsOutside(links: ReadonlyMap<string, string>, path: string): boolean {
+/** Whether the link at `path` points outside of the folder formed by the first two components of its path. `links`: path → target. */
+export function pointsOutside(links: ReadonlyMap<string, string>, path: string): boolean {
   const folder = path.split('/').slice(0, 2).join('/')
   const isInside = (location: string) => location === folder || location.startsWith(`${folder}/`)
   const resolved = resolveLink(links, path)

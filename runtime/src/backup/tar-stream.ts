@@ -9,19 +9,19 @@ export type TarEntry = { path: string; mode: number; mtime: Date } & (
 const BLOCK = 512
 
 /**
- * Writes the entries as a tar. A file that changes in the meantime keeps the size of its entry: growth is ignored, missing bytes
- * become zeros. (The packer of the `tar` package fails on both.)
+ * Writes the entries as a tar. A file that changes while it is read keeps the size of its entry: additional bytes are ignored,
+ * missing bytes become zeros. (The packer of the `tar` package fails in both cases.)
  */
 export async function* tarOf(entries: AsyncIterable<TarEntry>): AsyncGenerator<Buffer> {
   for await (const entry of entries) {
     const isLink = entry.type === 'Link' || entry.type === 'SymbolicLink'
     yield headerOf(entry, entry.type === 'File' ? entry.size : 0, isLink ? entry.linkpath : '')
-    if (entry.type === 'File') yield* sized(entry.body, entry.size)
+    if (entry.type === 'File') yield* exactly(entry.body, entry.size)
   }
   yield Buffer.alloc(2 * BLOCK)
 }
 
-/** The header block, preceded by an extended header if needed. */
+/** Returns the header block, preceded by an extended header if needed. */
 export function headerOf(
   entry: Pick<TarEntry, 'path' | 'mode' | 'mtime' | 'type'>,
   size: number,
@@ -35,18 +35,18 @@ export function headerOf(
   return needsPax ? Buffer.concat([new Pax(data).encode(), block]) : block
 }
 
-/** Padding to the end of a block. */
+/** Returns the padding to the end of a block. */
 export const padding = (size: number): Buffer => Buffer.alloc((BLOCK - (size % BLOCK)) % BLOCK)
 
-async function* sized(body: AsyncIterable<Buffer>, size: number): AsyncGenerator<Buffer> {
-  let left = size
+async function* exactly(body: AsyncIterable<Buffer>, size: number): AsyncGenerator<Buffer> {
+  let remaining = size
   for await (const chunk of body) {
-    if (left === 0) break
-    const part = chunk.subarray(0, left)
-    left -= part.length
+    if (remaining === 0) break
+    const part = chunk.subarray(0, remaining)
+    remaining -= part.length
     yield part
   }
-  const zeros = Buffer.alloc(Math.min(left, 1 << 18))
-  for (; left > 0; left -= Math.min(left, zeros.length)) yield zeros.subarray(0, left)
+  const zeros = Buffer.alloc(Math.min(remaining, 1 << 18))
+  for (; remaining > 0; remaining -= Math.min(remaining, zeros.length)) yield zeros.subarray(0, remaining)
   yield padding(size)
 }

@@ -6,12 +6,14 @@ import { pipeline } from 'node:stream/promises'
 import { createZstdDecompress } from 'node:zlib'
 import { ReadEntry, Unpack } from 'tar'
 import { plainPath, quoted } from '../build/archive-rules.ts'
+import { whenClosed } from '../build/tar-closing.ts'
 import { walk } from '../build/tree.ts'
-import { leadsOutside, refusalOfPath } from './safe-path.ts'
+import { pointsOutside, pathRejection } from './safe-path.ts'
 
-/** The entries a backup may contain, by the first component of their path: modes, and whether executables and links are allowed. */
-const AREAS: Record<string, { folder: number; file: number; isRunnable?: true }> = {
+/** Folder and file modes by the first component of a path. `isRunnable`: executables and links are allowed. */
+const RULES_BY_AREA: Record<string, { folder: number; file: number; isRunnable?: true }> = {
   postgres: { folder: 0o700, file: 0o600 },
+  'postgres-squids': { folder: 0o700, file: 0o600 },
   uploads: { folder: 0o700, file: 0o600 },
   images: { folder: 0o755, file: 0o644, isRunnable: true },
   toolchain: { folder: 0o755, file: 0o644, isRunnable: true },
@@ -26,11 +28,11 @@ const AREAS: Record<string, { folder: number; file: number; isRunnable?: true }>
  */
 export async function unpackBackup(content: Readable, dir: string, signal: AbortSignal): Promise<string[]> {
   const links = new Map<string, string>()
-  let refusal: string | null = null
-  const admits = (entry: ReadEntry): boolean => {
-    refusal ??= refusalOf(entry)
-    if (refusal === null && entry.type === 'SymbolicLink') links.set(plainPath(entry.path), entry.linkpath ?? '')
-    return refusal === null && entry.type !== 'SymbolicLink'
+  let rejection: string | null = null
+  const accepts = (entry: ReadEntry): boolean => {
+    rejection ??= rejectionOf(entry)
+    if (rejection === null && entry.type === 'SymbolicLink') links.set(plainPath(entry.path), entry.linkpath ?? '')
+    return rejection === null && entry.type !== 'SymbolicLink'
   }
   const unpack = new Unpack({
     cwd: dir,
@@ -38,17 +40,20 @@ export async function unpackBackup(content: Readable, dir: string, signal: Abort
     preserveOwner: false,
     maxDecompressionRatio: 1,
     zstd: false,
-    filter: (_path, entry) => entry instanceof ReadEntry && admits(entry),
+    filter: (_path, entry) => entry instanceof ReadEntry && accepts(entry),
   })
   let failure: unknown = null
   unpack.on('error', (error) => (failure ??= error))
-  const ended = once(unpack, 'end')
-  ended.catch(() => undefined)
+  // For entries that tar leaves out without calling the filter: entries of unsupported types, and large headers.
+  unpack.on('ignoredEntry', (entry: ReadEntry) => {
+    if (entry.type !== 'SymbolicLink') rejection ??= rejectionOf(entry) ?? `${quoted(entry.path)} cannot be read`
+  })
+  const closed = whenClosed(unpack)
   const check = () => {
-    if (refusal !== null) throw new Error(`The backup is not restored: ${refusal}.`)
+    if (rejection !== null) throw new Error(`The backup is not restored: ${rejection}.`)
     if (failure !== null) throw failure
   }
-  const unpacking = pipeline(
+  await pipeline(
     content,
     createZstdDecompress(),
     async (tar: AsyncIterable<Buffer>) => {
@@ -59,33 +64,33 @@ export async function unpackBackup(content: Readable, dir: string, signal: Abort
       }
     },
     { signal },
-  )
-  await unpacking.catch((error: unknown) => {
-    check()
-    throw signal.aborted ? signal.reason : error
-  })
+  ).catch((error: unknown) => (failure ??= signal.aborted ? signal.reason : error))
   unpack.end()
-  await ended
+  await closed
   check()
   await setModes(dir)
   return await makeLinks(dir, links)
 }
 
-function refusalOf({ path, type, linkpath = '' }: ReadEntry): string | null {
-  const badPath = refusalOfPath(path)
+function rejectionOf({ path, type, linkpath = '' }: ReadEntry): string | null {
+  const badPath = pathRejection(path)
   if (badPath !== null) return badPath
   const [area = ''] = plainPath(path).split('/')
-  const known = Object.hasOwn(AREAS, area) ? AREAS[area] : undefined
-  if (!known) return `${quoted(path)} is nothing that a backup holds`
+  const rules = Object.hasOwn(RULES_BY_AREA, area) ? RULES_BY_AREA[area] : undefined
+  if (!rules) return `${quoted(path)} is not part of a backup`
   if (type === 'File' || type === 'Directory') return null
-  if (!known.isRunnable || (type !== 'Link' && type !== 'SymbolicLink')) return `${quoted(path)} is a ${type}`
-  const isTargetAllowed = type === 'SymbolicLink' || AREAS[linkpath.split('/')[0] ?? '']?.isRunnable === true
-  return isTargetAllowed ? (type === 'Link' ? refusalOfPath(linkpath) : null) : `${quoted(path)} links to another place`
+  if (!rules.isRunnable || (type !== 'Link' && type !== 'SymbolicLink')) return `${quoted(path)} is a ${type}`
+  const isTargetAllowed = type === 'SymbolicLink' || RULES_BY_AREA[linkpath.split('/')[0] ?? '']?.isRunnable === true
+  return isTargetAllowed
+    ? type === 'Link'
+      ? pathRejection(linkpath)
+      : null
+    : `${quoted(path)} links to a folder that it must not link to`
 }
 
 async function setModes(dir: string): Promise<void> {
   for await (const { path, absolute, stats } of walk(dir)) {
-    const area = AREAS[path.split('/')[0] ?? '']
+    const area = RULES_BY_AREA[path.split('/')[0] ?? '']
     if (!area) continue
     const isProgram = area.isRunnable && (stats.mode & 0o100) !== 0
     await chmod(absolute, stats.isDirectory() ? area.folder : isProgram ? 0o755 : area.file)
@@ -95,9 +100,9 @@ async function setModes(dir: string): Promise<void> {
 async function makeLinks(dir: string, links: ReadonlyMap<string, string>): Promise<string[]> {
   const skipped: string[] = []
   for (const [path, target] of links) {
-    const above = path.split('/').slice(0, -1)
-    const isBehindLink = above.some((_, depth) => links.has(above.slice(0, depth + 1).join('/')))
-    if (isBehindLink || leadsOutside(links, path)) skipped.push(path)
+    const parents = path.split('/').slice(0, -1)
+    const isBelowLink = parents.some((_, depth) => links.has(parents.slice(0, depth + 1).join('/')))
+    if (isBelowLink || pointsOutside(links, path)) skipped.push(path)
     else {
       await mkdir(dirname(join(dir, path)), { recursive: true, mode: 0o755 })
       await symlink(target, join(dir, path))

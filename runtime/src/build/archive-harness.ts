@@ -2,8 +2,8 @@ import { Readable } from 'node:stream'
 import { gzipSync } from 'node:zlib'
 import { Header } from 'tar'
 
-/** One archive entry, valid or malicious. */
-export type Packed = {
+/** An archive entry, valid or malicious. */
+export type TestEntry = {
   path: string
   type?: EntryType
   content?: string | Buffer
@@ -12,12 +12,13 @@ export type Packed = {
   uid?: number
 }
 
-type EntryType = 'File' | 'Directory' | 'SymbolicLink' | 'Link' | 'CharacterDevice' | 'BlockDevice' | 'FIFO'
+type EntryType =
+  'SparseFile' | 'File' | 'Directory' | 'SymbolicLink' | 'Link' | 'CharacterDevice' | 'BlockDevice' | 'FIFO'
 
 const BLOCK = 512
 
-/** A tar file of exactly these entries, without validation. */
-export function tarOf(entries: Packed[]): Buffer {
+/** Creates a tar file with exactly these entries, without validating them. */
+export function tarOf(entries: TestEntry[]): Buffer {
   const blocks = entries.flatMap(({ path, type = 'File', content = '', linkpath, mode = 0o644, uid = 0 }) => {
     const body = Buffer.from(content)
     const header = new Header({ path, type, linkpath, mode, uid, gid: uid, size: body.length, mtime: new Date(0) })
@@ -28,8 +29,8 @@ export function tarOf(entries: Packed[]): Buffer {
   return Buffer.concat([...blocks, Buffer.alloc(2 * BLOCK)])
 }
 
-/** An archive as `sqd` uploads it: gzipped, with the root entry `.`. */
-export function archiveOf(entries: Packed[]): () => Readable {
+/** Creates an archive like those that `sqd` uploads: gzipped, with the root entry `.`. */
+export function archiveOf(entries: TestEntry[]): () => Readable {
   return streamOf(gzipSync(tarOf([{ path: './', type: 'Directory', mode: 0o755 }, ...entries])))
 }
 

@@ -3,7 +3,8 @@ import { posix } from 'node:path'
 /** The header of an archive entry. */
 export type ArchiveEntry = {
   path: string
-  /** Type name of the `tar` package. */ type: string
+  /** Type name of the `tar` package. */
+  type: string
   linkpath?: string | undefined
 }
 
@@ -13,16 +14,16 @@ const MAX_DEPTH = 64
 const FILES = new Set(['File', 'OldFile', 'ContiguousFile'])
 const LINKS = new Set(['Link', 'SymbolicLink'])
 
-/** The path without `./`, double or trailing slashes; empty for the root of the archive. */
+/** Removes `./`, double and trailing slashes from a path; returns an empty string for the root of the archive. */
 export function plainPath(path: string): string {
   const parts = path.split('/').filter((part) => part !== '' && part !== '.')
   return parts.join('/')
 }
 
-/** Why the entry must not be unpacked, as a sentence for the user; null if allowed. Checks only the entry's header. */
-export function refusalOf(entry: ArchiveEntry): string | null {
+/** Returns why an entry must not be unpacked, as a sentence for the user; null if it may be. Checks only the entry's header. */
+export function rejectionReason(entry: ArchiveEntry): string | null {
   const name = quoted(entry.path)
-  const badPath = refusalOfPath(entry.path)
+  const badPath = pathRejectionReason(entry.path)
   if (badPath !== null) {
     return `${name} ${badPath}`
   }
@@ -36,10 +37,10 @@ export function refusalOf(entry: ArchiveEntry): string | null {
   if (!LINKS.has(entry.type)) {
     return `${name} is a ${entryTypeName(entry.type)}; a squid may contain only files, folders and links`
   }
-  return refusalOfLink(path, entry.type === 'Link' ? 'hard link' : 'link', entry.linkpath ?? '')
+  return linkRejectionReason(path, entry.type === 'Link' ? 'hard link' : 'link', entry.linkpath ?? '')
 }
 
-function refusalOfPath(path: string): string | null {
+function pathRejectionReason(path: string): string | null {
   if (isAbsolute(path)) {
     return 'is an absolute path; paths in the archive must be relative to the squid’s folder'
   }
@@ -53,13 +54,16 @@ function refusalOfPath(path: string): string | null {
   if (Buffer.byteLength(path) > MAX_PATH_BYTES || parts.some((part) => Buffer.byteLength(part) > MAX_NAME_BYTES)) {
     return `is too long: names are limited to ${MAX_NAME_BYTES} bytes, paths to ${MAX_PATH_BYTES}`
   }
+  if (DIRECTION_CHARACTERS.test(path)) {
+    return 'has a name with a character that changes the direction of text, so that it reads as another name; rename it'
+  }
   if (hasInvalidCharacters(path)) {
     return 'has a name with control characters, a backslash or bytes that are not UTF-8; rename it'
   }
   return null
 }
 
-function refusalOfLink(path: string, kind: 'link' | 'hard link', target: string): string | null {
+function linkRejectionReason(path: string, kind: 'link' | 'hard link', target: string): string | null {
   const from = kind === 'link' ? posix.dirname(path) : '.'
   const escapes = isAbsolute(target) || posix.normalize(posix.join(from, target)).split('/')[0] === '..'
   if (escapes) {
@@ -70,7 +74,7 @@ function refusalOfLink(path: string, kind: 'link' | 'hard link', target: string)
     : null
 }
 
-/** Message for a link that points out of the tree, often a lockfile linked to the root of a monorepo. */
+/** Returns the message for a link to a target outside of the tree, often a lockfile linked to the root of a monorepo. */
 export function escapingLink(path: string, kind: 'link' | 'hard link', target: string): string {
   const problem = `${quoted(path)} is a ${kind} to ${quoted(target)}, outside of the squid’s folder`
   return LOCKFILES.has(posix.basename(path))
@@ -81,50 +85,57 @@ export function escapingLink(path: string, kind: 'link' | 'hard link', target: s
 const LOCKFILES = new Set(['package-lock.json', 'npm-shrinkwrap.json', 'pnpm-lock.yaml', 'yarn.lock'])
 
 /**
- * Resolves a link, following the other links of the tree (`links`: path → target). Null when it leaves the tree or is
- * cyclic. Missing components are taken literally.
+ * Resolves a path that may contain links of the tree (`links`: path → target). Returns null when the path leaves the tree or a
+ * link is cyclic. Does not require the components to exist.
  */
 export function resolveLink(links: ReadonlyMap<string, string>, path: string): string | null {
-  const done: string[] = []
-  const todo = plainPath(path).split('/')
-  for (let hops = 0; todo.length > 0;) {
-    const part = todo.shift()
+  const resolved: string[] = []
+  const remaining = plainPath(path).split('/')
+  for (let hops = 0; remaining.length > 0;) {
+    const part = remaining.shift()
     if (part === undefined || part === '' || part === '.') {
       continue
     }
     if (part === '..') {
-      if (done.pop() === undefined) {
+      if (resolved.pop() === undefined) {
         return null
       }
       continue
     }
-    done.push(part)
-    const target = links.get(done.join('/'))
+    resolved.push(part)
+    const target = links.get(resolved.join('/'))
     if (target !== undefined) {
       hops += 1
       if (hops > 40 || isAbsolute(target)) {
         return null
       }
-      done.pop()
-      todo.unshift(...target.split('/'))
+      resolved.pop()
+      remaining.unshift(...target.split('/'))
     }
   }
-  return done.join('/')
+  return resolved.join('/')
 }
 
-/** Absolute on any operating system. */
+/** True for a path that is absolute on any operating system. */
 export function isAbsolute(path: string): boolean {
   return path.startsWith('/') || path.startsWith('\\') || /^[A-Za-z]:[\\/]/.test(path)
 }
 
-/** Quoted and truncated, with control characters escaped. */
+/** Quotes and truncates a text for a message, and escapes characters that are invisible or change the direction of text. */
 export function quoted(text: string): string {
-  return JSON.stringify(text.length > 120 ? `${text.slice(0, 120)}…` : text)
+  const json = JSON.stringify(text.length > 120 ? `${text.slice(0, 120)}…` : text)
+  return json.replace(INVISIBLE_CHARACTERS, (character) => {
+    return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+  })
 }
 
+/** The marks, embeddings, overrides and isolates of Unicode's bidirectional algorithm. */
+const DIRECTION_CHARACTERS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/
+const INVISIBLE_CHARACTERS = /[\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g
+
 function hasInvalidCharacters(text: string): boolean {
-  // oxlint-disable-next-line no-control-regex -- control characters are to be detected
-  return /[\u0000-\u001f\u007f\\\ufffd]/.test(text)
+  // oxlint-disable-next-line no-control-regex -- detects control characters
+  return /[\u0000-\u001f\u007f-\u009f\u2028\u2029\\\ufffd]/.test(text) || DIRECTION_CHARACTERS.test(text)
 }
 
 function entryTypeName(type: string): string {
@@ -132,6 +143,7 @@ function entryTypeName(type: string): string {
     CharacterDevice: 'device',
     BlockDevice: 'device',
     FIFO: 'named pipe',
+    SparseFile: 'sparse file',
   }
   return words[type] ?? `“${type}”`
 }

@@ -1,15 +1,22 @@
+import { execFile } from 'node:child_process'
 import { mkdir, rename } from 'node:fs/promises'
-import { join } from 'node:path'
-import type { KeptDependencies } from './build-cache.ts'
+import { basename, join } from 'node:path'
+import { promisify } from 'node:util'
+import { errorCode } from '../error-code.ts'
+import { PLAIN_ENV } from '../process/sandbox.ts'
+import type { CachedDependencies } from './build-cache.ts'
 import type { BuildPlan } from './build-image.ts'
-import { runStep } from './build-step.ts'
+import { type BuildRun, runStep, sealResult } from './build-step.ts'
 import type { BuildWorkspace, WorkDirs, BuilderContext } from './build-work.ts'
 import { install, cloneWritable, makeProduction, pruneInPlace, sealInstalled, cloneReadOnly } from './dependencies.ts'
 import { dependencyKey, scriptOf } from './dependency-key.ts'
 import { commandsOf, managerEnvironment } from './manager-commands.ts'
 
-/** Builds the sealed app with its production dependencies in `work.dirs.app`; resolves with its bytes. */
-export async function buildApp(context: BuilderContext, plan: BuildPlan, work: BuildWorkspace): Promise<number> {
+/** A sealed app with its production dependencies, on the disk of the images. `bytes`: its size. */
+export type BuiltApp = { app: string; bytes: number }
+
+/** Builds the app with its production dependencies and seals it. */
+export async function buildApp(context: BuilderContext, plan: BuildPlan, work: BuildWorkspace): Promise<BuiltApp> {
   const { key, reason } = await dependencyKey({
     root: plan.source,
     packageJson: plan.packageJson,
@@ -22,83 +29,113 @@ export async function buildApp(context: BuilderContext, plan: BuildPlan, work: B
     plan.log.info(`Dependencies are installed from scratch for each build, because ${reason}`)
     return await buildInPlace(context, plan, work)
   }
-  return await context.cache.withDependencies(plan.request.tenant, key, async (kept) =>
-    kept === null ? await buildAndKeep(context, plan, work, key) : await buildWith(context, plan, work, kept),
+  return await context.cache.withDependencies(plan.request.tenant, key, async (cached) =>
+    cached === null
+      ? await buildAndCache(context, plan, work, key)
+      : await buildWithCached(context, plan, work, cached),
   )
 }
 
 /** Installs, builds and prunes in the app's folder, without cached dependencies. */
-async function buildInPlace(context: BuilderContext, plan: BuildPlan, { run, dirs }: BuildWorkspace): Promise<number> {
+async function buildInPlace(
+  context: BuilderContext,
+  plan: BuildPlan,
+  { run, dirs }: BuildWorkspace,
+): Promise<BuiltApp> {
   const { installCommand } = plan.request
-  await withDownloads(context, plan, { run, dirs }, async (installing) => {
-    await install(run, installing, installCommand)
+  await withDownloads(context, plan, { run, dirs }, async (installDirs) => {
+    await install(run, installDirs, installCommand)
     await runBuildScript(plan, { run, dirs })
     if (installCommand === null) {
-      await pruneInPlace(run, installing)
+      await pruneInPlace(run, installDirs)
     } else {
       plan.log.info('Dependencies stay as the manifest’s install command left them')
     }
   })
-  return await run.trees.seal(dirs.app, run.uid)
+  const bytes = await sealResult(run, dirs.app)
+  return { app: await moveToResults(run, dirs, dirs.app), bytes }
 }
 
-async function buildWith(
+async function buildWithCached(
   context: BuilderContext,
   plan: BuildPlan,
   work: BuildWorkspace,
-  kept: KeptDependencies,
-): Promise<number> {
+  cached: CachedDependencies,
+): Promise<BuiltApp> {
   const { run, dirs } = work
   plan.log.info('Dependencies unchanged: installed nothing')
-  await cloneWritable(run, kept.full, join(dirs.app, 'node_modules'))
+  await cloneWritable(run, cached.full, join(dirs.app, 'node_modules'))
   const [shared, built] = await Promise.allSettled([
-    cloneReadOnly(run, kept.production, imageModules(dirs)),
+    cloneReadOnly(run, cached.production, imageModulesDir(dirs)),
     runBuildScript(plan, work),
   ])
-  throwRejected(built, shared)
-  return kept.productionBytes + (await finish(context, work))
+  throwFirstRejection(built, shared)
+  return await finishApp(work, cached.productionBytes)
 }
 
 /** Installs, and creates the production tree while the build script runs. Installed dependencies are cached even if the build fails. */
-async function buildAndKeep(
+async function buildAndCache(
   context: BuilderContext,
   plan: BuildPlan,
   work: BuildWorkspace,
   key: string,
-): Promise<number> {
+): Promise<BuiltApp> {
   const { run, dirs } = work
-  const made = join(dirs.dir, 'dependencies')
-  const full = join(made, 'full')
-  await mkdir(made, { mode: 0o711 })
-  return await withDownloads(context, plan, work, async (installing) => {
-    await install(run, installing, null)
-    const bytes = await sealInstalled(run, installing, full)
-    const [kept, built] = await Promise.allSettled([
-      makeProduction(run, installing, full, join(made, 'production')).then(async (productionBytes) => {
-        await cloneReadOnly(run, join(made, 'production'), imageModules(dirs))
-        await context.cache.keepDependencies(plan.request.tenant, key, made, { bytes, productionBytes })
+  const dependenciesDir = join(dirs.dir, 'dependencies')
+  const full = join(dependenciesDir, 'full')
+  await mkdir(dependenciesDir, { mode: 0o711 })
+  return await withDownloads(context, plan, work, async (installDirs) => {
+    await install(run, installDirs, null)
+    const bytes = await sealInstalled(run, installDirs, full)
+    const [production, built] = await Promise.allSettled([
+      makeProduction(run, installDirs, full, join(dependenciesDir, 'production')).then(async (productionBytes) => {
+        const results = await moveToResults(run, dirs, dependenciesDir)
+        await cloneReadOnly(run, join(results, 'production'), imageModulesDir(dirs))
+        await context.cache.storeDependencies(plan.request.tenant, key, results, { bytes, productionBytes })
         return productionBytes
       }),
       runBuildScript(plan, work),
     ])
-    throwRejected(built, kept)
-    return (kept.status === 'fulfilled' ? kept.value : 0) + (await finish(context, work))
+    throwFirstRejection(built, production)
+    return await finishApp(work, production.status === 'fulfilled' ? production.value : 0)
   })
 }
 
-/** Location of the production tree until the build has ended. */
-const imageModules = (dirs: WorkDirs) => join(dirs.dir, 'image-modules')
+/** Returns the folder of the production tree, which becomes `node_modules` when the build has ended. */
+const imageModulesDir = (dirs: WorkDirs) => join(dirs.results, 'image-modules')
 
-/** Replaces the build's `node_modules` by the production tree. Resolves with the bytes of the app without dependencies. */
-async function finish({ staging }: BuilderContext, { run, dirs }: BuildWorkspace): Promise<number> {
-  const modules = join(dirs.app, 'node_modules')
-  await staging.discard(modules)
-  const bytes = await run.trees.seal(dirs.app, run.uid)
-  await rename(imageModules(dirs), modules)
-  return bytes
+/** Replaces the build's `node_modules` with the production tree. */
+async function finishApp({ run, dirs }: BuildWorkspace, productionBytes: number): Promise<BuiltApp> {
+  await moveAway(join(dirs.app, 'node_modules'), join(dirs.dir, 'build-modules'))
+  const bytes = await sealResult(run, dirs.app)
+  const app = await moveToResults(run, dirs, dirs.app)
+  await rename(imageModulesDir(dirs), join(app, 'node_modules'))
+  return { app, bytes: productionBytes + bytes }
 }
 
-function throwRejected(...results: PromiseSettledResult<unknown>[]): void {
+/** Moves `path` to a place where it is deleted with the build. Ignores a missing path. */
+async function moveAway(path: string, to: string): Promise<void> {
+  try {
+    await rename(path, to)
+  } catch (error) {
+    if (errorCode(error) !== 'ENOENT') {
+      throw error
+    }
+  }
+}
+
+/** Moves a sealed tree from the disk of the build to that of the images, keeping its hard links. Resolves with its new path. */
+async function moveToResults(run: BuildRun, dirs: WorkDirs, tree: string): Promise<string> {
+  const target = join(dirs.results, basename(tree))
+  if (run.disk.kind === 'none') {
+    await rename(tree, target)
+  } else {
+    await promisify(execFile)('cp', ['-a', '--', tree, target], { env: PLAIN_ENV })
+  }
+  return target
+}
+
+function throwFirstRejection(...results: PromiseSettledResult<unknown>[]): void {
   for (const result of results) {
     if (result.status === 'rejected') {
       throw result.reason
@@ -106,7 +143,7 @@ function throwRejected(...results: PromiseSettledResult<unknown>[]): void {
   }
 }
 
-/** Runs the manifest's command, or else the `build` script of package.json if there is one (contract 4.1). */
+/** Runs the manifest's build command, or else the `build` script of package.json, if any. */
 async function runBuildScript(
   { request, packageJson, manager, log }: BuildPlan,
   { run, dirs }: BuildWorkspace,
@@ -122,7 +159,7 @@ async function runBuildScript(
     command,
     cwd: dirs.app,
     env: {
-      // Own directory: the squid's code must not write to the download cache that other builds of the tenant use.
+      // A separate directory: the squid's code must not write to the download cache that other builds of the tenant use.
       ...managerEnvironment(join(dirs.dir, 'tmp/downloads')),
       PATH: `${join(dirs.app, 'node_modules/.bin')}:${run.env.PATH ?? ''}`,
     },
@@ -134,10 +171,10 @@ async function withDownloads<T>(
   { cache }: BuilderContext,
   { request, manager }: BuildPlan,
   { run, dirs }: BuildWorkspace,
-  work: (installing: WorkDirs) => Promise<T>,
+  work: (installDirs: WorkDirs) => Promise<T>,
 ): Promise<T> {
   if (!commandsOf(manager).verifiesDownloads) {
     return await work(dirs)
   }
-  return await cache.withDownloads(request.tenant, run.uid, async (downloads) => await work({ ...dirs, downloads }))
+  return await cache.withDownloads(request.tenant, run, async (downloads) => await work({ ...dirs, downloads }))
 }

@@ -1,32 +1,38 @@
 import { createHash } from 'node:crypto'
-import { lchown, mkdir, readFile, readdir, rename, stat, utimes, writeFile } from 'node:fs/promises'
+import { chmod, lchown, mkdir, readFile, readdir, rename, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { BuildLimits } from '../builder.ts'
 import { errorCode } from '../error-code.ts'
+import type { OpenDisk } from '../process/disk/disks.ts'
 import type { Staging } from './staging.ts'
 import { walk } from './tree.ts'
 
 /**
- * Cache of a tenant's builds: sealed dependency trees and downloads of the package managers. Not shared between tenants,
+ * Caches the sealed dependency trees and the package manager downloads of each tenant's builds. Tenants do not share entries,
  * since install scripts are untrusted and could plant files.
  *
  *   <dir>/<hash of the tenant>/deps/<key>/{full,production,entry.json}   owned by the server, not readable by others
  *   <dir>/<hash of the tenant>/downloads/{files,entry.json}              `files` is owned by the build user
+ *   <dir>/<hash of the tenant>/downloads/files.img                       the disk mounted on `files`, where the disk space is limited
  */
 export type BuildCache = {
-  /** Passes the dependencies of `key` to `work`, or null; they are not evicted while `work` runs. */
-  withDependencies<T>(tenant: string, key: string, work: (kept: KeptDependencies | null) => Promise<T>): Promise<T>
+  /** Passes the dependencies cached for `key`, or null, to `work`. They are not evicted while `work` runs. */
+  withDependencies<T>(tenant: string, key: string, work: (cached: CachedDependencies | null) => Promise<T>): Promise<T>
   /** Moves `dir`, which contains the sealed trees `full` and `production`, into the cache. Keeps an existing entry. */
-  keepDependencies(tenant: string, key: string, dir: string, sizes: Sizes): Promise<void>
+  storeDependencies(tenant: string, key: string, dir: string, sizes: Sizes): Promise<void>
   /** Passes the tenant's download folder, writable by `uid`, to `work`; it is not evicted while `work` runs. */
-  withDownloads<T>(tenant: string, uid: number | null, work: (dir: string) => Promise<T>): Promise<T>
+  withDownloads<T>(tenant: string, user: DownloadsUser, work: (dir: string) => Promise<T>): Promise<T>
   /** Evicts the least recently used entries beyond the size limit. */
   collect(): Promise<void>
 }
 
-export type KeptDependencies = { full: string; production: string; productionBytes: number }
+export type CachedDependencies = { full: string; production: string; productionBytes: number }
 
-/** `bytes` on disk; the production tree shares files with the full one. */
+/** `bytes`: size on disk of both trees, which share files; `productionBytes`: size of the production tree. */
 type Sizes = { bytes: number; productionBytes: number }
+
+/** The build that uses a download folder, which is mounted in the namespace of its disk. */
+export type DownloadsUser = { uid: number | null; disk: OpenDisk; limits: Pick<BuildLimits, 'diskBytes'> }
 
 const ENTRY_FILE = 'entry.json'
 
@@ -45,50 +51,61 @@ export async function openBuildCache(dir: string, staging: Staging, maxBytes: nu
   }
   return {
     async withDependencies(tenant, key, work) {
-      const found = dependencyDir(tenant, key)
-      return await whileInUse(found, async () => {
-        const entry = await readEntry(found)
-        await touch(found)
+      const entryDir = dependencyDir(tenant, key)
+      return await whileInUse(entryDir, async () => {
+        const entry = await readEntry(entryDir)
+        await touch(entryDir)
         const { productionBytes } = entry ?? { productionBytes: 0 }
-        const trees = { full: join(found, 'full'), production: join(found, 'production'), productionBytes }
+        const trees = { full: join(entryDir, 'full'), production: join(entryDir, 'production'), productionBytes }
         return await work(entry === null ? null : trees)
       })
     },
-    async keepDependencies(tenant, key, made, { bytes, productionBytes }) {
-      await writeFile(join(made, ENTRY_FILE), JSON.stringify({ bytes, productionBytes }))
-      await mkdir(join(tenantDir(tenant), 'deps'), { recursive: true, mode: 0o711 })
+    async storeDependencies(tenant, key, preparedDir, { bytes, productionBytes }) {
+      await writeFile(join(preparedDir, ENTRY_FILE), JSON.stringify({ bytes, productionBytes }), {
+        mode: 0o600,
+      })
+      await mkdir(tenantDir(tenant), { recursive: true, mode: 0o711 })
+      await mkdir(join(tenantDir(tenant), 'deps'), { recursive: true, mode: 0o700 })
       try {
-        await rename(made, dependencyDir(tenant, key))
+        await rename(preparedDir, dependencyDir(tenant, key))
       } catch (error) {
-        const isThereAlready = errorCode(error) === 'ENOTEMPTY' || errorCode(error) === 'EEXIST'
-        if (!isThereAlready) {
+        const alreadyExists = errorCode(error) === 'ENOTEMPTY' || errorCode(error) === 'EEXIST'
+        if (!alreadyExists) {
           throw error
         }
       }
     },
-    async withDownloads(tenant, uid, work) {
+    async withDownloads(tenant, { uid, disk, limits }, work) {
       const downloads = join(tenantDir(tenant), 'downloads')
-      const files = join(downloads, 'files')
+      const folder = join(downloads, 'files')
+      const image = join(downloads, 'files.img')
       return await whileInUse(downloads, async () => {
-        await mkdir(files, { recursive: true, mode: 0o711 })
+        await mkdir(downloads, { recursive: true, mode: 0o711 })
+        await mkdir(folder, { recursive: true, mode: 0o700 })
+        if (inUse.get(downloads) === 1 && (await allocatedBytes(image)) > limits.diskBytes * MAX_DOWNLOADS_SHARE) {
+          await staging.discard(image)
+        }
+        await disk.attach({ dir: folder, image, bytes: limits.diskBytes })
+        const files = disk.fromServer(folder)
+        await chmod(files, 0o700)
         if (uid !== null) {
           await lchown(files, uid, uid)
         }
         try {
           return await work(files)
         } finally {
-          const bytes = await bytesBelow(files)
-          await writeFile(join(downloads, ENTRY_FILE), JSON.stringify({ bytes, productionBytes: 0 }))
+          const bytes = disk.kind === 'image' ? await allocatedBytes(image) : await bytesBelow(files)
+          await writeFile(join(downloads, ENTRY_FILE), JSON.stringify({ bytes, productionBytes: 0 }), { mode: 0o600 })
         }
       })
     },
     async collect() {
       const entries = await listEntries(dir)
-      let keptBytes = 0
+      let totalBytes = 0
       for (const entry of entries.sort((a, b) => b.usedAtMs - a.usedAtMs)) {
-        keptBytes += entry.bytes
+        totalBytes += entry.bytes
         const isInUse = (inUse.get(entry.dir) ?? 0) > 0
-        if (keptBytes > maxBytes && !isInUse) {
+        if (totalBytes > maxBytes && !isInUse) {
           await staging.discard(entry.dir)
         }
       }
@@ -101,14 +118,14 @@ type Entry = Sizes & { dir: string; usedAtMs: number }
 async function listEntries(dir: string): Promise<Entry[]> {
   const entries: (Entry | null)[] = []
   for (const tenant of await readdir(dir)) {
-    const kept = await readdir(join(dir, tenant, 'deps')).catch(() => [])
-    entries.push(...(await Promise.all(kept.map((key) => readEntry(join(dir, tenant, 'deps', key))))))
+    const keys = await readdir(join(dir, tenant, 'deps')).catch(() => [])
+    entries.push(...(await Promise.all(keys.map((key) => readEntry(join(dir, tenant, 'deps', key))))))
     entries.push(await readEntry(join(dir, tenant, 'downloads')))
   }
   return entries.filter((entry) => entry !== null)
 }
 
-/** Null for a missing or incomplete entry. */
+/** Returns null for a missing or incomplete entry. */
 async function readEntry(dir: string): Promise<Entry | null> {
   try {
     const file = join(dir, ENTRY_FILE)
@@ -118,6 +135,21 @@ async function readEntry(dir: string): Promise<Entry | null> {
   } catch (error) {
     if (errorCode(error) === 'ENOENT') {
       return null
+    }
+    throw error
+  }
+}
+
+/** A download folder that uses more than this share of its disk is emptied before the next build, which would run out of space. */
+const MAX_DOWNLOADS_SHARE = 0.5
+
+/** Returns the bytes that a file uses on the disk; 0 if it does not exist. */
+async function allocatedBytes(file: string): Promise<number> {
+  try {
+    return (await stat(file)).blocks * 512
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') {
+      return 0
     }
     throw error
   }

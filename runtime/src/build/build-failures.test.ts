@@ -1,13 +1,14 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { explain, explainOwn } from './build-failures.ts'
+import { BuildFailure } from '../builder.ts'
+import { explainStepFailure, explainBuilderError } from './build-failures.ts'
 import { type BuilderHarness, LIMITS, LOCKFILES, PACKAGE_JSON, TINY, openBuilderHarness } from './builder-harness.ts'
 
 const NPM = { ...TINY, ...LOCKFILES.npm }
 const script = (code: string) => ['node', '-e', code]
 
-describe('a failed build reports the cause and what to do', () => {
+describe('a failed build reports the cause and the remedy:', () => {
   let harness: BuilderHarness
 
   beforeAll(async () => {
@@ -80,21 +81,21 @@ describe('a failed build reports the cause and what to do', () => {
 
   const limits = { ...LIMITS, memoryBytes: 150e6 }
 
-  test('out of memory in the heap', async () => {
+  test('the heap runs out of memory', async () => {
     const buildCommand = script('for (const all = []; ; ) all.push({ x: [all.length] })')
     const { error } = await harness.fail(NPM, { limits, buildCommand })
     expect(error).toMatchObject({ kind: 'SOURCE_FILES_BUILD_FAILED' })
     expect(String(error)).toContain('ran out of memory: a build may use 150 MB')
   })
 
-  test('out of memory beyond the heap', async ({ skip }) => {
+  test('memory outside of the heap exceeds the limit', async ({ skip }) => {
     skip(harness.host.cgroups === null, 'cgroups cannot be created on this host')
     const buildCommand = script('for (const all = []; ; ) all.push(Buffer.alloc(1e6, 1))')
     const { error } = await harness.fail(NPM, { limits, buildCommand })
     expect(String(error)).toContain('ran out of memory: a build may use 150 MB')
   })
 
-  test('out of time', async () => {
+  test('the build exceeds its time limit', async () => {
     const limits = { ...LIMITS, timeMs: 1500 }
     const { error } = await harness.fail(NPM, {
       limits,
@@ -107,10 +108,10 @@ describe('a failed build reports the cause and what to do', () => {
   test('a cancelled build rejects with the reason of the signal', async () => {
     const cancel = new AbortController()
     const { error } = await harness.fail(NPM, {
-      buildCommand: script('console.log("going on"); setInterval(() => {}, 1e6)'),
+      buildCommand: script('console.log("running"); setInterval(() => {}, 1e6)'),
       signal: cancel.signal,
       log: (_, message) => {
-        if (message === 'going on') cancel.abort(new Error('another deployment took over'))
+        if (message === 'running') cancel.abort(new Error('another deployment took over'))
       },
     })
     expect(error).toMatchObject({ message: 'another deployment took over' })
@@ -142,7 +143,15 @@ describe('messages of package managers and of the system', () => {
     notes: [],
   } as const
   const kindOf = (step: 'install' | 'build', line: string) =>
-    explain({ step, command: 'x', result, tail: [line], limits: LIMITS, manager: { ...manager, notes: [] } }).kind
+    explainStepFailure({
+      step,
+      command: 'x',
+      result,
+      tail: [line],
+      limits: LIMITS,
+      hasOwnDisk: false,
+      manager: { ...manager, notes: [] },
+    }).kind
 
   test.each([
     ['install', 'npm error network request to https://x/y failed, reason: getaddrinfo ENOTFOUND x', 'UNEXPECTED'],
@@ -156,9 +165,18 @@ describe('messages of package managers and of the system', () => {
     expect(kindOf(step, line)).toBe(kind)
   })
 
-  test('a full disk during the builder’s own work', () => {
-    expect(explainOwn(Object.assign(new Error('write'), { code: 'ENOSPC' }))).toMatchObject({ kind: 'UNEXPECTED' })
+  test('the disk is full while the builder itself writes', () => {
+    expect(explainBuilderError(Object.assign(new Error('write'), { code: 'ENOSPC' }))).toMatchObject({
+      kind: 'UNEXPECTED',
+    })
+    const copying = new Error("Command failed: cp -a -- a b\ncp: error writing 'b/c': No space left on device")
+    expect(explainBuilderError(copying)).toMatchObject({
+      kind: 'UNEXPECTED',
+      message: expect.not.stringContaining('cp'),
+    })
     const other = new Error('other')
-    expect(explainOwn(other)).toBe(other)
+    expect(explainBuilderError(other)).toBe(other)
+    const failure = new BuildFailure('SOURCE_FILES_BUILD_FAILED', 'x ran out of disk space.\nNo space left on device')
+    expect(explainBuilderError(failure)).toBe(failure)
   })
 })

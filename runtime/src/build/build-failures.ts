@@ -1,6 +1,7 @@
-import type { BoxResult } from '../process/box.ts'
+import type { ProgramResult } from '../process/isolated-program.ts'
 import { BuildFailure, type BuildLimits } from '../builder.ts'
 import { errorCode } from '../error-code.ts'
+import { OUT_OF_SPACE } from '../exit-message.ts'
 import { relockCommand } from './manager-commands.ts'
 import type { PackageManager } from './package-manager.ts'
 
@@ -8,35 +9,41 @@ import type { PackageManager } from './package-manager.ts'
 export type FailedStep = {
   step: 'install' | 'build' | 'prune'
   command: string
-  result: BoxResult
+  result: ProgramResult
   /** The last lines of the output, oldest first. */
   tail: string[]
   limits: BuildLimits
   manager: PackageManager
+  /** True if the files of the build are on a disk of their own, so that only the build can have filled it. */
+  hasOwnDisk: boolean
 }
 
-/** Describes what failed and what the user can do. */
-export function explain(failed: FailedStep): BuildFailure {
+/** Describes the failure of a step, and what the user can do about it. */
+export function explainStepFailure(failed: FailedStep): BuildFailure {
   const { tail } = failed
-  const known = ofLimits(failed) ?? (failed.step === 'build' ? null : ofInstall(failed)) ?? ofHost(tail)
-  const failure = known ?? {
+  const classified =
+    limitFailure(failed) ?? (failed.step === 'build' ? null : installFailure(failed)) ?? hostFailure(tail)
+  const failure = classified ?? {
     kind: 'SOURCE_FILES_BUILD_FAILED' as const,
-    message: `${failed.command} ended with exit code ${failed.result.exitCode}${hint(failed)}.`,
+    message: `${failed.command} ended with exit code ${failed.result.exitCode}${exitHint(failed)}.`,
   }
   return new BuildFailure(failure.kind, [failure.message, ...lastOutput(tail)].join('\n'))
 }
 
 type ClassifiedFailure = { kind: BuildFailure['kind']; message: string }
 
-function ofLimits({ command, result, limits, tail }: FailedStep): ClassifiedFailure | null {
+function limitFailure({ command, result, limits, tail, hasOwnDisk }: FailedStep): ClassifiedFailure | null {
   const isHeapFull = tail.some((line) => /JavaScript heap out of memory|Reached heap limit/.test(line))
   if (result.outOfMemory || isHeapFull) {
     const limitMb = Math.round(limits.memoryBytes / 1e6)
-    return fault(`${command} ran out of memory: a build may use ${limitMb} MB.`)
+    return squidFailure(`${command} ran out of memory: a build may use ${limitMb} MB.`)
+  }
+  if (tail.some((line) => OUT_OF_SPACE.test(line)) && (hasOwnDisk || tail.some((line) => FILE_TOO_LARGE.test(line)))) {
+    return outOfDisk(command, limits)
   }
   if (result.timedOut) {
     const limitMin = Math.round(limits.timeMs / 6000) / 10
-    return fault(
+    return squidFailure(
       `${command} was stopped: a build may take ${limitMin} min. The last lines of its output may show what it was waiting for.`,
     )
   }
@@ -61,7 +68,7 @@ const UNREADABLE = [
 const UNREACHABLE =
   /\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ERR_SOCKET_TIMEOUT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_GET_ISSUER_CERT_LOCALLY)\b|\b50[0234] (Bad Gateway|Service Unavailable|Gateway Time-?out|Internal Server Error)/i
 
-function ofInstall({ tail, manager }: FailedStep): ClassifiedFailure | null {
+function installFailure({ tail, manager }: FailedStep): ClassifiedFailure | null {
   const lockfile = manager.lockfile?.name ?? 'the lockfile'
   const matches = (patterns: RegExp[]) => tail.some((line) => patterns.some((pattern) => pattern.test(line)))
   if (matches(OUT_OF_SYNC)) {
@@ -81,31 +88,47 @@ function ofInstall({ tail, manager }: FailedStep): ClassifiedFailure | null {
   return null
 }
 
+const FILE_TOO_LARGE = /\bEFBIG\b|File too large/
+
+/** The failure of a build that has used all of its disk space. `program`: the start of the sentence. */
+export function outOfDisk(program: string, limits: BuildLimits): BuildFailure {
+  const limitMb = Math.round(limits.diskBytes / 1e6)
+  const message = `${program} ran out of disk space: the files of a build, with its dependencies, may use ${limitMb} MB.`
+  return new BuildFailure('SOURCE_FILES_BUILD_FAILED', message)
+}
+
 const DISK_FULL = 'The disk of the build host is full. This is not the squid’s fault: tell the operator.'
 
-function ofHost(tail: string[]): ClassifiedFailure | null {
+function hostFailure(tail: string[]): ClassifiedFailure | null {
   const isFull = tail.some((line) => /\bENOSPC\b|No space left on device/.test(line))
   return isFull ? { kind: 'UNEXPECTED', message: DISK_FULL } : null
 }
 
 /** Maps a full disk during the builder's own work to a `BuildFailure`; returns other errors unchanged. */
-export function explainOwn(error: unknown): unknown {
+export function explainBuilderError(error: unknown): unknown {
   const code = errorCode(error)
-  return code === 'ENOSPC' || code === 'EDQUOT' ? new BuildFailure('UNEXPECTED', DISK_FULL) : error
+  const isFull = code === 'ENOSPC' || code === 'EDQUOT' || isFullInProgram(error)
+  return isFull ? new BuildFailure('UNEXPECTED', DISK_FULL) : error
 }
 
-function fault(message: string): ClassifiedFailure {
+/** True if a program of the builder, such as `cp`, failed because of a full disk, as its output in the message says. */
+const isFullInProgram = (error: unknown): boolean =>
+  error instanceof Error &&
+  !(error instanceof BuildFailure) &&
+  /No space left on device|Disk quota exceeded/.test(error.message)
+
+function squidFailure(message: string): ClassifiedFailure {
   return { kind: 'SOURCE_FILES_BUILD_FAILED', message }
 }
 
-function hint({ result, step }: FailedStep): string {
+function exitHint({ result, step }: FailedStep): string {
   if (result.exitCode === 127) {
     return ': there is no such command. Check that the package that provides it is a dependency'
   }
   return step === 'install' ? ': the dependencies were not installed' : ''
 }
 
-/** The end of the output without uninformative lines. */
+/** Returns the end of the output without uninformative lines. */
 function lastOutput(tail: string[]): string[] {
   const isNoise = (line: string) =>
     line.trim() === '' || /A complete log of this run|^npm error\s*$|npm notice/.test(line)

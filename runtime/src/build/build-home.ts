@@ -25,26 +25,29 @@ export async function makeBuildHome(dir: string, config: NpmConfig): Promise<Bui
   }
   await writeFile(
     join(dir, '.npmrc'),
-    lines(npmrc, (key, value) => `${key}=${value}`),
+    renderLines(npmrc, (key, value) => `${key}=${value}`),
   )
   await writeFile(
     join(dir, '.yarnrc.yml'),
-    lines(yarnrc, (key, value) => `${key}: ${JSON.stringify(value)}`),
+    renderLines(yarnrc, (key, value) => `${key}: ${JSON.stringify(value)}`),
   )
   return { dir, env: { HOME: dir, ...environment(config, certificateFile) } }
 }
 
 function environment(config: NpmConfig, certificateFile: string | null): Record<string, string> {
   return {
-    // Respected by every package manager; `cafile` only by npm.
+    // Every package manager respects this variable, but only npm respects `cafile`.
     ...(certificateFile === null ? {} : { NODE_EXTRA_CA_CERTS: certificateFile }),
     ...(config.proxy === null ? {} : { HTTPS_PROXY: config.proxy, HTTP_PROXY: config.proxy }),
     ...(config.noProxy === null ? {} : { NO_PROXY: config.noProxy }),
   }
 }
 
-function lines(values: Record<string, string | null>, line: (key: string, value: string) => string): string {
+function renderLines(
+  values: Record<string, string | null>,
+  renderLine: (key: string, value: string) => string,
+): string {
   return Object.entries(values)
-    .flatMap(([key, value]) => (value === null ? [] : [`${line(key, value)}\n`]))
+    .flatMap(([key, value]) => (value === null ? [] : [`${renderLine(key, value)}\n`]))
     .join('')
 }

@@ -1,13 +1,14 @@
-import { type BuildRequest, type Image, type Unpacked } from '../builder.ts'
+import { BuildFailure, type BuildRequest, type Image, type Unpacked } from '../builder.ts'
 import { join } from 'node:path'
 import { buildApp } from './build-app.ts'
 import { type BuildLog, megabytes, seconds } from './build-log.ts'
 import { type BuilderContext, openWorkspace } from './build-work.ts'
+import { outOfDisk } from './build-failures.ts'
 import { readTextFile } from './manifest-file.ts'
 import type { PackageManager } from './package-manager.ts'
 import type { InstalledNode, InstalledTool } from './toolchain.ts'
 
-/** All decisions about a build, made before it starts. */
+/** The result of all decisions that are made before a build starts. */
 export type BuildPlan = {
   image: string
   request: BuildRequest
@@ -17,23 +18,23 @@ export type BuildPlan = {
   packageJson: Record<string, unknown>
   manager: PackageManager
   node: InstalledNode
-  /** Null for the npm of the toolchain. */
+  /** Null: the npm of the toolchain. */
   managerTool: InstalledTool | null
   log: BuildLog
 }
 
-/** Runs the build and stores its image. Leaves no processes and no temporary files, also when it fails. */
+/** Runs the build and stores its image. Leaves no processes and no temporary files, even when it fails. */
 export async function buildImage(context: BuilderContext, plan: BuildPlan): Promise<Image> {
   const startedAt = performance.now()
   const work = await openWorkspace(context, plan)
   try {
-    const bytes = await buildApp(context, plan, work)
+    const { app, bytes } = await buildApp(context, plan, work)
     const { node, manager, unpacked, image, log } = plan
-    await context.images.keep(image, work.dirs.app, {
+    await context.images.store(image, app, {
       nodeBinDir: node.binDir,
       toolchainBinDir: context.toolchain.binDir,
       managerBinDir: plan.managerTool?.binDir ?? null,
-      sdk: await sdkOf(work.dirs.app, plan.packageJson),
+      sdk: await sdkOf(app, plan.packageJson),
       nodeVersion: node.version,
       packageManager: [manager.name, manager.tool?.version ?? ''].join(' ').trim(),
       digest: unpacked.digest,
@@ -42,12 +43,15 @@ export async function buildImage(context: BuilderContext, plan: BuildPlan): Prom
     })
     log.info(`Image ready: ${megabytes(bytes)}, after ${seconds(performance.now() - startedAt)}`)
     return { image, bytes, reused: false }
+  } catch (error) {
+    const isOfBuild = error instanceof BuildFailure || plan.request.signal.aborted || !work.run.disk.isFull()
+    throw isOfBuild ? error : outOfDisk('The build', plan.request.limits)
   } finally {
-    await context.staging.discard(work.dirs.dir)
+    await work.close()
   }
 }
 
-/** The SDK package of the squid's processor, such as `@subsquid/evm-processor@1.27.3`. */
+/** Returns the SDK package of the squid's processor, such as `@subsquid/evm-processor@1.27.3`; null if unknown. */
 async function sdkOf(app: string, packageJson: Record<string, unknown>): Promise<string | null> {
   const { dependencies } = packageJson
   const names = typeof dependencies === 'object' && dependencies !== null ? Object.keys(dependencies) : []

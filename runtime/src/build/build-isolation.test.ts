@@ -5,19 +5,19 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { describeKinds } from '../process/host-harness.ts'
-import { listProcesses, startEnvironment } from '../process/processes.ts'
+import { listProcesses, initialEnvironment } from '../process/processes.ts'
 import { type BuilderHarness, LOCKFILES, TINY, buildRequest, openBuilderHarness } from './builder-harness.ts'
 
 const NPM = { ...TINY, ...LOCKFILES.npm }
 const isRoot = process.getuid?.() === 0
 
-/** Attempts forbidden operations and reports the results. */
-const SPY = `
+/** A build script that attempts forbidden operations and reports the results. */
+const PROBE = `
 const fs = require('node:fs')
 const attempt = (work) => { try { return work() ?? 'done' } catch (error) { return error.code } }
 const targets = JSON.parse(fs.readFileSync('targets.json', 'utf8'))
 fs.mkdirSync('lib', { recursive: true })
-fs.writeFileSync('lib/seen.json', JSON.stringify({
+fs.writeFileSync('lib/report.json', JSON.stringify({
   env: process.env,
   uid: process.getuid(),
   cwd: process.cwd(),
@@ -27,7 +27,7 @@ fs.writeFileSync('lib/seen.json', JSON.stringify({
   replaced: attempt(() => { fs.rmSync('node_modules/ms/license.md'); fs.writeFileSync('node_modules/ms/license.md', 'own') }),
 }))
 fs.symlinkSync('/etc/passwd', 'lib/link')
-attempt(() => fs.chmodSync('lib/seen.json', 0o4777))
+attempt(() => fs.chmodSync('lib/report.json', 0o4777))
 `
 
 const kinds = [{ sandbox: 'auto' }, { sandbox: 'none' }] as const
@@ -37,7 +37,7 @@ describeKinds(kinds, (kind) => {
     let harness: BuilderHarness
 
     beforeAll(async () => {
-      process.env['SERVER_SECRET'] = 'of the server'
+      process.env['SERVER_SECRET'] = 'secret of the server'
       harness = await openBuilderHarness(kind)
     }, 120_000)
 
@@ -46,13 +46,13 @@ describeKinds(kinds, (kind) => {
       await harness.dispose()
     })
 
-    test('a build accesses neither the server’s environment and files nor another tenant’s, and no cache', async () => {
+    test('a build cannot access the environment or files of the server, files of other tenants, or the cache', async () => {
       await harness.build(NPM, { tenant: 'other' })
       const secretDir = join(harness.stateDir, 'secrets')
       mkdirSync(secretDir, { mode: 0o700 })
       writeFileSync(join(secretDir, 'key'), 'secret', { mode: 0o600 })
       const builds = join(harness.stateDir, 'builds')
-      const tenantsOfCache = readdirSync(join(builds, 'cache')).map((name) => join(builds, 'cache', name))
+      const tenantCacheDirs = readdirSync(join(builds, 'cache')).map((name) => join(builds, 'cache', name))
       const targets = [
         secretDir,
         join(secretDir, 'key'),
@@ -60,42 +60,42 @@ describeKinds(kinds, (kind) => {
         join(builds, 'trees'),
         join(builds, 'staging'),
         join(builds, 'cache'),
-        ...tenantsOfCache.flatMap((dir) => [dir, join(dir, 'deps'), join(dir, 'downloads/files')]),
+        ...tenantCacheDirs.flatMap((dir) => [dir, join(dir, 'deps'), join(dir, 'downloads/files')]),
         harness.imagesDir,
         '/root',
       ]
-      const files = { ...NPM, 'build.js': SPY, 'targets.json': JSON.stringify(targets) }
+      const files = { ...NPM, 'build.js': PROBE, 'targets.json': JSON.stringify(targets) }
       const { image } = await harness.build(files)
-      const seen = JSON.parse(harness.read(image, 'lib/seen.json'))
-      const isRefused = (result: unknown) => ['ENOENT', 'EACCES', 'EROFS', 'ENOTDIR'].includes(String(result))
-      // In a sandbox the parent folders of its own exist, but contain nothing else.
-      const own: string[] = seen.cwd.split('/')
-      const isHarmless = (result: unknown) => Array.isArray(result) && result.every((name) => own.includes(name))
-      expect(targets.filter((_, index) => !isRefused(seen.read[index]) && !isHarmless(seen.read[index]))).toEqual([])
-      expect(targets.filter((_, index) => !isRefused(seen.written[index]))).toEqual([])
-      expect(seen.uid).toBeGreaterThanOrEqual(200_000)
-      expect(Object.keys(seen.env)).not.toContain('SERVER_SECRET')
-      expect(JSON.stringify(seen.env)).not.toContain('/root')
+      const report = JSON.parse(harness.read(image, 'lib/report.json'))
+      const isDenied = (result: unknown) => ['ENOENT', 'EACCES', 'EROFS', 'ENOTDIR'].includes(String(result))
+      // In a sandbox, the parents of the build’s own folder exist but contain nothing else.
+      const ownDirs: string[] = report.cwd.split('/')
+      const isHarmless = (result: unknown) => Array.isArray(result) && result.every((name) => ownDirs.includes(name))
+      expect(targets.filter((_, index) => !isDenied(report.read[index]) && !isHarmless(report.read[index]))).toEqual([])
+      expect(targets.filter((_, index) => !isDenied(report.written[index]))).toEqual([])
+      expect(report.uid).toBeGreaterThanOrEqual(200_000)
+      expect(Object.keys(report.env)).not.toContain('SERVER_SECRET')
+      expect(JSON.stringify(report.env)).not.toContain('/root')
 
       // It cannot modify shared files but can replace its own; neither affects image or cache.
-      expect(seen.poison).toBe('EACCES')
-      expect(seen.replaced).toBe('done')
-      const next = await harness.build({ ...NPM, 'src/next.ts': '' })
-      for (const built of [image, next.image]) {
+      expect(report.poison).toBe('EACCES')
+      expect(report.replaced).toBe('done')
+      const nextBuild = await harness.build({ ...NPM, 'src/next.ts': '' })
+      for (const built of [image, nextBuild.image]) {
         expect(harness.read(built, 'node_modules/ms/license.md')).not.toBe('own')
         expect(harness.read(built, 'node_modules/ms/index.js')).not.toContain('poisoned')
       }
-      const { mode, uid } = statSync(join(harness.imagesDir, image.image, 'app/lib/seen.json'))
+      const { mode, uid } = statSync(join(harness.imagesDir, image.image, 'app/lib/report.json'))
       expect({ mode: mode & 0o7777, uid }).toEqual({ mode: 0o755, uid: 0 })
     })
   })
 })
 
 describeKinds(kinds, (kind) => {
-  describe('a server killed in the middle of a build', () => {
+  describe('a server killed during a build', () => {
     let harness: BuilderHarness
 
-    // Downloads dependencies, and the toolchain unless `npm test` has installed it, before the test starts.
+    // Downloads the dependencies, and the toolchain unless `npm test` has installed it, before the test is timed.
     beforeAll(async () => {
       harness = await openBuilderHarness(kind)
       await harness.build(NPM)
@@ -103,7 +103,7 @@ describeKinds(kinds, (kind) => {
 
     afterAll(() => harness?.dispose())
 
-    test('leaves files and processes that the next one removes, and its build can be repeated', async () => {
+    test('leaves files and processes, which the next server removes before it repeats the build', async () => {
       const { key } = await harness.unpack({
         ...NPM,
         'build.js': 'console.log("pid", process.pid); setInterval(() => {}, 1e6)',
@@ -129,7 +129,7 @@ describeKinds(kinds, (kind) => {
       expect(isBuilding).toBe(true)
       const staging = join(stateDir, 'builds/staging')
       expect(readdirSync(staging)).not.toEqual([])
-      // bubblewrap ends the build together with its server; without it, the next server does.
+      // bubblewrap ends the build together with the server. Without bubblewrap, the next server ends it.
       expect(programsOf(harness).length > 0 || harness.host.sandbox === 'bwrap').toBe(true)
 
       await harness.reopen()
@@ -138,8 +138,8 @@ describeKinds(kinds, (kind) => {
       expect(programsOf(harness)).toEqual([])
       // The source tree still exists, and the dependencies are cached.
       const log: string[] = []
-      const finished = { buildCommand: ['node', '-e', 'console.log("ended")'] }
-      expect(await harness.builder.build(buildRequest(key, log, finished))).toMatchObject({ reused: false })
+      const overrides = { buildCommand: ['node', '-e', 'console.log("ended")'] }
+      expect(await harness.builder.build(buildRequest(key, log, overrides))).toMatchObject({ reused: false })
       expect(log).toContain('ended')
     })
 
@@ -157,9 +157,9 @@ describeKinds(kinds, (kind) => {
   })
 })
 
-/** Programs with a home below this state directory, as all programs of builds have. */
+/** Pids of build programs, which have a home folder below the state directory. */
 function programsOf({ stateDir }: BuilderHarness): number[] {
   return listProcesses()
     .map(({ pid }) => pid)
-    .filter((pid) => startEnvironment(pid).some((variable) => variable.startsWith(`HOME=${stateDir}`)))
+    .filter((pid) => initialEnvironment(pid).some((variable) => variable.startsWith(`HOME=${stateDir}`)))
 }

@@ -5,6 +5,8 @@ import type { BuildRequest } from '../builder.ts'
 const MAX_LOGGED_BYTES = 2 * 1024 * 1024
 const TAIL_LINES = 100
 const MAX_LINE_CHARACTERS = 4000
+/** Added to the length of each line that counts towards the limit, for the line's other columns. */
+const LINE_OVERHEAD_BYTES = 100
 
 /** Writes the output of a build's programs to the deployment's log as plain text of bounded size. */
 export class BuildLog {
@@ -23,11 +25,12 @@ export class BuildLog {
     this.#log('warn', message)
   }
 
-  /** Captures the lines of one program. `isQuiet`: only keeps them for the failure message. */
+  /** Captures the output of one program. `isQuiet`: keeps its last lines for a failure message, but does not log them. */
   capture(isQuiet: boolean): { onLine: (text: string) => void; tail: string[] } {
     const tail: string[] = []
     const onLine = (text: string) => {
-      const line = stripVTControlCharacters(text).slice(0, MAX_LINE_CHARACTERS)
+      // Truncated first, since stripping takes quadratic time.
+      const line = stripVTControlCharacters(text.slice(0, MAX_LINE_CHARACTERS))
       tail.push(line)
       if (tail.length > TAIL_LINES) {
         tail.shift()
@@ -41,10 +44,10 @@ export class BuildLog {
 
   #output(line: string): void {
     const isFull = this.#loggedBytes > MAX_LOGGED_BYTES
-    this.#loggedBytes += line.length + 1
     if (isFull || line.trim() === '') {
       return
     }
+    this.#loggedBytes += line.length + LINE_OVERHEAD_BYTES
     this.#log(severityOf(line), line)
     if (this.#loggedBytes > MAX_LOGGED_BYTES) {
       this.warn('The build has written more than 2 MB: further output is omitted')
@@ -52,7 +55,7 @@ export class BuildLog {
   }
 }
 
-/** By the markers of package managers and compilers. Other lines are informational, also those on stderr. */
+/** Derives the severity of a line from the markers of package managers and compilers. Lines without one are `info`, even on stderr. */
 function severityOf(line: string): 'info' | 'warn' | 'error' {
   if (/^\s*(npm (error|ERR!)|ERR_PNPM|error\b|.*\berror TS\d+)/i.test(line)) {
     return 'error'
@@ -60,12 +63,12 @@ function severityOf(line: string): 'info' | 'warn' | 'error' {
   return /^\s*(npm warn|warning\b|WARN\b)/i.test(line) ? 'warn' : 'info'
 }
 
-/** `0.4 s`, `83 s`. */
+/** Formats a duration, such as `0.4 s` or `83 s`. */
 export function seconds(elapsedMs: number): string {
   return `${elapsedMs < 10_000 ? Math.round(elapsedMs / 100) / 10 : Math.round(elapsedMs / 1000)} s`
 }
 
-/** `0.3 MB`, `130 MB`. */
+/** Formats a size, such as `0.3 MB` or `130 MB`. */
 export function megabytes(bytes: number): string {
   return `${bytes < 10e6 ? Math.round(bytes / 1e5) / 10 : Math.round(bytes / 1e6)} MB`
 }

@@ -1,7 +1,8 @@
-import { runInBox } from '../process/box.ts'
+import { runIsolated } from '../process/isolated-program.ts'
+import type { OpenDisk } from '../process/disk/disks.ts'
 import type { Host } from '../process/host.ts'
 import type { BuildLimits } from '../builder.ts'
-import { explain } from './build-failures.ts'
+import { explainStepFailure, outOfDisk } from './build-failures.ts'
 import { type BuildLog, seconds } from './build-log.ts'
 import type { PackageManager } from './package-manager.ts'
 import type { TreeTasks } from './tree-tasks.ts'
@@ -9,18 +10,20 @@ import type { TreeTasks } from './tree-tasks.ts'
 /** Settings shared by all programs of one running build. */
 export type BuildRun = {
   host: Host
+  /** Contains the folders of the build, whose paths are those of the server. */
+  disk: OpenDisk
   trees: TreeTasks
-  /** One word, unique on this host; prefix of the names of its boxes. */
+  /** A single word, unique on this host; part of the names of the build's isolated programs. */
   name: string
   /** Null: the user of the server. */
   uid: number | null
   manager: PackageManager
   limits: BuildLimits
-  /** End of the time limit of the whole build, in ms since the epoch. */
+  /** Time at which the whole build must have ended, in ms since the epoch. */
   deadlineMs: number
   env: Record<string, string>
   readableDirs: string[]
-  /** Home and temporary folder. */
+  /** The home and temporary folders. */
   writableDirs: string[]
   log: BuildLog
   signal: AbortSignal
@@ -36,32 +39,34 @@ export type BuildStep = {
   isQuiet?: boolean
 }
 
-/** Name prefix of the boxes of builds, different from that of containers. */
-export const BOX_PREFIX = 'build-'
+/** Prefix of the names of isolated build programs. Containers have another one. */
+export const BUILD_NAME_PREFIX = 'build-'
 
 /**
  * Runs one program of a build.
- * @throws BuildFailure when it failed, or the signal's reason when the build was cancelled
+ * @throws BuildFailure when the program failed, or the signal's reason when the build was cancelled
  */
 export async function runStep(
   run: BuildRun,
   { step, command, cwd, env, writableDirs, isQuiet = false }: BuildStep,
 ): Promise<void> {
   run.signal.throwIfAborted()
-  const shown = command.join(' ')
+  const commandText = command.join(' ')
   if (!isQuiet) {
-    run.log.info(`$ ${shown}`)
+    run.log.info(`$ ${commandText}`)
   }
   const startedAt = performance.now()
   const { onLine, tail } = run.log.capture(isQuiet)
-  const result = await runInBox(run.host, {
-    name: `${BOX_PREFIX}${run.name}-${step}`,
+  const result = await runIsolated(run.host, {
+    name: `${BUILD_NAME_PREFIX}${run.name}-${step}`,
     command,
-    env: { ...run.env, ...env },
-    cwd,
+    env: mapValues({ ...run.env, ...env }, run.disk.inNamespace),
+    cwd: run.disk.inNamespace(cwd),
     uid: run.uid,
     readableDirs: run.readableDirs,
-    writableDirs: [...run.writableDirs, ...writableDirs],
+    writableDirs: [...run.writableDirs, ...writableDirs].map(run.disk.inNamespace),
+    maxFileBytes: run.limits.diskBytes === 0 ? null : run.limits.diskBytes,
+    commandPrefix: run.disk.commandPrefix,
     resources: { cpuCores: run.limits.cpuCores, memoryBytes: run.limits.memoryBytes },
     timeMs: Math.max(run.deadlineMs - Date.now(), 1),
     signal: run.signal,
@@ -69,9 +74,32 @@ export async function runStep(
   })
   run.signal.throwIfAborted()
   if (result.exitCode !== 0 || result.timedOut) {
-    throw explain({ step, command: shown, result, tail, limits: run.limits, manager: run.manager })
+    throw explainStepFailure({
+      step,
+      command: commandText,
+      result,
+      tail,
+      limits: run.limits,
+      manager: run.manager,
+      hasOwnDisk: run.disk.kind === 'image',
+    })
   }
   if (!isQuiet) {
-    run.log.info(`${shown}: done in ${seconds(performance.now() - startedAt)}`)
+    run.log.info(`${commandText}: done in ${seconds(performance.now() - startedAt)}`)
   }
 }
+
+/**
+ * Seals a tree that programs of the build have written. Resolves with the total size of its files in bytes.
+ * @throws BuildFailure also when that is more than the disk of the build, because of holes, which backups would store as zeros
+ */
+export async function sealResult({ trees, uid, disk, limits }: BuildRun, root: string): Promise<number> {
+  const bytes = await trees.seal(root, uid)
+  if (disk.kind === 'image' && bytes > limits.diskBytes) {
+    throw outOfDisk('The build', limits)
+  }
+  return bytes
+}
+
+const mapValues = (env: Record<string, string>, map: (text: string) => string): Record<string, string> =>
+  Object.fromEntries(Object.entries(env).map(([name, value]) => [name, map(value)]))

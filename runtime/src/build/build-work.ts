@@ -1,5 +1,6 @@
-import { lchown, mkdir } from 'node:fs/promises'
+import { chmod, chown, lchown, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { type OpenDisk, unlimitedDisks } from '../process/disk/disks.ts'
 import type { Host } from '../process/host.ts'
 import type { BuildCache } from './build-cache.ts'
 import { makeBuildHome } from './build-home.ts'
@@ -22,9 +23,12 @@ export type BuilderContext = {
   trees: TreeTasks
 }
 
-/** The folders of one build. `dir` is owned by the server; `app` and `downloads` by the build's user. */
+/** The folders of one build. The server owns `dir` and `results`; the build's user owns `app` and `downloads`. */
 export type WorkDirs = {
+  /** On the disk of the build. */
   dir: string
+  /** On the disk of the cache and the images, which receive their content from here. Programs do not write to it. */
+  results: string
   app: string
   /** Download cache of the package managers. */
   downloads: string
@@ -34,16 +38,38 @@ export type WorkDirs = {
 
 export type BuildWorkspace = { run: BuildRun; dirs: WorkDirs }
 
-/** Creates the folders of a build, with the source in `app`. The caller must discard `dirs.dir`. */
+/** Creates the folders of a build, with the source in `app`. The caller must close it. */
 export async function openWorkspace(
-  { host, staging, toolchain, npmConfig, trees }: BuilderContext,
+  context: BuilderContext,
   plan: BuildPlan,
+): Promise<BuildWorkspace & { close(): Promise<void> }> {
+  const { path: results, name } = await context.staging.make()
+  await using cleanup = new AsyncDisposableStack()
+  cleanup.defer(() => context.staging.discard(results))
+  const disk = await openBuildDisk(context.host, results, plan.request.limits.diskBytes)
+  cleanup.defer(() => disk.close())
+  const workspace = await fillWorkspace(context, plan, { results, name, disk })
+  const remaining = cleanup.move()
+  return { ...workspace, close: () => remaining.disposeAsync() }
+}
+
+async function fillWorkspace(
+  { host, toolchain, npmConfig, trees }: BuilderContext,
+  plan: BuildPlan,
+  { results, name, disk }: { results: string; name: string; disk: OpenDisk },
 ): Promise<BuildWorkspace> {
-  const { path: dir, name } = await staging.make()
   const { request, node, managerTool } = plan
   const uid = host.uidOf(`build:${request.tenant}`)
-  const dirs = { dir, app: join(dir, 'app'), downloads: join(dir, 'downloads'), source: plan.source }
+  const dir = disk.fromServer(join(results, DISK_FOLDER))
+  const dirs = { dir, results, app: join(dir, 'app'), downloads: join(dir, 'downloads'), source: plan.source }
   const temporary = join(dir, 'tmp')
+  if (uid !== null) {
+    // Only the user of this build may traverse to its files.
+    for (const folder of [results, dir]) {
+      await chown(folder, process.getuid?.() ?? 0, uid)
+      await chmod(folder, 0o710)
+    }
+  }
   await trees.clone(plan.source, dirs.app, { uid, shares: 'nothing' })
   const home = await makeBuildHome(join(dir, 'home'), npmConfig)
   for (const folder of [home.dir, temporary, dirs.downloads]) {
@@ -56,6 +82,7 @@ export async function openWorkspace(
   const commandDirs = [managerTool?.binDir ?? [], toolchain.binDir, node.binDir, SYSTEM_PATH].flat()
   const run: BuildRun = {
     host,
+    disk,
     trees,
     name,
     uid,
@@ -81,6 +108,16 @@ export async function openWorkspace(
   return { run, dirs }
 }
 
-/** Share of the memory limit for the heap, so that V8 reports a full heap before the kernel kills the process. */
+/** The folder of `results` on which the disk of a build is mounted. */
+const DISK_FOLDER = 'disk'
+
+async function openBuildDisk({ disks }: Host, results: string, bytes: number): Promise<OpenDisk> {
+  const dir = join(results, DISK_FOLDER)
+  await mkdir(dir, { mode: 0o711 })
+  const limited = bytes === 0 ? unlimitedDisks(0) : disks
+  return await limited.open({ dir, image: join(results, 'disk.img'), bytes })
+}
+
+/** Share of the memory limit that the heap may use, so that V8 reports a full heap before the kernel kills the process. */
 const HEAP_SHARE = 0.75
 const SYSTEM_PATH = ['/usr/local/bin', '/usr/bin', '/bin']

@@ -2,17 +2,17 @@ import { chmodSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { BuildRequest, Builder, Image, Unpacked } from '../builder.ts'
-import { endBoxes } from '../process/box.ts'
+import { endIsolatedPrograms } from '../process/isolated-program.ts'
 import { removeCgroupBase } from '../process/cgroup.ts'
 import { type Host, type HostOptions, prepareHost } from '../process/host.ts'
-import { noteHost } from '../process/host-harness.ts'
+import { recordHost } from '../process/host-harness.ts'
 import { archiveOf } from './archive-harness.ts'
-import { BOX_PREFIX } from './build-step.ts'
+import { BUILD_NAME_PREFIX } from './build-step.ts'
 import { createBuilder } from './create-builder.ts'
 import { type NpmConfig, readNpmConfig } from './npm-config.ts'
 import { type Toolchain, ensureToolchain } from './toolchain.ts'
 
-/** `npm test` provides a complete one. Otherwise one in the temporary folder is reused between runs; its entries are content-addressed. */
+/** `npm test` provides a complete toolchain. Without it, all runs share one in the temporary folder; its entries are content-addressed. */
 const TOOLCHAIN_DIR =
   process.env['SHOAL_TEST_TOOLCHAIN'] ?? join(tmpdir(), `shoal-test-toolchain-${process.getuid?.() ?? 0}`)
 
@@ -33,31 +33,31 @@ export type BuilderHarness = {
   npmConfig: NpmConfig
   stateDir: string
   imagesDir: string
-  /** Uploads the files under `key`. */
+  /** Unpacks an archive of the files under `key`. */
   unpack(files: Files, key?: string): Promise<Unpacked>
-  /** Uploads and builds. */
-  build(files: Files, more?: Partial<BuildRequest>): Promise<{ image: Image; log: string[] }>
-  /** Uploads and builds, and expects the build to fail. */
-  fail(files: Files, more?: Partial<BuildRequest>): Promise<{ error: unknown; log: string[] }>
-  /** Content of a file of an image's app. */
+  /** Unpacks an archive of the files and builds it. */
+  build(files: Files, overrides?: Partial<BuildRequest>): Promise<{ image: Image; log: string[] }>
+  /** Like `build`, for builds that must fail. Resolves with the error. */
+  fail(files: Files, overrides?: Partial<BuildRequest>): Promise<{ error: unknown; log: string[] }>
+  /** Reads a file of an image's app. */
   read(image: Image, path: string): string
-  /** Names in a folder of an image's app. */
+  /** Lists the names in a folder of an image's app, without hidden ones. */
   list(image: Image, path: string): string[]
-  /** Another builder on the same directories, as after a restart. */
+  /** Replaces `builder` by a new one on the same directories, as after a restart of the server. */
   reopen(changes?: Partial<NpmConfig>): Promise<void>
   dispose(): Promise<void>
 }
 
-export const LIMITS = { memoryBytes: 1024 * 1024 * 1024, cpuCores: 2, timeMs: 60_000 }
+export const LIMITS = { memoryBytes: 1024 * 1024 * 1024, cpuCores: 2, timeMs: 60_000, diskBytes: 2 ** 31 }
 
-let keys = 0
+let treeCount = 0
 
 export async function openBuilderHarness(options: Omit<HostOptions, 'stateDir'> = {}): Promise<BuilderHarness> {
   const stateDir = mkdtempSync(join(tmpdir(), 'shoal-builder-'))
   chmodSync(stateDir, 0o711)
   const imagesDir = join(stateDir, 'images')
   const host = await prepareHost({ stateDir, ...options })
-  noteHost(host)
+  recordHost(host)
   const [toolchain, npmConfig] = await Promise.all([testToolchain(), readNpmConfig(npm)])
   const open = (changes: Partial<NpmConfig> = {}) =>
     createBuilder({
@@ -78,7 +78,7 @@ export async function openBuilderHarness(options: Omit<HostOptions, 'stateDir'> 
     npmConfig,
     stateDir,
     imagesDir,
-    unpack: (files, key = `tree-${(keys += 1)}`) =>
+    unpack: (files, key = `tree-${(treeCount += 1)}`) =>
       harness.builder.unpack({
         key,
         archive: archiveOf(
@@ -87,16 +87,16 @@ export async function openBuilderHarness(options: Omit<HostOptions, 'stateDir'> 
         manifestPath: 'squid.yaml',
         limits: { totalBytes: 50e6, files: 1000, ratio: 100 },
       }),
-    async build(files, more) {
+    async build(files, overrides) {
       const log: string[] = []
       const { key } = await harness.unpack(files)
-      return { image: await harness.builder.build(buildRequest(key, log, more)), log }
+      return { image: await harness.builder.build(buildRequest(key, log, overrides)), log }
     },
-    async fail(files, more) {
+    async fail(files, overrides) {
       const log: string[] = []
       const { key } = await harness.unpack(files)
       const error: unknown = await harness.builder
-        .build(buildRequest(key, log, more))
+        .build(buildRequest(key, log, overrides))
         .catch((reason: unknown) => reason)
       if (!(error instanceof Error)) throw new Error('The build did not fail')
       return { error, log }
@@ -107,7 +107,8 @@ export async function openBuilderHarness(options: Omit<HostOptions, 'stateDir'> 
       harness.builder = await open(changes)
     },
     async dispose() {
-      await endBoxes(host, BOX_PREFIX)
+      await endIsolatedPrograms(host, BUILD_NAME_PREFIX)
+      await host.disks.close()
       if (host.cgroups) await removeCgroupBase(host.cgroups)
       rmSync(stateDir, { recursive: true, force: true, maxRetries: 10 })
     },
@@ -115,7 +116,7 @@ export async function openBuilderHarness(options: Omit<HostOptions, 'stateDir'> 
   return harness
 }
 
-export function buildRequest(key: string, log: string[], more: Partial<BuildRequest> = {}): BuildRequest {
+export function buildRequest(key: string, log: string[], overrides: Partial<BuildRequest> = {}): BuildRequest {
   return {
     key,
     tenant: 'acme',
@@ -126,7 +127,7 @@ export function buildRequest(key: string, log: string[], more: Partial<BuildRequ
     limits: LIMITS,
     log: (_, message) => log.push(message),
     signal: new AbortController().signal,
-    ...more,
+    ...overrides,
   }
 }
 

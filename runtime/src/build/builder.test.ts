@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { imagePlace } from '../image.ts'
+import { imagePaths } from '../image.ts'
 import {
   type BuilderHarness,
   LOCKFILES,
@@ -19,10 +19,10 @@ beforeAll(async () => {
 
 afterAll(() => harness.dispose())
 
-const NOWHERE = 'http://127.0.0.1:9/'
+const UNREACHABLE_REGISTRY = 'http://127.0.0.1:9/'
 
 describe.each(Object.entries(LOCKFILES))('with %s', (manager, lockfile) => {
-  // Also covers another version of Node.
+  // Also tests a version of Node other than the default.
   const nodeVersion = manager === 'pnpm' ? '18' : '20'
 
   test('a squid is installed from its lockfile and built; its image has only production dependencies, and a second build installs nothing', async () => {
@@ -42,7 +42,7 @@ describe.each(Object.entries(LOCKFILES))('with %s', (manager, lockfile) => {
     ).toBe(true)
 
     // The registry is unreachable, so a successful build has installed nothing.
-    await harness.reopen({ registry: NOWHERE })
+    await harness.reopen({ registry: UNREACHABLE_REGISTRY })
     const second = await harness.build({ ...TINY, ...lockfile, 'src/new.ts': '' }, { tenant: manager, nodeVersion })
     await harness.reopen()
     expect(second.log).toContain('Dependencies unchanged: installed nothing')
@@ -57,9 +57,9 @@ const NPM = { ...TINY, ...LOCKFILES.npm }
 
 test('building the same source again reuses the image', async () => {
   const first = await harness.build(NPM)
-  const again = await harness.build(NPM)
-  expect(again.image).toEqual({ ...first.image, reused: true })
-  expect(again.log).toEqual(['This source was built before: its image is reused'])
+  const secondBuild = await harness.build(NPM)
+  expect(secondBuild.image).toEqual({ ...first.image, reused: true })
+  expect(secondBuild.log).toEqual(['This source was built before: its image is reused'])
   await harness.builder.removeImage(first.image.image)
   await harness.builder.removeImage(first.image.image)
   expect(existsSync(join(harness.imagesDir, first.image.image))).toBe(false)
@@ -67,20 +67,20 @@ test('building the same source again reuses the image', async () => {
 
 test('of two concurrent builds of the same source, one reuses the image of the other', async () => {
   const source = { ...NPM, 'src/once.ts': '' }
-  const ends = await Promise.all([harness.build(source), harness.build(source)])
-  expect(ends.filter(({ image }) => image.reused)).toHaveLength(1)
+  const builds = await Promise.all([harness.build(source), harness.build(source)])
+  expect(builds.filter(({ image }) => image.reused)).toHaveLength(1)
 })
 
 test('an image records its toolchain, and shares the files of its dependencies with the cache', async () => {
-  const { image } = await harness.build({ ...NPM, 'src/told.ts': '' })
-  const place = imagePlace(harness.imagesDir, image.image)
-  const { bin, node } = { bin: place.pathDirs[1] ?? '', node: place.pathDirs.at(-1) ?? '' }
+  const { image } = await harness.build({ ...NPM, 'src/record.ts': '' })
+  const paths = imagePaths(harness.imagesDir, image.image)
+  const { bin, node } = { bin: paths.pathDirs[1] ?? '', node: paths.pathDirs.at(-1) ?? '' }
   expect(readdirSync(bin).sort()).toEqual(['npm', 'npx', 'sqd'])
   expect(existsSync(join(node, 'node'))).toBe(true)
   const record = JSON.parse(harness.read(image, '../image.json'))
   expect(record).toMatchObject({ packageManager: 'npm', nodeVersion: '20.20.2', bytes: image.bytes, sdk: null })
   expect(record.digest).toMatch(/^[0-9a-f]{64}$/)
-  const file = statSync(join(place.appDir, 'node_modules/ms/index.js'))
+  const file = statSync(join(paths.appDir, 'node_modules/ms/index.js'))
   expect(file.mode & 0o7777).toBe(0o644)
   expect(file.uid).toBe(process.getuid?.())
   // Builds that run as the user of the server use copies.
@@ -88,24 +88,24 @@ test('an image records its toolchain, and shares the files of its dependencies w
 })
 
 test('tenants do not share caches', async () => {
-  await harness.reopen({ registry: NOWHERE })
-  const { error } = await harness.fail({ ...NPM, '.npmrc': 'fetch-retries=0' }, { tenant: 'stranger' })
+  await harness.reopen({ registry: UNREACHABLE_REGISTRY })
+  const { error } = await harness.fail({ ...NPM, '.npmrc': 'fetch-retries=0' }, { tenant: 'other' })
   await harness.reopen()
   expect(error).toMatchObject({ kind: 'UNEXPECTED' })
   expect(String(error)).toContain('not the squid’s fault')
 })
 
-test('commands of the manifest replace install and build', async () => {
-  const own = await harness.build(TINY, {
+test('commands of the manifest replace the default install and build commands', async () => {
+  const built = await harness.build(TINY, {
     installCommand: ['node', '-e', 'require("fs").mkdirSync("node_modules/own", { recursive: true })'],
     buildCommand: ['node', '-e', 'require("fs").writeFileSync("made", process.env.PATH)'],
   })
-  expect(harness.list(own.image, 'node_modules')).toEqual(['own'])
-  expect(harness.read(own.image, 'made')).toContain('node_modules/.bin:')
-  expect(harness.list(own.image, '.')).not.toContain('lib')
+  expect(harness.list(built.image, 'node_modules')).toEqual(['own'])
+  expect(harness.read(built.image, 'made')).toContain('node_modules/.bin:')
+  expect(harness.list(built.image, '.')).not.toContain('lib')
 })
 
-test('a dependency in the squid’s folder is installed for each build, and pruned', async () => {
+test('with a dependency in the squid’s folder, each build installs from scratch and prunes development dependencies', async () => {
   const packageJson = {
     ...PACKAGE_JSON,
     dependencies: { local: 'file:./local' },
@@ -135,7 +135,7 @@ test('a dependency in the squid’s folder is installed for each build, and prun
   expect(JSON.parse(harness.read(image, 'package.json'))).toEqual(packageJson)
 })
 
-test('unpacking again under a key replaces the tree; removing it is idempotent', async () => {
+test('unpacking under an existing key replaces the tree, and removing a tree is idempotent', async () => {
   const first = await harness.unpack({ ...NPM, 'old.ts': '' }, 'again')
   const second = await harness.unpack({ ...NPM, '.env': 'A=1' }, 'again')
   expect(second.digest).not.toBe(first.digest)
@@ -147,7 +147,7 @@ test('unpacking again under a key replaces the tree; removing it is idempotent',
   await expect(harness.unpack(NPM, '../out')).rejects.toThrow('is not one word')
 })
 
-test('a build beyond the concurrency limit reports that it waits, and starts when another one ends', async () => {
+test('a build beyond the concurrency limit logs that it is waiting, and starts when another one ends', async () => {
   const cancel = new AbortController()
   const endless = {
     installCommand: ['node', '-e', '1'],
@@ -161,7 +161,7 @@ test('a build beyond the concurrency limit reports that it waits, and starts whe
     await isBuilding
     return { failed }
   })
-  const ends = await Promise.all(running)
+  const builds = await Promise.all(running)
   const { promise: isWaiting, resolve: onWaiting } = Promise.withResolvers<void>()
   const events: string[] = []
   const third = harness.build(NPM, {
@@ -176,7 +176,7 @@ test('a build beyond the concurrency limit reports that it waits, and starts whe
   await isWaiting
   expect(events).toEqual(['waiting'])
   cancel.abort(new Error('cancelled'))
-  await Promise.all(ends.map(({ failed }) => failed))
+  await Promise.all(builds.map(({ failed }) => failed))
   await third
   expect(events).toEqual(['waiting', 'started'])
 })

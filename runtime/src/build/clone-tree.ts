@@ -3,6 +3,7 @@ import {
   copyFileSync,
   lchownSync,
   linkSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
   readlinkSync,
@@ -14,31 +15,37 @@ import { errorCode } from '../error-code.ts'
 export type CloneOptions = {
   /** The owner of the new folders, links and copies; null: the user of the server. */
   uid: number | null
-  /** Files shared with the original as hard links: none, all, or all except those that package managers rewrite. */
+  /** The files that are hard links to the original instead of copies: none, all, or all except those that package managers rewrite. */
   shares: 'nothing' | 'everything' | 'packages'
 }
 
-/** Clones the folder `from` to `to`, which must not exist. Keeps symbolic links and modes. */
+/**
+ * Clones the folder `from` to `to`, which must not exist. Keeps symbolic links and modes.
+ * @throws when `from` is a link: earlier releases cached links that builds had left in place of a folder
+ */
 export function cloneTree(from: string, to: string, options: CloneOptions): void {
+  if (!lstatSync(from).isDirectory()) {
+    throw new Error(`${from} is not a folder`)
+  }
   cloneFolder(from, to, '', options)
 }
 
-function cloneFolder(from: string, to: string, below: string, options: CloneOptions): void {
+function cloneFolder(from: string, to: string, relativeDir: string, options: CloneOptions): void {
   const { uid, shares } = options
   mkdirSync(to, { mode: 0o755 })
-  own(to, uid)
+  setOwner(to, uid)
   for (const entry of readdirSync(from, { withFileTypes: true })) {
     const source = `${from}/${entry.name}`
     const target = `${to}/${entry.name}`
-    const path = join(below, entry.name)
+    const path = join(relativeDir, entry.name)
     if (entry.isDirectory()) {
       cloneFolder(source, target, path, options)
     } else if (entry.isSymbolicLink()) {
       symlinkSync(readlinkSync(source), target)
-      own(target, uid)
+      setOwner(target, uid)
     } else if (shares === 'nothing' || (shares === 'packages' && isManagerMetadata(path)) || !tryLink(source, target)) {
       copyFileSync(source, target, constants.COPYFILE_FICLONE)
-      own(target, uid)
+      setOwner(target, uid)
     }
   }
 }
@@ -62,7 +69,7 @@ function tryLink(source: string, target: string): boolean {
   }
 }
 
-function own(path: string, uid: number | null): void {
+function setOwner(path: string, uid: number | null): void {
   if (uid !== null) {
     lchownSync(path, uid, uid)
   }

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { type BuildRequest, type Builder, BuildFailure, type Image } from '../builder.ts'
-import { endBoxes } from '../process/box.ts'
+import { endIsolatedPrograms } from '../process/isolated-program.ts'
 import type { Host } from '../process/host.ts'
 import { openBuildCache } from './build-cache.ts'
 import { type BuildPlan, buildImage } from './build-image.ts'
-import { explainOwn } from './build-failures.ts'
+import { explainBuilderError } from './build-failures.ts'
 import { BuildLog } from './build-log.ts'
-import { BOX_PREFIX } from './build-step.ts'
+import { BUILD_NAME_PREFIX } from './build-step.ts'
 import type { BuilderContext } from './build-work.ts'
 import { openImageStore } from './image-store.ts'
 import type { NpmConfig } from './npm-config.ts'
@@ -20,14 +20,14 @@ import { TreeTasks } from './tree-tasks.ts'
 import { Semaphore, KeyedMutex } from '../concurrency.ts'
 
 export type BuilderOptions = {
-  /** Source trees, caches and temporary files. Must be traversable for every uid. */
+  /** Source trees, caches and temporary files. Must be traversable by every uid. */
   dir: string
   /** Must be on the same file system as `dir`. */
   imagesDir: string
   host: Host
   toolchain: Toolchain
   npmConfig: NpmConfig
-  /** Maximum number of concurrent builds; others wait. */
+  /** Maximum number of concurrent builds. Further builds wait. */
   concurrency: number
   /** Maximum size of the build cache. Images are not counted; they are deleted by `removeImage`. */
   maxCacheBytes: number
@@ -35,7 +35,7 @@ export type BuilderOptions = {
   removeAfterMs: number
 }
 
-/** Increase it when the same source and versions would result in a different image. */
+/** Must be increased when the same source and versions would result in a different image. */
 const FORMAT = 1
 
 /** Creates a builder on this host. Call `recover` once before the first build. */
@@ -51,10 +51,10 @@ export async function createBuilder(options: BuilderOptions): Promise<Builder> {
 
   async function buildOnce(plan: BuildPlan): Promise<Image> {
     const { image, log, request } = plan
-    const known = await images.find(image)
-    if (known !== null) {
+    const existing = await images.find(image)
+    if (existing !== null) {
       log.info('This source was built before: its image is reused')
-      return { image, bytes: known.bytes, reused: true }
+      return { image, bytes: existing.bytes, reused: true }
     }
     if (semaphore.isFull) {
       log.info('Waiting for other builds to finish')
@@ -70,33 +70,33 @@ export async function createBuilder(options: BuilderOptions): Promise<Builder> {
   }
 
   return {
-    unpack: (request) => explained(trees.unpack(request)),
+    unpack: (request) => withExplainedErrors(trees.unpack(request)),
     async build(request) {
       const plan = await makePlan(request, trees, toolchain)
       // Serializes builds of the same image, so that the second one reuses it.
-      return await explained(mutex.run(plan.image, request.signal, () => buildOnce(plan)))
+      return await withExplainedErrors(mutex.run(plan.image, request.signal, () => buildOnce(plan)))
     },
     listImages: () => images.list(),
     removeImage: (image) => images.remove(image),
     removeTree: (key) => trees.remove(key),
     async recover() {
       for (const owner of await staging.deadOwners()) {
-        await endBoxes(host, `${BOX_PREFIX}${owner}.`)
+        await endIsolatedPrograms(host, `${BUILD_NAME_PREFIX}${owner}.`)
         await staging.discardAllOf(owner)
       }
     },
   }
 }
 
-async function explained<T>(work: Promise<T>): Promise<T> {
+async function withExplainedErrors<T>(work: Promise<T>): Promise<T> {
   try {
     return await work
   } catch (error) {
-    throw explainOwn(error)
+    throw explainBuilderError(error)
   }
 }
 
-/** Makes all decisions before anything runs. @throws BuildFailure */
+/** Chooses package manager, Node version and image name, before any program runs. @throws BuildFailure */
 async function makePlan(request: BuildRequest, trees: SourceTrees, toolchain: Toolchain): Promise<BuildPlan> {
   const { tenant, installCommand, buildCommand, packageManager } = request
   const { root, unpacked } = await trees.find(request.key)
@@ -113,7 +113,7 @@ async function makePlan(request: BuildRequest, trees: SourceTrees, toolchain: To
     hasInstallCommand: installCommand !== null,
   })
   manager.notes.forEach((note) => log.info(note))
-  const node = await nodeOf(request, toolchain)
+  const node = await findNode(request, toolchain)
   const managerTool = manager.tool === null ? null : await toolchain.install(manager.tool)
   const parts = [
     FORMAT,
@@ -130,14 +130,14 @@ async function makePlan(request: BuildRequest, trees: SourceTrees, toolchain: To
   return { image, request, source: root, unpacked, packageJson, manager, node, managerTool, log }
 }
 
-async function nodeOf({ nodeVersion }: BuildRequest, toolchain: Toolchain): Promise<InstalledNode> {
-  const known = NODE_VERSIONS.find((version) => version === nodeVersion)
-  if (known === undefined || !toolchain.offers(known)) {
+async function findNode({ nodeVersion }: BuildRequest, toolchain: Toolchain): Promise<InstalledNode> {
+  const requested = NODE_VERSIONS.find((version) => version === nodeVersion)
+  if (requested === undefined || !toolchain.offers(requested)) {
     const offered = NODE_VERSIONS.filter((version) => toolchain.offers(version)).join(', ')
     throw new BuildFailure(
       'REQUIREMENTS',
       `Node ${nodeVersion} is not available here. Set build.node_version to one of ${offered}.`,
     )
   }
-  return await toolchain.node(known)
+  return await toolchain.node(requested)
 }

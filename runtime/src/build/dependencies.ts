@@ -3,7 +3,7 @@ import { copyFile, lchown, mkdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BuildFailure } from '../builder.ts'
 import { errorCode } from '../error-code.ts'
-import { type BuildRun, runStep } from './build-step.ts'
+import { type BuildRun, runStep, sealResult } from './build-step.ts'
 import type { WorkDirs } from './build-work.ts'
 import { commandsOf, managerEnvironment, prepareForPrune } from './manager-commands.ts'
 
@@ -18,39 +18,39 @@ export async function install(run: BuildRun, dirs: WorkDirs, installCommand: str
   })
 }
 
-/** Moves the installed `node_modules` to `full` and seals it; the app gets a clone. Resolves with its bytes. */
+/** Moves the installed `node_modules` to `full`, seals it, and puts a clone into the app. Resolves with the size of `full` in bytes. */
 export async function sealInstalled(run: BuildRun, dirs: WorkDirs, full: string): Promise<number> {
   const installed = join(dirs.app, 'node_modules')
   try {
     await rename(installed, full)
   } catch (error) {
-    // A squid without dependencies has no such folder.
+    // A squid without dependencies has no node_modules.
     if (errorCode(error) !== 'ENOENT') {
       throw error
     }
     await mkdir(full)
   }
-  const bytes = await run.trees.seal(full, run.uid)
+  const bytes = await sealResult(run, full)
   await cloneWritable(run, full, installed)
   return bytes
 }
 
 /**
- * Clones a sealed tree for the build's user, who may add and remove files but not modify shared ones. Builds that run as the
- * user of the server get copies, since nothing would prevent them from writing.
+ * Clones a sealed tree for the build's user, who may add and remove files but not modify shared ones. A build that runs as
+ * the user of the server gets copies, since it could write to shared files.
  */
 export async function cloneWritable({ trees, uid }: BuildRun, sealed: string, to: string): Promise<void> {
   await trees.clone(sealed, to, { uid, shares: uid === null ? 'nothing' : 'packages' })
 }
 
-/** Clones a sealed tree as sealed, to put the production tree into an image. */
+/** Clones a sealed tree; the clone is sealed too. Used to put the production tree into an image. */
 export async function cloneReadOnly({ trees, uid }: BuildRun, sealed: string, to: string): Promise<void> {
   await trees.clone(sealed, to, { uid: null, shares: uid === null ? 'nothing' : 'everything' })
 }
 
 /**
  * Creates the sealed `production` tree from the sealed `full` one, concurrently with the build. If the package manager fails to
- * prune, uses the full tree, which is larger but works. Resolves with its bytes.
+ * prune, uses the full tree, which is larger but works. Resolves with the size of the production tree in bytes.
  */
 export async function makeProduction(run: BuildRun, dirs: WorkDirs, full: string, production: string): Promise<number> {
   const workDir = join(dirs.dir, 'production')
@@ -62,7 +62,7 @@ export async function makeProduction(run: BuildRun, dirs: WorkDirs, full: string
   } else {
     await cloneReadOnly(run, full, production)
   }
-  return await run.trees.seal(production, run.uid)
+  return await sealResult(run, production)
 }
 
 /** Removes development dependencies in the app's folder and restores source files that the package manager changed. */
@@ -72,7 +72,7 @@ export async function pruneInPlace(run: BuildRun, dirs: WorkDirs): Promise<void>
   await copyManagerFiles(run, dirs.source, dirs.app)
 }
 
-/** False when the package manager failed, which is logged. */
+/** Removes development dependencies in `cwd`. Logs a failure of the package manager, and returns false. */
 async function prune(run: BuildRun, dirs: WorkDirs, cwd: string): Promise<boolean> {
   const { prune: command, pruneEnv } = commandsOf(run.manager)
   await prepareForPrune(run.manager, cwd)
@@ -95,7 +95,7 @@ async function prune(run: BuildRun, dirs: WorkDirs, cwd: string): Promise<boolea
   }
 }
 
-/** Replaces the files in `to`, since a build may have put links there. */
+/** Copies package.json, lockfile and settings. Deletes existing ones in `to` first, since a build may have replaced them with links. */
 async function copyManagerFiles(run: BuildRun, from: string, to: string): Promise<void> {
   const { settings } = commandsOf(run.manager)
   const names = ['package.json', ...(run.manager.lockfile === null ? [] : [run.manager.lockfile.name]), ...settings]
@@ -103,12 +103,12 @@ async function copyManagerFiles(run: BuildRun, from: string, to: string): Promis
     const target = join(to, name)
     await rm(target, { recursive: true, force: true })
     await copyFile(join(from, name), target, constants.COPYFILE_EXCL)
-    await own(target, run.uid)
+    await setOwner(target, run.uid)
   }
-  await own(to, run.uid)
+  await setOwner(to, run.uid)
 }
 
-async function own(path: string, uid: number | null): Promise<void> {
+async function setOwner(path: string, uid: number | null): Promise<void> {
   if (uid !== null) {
     await lchown(path, uid, uid)
   }

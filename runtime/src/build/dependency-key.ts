@@ -14,13 +14,13 @@ export type DependencyInputs = {
   nodeVersion: string
   /** Version of the toolchain, whose npm may run the install. */
   toolchainVersion: string
-  /** True when the manifest replaces the install. */
+  /** True when the manifest has its own install command. */
   hasInstallCommand: boolean
 }
 
 export type DependencyKey = { key: string; reason: null } | { key: null; reason: string }
 
-/** Increased when the stored form of dependencies changes. */
+/** Must be increased when the stored form of dependencies changes. */
 const FORMAT = 1
 
 /** The fields of package.json that affect an install. */
@@ -52,8 +52,8 @@ const INSTALL_SCRIPTS = [
 ]
 
 /**
- * The cache key of installed dependencies; null with the reason when the result of the install depends on more than lockfile and
- * settings, or is not limited to the root's node_modules.
+ * Computes the cache key of installed dependencies. Returns null and the reason when the result of the install depends on more
+ * than the lockfile and the settings, or is not limited to the root's node_modules.
  */
 export async function dependencyKey(inputs: DependencyInputs): Promise<DependencyKey> {
   const { root, packageJson, manager } = inputs
@@ -95,20 +95,20 @@ function reasonNotToCache(
     [/^plugins:/m.test(settings['.yarnrc.yml'] ?? ''), '.yarnrc.yml has plugins'],
     [hasLocalDependency(packageJson, manager), 'a dependency is located in the squid’s own folder'],
   ]
-  return reasons.find(([holds]) => holds)?.[1] ?? null
+  return reasons.find(([applies]) => applies)?.[1] ?? null
 }
 
-/** Detects the notations of all package managers for packages and patches from the local disk. */
+/** True if a package or patch is on the local disk, in any notation of the package managers. */
 function hasLocalDependency(packageJson: Record<string, unknown>, manager: PackageManager): boolean {
   const declared = JSON.stringify(FIELDS.map((field) => packageJson[field]))
-  // yarn patches a few packages with built-in patches.
+  // yarn applies built-in patches to a few packages.
   const locked = (manager.lockfile?.text ?? '').replace(/patch:[^"\n]*builtin<[^"\n]*/g, '')
   const isDeclared = /"(file|link|portal|workspace|patch|exec):|"\.{1,2}\/|"~?\/|patchedDependencies/.test(declared)
   const isLocked = /"resolved": "(file:|\.)|"link": true|directory: |\b(file|link|portal|patch|exec):\S/.test(locked)
   return isDeclared || isLocked
 }
 
-/** A script of package.json; null when it is missing. */
+/** Returns a script of package.json; null when it is missing. */
 export function scriptOf(packageJson: Record<string, unknown>, name: string): string | null {
   const { scripts } = packageJson
   const script: unknown = typeof scripts === 'object' && scripts !== null ? Reflect.get(scripts, name) : null

@@ -6,10 +6,10 @@ import { errorCode } from '../error-code.ts'
 import { type ImageManifest, imageDir } from '../image.ts'
 import type { Staging } from './staging.ts'
 
-/** Content of `image.json`: what the driver needs, and build information. */
+/** Content of `image.json`: the manifest for the driver, and information about the build. */
 export type ImageRecord = ImageManifest & {
   nodeVersion: string
-  /** Such as `npm` or `pnpm 9.15.9`. */
+  /** Name and version, such as `npm` or `pnpm 9.15.9`. */
   packageManager: string
   /** Digest of the source. */
   digest: string
@@ -19,10 +19,10 @@ export type ImageRecord = ImageManifest & {
 
 /** Finished images. They share dependency files with the cache through hard links. */
 export type ImageStore = {
-  /** Null when there is no such image, or its toolchain is no longer installed. */
+  /** Returns null when the image does not exist, or its toolchain is no longer installed. */
   find(image: string): Promise<ImageRecord | null>
-  /** Atomically stores the tree `app` as an image. Keeps an existing image of the name. */
-  keep(image: string, app: string, record: ImageRecord): Promise<void>
+  /** Atomically stores the tree `app` as an image. Keeps an existing image with the same name. */
+  store(image: string, app: string, record: ImageRecord): Promise<void>
   remove(image: string): Promise<void>
   list(): Promise<StoredImage[]>
 }
@@ -50,18 +50,18 @@ export async function openImageStore(imagesDir: string, staging: Staging): Promi
   }
   return {
     find,
-    async keep(image, app, record) {
+    async store(image, app, record) {
       const { path } = await staging.make()
       try {
         await rename(app, join(path, 'app'))
-        await writeFile(join(path, 'image.json'), JSON.stringify(record, null, 2))
+        await writeFile(join(path, 'image.json'), JSON.stringify(record, null, 2), { mode: 0o600 })
         if ((await find(image)) === null) {
           await staging.discard(pathOf(image))
         }
         await rename(path, pathOf(image))
       } catch (error) {
-        const isThereAlready = errorCode(error) === 'ENOTEMPTY' || errorCode(error) === 'EEXIST'
-        if (!isThereAlready) {
+        const alreadyExists = errorCode(error) === 'ENOTEMPTY' || errorCode(error) === 'EEXIST'
+        if (!alreadyExists) {
           throw error
         }
       } finally {
@@ -73,13 +73,13 @@ export async function openImageStore(imagesDir: string, staging: Staging): Promi
     },
     async list() {
       const names = (await readdir(imagesDir)).filter((name) => /^[0-9a-f]+$/.test(name))
-      const found = await Promise.all(
+      const entries = await Promise.all(
         names.map(async (image) => {
           const record = await stat(join(pathOf(image), 'image.json')).catch(() => null)
           return record && { image, storedAtMs: record.mtimeMs }
         }),
       )
-      return found.filter((one) => one !== null)
+      return entries.filter((entry) => entry !== null)
     },
   }
 }

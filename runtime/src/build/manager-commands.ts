@@ -9,7 +9,7 @@ export type ManagerCommands = {
   prune: string[]
   /** Additional environment of `prune`. */
   pruneEnv: Record<string, string>
-  /** Configuration files beside package.json that affect the install. */
+  /** Configuration files next to package.json that affect the install. */
   settings: string[]
   /** True when packages from the download cache are verified against the lockfile. */
   verifiesDownloads: boolean
@@ -47,7 +47,7 @@ const MANAGERS: Record<PackageManager['kind'], ManagerCommands> = {
   },
   'yarn-berry': {
     install: ['yarn', 'install', '--immutable'],
-    // `workspaces focus` is a plugin in yarn 3; a package.json without development dependencies does the same in all.
+    // `workspaces focus` is a plugin in yarn 3; a package.json without development dependencies has the same effect in every version.
     prune: ['yarn', 'install', '--mode=skip-build'],
     pruneEnv: { YARN_ENABLE_NETWORK: 'false', YARN_ENABLE_IMMUTABLE_INSTALLS: 'false' },
     settings: ['.npmrc', '.yarnrc.yml'],
@@ -68,12 +68,12 @@ export async function prepareForPrune(manager: PackageManager, dir: string): Pro
   }
 }
 
-/** The command with which the user updates a lockfile that does not match package.json. */
+/** Returns the command with which the user updates a lockfile that does not match package.json. */
 export function relockCommand(manager: PackageManager): string {
   return `${manager.name} install`
 }
 
-/** Settings that make all managers use `downloadsDir`, run non-interactively, and not modify shared files. */
+/** Returns the settings with which all managers use `downloadsDir`, run non-interactively, and do not modify shared files. */
 export function managerEnvironment(downloadsDir: string): Record<string, string> {
   return {
     npm_config_cache: join(downloadsDir, 'npm'),
@@ -83,7 +83,7 @@ export function managerEnvironment(downloadsDir: string): Record<string, string>
     npm_config_store_dir: join(downloadsDir, 'pnpm'),
     // With hard links into the store, one build could change the packages of the next.
     npm_config_package_import_method: 'copy',
-    // Otherwise pnpm writes the paths of this build into its commands.
+    // Otherwise pnpm writes paths of this build into the command files.
     npm_config_prefer_symlinked_executables: 'true',
     npm_config_manage_package_manager_versions: 'false',
     npm_config_package_manager_strict: 'false',

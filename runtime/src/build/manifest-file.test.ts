@@ -31,7 +31,7 @@ test.each([
 })
 
 test.each(['other.yaml', 'x/squid.yaml', 'manifests', '/srv/me/other.yaml', '..'])(
-  '-m %s is reported as missing by name',
+  '-m %s fails with a message that names the missing file',
   async (argument) => {
     await expect(findManifest(root, argument)).rejects.toMatchObject({ kind: 'REQUIRED_SOURCE_FILE_MISSED' })
     await expect(findManifest(root, argument)).rejects.toThrow(JSON.stringify(argument))
@@ -43,7 +43,7 @@ test('a manifest is never read through a link that leaves the tree', async () =>
   await expect(findManifest(root, 'out.yaml')).rejects.toMatchObject({ kind: 'REQUIRED_SOURCE_FILE_MISSED' })
 })
 
-test('package.json: missing, broken, not an object, with a byte order mark', async () => {
+test('package.json may be missing or start with a byte order mark, and must be a JSON object', async () => {
   expect(await readPackageJson(root)).toBeNull()
   for (const broken of ['{"name": ', '[]', '"x"', 'null']) {
     writeFileSync(join(root, 'package.json'), broken)
@@ -51,4 +51,15 @@ test('package.json: missing, broken, not an object, with a byte order mark', asy
   }
   writeFileSync(join(root, 'package.json'), '\ufeff{"name":"x"}')
   expect(await readPackageJson(root)).toEqual({ name: 'x' })
+})
+
+test('a package.json may be nested 500 levels deep, and is rejected if it is deeper', async () => {
+  const write = (levels: number) =>
+    writeFileSync(join(root, 'package.json'), `{"a":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`)
+  write(500)
+  expect(await readPackageJson(root)).toHaveProperty('a')
+  for (const levels of [501, 50_000]) {
+    write(levels)
+    await expect(readPackageJson(root)).rejects.toThrow('package.json is nested more than 500 levels deep.')
+  }
 })

@@ -4,11 +4,13 @@ import { BuildFailure } from '../builder.ts'
 import { isAbsolute, plainPath, quoted } from './archive-rules.ts'
 
 const MAX_TEXT_BYTES = 1024 * 1024
+/** More than any real file needs, and few enough that recursive code can process the value. */
+const MAX_JSON_DEPTH = 500
 
 /**
- * Resolves the user's `-m` argument: a path in the tree, or a path on the user's machine, whose longest existing suffix is used
- * (contract 2.4).
- * @throws BuildFailure REQUIRED_SOURCE_FILE_MISSED naming the file
+ * Resolves the user's `-m` argument: a path in the tree, or a path on the user's machine, of which the longest suffix that exists
+ * in the tree is used.
+ * @throws BuildFailure REQUIRED_SOURCE_FILE_MISSED, which names the file
  */
 export async function findManifest(root: string, manifestPath: string): Promise<{ path: string; raw: string }> {
   const requested = manifestPath.trim() === '' ? 'squid.yaml' : manifestPath.trim()
@@ -24,12 +26,12 @@ export async function findManifest(root: string, manifestPath: string): Promise<
   )
 }
 
-/** Possible paths in the tree for a requested path, best first. */
+/** Returns the possible paths in the tree for a requested path, in order of precedence. */
 export function candidates(requested: string): string[] {
   const path = requested.replaceAll('\\', '/')
   const parts = plainPath(path.replace(/^[A-Za-z]:/, '')).split('/')
-  const isOfTheTree = !isAbsolute(requested) && !parts.includes('..')
-  if (isOfTheTree) {
+  const isInTree = !isAbsolute(requested) && !parts.includes('..')
+  if (isInTree) {
     return [parts.join('/')]
   }
   const fromLastParent = parts.slice(parts.lastIndexOf('..') + 1)
@@ -37,7 +39,7 @@ export function candidates(requested: string): string[] {
 }
 
 /**
- * The `package.json` of the tree, null when there is none.
+ * Reads the `package.json` of the tree; null when it is missing.
  * @throws BuildFailure REQUIRED_SOURCE_FILE_INVALID
  */
 export async function readPackageJson(root: string): Promise<Record<string, unknown> | null> {
@@ -49,20 +51,33 @@ export async function readPackageJson(root: string): Promise<Record<string, unkn
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
     throw new BuildFailure('REQUIRED_SOURCE_FILE_INVALID', 'package.json must contain a JSON object.')
   }
+  if (isDeeperThan(parsed, MAX_JSON_DEPTH)) {
+    throw new BuildFailure(
+      'REQUIRED_SOURCE_FILE_INVALID',
+      `package.json is nested more than ${MAX_JSON_DEPTH} levels deep.`,
+    )
+  }
   return { ...parsed }
+}
+
+function isDeeperThan(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) {
+    return false
+  }
+  return levels === 0 || Object.values(value).some((item) => isDeeperThan(item, levels - 1))
 }
 
 function parseJson(raw: string): unknown {
   try {
     return JSON.parse(raw.replace(/^\ufeff/, ''))
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
-    throw new BuildFailure('REQUIRED_SOURCE_FILE_INVALID', `package.json is not valid JSON: ${why}.`)
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new BuildFailure('REQUIRED_SOURCE_FILE_INVALID', `package.json is not valid JSON: ${reason}.`)
   }
 }
 
 /**
- * The text of a file of the tree; null when it is missing. Follows links only within the tree.
+ * Reads a text file of the tree; null when it is missing. Follows links only within the tree.
  * @throws BuildFailure REQUIRED_SOURCE_FILE_INVALID when it is larger than `maxBytes`
  */
 export async function readTextFile(root: string, path: string, maxBytes = MAX_TEXT_BYTES): Promise<string | null> {

@@ -1,14 +1,15 @@
 import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
+import type { NetworkTarget } from '../process/network/network.ts'
 
 /** The npm of the host, which runs with the permissions and environment of the server. */
 export type HostNpm = { command: string[]; env: Record<string, string> }
 
-/** The registry configuration of builds, the only part of the host's configuration they get. Null: npm's default. */
+/** The registry configuration of builds, the only part of the host's configuration that they receive. Null: npm's default. */
 export type NpmConfig = {
   registry: string | null
-  /** PEM text of the certificate authorities to trust besides Node's own. */
+  /** PEM text of the certificate authorities to trust in addition to Node's own. */
   certificates: string | null
   proxy: string | null
   noProxy: string | null
@@ -20,8 +21,8 @@ export type NpmConfig = {
  */
 export async function readNpmConfig(npm: HostNpm): Promise<NpmConfig> {
   const keys = ['registry', 'cafile', 'https-proxy', 'noproxy']
-  const [program = 'npm', ...words] = npm.command
-  const { stdout } = await promisify(execFile)(program, [...words, 'config', 'list', '--json', '--long'], {
+  const [program = 'npm', ...args] = npm.command
+  const { stdout } = await promisify(execFile)(program, [...args, 'config', 'list', '--json', '--long'], {
     env: npm.env,
     maxBuffer: 16 * 1024 * 1024,
   })
@@ -34,6 +35,15 @@ export async function readNpmConfig(npm: HostNpm): Promise<NpmConfig> {
     proxy: withoutCredentials(proxy ?? npm.env.HTTPS_PROXY ?? npm.env.https_proxy),
     noProxy: noProxy ?? npm.env.NO_PROXY ?? npm.env.no_proxy ?? null,
   }
+}
+
+/** Returns the addresses that builds must reach even in a private network: the configured registry and the proxy. */
+export function npmTargets({ registry, proxy }: NpmConfig): NetworkTarget[] {
+  const urls = [registry, proxy].filter((url) => url !== null && URL.canParse(url)).map((url) => new URL(url ?? ''))
+  return urls.map(({ hostname, port, protocol }) => ({
+    host: hostname,
+    port: Number(port) || (protocol === 'http:' ? 80 : 443),
+  }))
 }
 
 /** npm returns some values as lists (`noproxy`). */

@@ -17,11 +17,11 @@ beforeEach(() => {
 
 afterEach(() => rmSync(root, { recursive: true }))
 
-const choose = (files: Record<string, string>, packageJson = {}, desired: Partial<PackageManagerRequest> = {}) => {
+const choose = (files: Record<string, string>, packageJson = {}, request: Partial<PackageManagerRequest> = {}) => {
   for (const [name, text] of Object.entries(files)) {
     writeFileSync(join(root, name), text)
   }
-  return choosePackageManager(root, packageJson, { packageManager: 'auto', hasInstallCommand: false, ...desired })
+  return choosePackageManager(root, packageJson, { packageManager: 'auto', hasInstallCommand: false, ...request })
 }
 
 describe('the package manager', () => {
@@ -37,14 +37,14 @@ describe('the package manager', () => {
     ],
     ['pnpm', { 'pnpm-lock.yaml': PNPM_9 }, {}, 'pnpm', '10.34.9'],
     [
-      'pnpm of the packageManager field',
+      'the version of pnpm in the packageManager field',
       { 'pnpm-lock.yaml': PNPM_9 },
       { packageManager: 'pnpm@9.4.0+sha512.aa' },
       'pnpm',
       '9.15.9',
     ],
     [
-      'a version of pnpm that reads the lockfile',
+      'the lockfile takes precedence over the version of the packageManager field',
       { 'pnpm-lock.yaml': "lockfileVersion: '6.0'\n" },
       { packageManager: 'pnpm@10.0.0' },
       'pnpm',
@@ -60,12 +60,12 @@ describe('the package manager', () => {
     expect(manager.tool?.version ?? null).toBe(version)
   })
 
-  test('with two lockfiles it reports which one is used', async () => {
+  test('reports which of two lockfiles is used', async () => {
     const { notes } = await choose({ 'package-lock.json': '{}', 'yarn.lock': YARN_1 })
     expect(notes).toEqual(['Installing from package-lock.json; yarn.lock is not used'])
   })
 
-  test('the manifest has precedence', async () => {
+  test('the manifest takes precedence over the packageManager field', async () => {
     const files = { 'package-lock.json': '{}', 'yarn.lock': YARN_1 }
     expect(await choose(files, { packageManager: 'npm@10.0.0' }, { packageManager: 'yarn' })).toMatchObject({
       name: 'yarn',
@@ -79,13 +79,13 @@ describe('the package manager', () => {
     expect(await choose({}, {}, { hasInstallCommand: true })).toMatchObject({ kind: 'npm', lockfile: null })
   })
 
-  test('a lockfile of another package manager than the requested one is reported', async () => {
+  test('a lockfile of a package manager other than the requested one is rejected', async () => {
     await expect(choose({ 'yarn.lock': YARN_1 }, {}, { packageManager: 'pnpm' })).rejects.toThrow(
       'contains yarn.lock and no pnpm-lock.yaml',
     )
   })
 
-  test('a lockfile that no available version reads is refused', async () => {
+  test('a lockfile that no available version reads is rejected', async () => {
     await expect(choose({ 'pnpm-lock.yaml': 'lockfileVersion: 5.4\n' })).rejects.toMatchObject({
       kind: 'REQUIRED_SOURCE_FILE_INVALID',
     })
@@ -101,7 +101,7 @@ describe('the cache key of dependencies', () => {
   const lock = { 'package-lock.json': '{"packages":{}}' }
   const plain = { name: 'x', dependencies: { ms: '2.1.3' }, scripts: { build: 'tsc' } }
 
-  test('does not change with anything else', async () => {
+  test('does not depend on name, version and other scripts', async () => {
     const first = await keyOf(plain, lock)
     const second = await keyOf({ ...plain, name: 'y', version: '2.0.0', scripts: { build: 'swc', test: 'x' } }, lock)
     expect(first.key).toMatch(/^[0-9a-f]{32}$/)

@@ -19,7 +19,7 @@ export type PackageManager = {
   notes: string[]
 }
 
-/** In order of precedence; npm itself prefers its shrinkwrap. */
+/** The lockfiles in order of precedence. npm itself prefers the shrinkwrap. */
 const LOCKFILES: { name: string; manager: ManagerName }[] = [
   { name: 'npm-shrinkwrap.json', manager: 'npm' },
   { name: 'package-lock.json', manager: 'npm' },
@@ -34,25 +34,26 @@ export type PackageManagerRequest = {
 }
 
 /**
- * Chooses by manifest, then lockfile, then the `packageManager` field of package.json.
+ * Chooses the package manager that the manifest requests, else that of the `packageManager` field of package.json if its lockfile
+ * exists, else that of the first lockfile.
  * @throws BuildFailure when there is no lockfile, or no available version reads it
  */
 export async function choosePackageManager(
   root: string,
   packageJson: Record<string, unknown>,
-  desired: PackageManagerRequest,
+  request: PackageManagerRequest,
 ): Promise<PackageManager> {
-  const field = parseField(packageJson.packageManager)
-  const found = LOCKFILES.filter(({ name }) => existsSync(join(root, name)))
-  const requested = desired.packageManager === 'auto' ? null : desired.packageManager
-  const chosen = chooseLockfile(found, requested, field?.name ?? null)
+  const field = parsePackageManagerField(packageJson.packageManager)
+  const lockfiles = LOCKFILES.filter(({ name }) => existsSync(join(root, name)))
+  const requested = request.packageManager === 'auto' ? null : request.packageManager
+  const chosen = chooseLockfile(lockfiles, requested, field?.name ?? null)
   if (chosen === null) {
-    if (desired.hasInstallCommand) {
+    if (request.hasInstallCommand) {
       return await withTool(requested ?? field?.name ?? 'npm', null, field, [])
     }
-    throw missingLockfile(requested, found[0]?.name ?? null)
+    throw missingLockfile(requested, lockfiles[0]?.name ?? null)
   }
-  const others = found.filter(({ manager }) => manager !== chosen.manager).map(({ name }) => name)
+  const others = lockfiles.filter(({ manager }) => manager !== chosen.manager).map(({ name }) => name)
   const notes = others.length > 0 ? [`Installing from ${chosen.name}; ${others.join(' and ')} is not used`] : []
   const text = await readTextFile(root, chosen.name, MAX_LOCKFILE_BYTES)
   if (text === null) {
@@ -66,14 +67,18 @@ export async function choosePackageManager(
 
 const MAX_LOCKFILE_BYTES = 32 * 1024 * 1024
 
-type Found = (typeof LOCKFILES)[number]
+type Lockfile = (typeof LOCKFILES)[number]
 
-function chooseLockfile(found: Found[], requested: ManagerName | null, field: ManagerName | null): Found | null {
-  const of = (manager: ManagerName) => found.find((lockfile) => lockfile.manager === manager)
+function chooseLockfile(
+  lockfiles: Lockfile[],
+  requested: ManagerName | null,
+  field: ManagerName | null,
+): Lockfile | null {
+  const lockfileOf = (manager: ManagerName) => lockfiles.find((lockfile) => lockfile.manager === manager)
   if (requested !== null) {
-    return of(requested) ?? null
+    return lockfileOf(requested) ?? null
   }
-  return (field === null ? undefined : of(field)) ?? found[0] ?? null
+  return (field === null ? undefined : lockfileOf(field)) ?? lockfiles[0] ?? null
 }
 
 function missingLockfile(requested: ManagerName | null, other: string | null): BuildFailure {
@@ -82,15 +87,15 @@ function missingLockfile(requested: ManagerName | null, other: string | null): B
     requested !== null && other !== null
       ? `The manifest requires ${requested}, but the archive contains ${other} and no ${names[requested]}. Run \`${requested} install\` in the squid’s folder, or set build.package_manager to auto.`
       : requested === null
-        ? 'There is no lockfile beside package.json. Create one in the squid’s folder with the package manager you use, `npm install` (package-lock.json), `pnpm install` (pnpm-lock.yaml) or `yarn install` (yarn.lock), and deploy again. In a monorepo the squid needs a lockfile of its own.'
-        : `There is no lockfile (${names[requested]}) beside package.json. Run \`${requested} install\` in the squid’s folder and deploy again. In a monorepo the squid needs a lockfile of its own.`
+        ? 'There is no lockfile next to package.json. Create one in the squid’s folder with the package manager you use, `npm install` (package-lock.json), `pnpm install` (pnpm-lock.yaml) or `yarn install` (yarn.lock), and deploy again. In a monorepo the squid needs a lockfile of its own.'
+        : `There is no lockfile (${names[requested]}) next to package.json. Run \`${requested} install\` in the squid’s folder and deploy again. In a monorepo the squid needs a lockfile of its own.`
   return new BuildFailure('REQUIRED_SOURCE_FILE_MISSED', message)
 }
 
-type Field = { name: ManagerName; major: number }
+type PackageManagerField = { name: ManagerName; major: number }
 
 /** Parses the `packageManager` field, such as `pnpm@9.4.0+sha512.…`; null when it is missing or unknown. */
-function parseField(value: unknown): Field | null {
+function parsePackageManagerField(value: unknown): PackageManagerField | null {
   const match = typeof value === 'string' ? /^(npm|pnpm|yarn)@(\d+)\./.exec(value) : null
   const name = match?.[1]
   return name === 'npm' || name === 'pnpm' || name === 'yarn' ? { name, major: Number(match?.[2]) } : null
@@ -99,7 +104,7 @@ function parseField(value: unknown): Field | null {
 async function withTool(
   name: ManagerName,
   lockfile: PackageManager['lockfile'],
-  field: Field | null,
+  field: PackageManagerField | null,
   notes: string[],
 ): Promise<PackageManager> {
   const major = field?.name === name ? field.major : null
@@ -107,30 +112,36 @@ async function withTool(
     return { kind: 'npm', name, tool: null, lockfile, notes }
   }
   if (name === 'pnpm') {
-    const tool = pick(PNPM_TOOLS, major, lockfile, pnpmLockfileVersion)
+    const tool = chooseTool(PNPM_TOOLS, major, lockfile, pnpmLockfileVersion)
     return { kind: 'pnpm', name, tool, lockfile, notes }
   }
   const isBerry = lockfile === null ? (major ?? 1) > 1 : berryLockfileVersion(lockfile.text) !== null
   return isBerry
-    ? { kind: 'yarn-berry', name, tool: pick(YARN_BERRY_TOOLS, major, lockfile, berryLockfileVersion), lockfile, notes }
+    ? {
+        kind: 'yarn-berry',
+        name,
+        tool: chooseTool(YARN_BERRY_TOOLS, major, lockfile, berryLockfileVersion),
+        lockfile,
+        notes,
+      }
     : { kind: 'yarn-classic', name, tool: YARN_CLASSIC, lockfile, notes }
 }
 
-/** The version in package.json if it reads the lockfile, otherwise the latest that does. */
-function pick(
+/** Chooses the major version in package.json if it reads the lockfile, otherwise the latest version that does. */
+function chooseTool(
   tools: ManagerTool[],
   major: number | null,
   lockfile: PackageManager['lockfile'],
   versionOf: (text: string) => number | null,
 ): ManagerTool {
   const version = lockfile === null ? null : versionOf(lockfile.text)
-  const able = tools.filter((tool) => lockfile === null || (version !== null && tool.reads.includes(version)))
-  const tool = able.find((candidate) => Number.parseInt(candidate.version, 10) === major) ?? able[0]
+  const compatible = tools.filter((tool) => lockfile === null || (version !== null && tool.reads.includes(version)))
+  const tool = compatible.find((candidate) => Number.parseInt(candidate.version, 10) === major) ?? compatible[0]
   if (tool === undefined) {
-    const known = [...new Set(tools.flatMap(({ reads }) => reads))].sort((a, b) => a - b).join(', ')
+    const supported = [...new Set(tools.flatMap(({ reads }) => reads))].sort((a, b) => a - b).join(', ')
     throw new BuildFailure(
       'REQUIRED_SOURCE_FILE_INVALID',
-      `${lockfile?.name ?? ''} has format ${quoted(String(version))}; ${known} are supported. Create it again with another version of the package manager.`,
+      `${lockfile?.name ?? ''} has format ${quoted(String(version))}; ${supported} are supported. Create it again with another version of the package manager.`,
     )
   }
   return tool

@@ -2,16 +2,23 @@ import { type Stats, chmodSync, lchownSync, lstatSync, readdirSync, rmSync } fro
 import { join } from 'node:path'
 import { BuildFailure } from '../builder.ts'
 
-/** More than any squid has; bounds the time to traverse a tree. */
+/** Bounds the time to traverse a tree. No legitimate squid has so many files. */
 const MAX_ENTRIES = 500_000
 
 /**
  * Makes a tree read-only for the untrusted program that wrote it: the server becomes the owner, special bits are cleared, and
- * pipes, sockets and devices are removed. No program of `uid` may be running. Returns the total size of the files in bytes.
- * `uid` null: the program ran as the user of the server, so only modes are set.
- * @throws BuildFailure when the tree is too large, or contains a hard link to a file of another user
+ * pipes, sockets and devices are removed. No program of `uid` may be running. `uid` null: the program ran as the user
+ * of the server, so only modes are set. Returns the total size of the files in bytes.
+ * @throws BuildFailure when the tree is too large, is not a folder, or contains a hard link to a file of another user
  */
 export function sealTree(root: string, uid: number | null): number {
+  // The server follows a link that replaces the folder, and would copy files of the host for the tenant.
+  if (!lstatSync(root).isDirectory()) {
+    throw new BuildFailure(
+      'SOURCE_FILES_BUILD_FAILED',
+      'The build replaced node_modules with something other than a folder.',
+    )
+  }
   const progress = { uid, entries: 0, bytes: 0 }
   sealEntry(root, '', progress)
   return progress.bytes
@@ -61,7 +68,7 @@ function chownToServer(path: string, uid: number | null): void {
   }
 }
 
-/** Also clears special bits, since a change of owner does so only on some systems. */
+/** Sets the mode of an entry, and clears special bits, which a change of owner does only on some systems. */
 function setMode(path: string, mode: number, stats: Stats): void {
   if ((stats.mode & 0o7777) !== mode) {
     chmodSync(path, mode)

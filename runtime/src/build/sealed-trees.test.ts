@@ -15,6 +15,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { unlimitedDisks } from '../process/disk/disks.ts'
 import { openBuildCache } from './build-cache.ts'
 import { cloneTree } from './clone-tree.ts'
 import { sealTree } from './seal-tree.ts'
@@ -22,7 +23,7 @@ import { openStaging } from './staging.ts'
 import { TreeTasks } from './tree-tasks.ts'
 
 const isRoot = process.getuid?.() === 0
-/** A uid that no other program uses, as builds have. */
+/** A uid that no other program uses, like those of builds. */
 const BUILD_UID = isRoot ? 200_777 : null
 
 let dir: string
@@ -42,7 +43,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(dir, { recursive: true }))
 
-const as = (uid: number, script: string) =>
+const runAs = (uid: number, script: string) =>
   execFileSync('setpriv', ['--reuid', String(uid), '--regid', String(uid), '--clear-groups', 'sh', '-c', script], {
     stdio: 'pipe',
   })
@@ -60,7 +61,7 @@ describe('sealing', () => {
     expect(lstatSync(join(root, 'bin/index')).uid).toBe(process.getuid?.())
   })
 
-  test.runIf(isRoot)('refuses a hard link to a file of another user and does not change that file', () => {
+  test.runIf(isRoot)('rejects a hard link to a file of another user, and does not change that file', () => {
     const secret = join(dir, 'secret')
     writeFileSync(secret, 'secret', { mode: 0o600 })
     linkSync(secret, join(root, 'stolen'))
@@ -75,17 +76,32 @@ describe('sealing', () => {
     sealTree(root, BUILD_UID)
     expect(statSync(secret).mode & 0o777).toBe(0o600)
   })
+
+  test('rejects a link or a file in place of the folder, so that the server clones no folder of the host', () => {
+    const hostDir = join(dir, 'host')
+    mkdirSync(hostDir, { mode: 0o700 })
+    symlinkSync(hostDir, join(dir, 'link'))
+    writeFileSync(join(dir, 'file'), '')
+    for (const name of ['link', 'file']) {
+      expect(() => sealTree(join(dir, name), BUILD_UID)).toThrow('something other than a folder')
+      expect(() => cloneTree(join(dir, name), join(dir, 'clone'), { uid: BUILD_UID, shares: 'packages' })).toThrow(
+        'is not a folder',
+      )
+    }
+    expect(statSync(hostDir).mode & 0o777).toBe(0o700)
+    expect(existsSync(join(dir, 'clone'))).toBe(false)
+  })
 })
 
 describe.runIf(isRoot)('a cloned tree', () => {
-  test('can be changed by the build without the original changing', () => {
+  test('can be changed by the build without changing the original', () => {
     sealTree(root, BUILD_UID)
     const clone = join(dir, 'clone')
     cloneTree(root, clone, { uid: BUILD_UID, shares: 'packages' })
     expect(statSync(join(clone, 'index.js')).ino).toBe(statSync(join(root, 'index.js')).ino)
-    expect(() => as(200_777, `echo poison > ${clone}/index.js`)).toThrow('Permission denied')
-    expect(() => as(200_777, `chmod 666 ${clone}/index.js`)).toThrow('not permitted')
-    as(
+    expect(() => runAs(200_777, `echo poison > ${clone}/index.js`)).toThrow('Permission denied')
+    expect(() => runAs(200_777, `chmod 666 ${clone}/index.js`)).toThrow('not permitted')
+    runAs(
       200_777,
       `rm ${clone}/index.js && echo own > ${clone}/index.js && echo note > ${clone}/.package-lock.json && mkdir ${clone}/new`,
     )
@@ -113,18 +129,18 @@ describe('the cache', () => {
       const { path } = await staging.make()
       mkdirSync(join(path, 'full'))
       mkdirSync(join(path, 'production'))
-      await cache.keepDependencies(tenant, key, path, { bytes, productionBytes: 1 })
+      await cache.storeDependencies(tenant, key, path, { bytes, productionBytes: 1 })
     }
-    const has = (tenant: string, key: string) => cache.withDependencies(tenant, key, async (kept) => kept !== null)
+    const has = (tenant: string, key: string) => cache.withDependencies(tenant, key, async (cached) => cached !== null)
     return { cache, keep, has, staging }
   }
 
-  test('evicts the least recently used entries beyond its size', async () => {
+  test('evicts the least recently used entries beyond its size limit', async () => {
     const { cache, keep, has } = await open(250)
     for (const key of ['a', 'b', 'c']) {
       await keep('acme', key, 100)
     }
-    // Use is tracked by file times; a was used last.
+    // File times track the last use, and `a` was used last.
     execFileSync('touch', ['-d', '2020-01-02', ...(await entryFiles('b'))])
     execFileSync('touch', ['-d', '2020-01-01', ...(await entryFiles('c'))])
     await has('acme', 'a')
@@ -135,11 +151,11 @@ describe('the cache', () => {
   test('does not evict entries in use', async () => {
     const { cache, keep } = await open(0)
     await keep('acme', 'a', 100)
-    await cache.withDependencies('acme', 'a', async (kept) => {
+    await cache.withDependencies('acme', 'a', async (cached) => {
       await cache.collect()
-      expect(existsSync(kept?.full ?? '')).toBe(true)
+      expect(existsSync(cached?.full ?? '')).toBe(true)
     })
-    await cache.withDownloads('acme', null, async (downloads) => {
+    await cache.withDownloads('acme', await downloader(), async (downloads) => {
       await cache.collect()
       expect(existsSync(downloads)).toBe(true)
     })
@@ -150,13 +166,21 @@ describe('the cache', () => {
     await keep('acme', 'a', 100)
     expect(await has('other', 'a')).toBe(false)
     const downloads = await Promise.all(
-      ['acme', 'other'].map((tenant) => cache.withDownloads(tenant, null, async (path) => path)),
+      ['acme', 'other'].map(
+        async (tenant) => await cache.withDownloads(tenant, await downloader(), async (path) => path),
+      ),
     )
     expect(new Set(downloads).size).toBe(2)
   })
 
+  const downloader = async () => ({
+    uid: null,
+    disk: await unlimitedDisks(0).open({ dir, image: '', bytes: 0 }),
+    limits: { diskBytes: 0 },
+  })
+
   async function entryFiles(key: string): Promise<string[]> {
-    const found = execFileSync('find', [join(dir, 'cache'), '-path', `*/deps/${key}/entry.json`], { encoding: 'utf8' })
-    return found.split('\n').filter(Boolean)
+    const output = execFileSync('find', [join(dir, 'cache'), '-path', `*/deps/${key}/entry.json`], { encoding: 'utf8' })
+    return output.split('\n').filter(Boolean)
   }
 })

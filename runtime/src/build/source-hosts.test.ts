@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -20,6 +20,18 @@ test('finds only the hosts of configured data sources, without credentials', asy
       writeFileSync(join(root, path), text)
     }
     expect(await findSourceHosts(root)).toEqual(['v2.archive.example', 'rpc.example:8546'])
+  } finally {
+    rmSync(root, { recursive: true })
+  }
+})
+
+test('does not follow links to folders, whose number of paths would be exponential', async () => {
+  const root = mkdtempSync(join(tmpdir(), 'shoal-hosts-'))
+  try {
+    writeFileSync(join(root, 'processor.ts'), "p.setGateway('https://v2.archive.example')")
+    // With two links, a walk that follows them would visit 2^40 folders.
+    for (const name of ['one', 'two']) symlinkSync('.', join(root, name))
+    expect(await findSourceHosts(root)).toEqual(['v2.archive.example'])
   } finally {
     rmSync(root, { recursive: true })
   }

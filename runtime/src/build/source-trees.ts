@@ -7,10 +7,10 @@ import { findSourceHosts } from './source-hosts.ts'
 import { summarizeTree } from './tree.ts'
 import { unpackArchive } from './unpack-archive.ts'
 
-/** The unpacked sources in `<dir>/<key>/app`, with the result of `unpack` in `tree.json`. */
+/** Stores unpacked sources in `<dir>/<key>/app`, and the results of `unpack` in `<dir>/<key>/tree.json`. */
 export type SourceTrees = {
   unpack(request: UnpackRequest): Promise<Unpacked>
-  /** @throws when `key` was not unpacked here or was removed */
+  /** @throws when there is no tree for `key` */
   find(key: string): Promise<{ root: string; unpacked: Unpacked }>
   remove(key: string): Promise<void>
 }
@@ -35,8 +35,8 @@ export async function openSourceTrees(dir: string, staging: Staging): Promise<So
         const packageJson = await readPackageJson(root)
         const summary = await summarizeTree(root)
         const sourceHosts = await findSourceHosts(root)
-        const manifestOf = { manifestPath: manifest.path, manifestRaw: manifest.raw }
-        const unpacked = { key, ...manifestOf, packageJson, sourceHosts, notes, ...summary }
+        const manifestFields = { manifestPath: manifest.path, manifestRaw: manifest.raw }
+        const unpacked = { key, ...manifestFields, packageJson, sourceHosts, notes, ...summary }
         await writeFile(join(path, 'tree.json'), JSON.stringify(unpacked))
         await staging.discard(target)
         await rename(path, target)

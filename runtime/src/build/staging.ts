@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { mkdir, readdir, rename } from 'node:fs/promises'
+import { chmod, mkdir, readdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { findProcess } from '../process/processes.ts'
 import { errorCode } from '../error-code.ts'
@@ -11,36 +11,37 @@ import { TreeTasks } from './tree-tasks.ts'
  */
 export type Staging = {
   dir: string
-  /** Creates an empty folder. Its name is one word, unique on this host. */
+  /** Creates an empty folder that only the server can access. Its name is a single word, unique on this host. */
   make(): Promise<{ name: string; path: string }>
-  /** Removes `path` immediately and deletes its content later in the background. A missing path is no error. */
+  /** Moves `path` away immediately and deletes its content later in the background. Ignores a missing path. */
   discard(path: string): Promise<void>
-  /** Owners (the part of a name before its last dot) whose process no longer exists. */
+  /** Returns the owners (the part of a name before its last dot) whose process no longer exists. */
   deadOwners(): Promise<string[]>
-  /** Deletes everything of `owner`. */
+  /** Deletes all folders of `owner`. */
   discardAllOf(owner: string): Promise<void>
 }
 
-/** Folders left by a killed server are found by `deadOwners`. */
 export async function openStaging(dir: string, removeAfterMs = 0): Promise<Staging> {
   await mkdir(dir, { recursive: true, mode: 0o711 })
   const owner = ownerName(process.pid)
   // A separate thread, so that builds do not wait for deletions.
   const removals = new TreeTasks()
-  let made = 0
-  const next = () => `${owner}.${(made += 1)}-${Date.now().toString(36)}`
+  let count = 0
+  const nextName = () => `${owner}.${(count += 1)}-${Date.now().toString(36)}`
   const staging: Staging = {
     dir,
     async make() {
-      const name = next()
+      const name = nextName()
       const path = join(dir, name)
-      await mkdir(path, { mode: 0o711 })
+      await mkdir(path, { mode: 0o700 })
       return { name, path }
     },
     async discard(path) {
-      const trash = join(dir, next())
+      const trash = join(dir, nextName())
       try {
         await rename(path, trash)
+        // Its content may have been open to the user of a build.
+        await chmod(trash, 0o700)
       } catch (error) {
         if (errorCode(error) === 'ENOENT') {
           return
@@ -61,7 +62,7 @@ export async function openStaging(dir: string, removeAfterMs = 0): Promise<Stagi
   return staging
 }
 
-/** Contains the start time, since pids are reused. */
+/** Includes the start time of the process, since pids are reused. */
 function ownerName(pid: number): string {
   const startedAt = findProcess(pid)?.startedAt ?? ''
   return `${pid}-${createHash('sha256').update(startedAt).digest('hex').slice(0, 8)}`

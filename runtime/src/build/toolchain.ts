@@ -10,14 +10,14 @@ import type { HostNpm } from './npm-config.ts'
 import { type Staging, openStaging } from './staging.ts'
 import { DEFAULT_NODE, NODE_TOOLS, type NodeVersion, type Tool } from './tools.ts'
 
-/** The programs that builds and squids use, installed from npm and readable for every uid. */
+/** The programs that builds and squids use, installed from npm and readable by every uid. */
 export type Toolchain = {
-  /** Changes with any part of the toolchain. */
+  /** Changes whenever any part of the toolchain changes. */
   version: string
   /** Contains `sqd`, `npm` and `npx`, which require the parent directory to be readable. */
   binDir: string
   dir: string
-  /** False for a version that is not available for this platform. */
+  /** True if the version is available for this platform. */
   offers(version: NodeVersion): boolean
   /** @throws when the version is not available, or the registry cannot be reached */
   node(version: NodeVersion): Promise<InstalledNode>
@@ -29,24 +29,24 @@ export type InstalledNode = {
   /** The full version, such as 20.20.2. */
   version: string
   binDir: string
-  /** Must be readable; also contains the headers for native packages. */
+  /** Must be readable by the program; also contains the headers for native packages. */
   dir: string
 }
 
 export type InstalledTool = { binDir: string; dir: string }
 
 export type ToolchainOptions = {
-  /** Installation directory; must be traversable for every uid. */
+  /** Installation directory; must be traversable by every uid. */
   dir: string
   npm: HostNpm
   log: (message: string) => void
 }
 
 const SOURCE = fileURLToPath(new URL('../../toolchain/', import.meta.url))
-/** Part of the toolchain's version: increased when the layout around the packages changes. */
+/** Part of the toolchain's version. Must be increased when the layout around the packages changes. */
 const LAYOUT = '1'
 
-/** Installs the programs that every squid needs, once per lockfile. Safe for concurrent servers. */
+/** Installs the programs that every squid needs, once per lockfile. Several servers may call it concurrently. */
 export async function ensureToolchain(options: ToolchainOptions): Promise<Toolchain> {
   const packageJson = await readFile(join(SOURCE, 'package.json'), 'utf8')
   const lockfile = await readFile(join(SOURCE, 'package-lock.json'), 'utf8')
@@ -59,7 +59,13 @@ export async function ensureToolchain(options: ToolchainOptions): Promise<Toolch
   const installer = new Installer(options, staging)
   const dir = join(options.dir, version)
   const binDir = join(dir, 'bin')
-  await installer.install({ dir, packageJson, lockfile, what: 'Node, npm and sqd for squids', finish: linkCommands })
+  await installer.install({
+    dir,
+    packageJson,
+    lockfile,
+    description: 'Node, npm and sqd for squids',
+    finish: linkCommands,
+  })
   const nodeOfToolchain = await nodeIn(dir, nodePackage(await readdir(join(dir, 'node_modules'))))
   return {
     version,
@@ -87,7 +93,7 @@ type Installation = {
   dir: string
   packageJson: string
   lockfile: string
-  what: string
+  description: string
   finish: (dir: string) => Promise<void>
 }
 
@@ -120,7 +126,7 @@ class Installer {
       dir,
       packageJson,
       lockfile,
-      what: `${tool.name} ${tool.version}`,
+      description: `${tool.name} ${tool.version}`,
       finish: async () => undefined,
     })
     return dir
@@ -134,22 +140,22 @@ class Installer {
     await running
   }
 
-  async #installNew({ dir, packageJson, lockfile, what, finish }: Installation): Promise<void> {
+  async #installNew({ dir, packageJson, lockfile, description, finish }: Installation): Promise<void> {
     if (existsSync(dir)) {
       return
     }
-    this.#options.log(`Installing ${what} (once)`)
+    this.#options.log(`Installing ${description} (once)`)
     const { path } = await this.#staging.make()
     try {
       await writeFile(join(path, 'package.json'), packageJson)
       await writeFile(join(path, 'package-lock.json'), lockfile)
-      await this.#npmCi(path, what)
+      await this.#npmCi(path, description)
       await finish(path)
       await makeReadable(path)
       await rename(path, dir)
     } catch (error) {
-      const isThereAlready = errorCode(error) === 'ENOTEMPTY' || errorCode(error) === 'EEXIST'
-      if (!isThereAlready) {
+      const alreadyExists = errorCode(error) === 'ENOTEMPTY' || errorCode(error) === 'EEXIST'
+      if (!alreadyExists) {
         throw error
       }
     } finally {
@@ -157,15 +163,17 @@ class Installer {
     }
   }
 
-  async #npmCi(cwd: string, what: string): Promise<void> {
+  async #npmCi(cwd: string, description: string): Promise<void> {
     const { command, env } = this.#options.npm
-    const [program = 'npm', ...words] = command
+    const [program = 'npm', ...args] = command
     const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--no-progress', '--loglevel=error', '--omit=dev']
     try {
-      await promisify(execFile)(program, [...words, 'ci', ...flags], { cwd, env, timeout: 600_000 })
+      await promisify(execFile)(program, [...args, 'ci', ...flags], { cwd, env, timeout: 600_000 })
     } catch (error) {
       const output = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : String(error)
-      throw new Error(`${what} could not be installed from the npm registry:\n${output.slice(-2000)}`, { cause: error })
+      throw new Error(`${description} could not be installed from the npm registry:\n${output.slice(-2000)}`, {
+        cause: error,
+      })
     }
   }
 }
@@ -190,7 +198,7 @@ async function nodeIn(dir: string, name: string): Promise<InstalledNode> {
   return { version: version.replace(/^v/, ''), binDir: join(packageDir, 'bin'), dir: packageDir }
 }
 
-/** `sqd` inside containers is @subsquid/commands, not the client (contract 4.1). */
+/** Links the commands of containers, in which `sqd` is @subsquid/commands, not the client. */
 async function linkCommands(dir: string): Promise<void> {
   const commands = { sqd: 'squid-commands', npm: 'npm', npx: 'npx' }
   await mkdir(join(dir, 'bin'))
@@ -199,7 +207,7 @@ async function linkCommands(dir: string): Promise<void> {
   }
 }
 
-/** Makes files readable for programs of other uids, regardless of the umask. */
+/** Makes files readable by programs of other uids, regardless of the umask. */
 async function makeReadable(path: string): Promise<void> {
   const stats = await lstat(path)
   if (stats.isSymbolicLink()) {

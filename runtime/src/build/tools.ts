@@ -3,18 +3,18 @@ export type Tool = {
   name: string
   version: string
   integrity: string
-  /** Its commands from its package.json; npm creates those listed in the lockfile. */
+  /** The commands in its package.json. npm creates only those that the lockfile lists. */
   bin?: Record<string, string>
 }
 
-/** The versions of Node that a manifest may request (contract 4). */
+/** The versions of Node that a manifest may request. */
 export const NODE_VERSIONS = ['18', '20', '21'] as const
 export type NodeVersion = (typeof NODE_VERSIONS)[number]
 
-/** The version in the toolchain, pinned by its lockfile; others are installed on first use. */
+/** The version in the toolchain, pinned by its lockfile. Other versions are installed on first use. */
 export const DEFAULT_NODE = '20' satisfies NodeVersion
 
-/** Node as npm packages, by `process.platform-process.arch`. Without versions that are not in the registry. */
+/** Node as npm packages, by `process.platform-process.arch`. Lacks versions that the registry lacks. */
 export const NODE_TOOLS: Record<Exclude<NodeVersion, typeof DEFAULT_NODE>, Partial<Record<string, Tool>>> = {
   '18': {
     'linux-x64': {
@@ -47,7 +47,7 @@ export const NODE_TOOLS: Record<Exclude<NodeVersion, typeof DEFAULT_NODE>, Parti
   },
 }
 
-/** `reads`: the versions of the lockfile format that it installs from without changing the lockfile. */
+/** `reads`: the versions of the lockfile format from which the tool installs without changing the lockfile. */
 export type ManagerTool = Tool & { reads: number[] }
 
 const PNPM_BIN = { pnpm: 'bin/pnpm.cjs', pnpx: 'bin/pnpx.cjs' }

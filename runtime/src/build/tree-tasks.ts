@@ -8,14 +8,14 @@ export type TreeTask =
   | { kind: 'seal'; root: string; uid: number | null }
   | { kind: 'remove'; path: string }
 
-export type TreeAnswer =
+export type TreeResult =
   | { id: number; bytes: number }
   | { id: number; failure: { kind: BuildFailureKind; message: string } }
   | { id: number; error: { message: string; code: string | undefined } }
 
 /**
- * Runs tree operations with synchronous calls, which take a third of the time of asynchronous ones, on a separate thread, so that
- * they do not block the server. The thread stops after a minute without work.
+ * Runs tree operations on a separate thread. They use synchronous calls, which take a third of the time of asynchronous ones but
+ * would block the server. The thread stops after a minute without work.
  */
 export class TreeTasks {
   #worker: Worker | null = null
@@ -27,7 +27,7 @@ export class TreeTasks {
     await this.#run({ kind: 'clone', from, to, options })
   }
 
-  /** Resolves with the bytes in the tree; see `sealTree`. */
+  /** See `sealTree`. Resolves with the total size of the files in bytes. */
   seal(root: string, uid: number | null): Promise<number> {
     return this.#run({ kind: 'seal', root, uid })
   }
@@ -58,7 +58,7 @@ export class TreeTasks {
 
   #startWorker(): Worker {
     const worker = new Worker(new URL('./tree-worker.ts', import.meta.url), { execArgv: [] })
-    worker.on('message', (result: TreeAnswer) => this.#settle(worker, result))
+    worker.on('message', (result: TreeResult) => this.#settle(worker, result))
     worker.on('error', (error) => {
       this.#worker = null
       this.#pending.forEach(({ reject }) => reject(error))
@@ -67,7 +67,7 @@ export class TreeTasks {
     return worker
   }
 
-  #settle(worker: Worker, result: TreeAnswer): void {
+  #settle(worker: Worker, result: TreeResult): void {
     const pending = this.#pending.get(result.id)
     this.#pending.delete(result.id)
     if ('bytes' in result) {

@@ -4,15 +4,15 @@ import { BuildFailure } from '../builder.ts'
 import { errorCode } from '../error-code.ts'
 import { cloneTree } from './clone-tree.ts'
 import { sealTree } from './seal-tree.ts'
-import type { TreeAnswer, TreeTask } from './tree-tasks.ts'
+import type { TreeResult, TreeTask } from './tree-tasks.ts'
 
-/** The worker thread of `TreeTasks`. Runs tasks one by one. */
+/** The worker thread of `TreeTasks`. Runs one task at a time. */
 parentPort?.on('message', ({ id, task }: { id: number; task: TreeTask }) => {
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
   parentPort?.postMessage(run(id, task))
 })
 
-function run(id: number, task: TreeTask): TreeAnswer {
+function run(id: number, task: TreeTask): TreeResult {
   try {
     return { id, bytes: perform(task) }
   } catch (error) {

@@ -5,11 +5,11 @@ import { join } from 'node:path'
 
 export type TreeEntry = { path: string; absolute: string; stats: Stats }
 
-/** All entries below `root` ordered by name, folders before their content. Does not follow links. */
-export async function* walk(root: string, below = ''): AsyncGenerator<TreeEntry> {
-  const names = await readdir(join(root, below))
+/** Yields all entries below `root` ordered by name, folders before their content. Does not follow links. */
+export async function* walk(root: string, relativeDir = ''): AsyncGenerator<TreeEntry> {
+  const names = await readdir(join(root, relativeDir))
   for (const name of names.sort()) {
-    const path = below === '' ? name : `${below}/${name}`
+    const path = relativeDir === '' ? name : `${relativeDir}/${name}`
     const absolute = join(root, path)
     const stats = await lstat(absolute)
     yield { path, absolute, stats }

@@ -14,7 +14,7 @@ import { Readable } from 'node:stream'
 import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { BuildFailure } from '../builder.ts'
-import { type Packed, archiveOf, streamOf, tarOf } from './archive-harness.ts'
+import { type TestEntry, archiveOf, streamOf, tarOf } from './archive-harness.ts'
 import { summarizeTree } from './tree.ts'
 import { unpackArchive } from './unpack-archive.ts'
 
@@ -35,19 +35,19 @@ afterEach(() => {
   const above = readdirSync(join(dir, 'above'))
   const outside = readFileSync(join(dir, 'above/outside'), 'utf8')
   const top = readdirSync(dir)
-  rmSync(dir, { recursive: true, maxRetries: 5 })
+  rmSync(dir, { recursive: true })
   expect({ above, outside, top }).toEqual({ above: ['outside', 'tree'], outside: 'untouched', top: ['above'] })
 })
 
 const unpack = (archive: () => Readable, limits = LIMITS) => unpackArchive(archive(), root, limits)
 
-async function refusal(archive: () => Readable, limits = LIMITS): Promise<string> {
+async function rejection(archive: () => Readable, limits = LIMITS): Promise<string> {
   const error: unknown = await unpack(archive, limits).then(
     () => null,
     (reason: unknown) => reason,
   )
   if (!(error instanceof BuildFailure)) {
-    throw new Error('not refused', { cause: error })
+    throw new Error('the archive was accepted', { cause: error })
   }
   expect(error.kind).toBe('REQUIRED_SOURCE_FILE_INVALID')
   expect(error.message).not.toContain(dir)
@@ -55,7 +55,7 @@ async function refusal(archive: () => Readable, limits = LIMITS): Promise<string
 }
 
 describe('a valid archive', () => {
-  test('keeps contents, links and the owner’s executable bit, but no other modes and owners', async () => {
+  test('keeps contents, links and the owner’s executable bit, but neither other modes nor owners', async () => {
     const notes = await unpack(
       archiveOf([
         { path: './src/', type: 'Directory', mode: 0o700 },
@@ -74,14 +74,14 @@ describe('a valid archive', () => {
     expect(readlinkSync(join(root, 'current'))).toBe('src/main.ts')
   })
 
-  test('is unpacked without .env, node_modules and .git, which is reported', async () => {
+  test('is unpacked without .env, node_modules and .git, and the notes say so', async () => {
     const notes = await unpack(
       archiveOf([
         { path: './.env', content: 'DB_URL=postgres://elsewhere' },
         { path: './node_modules/x/index.js', content: '' },
         { path: './packages/a/node_modules/y/index.js', content: '' },
         { path: './.git/config', content: '' },
-        { path: './config/.env', content: 'kept: nothing reads it automatically' },
+        { path: './config/.env', content: 'kept, since no program reads it automatically' },
         { path: './package.json', content: '{}' },
       ]),
     )
@@ -92,8 +92,8 @@ describe('a valid archive', () => {
     expect(notes[0]).toContain('sqd secrets set')
   })
 
-  test('has a digest that is independent of order and times, but not of the executable bit', async () => {
-    const entries: Packed[] = [
+  test('has a digest that depends on the executable bit, but not on order and times', async () => {
+    const entries: TestEntry[] = [
       { path: 'b', content: '1' },
       { path: 'a/c', content: '2' },
     ]
@@ -113,27 +113,41 @@ describe('a valid archive', () => {
   })
 })
 
-describe('a malicious archive is refused, and nothing is written outside of the tree', () => {
-  const evil = 'evil'
-  test.each<[string, Packed[], string]>([
-    ['a path with ..', [{ path: '../outside', content: evil }], 'outside'],
-    ['a path with .. in the middle', [{ path: 'a/../../outside', content: evil }], 'outside'],
-    ['an absolute path', [{ path: '/tmp/shoal-evil', content: evil }], 'absolute'],
+describe('a malicious archive is rejected, and nothing is written outside of the tree:', () => {
+  const maliciousContent = 'malicious'
+  test.each<[string, TestEntry[], string]>([
+    ['a path with ..', [{ path: '../outside', content: maliciousContent }], 'outside'],
+    ['a path with .. in the middle', [{ path: 'a/../../outside', content: maliciousContent }], 'outside'],
+    ['an absolute path', [{ path: '/tmp/shoal-evil', content: maliciousContent }], 'absolute'],
     ['an absolute link', [{ path: 'l', type: 'SymbolicLink', linkpath: '/etc' }], 'outside'],
     ['a link to a parent folder', [{ path: 'a/l', type: 'SymbolicLink', linkpath: '../..' }], 'outside'],
     ['a hard link to a file outside', [{ path: 'l', type: 'Link', linkpath: '../outside' }], 'outside'],
     ['an absolute hard link', [{ path: 'l', type: 'Link', linkpath: '/etc/passwd' }], 'outside'],
-    ['a hard link to a missing file', [{ path: 'l', type: 'Link', linkpath: 'gone' }], 'cannot be unpacked'],
+    ['a hard link to a missing file', [{ path: 'l', type: 'Link', linkpath: 'missing' }], 'cannot be unpacked'],
     ['a device', [{ path: 'null', type: 'CharacterDevice' }], 'device'],
     ['a pipe', [{ path: 'pipe', type: 'FIFO' }], 'named pipe'],
+    ['a sparse file', [{ path: 'sparse', type: 'SparseFile' }], 'sparse file'],
     [
       'a file behind a link',
       [
         { path: 'd', type: 'SymbolicLink', linkpath: 'e' },
         { path: 'e/x', content: '' },
-        { path: 'd/y', content: evil },
+        { path: 'd/y', content: maliciousContent },
       ],
-      'same path twice',
+      'same path twice: "d" is a link and a folder',
+    ],
+    [
+      'a manifest that is also a folder',
+      [
+        { path: './squid.yaml', content: 'name: x' },
+        { path: './squid.yaml/', type: 'Directory' },
+      ],
+      'same path twice: "squid.yaml" is a file and a folder',
+    ],
+    [
+      'a file name with a right-to-left override',
+      [{ path: 'src/\u202egpj.ts', content: '' }],
+      '"src/\\u202egpj.ts" has a name with a character that changes the direction of text',
     ],
     [
       'a link behind a link',
@@ -141,7 +155,7 @@ describe('a malicious archive is refused, and nothing is written outside of the 
         { path: 'd', type: 'SymbolicLink', linkpath: 'e' },
         { path: 'd/y', type: 'SymbolicLink', linkpath: 'z' },
       ],
-      'behind a link',
+      'same path twice: "d" is a link and a folder',
     ],
     [
       'links that point outside only in combination',
@@ -175,39 +189,41 @@ describe('a malicious archive is refused, and nothing is written outside of the 
       'lockfile itself',
     ],
   ])('%s', async (_, entries, reason) => {
-    expect(await refusal(archiveOf([{ path: 'package.json', content: '{}' }, ...entries]))).toContain(reason)
+    expect(await rejection(archiveOf([{ path: 'package.json', content: '{}' }, ...entries]))).toContain(reason)
   })
 
   test('too many files', async () => {
     const entries = Array.from({ length: 101 }, (_, index) => ({ path: `f${index}` }))
-    expect(await refusal(archiveOf(entries))).toContain('more than 100 files')
+    expect(await rejection(archiveOf(entries))).toContain('more than 100 files')
+    const deep = Array.from({ length: 3 }, (_, index) => ({ path: `${index}/${'d/'.repeat(40)}f` }))
+    expect(await rejection(archiveOf(deep))).toContain('more than 100 files and folders')
   })
 
   test('too many bytes, before they are written', async () => {
     const content = Buffer.from(Array.from({ length: 1_500_000 }, (_, index) => (index * 7919) % 251))
-    expect(await refusal(archiveOf([{ path: 'big', content }]), { ...LIMITS, totalBytes: 1e6 })).toContain('1 MB')
+    expect(await rejection(archiveOf([{ path: 'big', content }]), { ...LIMITS, totalBytes: 1e6 })).toContain('1 MB')
     expect(readdirSync(root)).toEqual([])
   })
 
   test('a decompression bomb', async () => {
     const bomb = archiveOf([{ path: 'zeros', content: Buffer.alloc(15e6) }])
-    expect(await refusal(bomb)).toContain('100 times its size')
+    expect(await rejection(bomb)).toContain('100 times its size')
   })
 
   test('a decompression bomb of long names, which do not count as entries', async () => {
-    const one = tarOf([{ path: 'x', content: Buffer.alloc(900_000, 'a') }])
-    one[156] = 'L'.charCodeAt(0)
-    const header = one.subarray(0, 512)
+    const longName = tarOf([{ path: 'x', content: Buffer.alloc(900_000, 'a') }])
+    longName[156] = 'L'.charCodeAt(0)
+    const header = longName.subarray(0, 512)
     header.fill(' ', 148, 156)
     const sum = header.reduce((total, byte) => total + byte, 0)
     header.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148)
-    const names = gzipSync(Buffer.concat(Array.from({ length: 40 }, () => one.subarray(0, 512 + 900_096))))
-    expect(await refusal(streamOf(names))).toMatch(/times its size|20 MB/)
+    const names = gzipSync(Buffer.concat(Array.from({ length: 40 }, () => longName.subarray(0, 512 + 900_096))))
+    expect(await rejection(streamOf(names))).toMatch(/times its size|20 MB/)
   })
 
-  test('compressed twice', async () => {
+  test('an archive that is compressed twice', async () => {
     const inner = gzipSync(tarOf([{ path: 'zeros', content: Buffer.alloc(5e6) }]))
-    expect(await refusal(streamOf(gzipSync(inner)))).toContain('cannot be unpacked')
+    expect(await rejection(streamOf(gzipSync(inner)))).toContain('cannot be unpacked')
   })
 
   test.each([
@@ -217,12 +233,31 @@ describe('a malicious archive is refused, and nothing is written outside of the 
     ['an empty tar', gzipSync(tarOf([]))],
     ['truncated', gzipSync(tarOf([{ path: 'a', content: Buffer.from('0123456789'.repeat(1000)) }])).subarray(0, 60)],
     ['truncated within a file', gzipSync(tarOf([{ path: 'a', content: 'x'.repeat(5000) }]).subarray(0, 2000))],
-  ])('damaged: %s', async (_, bytes) => {
-    expect(await refusal(streamOf(bytes))).toMatch(/damaged|cannot be unpacked|empty/)
+  ])('a damaged archive: %s', async (_, bytes) => {
+    expect(await rejection(streamOf(bytes))).toMatch(/damaged|cannot be unpacked|empty/)
   })
 })
 
-test('an interrupted upload is not the user’s fault', async () => {
+test.runIf(process.platform === 'linux')('a rejected archive leaves no file open', async () => {
+  await rejection(archiveOf([{ path: 'bomb', content: Buffer.alloc(12e6) }]))
+  const open = readdirSync('/proc/self/fd').flatMap((fd) => {
+    try {
+      return [readlinkSync(`/proc/self/fd/${fd}`)]
+    } catch {
+      // The listing itself has closed its descriptor.
+      return []
+    }
+  })
+  expect(open.filter((path) => path.startsWith(root))).toEqual([])
+})
+
+test('an archive whose folder has been deleted fails', async () => {
+  rmSync(root, { recursive: true })
+  await expect(unpack(archiveOf([{ path: 'file', content: 'x' }]))).rejects.toThrow()
+  mkdirSync(root)
+})
+
+test('an archive that cannot be read is not reported as the user’s fault', async () => {
   const broken = () =>
     new Readable({
       read() {

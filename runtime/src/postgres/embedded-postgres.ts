@@ -3,15 +3,28 @@ import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, wri
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { waitForFileLock } from '../file-lock.ts'
+import { makeTraversable } from '../process/container-record.ts'
 import { endOrphans } from './orphans.ts'
-import { clusterOwner, reachableBinaries, run, runningPort, superuser } from './postgres-program.ts'
+import { clusterOwner, accessibleBinaries, run, runningPort, superuser } from './postgres-program.ts'
+import { linkOfferedExtensions } from './offered-extensions.ts'
+import {
+  moveToCgroup,
+  removeCgroup,
+  removeUnusedCgroups,
+  withAddressSpaceLimit,
+  type PostgresLimits,
+} from './postgres-limits.ts'
 import type { SystemUser } from './system-user.ts'
 
 export type EmbeddedPostgresOptions = {
-  /** Directory of the cluster; must be traversable for other uids (`traversableDir`). */
+  /** Directory of the cluster; must be traversable by other uids (`traversableDir`). */
   dir: string
-  /** `-c` settings, for example to give up durability in tests. */
+  /** `-c` settings, for example to disable durability in tests. */
   settings?: Record<string, string>
+  /** Limits of the whole cluster and of each of its processes. Default: none. */
+  limits?: PostgresLimits
+  /** Whether tenants connect to the cluster. They cannot create extensions that run programs in other languages. */
+  isForTenants?: boolean
 }
 
 export type EmbeddedPostgres = {
@@ -19,29 +32,30 @@ export type EmbeddedPostgres = {
   port: number
   user: string
   password: string
-  /** Connection URL of the superuser to `database`. */
+  /** Returns the superuser's connection URL to `database`. */
   url: (database: string) => string
-  /** True when it was already running, left by a killed server. */
+  /** Whether the cluster was already running because its server was killed. */
   wasRunning: boolean
-  /** Stops it if it runs. Only call when no other process uses it. */
+  /** Stops the cluster if it is running. Only call this when no other process uses it. */
   stop: () => Promise<void>
 }
 
 /**
- * A Postgres from npm on loopback with a password. It runs independently: it survives a killed server, and the next start
- * adopts it.
- * @throws Error with the end of the Postgres log when it does not start
+ * Starts a Postgres from npm on loopback with a password. It runs independently: it continues when the server is killed, and the next
+ * start adopts it.
+ * @throws Error with the end of the Postgres log when Postgres does not start
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
-  mkdirSync(options.dir, { recursive: true, mode: 0o755 })
+  // The user that runs Postgres may traverse but not list it.
+  makeTraversable(options.dir)
   return await withStartLock(options.dir, () => open(options))
 }
 
-/** Long enough for a Postgres that recovers. */
+/** Long enough for Postgres to recover. */
 const maxStartMs = 120_000
 
 /** Serializes starting and stopping a cluster between processes. */
-async function withStartLock<T>(dir: string, work: () => Promise<T>): Promise<T> {
+export async function withStartLock<T>(dir: string, work: () => Promise<T>): Promise<T> {
   const lock = await waitForFileLock(join(dir, 'start.lock'), 'exclusive', maxStartMs)
   if (!lock) throw new Error(`Another process has been starting or stopping the Postgres in ${dir} for two minutes.`)
   try {
@@ -53,15 +67,17 @@ async function withStartLock<T>(dir: string, work: () => Promise<T>): Promise<T>
 
 async function open(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const owner = clusterOwner()
-  const native = reachableBinaries(options.dir)
+  const binaries = accessibleBinaries(options.dir)
   const dataDir = join(options.dir, 'data')
-  const running = runningPort(dataDir)
-  const password = await cluster(options.dir, native, owner)
-  if (running === null) await clearAway(dataDir)
-  const port = running ?? (await startServer(options, native, owner))
+  const existingPort = runningPort(dataDir)
+  const password = await ensureCluster(options.dir, binaries, owner)
+  if (existingPort === null) await cleanUpCrashed(dataDir)
+  const port = existingPort ?? (await startServer(options, binaries, owner))
   const stopNow = async () => {
-    if (runningPort(dataDir) === null) return
-    await run(join(native, 'bin/pg_ctl'), ['stop', '-D', dataDir, '-m', 'fast', '-w', '-t', '60'], owner)
+    if (runningPort(dataDir) !== null)
+      await run(join(binaries, 'bin/pg_ctl'), ['stop', '-D', dataDir, '-m', 'fast', '-w', '-t', '60'], owner)
+    // If that fails, a later start removes it.
+    if (options.limits) await removeCgroup(options.dir).catch(() => undefined)
   }
   const stop = () => withStartLock(options.dir, stopNow)
   return {
@@ -70,7 +86,7 @@ async function open(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres>
     user: superuser,
     password,
     url: (database) => `postgres://${superuser}:${encodeURIComponent(password)}@127.0.0.1:${port}/${database}`,
-    wasRunning: running !== null,
+    wasRunning: existingPort !== null,
     stop,
   }
 }
@@ -79,7 +95,7 @@ async function open(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres>
  * Removes the pid file of a killed postmaster. Postgres considers its pid alive until its parent has reaped it, which may never
  * happen in a container without an init.
  */
-async function clearAway(dataDir: string): Promise<void> {
+export async function cleanUpCrashed(dataDir: string): Promise<void> {
   if (process.platform !== 'linux') return
   await endOrphans(dataDir)
   rmSync(join(dataDir, 'postmaster.pid'), { force: true })
@@ -87,21 +103,21 @@ async function clearAway(dataDir: string): Promise<void> {
 
 /**
  * Restarts a crashed cluster at its previous port.
- * @throws Error when it does not start, or another program uses the port
+ * @throws Error when Postgres does not start, or another program uses the port
  */
 export async function restartEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<void> {
   await withStartLock(options.dir, async () => {
     const dataDir = join(options.dir, 'data')
     if (runningPort(dataDir) !== null) return
-    await clearAway(dataDir)
-    const portInUse = await takenPort(options.dir)
+    await cleanUpCrashed(dataDir)
+    const portInUse = await portTakenByOther(options.dir)
     if (portInUse !== null) throw new Error(`Another program uses its port, ${portInUse}`)
-    await startServer(options, reachableBinaries(options.dir), clusterOwner())
+    await startServer(options, accessibleBinaries(options.dir), clusterOwner())
   })
 }
 
 /** Creates the cluster if needed; resolves with the superuser's password. */
-async function cluster(dir: string, native: string, owner: SystemUser | null): Promise<string> {
+async function ensureCluster(dir: string, binaries: string, owner: SystemUser | null): Promise<string> {
   const passwordFile = join(dir, 'password')
   const dataDir = join(dir, 'data')
   if (existsSync(join(dataDir, 'PG_VERSION')) && existsSync(passwordFile))
@@ -131,16 +147,24 @@ async function cluster(dir: string, native: string, owner: SystemUser | null): P
     '--locale=C',
     '--no-sync',
   ]
-  await run(join(native, 'bin/initdb'), flags, owner)
+  await run(join(binaries, 'bin/initdb'), flags, owner)
   rmSync(pwfile)
   writeFileSync(passwordFile, `${password}\n`, { mode: 0o600 })
   renameSync(staging, dataDir)
   return password
 }
 
+/** Bounds what tenants can write to the disk outside of their databases. */
+const tenantSettings = {
+  // Without errors and warnings, of which tenants can cause any number.
+  log_min_messages: 'log',
+  // 512 MB of notifications that no session has read yet; the default is 8 GB.
+  max_notify_queue_pages: '65536',
+}
+
 async function startServer(
   options: EmbeddedPostgresOptions,
-  native: string,
+  binaries: string,
   owner: SystemUser | null,
 ): Promise<number> {
   const dataDir = join(options.dir, 'data')
@@ -151,19 +175,23 @@ async function startServer(
     unix_socket_directories: '',
     max_connections: '400',
     shared_buffers: '128MB',
-    // Each squid's SDK opens repeatable-read transactions with many locks (contract 4.2).
+    // Each squid's SDK opens repeatable-read transactions with many locks.
     max_locks_per_transaction: '128',
     log_min_messages: 'warning',
+    ...(options.isForTenants
+      ? { ...tenantSettings, extension_control_path: linkOfferedExtensions(options.dir, binaries, owner) }
+      : {}),
     ...options.settings,
   }
   const args = Object.entries(settings).map(([key, value]) => `-c ${key}=${value === '' ? "''" : value}`)
   const log = join(options.dir, 'data', 'postgres.log')
   try {
-    await run(
-      join(native, 'bin/pg_ctl'),
-      ['start', '-D', dataDir, '-l', log, '-w', '-t', '60', '-o', args.join(' ')],
-      owner,
-    )
+    const start = ['start', '-D', dataDir, '-l', log, '-w', '-t', '60', '-o', args.join(' ')]
+    await run(...withAddressSpaceLimit(options.limits, join(binaries, 'bin/pg_ctl'), start), owner)
+    if (options.limits) {
+      removeUnusedCgroups(options.dir)
+      moveToCgroup(options.dir, dataDir, options.limits)
+    }
   } catch (error) {
     const tail = existsSync(log) ? readFileSync(log, 'utf8').split('\n').slice(-12).join('\n') : ''
     throw new Error(`The embedded Postgres did not start. The end of ${log}:\n${tail}`, { cause: error })
@@ -171,8 +199,8 @@ async function startServer(
   return port
 }
 
-/** The previous port of the cluster if another program uses it now; null when it is free. */
-export async function takenPort(dir: string): Promise<number | null> {
+/** Resolves with the previous port of the cluster if another program uses it now; null when the port is free. */
+export async function portTakenByOther(dir: string): Promise<number | null> {
   const file = join(dir, 'port')
   const port = existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0
   return await freePort(port).then(
@@ -181,20 +209,21 @@ export async function takenPort(dir: string): Promise<number | null> {
   )
 }
 
-/** The previous port if it is free, so that known URLs stay valid; otherwise a new one. */
+/** Resolves with the previous port if it is free, so that existing URLs stay valid; otherwise with a new one. */
 async function preferredPort(file: string): Promise<number> {
-  const last = existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0
-  const port = await freePort(last).catch(() => freePort(0))
-  writeFileSync(file, String(port))
+  const previous = existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0
+  const port = await freePort(previous).catch(() => freePort(0))
+  rmSync(file, { force: true })
+  writeFileSync(file, String(port), { mode: 0o600 })
   return port
 }
 
 const freePort = (port: number) =>
-  new Promise<number>((done, failed) => {
+  new Promise<number>((done, fail) => {
     const probe = createServer()
-    probe.once('error', failed)
+    probe.once('error', fail)
     probe.listen(port, '127.0.0.1', () => {
       const address = probe.address()
-      probe.close(() => (typeof address === 'object' && address ? done(address.port) : failed(new Error('no port'))))
+      probe.close(() => (typeof address === 'object' && address ? done(address.port) : fail(new Error('no port'))))
     })
   })

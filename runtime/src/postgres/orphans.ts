@@ -2,31 +2,31 @@ import { readlinkSync, realpathSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { listProcesses, signal } from '../process/processes.ts'
 
-/** How long they may take to detect that the postmaster has ended. */
+/** How long the processes may take to detect that the postmaster has ended. */
 const endTimeoutMs = 3_000
 
 /**
- * Kills remaining child processes of a killed postmaster, which would prevent a new one from starting. Only call while no postmaster
- * runs or can be started.
+ * Kills remaining child processes of a killed postmaster, which would prevent a new one from starting. Only call this while no
+ * postmaster is running and none can be started.
  */
 export async function endOrphans(dataDir: string): Promise<void> {
-  const untilMs = performance.now() + endTimeoutMs
-  while (orphansOf(dataDir).length > 0 && performance.now() < untilMs) await pause(50)
+  const deadlineMs = performance.now() + endTimeoutMs
+  while (orphansOf(dataDir).length > 0 && performance.now() < deadlineMs) await pause(50)
   for (const pid of orphansOf(dataDir)) signal(pid, 'SIGKILL')
 }
 
 function orphansOf(dataDir: string): number[] {
-  const real = realpathSync(dataDir)
+  const realDir = realpathSync(dataDir)
   return listProcesses()
     .map(({ pid }) => pid)
     .filter((pid) => {
       try {
         return (
-          readlinkSync(`/proc/${pid}/cwd`) === real &&
+          readlinkSync(`/proc/${pid}/cwd`) === realDir &&
           /\/postgres( \(deleted\))?$/.test(readlinkSync(`/proc/${pid}/exe`))
         )
       } catch {
-        // It has exited, or belongs to another user.
+        // The process has exited, or belongs to another user.
         return false
       }
     })

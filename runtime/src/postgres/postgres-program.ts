@@ -15,15 +15,15 @@ import { findPackageJSON } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { isOpenToOthers } from '../traversable-dir.ts'
-import { findOrMakeUser, type SystemUser } from './system-user.ts'
+import { findOrCreateUser, type SystemUser } from './system-user.ts'
 
 export const superuser = 'shoal'
 
-/** The owner of the cluster: the user `postgres` when run as root, otherwise the current user (null). */
-export const clusterOwner = (): SystemUser | null => (process.getuid?.() === 0 ? findOrMakeUser('postgres') : null)
+/** Returns the owner of clusters: the user `postgres` if this process runs as root, otherwise the current user (null). */
+export const clusterOwner = (): SystemUser | null => (process.getuid?.() === 0 ? findOrCreateUser('postgres') : null)
 
-/** The package's `native` folder, copied once if the postgres user cannot access the original. */
-export function reachableBinaries(dir: string): string {
+/** Returns the package's `native` folder, or a copy of it if the user `postgres` cannot access the original. */
+export function accessibleBinaries(dir: string): string {
   const native = join(dirname(packageManifest()), 'native')
   if (process.getuid?.() !== 0 || isOpenToOthers(native)) return native
   const copy = join(dir, `native-${statSync(join(native, 'bin/postgres')).size}`)
@@ -43,22 +43,32 @@ function packageManifest(): string {
   return manifest
 }
 
-/** The major version of the Postgres from npm. */
+/** Returns the major version of the Postgres from npm. */
 export function embeddedPostgresMajor(): number {
   const { version }: { version: string } = JSON.parse(readFileSync(packageManifest(), 'utf8'))
   return Number.parseInt(version, 10)
 }
 
-/** The port of a live postmaster on this data directory, or null. */
+/** Returns the process id that Postgres has recorded in this data directory; null if it is stopped. The process may have ended since. */
+export const postmasterOf = (dataDir: string): number | null => pidFileLines(dataDir)?.pid ?? null
+
+function pidFileLines(dataDir: string): { pid: number; port: number } | null {
+  const file = join(dataDir, 'postmaster.pid')
+  if (!existsSync(file)) return null
+  const [pid, , , port] = readFileSync(file, 'utf8').split('\n')
+  return { pid: Number(pid), port: Number(port) }
+}
+
+/** Returns the port of the running postmaster of this data directory; null if there is none. */
 export function runningPort(dataDir: string): number | null {
-  const pidFile = join(dataDir, 'postmaster.pid')
-  if (!existsSync(pidFile)) return null
-  const [pid = '', , , port = ''] = readFileSync(pidFile, 'utf8').split('\n')
+  const recorded = pidFileLines(dataDir)
+  if (!recorded) return null
+  const { pid, port } = recorded
   try {
-    process.kill(Number(pid), 0)
+    process.kill(pid, 0)
     const commandLine = existsSync('/proc') ? readFileSync(`/proc/${pid}/cmdline`, 'utf8') : dataDir
     // After a reboot, the pid may belong to another program.
-    return commandLine.includes(dataDir) ? Number(port) : null
+    return commandLine.includes(dataDir) ? port : null
   } catch {
     return null
   }
@@ -69,10 +79,10 @@ export function runningPort(dataDir: string): number | null {
  * open.
  */
 export function run(program: string, args: string[], owner: SystemUser | null, input = ''): Promise<string> {
-  const out = join(tmpdir(), `shoal-pg-${process.pid}-${randomBytes(4).toString('hex')}`)
-  const fd = openSync(out, 'wx', 0o600)
-  const inputFd = openedInput(`${out}.in`, input)
-  return new Promise<string>((done, failed) => {
+  const outputFile = join(tmpdir(), `shoal-pg-${process.pid}-${randomBytes(4).toString('hex')}`)
+  const fd = openSync(outputFile, 'wx', 0o600)
+  const inputFd = openInput(`${outputFile}.in`, input)
+  return new Promise<string>((done, fail) => {
     const child = spawn(program, args, {
       cwd: '/',
       env: { PATH: '/usr/bin:/bin', LC_ALL: 'C' },
@@ -80,23 +90,37 @@ export function run(program: string, args: string[], owner: SystemUser | null, i
       detached: true,
       ...(owner ? { uid: owner.uid, gid: owner.gid } : {}),
     })
-    child.once('error', failed)
+    child.once('error', fail)
     child.once('exit', (code) => {
-      const output = readFileSync(out, 'utf8')
+      const output = readFileSync(outputFile, 'utf8')
       if (code === 0) done(output)
-      else failed(new Error(`${program} ended with ${code}: ${output.slice(-2000)}`))
+      else fail(new Error(`${program} ended with ${code}: ${output.slice(-2000)}`))
     })
   }).finally(() => {
     closeSync(fd)
     closeSync(inputFd)
-    rmSync(out, { force: true })
+    rmSync(outputFile, { force: true })
   })
 }
 
-/** Opens a file without a name. */
-function openedInput(file: string, input: string): number {
+/** Writes the input to a file that is already deleted, and returns its descriptor. */
+function openInput(file: string, input: string): number {
   writeFileSync(file, input, { mode: 0o600, flag: 'wx' })
   const fd = openSync(file, 'r')
   rmSync(file)
   return fd
+}
+
+/**
+ * Runs SQL statements in database `postgres` of the stopped cluster in `<dir>/data`, which no client can connect to.
+ * Recovers the cluster first if it was not shut down cleanly.
+ * @param statements one line each
+ * @throws Error with the message of Postgres when a statement fails, or the cluster cannot be recovered
+ */
+export async function runSingleUser(dir: string, statements: string[]): Promise<void> {
+  const program = join(accessibleBinaries(dir), 'bin/postgres')
+  const dataDir = join(dir, 'data')
+  const args = ['--single', '-D', dataDir, '-c', 'log_min_messages=fatal', '-c', 'log_statement=none', 'postgres']
+  const output = await run(program, args, clusterOwner(), statements.map((statement) => `${statement}\n`).join(''))
+  if (/\b(ERROR|FATAL|PANIC):/.test(output)) throw new Error(`Postgres rejected a statement: ${output.slice(-2000)}`)
 }

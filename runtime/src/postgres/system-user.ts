@@ -4,12 +4,12 @@ import { existsSync, readFileSync } from 'node:fs'
 export type SystemUser = { uid: number; gid: number }
 
 /**
- * Postgres refuses to run as root and needs a uid that has a name.
+ * Finds or creates a user for Postgres, which refuses to run as root and needs a uid that has a name.
  * @throws Error when the host has no such user and does not allow adding one
  */
-export function findOrMakeUser(name: string): SystemUser {
-  const found = find(name)
-  if (found) return found
+export function findOrCreateUser(name: string): SystemUser {
+  const existing = findUser(name)
+  if (existing) return existing
   try {
     execFileSync('useradd', ['--system', '--no-create-home', '--shell', '/usr/sbin/nologin', name], { stdio: 'pipe' })
   } catch (error) {
@@ -18,12 +18,12 @@ export function findOrMakeUser(name: string): SystemUser {
       { cause: error },
     )
   }
-  const made = find(name)
-  if (!made) throw new Error(`The user "${name}" was added but is not in /etc/passwd.`)
-  return made
+  const created = findUser(name)
+  if (!created) throw new Error(`The user "${name}" was added but is not in /etc/passwd.`)
+  return created
 }
 
-function find(name: string): SystemUser | null {
+function findUser(name: string): SystemUser | null {
   if (!existsSync('/etc/passwd')) return null
   const line = readFileSync('/etc/passwd', 'utf8')
     .split('\n')

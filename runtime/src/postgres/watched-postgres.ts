@@ -1,43 +1,50 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { restartEmbeddedPostgres, type EmbeddedPostgresOptions } from './embedded-postgres.ts'
 import { runningPort } from './postgres-program.ts'
 
-/** Postgres keeps crashing. The message contains the end of the Postgres log, for the operator. */
-export class PostgresGaveUp extends Error {
-  override name = 'PostgresGaveUp'
+/** Postgres crashes repeatedly. The message contains the end of the Postgres log, for the operator. */
+export class PostgresCrashLoopError extends Error {
+  override name = 'PostgresCrashLoopError'
 }
 
 /** The options of `startEmbeddedPostgres`, and callbacks. */
 export type WatchOptions = EmbeddedPostgresOptions & {
   log: (message: string) => void
-  /** Called once; then it is no longer watched. */
-  gaveUp: (error: PostgresGaveUp) => void
+  /** Called once when Postgres crashes repeatedly; it is then no longer watched. Null: it is restarted every minute. */
+  onCrashLoop: ((error: PostgresCrashLoopError) => void) | null
 }
 
 const pollMs = 500
 const maxFailures = 3
-const withinMs = 60_000
+const failureWindowMs = 60_000
+/** Delay before each restart after `maxFailures` failures, without `onCrashLoop`. */
+const retryMs = 60_000
 
 /**
- * Restarts the embedded Postgres when it has crashed. It is not a child of the server, since it outlives it. A stopped (SIGSTOP) or
- * busy Postgres has not crashed. Several processes may watch the same one.
+ * Restarts the embedded Postgres when it has crashed. It polls, since Postgres outlives the server and is not its child. A stopped
+ * (SIGSTOP) or busy Postgres has not crashed. Several processes may watch the same one.
  * @returns a function that stops watching; call it before stopping Postgres on purpose
  */
-export function watchEmbeddedPostgres({ log, gaveUp, ...options }: WatchOptions): () => Promise<void> {
+export function watchEmbeddedPostgres({ log, onCrashLoop, ...options }: WatchOptions): () => Promise<void> {
   const closing = new AbortController()
   const dataDir = join(options.dir, 'data')
   let failures: number[] = []
 
-  const failed = (what: string) => {
+  /** Logs and counts a failure. Resolves to false when Postgres should not be restarted. */
+  const recordFailure = async (event: string): Promise<boolean> => {
     const nowMs = performance.now()
-    failures = [...failures.filter((atMs) => atMs > nowMs - withinMs), nowMs]
-    log(`${what} The end of its log:\n${endOfLog(dataDir)}`)
+    failures = [...failures.filter((failedAtMs) => failedAtMs > nowMs - failureWindowMs), nowMs]
+    log(`${event} The end of its log:\n${endOfLog(dataDir)}`)
     if (failures.length < maxFailures) return true
-    gaveUp(
-      new PostgresGaveUp(
-        `The embedded Postgres ended or did not start ${maxFailures} times within a minute, so the server ends. The end of ${logFile(dataDir)}:\n${endOfLog(dataDir)}`,
+    if (!onCrashLoop) {
+      await pause(retryMs, undefined, { signal: closing.signal }).catch(() => undefined)
+      return true
+    }
+    onCrashLoop(
+      new PostgresCrashLoopError(
+        `The embedded Postgres in ${options.dir} ended or did not start ${maxFailures} times within a minute, so the server ends. The end of ${logFile(dataDir)}:\n${endOfLog(dataDir)}`,
       ),
     )
     return false
@@ -46,14 +53,22 @@ export function watchEmbeddedPostgres({ log, gaveUp, ...options }: WatchOptions)
   const watch = async () => {
     while (!closing.signal.aborted) {
       await pause(pollMs, undefined, { signal: closing.signal }).catch(() => undefined)
+      truncateLog(dataDir)
       if (closing.signal.aborted || runningPort(dataDir) !== null) continue
-      if (!failed('The embedded Postgres has ended by itself; it is started again.')) return
+      if (
+        !(await recordFailure(`The embedded Postgres in ${options.dir} stopped unexpectedly and is being restarted.`))
+      )
+        return
+      if (closing.signal.aborted) return
       const problem = await restartEmbeddedPostgres(options).then(
         () => null,
         (error: unknown) => error as Error,
       )
-      if (!problem) log('The embedded Postgres runs again.')
-      else if (!failed(`The embedded Postgres could not be started again: ${problem.message.split('. ')[0]}.`)) return
+      if (!problem) log(`The embedded Postgres in ${options.dir} runs again.`)
+      else {
+        const reason = problem.message.split('. ')[0]
+        if (!(await recordFailure(`The embedded Postgres in ${options.dir} could not be restarted: ${reason}.`))) return
+      }
     }
   }
   const watching = watch()
@@ -63,9 +78,20 @@ export function watchEmbeddedPostgres({ log, gaveUp, ...options }: WatchOptions)
   }
 }
 
+const maxLogBytes = 64 * 2 ** 20
+
+/** Empties the log of Postgres when it is large: statements of tenants can fill it. Postgres appends to the same file. */
+export function truncateLog(dataDir: string, maxBytes = maxLogBytes): void {
+  try {
+    if (statSync(logFile(dataDir)).size > maxBytes) truncateSync(logFile(dataDir))
+  } catch {
+    // There is no log yet, or the disk fails; Postgres reports that.
+  }
+}
+
 const logFile = (dataDir: string) => join(dataDir, 'postgres.log')
 
-/** Excludes statements and their details, which contain user input. */
+/** Returns the end of the log without statements and their details, which contain user input. */
 function endOfLog(dataDir: string): string {
   const file = logFile(dataDir)
   if (!existsSync(file)) return '(there is none)'

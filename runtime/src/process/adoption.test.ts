@@ -6,18 +6,18 @@ import { tmpdir } from 'node:os'
 import { createInterface } from 'node:readline'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { ContainerSpec, LogCursor, Workload } from '../driver.ts'
-import { bothOrNone, describeKinds } from './host-harness.ts'
+import { standardKinds, describeKinds } from './host-harness.ts'
 import { type ProcessHarness, containerPids, makeImage, openProcessHarness } from './process-harness.ts'
 import { signal } from './processes.ts'
 
-/** Prints a counter; exits after \`ENDS_AFTER_MS\`, if set. */
+/** Prints a counter. Exits after `ENDS_AFTER_MS`, if set. */
 const COUNTER = `
 let n = 0
 setInterval(() => console.log(n++), 2)
 if (process.env.ENDS_AFTER_MS) setTimeout(() => process.exit(9), Number(process.env.ENDS_AFTER_MS))
 `
 
-/** A server that applies a workload and prints each batch of its log, to be killed while it runs. */
+/** The source of a server that applies a workload and prints each batch of its log. */
 const SERVER = `
 const { createProcessRuntime } = await import(${JSON.stringify(new URL('./process-driver.ts', import.meta.url).href)})
 const { options, workload } = JSON.parse(process.env.OPTIONS)
@@ -29,7 +29,7 @@ for await (const batch of runtime.logs({}, new AbortController().signal)) {
 }
 `
 
-describeKinds(bothOrNone, (kind) => {
+describeKinds(standardKinds, (kind) => {
   let host: ProcessHarness
 
   beforeEach(async () => {
@@ -49,8 +49,8 @@ describeKinds(bothOrNone, (kind) => {
     stopGraceMs: 5000,
   })
 
-  /** Runs a server until it has printed \`enough\` lines, and kills it. */
-  const serveAndKill = async (containers: ContainerSpec[], enough: number) => {
+  /** Runs a server until it has printed at least `count` lines, and kills it. */
+  const serveAndKill = async (containers: ContainerSpec[], count: number) => {
     await host.runtime.close('keep')
     const workload: Workload = { id: 'one', tenant: 'org', version: 'one', image: 'counter', containers }
     const { clock: _, ...options } = host.options
@@ -64,7 +64,7 @@ describeKinds(bothOrNone, (kind) => {
       const batch = JSON.parse(text)
       lines.push(...batch.lines)
       Object.assign(cursor, batch.cursor)
-      if (lines.length >= enough) server.kill('SIGKILL')
+      if (lines.length >= count) server.kill('SIGKILL')
     }
     if (server.signalCode === null) await once(server, 'exit')
     return { lines, cursor }
@@ -74,37 +74,37 @@ describeKinds(bothOrNone, (kind) => {
     const { lines, cursor } = await serveAndKill([container('processor', {})], 50)
     const pids = containerPids(host.host)
     expect(pids).not.toEqual([])
-    await host.revive()
+    await host.restart()
     expect(await host.runtime.observe()).toMatchObject([
       { container: 'processor', state: 'running', run: { ordinal: 0 } },
     ])
-    const stop = new AbortController()
-    for await (const batch of host.runtime.logs(cursor, stop.signal)) {
+    const controller = new AbortController()
+    for await (const batch of host.runtime.logs(cursor, controller.signal)) {
       lines.push(...batch.lines.map((line) => line.text))
-      if (lines.length > 500) stop.abort()
+      if (lines.length > 500) controller.abort()
     }
     expect(lines).toEqual(lines.map((_, index) => String(index)))
     expect(containerPids(host.host)).toEqual(pids)
   })
 
-  test('an exit while no server is running is recorded', async () => {
+  test('the exit of a program is recorded while no server is running', async () => {
     await serveAndKill([container('processor', { ENDS_AFTER_MS: '700' })], 1)
     await vi.waitFor(() => expect(containerPids(host.host)).toEqual([]), { timeout: 10_000 })
     // The shim kills leftover processes before it records the exit.
     const exit = join(host.options.stateDir, 'containers/one/processor/runs/1/exit')
     await vi.waitFor(() => expect(existsSync(exit)).toBe(true), { timeout: 10_000 })
-    await host.revive()
+    await host.restart()
     expect(await host.runtime.observe()).toMatchObject([
       { state: 'backoff', lastRun: { exitCode: 9, how: 'error', ordinal: 0 } },
     ])
   })
 
-  test('a recorded desired state that was not applied yet is applied by the next server', async () => {
+  test('the next server applies a desired state that was recorded but not applied', async () => {
     await serveAndKill([container('processor', {})], 1)
     const file = join(host.options.stateDir, 'containers/one/workload.json')
     const desired: Workload = JSON.parse(readFileSync(file, 'utf8'))
     writeFileSync(file, JSON.stringify({ ...desired, containers: [container('other', {})] }))
-    await host.revive()
+    await host.restart()
     await vi.waitFor(
       async () => expect(await host.runtime.observe()).toMatchObject([{ container: 'other', state: 'running' }]),
       { timeout: 10_000 },
@@ -114,7 +114,7 @@ describeKinds(bothOrNone, (kind) => {
 
   test('a container whose shim was killed is stopped and restarted', async () => {
     await serveAndKill([container('processor', {})], 1)
-    await host.revive()
+    await host.restart()
     const [shim] = readFileSync(join(host.options.stateDir, 'containers/one/processor/runs/1/pids'), 'utf8').split(' ')
     signal(Number(shim), 'SIGKILL')
     await vi.waitFor(
@@ -127,37 +127,44 @@ describeKinds(bothOrNone, (kind) => {
     expect(containerPids(host.host)).toEqual([])
   })
 
-  /** Writes the record of `processor` in the format of releases that did not record runs. */
-  const writeOldRecord = (changes: object) => {
+  /** Writes the record of `processor` in the format of earlier releases, which did not record runs. */
+  const writeEarlierRecord = (changes: object) => {
     const file = join(host.options.stateDir, 'containers/one/processor/record.json')
-    const { begun, current, lastRun, used, countedBefore, stopGraceMs, ...kept } = JSON.parse(
+    const { begun, current, lastRun, used, countedBefore, stopGraceMs, ...otherFields } = JSON.parse(
       readFileSync(file, 'utf8'),
     )
     expect([begun, current, lastRun, used, countedBefore, stopGraceMs]).not.toContain(undefined)
     const counters = { restarts: 4, oomKills: 2, exitCode: 9, outOfMemory: false, oomKillsBefore: 0 }
     const spent = { cpuSeconds: 1, throttledSeconds: 0 }
-    writeFileSync(file, JSON.stringify({ ...kept, ...counters, spent, ...changes }))
+    writeFileSync(file, JSON.stringify({ ...otherFields, ...counters, spent, ...changes }))
     const desired = join(host.options.stateDir, 'containers/one/workload.json')
-    const { containers, ...workload }: Workload = JSON.parse(readFileSync(desired, 'utf8'))
-    const withoutGrace = containers.map((spec) => ({ ...spec, stopGraceMs: undefined }))
-    writeFileSync(desired, JSON.stringify({ ...workload, containers: withoutGrace }))
+    const { containers, sealedEnvironments, ...workload }: Workload & { sealedEnvironments: string } = JSON.parse(
+      readFileSync(desired, 'utf8'),
+    )
+    const environments: Record<string, Record<string, string>> = JSON.parse(sealedEnvironments)
+    const plainContainers = containers.map((spec) => ({
+      ...spec,
+      env: environments[spec.name],
+      stopGraceMs: undefined,
+    }))
+    writeFileSync(desired, JSON.stringify({ ...workload, containers: plainContainers }))
   }
 
   test('a running container recorded by an earlier release continues, with a stable run id', async () => {
     await serveAndKill([container('processor', {})], 1)
     const pids = containerPids(host.host)
-    writeOldRecord({ isRunOpen: true, run: 1 })
-    await host.revive()
+    writeEarlierRecord({ isRunOpen: true, run: 1 })
+    await host.restart()
     const adopted = await host.runtime.observe()
     expect(adopted).toMatchObject([
       { state: 'running', run: { ordinal: 0, node: null }, lastRun: { exitCode: 9, how: 'error', oomKills: null } },
     ])
     expect(await host.runtime.usage()).toMatchObject([{ run: adopted[0]?.run?.id }])
     await host.kill()
-    await host.revive()
+    await host.restart()
     expect(await host.runtime.observe()).toEqual(adopted)
     expect(containerPids(host.host)).toEqual(pids)
-    // It has no recorded grace period, and can still be stopped.
+    // The container has no recorded grace period, but can still be stopped.
     await host.runtime.remove('one')
     expect(containerPids(host.host)).toEqual([])
   })
@@ -165,14 +172,14 @@ describeKinds(bothOrNone, (kind) => {
   test('a container in backoff recorded by an earlier release is restarted, and its counters continue', async () => {
     await serveAndKill([container('processor', { ENDS_AFTER_MS: '100' })], 1)
     await vi.waitFor(() => expect(containerPids(host.host)).toEqual([]), { timeout: 10_000 })
-    writeOldRecord({
+    writeEarlierRecord({
       isRunOpen: false,
       run: 5,
       state: 'backoff',
       retryAt: new Date(0).toISOString(),
       outOfMemory: true,
     })
-    await host.revive()
+    await host.restart()
     await vi.waitFor(
       async () =>
         expect(await host.runtime.observe()).toMatchObject([{ lastRun: { ordinal: 5, exitCode: 9, how: 'error' } }]),
@@ -180,11 +187,11 @@ describeKinds(bothOrNone, (kind) => {
     )
   })
 
-  test('after a power failure destroyed its record, a container runs exactly once', async () => {
+  test('a container whose record was lost in a power failure runs exactly once', async () => {
     await serveAndKill([container('processor', {})], 1)
     const before = containerPids(host.host)
     writeFileSync(join(host.options.stateDir, 'containers/one/processor/record.json'), '')
-    await host.revive()
+    await host.restart()
     await vi.waitFor(async () => expect(await host.runtime.observe()).toMatchObject([{ state: 'running' }]), {
       timeout: 10_000,
     })

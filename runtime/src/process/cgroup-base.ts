@@ -7,8 +7,8 @@ const V1_CONTROLLERS = ['memory', 'cpu', 'cpuacct', 'pids'] as const
 const V2_CONTROLLERS = ['memory', 'cpu', 'pids']
 
 /**
- * Creates the parent cgroup `label` for all cgroups of this server, below the server's own cgroup where possible, so that limits
- * set by the operator also apply to containers. Null when this process may not create cgroups.
+ * Creates `label`, the parent of all cgroups of this server, below the server's own cgroup where possible, so that limits set by
+ * the operator also apply to containers. Returns null when this process may not create cgroups.
  */
 export function makeCgroupBase(label: string): CgroupBase | null {
   if (process.platform !== 'linux') return null
@@ -16,36 +16,37 @@ export function makeCgroupBase(label: string): CgroupBase | null {
 }
 
 function makeV1Base(label: string): CgroupBase | null {
-  const own = ownCgroups()
+  const ownPaths = ownCgroups()
   const mounts = mountPoints('cgroup')
   const dirs: Partial<Record<(typeof V1_CONTROLLERS)[number], string>> = {}
   for (const controller of V1_CONTROLLERS) {
     const mount = mounts.find(({ options }) => options.includes(controller))
     if (!mount) return null
-    const parent = firstWritable([join(mount.path, own.get(controller) ?? '/'), mount.path])
+    const parent = firstWritable([join(mount.path, ownPaths.get(controller) ?? '/'), mount.path])
     if (!parent) return null
     dirs[controller] = join(parent, label)
   }
   const { memory, cpu, cpuacct, pids } = dirs
   if (!memory || !cpu || !cpuacct || !pids) return null
-  for (const dir of [memory, cpu, cpuacct, pids]) checkCreatable(dir)
+  for (const dir of [memory, cpu, cpuacct, pids]) checkCanCreate(dir)
   return { version: 1, memory, cpu, cpuacct, pids }
 }
 
-/** Removes the directory again until the first cgroup needs it, so that a mere check of the host leaves nothing. */
-function checkCreatable(dir: string): void {
+/** Throws if `dir` cannot be created. Then removes it, so that a mere check of the host leaves no directories behind. */
+function checkCanCreate(dir: string): void {
   mkdirSync(dir, { recursive: true })
   try {
     rmdirSync(dir)
   } catch {
-    // It contains containers of an earlier server.
+    // The directory contains cgroups of containers that an earlier server started.
   }
 }
 
 function makeV2Base(label: string): CgroupBase | null {
   const mount = mountPoints('cgroup2')[0]
   if (!mount) return null
-  // As root of the host: beside the other slices, as container engines do. Otherwise below the server's cgroup, if delegated.
+  // Root creates the cgroup next to the other slices of the host, as container engines do. Other users create it below the server's
+  // own cgroup, if that is delegated to them.
   for (const parent of [mount.path, join(mount.path, ownCgroups().get('') ?? '/')]) {
     if (!firstWritable([parent]) || !delegateControllers(parent)) continue
     const unified = join(parent, label)
@@ -56,8 +57,8 @@ function makeV2Base(label: string): CgroupBase | null {
 }
 
 /**
- * Enables controllers for children of `dir`. The kernel forbids that for a cgroup with processes of its own ("no internal
- * processes" rule), so these are moved to a leaf beside the containers.
+ * Enables controllers for children of `dir`. The kernel forbids that for a cgroup that contains processes ("no internal
+ * processes" rule), so they are moved to a leaf cgroup next to those of the containers.
  */
 function delegateControllers(dir: string): boolean {
   const file = join(dir, 'cgroup.subtree_control')
@@ -97,7 +98,7 @@ function moveProcessesToLeaf(dir: string): void {
   }
 }
 
-/** Path of the server's cgroup by controller; the unified hierarchy has the empty name. */
+/** Returns the path of the server's own cgroup by controller. The name of the unified hierarchy is empty. */
 function ownCgroups(): Map<string, string> {
   const paths = new Map<string, string>()
   for (const line of readFileSync('/proc/self/cgroup', 'utf8').split('\n')) {

@@ -2,20 +2,20 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Resources } from '../driver.ts'
 
-/** Limit of processes and threads: more than any squid needs, low enough to contain fork bombs. */
+/** Maximum number of processes and threads: more than any squid needs, but low enough to contain fork bombs. */
 export const MAX_PROCESSES = 512
 
-/** Location of the cgroups. Stored as JSON, since a later server may run in another cgroup and must find the old ones. */
+/** Location of the cgroups. Stored as JSON, since a later server may run in another cgroup but must find the existing ones. */
 export type CgroupBase =
   { version: 1; memory: string; cpu: string; cpuacct: string; pids: string } | { version: 2; unified: string }
 
-/** Null: unknown. */
+/** Counters of one run. Null means unknown. */
 export type RunCounters = { cpuSeconds: number | null; throttledSeconds: number | null; oomKills: number | null }
 
 /** Counters since the creation of the cgroup, and its current memory without reclaimable file cache. */
 export type CgroupUsage = { cpuSeconds: number; throttledSeconds: number; memoryBytes: number; oomKills: number }
 
-/** Abstraction of the two versions of the kernel's interface. */
+/** A cgroup, in either version of the kernel's interface. */
 export type CgroupFiles = {
   dirs: string[]
   setLimits(resources: Resources): void

@@ -5,14 +5,14 @@ import { type CgroupBase, type CgroupFiles, MAX_PROCESSES, readNumber, readPairs
 
 const PERIOD_US = 100_000
 
-/** One cgroup in four hierarchies of cgroup v1 (kernel: Documentation/admin-guide/cgroup-v1/). */
+/** Returns a cgroup in the four hierarchies of cgroup v1 (kernel: Documentation/admin-guide/cgroup-v1/). */
 export function cgroupV1(base: Extract<CgroupBase, { version: 1 }>, name: string): CgroupFiles {
   const memory = join(base.memory, name)
   const cpu = join(base.cpu, name)
   const cpuacct = join(base.cpuacct, name)
   const pids = join(base.pids, name)
   return {
-    // cpu and cpuacct are often one mount.
+    // cpu and cpuacct often share a mount.
     dirs: [...new Set([memory, cpu, cpuacct, pids])],
     setLimits({ cpuCores, memoryBytes }) {
       setMemoryLimit(memory, Math.floor(memoryBytes))

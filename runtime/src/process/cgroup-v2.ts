@@ -5,7 +5,7 @@ import { type CgroupBase, type CgroupFiles, MAX_PROCESSES, readNumber, readPairs
 
 const PERIOD_US = 100_000
 
-/** One cgroup in the unified hierarchy (kernel: Documentation/admin-guide/cgroup-v2.rst). */
+/** Returns a cgroup in the unified hierarchy (kernel: Documentation/admin-guide/cgroup-v2.rst). */
 export function cgroupV2(base: Extract<CgroupBase, { version: 2 }>, name: string): CgroupFiles {
   const dir = join(base.unified, name)
   return {

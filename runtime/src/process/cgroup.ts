@@ -7,33 +7,33 @@ import type { CgroupBase, CgroupUsage } from './cgroup-files.ts'
 import { cgroupV1 } from './cgroup-v1.ts'
 import { cgroupV2 } from './cgroup-v2.ts'
 
-/** The cgroup of one container or one build step. All calls synchronously read and write files of the kernel. */
+/** The cgroup of one container or build step. All methods read and write files of the kernel synchronously. */
 export type Cgroup = {
-  /** A process joins by writing `0` to each of these. */
+  /** A process joins the cgroup by writing `0` to each of these files. */
   joinFiles: string[]
   /** Creates the cgroup if needed, and sets its limits. */
   create(resources: Resources): void
-  /** Pids inside, threads not counted. Empty when there is no such cgroup. */
+  /** Returns the pids of its processes, without threads. Empty when the cgroup does not exist. */
   processes(): number[]
-  /** Prevents processes inside from starting others. */
+  /** Prevents its processes from starting others. */
   forbidForks(): void
-  /** Null when there is no such cgroup. */
+  /** Returns null when the cgroup does not exist. */
   usage(): CgroupUsage | null
   /** Removes the cgroup. Retries EBUSY, since the last process needs a moment to exit. */
   remove(): Promise<void>
 }
 
-/** The cgroup `name` under `base`, without creating it. */
+/** Returns the cgroup `name` under `base`, without creating it. */
 export function openCgroup(base: CgroupBase, name: string): Cgroup {
   const files = base.version === 1 ? cgroupV1(base, name) : cgroupV2(base, name)
-  const [first = ''] = files.dirs
+  const [firstDir = ''] = files.dirs
   return {
     joinFiles: files.dirs.map((dir) => join(dir, 'cgroup.procs')),
     create(resources) {
       for (const dir of files.dirs) mkdirSync(dir, { recursive: true })
       files.setLimits(resources)
     },
-    processes: () => unlessRemoved(() => readPids(first)) ?? [],
+    processes: () => unlessRemoved(() => readPids(firstDir)) ?? [],
     forbidForks: () => unlessRemoved(() => files.forbidForks()),
     usage: () => unlessRemoved(() => files.usage()),
     async remove() {
@@ -42,18 +42,21 @@ export function openCgroup(base: CgroupBase, name: string): Cgroup {
   }
 }
 
-/** Names of the cgroups under `base`. */
+/** Returns the names of the cgroups under `base`. */
 export function cgroupNames(base: CgroupBase): string[] {
   const dir = base.version === 1 ? base.memory : base.unified
   const entries = unlessRemoved(() => readdirSync(dir, { withFileTypes: true })) ?? []
   return entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name)
 }
 
+/** Returns the directories of the base, one for each hierarchy of the kernel. */
+export const baseDirs = (base: CgroupBase): string[] =>
+  base.version === 1 ? [base.memory, base.cpu, base.cpuacct, base.pids] : [base.unified]
+
 /** Removes the base if it is empty. */
 export async function removeCgroupBase(base: CgroupBase): Promise<void> {
   if (cgroupNames(base).length > 0) return
-  const dirs = base.version === 1 ? [base.memory, base.cpu, base.cpuacct, base.pids] : [base.unified]
-  for (const dir of dirs) await removeDir(dir)
+  for (const dir of baseDirs(base)) await removeDir(dir)
 }
 
 function readPids(dir: string): number[] {

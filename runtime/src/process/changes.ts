@@ -3,16 +3,16 @@ import { join } from 'node:path'
 import type { ContainerName, WorkloadId } from '../driver.ts'
 import { errorCode } from '../error-code.ts'
 
-/** Size after which a new file is started. */
+/** The writer starts a new file when the current one exceeds this size. */
 const MAX_BYTES = 1_000_000
 
-const fileIn = (stateDir: string): string => join(stateDir, 'changes')
+const changesFile = (stateDir: string): string => join(stateDir, 'changes')
 
 export type Change = [WorkloadId, ContainerName]
 
 /**
- * Reports containers whose endpoints may have changed to other processes, which poll this file of one line per change. It is only
- * a hint; the truth is in the desired states and records. A new file means that anything may have changed.
+ * Reports containers whose endpoints may have changed, in a file with one line per change. Other processes poll the file. A line is
+ * only a hint: readers then check the desired states and records. A new file means that any endpoint may have changed.
  */
 export class ChangeWriter {
   readonly #file: string
@@ -20,7 +20,7 @@ export class ChangeWriter {
   #bytes = 0
 
   constructor(stateDir: string) {
-    this.#file = fileIn(stateDir)
+    this.#file = changesFile(stateDir)
     this.#startFile()
   }
 
@@ -50,31 +50,32 @@ export class ChangeWriter {
   }
 }
 
+/** Reads the changes that a `ChangeWriter` of another process reports. */
 export class ChangeReader {
   readonly #file: string
-  /** Kept open, so that no later file can get the same inode. */
-  #open: { descriptor: number; inode: number } | null = null
+  /** Kept open, so that the kernel does not reuse the inode for a later file. */
+  #current: { descriptor: number; inode: number } | null = null
   #offset = 0
 
-  /** Starts at the end of the file, since the caller has no state that could be outdated. */
+  /** Starts at the end of the file, since a new reader has no state that could be outdated. */
   constructor(stateDir: string) {
-    this.#file = fileIn(stateDir)
+    this.#file = changesFile(stateDir)
     this.#openNewest()
-    if (this.#open) this.#offset = fstatSync(this.#open.descriptor).size
+    if (this.#current) this.#offset = fstatSync(this.#current.descriptor).size
   }
 
-  /** Changes since the last call; `all`: anything may have changed. */
+  /** Returns the changes since the last call; `all` means that any endpoint may have changed. */
   read(): Change[] | 'all' {
     const inode = statSync(this.#file, { throwIfNoEntry: false })?.ino
     if (inode === undefined) return []
-    if (inode === this.#open?.inode) return this.#readLines(this.#open.descriptor)
+    if (inode === this.#current?.inode) return this.#readLines(this.#current.descriptor)
     this.#openNewest()
     return 'all'
   }
 
   close(): void {
-    if (this.#open) closeSync(this.#open.descriptor)
-    this.#open = null
+    if (this.#current) closeSync(this.#current.descriptor)
+    this.#current = null
   }
 
   #openNewest(): void {
@@ -82,7 +83,7 @@ export class ChangeReader {
     this.#offset = 0
     try {
       const descriptor = openSync(this.#file, 'r')
-      this.#open = { descriptor, inode: fstatSync(descriptor).ino }
+      this.#current = { descriptor, inode: fstatSync(descriptor).ino }
     } catch (error) {
       if (errorCode(error) !== 'ENOENT') throw error
     }
@@ -93,9 +94,9 @@ export class ChangeReader {
     if (size <= 0) return []
     const buffer = Buffer.alloc(size)
     const text = buffer.toString('utf8', 0, readSync(descriptor, buffer, 0, size, this.#offset))
-    const whole = text.slice(0, text.lastIndexOf('\n') + 1)
-    this.#offset += Buffer.byteLength(whole)
-    return whole.split('\n').filter(Boolean).map(parseChange)
+    const completeLines = text.slice(0, text.lastIndexOf('\n') + 1)
+    this.#offset += Buffer.byteLength(completeLines)
+    return completeLines.split('\n').filter(Boolean).map(parseChange)
   }
 }
 

@@ -1,20 +1,20 @@
 import { accessSync, chmodSync, chownSync, constants, mkdirSync, statSync } from 'node:fs'
 import { delimiter, isAbsolute, join, resolve } from 'node:path'
 import type { ContainerSpec } from '../driver.ts'
-import { IMAGE_GONE } from '../exit-message.ts'
-import { type ImagePaths, imageDir, imagePlace } from '../image.ts'
+import { IMAGE_MISSING_MESSAGE } from '../exit-message.ts'
+import { type ImagePaths, imageDir, imagePaths } from '../image.ts'
 import type { ContainerFiles, DesiredContainer } from './container-record.ts'
 import type { Host } from './host.ts'
 import { type Program, markProgram } from './launch-script.ts'
-import type { Confinement } from './sandbox.ts'
-import { workFolder } from './work-folder.ts'
+import { type Confinement, TMP_SHARE } from './sandbox.ts'
+import { prepareWorkFolder } from './work-folder.ts'
 
 const SYSTEM_DIRS = ['/usr/local/bin', '/usr/bin', '/bin']
 
-/** Share of the memory limit for the V8 heap, so that a full heap ends with a readable error before the kernel kills the process. */
+/** Share of the memory limit that the V8 heap may use, so that Node reports a full heap before the kernel kills the process. */
 const HEAP_SHARE = 0.7
 
-/** A container cannot be started; the message is a sentence for users. */
+/** Thrown when a container cannot be started. The message is a sentence for users. */
 export class StartError extends Error {
   override name = 'StartError'
 }
@@ -22,45 +22,56 @@ export class StartError extends Error {
 export type LaunchContext = {
   host: Host
   imagesDir: string
-  /** Scripts that every Node program of a container preloads, readable for all of them. */
+  /** Scripts that every Node program of a container preloads. Readable by every container. */
   preloads: string[]
   files: ContainerFiles
   /** See `markProgram`. */
   mark: string
   socketDir: string
   uid: number | null
+  /** See `Disks.mount`. */
+  diskPrefix: string[]
+  /** Maximum size of each file that the program writes, its log included; null: not limited. */
+  maxFileBytes: number | null
 }
 
 /**
- * Determines how to run a container, after checking image and command. `words` precede those of the confinement.
+ * Determines how to run a container, after checking its image and command. `commandPrefix` precedes the command that confines it.
  * @throws StartError
  */
 export function containerProgram(
   context: LaunchContext,
   desired: DesiredContainer,
-): { program: Program; confinement: Confinement; words: string[] } {
-  const image = findImage(context.imagesDir, desired.image)
+): { program: Program; confinement: Confinement; commandPrefix: string[] } {
+  const image = readImagePaths(context.imagesDir, desired.image)
   const [name = ''] = desired.spec.command
   if (!isCommand(name, image))
     throw new StartError(`There is no command "${name}": it is neither in node_modules/.bin nor on the system`)
-  const { host, files, socketDir, uid } = context
+  const { host, files, socketDir, uid, diskPrefix, maxFileBytes } = context
   const gid = host.uidOf(`tenant ${desired.tenant}`)
   if (gid !== null) chownTo(imageDir(context.imagesDir, desired.image), gid)
-  const scratch = host.sandbox === 'bwrap' ? [] : [files.tmp]
-  for (const dir of [files.home, ...scratch]) makeOwned(dir, uid)
-  const folder = workFolder(host.workFolders, image.appDir, files.workFolder, uid)
+  const tmpDirs = host.sandbox === 'bwrap' ? [] : [files.tmp]
+  for (const dir of [files.home, files.tmp]) makeOwned(dir, uid)
+  const folder = prepareWorkFolder(host.workFolders, image.appDir, files.workFolder, { uid, diskPrefix })
   const readableDirs = image.readableDirs.filter((dir) => !folder.writableDirs.includes(dir))
   return {
-    words: folder.words,
+    commandPrefix: folder.commandPrefix,
     program: markProgram(
-      { command: desired.spec.command, cwd: folder.cwd, env: containerEnv(context, desired.spec, image, scratch[0]) },
+      {
+        command: desired.spec.command,
+        cwd: folder.cwd,
+        env: containerEnv(context, desired.spec, image, tmpDirs[0]),
+        ownsUid: uid !== null,
+        maxFileBytes,
+      },
       context.mark,
     ),
     confinement: {
       uid,
       gid,
       readableDirs: [...readableDirs, ...context.preloads],
-      writableDirs: [...folder.writableDirs, files.home, socketDir, ...scratch],
+      writableDirs: [...folder.writableDirs, files.home, socketDir, ...tmpDirs],
+      tmpBytes: Math.floor(desired.spec.resources.memoryBytes * TMP_SHARE),
     },
   }
 }
@@ -75,6 +86,8 @@ function containerEnv(
   const requires = preloads.map((file) => `--require ${quoteNodeOption(file)}`)
   const nodeOptions = [...requires, `--max-old-space-size=${heapMiB}`, env['NODE_OPTIONS']]
   return {
+    // `npx` must not download and run a package that the squid does not depend on: anyone may register its name.
+    npm_config_yes: 'false',
     ...env,
     PATH: [...image.pathDirs, ...SYSTEM_DIRS].join(delimiter),
     HOME: files.home,
@@ -88,15 +101,15 @@ function containerEnv(
 /** Node splits NODE_OPTIONS at spaces outside of double quotes. */
 const quoteNodeOption = (text: string): string => `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`
 
-function findImage(imagesDir: string, image: string): ImagePaths {
+function readImagePaths(imagesDir: string, image: string): ImagePaths {
   try {
-    return imagePlace(imagesDir, image)
+    return imagePaths(imagesDir, image)
   } catch (cause) {
-    throw new StartError(IMAGE_GONE, { cause })
+    throw new StartError(IMAGE_MISSING_MESSAGE, { cause })
   }
 }
 
-/** Searches as execvp(3) does. */
+/** True if execvp(3) would find the command. */
 function isCommand(name: string, { appDir, pathDirs }: ImagePaths): boolean {
   if (name.includes('/')) return isExecutable(isAbsolute(name) ? name : resolve(appDir, name))
   return [...pathDirs, ...SYSTEM_DIRS].some((dir) => isExecutable(join(dir, name)))
@@ -111,7 +124,7 @@ function isExecutable(file: string): boolean {
   }
 }
 
-/** Prevents other tenants from reading the directory, also without a sandbox. */
+/** Makes `gid` the only group that can read the directory, which protects it from other tenants even without a sandbox. */
 function chownTo(dir: string, gid: number): void {
   chownSync(dir, -1, gid)
   chmodSync(dir, 0o750)

@@ -1,14 +1,15 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
-import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ContainerSpec, ContainerState, LastRun, Workload } from '../driver.ts'
 import { errorCode } from '../error-code.ts'
 import type { CgroupBase, RunCounters } from './cgroup-files.ts'
+import { replaceFile } from './replace-file.ts'
 
-/** The desired state of one container. Most changes of it require a new container; see `desiredKey`. */
+/** The desired state of one container. Most changes require a new container; see `desiredKey`. */
 export type DesiredContainer = Pick<Workload, 'tenant' | 'version' | 'image'> & { spec: ContainerSpec }
 
-/** Equal for desired states that do not require a new container: ignores the stop grace period and the order of the environment. */
+/** Returns a key that changes when a desired state requires a new container. Ignores the grace period and the order of the environment. */
 export function desiredKey({ tenant, version, image, spec }: DesiredContainer): string {
   const { name, command, env, resources, restart, ports } = spec
   const parts = [
@@ -32,18 +33,20 @@ export type RecordedEnd = RecordedRun & Pick<LastRun, 'exitCode' | 'how' | 'oomK
 
 /** The state of a container, stored on disk for later servers. */
 export type ContainerRecord = {
-  /** `desiredKey` of its desired state; a desired state with another key replaces the container. */
+  /** `desiredKey` of the desired state. A desired state with another key replaces the container. */
   key: string
   state: ContainerState
   /** ISO times. */
   since: string
   retryAt: string | null
   reason: string | null
+  /** See `Observation.diskFullSince`; missing in records of earlier releases. */
+  diskFullSince?: string | null
   /** Number of consecutive failures, for the backoff. */
   crashes: number
   /** Number of the latest run's directory; 0: never run. */
   run: number
-  /** How many runs have started; the ordinal of the next one. */
+  /** Number of runs that have started, which is the ordinal of the next run. */
   begun: number
   /** The run that is running or about to start. */
   current: RecordedRun | null
@@ -53,9 +56,9 @@ export type ContainerRecord = {
   /** Counters of the cgroup and length of the log at the start of the latest run. */
   countedBefore: RunCounters
   logBytesBefore: number
-  /** Of the latest desired state, so that it is known when the container is removed, also by a later server. */
+  /** The grace period of the latest desired state. Recorded, because removing a container deletes its desired state first. */
   stopGraceMs: number
-  /** Location of its cgroup; null without cgroups. */
+  /** Location of the container's cgroup; null without cgroups. */
   cgroups: CgroupBase | null
   uid: number | null
   logId: string
@@ -63,11 +66,11 @@ export type ContainerRecord = {
 
 const zeroCounters: RunCounters = { cpuSeconds: 0, throttledSeconds: 0, oomKills: 0 }
 
-/** A new container of the same name continues the log and the numbering of runs. */
+/** Creates the record of a new container, which continues the log and the numbering of the previous container with its name. */
 export function newRecord(
   key: string,
   now: Date,
-  { stopGraceMs, before }: { stopGraceMs: number; before: ContainerRecord | null },
+  { stopGraceMs, previous }: { stopGraceMs: number; previous: ContainerRecord | null },
 ): ContainerRecord {
   return {
     key,
@@ -76,32 +79,32 @@ export function newRecord(
     retryAt: null,
     reason: null,
     crashes: 0,
-    run: before?.run ?? 0,
-    begun: before?.begun ?? 0,
+    run: previous?.run ?? 0,
+    begun: previous?.begun ?? 0,
     current: null,
-    lastRun: before?.lastRun ?? null,
-    used: before?.used ?? null,
+    lastRun: previous?.lastRun ?? null,
+    used: previous?.used ?? null,
     countedBefore: zeroCounters,
     logBytesBefore: 0,
     stopGraceMs,
     cgroups: null,
-    uid: before?.uid ?? null,
-    logId: before?.logId ?? randomBytes(6).toString('hex'),
+    uid: previous?.uid ?? null,
+    logId: previous?.logId ?? randomBytes(6).toString('hex'),
   }
 }
 
-/** A run that starts now. */
+/** Creates the record of a run that starts now. */
 export const newRun = ({ begun }: ContainerRecord, now: Date): RecordedRun => ({
   id: randomUUID(),
   ordinal: begun,
   startedAt: now.toISOString(),
 })
 
-/** The current run; null when it has not started yet. */
+/** Returns the current run; null when it has not started yet. */
 export const currentRun = ({ state, current }: ContainerRecord): RecordedRun | null =>
   state === 'running' ? current : null
 
-/** Format of earlier releases, with counters instead of runs. */
+/** The format of earlier releases, which had counters instead of runs. */
 type CountingRecord = Omit<
   ContainerRecord,
   'begun' | 'current' | 'lastRun' | 'used' | 'countedBefore' | 'stopGraceMs'
@@ -112,12 +115,12 @@ type CountingRecord = Omit<
   oomKillsBefore: number
 }
 
-/** Null when there is no record. Converts records of earlier releases; their runs get new ids, so the result must be saved. */
+/** Reads a record; null when there is none. Records of earlier releases are converted with new run ids, so the caller must save them. */
 export function readRecord(file: string): ContainerRecord | null {
-  const read = readJson(file) as ContainerRecord | CountingRecord | null
-  if (read === null || 'begun' in read) return read
-  const { isRunOpen, exitCode, outOfMemory, oomKillsBefore, ...kept } = read
-  const { run, state, since } = kept
+  const stored = readJson(file) as ContainerRecord | CountingRecord | null
+  if (stored === null || 'begun' in stored) return stored
+  const { isRunOpen, exitCode, outOfMemory, oomKillsBefore, ...commonFields } = stored
+  const { run, state, since } = commonFields
   const runAt = (ordinal: number): RecordedRun => ({
     id: randomUUID(),
     ordinal: Math.max(0, ordinal),
@@ -125,7 +128,7 @@ export function readRecord(file: string): ContainerRecord | null {
   })
   const how = outOfMemory ? 'oom' : state === 'finished' && exitCode === 0 ? 'done' : 'error'
   return {
-    ...kept,
+    ...commonFields,
     begun: isRunOpen && state !== 'running' ? run - 1 : run,
     current: isRunOpen ? runAt(run - 1) : null,
     lastRun:
@@ -136,47 +139,44 @@ export function readRecord(file: string): ContainerRecord | null {
   }
 }
 
-/** The desired state of a workload; null when it is to be removed. Earlier releases did not store the stop grace period. */
-export function readDesired(file: string): Workload | null {
-  const desired = readJson(file) as Workload | null
-  return (
-    desired && {
-      ...desired,
-      containers: desired.containers.map((spec) => ({ ...spec, stopGraceMs: spec.stopGraceMs ?? STOP_GRACE_MS })),
-    }
-  )
-}
-
-/** Default stop grace period of containers without a recorded one. */
+/** Stop grace period of containers for which none is recorded. */
 export const STOP_GRACE_MS = 5000
 
 /** `<stateDir>/containers/<workload>/` contains the desired state, `workload.json`, and a directory for each container. */
 export const WORKLOAD_FILE = 'workload.json'
 export const workloadsDirIn = (stateDir: string): string => join(stateDir, 'containers')
 
-/** The files of one container. Its directory is traversable; everything except `home`, `tmp` and `workFolder` is private to the server. */
+/**
+ * Returns the paths of the files of one container. Its directory is traversable; everything except the folders on its disk is private to the
+ * server.
+ */
 export function containerFiles(dir: string) {
   return {
     dir,
     record: join(dir, 'record.json'),
     log: join(dir, 'log'),
-    home: join(dir, 'home'),
-    tmp: join(dir, 'tmp'),
-    workFolder: join(dir, 'work-folder'),
+    /** The mount point of the disk that contains everything the container writes, and the image of that disk. */
+    disk: join(dir, 'disk'),
+    diskImage: join(dir, 'disk.img'),
+    home: join(dir, 'disk/home'),
+    tmp: join(dir, 'disk/tmp'),
+    workFolder: join(dir, 'disk/work-folder'),
     runs: join(dir, 'runs'),
     run: (number: number) => join(dir, 'runs', String(number)),
   }
 }
 
+/** Folders that are on the disk of a container; earlier releases, which had no disk, stored them in its directory. */
+export const DISK_FOLDERS = ['home', 'tmp', 'work-folder']
+
 export type ContainerFiles = ReturnType<typeof containerFiles>
 
 /** Replaces a JSON file atomically. */
 export function writeJson(file: string, value: unknown): void {
-  writeFileSync(`${file}.new`, JSON.stringify(value), { mode: 0o600 })
-  renameSync(`${file}.new`, file)
+  replaceFile(file, JSON.stringify(value))
 }
 
-/** Null when the file is missing or not valid JSON (after a power failure during a write). */
+/** Reads a JSON file; null when it is missing or invalid (after a power failure during a write). */
 export function readJson(file: string): unknown {
   try {
     return JSON.parse(readFileSync(file, 'utf8'))
@@ -186,9 +186,9 @@ export function readJson(file: string): unknown {
   }
 }
 
-/** Encodes an id as a safe file name; `idOf` decodes it. */
-export const nameOf = (id: string): string => encodeURIComponent(id).replace(/^\./, '%2E')
-export const idOf = (name: string): string => decodeURIComponent(name)
+/** Encodes an id as a safe file name, which `idOfFileName` decodes. */
+export const fileNameOf = (id: string): string => encodeURIComponent(id).replace(/^\./, '%2E')
+export const idOfFileName = (name: string): string => decodeURIComponent(name)
 
 /** Creates a directory that others may traverse but not list. */
 export function makeTraversable(dir: string): void {

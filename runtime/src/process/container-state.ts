@@ -1,8 +1,10 @@
+import { join } from 'node:path'
 import { backoffMs } from '../backoff.ts'
 import type { ContainerState as State, Observation } from '../driver.ts'
 import {
   type ContainerRecord,
   type DesiredContainer,
+  DISK_FOLDERS,
   desiredKey,
   makeTraversable,
   newRecord,
@@ -13,7 +15,7 @@ import {
 import { type ContainerContext, removeFiles } from './container-run.ts'
 import { observationOf } from './container-views.ts'
 
-/** The recorded state of one container. Each change is written to disk before it takes effect. */
+/** The state of one container. Each change is recorded on disk before it takes effect. */
 export class ContainerState {
   readonly names: { workload: string; container: string }
   readonly #context: ContainerContext
@@ -24,7 +26,7 @@ export class ContainerState {
     this.names = { workload, container }
   }
 
-  /** Null before the first desired state was applied. */
+  /** Null until the first desired state is applied. */
   get record(): ContainerRecord | null {
     return this.#record
   }
@@ -48,6 +50,7 @@ export class ContainerState {
     writeJson(this.#context.files.record, this.#record)
   }
 
+  /** Records that the container enters `state`, together with other changes. */
   enter(state: State, changes: Partial<ContainerRecord>): void {
     this.save({ retryAt: null, ...changes, state, since: this.now().toISOString() })
     this.#reportChange()
@@ -55,23 +58,23 @@ export class ContainerState {
 
   /** Replaces the previous container of the same name. */
   renew(desired: DesiredContainer): void {
-    const { dir, home, tmp, workFolder } = this.#context.files
-    for (const scratch of [home, tmp, workFolder]) removeTree(scratch)
+    const { dir, disk, diskImage } = this.#context.files
+    for (const path of [disk, diskImage, ...DISK_FOLDERS.map((name) => join(dir, name))]) removeTree(path)
     makeTraversable(dir)
     const { stopGraceMs } = desired.spec
-    this.#record = newRecord(desiredKey(desired), this.now(), { stopGraceMs, before: this.#record })
+    this.#record = newRecord(desiredKey(desired), this.now(), { stopGraceMs, previous: this.#record })
     this.save({})
     this.#addLog(this.#record)
   }
 
-  /** Deletes all files of the container, which must not have programs. */
+  /** Deletes all files of the container, whose programs must have ended. */
   async remove(): Promise<void> {
     await removeFiles(this.#context, this.#record)
     this.#record = null
     this.#reportChange()
   }
 
-  /** True when the container is to be started now. */
+  /** True when the container must be started now. */
   isDue(): boolean {
     if (!this.#record) return false
     const { state, retryAt } = this.#record

@@ -1,16 +1,79 @@
-import type { RunCounters } from './cgroup-files.ts'
+import type { Restart } from '../driver.ts'
+import type { CgroupUsage, RunCounters } from './cgroup-files.ts'
+import type { ContainerRecord, RecordedEnd, RecordedRun } from './container-record.ts'
+import { containerCgroup, programTree, type ContainerContext } from './container-run.ts'
 import type { ProcessInfo } from './processes.ts'
-import { type ProgramTree, treeOf } from './program-tree.ts'
+import { type ProgramTree, processesOfTree } from './program-tree.ts'
+import { determineEnd } from './run-end.ts'
+import type { Run } from './run.ts'
 
-/** Usage of a run. */
 export type RunUsage = RunCounters & { memoryBytes: number }
 
-/** Measures a run on a host without cgroups, as the sum over its processes, including ended ones. */
-export class ProcessMeter {
+/** Maximum time from a kill to the end of the run that it causes. */
+const MAX_EXIT_DELAY_MS = 2000
+
+/** Measures the current run of a container: by its cgroup, or by its processes on a host without cgroups. */
+export class RunMeter {
+  readonly #context: ContainerContext
+  readonly #processes = new ProcessMeter()
+  readonly #survivedKills = new SurvivedKills()
+
+  constructor(context: ContainerContext) {
+    this.#context = context
+  }
+
+  /** Must be called at the start of each run. */
+  reset(): void {
+    this.#processes.reset()
+    this.#survivedKills.reset()
+  }
+
+  /** `listAll`: lists every process of the host, called only without cgroups. */
+  measure(record: ContainerRecord, run: Run | null, listAll: () => ProcessInfo[]): RunUsage {
+    const counted = containerCgroup(this.#context, record)?.usage()
+    if (!counted) return this.#processes.measure(programTree(this.#context, record, run), listAll())
+    const counters = countersOfRun(record, counted)
+    this.#survivedKills.record(counters.oomKills, this.#nowMs())
+    return { ...counters, memoryBytes: counted.memoryBytes }
+  }
+
+  /** Returns how a run ended, and what it used. Must be called after its last process has ended. */
+  end(
+    record: ContainerRecord,
+    run: RecordedRun,
+    observed: { exitCode: number | null; isStopped: boolean; restart: Restart | undefined },
+  ): { lastRun: RecordedEnd; used: RunCounters } {
+    const counted = containerCgroup(this.#context, record)?.usage()
+    const counters = counted ? countersOfRun(record, counted) : null
+    const lastRun = determineEnd(this.#context, record, run, {
+      ...observed,
+      kernelOomKills: counters?.oomKills ?? null,
+      survivedOomKills: this.#survivedKills.at(this.#nowMs()),
+    })
+    return { lastRun, used: { ...(counters ?? this.#processes.counted()), oomKills: lastRun.oomKills } }
+  }
+
+  #nowMs(): number {
+    return this.#context.hostContext.clock.now().getTime()
+  }
+}
+
+/** Returns the part of the cgroup's counters that belongs to the latest run. */
+function countersOfRun({ countedBefore }: ContainerRecord, counted: CgroupUsage): RunCounters & { oomKills: number } {
+  const increase = (now: number, before: number | null) => Math.max(0, now - (before ?? 0))
+  return {
+    cpuSeconds: increase(counted.cpuSeconds, countedBefore.cpuSeconds),
+    throttledSeconds: increase(counted.throttledSeconds, countedBefore.throttledSeconds),
+    oomKills: increase(counted.oomKills, countedBefore.oomKills),
+  }
+}
+
+/** Measures a run on a host without cgroups: adds up the usage of its processes, including those that have ended. */
+class ProcessMeter {
   readonly #cpuSeconds = new Map<string, number>()
 
-  measure(tree: ProgramTree, all: ProcessInfo[]): RunUsage {
-    const running = treeOf(tree, all)
+  measure(tree: ProgramTree, allProcesses: ProcessInfo[]): RunUsage {
+    const running = processesOfTree(tree, allProcesses)
     for (const { pid, startedAt, cpuSeconds } of running) this.#cpuSeconds.set(`${pid} ${startedAt}`, cpuSeconds)
     return {
       ...this.counted(),
@@ -18,15 +81,45 @@ export class ProcessMeter {
     }
   }
 
-  /** As last measured. Throttling and out-of-memory kills are unknown without cgroups. */
+  /** Returns the counters of the last measurement. Throttling and out-of-memory kills are unknown without cgroups. */
   counted(): RunCounters {
     const seconds = [...this.#cpuSeconds.values()]
-    const cpuSeconds = seconds.length === 0 ? null : seconds.reduce((total, one) => total + one, 0)
+    const cpuSeconds = seconds.length === 0 ? null : seconds.reduce((total, value) => total + value, 0)
     return { cpuSeconds, throttledSeconds: null, oomKills: null }
   }
 
-  /** Call at the start of a run. */
+  /** Must be called at the start of each run. */
   reset(): void {
     this.#cpuSeconds.clear()
+  }
+}
+
+/**
+ * Distinguishes out-of-memory kills that ended a run from those that it survived, since the kernel only counts them. A kill well
+ * before the end of the run hit a child that the program did not depend on.
+ */
+class SurvivedKills {
+  #survived = 0
+  #counted = 0
+  #countedAtMs = 0
+
+  /** Must be called at the start of each run. */
+  reset(): void {
+    this.#survived = 0
+    this.#counted = 0
+  }
+
+  /** Records the kernel's count of kills since the start of the run. */
+  record(kills: number, atMs: number): void {
+    this.at(atMs)
+    if (kills === this.#counted) return
+    this.#counted = kills
+    this.#countedAtMs = atMs
+  }
+
+  /** Returns the number of kills that a run has survived if it ends at `atMs`. */
+  at(atMs: number): number {
+    if (atMs - this.#countedAtMs >= MAX_EXIT_DELAY_MS) this.#survived = this.#counted
+    return this.#survived
   }
 }

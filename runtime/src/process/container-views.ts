@@ -22,6 +22,7 @@ export function observationOf(names: Names, record: ContainerRecord): Observatio
     lastRun: record.lastRun && lastRunOf(record.lastRun),
     retryAt: record.retryAt === null ? null : new Date(record.retryAt),
     reason: record.reason,
+    diskFullSince: record.diskFullSince ? new Date(record.diskFullSince) : null,
   }
 }
 
@@ -40,14 +41,14 @@ const lastRunOf = ({ exitCode, how, endedAt, oomKills, ...run }: RecordedEnd): L
   oomKills,
 })
 
-/** Usage of the current run as measured now, or of the last run at its end; null when there was none. */
+/** Measures the current run, or returns the usage of the last run at its end; null when the container has never run. */
 export function usageOf({ names, at, record, limits, measure }: UsageInput): ContainerUsage | null {
-  const open = currentRun(record)
-  const run = open ?? record.lastRun
+  const current = currentRun(record)
+  const run = current ?? record.lastRun
   if (!run) return null
   const unknown = { cpuSeconds: null, throttledSeconds: null, oomKills: null }
-  // After a run, the cgroup only contains unused file cache.
-  const used = open ? measure() : { ...(record.used ?? unknown), memoryBytes: 0 }
+  // After a run, the cgroup contains only unused file cache.
+  const used = current ? measure() : { ...(record.used ?? unknown), memoryBytes: 0 }
   return {
     ...names,
     run: run.id,

@@ -1,29 +1,25 @@
-import { crashesInARow } from '../backoff.ts'
+import { consecutiveCrashes } from '../backoff.ts'
 import type { Timer } from '../clock.ts'
 import type { Observation, ContainerUsage } from '../driver.ts'
-import { ENDED, exitMessage, isFinal } from '../exit-message.ts'
+import { UNEXPECTED_EXIT_MESSAGE, isFinal } from '../exit-message.ts'
 import { StartError } from './container-program.ts'
 import { type ContainerRecord, type DesiredContainer, desiredKey, newRun } from './container-record.ts'
 import {
   type ContainerContext,
   cleanUpRun,
-  containerCgroup,
-  countedInRun,
-  endOf,
   endStartUp,
   killOrphans,
   releaseHostResources,
   prepareRun,
-  programTree,
   stopRun,
 } from './container-run.ts'
 import { ContainerState } from './container-state.ts'
 import { usageOf } from './container-views.ts'
-import { ProcessMeter, type RunUsage } from './container-usage.ts'
+import { RunMeter } from './container-usage.ts'
 import type { ProcessInfo } from './processes.ts'
+import { diskFullAtEnd, endMessage, measureDisk } from './disk/full-disk.ts'
 import { lastLines } from './run-log.ts'
 import { type Run, adoptRun, startRun } from './run.ts'
-import { SurvivedKills } from './survived-kills.ts'
 
 /**
  * Reconciles one container with its desired state, step by step. Each step is recorded on disk before it is done, so that the server
@@ -33,12 +29,11 @@ export class Container {
   readonly workload: string
   readonly name: string
   readonly #context: ContainerContext
-  readonly #meter = new ProcessMeter()
+  readonly #meter: RunMeter
   readonly #state: ContainerState
-  readonly #survivedKills = new SurvivedKills()
   #desired: DesiredContainer | null = null
   #run: Run | null = null
-  #retry: Timer | null = null
+  #retryTimer: Timer | null = null
   #startUpTimer: Timer | null = null
   #steps: Promise<void> = Promise.resolve()
   #isDetached = false
@@ -48,18 +43,19 @@ export class Container {
     this.workload = workload
     this.name = name
     this.#state = new ContainerState(context, workload, name)
+    this.#meter = new RunMeter(context)
   }
 
-  /** Adopts the container of an earlier server with its desired state of that time. Call before everything else. */
+  /** Adopts the container of an earlier server, with the desired state that was recorded. Must be called before all other methods. */
   async adopt(desired: DesiredContainer | null): Promise<void> {
     this.#desired = desired
     const record = this.#state.load()
     if (!record) return killOrphans(this.#context)
     if (!record.current) return
-    const found = await adoptRun(this.#context.files.run(record.run))
-    if (found === 'never started') this.#state.save({ current: null })
-    else if ('exitCode' in found) await this.#handleExit(found.exitCode)
-    else this.#watch(found)
+    const adopted = await adoptRun(this.#context.files.run(record.run))
+    if (adopted === 'never started') this.#state.save({ current: null })
+    else if ('exitCode' in adopted) await this.#handleExit(adopted.exitCode)
+    else this.#watch(adopted)
   }
 
   /** Sets the desired state; null: remove the container. Resolves when it is applied, or when the attempt has failed. */
@@ -75,11 +71,11 @@ export class Container {
       if (record?.state !== 'finished' || this.#desired?.spec.restart === 'never') return
       const lastRun = record.lastRun && { ...record.lastRun, how: 'error' as const }
       this.#state.enter('backoff', { reason, lastRun, ...this.#state.nextTry(record.crashes + 1) })
-      this.#planRetry()
+      this.#scheduleRetry()
     })
   }
 
-  /** Stops the program and detaches; the next server starts it again. */
+  /** Stops the program and detaches from the container. The next server starts the program again. */
   async stop(): Promise<void> {
     await this.#step(async () => {
       if (this.#run) await this.#endRun(this.#run)
@@ -89,67 +85,68 @@ export class Container {
     await this.detach()
   }
 
-  /** Stops managing the container; the program continues. */
+  /** Stops managing the container, whose program continues. */
   async detach(): Promise<void> {
     this.#isDetached = true
-    this.#retry?.cancel()
+    this.#retryTimer?.cancel()
     this.#startUpTimer?.cancel()
     await this.#steps
     this.#run?.detach()
   }
 
-  /** Pid of the shim, the top process of the current run; null when nothing runs. */
+  /** Pid of the shim, the top process of the current run; null when there is no run. */
   get shim(): number | null {
     return this.#run?.shim.pid ?? null
   }
 
-  /** Null before the first desired state was applied. */
+  /** Null until the first desired state is applied. */
   observation(): Observation | null {
     return this.#state.observation()
   }
 
-  /** `all`: lists every process of the host; only called without cgroups. */
-  usage(at: Date, all: () => ProcessInfo[]): ContainerUsage | null {
+  /** Measures the usage; null if the container has never run. `listAll`: lists every process of the host, called only without cgroups. */
+  usage(at: Date, listAll: () => ProcessInfo[]): ContainerUsage | null {
     const [record, desired] = [this.#state.record, this.#desired]
     if (!record || !desired) return null
     const { resources: limits } = desired.spec
-    return usageOf({ names: this.#state.names, at, record, limits, measure: () => this.#measure(record, all) })
+    const measure = () => this.#meter.measure(record, this.#run, listAll)
+    return usageOf({ names: this.#state.names, at, record, limits, measure })
   }
 
-  #measure(record: ContainerRecord, all: () => ProcessInfo[]): RunUsage {
-    const counted = containerCgroup(this.#context, record)?.usage()
-    if (!counted) return this.#meter.measure(programTree(this.#context, record, this.#run), all())
-    const inRun = countedInRun(record, counted)
-    this.#survivedKills.record(inRun.oomKills, this.#state.now().getTime())
-    return { ...inRun, memoryBytes: counted.memoryBytes }
+  /** Measures the disk of the running program, and records since when it is full. */
+  async checkDisk(): Promise<void> {
+    const [run, record] = [this.#run, this.#state.record]
+    if (!run || !record) return
+    const changes = await measureDisk(this.#context, record, run)
+    if (this.#run === run && 'diskFullSince' in changes) this.#state.save(changes)
   }
 
   lastLines(count: number): string[] {
     return this.#state.record ? lastLines(this.#context.files.log, count) : []
   }
 
-  /** Serializes all steps. */
+  /** Runs a step after all earlier ones. */
   #step(work: () => Promise<void>): Promise<void> {
     this.#steps = this.#steps
       .then(() => (this.#isDetached ? undefined : work()))
-      // A failure of the host, such as a full disk or an unkillable process. It is reported, and retried like a crash.
+      // The host failed, for example because of a full disk or an unkillable process. This is reported and retried like a crash.
       .catch((error: unknown) => this.#fail(`The host failed: ${String(error)}`))
     return this.#steps
   }
 
   async #reconcile(): Promise<void> {
     const desired = this.#desired
-    const isOther = !desired || this.#state.record?.key !== desiredKey(desired)
-    if (isOther && this.#run) await this.#endRun(this.#run)
+    const needsReplacement = !desired || this.#state.record?.key !== desiredKey(desired)
+    if (needsReplacement && this.#run) await this.#endRun(this.#run)
     if (!desired) {
-      this.#retry?.cancel()
+      this.#retryTimer?.cancel()
       return this.#state.remove()
     }
-    if (isOther) this.#state.renew(desired)
+    if (needsReplacement) this.#state.renew(desired)
     else if (this.#state.record?.stopGraceMs !== desired.spec.stopGraceMs)
       this.#state.save({ stopGraceMs: desired.spec.stopGraceMs })
     if (!this.#run && this.#state.isDue()) await this.#start(desired)
-    this.#planRetry()
+    this.#scheduleRetry()
   }
 
   async #start(desired: DesiredContainer): Promise<void> {
@@ -157,7 +154,6 @@ export class Container {
     try {
       const { start, changes } = await prepareRun(this.#context, desired, this.#state.record)
       this.#state.save({ ...changes, current: newRun(this.#state.record, this.#state.now()) })
-      this.#survivedKills.reset()
       this.#meter.reset()
       this.#watch(await startRun(start))
     } catch (error) {
@@ -180,19 +176,19 @@ export class Container {
     )
   }
 
-  /** Plans the end of the start-up time, which may have passed for an adopted run. */
+  /** Schedules the end of the start-up time, which may already have passed for an adopted run. */
   #limitStartUp(run: Run): void {
     const { hostContext } = this.#context
     const sinceMs = this.#state.record ? new Date(this.#state.record.since).getTime() : 0
-    const end = async () => {
+    const applyProfileLimits = async () => {
       if (this.#run === run && this.#desired && this.#state.record)
         endStartUp(this.#context, this.#desired, this.#state.record)
     }
-    const leftMs = Math.max(0, sinceMs + hostContext.startUpMs - this.#state.now().getTime())
-    this.#startUpTimer = hostContext.clock.setTimeout(() => void this.#step(end), leftMs)
+    const remainingMs = Math.max(0, sinceMs + hostContext.startUpMs - this.#state.now().getTime())
+    this.#startUpTimer = hostContext.clock.setTimeout(() => void this.#step(applyProfileLimits), remainingMs)
   }
 
-  /** Stops the run, if it has not just ended on its own, and returns the container to its state before the start. */
+  /** Stops the run, unless it has just ended on its own, and returns the container to its state before the start. */
   async #endRun(run: Run): Promise<void> {
     const isStopped = !run.hasEnded()
     if (!this.#state.record) return
@@ -205,15 +201,20 @@ export class Container {
     const ended = await this.#closeRun(exitCode, false)
     const { lastRun } = ended
     if (!this.#state.record || !lastRun) return
-    const reason = exitMessage(lastRun.exitCode, lastRun.how === 'oom')
+    const reason = endMessage(this.#context, lastRun, ended)
     const ranMs = new Date(lastRun.endedAt).getTime() - new Date(lastRun.startedAt).getTime()
-    const crashes = crashesInARow(this.#state.record.crashes, ranMs)
+    const crashes = consecutiveCrashes(this.#state.record.crashes, ranMs)
     if (isFinal(this.#desired?.spec.restart, lastRun.exitCode))
       this.#state.enter('finished', { reason, ...ended, crashes: crashes - 1 })
-    else this.#state.enter('backoff', { reason: reason ?? ENDED, ...ended, ...this.#state.nextTry(crashes) })
+    else
+      this.#state.enter('backoff', {
+        reason: reason ?? UNEXPECTED_EXIT_MESSAGE,
+        ...ended,
+        ...this.#state.nextTry(crashes),
+      })
   }
 
-  /** Cleans up after a run. Resolves with changes to the record, to be saved together with the next state. */
+  /** Cleans up after a run. Resolves with changes to the record, which the caller saves together with the next state. */
   async #closeRun(exitCode: number | null, isStopped: boolean): Promise<Partial<ContainerRecord>> {
     const record = this.#state.record
     if (!record) return {}
@@ -221,12 +222,10 @@ export class Container {
     await cleanUpRun(this.#context, record, this.#run)
     this.#run = null
     if (!record.current) return {}
-    const counted = containerCgroup(this.#context, record)?.usage()
-    const survived = this.#survivedKills.at(this.#state.now().getTime())
     const restart = this.#desired?.spec.restart
-    const lastRun = endOf(this.#context, record, record.current, { exitCode, survived, isStopped, restart })
-    const used = counted ? countedInRun(record, counted) : this.#meter.counted()
-    return { current: null, begun: lastRun.ordinal + 1, lastRun, used: { ...used, oomKills: lastRun.oomKills } }
+    const { lastRun, used } = this.#meter.end(record, record.current, { exitCode, isStopped, restart })
+    const changes = diskFullAtEnd(this.#context, record, lastRun)
+    return { current: null, begun: lastRun.ordinal + 1, lastRun, used, ...changes }
   }
 
   #fail(reason: string): void {
@@ -237,14 +236,14 @@ export class Container {
       current: this.#run ? current : null,
       ...(willRetry ? this.#state.nextTry(crashes + 1) : {}),
     })
-    this.#planRetry()
+    this.#scheduleRetry()
   }
 
-  #planRetry(): void {
-    this.#retry?.cancel()
+  #scheduleRetry(): void {
+    this.#retryTimer?.cancel()
     const retryAt = this.#state.record?.retryAt
     if (!retryAt || this.#isDetached) return
     const ms = Math.max(0, new Date(retryAt).getTime() - this.#state.now().getTime())
-    this.#retry = this.#context.hostContext.clock.setTimeout(() => void this.#step(() => this.#reconcile()), ms)
+    this.#retryTimer = this.#context.hostContext.clock.setTimeout(() => void this.#step(() => this.#reconcile()), ms)
   }
 }

@@ -1,6 +1,6 @@
 import { createProcessDirectory } from './process-directory.ts'
 
-/** For tests: runs a directory in a separate process, queried over the IPC channel. */
+/** Runs a directory in a separate process, which tests query over the IPC channel. */
 const directory = createProcessDirectory({ stateDir: process.argv[2] ?? '' })
 const changes: string[] = []
 await directory.start()

@@ -2,32 +2,51 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { prepareHost, shortcomings } from './host.ts'
+import { prepareHost, findLimitations } from './host.ts'
 
-const all = { isRoot: true, hasUids: true, bwrap: { is: 'usable' }, hasCgroups: true } as const
+const allFeatures = {
+  isRoot: true,
+  hasUids: true,
+  bwrap: { status: 'usable' },
+  bwrapFeatures: { filterFile: '/filter', limitsTmp: true },
+  hasCgroups: true,
+} as const
 
 test('a host with all features has no limitations', () => {
-  expect(shortcomings(all)).toEqual([])
+  expect(findLimitations(allFeatures)).toEqual([])
 })
 
 test.each([
   ['as root', true, 'the list of its processes'],
   ['as an ordinary user', false, 'read its files, keys and the data of others'],
-])('without bubblewrap, %s, the message names the package and the consequences', (_, isRoot, open) => {
-  const [sentence, ...more] = shortcomings({ ...all, isRoot, hasUids: isRoot, bwrap: { is: 'missing' } })
+])('without bubblewrap, %s, the limitation names the package and the consequences', (_, isRoot, consequence) => {
+  const [sentence, ...otherLimitations] = findLimitations({
+    ...allFeatures,
+    isRoot,
+    hasUids: isRoot,
+    bwrap: { status: 'missing' },
+  })
   expect(sentence).toContain('The package bubblewrap is not installed (apt-get install bubblewrap).')
-  expect(sentence).toContain(open)
-  expect(more).toEqual([])
+  expect(sentence).toContain(consequence)
+  expect(otherLimitations).toEqual([])
 })
 
 test('bubblewrap that is installed but does not work is reported with its own error', () => {
-  const [sentence] = shortcomings({
-    ...all,
-    bwrap: { is: 'blocked', reason: 'bwrap: No permissions to create namespace' },
+  const [sentence] = findLimitations({
+    ...allFeatures,
+    bwrap: { status: 'blocked', reason: 'bwrap: No permissions to create namespace' },
   })
   expect(sentence).toMatch(
     /^bubblewrap is installed but does not work here: bwrap: No permissions to create namespace\. Without it/,
   )
+})
+
+test('features that bubblewrap lacks on this host are limitations', () => {
+  const limitations = findLimitations({ ...allFeatures, bwrapFeatures: { filterFile: null, limitsTmp: false } })
+  expect(limitations).toEqual([
+    expect.stringMatching(/^Squids may use every system call/),
+    expect.stringMatching(/^Only the memory limit of a squid bounds its files in \/tmp/),
+  ])
 })
 
 test('a disabled sandbox is neither checked nor reported as missing', async () => {
@@ -35,5 +54,16 @@ test('a disabled sandbox is neither checked nor reported as missing', async () =
   onTestFinished(() => rmSync(stateDir, { recursive: true }))
   const host = await prepareHost({ stateDir, sandbox: 'none', limits: 'none' })
   expect(host).toMatchObject({ sandbox: 'none', summary: expect.stringContaining('no sandbox (bubblewrap is off)') })
-  expect(host.shortcomings.join('\n')).toContain('The sandbox is disabled (SHOAL_SANDBOX=none).')
+  expect(host.limitations.join('\n')).toContain('The sandbox is disabled (SHOAL_SANDBOX=none).')
+})
+
+test.skipIf(process.getuid?.() !== 0)('two installations on a host give their programs different uids', async () => {
+  const dirs = [1, 2].map(() => mkdtempSync(join(tmpdir(), 'shoal-host-')))
+  try {
+    const [first, second] = await Promise.all(dirs.map((stateDir) => prepareHost({ stateDir, limits: 'none' })))
+    expect(first?.uidOf('version 1')).toBe(first?.uidOf('version 1'))
+    expect(first?.uidOf('version 1')).not.toBe(second?.uidOf('version 1'))
+  } finally {
+    for (const dir of dirs) rmSync(dir, { recursive: true })
+  }
 })

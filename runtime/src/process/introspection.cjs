@@ -1,7 +1,7 @@
 'use strict'
 // Preloaded by every Node program of a container (NODE_OPTIONS). Containers run with NODE_ENV=production, so that errors do not
 // expose stack traces. Apollo Server 3, which the SDK's api uses, then also disables introspection, which GraphiQL and code
-// generators need. This enables it by default; the squid's own setting takes precedence.
+// generators need. This file enables introspection by default. The squid's own setting takes precedence.
 const { Module } = require('node:module')
 
 // oxlint-disable-next-line typescript/unbound-method -- called with its module as `this` below

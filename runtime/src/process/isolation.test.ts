@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { type RequestOptions, request } from 'node:http'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { ContainerSpec, Endpoint } from '../driver.ts'
-import { shortHash } from './host.ts'
+import { shortHash } from './short-hash.ts'
 import { describeKinds } from './host-harness.ts'
 import { type ProcessHarness, makeImage, openProcessHarness } from './process-harness.ts'
 
@@ -14,19 +14,19 @@ const PORT = 41_217
 const OTHER_PORT = 41_218
 const isRoot = process.getuid?.() === 0
 
-/** Serves HTTP on its ports; on request attempts to read, list and write files or to kill a process. */
-const SPY = `
+/** Serves HTTP on its ports. On request, attempts to read, list or write a file, or to kill a process. */
+const PROBE = `
 const http = require('node:http')
 const fs = require('node:fs')
 const perform = (url) => {
-  const [, verb, argument] = url.match(/^.(\\w+)\\??(.*)$/)
+  const [, operation, argument] = url.match(/^.(\\w+)\\??(.*)$/)
   const subject = decodeURIComponent(argument)
-  if (verb === 'env') return process.env
-  if (verb === 'read') return fs.readFileSync(subject, 'utf8')
-  if (verb === 'list') return fs.readdirSync(subject)
-  if (verb === 'write') return fs.writeFileSync(subject, 'x')
-  if (verb === 'kill') return process.kill(Number(subject), 0)
-  if (verb === 'address') return [server.address(), other.address()]
+  if (operation === 'env') return process.env
+  if (operation === 'read') return fs.readFileSync(subject, 'utf8')
+  if (operation === 'list') return fs.readdirSync(subject)
+  if (operation === 'write') return fs.writeFileSync(subject, 'x')
+  if (operation === 'kill') return process.kill(Number(subject), 0)
+  if (operation === 'address') return [server.address(), other.address()]
 }
 const server = http.createServer((request, response) => {
   try { response.end(JSON.stringify(perform(request.url) ?? null)) } catch (error) { response.statusCode = 500; response.end(error.code) }
@@ -41,8 +41,8 @@ describeKinds(kinds, ({ sandbox }) => {
 
   beforeEach(async () => {
     host = await openProcessHarness({ sandbox })
-    makeImage(host.options.imagesDir, 'spy', SPY)
-    makeImage(host.options.imagesDir, 'other', SPY)
+    makeImage(host.options.imagesDir, 'probe', PROBE)
+    makeImage(host.options.imagesDir, 'other', PROBE)
   })
 
   afterEach(() => host.dispose())
@@ -57,8 +57,8 @@ describeKinds(kinds, ({ sandbox }) => {
     stopGraceMs: 5000,
   }
 
-  const applySpies = async () => {
-    await host.runtime.apply({ id: 'one', tenant: 'one', version: 'one', image: 'spy', containers: [api] })
+  const applyProbes = async () => {
+    await host.runtime.apply({ id: 'one', tenant: 'one', version: 'one', image: 'probe', containers: [api] })
     await host.runtime.apply({ id: 'two', tenant: 'two', version: 'two', image: 'other', containers: [api] })
     await vi.waitFor(async () => expect(await call('one', '/env')).toBeTruthy(), { timeout: 10_000 })
     await vi.waitFor(async () => expect(await call('two', '/env')).toBeTruthy(), { timeout: 10_000 })
@@ -69,49 +69,52 @@ describeKinds(kinds, ({ sandbox }) => {
     return status === 200 ? JSON.parse(text) : new Error(text)
   }
 
-  test('two containers may listen on the same port, which is reachable through their endpoints and not over the network', async () => {
-    await applySpies()
-    const [own, other] = (await call('one', '/address')) as { address: string; port: number }[]
-    expect(own).toEqual({ address: '::', family: 'IPv6', port: PORT })
-    expect(other?.address).toBe('127.0.0.1')
+  test('two containers may listen on the same port, which only their endpoints can reach', async () => {
+    await applyProbes()
+    const [ownAddress, otherAddress] = (await call('one', '/address')) as { address: string; port: number }[]
+    expect(ownAddress).toEqual({ address: '::', family: 'IPv6', port: PORT })
+    expect(otherAddress?.address).toBe('127.0.0.1')
     expect(listeningAddresses(PORT)).toEqual([])
-    expect(listeningAddresses(other?.port ?? 0)).toEqual([LOOPBACK])
+    const isOnHost = !['namespace', 'pasta'].includes(host.host.network.kind)
+    expect(listeningAddresses(otherAddress?.port ?? 0)).toEqual(isOnHost ? [LOOPBACK] : [])
     await expect(get({ kind: 'tcp', host: '127.0.0.1', port: PORT }, '/env')).rejects.toThrow('ECONNREFUSED')
   })
 
-  test('a container sees its own environment and not that of the server', async () => {
-    process.env['SERVER_SECRET'] = 'of the server'
-    await applySpies()
+  test('a container sees its own environment and not the server’s', async () => {
+    process.env['SERVER_SECRET'] = 'secret of the server'
+    await applyProbes()
     const env = await call('one', '/env')
     delete process.env['SERVER_SECRET']
     expect(env).toMatchObject({ SECRET: 'known to api only' })
     expect(env).not.toHaveProperty('SERVER_SECRET')
-    // Without root and sandbox this is one of the limitations that the driver reports.
+    // Without root and sandbox, a container can read it, which the driver reports as a limitation.
     if (!isRoot && host.host.sandbox === 'none') return
     expect(await call('one', `/read?/proc/${process.pid}/environ`)).toBeInstanceOf(Error)
   })
 
-  test('a container reads neither the state of the server nor files, processes and sockets of another tenant', async ({
+  test('a container cannot access the state of the server, or files, processes and sockets of another tenant', async ({
     skip,
   }) => {
-    if (!isRoot) skip('without root there is no uid of its own')
-    await applySpies()
+    if (!isRoot) skip('without root, containers have no uid of their own')
+    await applyProbes()
     const { stateDir, imagesDir } = host.options
-    const shut = join(stateDir, 'shut')
-    mkdirSync(shut, { mode: 0o700 })
-    writeFileSync(join(shut, 'file'), 'x')
-    const two = join(stateDir, 'containers/two/api')
-    const foreignPid = readFileSync(join(two, 'runs/1/pids'), 'utf8').split(' ')[1] ?? ''
+    const privateDir = join(stateDir, 'shut')
+    mkdirSync(privateDir, { mode: 0o700 })
+    writeFileSync(join(privateDir, 'file'), 'x')
+    const otherDir = join(stateDir, 'containers/two/api')
+    const foreignPid = readFileSync(join(otherDir, 'runs/1/pids'), 'utf8').split(' ')[1] ?? ''
     const forbidden = [
-      `/read?${join(shut, 'file')}`,
+      `/read?${join(privateDir, 'file')}`,
       `/read?${join(imagesDir, 'other/app/main.cjs')}`,
       `/read?${join(stateDir, 'uids.json')}`,
       `/read?${join(stateDir, 'containers/two/workload.json')}`,
       `/read?${join(stateDir, 'containers/one/workload.json')}`,
-      `/read?${join(two, 'record.json')}`,
-      `/read?${join(two, 'log')}`,
-      `/list?${join(two, 'home')}`,
-      `/write?${join(imagesDir, 'spy/app/main.cjs')}`,
+      `/read?${join(otherDir, 'record.json')}`,
+      `/read?${join(otherDir, 'log')}`,
+      `/read?${join(otherDir, 'disk.img')}`,
+      `/read?${join(stateDir, 'containers/one/api/disk.img')}`,
+      `/list?${join(otherDir, 'disk/home')}`,
+      `/write?${join(imagesDir, 'probe/app/main.cjs')}`,
       `/write?${join(stateDir, 'containers/one/api/log')}`,
       `/list?/run/shoal/${host.host.label}/published`,
       `/list?/run/shoal/${host.host.label}/${shortHash('two/api')}`,
@@ -121,15 +124,33 @@ describeKinds(kinds, ({ sandbox }) => {
     const results = await Promise.all(forbidden.map(async (path) => [path, await call('one', path)] as const))
     const granted = results.filter(([, result]) => !(result instanceof Error))
     expect(granted).toEqual([])
-    expect(await call('one', `/write?${join(stateDir, 'containers/one/api/home/file')}`)).toBeNull()
+    expect(await call('one', `/write?${join(stateDir, 'containers/one/api/disk/home/file')}`)).toBeNull()
     expect(await call('one', '/read?main.cjs')).toContain('createServer')
   })
 
-  test('a socket that links to another container is not used', async () => {
-    await applySpies()
-    const { path: theirs } = host.directory.endpoint('two', 'api', PORT) as Extract<Endpoint, { kind: 'unix' }>
+  test('a container keeps access to its files when its uid changes', async ({ skip }) => {
+    if (!isRoot) skip('without root, containers have no uid of their own')
+    await applyProbes()
+    const file = join(host.options.stateDir, 'containers/one/api/disk/home/file')
+    expect(await call('one', `/write?${file}`)).toBeNull()
+    await host.runtime.close('stop')
+    const uidsFile = join(host.options.stateDir, 'uids.json')
+    const uids: Record<string, number> = JSON.parse(readFileSync(uidsFile, 'utf8'))
+    const uid = (uids['version one'] ?? 0) + 50
+    writeFileSync(uidsFile, JSON.stringify({ ...uids, 'version one': uid }))
+    await host.restart()
+    await vi.waitFor(async () => expect(await call('one', `/write?${file}`)).toBeNull(), { timeout: 10_000 })
+    const runsDir = join(host.options.stateDir, 'containers/one/api/runs')
+    const [, pid] = readFileSync(join(runsDir, readdirSync(runsDir)[0] ?? '', 'pids'), 'utf8').split(' ')
+    // The file is on a disk that only the container mounts.
+    expect(statSync(`/proc/${pid}/root${file}`).uid).toBe(uid)
+  })
+
+  test('a link to the socket of another container is not used as an endpoint', async () => {
+    await applyProbes()
+    const { path: otherSocket } = host.directory.endpoint('two', 'api', PORT) as Extract<Endpoint, { kind: 'unix' }>
     const socketDir = ((await call('one', '/env')) as Record<string, string>)['SHOAL_SOCKETS'] ?? ''
-    for (const port of [PORT, OTHER_PORT]) execFileSync('ln', ['-sf', theirs, join(socketDir, `${port}.sock`)])
+    for (const port of [PORT, OTHER_PORT]) execFileSync('ln', ['-sf', otherSocket, join(socketDir, `${port}.sock`)])
     expect(await call('one', '/env')).toMatchObject({ SHOAL_SOCKETS: socketDir })
     await expect(get(host.directory.endpoint('one', 'api', OTHER_PORT), '/env')).rejects.toThrow(/ENOENT|ECONNREFUSED/)
   })
@@ -151,7 +172,7 @@ function get(endpoint: Endpoint | null, path: string): Promise<{ status: number;
 
 const LOOPBACK = '0100007F'
 
-/** Local addresses, as the kernel writes them, with a TCP listener on `port`. */
+/** Returns the local addresses with a TCP listener on `port`, in the format of the kernel. */
 function listeningAddresses(port: number): string[] {
   const lines = ['/proc/net/tcp', '/proc/net/tcp6'].flatMap((file) => readFileSync(file, 'utf8').split('\n'))
   const sockets = lines.map((line) => line.trim().split(/\s+/)).filter(([, , , state]) => state === '0A')

@@ -1,28 +1,42 @@
 /** A program to run, with its complete environment. */
-export type Program = { command: string[]; env: Record<string, string>; cwd: string }
+export type Program = {
+  command: string[]
+  env: Record<string, string>
+  cwd: string
+  /** No program of another version or tenant has its uid. */
+  ownsUid: boolean
+  /** Maximum size of each file that the program writes (RLIMIT_FSIZE); null: not limited. */
+  maxFileBytes: number | null
+}
+
+/** Maximum number of open files of a process. Each uses memory of the kernel. */
+const MAX_OPEN_FILES = 8192
+
+/** Maximum number of processes and threads of a uid: bounds a fork bomb on hosts without cgroups, whose limit for each program is lower. */
+const MAX_PROCESSES = 2048
 
 /** Variables that are special or read-only in some shells. */
-const SHELLS_OWN = new Set(['OPTIND', 'PPID', 'UID', 'EUID', 'BASHOPTS', 'SHELLOPTS'])
+const SHELL_VARIABLES = new Set(['OPTIND', 'PPID', 'UID', 'EUID', 'BASHOPTS', 'SHELLOPTS'])
 
 const MARKER = 'SHOAL_BOX='
 
-/** Adds a mark to the environment, by which the program is found without cgroups. */
+/** Adds a mark to the environment, by which processes of the program are found without cgroups. */
 export function markProgram(program: Program, mark: string): Program {
   return { ...program, env: { ...program.env, SHOAL_BOX: mark } }
 }
 
-/** The mark of a process, from its initial environment. */
+/** Returns the mark of a process from its initial environment; null if it has none. */
 export function markOf(environment: string[]): string | null {
   return environment.find((variable) => variable.startsWith(MARKER))?.slice(MARKER.length) ?? null
 }
 
 /**
- * Shell script that sets the environment and executes the program. The shell runs it as the container's user, after dropping all
- * privileges: an `LD_PRELOAD` of the user must not affect the programs that drop them, and secrets must not be visible in
- * argument lists.
+ * Returns a shell script that sets the environment and executes the program. A shell runs it as the container's user, without
+ * privileges: an `LD_PRELOAD` of the user must not affect the programs that drop privileges, and secrets must not be visible
+ * in argument lists.
  */
-export function launchScript({ command, env, cwd }: Program): string {
-  const isShellName = (name: string) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && !SHELLS_OWN.has(name)
+export function launchScript({ command, env, cwd, ownsUid, maxFileBytes }: Program): string {
+  const isShellName = (name: string) => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && !SHELL_VARIABLES.has(name)
   const entries = Object.entries(env).filter(([name]) => name !== '' && !name.includes('='))
   const exports = entries.filter(([name]) => isShellName(name)).map(([name, value]) => `export ${name}=${quote(value)}`)
   const others = entries.filter(([name]) => !isShellName(name)).map(([name, value]) => quote(`${name}=${value}`))
@@ -30,6 +44,12 @@ export function launchScript({ command, env, cwd }: Program): string {
     'umask 022',
     // No core dumps: they contain secrets and fill disks.
     'ulimit -c 0',
+    // Fails where the limit is already lower.
+    `ulimit -n ${MAX_OPEN_FILES} 2>/dev/null`,
+    // The shells of different distributions have different letters for it.
+    ...(ownsUid ? [`ulimit -u ${MAX_PROCESSES} 2>/dev/null || ulimit -p ${MAX_PROCESSES} 2>/dev/null`] : []),
+    // In blocks of 512 bytes. Node reports EFBIG; other programs are ended by SIGXFSZ.
+    ...(maxFileBytes === null ? [] : [`ulimit -f ${Math.ceil(maxFileBytes / 512)}`]),
     // When the host runs out of memory, squids are killed before the server.
     'echo 500 2>/dev/null >/proc/self/oom_score_adj',
     ...exports,

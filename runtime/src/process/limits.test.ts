@@ -7,16 +7,16 @@ const MIB = 1024 * 1024
 
 const PROGRAM = `
 const { MODE } = process.env
-if (MODE === 'spins') for (;;);
+if (MODE === 'busy') for (;;);
 if (MODE === 'fills its heap') for (const all = []; ; ) all.push({ text: String(Math.random()) })
 if (MODE === 'forks') {
   const { spawn } = require('node:child_process')
-  let refused = false
-  const more = () => spawn('sleep', ['60']).on('spawn', more).on('error', (error) => {
-    if (!refused) console.log(error.code)
-    refused = true
+  let hasFailed = false
+  const spawnNext = () => spawn('sleep', ['60']).on('spawn', spawnNext).on('error', (error) => {
+    if (!hasFailed) console.log(error.code)
+    hasFailed = true
   })
-  more()
+  spawnNext()
 }
 setInterval(() => {}, 60_000)
 `
@@ -53,23 +53,25 @@ describeKinds(kinds, (kind) => {
   const usage = async () => (await host.runtime.usage())[0]
 
   test('CPU beyond the limit is throttled and reported', async () => {
-    await apply('spins', { cpuCores: 0.2 })
+    await apply('busy', { cpuCores: 0.2 })
     await until(async () => expect((await usage())?.cpuSeconds).toBeGreaterThan(1))
-    // It has a whole core during start-up, then the limit of its profile.
+    // The program has a whole core during start-up, then the limit of its profile.
     const { throttledSeconds: whileStarting = 0 } = (await usage()) ?? {}
     expect(whileStarting).toBeLessThan(0.5)
     host.advance(10_000)
     await until(async () => expect((await usage())?.throttledSeconds).toBeGreaterThan(0.5))
     const { cpuSeconds = 0, throttledSeconds = 0, cpuLimitCores } = (await usage()) ?? {}
     expect(cpuLimitCores).toBe(0.2)
-    // Limited to a fifth of a core, it waits about four times as long as it runs.
+    // A program with a fifth of a core waits about four times as long as it runs.
     await until(async () => expect((await usage())?.throttledSeconds).toBeGreaterThan((throttledSeconds ?? 0) + 1))
-    const later = await usage()
-    const grown = (now: number | null | undefined, before: number | null) => (now ?? 0) - (before ?? 0)
-    expect(grown(later?.throttledSeconds, throttledSeconds)).toBeGreaterThan(grown(later?.cpuSeconds, cpuSeconds))
+    const laterUsage = await usage()
+    const increase = (now: number | null | undefined, before: number | null) => (now ?? 0) - (before ?? 0)
+    expect(increase(laterUsage?.throttledSeconds, throttledSeconds)).toBeGreaterThan(
+      increase(laterUsage?.cpuSeconds, cpuSeconds),
+    )
   })
 
-  test('a full heap counts as out of memory too, with a readable error', async () => {
+  test('a full heap also counts as out of memory, and the log contains Node’s error', async () => {
     await apply('fills its heap', { memoryBytes: 96 * MIB })
     await until(async () =>
       expect(await host.runtime.observe()).toMatchObject([{ state: 'backoff', lastRun: { how: 'oom', oomKills: 1 } }]),
@@ -82,21 +84,21 @@ describeKinds(kinds, (kind) => {
     await apply('forks')
     await until(async () => expect(await host.runtime.tail('one', 'processor', 1)).toEqual(['EAGAIN']))
     await host.runtime.remove('one')
-    expect(await host.traces()).toEqual([])
+    expect(await host.leftovers()).toEqual([])
   })
 
-  test('the usage of a run is known after a restart of the server and after its end', async () => {
+  test('the usage of a run is still reported after the server restarts and after the run ends', async () => {
     await apply('idle')
     await until(async () => expect((await usage())?.cpuSeconds).toBeGreaterThan(0))
     const { run, cpuSeconds } = (await usage()) ?? {}
     await host.kill()
-    await host.revive()
+    await host.restart()
     expect(await usage()).toMatchObject({ run })
     expect((await usage())?.cpuSeconds).toBeGreaterThanOrEqual(cpuSeconds ?? Infinity)
     await host.runtime.close('stop')
     expect(await usage()).toMatchObject({ run, memoryBytes: 0 })
     expect((await usage())?.cpuSeconds).toBeGreaterThanOrEqual(cpuSeconds ?? Infinity)
-    await host.revive()
+    await host.restart()
     await until(async () => expect(await host.runtime.observe()).toMatchObject([{ state: 'running' }]))
     expect((await usage())?.run).not.toBe(run)
   })

@@ -1,70 +1,104 @@
-/** Longer lines are truncated. */
+/** Maximum length of a line. Longer ones are truncated. */
 const MAX_LINE_BYTES = 64 * 1024
 
-const CUT = ' … (cut: the line is longer than 64 KiB)'
+const TRUNCATION_NOTICE = ' … (cut: the line is longer than 64 KiB)'
 export const NEWLINE = 0x0a
-const RETURN = 0x0d
+const CARRIAGE_RETURN = 0x0d
 
 /** Truncates a line that is too long. */
-export function cutLine(line: string): string {
+export function truncateLine(line: string): string {
   if (line.length * 3 <= MAX_LINE_BYTES) return line
   const bytes = Buffer.from(line)
-  return bytes.length <= MAX_LINE_BYTES ? line : bytes.toString('utf8', 0, MAX_LINE_BYTES) + CUT
+  return bytes.length <= MAX_LINE_BYTES ? line : bytes.toString('utf8', 0, MAX_LINE_BYTES) + TRUNCATION_NOTICE
 }
 
-/** Splits a byte stream into lines. Works on bytes, so that characters split between two pieces stay intact. */
+/** Returns whether a line, or a part of a truncated line, of this many bytes may be delivered. */
+export type AdmitsBytes = (bytes: number) => boolean
+
+/** The lines of one chunk. After the first line that is not admitted, the rest of the chunk is dropped. */
+export type AdmittedLines = { lines: string[]; droppedLines: number; isRefused: boolean }
+
+/** Splits a byte stream into lines. Works on bytes, so that characters split between two chunks stay intact. */
 export class LineSplitter {
-  #rest: Buffer[] = []
-  #restBytes = 0
-  /** True while the rest of a truncated line is discarded. */
+  #pending: Buffer[] = []
+  #pendingSize = 0
+  /** True while the rest of a truncated or dropped line is discarded. */
   #isSkipping: boolean
 
   constructor(isSkipping = false) {
     this.#isSkipping = isSkipping
   }
 
-  /** Bytes of an incomplete line that are buffered. */
+  /** Number of buffered bytes of an incomplete line. */
   get pendingBytes(): number {
-    return this.#restBytes
+    return this.#pendingSize
   }
 
   get isSkipping(): boolean {
     return this.#isSkipping
   }
 
-  /** The lines that ended in `piece`, without their line ends. */
-  push(piece: Buffer): string[] {
+  /** Returns the lines that end in `chunk`, without their line breaks. */
+  push(chunk: Buffer): string[] {
+    return this.pushAdmitted(chunk, () => true).lines
+  }
+
+  /** Like `push`, but decodes only lines that `admits` accepts. */
+  pushAdmitted(chunk: Buffer, admits: AdmitsBytes): AdmittedLines {
     const lines: string[] = []
     let start = 0
-    for (let end = piece.indexOf(NEWLINE); end !== -1; end = piece.indexOf(NEWLINE, start)) {
+    const refuse = (): AdmittedLines => ({
+      lines,
+      droppedLines: this.drop(chunk.subarray(start)),
+      isRefused: true,
+    })
+    for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, start)) {
+      if (!admits(this.#pendingSize + end - start)) return refuse()
       if (this.#isSkipping) this.#isSkipping = false
-      else lines.push(this.#take(piece.subarray(start, end)))
+      else lines.push(this.#completeLine(chunk.subarray(start, end)))
       start = end + 1
     }
-    if (start < piece.length && !this.#isSkipping) this.#keep(piece.subarray(start))
-    if (this.#restBytes > MAX_LINE_BYTES) {
-      lines.push(this.#take(Buffer.alloc(0)))
+    const incompleteBytes = chunk.length - start
+    if (incompleteBytes > 0) {
+      const bytes = this.#pendingSize + incompleteBytes
+      // Discarded bytes count too: otherwise an endless line would be read without a limit.
+      if ((this.#isSkipping || bytes > MAX_LINE_BYTES) && !admits(bytes)) return refuse()
+      if (!this.#isSkipping) this.#buffer(chunk.subarray(start))
+    }
+    if (this.#pendingSize > MAX_LINE_BYTES) {
+      lines.push(this.#completeLine(Buffer.alloc(0)))
       this.#isSkipping = true
     }
-    return lines
+    return { lines, droppedLines: 0, isRefused: false }
   }
 
-  /** The last line, when it had no line end. */
+  /** Drops a chunk and the incomplete line before it. Returns the number of dropped lines that were not counted or delivered before. */
+  drop(chunk: Buffer): number {
+    if (chunk.length === 0) return 0
+    let lines = this.#isSkipping ? -1 : 0
+    for (const byte of chunk) if (byte === NEWLINE) lines++
+    this.#pending = []
+    this.#pendingSize = 0
+    this.#isSkipping = chunk.at(-1) !== NEWLINE
+    return this.#isSkipping ? lines + 1 : lines
+  }
+
+  /** Returns the last line if it has no line break. */
   flush(): string[] {
-    return this.#restBytes > 0 ? [this.#take(Buffer.alloc(0))] : []
+    return this.#pendingSize > 0 ? [this.#completeLine(Buffer.alloc(0))] : []
   }
 
-  #keep(piece: Buffer): void {
-    // Copies the piece, since it is a view of the reader's buffer, which is reused.
-    this.#rest.push(Buffer.from(piece))
-    this.#restBytes += piece.length
+  #buffer(chunk: Buffer): void {
+    // Copies the chunk, since it is a view of the reader's buffer, which is reused.
+    this.#pending.push(Buffer.from(chunk))
+    this.#pendingSize += chunk.length
   }
 
-  #take(end: Buffer): string {
-    const line = this.#restBytes > 0 ? Buffer.concat([...this.#rest, end]) : end
-    this.#rest = []
-    this.#restBytes = 0
-    if (line.length > MAX_LINE_BYTES) return line.toString('utf8', 0, MAX_LINE_BYTES) + CUT
-    return line.toString('utf8', 0, line.at(-1) === RETURN ? line.length - 1 : line.length)
+  #completeLine(end: Buffer): string {
+    const line = this.#pendingSize > 0 ? Buffer.concat([...this.#pending, end]) : end
+    this.#pending = []
+    this.#pendingSize = 0
+    if (line.length > MAX_LINE_BYTES) return line.toString('utf8', 0, MAX_LINE_BYTES) + TRUNCATION_NOTICE
+    return line.toString('utf8', 0, line.at(-1) === CARRIAGE_RETURN ? line.length - 1 : line.length)
   }
 }

@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import {
   appendFileSync,
   existsSync,
@@ -11,11 +13,13 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import type { LogBatch, LogCursor } from '../driver.ts'
+import type { LogAdmission, LogBatch, LogCursor } from '../driver.ts'
 import { LogStore } from './log-store.ts'
 import { lastLines, sealLog } from './run-log.ts'
 
 const MIB = 1024 * 1024
+
+type Counts = { delivered: string[]; dropped: number; isEstimate: boolean; batches: number }
 
 describe('the logs of a host', () => {
   let dir: string
@@ -35,20 +39,20 @@ describe('the logs of a host', () => {
     return file
   }
 
-  /** Reads until `isEnough`; the batch that was enough is acknowledged too. */
-  const read = async (from: LogCursor, isEnough: (lines: string[], cursor: LogCursor) => boolean) => {
+  /** Reads until `isDone` returns true, and acknowledges all batches, including the last. */
+  const read = async (from: LogCursor, isDone: (lines: string[], cursor: LogCursor) => boolean) => {
     const lines: string[] = []
     const cursor: LogCursor = { ...from }
-    const stop = new AbortController()
-    for await (const batch of store.read(from, stop.signal)) {
+    const controller = new AbortController()
+    for await (const batch of store.read(from, controller.signal)) {
       for (const line of batch.lines) lines.push(`${line.container} ${line.text}`)
       Object.assign(cursor, batch.cursor)
-      if (isEnough(lines, cursor)) stop.abort()
+      if (isDone(lines, cursor)) controller.abort()
     }
     return { lines, cursor }
   }
 
-  test('many lines of many containers are complete, in order and in few batches', async () => {
+  test('the lines of several containers are delivered completely, in order and in few batches', async () => {
     const names = ['a', 'b', 'c', 'd']
     const count = 50_000
     const text = Array.from(
@@ -56,32 +60,32 @@ describe('the logs of a host', () => {
       (_, index) => `{"level":2,"time":1767225600000,"ns":"sqd:processor","msg":"block ${index}"}\n`,
     ).join('')
     for (const name of names) add(name, text)
-    const seen = new Map<string, number>()
+    const counts = new Map<string, number>()
     let batches = 0
-    const stop = new AbortController()
-    const take = ({ lines }: LogBatch) => {
+    const controller = new AbortController()
+    const checkBatch = ({ lines }: LogBatch) => {
       batches++
       for (const line of lines) {
-        const index = seen.get(line.container) ?? 0
+        const index = counts.get(line.container) ?? 0
         if (!line.text.endsWith(`"block ${index}"}`)) throw new Error(`${line.text} is not line ${index}`)
-        seen.set(line.container, index + 1)
+        counts.set(line.container, index + 1)
       }
-      if ([...seen.values()].every((value) => value === count) && seen.size === names.length) stop.abort()
+      if ([...counts.values()].every((value) => value === count) && counts.size === names.length) controller.abort()
     }
-    for await (const batch of store.read({}, stop.signal)) take(batch)
-    expect([...seen.values()]).toEqual(names.map(() => count))
+    for await (const batch of store.read({}, controller.signal)) checkBatch(batch)
+    expect([...counts.values()]).toEqual(names.map(() => count))
     expect(batches).toBeLessThan(100)
   })
 
   test('a container with much output does not delay the others', async () => {
-    add('loud', 'x\n'.repeat(2_000_000))
+    add('verbose', 'x\n'.repeat(2_000_000))
     add('quiet', 'here\n')
     const { lines } = await read({}, (lines) => lines.some((line) => line.startsWith('quiet')))
     expect(lines.length).toBeLessThan(100_000)
   })
 
-  test('an incomplete line is delivered when it ends, including split characters', async () => {
-    const file = add('a', 'whole\nbegun ')
+  test('a line is delivered when it is complete, with characters that were split between two writes', async () => {
+    const file = add('a', 'complete\npartial ')
     const { cursor } = await read({}, (lines) => lines.length === 1)
     appendFileSync(file, Buffer.from('Ü').subarray(0, 1))
     const reading = read(cursor, (lines) => lines.length === 2)
@@ -89,10 +93,10 @@ describe('the logs of a host', () => {
     appendFileSync(file, Buffer.concat([Buffer.from('Ü').subarray(1), Buffer.from('\r\nlast')]))
     sealLog(file)
     sealLog(file)
-    expect((await reading).lines).toEqual(['a begun Ü', 'a last'])
+    expect((await reading).lines).toEqual(['a partial Ü', 'a last'])
   })
 
-  test('the rest of a truncated line is discarded after a restart too', async () => {
+  test('the rest of a truncated line is discarded even after a restart', async () => {
     const file = add('a', 'x'.repeat(300_000))
     const { lines, cursor } = await read({}, (lines) => lines.length === 1)
     expect(lines[0]?.length).toBeLessThan(66_000)
@@ -100,7 +104,7 @@ describe('the logs of a host', () => {
     expect((await read(cursor, (lines) => lines.length === 1)).lines).toEqual(['a next'])
   })
 
-  test('disk space of acknowledged lines is freed, and reading continues after it', async ({ skip }) => {
+  test('reading continues after the disk space of acknowledged lines was freed', async ({ skip }) => {
     if (process.platform !== 'linux') skip('holes require fallocate(1)')
     const count = 200_000
     const file = add('a', Array.from({ length: count }, (_, index) => `${'-'.repeat(50)} ${index}\n`).join(''))
@@ -110,12 +114,12 @@ describe('the logs of a host', () => {
     appendFileSync(file, 'new\n')
     expect((await read(cursor, (lines) => lines.length > 0)).lines).toEqual(['a new'])
     expect(lastLines(file, 2)).toEqual([`${'-'.repeat(50)} ${count - 1}`, 'new'])
-    // A reader without a cursor gets complete lines of the kept part.
-    const again = await read({}, (lines) => lines.at(-1) === 'a new')
-    expect(again.lines[0]).toMatch(/^a -{50} \d+$/)
+    // A reader without a cursor receives complete lines of the remaining part.
+    const fromStart = await read({}, (lines) => lines.at(-1) === 'a new')
+    expect(fromStart.lines[0]).toMatch(/^a -{50} \d+$/)
   })
 
-  test('the oldest part of an excessive backlog is dropped, which the log reports', async () => {
+  test('the oldest part of an excessive backlog is dropped, and the log says so', async () => {
     const file = add('a', 'first\n')
     const { cursor } = await read({}, (lines) => lines.length === 1)
     truncateSync(file, 1500 * MIB)
@@ -124,7 +128,128 @@ describe('the logs of a host', () => {
     expect(lines[0]).toMatch(/^a \d+ MiB of log were dropped here/)
   })
 
-  test('the log of a removed container is kept until it was read, also across a restart', async () => {
+  /** Reads with `admits` until `isDone` returns true for the counts of delivered and dropped lines. */
+  const readAdmitted = async (admits: LogAdmission, isDone: (counts: Counts) => boolean, from: LogCursor = {}) => {
+    const counts: Counts = { delivered: [], dropped: 0, isEstimate: false, batches: 0 }
+    const cursor: LogCursor = { ...from }
+    const controller = new AbortController()
+    for await (const batch of store.read(from, controller.signal, admits)) {
+      counts.batches++
+      counts.delivered.push(...batch.lines.map(({ container, text }) => `${container} ${text}`))
+      for (const drop of batch.dropped) {
+        counts.dropped += drop.lines
+        counts.isEstimate ||= drop.isEstimate
+      }
+      Object.assign(cursor, batch.cursor)
+      if (isDone(counts)) controller.abort()
+    }
+    return { ...counts, cursor }
+  }
+
+  test('lines that are not admitted are dropped and counted, and the log of another container is delivered', async () => {
+    add('flood', Array.from({ length: 20_000 }, (_, index) => `line ${index}\n`).join(''))
+    add('quiet', 'here\n')
+    let admitted = 0
+    const admits: LogAdmission = ({ workload }) => workload === 'one' && ++admitted <= 100
+    const { delivered, dropped, isEstimate } = await readAdmitted(admits, (counts) => counts.dropped > 0)
+    expect(delivered).toEqual(Array.from({ length: 100 }, (_, index) => `flood line ${index}`))
+    expect({ dropped, isEstimate }).toEqual({ dropped: 19_901, isEstimate: false })
+  })
+
+  test.each([
+    ['short lines', () => 'x\n'.repeat(10_000_000)],
+    ['one line without an end', () => 'x'.repeat(20_000_000)],
+    ['NUL', () => '\0'.repeat(20_000_000)],
+  ])('a flood of %s is dropped with few reads, up to the line that is written next', async (_, text) => {
+    const file = add('flood', '')
+    const reading = readAdmitted(
+      () => false,
+      ({ delivered, dropped }) => delivered.length > 0 || dropped > 0,
+    )
+    writeFileSync(file, text())
+    const flood = await reading
+    expect(flood.delivered).toEqual([])
+    expect(flood.batches).toBeLessThan(10)
+    appendFileSync(file, '\nnext\n')
+    const next = await readAdmitted(
+      () => true,
+      ({ delivered }) => delivered.includes('flood next'),
+      flood.cursor,
+    )
+    expect(next.delivered.at(-1)).toBe('flood next')
+  })
+
+  test('the number of lines in a large flood is estimated', async () => {
+    const line = `${'x'.repeat(99)}\n`
+    const file = add('flood', '')
+    const reading = readAdmitted(
+      () => false,
+      ({ dropped }) => dropped > 0,
+    )
+    writeFileSync(file, line.repeat(100_000))
+    const { dropped, isEstimate } = await reading
+    expect(isEstimate).toBe(true)
+    expect(dropped).toBeGreaterThan(90_000)
+    expect(dropped).toBeLessThan(110_000)
+  })
+
+  test('what was written before reading began is reported as a backlog', async () => {
+    const file = add('a', 'old\n')
+    const seen: boolean[] = []
+    const reading = readAdmitted(
+      ({ isBacklog }) => seen.push(isBacklog) > 0,
+      ({ delivered }) => delivered.length === 2,
+    )
+    await vi.waitFor(() => expect(seen).toHaveLength(1))
+    appendFileSync(file, 'new\n')
+    await reading
+    expect(seen).toEqual([true, false])
+  })
+
+  test('a program that never stops writing is read with pauses, and its file stays small', async ({ skip }) => {
+    if (process.platform !== 'linux') skip('holes require fallocate(1)')
+    const file = add('flood', '')
+    const writer = spawn('sh', ['-c', `exec yes 'a hostile line' >>'${file}'`], { detached: true })
+    try {
+      const before = process.cpuUsage()
+      const startedAt = performance.now()
+      let maxBytes = 0
+      const { batches } = await readAdmitted(
+        () => false,
+        () => {
+          maxBytes = Math.max(maxBytes, statSync(file).blocks * 512)
+          return performance.now() - startedAt > 3000
+        },
+      )
+      const { user, system } = process.cpuUsage(before)
+      const written = statSync(file).size
+      expect(written).toBeGreaterThan(20 * MIB)
+      // Everything read was dropped, a few times a second.
+      expect(batches).toBeLessThan(40)
+      expect((user + system) / 1000 / (performance.now() - startedAt)).toBeLessThan(0.5)
+      expect(maxBytes).toBeLessThan(written)
+      await vi.waitFor(() => expect(statSync(file).blocks * 512).toBeLessThan(written / 2))
+    } finally {
+      if (writer.pid !== undefined) process.kill(-writer.pid, 'SIGKILL')
+      await once(writer, 'exit')
+    }
+  })
+
+  test('a log that its program has made huge starts over', async () => {
+    const file = add('a', 'first\n')
+    const { cursor } = await read({}, (lines) => lines.length === 1)
+    truncateSync(file, 65 * 1024 * MIB)
+    const reading = readAdmitted(
+      () => true,
+      ({ delivered }) => delivered.includes('a last'),
+      cursor,
+    )
+    await vi.waitFor(() => expect(statSync(file).size).toBe(0))
+    appendFileSync(file, 'last\n')
+    expect((await reading).delivered).toEqual(['a last'])
+  })
+
+  test('the log of a removed container is kept until it has been read, even across a restart', async () => {
     const file = add('a', 'one\ntwo\n')
     const { cursor } = await read({}, (lines) => lines.length === 2)
     appendFileSync(file, 'three\n')
@@ -132,20 +257,20 @@ describe('the logs of a host', () => {
     store.end('a')
     expect(existsSync(file)).toBe(false)
     store = new LogStore(join(dir, 'unread'))
-    const rest = await read(cursor, (_, cursor) => cursor['a'] === '')
-    expect(rest.lines).toEqual(['a three'])
+    const remaining = await read(cursor, (_, cursor) => cursor['a'] === '')
+    expect(remaining.lines).toEqual(['a three'])
     expect(readdirSync(join(dir, 'unread'))).toEqual([])
   })
 
   test('a line is delivered within 200 ms', async () => {
     const file = add('a', '')
     const delays: number[] = []
-    const stop = new AbortController()
+    const controller = new AbortController()
     setTimeout(() => appendFileSync(file, `${Date.now()}\n`), 50)
-    for await (const batch of store.read({}, stop.signal)) {
+    for await (const batch of store.read({}, controller.signal)) {
       delays.push(...batch.lines.map((line) => Date.now() - Number(line.text)))
       if (delays.length < 5) setTimeout(() => appendFileSync(file, `${Date.now()}\n`), 30)
-      else stop.abort()
+      else controller.abort()
     }
     // The median, so that a single pause of a busy machine does not matter.
     expect(delays.sort((a, b) => a - b)[2]).toBeLessThan(200)

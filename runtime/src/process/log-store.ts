@@ -1,22 +1,34 @@
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { LogBatch, LogCursor, LogLine } from '../driver.ts'
-import { LogTail, keptFromFile } from './log-tail.ts'
+import type { LogAdmission, LogBatch, LogCursor, LogDrop, LogLine } from '../driver.ts'
+import { LogTail, keptOffsetFile } from './log-tail.ts'
+import { logBytes } from './run-log.ts'
 
 /** Lines must be delivered within 200 ms. */
 const POLL_MS = 100
-/** Maximum lines per batch; bounds memory. */
+/** Approximate maximum number of lines per batch, which bounds memory. */
 const BATCH_LINES = 5000
-/** Logs of removed containers that were not read for this long are deleted. */
+/** Unread logs of removed containers are deleted after this time. */
 const UNREAD_DAYS = 7
 
-/** The log file of one container. stdout and stderr are in one file, to keep their order. */
+/** The log file of one container. Contains both stdout and stderr, to keep their order. */
 export type LogSource = { id: string; workload: string; container: string; file: string }
 
+/** The state of one reader. */
+type Reading = {
+  from: LogCursor
+  /** Sizes of the logs when the reader started. */
+  backlogEnds: Map<string, number>
+  admits: LogAdmission
+  tails: Map<string, LogTail>
+  /** The time until which a log is not read, in the time of `performance.now()`. */
+  pausedUntil: Map<string, number>
+}
+
 /**
- * All logs of this host. The log of a removed container is kept in a separate directory until it was read completely. Cursors
- * consist of log ids, so that a new container of the same name is not confused with the old one.
+ * All logs of this host. The log of a removed container is kept in a separate directory until it has been read completely. Cursors
+ * refer to log ids, so that a container is not confused with an earlier one of the same name.
  */
 export class LogStore {
   readonly #unreadDir: string
@@ -45,23 +57,25 @@ export class LogStore {
     const { workload, container } = source
     const file = join(this.#unreadDir, `${id}.log`)
     writeFileSync(join(this.#unreadDir, `${id}.json`), JSON.stringify({ id, workload, container }))
-    if (existsSync(keptFromFile(source.file))) renameSync(keptFromFile(source.file), keptFromFile(file))
+    if (existsSync(keptOffsetFile(source.file))) renameSync(keptOffsetFile(source.file), keptOffsetFile(file))
     renameSync(source.file, file)
     source.file = file
   }
 
   /** See `Runtime.logs`. Supports one reader: acknowledged lines are deleted. */
-  async *read(from: LogCursor, signal: AbortSignal): AsyncGenerator<LogBatch> {
-    const tails = new Map<string, LogTail>()
+  async *read(from: LogCursor, signal: AbortSignal, admits: LogAdmission = () => true): AsyncGenerator<LogBatch> {
+    const backlogEnds = new Map([...this.#sources.values()].map(({ id, file }) => [id, logBytes(file)]))
+    const reading: Reading = { from, backlogEnds, admits, tails: new Map(), pausedUntil: new Map() }
+    const { tails } = reading
     try {
       while (!signal.aborted) {
-        const batch = this.#nextBatch(tails, from)
+        const batch = this.#nextBatch(reading)
         if (batch) {
           yield batch
           // Requesting the next batch acknowledges this one.
           for (const id of Object.keys(batch.cursor)) tails.get(id)?.acknowledge()
         } else {
-          const removed = this.#removeRead(tails)
+          const removed = this.#removeCompleted(tails)
           if (removed) yield removed
           else await sleep(POLL_MS, undefined, { signal }).catch(() => undefined)
         }
@@ -71,28 +85,37 @@ export class LogStore {
     }
   }
 
-  /** Reads one piece of every log with new content. */
-  #nextBatch(tails: Map<string, LogTail>, from: LogCursor): LogBatch | null {
+  /** Reads one chunk of every log with new content; null if there is none. */
+  #nextBatch({ from, backlogEnds, admits, tails, pausedUntil }: Reading): LogBatch | null {
     const lines: LogLine[] = []
+    const dropped: LogDrop[] = []
     const cursor: LogCursor = {}
     const readAt = new Date()
+    const now = performance.now()
     for (const source of this.#sources.values()) {
-      const tail = tails.get(source.id) ?? openTail(source, from[source.id])
+      const { id, workload, container } = source
+      if (now < (pausedUntil.get(id) ?? 0)) continue
+      const tail = tails.get(id) ?? openTail(source, from[id], backlogEnds.get(id) ?? 0)
       if (!tail) continue
-      tails.set(source.id, tail)
-      const { workload, container } = source
+      tails.set(id, tail)
       const before = tail.position
-      for (const text of tail.read()) lines.push({ workload, container, stream: 'stdout', text, readAt })
+      const isBacklog = tail.isInBacklog
+      const part = tail.read((bytes) => admits({ workload, bytes, isBacklog }))
+      for (const text of part.lines) lines.push({ workload, container, stream: 'stdout', text, readAt })
+      if (part.droppedLines > 0)
+        dropped.push({ workload, container, lines: part.droppedLines, isEstimate: part.isEstimate })
+      // Otherwise the log of a program that never stops writing would be read, and dropped, without a pause.
+      if (part.isRefused) pausedUntil.set(id, now + POLL_MS)
       if (tail.position === before) continue
-      cursor[source.id] = tail.position
+      cursor[id] = tail.position
       if (lines.length < BATCH_LINES) continue
-      this.#moveToEnd(source.id)
+      this.#moveToEnd(id)
       break
     }
-    return Object.keys(cursor).length > 0 ? { lines, cursor } : null
+    return Object.keys(cursor).length > 0 ? { lines, dropped, cursor } : null
   }
 
-  /** Moves a log to the end of the next round, so that one with much output does not delay others. */
+  /** Moves a log behind the others, so that one with much output does not delay them. */
   #moveToEnd(id: string): void {
     const source = this.#sources.get(id)
     if (!source) return
@@ -100,8 +123,8 @@ export class LogStore {
     this.#sources.set(id, source)
   }
 
-  /** Deletes completed logs that were read entirely; the reader may drop their positions from the cursor. */
-  #removeRead(tails: Map<string, LogTail>): LogBatch | null {
+  /** Deletes the logs of removed containers that have been read completely. The reader may drop their positions from its cursor. */
+  #removeCompleted(tails: Map<string, LogTail>): LogBatch | null {
     const cursor: LogCursor = {}
     for (const { id, file, isEnded } of this.#sources.values()) {
       const tail = tails.get(id)
@@ -109,10 +132,10 @@ export class LogStore {
       tail.close()
       tails.delete(id)
       this.#sources.delete(id)
-      for (const path of [file, keptFromFile(file), this.#metaFile(id)]) rmSync(path, { force: true })
+      for (const path of [file, keptOffsetFile(file), this.#metaFile(id)]) rmSync(path, { force: true })
       cursor[id] = ''
     }
-    return Object.keys(cursor).length > 0 ? { lines: [], cursor } : null
+    return Object.keys(cursor).length > 0 ? { lines: [], dropped: [], cursor } : null
   }
 
   #adopt(metaFile: string): void {
@@ -120,7 +143,7 @@ export class LogStore {
     const file = join(this.#unreadDir, `${meta.id}.log`)
     const isTooOld = Date.now() - statSync(metaFile).mtimeMs > UNREAD_DAYS * 86_400_000
     if (isTooOld || !existsSync(file))
-      for (const path of [file, keptFromFile(file), metaFile]) rmSync(path, { force: true })
+      for (const path of [file, keptOffsetFile(file), metaFile]) rmSync(path, { force: true })
     else this.#sources.set(meta.id, { ...meta, file, isEnded: true })
   }
 
@@ -129,7 +152,7 @@ export class LogStore {
   }
 }
 
-/** Null if nothing was written yet. */
-function openTail(source: LogSource, from: string | undefined): LogTail | null {
-  return existsSync(source.file) ? new LogTail(() => source.file, from) : null
+/** Returns null if the container has not written anything yet. */
+function openTail(source: LogSource, from: string | undefined, backlogEnd: number): LogTail | null {
+  return existsSync(source.file) ? new LogTail(() => source.file, from, backlogEnd) : null
 }

@@ -1,6 +1,6 @@
 'use strict'
 // Preloaded by every Node program of a container (NODE_OPTIONS). The SDK's servers listen on all interfaces and have no option
-// to change that. This redirects `listen`: the container's declared ports become unix sockets, all other ports listen on loopback.
+// to change that. This file redirects `listen`: the container's declared ports become unix sockets, all other ports listen on loopback.
 // SHOAL_SOCKETS: the directory of the sockets; SHOAL_PORTS: the declared ports, separated by commas.
 const { unlinkSync } = require('node:fs')
 const net = require('node:net')
@@ -22,10 +22,10 @@ net.Server.prototype.listen = function (...args) {
 function listenOnSocket(server, { port, backlog, signal }, rest) {
   const path = `${directory}/${port}.sock`
   try {
-    // Left by a killed program of this container.
+    // A killed program of this container may have left its socket.
     unlinkSync(path)
   } catch {
-    // It did not exist.
+    // There was no such socket.
   }
   // Programs print the address or read the port from it.
   server.address = () => (server.listening ? { address: '::', family: 'IPv6', port } : null)

@@ -16,7 +16,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(sockets, { recursive: true }))
 
-/** Runs \`call\` and returns the address that the program sees, and the existing sockets. */
+/** Runs `call`, and returns the address that the program sees, whether its callback was called, and the existing sockets. */
 async function listen(
   call: string,
   env: Record<string, string> = { SHOAL_SOCKETS: sockets, SHOAL_PORTS: '3000,4000' },
@@ -41,7 +41,7 @@ test.each([
   'server.listen(4000, undefined, cb)',
   'server.listen({ port: 4000, host: "::" }, cb)',
   'server.listen({ port: "4000" }); cb()',
-])('a declared port is a unix socket with the address of a port: %s', async (call) => {
+])('listening on a declared port creates a unix socket, and address() reports the port: %s', async (call) => {
   expect(await listen(call)).toEqual({
     address: { address: '::', family: 'IPv6', port: 4000 },
     called: true,
@@ -54,13 +54,13 @@ test.each([
   'server.listen(0, cb)',
   'server.listen(0, "::", cb)',
   'server.listen({ port: 0, host: "0.0.0.0", backlog: 5 }, cb)',
-])('any other port stays on loopback: %s', async (call) => {
+])('any other port is opened on loopback only: %s', async (call) => {
   const { address, called, sockets } = await listen(call)
   expect(address).toMatchObject({ address: '127.0.0.1', family: 'IPv4' })
   expect({ called, sockets }).toEqual({ called: true, sockets: [] })
 })
 
-test('a path is not changed', async () => {
+test('listening on a path is not redirected', async () => {
   const { address } = await listen(`server.listen(${JSON.stringify(join(sockets, 'own'))}, cb)`)
   expect(address).toBe(join(sockets, 'own'))
 })

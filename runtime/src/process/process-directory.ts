@@ -5,25 +5,25 @@ import { ChangeReader } from './changes.ts'
 import {
   type ContainerRecord,
   containerFiles,
-  nameOf,
+  fileNameOf,
   readJson,
   WORKLOAD_FILE,
   workloadsDirIn,
 } from './container-record.ts'
-import { shortHash } from './host.ts'
+import { shortHash } from './short-hash.ts'
 import { Sockets } from './sockets.ts'
 
 const POLL_MS = 200
-/** A program that does not listen for this long is no longer polled; `endpoint` still finds it. */
+/** A program that does not listen within this time is no longer polled, but `endpoint` still finds it. */
 const MAX_WAIT_MS = 600_000
-/** Maximum number of recorded queries; the oldest are evicted. */
+/** Maximum number of recorded queries. The oldest are evicted first. */
 const MAX_QUERIES = 50_000
 
 export type ProcessDirectoryOptions = { stateDir: string }
 
 /**
- * Finds the endpoints of containers of this host, in any process of the user that runs the `process` runtime. Reads the files of the
- * runtime in the state directory, so that it is always up to date.
+ * Creates a directory of this host's containers. Any process of the user who runs the `process` runtime may do so: the directory
+ * reads the files that the runtime writes to the state directory, so it is always up to date.
  */
 export function createProcessDirectory(options: ProcessDirectoryOptions): Directory {
   return new ProcessDirectory(options)
@@ -38,12 +38,12 @@ type EndpointQuery = {
   waitingSinceMs: number | null
 }
 
-type Read<T> = { stamp: string; value: T }
+type CachedFile<T> = { stamp: string; value: T }
 
 class ProcessDirectory implements Directory {
   readonly #options: ProcessDirectoryOptions
-  readonly #ports = new Map<WorkloadId, Read<Map<ContainerName, number[]>>>()
-  readonly #uids = new Map<string, Read<number | null>>()
+  readonly #ports = new Map<WorkloadId, CachedFile<Map<ContainerName, number[]>>>()
+  readonly #uids = new Map<string, CachedFile<number | null>>()
   readonly #queries = new Map<string, EndpointQuery>()
   readonly #listeners = new Set<EndpointListener>()
   #started: { workloadsDir: string; sockets: Sockets; changes: ChangeReader; timer: NodeJS.Timeout } | null = null
@@ -85,23 +85,23 @@ class ProcessDirectory implements Directory {
     this.#started = null
   }
 
-  /** Uid of the container, null for that of the server; undefined for an unknown container or port. */
+  /** Returns the uid of the container; null: the server's own uid; undefined: the container or port is unknown. */
   #uidOf(id: WorkloadId, container: ContainerName, port: number): number | null | undefined {
-    const dir = join(this.#started?.workloadsDir ?? '', nameOf(id))
-    const ports = readNewest(this.#ports, id, join(dir, WORKLOAD_FILE), portsOf)
+    const dir = join(this.#started?.workloadsDir ?? '', fileNameOf(id))
+    const ports = readCached(this.#ports, id, join(dir, WORKLOAD_FILE), portsOf)
     if (!ports?.get(container)?.includes(port)) return undefined
-    const { record } = containerFiles(join(dir, nameOf(container)))
-    return readNewest(this.#uids, `${id}/${container}`, record, (text) => (text as ContainerRecord).uid)
+    const { record } = containerFiles(join(dir, fileNameOf(container)))
+    return readCached(this.#uids, `${id}/${container}`, record, (text) => (text as ContainerRecord).uid)
   }
 
   #record(key: string, query: EndpointQuery): void {
-    const known = this.#queries.get(`${key}:${query.port}`)
-    const waitingSinceMs = query.socket === '' ? (known?.waitingSinceMs ?? performance.now()) : null
+    const previous = this.#queries.get(`${key}:${query.port}`)
+    const waitingSinceMs = query.socket === '' ? (previous?.waitingSinceMs ?? performance.now()) : null
     this.#queries.set(`${key}:${query.port}`, { ...query, waitingSinceMs })
     if (this.#queries.size > MAX_QUERIES) this.#queries.delete(this.#queries.keys().next().value ?? '')
   }
 
-  /** Identifies the socket the container listens on; empty without one. */
+  /** Returns a string that identifies the socket on which the container listens; empty if it does not listen. */
   #socketOf(key: string, port: number, uid: number | null | undefined): string {
     return uid === undefined ? '' : (this.#started?.sockets.inode(key, port) ?? '')
   }
@@ -134,23 +134,23 @@ function portsOf(desired: unknown): Map<ContainerName, number[]> {
   return new Map((desired as Workload).containers.map(({ name, ports }) => [name, ports]))
 }
 
-/** Parses a JSON file, cached until the file is replaced; undefined when it is missing. */
-function readNewest<T>(
-  known: Map<string, Read<T>>,
+/** Parses a JSON file, and caches the result until the file is replaced; undefined when it is missing. */
+function readCached<T>(
+  cache: Map<string, CachedFile<T>>,
   key: string,
   file: string,
   parse: (json: unknown) => T,
 ): T | undefined {
   const stats = lstatSync(file, { throwIfNoEntry: false })
   const stamp = stats && `${stats.ino} ${stats.mtimeMs}`
-  const before = known.get(key)
-  if (before && before.stamp === stamp) return before.value
+  const cached = cache.get(key)
+  if (cached && cached.stamp === stamp) return cached.value
   const json = stamp === undefined ? null : readJson(file)
   if (stamp === undefined || json === null) {
-    known.delete(key)
+    cache.delete(key)
     return undefined
   }
-  const read = { stamp, value: parse(json) }
-  known.set(key, read)
-  return read.value
+  const entry = { stamp, value: parse(json) }
+  cache.set(key, entry)
+  return entry.value
 }

@@ -1,5 +1,5 @@
 import { driverSuite } from '../driver-suite.ts'
-import { bothOrNone, describeKinds } from './host-harness.ts'
+import { standardKinds, describeKinds } from './host-harness.ts'
 import { openProcessHarness } from './process-harness.ts'
 
-describeKinds(bothOrNone, (kind) => driverSuite('process', () => openProcessHarness(kind)))
+describeKinds(standardKinds, (kind) => driverSuite('process', () => openProcessHarness(kind)))

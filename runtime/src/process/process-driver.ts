@@ -1,9 +1,10 @@
-import { chmodSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { type Clock, systemClock } from '../clock.ts'
 import type {
   ContainerName,
+  LogAdmission,
   LogBatch,
   LogCursor,
   Observation,
@@ -16,32 +17,36 @@ import { ChangeWriter } from './changes.ts'
 import { Container } from './container.ts'
 import {
   containerFiles,
-  idOf,
+  idOfFileName,
   makeTraversable,
-  nameOf,
-  readDesired,
+  fileNameOf,
   removeTree,
   WORKLOAD_FILE,
   workloadsDirIn,
-  writeJson,
 } from './container-record.ts'
 import type { HostContext } from './container-run.ts'
 import { removeCgroupBase } from './cgroup.ts'
-import { type HostOptions, prepareHost, shortHash } from './host.ts'
+import { type Host, type HostOptions, prepareHost } from './host.ts'
+import { installFile } from './install-file.ts'
 import { LogStore } from './log-store.ts'
 import { listProcesses } from './processes.ts'
 import { Sockets } from './sockets.ts'
-import { endUnrecorded } from './unrecorded.ts'
+import { endUnrecordedPrograms } from './unrecorded.ts'
+import { type EnvironmentSealer, WorkloadFiles } from './workload-file.ts'
 
 export type ProcessDriverOptions = HostOptions & {
-  /** Where the builder stores images; must be traversable for every user. */
+  /** The directory in which the builder stores images. Must be traversable by every user. */
   imagesDir: string
+  /** The host, if the caller has already prepared it. */
+  host?: Host
   clock?: Clock
-  /** How long a program may use a whole core when it starts; 0: its profile applies immediately. */
+  /** Encrypts the environments of containers before they are stored in files. Default: not encrypted. */
+  sealer?: EnvironmentSealer
+  /** How long a program may use a whole core after its start; 0: its profile applies immediately. */
   startUpMs?: number
 }
 
-/** Containers as processes of this host. They outlive the server and are adopted by the next one. */
+/** Creates a runtime whose containers are processes of this host. They outlive the server, and the next server adopts them. */
 export function createProcessRuntime(options: ProcessDriverOptions): Runtime {
   return new ProcessRuntime(options)
 }
@@ -53,15 +58,21 @@ class ProcessRuntime implements Runtime {
   readonly #containers = new Map<WorkloadId, Map<ContainerName, Container>>()
   /** Removals in progress, awaited by `apply` of the same workload. */
   readonly #removals = new Map<WorkloadId, Promise<void>>()
+  readonly #workloadFiles: WorkloadFiles
   #context: HostContext | null = null
 
   constructor(options: ProcessDriverOptions) {
     this.#options = options
+    this.#workloadFiles = new WorkloadFiles(options.sealer)
+  }
+
+  get sharesNetwork(): boolean {
+    return this.#requireContext().host.network.kind === 'shared'
   }
 
   async start(): Promise<string[]> {
     const { imagesDir, clock = systemClock, startUpMs = 10_000 } = this.#options
-    const host = await prepareHost(this.#options)
+    const host = this.#options.host ?? (await prepareHost(this.#options))
     const logs = new LogStore(join(host.stateDir, 'unread-logs'))
     const preloads = ['preload.cjs', 'wrapper.cjs', 'introspection.cjs'].map((name) => installFile(host.stateDir, name))
     const shimFile = installFile(host.stateDir, 'shim.sh')
@@ -77,23 +88,25 @@ class ProcessRuntime implements Runtime {
       startUpMs,
     }
     makeTraversable(this.#workloadsDir())
-    const ids = readdirSync(this.#workloadsDir()).map(idOf)
+    const ids = readdirSync(this.#workloadsDir()).map(idOfFileName)
     const adopted = await Promise.all(ids.map(async (id) => ({ id, desired: await this.#adopt(id) })))
-    const found = [...this.#containers].flatMap(([id, containers]) =>
+    const recorded = [...this.#containers].flatMap(([id, containers]) =>
       [...containers.values()].map(({ name, shim }) => ({ key: `${id}/${name}`, shim })),
     )
-    await endUnrecorded(this.#context, found)
+    await endUnrecordedPrograms(this.#context, recorded)
+    await host.network.keepOnly(ids)
     for (const { id, desired } of adopted) {
       if (desired) this.#reconcile(desired)
       else void this.remove(id).catch(() => undefined)
     }
-    return host.shortcomings
+    this.#workloadFiles.watchKey()
+    return [...host.limitations, ...this.#workloadFiles.problems()]
   }
 
   async apply(workload: Workload): Promise<void> {
     await this.#removals.get(workload.id)
     makeTraversable(this.#workloadDir(workload.id))
-    writeJson(join(this.#workloadDir(workload.id), WORKLOAD_FILE), workload)
+    this.#workloadFiles.write(this.#workloadFile(workload.id), workload)
     this.#reconcile(workload)
   }
 
@@ -102,9 +115,9 @@ class ProcessRuntime implements Runtime {
   }
 
   async observe(): Promise<Observation[]> {
-    // Before the start, the state is unknown, which is different from "nothing runs".
-    this.#started()
-    return this.#all()
+    // Before the start, the state is unknown; an empty list would mean that no container exists.
+    this.#requireContext()
+    return this.#allContainers()
       .map((container) => container.observation())
       .filter((observation) => observation !== null)
   }
@@ -116,21 +129,22 @@ class ProcessRuntime implements Runtime {
   }
 
   async usage(): Promise<ContainerUsage[]> {
-    const at = this.#started().clock.now()
+    const at = this.#requireContext().clock.now()
     let processes: ReturnType<typeof listProcesses> | undefined
-    const all = () => (processes ??= listProcesses())
+    const listAll = () => (processes ??= listProcesses())
     const usages: ContainerUsage[] = []
-    for (const [index, container] of this.#all().entries()) {
-      const usage = container.usage(at, all)
+    for (const [index, container] of this.#allContainers().entries()) {
+      const usage = container.usage(at, listAll)
       if (usage) usages.push(usage)
+      await container.checkDisk()
       // Reading the kernel's files is synchronous: yield to other work.
       if (index % 20 === 19) await setImmediate()
     }
     return usages
   }
 
-  logs(from: LogCursor, signal: AbortSignal): AsyncIterable<LogBatch> {
-    return this.#started().logs.read(from, signal)
+  logs(from: LogCursor, signal: AbortSignal, admits?: LogAdmission): AsyncIterable<LogBatch> {
+    return this.#requireContext().logs.read(from, signal, admits)
   }
 
   async tail(id: WorkloadId, container: ContainerName, lines: number): Promise<string[]> {
@@ -139,8 +153,14 @@ class ProcessRuntime implements Runtime {
 
   async close(containers: 'stop' | 'keep'): Promise<void> {
     if (!this.#context) return
-    await Promise.all(this.#all().map((container) => (containers === 'stop' ? container.stop() : container.detach())))
+    this.#workloadFiles.close()
+    await Promise.all(
+      this.#allContainers().map((container) => (containers === 'stop' ? container.stop() : container.detach())),
+    )
     const { host, sockets, changes } = this.#context
+    if (containers === 'stop') for (const id of this.#containers.keys()) await host.network.close(id)
+    await host.network.detach()
+    await host.disks.close()
     changes.close()
     sockets.removeIfEmpty()
     if (host.cgroups) await removeCgroupBase(host.cgroups)
@@ -160,24 +180,26 @@ class ProcessRuntime implements Runtime {
   }
 
   async #remove(id: WorkloadId): Promise<void> {
-    // Without its desired state a workload counts as removed, also for a later server.
-    rmSync(join(this.#workloadDir(id), WORKLOAD_FILE), { force: true })
+    // A workload without a desired state is being removed, so a later server continues the removal.
+    this.#workloadFiles.delete(this.#workloadFile(id))
     const containers = [...(this.#containers.get(id)?.values() ?? [])]
-    for (const { name } of containers) this.#started().changes.add(id, name)
+    for (const { name } of containers) this.#requireContext().changes.add(id, name)
     await Promise.all(containers.map((container) => container.setDesired(null)))
-    const left = containers.map((container) => container.observation()).find((observation) => observation !== null)
-    if (left) throw new Error(`Container ${left.container} of ${id} could not be removed: ${left.reason}`)
+    const remaining = containers.map((container) => container.observation()).find((observation) => observation !== null)
+    if (remaining)
+      throw new Error(`Container ${remaining.container} of ${id} could not be removed: ${remaining.reason}`)
+    await this.#requireContext().host.network.close(id)
     this.#containers.delete(id)
     removeTree(this.#workloadDir(id))
   }
 
-  /** Adopts the containers of a workload from an earlier server. Resolves with its desired state; null when it is to be removed. */
+  /** Adopts the containers of an earlier server’s workload. Resolves with its desired state; null when the workload is to be removed. */
   async #adopt(id: WorkloadId): Promise<Workload | null> {
     const dir = this.#workloadDir(id)
-    const workload = readDesired(join(dir, WORKLOAD_FILE))
+    const workload = this.#workloadFiles.read(this.#workloadFile(id))
     const containers = this.#containersOf(id)
     const names = readdirSync(dir, { withFileTypes: true }).filter((entry) => entry.isDirectory())
-    for (const name of names.map((entry) => idOf(entry.name))) {
+    for (const name of names.map((entry) => idOfFileName(entry.name))) {
       const spec = workload?.containers.find((spec) => spec.name === name)
       const container = this.#open(id, name)
       containers.set(name, container)
@@ -187,8 +209,8 @@ class ProcessRuntime implements Runtime {
   }
 
   #open(id: WorkloadId, name: ContainerName): Container {
-    const files = containerFiles(join(this.#workloadDir(id), nameOf(name)))
-    return new Container({ hostContext: this.#started(), key: `${id}/${name}`, files }, id, name)
+    const files = containerFiles(join(this.#workloadDir(id), fileNameOf(name)))
+    return new Container({ hostContext: this.#requireContext(), workload: id, key: `${id}/${name}`, files }, id, name)
   }
 
   #containersOf(id: WorkloadId): Map<ContainerName, Container> {
@@ -197,33 +219,24 @@ class ProcessRuntime implements Runtime {
     return containers
   }
 
-  #all(): Container[] {
+  #allContainers(): Container[] {
     return [...this.#containers.values()].flatMap((containers) => [...containers.values()])
   }
 
   #workloadsDir(): string {
-    return workloadsDirIn(this.#started().host.stateDir)
+    return workloadsDirIn(this.#requireContext().host.stateDir)
+  }
+
+  #workloadFile(id: WorkloadId): string {
+    return join(this.#workloadDir(id), WORKLOAD_FILE)
   }
 
   #workloadDir(id: WorkloadId): string {
-    return join(this.#workloadsDir(), nameOf(id))
+    return join(this.#workloadsDir(), fileNameOf(id))
   }
 
-  #started(): HostContext {
+  #requireContext(): HostContext {
     if (!this.#context) throw new Error('The runtime was not started')
     return this.#context
   }
-}
-
-/**
- * Copies a file that containers use to a readable location. Its name contains a hash of its content, so that an upgrade does not
- * change it for running containers.
- */
-function installFile(stateDir: string, name: string): string {
-  const text = readFileSync(new URL(name, import.meta.url), 'utf8')
-  const file = join(stateDir, `${shortHash(text)}-${name}`)
-  writeFileSync(`${file}.new`, text)
-  chmodSync(`${file}.new`, 0o644)
-  renameSync(`${file}.new`, file)
-  return file
 }

@@ -1,23 +1,32 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { vi } from 'vitest'
-import type { Behaviour, Elsewhere, Harness } from '../driver-suite.ts'
+import type { Behaviour, RemoteDirectory, Harness } from '../driver-suite.ts'
 import { ManualClock } from '../manual-clock.ts'
-import { endBoxes } from './box.ts'
+import { endIsolatedPrograms } from './isolated-program.ts'
 import { cgroupNames, removeCgroupBase } from './cgroup.ts'
 import { makeTraversable } from './container-record.ts'
 import { type Host, prepareHost } from './host.ts'
-import { type Kind, noteHost } from './host-harness.ts'
+import { type HostKind, recordHost } from './host-harness.ts'
 import { markOf } from './launch-script.ts'
-import { listProcesses, startEnvironment } from './processes.ts'
+import { listProcesses, initialEnvironment } from './processes.ts'
 import { createProcessDirectory } from './process-directory.ts'
 import { type ProcessDriverOptions, createProcessRuntime } from './process-driver.ts'
 import { Sockets } from './sockets.ts'
 
-/** The program of tests, controlled by the variable BEHAVIOUR. */
+/** The program that tests run. The variable BEHAVIOUR controls it. */
 const PROGRAM = `
 const { print = [], printLast = '', ends = 'never' } = JSON.parse(process.env.BEHAVIOUR)
 process.stdout.write(print.map((line) => line + '\\n').join('') + printLast)
@@ -28,24 +37,24 @@ else process.exitCode = ends.exit
 
 export type ProcessHarness = Harness & { options: ProcessDriverOptions; host: Host }
 
-/** A fresh state directory with an image, and the process driver on it. */
+/** Creates a state directory with an image, and starts the process driver on it. */
 export async function openProcessHarness(
-  kind: Partial<Kind>,
-  more: Partial<ProcessDriverOptions> = {},
+  kind: Partial<HostKind>,
+  overrides: Partial<ProcessDriverOptions> = {},
 ): Promise<ProcessHarness> {
   const root = mkdtempSync(join(tmpdir(), 'shoal-process-'))
   // Containers run as other users, which must be able to traverse to their images.
   chmodSync(root, 0o711)
   const clock = new ManualClock()
-  const options = { ...kind, stateDir: join(root, 'state'), imagesDir: join(root, 'images'), clock, ...more }
+  const options = { ...kind, stateDir: join(root, 'state'), imagesDir: join(root, 'images'), clock, ...overrides }
   makeTraversable(options.imagesDir)
   makeImage(options.imagesDir, 'image-1', PROGRAM)
   const host = await prepareHost(options)
-  noteHost(host)
+  recordHost(host)
   const harness = {
     runtime: createProcessRuntime(options),
     directory: createProcessDirectory(options),
-    elsewhere: () => openElsewhere(options.stateDir),
+    openRemoteDirectory: () => openRemoteDirectory(options.stateDir),
     unstarted: () => ({ runtime: createProcessRuntime(options), directory: createProcessDirectory(options) }),
     options,
     host,
@@ -58,15 +67,18 @@ export async function openProcessHarness(
     advance: (ms: number) => clock.advance(ms),
     eventually: (check: () => Promise<void>) => vi.waitFor(check, { timeout: 10_000, interval: 10 }),
     kill: () => harness.runtime.close('keep'),
-    async revive() {
+    async restart() {
       harness.runtime = createProcessRuntime(options)
       await harness.runtime.start()
     },
-    traces: async () => traces(host, options.stateDir),
+    leftovers: async () => leftovers(host, options.stateDir),
     async dispose() {
       await harness.directory.close()
       await harness.runtime.close('stop').catch(() => undefined)
-      await endBoxes(host, '')
+      await endIsolatedPrograms(host, '')
+      await host.network.keepOnly([])
+      await host.network.detach()
+      await host.disks.close()
       new Sockets(host).clear()
       if (host.cgroups) await removeCgroupBase(host.cgroups)
       rmSync(root, { recursive: true })
@@ -77,8 +89,8 @@ export async function openProcessHarness(
   return harness
 }
 
-/** A directory in a separate process. */
-async function openElsewhere(stateDir: string): Promise<Elsewhere> {
+/** Opens a directory in a separate process. */
+async function openRemoteDirectory(stateDir: string): Promise<RemoteDirectory> {
   const child = fork(new URL('./directory-process.ts', import.meta.url), [stateDir])
   const send = async <T>(message: unknown): Promise<T> => {
     child.send(message as object)
@@ -98,13 +110,13 @@ async function openElsewhere(stateDir: string): Promise<Elsewhere> {
 }
 
 type ImageParts = {
-  /** Beside the program, by name. */
+  /** Texts of files next to the program, by name. */
   files?: Record<string, string>
-  /** Without it: no `sqd`, `npm` and `npx`, and the Node of the test. */
+  /** Default: the Node of the test, without `sqd`, `npm` and `npx`. */
   toolchain?: { binDir: string; nodeBinDir: string }
 }
 
-/** An image as the builder makes it, with one program. */
+/** Creates an image with one program, in the format of the builder. */
 export function makeImage(imagesDir: string, image: string, program: string, parts: ImageParts = {}): void {
   const appDir = join(imagesDir, image, 'app')
   const toolchainBinDir = parts.toolchain?.binDir ?? join(imagesDir, image, 'toolchain')
@@ -118,19 +130,41 @@ export function makeImage(imagesDir: string, image: string, program: string, par
   writeFileSync(join(imagesDir, image, 'image.json'), JSON.stringify({ nodeBinDir, toolchainBinDir, sdk: null }))
 }
 
-/** Pids of all programs of containers of this host's state directory. */
+/** Returns the pids of all isolated programs of this host's state directory. */
 export function containerPids(host: Host): number[] {
-  const marked = listProcesses().filter(({ pid }) => markOf(startEnvironment(pid))?.startsWith(`${host.label}/`))
+  const marked = listProcesses().filter(({ pid }) => markOf(initialEnvironment(pid))?.startsWith(`${host.label}/`))
   return marked.map(({ pid }) => pid)
 }
 
-function traces(host: Host, stateDir: string): string[] {
+/** Returns the names of the open networks of this host's state directory. */
+function networksOf(host: Host): string[] {
+  const dir = join(host.stateDir, 'networks')
+  return existsSync(dir) ? readdirSync(dir) : []
+}
+
+/** Returns the loop devices whose files are in the state directory. */
+export function loopDevicesOf(stateDir: string): string[] {
+  const dir = '/sys/block'
+  const names = existsSync(dir) ? readdirSync(dir).filter((name) => name.startsWith('loop')) : []
+  const fileOf = (name: string) => {
+    try {
+      return readFileSync(join(dir, name, 'loop/backing_file'), 'utf8').trim()
+    } catch {
+      return ''
+    }
+  }
+  return names.map((name) => `${name} ${fileOf(name)}`).filter((line) => line.includes(stateDir))
+}
+
+function leftovers(host: Host, stateDir: string): string[] {
   const sockets = new Sockets(host).root
   return [
     ...containerPids(host).map((pid) => `process ${pid}`),
     ...(host.cgroups ? cgroupNames(host.cgroups) : []).map((name) => `cgroup ${name}`),
+    ...networksOf(host),
+    ...loopDevicesOf(stateDir),
     ...[join(stateDir, 'containers'), sockets, join(sockets, 'published')].flatMap((dir) =>
       readdirSync(dir).map((name) => join(dir, name)),
     ),
-  ].filter((trace) => trace !== join(sockets, 'published'))
+  ].filter((path) => path !== join(sockets, 'published'))
 }

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync, readdirSync } from 'node:fs'
 
-/** A running process. `startedAt` (an opaque string) and the pid together identify it permanently. */
+/** A running process. The pid and `startedAt` (an opaque string) together identify it permanently. */
 export type ProcessInfo = {
   pid: number
   parent: number
@@ -12,12 +12,12 @@ export type ProcessInfo = {
 }
 
 /** Clock ticks per second and page size of Linux on platforms that Node supports. */
-const TICKS = 100
+const TICKS_PER_SECOND = 100
 const PAGE_BYTES = 4096
 
 const hasProc = process.platform === 'linux'
 
-/** Null for a missing process or a zombie. */
+/** Returns a process; null if it does not exist or is a zombie. */
 export function findProcess(pid: number): ProcessInfo | null {
   if (!hasProc) return listProcesses().find((info) => info.pid === pid) ?? null
   try {
@@ -27,20 +27,20 @@ export function findProcess(pid: number): ProcessInfo | null {
   }
 }
 
-/** True when the process still runs and `pid` was not reused. */
+/** True when the process is still running and `pid` was not reused. */
 export function isSameProcess(pid: number, startedAt: string): boolean {
   return findProcess(pid)?.startedAt === startedAt
 }
 
-/** All processes of the host. Expensive, since it reads all of /proc. */
+/** Lists all processes of the host. Expensive, since it reads all of /proc. */
 export function listProcesses(): ProcessInfo[] {
-  if (!hasProc) return listByPs()
+  if (!hasProc) return listWithPs()
   const pids = readdirSync('/proc').map(Number).filter(Number.isInteger)
   return pids.map(findProcess).filter((info) => info !== null)
 }
 
-/** Initial environment of a process; empty when it has exited or is not readable. */
-export function startEnvironment(pid: number): string[] {
+/** Returns the initial environment of a process; empty when it has exited or is not readable. */
+export function initialEnvironment(pid: number): string[] {
   try {
     return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0')
   } catch {
@@ -48,12 +48,24 @@ export function startEnvironment(pid: number): string[] {
   }
 }
 
-/** The program and its arguments; empty when it has exited or is not readable. */
+/** Returns the program of a process and its arguments; empty when it has exited or is not readable. */
 export function commandLine(pid: number): string[] {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
   } catch {
     return []
+  }
+}
+
+/**
+ * True for a process in a PID namespace of its own, as programs in a sandbox are, and for one that has exited. A program chooses its
+ * command line itself, so processes of the server are not searched among these.
+ */
+export function isInSandbox(pid: number): boolean {
+  try {
+    return /^NSpid:\t\d+\t/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
+  } catch {
+    return true
   }
 }
 
@@ -66,7 +78,7 @@ export function signal(pid: number, name: NodeJS.Signals): void {
   }
 }
 
-/** proc(5): the name in parentheses may contain anything, so fields are counted after the last parenthesis. */
+/** See proc(5). The name in parentheses may contain any character, so fields are counted after the last parenthesis. */
 function parseStat(stat: string): ProcessInfo | null {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   const field = (number: number) => Number(fields[number - 3])
@@ -76,20 +88,20 @@ function parseStat(stat: string): ProcessInfo | null {
     parent: field(4),
     session: field(6),
     startedAt: `${bootId()}:${field(22)}`,
-    cpuSeconds: (field(14) + field(15)) / TICKS,
+    cpuSeconds: (field(14) + field(15)) / TICKS_PER_SECOND,
     memoryBytes: field(24) * PAGE_BYTES,
   }
 }
 
-let knownBootId: string | undefined
+let cachedBootId: string | undefined
 
 /** Start times are relative to boot, so the boot id is needed to identify processes across reboots. */
 function bootId(): string {
-  knownBootId ??= readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
-  return knownBootId
+  cachedBootId ??= readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
+  return cachedBootId
 }
 
-function listByPs(): ProcessInfo[] {
+function listWithPs(): ProcessInfo[] {
   const lines = execFileSync('ps', ['-axo', 'pid=,ppid=,sess=,rss=,time=,lstart='], { encoding: 'utf8' }).split('\n')
   return lines.filter(Boolean).map((line) => {
     const [pid, parent, session, rss, time = '', ...start] = line.trim().split(/\s+/)

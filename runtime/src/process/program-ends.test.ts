@@ -3,18 +3,18 @@ import { join } from 'node:path'
 import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { testToolchain } from '../build/builder-harness.ts'
 import { DEFAULT_NODE } from '../build/tools.ts'
-import type { ContainerSpec, EndedHow } from '../driver.ts'
+import type { ContainerSpec, RunOutcome } from '../driver.ts'
 import type { Expected } from '../driver-suite.ts'
 import { cgroupNames } from './cgroup.ts'
-import { type Kind, describeKinds } from './host-harness.ts'
+import { type HostKind, describeKinds } from './host-harness.ts'
 import { markOf } from './launch-script.ts'
-import { listProcesses, signal, startEnvironment } from './processes.ts'
+import { listProcesses, signal, initialEnvironment } from './processes.ts'
 import { type ProcessHarness, makeImage, openProcessHarness } from './process-harness.ts'
 
 const MIB = 1024 * 1024
 const KILLED = 137
 
-/** The program of a squid. */
+/** The source of a squid’s program. */
 const PROGRAM = `
 const { spawn } = require('node:child_process')
 const { ENDS } = process.env
@@ -25,7 +25,7 @@ else if (ENDS === 'exit 0' || ENDS === 'exit 3') process.exitCode = Number(ENDS.
 else if (ENDS === 'SIGSEGV') process.kill(process.pid, 'SIGSEGV')
 else if (ENDS === 'out of memory') fill()
 else {
-  // The first process to be killed, regardless of its size.
+  // The kernel kills this child first, regardless of its size.
   if (ENDS === 'child out of memory') spawn('sh', ['-c', 'echo 1000 >/proc/self/oom_score_adj; exec node main.cjs fill'], { stdio: 'inherit' })
     .on('exit', (code, signal) => console.log('child', code ?? signal))
   setInterval(() => {}, 60_000)
@@ -43,7 +43,7 @@ const FILES = {
   }),
 }
 
-/** All ways in which squids start their programs. */
+/** The commands with which squids start their programs. */
 const WRAPPERS = {
   'sqd process': ['sqd', 'process'],
   'sqd process:prod': ['sqd', 'process:prod'],
@@ -53,7 +53,7 @@ const WRAPPERS = {
   node: ['node', 'main.cjs'],
 }
 
-type ExpectedEnd = Expected & { lastRun: { exitCode: number; how: EndedHow; oomKills: number } }
+type ExpectedEnd = Expected & { lastRun: { exitCode: number; how: RunOutcome; oomKills: number } }
 
 const DONE: ExpectedEnd = { state: 'finished', lastRun: { exitCode: 0, how: 'done', oomKills: 0 }, reason: null }
 const crash = (exitCode: number, reason: string): ExpectedEnd => ({
@@ -62,12 +62,12 @@ const crash = (exitCode: number, reason: string): ExpectedEnd => ({
   reason,
 })
 
-/** How the program ends, and the expected observation. Programs with `sent` run until they receive the signal. */
-const ENDINGS: { ends: string; sent?: NodeJS.Signals; expected: ExpectedEnd }[] = [
+/** How the program ends, and the expected observation. Programs with `killSignal` run until they receive the signal. */
+const ENDINGS: { ends: string; killSignal?: NodeJS.Signals; expected: ExpectedEnd }[] = [
   { ends: 'exit 0', expected: DONE },
   { ends: 'exit 3', expected: crash(3, 'It ended with exit code 3') },
-  { ends: 'SIGKILL', sent: 'SIGKILL', expected: crash(KILLED, 'It was ended by SIGKILL') },
-  { ends: 'SIGTERM', sent: 'SIGTERM', expected: crash(143, 'It was ended by SIGTERM') },
+  { ends: 'SIGKILL', killSignal: 'SIGKILL', expected: crash(KILLED, 'It was ended by SIGKILL') },
+  { ends: 'SIGTERM', killSignal: 'SIGTERM', expected: crash(143, 'It was ended by SIGTERM') },
   { ends: 'SIGSEGV', expected: crash(139, 'It was ended by SIGSEGV') },
   {
     ends: 'out of memory',
@@ -91,7 +91,7 @@ const KINDS = [
   { sandbox: 'auto', limits: 'auto', workFolders: 'auto', wrappers: Object.keys(WRAPPERS) as Wrapper[] },
   // With a sandbox, wrappers only differ in which process kills their children.
   { sandbox: 'none', limits: 'auto', workFolders: 'links', wrappers: ['sqd process:prod', 'node'] },
-] satisfies (Kind & { wrappers: Wrapper[] })[]
+] satisfies (HostKind & { wrappers: Wrapper[] })[]
 
 describeKinds(KINDS, ({ wrappers, ...kind }) => {
   let host: ProcessHarness
@@ -119,16 +119,16 @@ describeKinds(KINDS, ({ wrappers, ...kind }) => {
   const until = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 25_000, interval: 20 })
   const observe = async () => (await host.runtime.observe())[0]
 
-  /** All programs of this host with a matching command line. */
-  const programs = (isIt: (words: string[]) => boolean) =>
+  /** Returns the programs of this host whose command line matches. */
+  const programs = (isMatch: (args: string[]) => boolean) =>
     listProcesses().filter(({ pid }) => {
-      const isOurs = markOf(startEnvironment(pid))?.startsWith(`${host.host.label}/`)
-      return isOurs && isIt(wordsOf(pid))
+      const isOurs = markOf(initialEnvironment(pid))?.startsWith(`${host.host.label}/`)
+      return isOurs && isMatch(argumentsOf(pid))
     })
-  const mains = () =>
-    programs((words) => words.length === 2 && /(^|\/)node$/.test(words[0] ?? '') && words[1] === 'main.cjs')
+  const mainPrograms = () =>
+    programs((args) => args.length === 2 && /(^|\/)node$/.test(args[0] ?? '') && args[1] === 'main.cjs')
 
-  /** Number of kills counted by the kernel in the container's cgroup. */
+  /** Returns the number of kills that the kernel has counted in the container's cgroup. */
   const kernelKills = () => {
     const { cgroups } = host.host
     if (!cgroups) throw new Error('The container has no cgroup')
@@ -143,15 +143,15 @@ describeKinds(KINDS, ({ wrappers, ...kind }) => {
   const untilUp = () =>
     until(async () => {
       expect(await host.runtime.tail('one', 'processor', 1)).toEqual(['up'])
-      expect(mains()).toHaveLength(1)
+      expect(mainPrograms()).toHaveLength(1)
     })
 
-  describe.each(ENDINGS)('a program that ends by $ends', ({ ends, sent, expected }) => {
-    test.each(wrappers)('is reported and restarted accordingly when started by %s', async (wrapper) => {
+  describe.each(ENDINGS)('a program that ends by $ends', ({ ends, killSignal, expected }) => {
+    test.each(wrappers)('is reported and restarted correctly when started by %s', async (wrapper) => {
       await apply(ends, wrapper)
-      if (sent) {
+      if (killSignal) {
         await untilUp()
-        for (const { pid } of mains()) signal(pid, sent)
+        for (const { pid } of mainPrograms()) signal(pid, killSignal)
       }
       await until(async () => expect(await observe()).toMatchObject(expected))
       expect(kernelKills()).toBe(expected.lastRun.oomKills)
@@ -159,23 +159,25 @@ describeKinds(KINDS, ({ wrappers, ...kind }) => {
       host.advance(1000)
       const { exitCode } = expected.lastRun
       const running = { state: 'running', run: { ordinal: 1 }, lastRun: { ordinal: 0, exitCode } }
-      const again = sent ? running : { state: 'backoff', lastRun: { ordinal: 1, exitCode } }
-      await until(async () => expect(await observe()).toMatchObject(expected.state === 'finished' ? DONE : again))
+      const afterRestart = killSignal ? running : { state: 'backoff', lastRun: { ordinal: 1, exitCode } }
+      await until(async () =>
+        expect(await observe()).toMatchObject(expected.state === 'finished' ? DONE : afterRestart),
+      )
     })
   })
 
   test.each(['sqd process', 'npm run', 'npx'] as const)(
-    'when %s is killed, its children end too, also without a server',
+    'when %s is killed, its children end too, even while no server is running',
     async (wrapper) => {
       await apply('never', wrapper)
       await untilUp()
       await host.kill()
-      const [main] = mains()
-      const wrapping = programs(() => true).filter(({ pid }) => isAbove(pid, main?.pid ?? 0))
-      const topmost = wrapping.find(({ pid }) => /^(npm|.*node$)/.test(wordsOf(pid)[0] ?? ''))
+      const [main] = mainPrograms()
+      const ancestors = programs(() => true).filter(({ pid }) => isAncestor(pid, main?.pid ?? 0))
+      const topmost = ancestors.find(({ pid }) => /^(npm|.*node$)/.test(argumentsOf(pid)[0] ?? ''))
       signal(topmost?.pid ?? 0, 'SIGKILL')
-      await until(async () => expect(mains()).toEqual([]))
-      await host.revive()
+      await until(async () => expect(mainPrograms()).toEqual([]))
+      await host.restart()
       await until(async () => expect(await observe()).toMatchObject(crash(KILLED, 'It was ended by SIGKILL')))
       host.advance(1000)
       await untilUp()
@@ -183,7 +185,7 @@ describeKinds(KINDS, ({ wrappers, ...kind }) => {
   )
 
   test.each(['node', 'sqd process'] as const)(
-    'an out-of-memory kill of a child is counted, %s continues, and its later end is independent of it',
+    'an out-of-memory kill of a child is counted, but does not end %s or affect how its later end is reported',
     async (wrapper) => {
       await apply('child out of memory', wrapper)
       await until(async () => expect(await host.runtime.tail('one', 'processor', 1)).toEqual(['child SIGKILL']))
@@ -191,7 +193,7 @@ describeKinds(KINDS, ({ wrappers, ...kind }) => {
       expect(await host.runtime.usage()).toMatchObject([{ oomKills: 1 }])
       expect(await observe()).toMatchObject({ state: 'running', run: { ordinal: 0 } })
       host.advance(2000)
-      signal(mains()[0]?.pid ?? 0, 'SIGKILL')
+      signal(mainPrograms()[0]?.pid ?? 0, 'SIGKILL')
       await until(async () =>
         expect(await observe()).toMatchObject({
           state: 'backoff',
@@ -202,7 +204,7 @@ describeKinds(KINDS, ({ wrappers, ...kind }) => {
   )
 })
 
-function wordsOf(pid: number): string[] {
+function argumentsOf(pid: number): string[] {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').filter(Boolean)
   } catch {
@@ -210,9 +212,10 @@ function wordsOf(pid: number): string[] {
   }
 }
 
-/** True when `pid` is an ancestor of `other`. */
-function isAbove(pid: number, other: number): boolean {
+/** True when the process `pid` is an ancestor of the process `descendant`. */
+function isAncestor(pid: number, descendant: number): boolean {
   const parents = new Map(listProcesses().map((info) => [info.pid, info.parent]))
-  for (let at = parents.get(other); at !== undefined && at > 1; at = parents.get(at)) if (at === pid) return true
+  for (let ancestor = parents.get(descendant); ancestor !== undefined && ancestor > 1; ancestor = parents.get(ancestor))
+    if (ancestor === pid) return true
   return false
 }

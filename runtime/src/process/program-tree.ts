@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Cgroup } from './cgroup.ts'
 import { markOf } from './launch-script.ts'
-import { type ProcessInfo, listProcesses, signal, startEnvironment } from './processes.ts'
+import { type ProcessInfo, listProcesses, signal, initialEnvironment } from './processes.ts'
 
 /** All processes of one container or build, including detached ones. */
 export type ProgramTree = {
@@ -10,48 +10,48 @@ export type ProgramTree = {
   cgroup: Cgroup | null
   /** The process started by the driver, if known. */
   root: Pick<ProcessInfo, 'pid' | 'startedAt'> | null
-  /** True when the root is a shim, which must survive to record the exit. */
-  isRootSpared?: boolean
-  /** False while the root may have started a program that has not joined the cgroup yet. */
-  isOver?: () => boolean
+  /** True when the root is a shim, which must not be killed, so that it can record the exit. */
+  keepsRoot?: boolean
+  /** Returns false while the root may have started a program that has not joined the cgroup yet. */
+  hasRootEnded?: () => boolean
 }
 
 /**
- * The pids of the tree. A cgroup lists them exactly. Without one: the root, its session, and processes with the mark, each with
- * all descendants.
+ * Returns the pids of the tree. A cgroup lists them exactly. Without one, the tree consists of the root, its session, and processes
+ * with the mark, each with all descendants.
  */
 function programsOf(tree: ProgramTree): number[] {
   if (tree.cgroup) return tree.cgroup.processes()
-  return treeOf(tree, listProcesses()).map(({ pid }) => pid)
+  return processesOfTree(tree, listProcesses()).map(({ pid }) => pid)
 }
 
-/** Those of `all` that belong to the tree. */
-export function treeOf({ mark, root, isRootSpared }: ProgramTree, all: ProcessInfo[]): ProcessInfo[] {
-  const children = Map.groupBy(all, ({ parent }) => parent)
-  const holder = all.find(({ pid }) => pid === root?.pid)
+/** Returns the processes in `allProcesses` that belong to the tree. */
+export function processesOfTree({ mark, root, keepsRoot }: ProgramTree, allProcesses: ProcessInfo[]): ProcessInfo[] {
+  const children = Map.groupBy(allProcesses, ({ parent }) => parent)
+  const rootProcess = allProcesses.find(({ pid }) => pid === root?.pid)
   // The pid may have been reused by an unrelated process.
-  const rootPid = holder && holder.startedAt !== root?.startedAt ? null : root?.pid
-  const isOurs = (info: ProcessInfo) =>
-    info.pid === rootPid || info.session === rootPid || markOf(startEnvironment(info.pid)) === mark
-  const found = new Map<number, ProcessInfo>()
+  const rootPid = rootProcess && rootProcess.startedAt !== root?.startedAt ? null : root?.pid
+  const belongsToTree = (info: ProcessInfo) =>
+    info.pid === rootPid || info.session === rootPid || markOf(initialEnvironment(info.pid)) === mark
+  const members = new Map<number, ProcessInfo>()
   const add = (info: ProcessInfo) => {
-    if (found.has(info.pid) || info.pid === process.pid) return
-    found.set(info.pid, info)
+    if (members.has(info.pid) || info.pid === process.pid) return
+    members.set(info.pid, info)
     children.get(info.pid)?.forEach(add)
   }
-  all.filter(isOurs).forEach(add)
-  if (isRootSpared && root) found.delete(root.pid)
-  return [...found.values()]
+  allProcesses.filter(belongsToTree).forEach(add)
+  if (keepsRoot && root) members.delete(root.pid)
+  return [...members.values()]
 }
 
 /**
- * Stops every program of the tree: SIGTERM, then SIGKILL after the grace period until none is left.
- * `spare` gets no SIGTERM: bwrap would kill the whole sandbox immediately.
+ * Stops every program of the tree: sends SIGTERM, and after the grace period SIGKILL until none remains.
+ * `exceptPid` gets no SIGTERM: bwrap would kill the whole sandbox immediately.
  * @throws when a process survives SIGKILL (it hangs in the kernel)
  */
 export async function endPrograms(
   tree: ProgramTree,
-  options: { graceMs: number; spare: number | null },
+  options: { graceMs: number; exceptPid: number | null },
 ): Promise<void> {
   if (options.graceMs > 0 && (await terminate(tree, options))) return
   tree.cgroup?.forbidForks()
@@ -62,9 +62,12 @@ export async function endPrograms(
 
 const KILL_MS = 30_000
 
-/** Sends SIGTERM once to each process, including those started in the meantime (a sandbox during setup loses the signal). */
-function terminate(tree: ProgramTree, { graceMs, spare }: { graceMs: number; spare: number | null }): Promise<boolean> {
-  const signalled = new Set([spare])
+/** Sends SIGTERM once to each process, including processes that start during the grace period (a sandbox during setup loses the signal). */
+function terminate(
+  tree: ProgramTree,
+  { graceMs, exceptPid }: { graceMs: number; exceptPid: number | null },
+): Promise<boolean> {
+  const signalled = new Set([exceptPid])
   return isEmptyWithin(tree, graceMs, (pids) => {
     for (const pid of pids.filter((pid) => !signalled.has(pid))) {
       signal(pid, 'SIGTERM')
@@ -73,13 +76,13 @@ function terminate(tree: ProgramTree, { graceMs, spare }: { graceMs: number; spa
   })
 }
 
-async function isEmptyWithin(tree: ProgramTree, ms: number, act: (pids: number[]) => void): Promise<boolean> {
+async function isEmptyWithin(tree: ProgramTree, ms: number, signalAll: (pids: number[]) => void): Promise<boolean> {
   const deadline = Date.now() + ms
   for (let pauseMs = 5; ; pauseMs = Math.min(pauseMs * 2, 50)) {
     const pids = programsOf(tree)
-    if (pids.length === 0 && (tree.isOver?.() ?? true)) return true
+    if (pids.length === 0 && (tree.hasRootEnded?.() ?? true)) return true
     if (Date.now() >= deadline) return false
-    act(pids)
+    signalAll(pids)
     await sleep(pauseMs)
   }
 }

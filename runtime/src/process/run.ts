@@ -21,16 +21,16 @@ export type Run = {
   /** 128 + n for signal n; null when unknown (the shim was killed, or the host went down). Never resolves after `detach`. */
   ended: Promise<number | null>
   hasEnded: () => boolean
-  /** Stops waiting; the run continues. */
+  /** Stops waiting for the run, which continues. */
   detach(): void
 }
 
 export type RunStart = {
   /** A copy of shim.sh that never changes, since shells read scripts incrementally. */
   shimFile: string
-  /** Created by the shim. Must not exist; its parent must. */
+  /** Must not exist, since the shim creates it; its parent must exist. */
   dir: string
-  /** Grace period of the program's children when the program was terminated. */
+  /** Grace period of the program's children if the program ends by SIGTERM. */
   graceMs: number
   logFile: string
   joinFiles: string[]
@@ -39,12 +39,12 @@ export type RunStart = {
 }
 
 /**
- * Starts the shim and with it the program.
+ * Starts the shim, which starts the program.
  * @throws when the host fails (process limit reached, disk full)
  */
 export async function startRun(start: RunStart): Promise<Run> {
   const { shimFile, dir, graceMs, logFile, joinFiles, confinement, program } = start
-  const words = [
+  const args = [
     shimFile,
     dir,
     String(Math.ceil(graceMs / SHIM_POLL_MS)),
@@ -57,9 +57,9 @@ export async function startRun(start: RunStart): Promise<Run> {
   const script = openUnlinked(`${dir}.launch`, launchScript(program))
   const log = openSync(logFile, 'a', 0o600)
   try {
-    const child = spawn('/bin/sh', words, { cwd: '/', env: PLAIN_ENV, detached: true, stdio: [script, log, log] })
+    const child = spawn('/bin/sh', args, { cwd: '/', env: PLAIN_ENV, detached: true, stdio: [script, log, log] })
     const exited = once(child, 'exit')
-    // Awaited later: prevents an unhandled rejection until then.
+    // Awaited later; until then, this prevents an unhandled rejection.
     exited.catch(() => undefined)
     await once(child, 'spawn')
     child.unref()
@@ -67,7 +67,7 @@ export async function startRun(start: RunStart): Promise<Run> {
     return {
       dir,
       shim: { pid, startedAt: findProcess(pid)?.startedAt ?? '' },
-      ended: exited.then(() => readExit(dir)),
+      ended: exited.then(() => readExitCode(dir)),
       hasEnded: () => child.exitCode !== null || child.signalCode !== null,
       detach: () => child.removeAllListeners(),
     }
@@ -77,20 +77,20 @@ export async function startRun(start: RunStart): Promise<Run> {
   }
 }
 
-/** Adopts a run of an earlier server: it still runs, has ended with a code, or never started and now never will. */
+/** Adopts a run of an earlier server, which is still running, has ended, or never started; in the last case it can no longer start. */
 export async function adoptRun(dir: string): Promise<Run | { exitCode: number | null } | 'never started'> {
   if (claimRunDir(dir)) return 'never started'
   const pids = await readPids(dir)
-  if (!pids || !isSameProcess(pids.shim.pid, pids.shim.startedAt)) return { exitCode: readExit(dir) }
-  return { dir, shim: pids.shim, ...watch(dir, pids.shim) }
+  if (!pids || !isSameProcess(pids.shim.pid, pids.shim.startedAt)) return { exitCode: readExitCode(dir) }
+  return { dir, shim: pids.shim, ...pollExit(dir, pids.shim) }
 }
 
-/** The child of the shim: bwrap if used, otherwise the program. */
+/** Returns the pid of the shim's child: bwrap if used, otherwise the program. */
 export async function topProcess(run: Run): Promise<number | null> {
   return (await readPids(run.dir))?.program ?? null
 }
 
-/** Creates the run's directory before its shim does, which prevents the run from starting. */
+/** Creates the run's directory, which prevents the run from starting. False if its shim has already created it. */
 function claimRunDir(dir: string): boolean {
   try {
     mkdirSync(dir)
@@ -103,7 +103,7 @@ function claimRunDir(dir: string): boolean {
 
 type Pids = { shim: Run['shim']; program: number }
 
-/** Null when the shim ended before it could write them, which it does right after creating the directory. */
+/** Reads the pids of shim and program; null when the shim ended before it wrote them. It writes them right after creating the directory. */
 async function readPids(dir: string): Promise<Pids | null> {
   for (let attempt = 0; attempt < 100; attempt++) {
     if (existsSync(join(dir, 'pids'))) {
@@ -115,7 +115,7 @@ async function readPids(dir: string): Promise<Pids | null> {
   return null
 }
 
-function readExit(dir: string): number | null {
+function readExitCode(dir: string): number | null {
   try {
     return Number(readFileSync(join(dir, 'exit'), 'utf8'))
   } catch {
@@ -123,18 +123,18 @@ function readExit(dir: string): number | null {
   }
 }
 
-function watch(dir: string, shim: Run['shim']): Pick<Run, 'ended' | 'hasEnded' | 'detach'> {
+function pollExit(dir: string, shim: Run['shim']): Pick<Run, 'ended' | 'hasEnded' | 'detach'> {
   const { promise, resolve } = Promise.withResolvers<number | null>()
   const hasEnded = () => existsSync(join(dir, 'exit')) || !isSameProcess(shim.pid, shim.startedAt)
   const timer = setInterval(() => {
     if (!hasEnded()) return
     clearInterval(timer)
-    resolve(readExit(dir))
+    resolve(readExitCode(dir))
   }, POLL_MS)
   return { ended: promise, hasEnded, detach: () => clearInterval(timer) }
 }
 
-/** Opens a file without a name: it contains secrets of the squid and must not be left behind. */
+/** Writes and opens a file, and deletes its name: it contains secrets of the squid and must not remain on disk. */
 function openUnlinked(path: string, text: string): number {
   writeFileSync(path, text, { mode: 0o600 })
   const descriptor = openSync(path, 'r')

@@ -1,54 +1,104 @@
 import { execFile } from 'node:child_process'
 import { lstatSync, readlinkSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { errorCode } from '../error-code.ts'
+import { replaceFile } from './replace-file.ts'
+import { seccompFilter } from './seccomp.ts'
 
 /** Isolation between a program and the host. */
 export type Sandbox = 'bwrap' | 'none'
 
+/** Protections of bubblewrap that some hosts do not offer. */
+export type BwrapFeatures = {
+  /** The file with the filter of system calls; null: all are allowed. */
+  filterFile: string | null
+  /** The size of `/tmp` can be limited (bubblewrap 0.7 and later). */
+  limitsTmp: boolean
+}
+
 export type Confinement = {
   /** Null: the user of the server. */
   uid: number | null
-  /** The only group; default: the same number as `uid`. */
+  /** The only group of the program. Default: the same number as `uid`. */
   gid?: number | null
   readableDirs: string[]
   writableDirs: string[]
+  /** Size of `/tmp` in the sandbox. Its content is in memory. */
+  tmpBytes: number
 }
+
+/** Share of a program's memory limit that `/tmp` may use, so that it is reported as full before the kernel kills the program. */
+export const TMP_SHARE = 0.25
 
 /** The complete environment of helper programs (sh, bwrap, setpriv). */
 export const PLAIN_ENV = { PATH: '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin' }
 
-/** Command prefix that confines the command after it. */
-export function confine(sandbox: Sandbox, confinement: Confinement): string[] {
+/** Precedes a command; nothing outside of it sees its mounts, which end with its programs. */
+export const NEW_MOUNT_NAMESPACE = ['unshare', '--mount', '--propagation=private']
+
+/** Returns a command prefix that confines the command after it. */
+export function confine(
+  { sandbox, bwrapFeatures }: { sandbox: Sandbox; bwrapFeatures: BwrapFeatures },
+  confinement: Confinement,
+): string[] {
   return [
-    ...(sandbox === 'bwrap' ? bwrap(confinement) : []),
+    ...(sandbox === 'bwrap' ? bwrap(confinement, bwrapFeatures) : []),
     ...(confinement.uid === null ? [] : dropTo(confinement.uid, confinement.gid ?? confinement.uid)),
   ]
 }
 
 /** `blocked`: installed, but not usable with this kernel or user; `reason`: its error message. */
-export type BwrapState = { is: 'usable' } | { is: 'missing' } | { is: 'blocked'; reason: string }
+export type BwrapState = { status: 'usable' } | { status: 'missing' } | { status: 'blocked'; reason: string }
 
-/** Checks whether bubblewrap works, with the same arguments as used later. */
-export async function tryBwrap(uid: number | null): Promise<BwrapState> {
-  if (process.platform !== 'linux') return { is: 'missing' }
-  const [program = '', ...words] = confine('bwrap', { uid, readableDirs: [], writableDirs: [] })
+/**
+ * Checks whether bubblewrap works, and with which features, with the same arguments as for programs. Writes the filter of system calls
+ * to `stateDir`.
+ */
+export async function findBwrap(
+  uid: number | null,
+  stateDir: string,
+): Promise<{ state: BwrapState; features: BwrapFeatures }> {
+  const filterFile = writeFilter(stateDir)
+  const filterFiles = filterFile === null ? [null] : [filterFile, null]
+  const kinds = filterFiles.flatMap((file) => [true, false].map((limitsTmp) => ({ filterFile: file, limitsTmp })))
+  let state: BwrapState = { status: 'missing' }
+  for (const features of kinds) {
+    state = await tryBwrap(uid, features)
+    if (state.status !== 'blocked') return { state, features }
+  }
+  return { state, features: { filterFile: null, limitsTmp: false } }
+}
+
+async function tryBwrap(uid: number | null, bwrapFeatures: BwrapFeatures): Promise<BwrapState> {
+  if (process.platform !== 'linux') return { status: 'missing' }
+  const confinement = { uid, readableDirs: [], writableDirs: [], tmpBytes: 1024 * 1024 }
+  const [program = '', ...args] = confine({ sandbox: 'bwrap', bwrapFeatures }, confinement)
   try {
-    await promisify(execFile)(program, [...words, 'true'], { env: PLAIN_ENV, timeout: 10_000 })
-    return { is: 'usable' }
+    await promisify(execFile)(program, [...args, 'true'], { env: PLAIN_ENV, timeout: 10_000 })
+    return { status: 'usable' }
   } catch (error) {
-    if (errorCode(error) === 'ENOENT') return { is: 'missing' }
+    // 127: the shell that opens the filter did not find bubblewrap.
+    if (errorCode(error) === 'ENOENT' || (error as { code?: unknown }).code === 127) return { status: 'missing' }
     const { stderr, message } = error as Error & { stderr?: string }
-    return { is: 'blocked', reason: (stderr?.trim() || message).split('\n').at(-1) ?? message }
+    return { status: 'blocked', reason: (stderr?.trim() || message).split('\n').at(-1) ?? message }
   }
 }
 
-/** True when privileges can be dropped permanently to another user. */
+/** Writes the filter of system calls to a file for bubblewrap. Returns its path; null if there is no filter for this machine. */
+function writeFilter(stateDir: string): string | null {
+  const filter = seccompFilter()
+  if (filter === null) return null
+  const file = join(stateDir, 'system-calls.bpf')
+  replaceFile(file, filter)
+  return file
+}
+
+/** Checks whether a program can be run as another user, permanently without privileges. */
 export async function canDropTo(uid: number): Promise<boolean> {
-  const [program = '', ...words] = dropTo(uid, uid)
+  const [program = '', ...args] = dropTo(uid, uid)
   try {
-    await promisify(execFile)(program, [...words, 'true'], { env: PLAIN_ENV, timeout: 10_000 })
+    await promisify(execFile)(program, [...args, 'true'], { env: PLAIN_ENV, timeout: 10_000 })
     return true
   } catch {
     return false
@@ -60,8 +110,13 @@ function dropTo(uid: number, gid: number): string[] {
   return ['setpriv', ...ids, '--bounding-set=-all', '--inh-caps=-all', '--no-new-privs']
 }
 
-/** Only the listed paths exist inside, with the same names. Uses the host's network, since squids need Postgres and RPC. */
-function bwrap({ uid, readableDirs, writableDirs }: Confinement): string[] {
+const FILTER_FD = 9
+
+/** Returns the bwrap command. Inside, only the listed paths exist, with the same names. The network is not isolated by bwrap. */
+function bwrap(
+  { uid, readableDirs, writableDirs, tmpBytes }: Confinement,
+  { filterFile, limitsTmp }: BwrapFeatures,
+): string[] {
   const etc = [
     'ssl',
     'pki',
@@ -78,41 +133,47 @@ function bwrap({ uid, readableDirs, writableDirs }: Confinement): string[] {
     ...readableDirs.map((dir) => ({ dir, flag: '--ro-bind' })),
     ...writableDirs.map((dir) => ({ dir, flag: '--bind' })),
   ].sort((a, b) => a.dir.length - b.dir.length)
-  const rights =
+  const capabilities =
     uid === null ? ['--unshare-user'] : ['SETUID', 'SETGID', 'SETPCAP'].flatMap((name) => ['--cap-add', `CAP_${name}`])
   return [
+    // bubblewrap reads the filter from a file descriptor, and closes it.
+    filterFile === null ? [] : ['/bin/sh', '-c', `exec "$@" ${FILTER_FD}<"$0"`, filterFile],
     ['bwrap'],
+    filterFile === null ? [] : ['--seccomp', String(FILTER_FD)],
     directory('/etc'),
     ['--ro-bind', '/usr', '/usr'],
     ...['bin', 'sbin', 'lib', 'lib32', 'lib64', 'libx32'].map(systemDir),
     ...etc.map((name) => ['--ro-bind-try', `/etc/${name}`, `/etc/${name}`]),
-    ['--proc', '/proc', '--dev', '/dev', '--perms', '1777', '--tmpfs', '/tmp'],
+    ['--proc', '/proc', '--dev', '/dev', '--remount-ro', '/dev'],
+    [...(limitsTmp ? ['--size', String(tmpBytes)] : []), '--perms', '1777', '--tmpfs', '/tmp'],
     ...parents(binds.map(({ dir }) => dir)).map(directory),
     ...binds.map(({ dir, flag }) => [flag, dir, dir]),
+    ['--remount-ro', '/'],
     ['--unshare-pid', '--unshare-ipc', '--unshare-uts', '--hostname', 'squid', '--die-with-parent', '--new-session'],
-    rights,
+    capabilities,
   ].flat()
 }
 
-/** Creates a traversable directory. bwrap creates parents of bind mounts for root only. */
+/** Returns the arguments that create a traversable directory. Parents that bwrap creates for bind mounts are accessible only to root. */
 function directory(dir: string): string[] {
   return ['--perms', '0755', '--dir', dir]
 }
 
-/** Parent folders of `dirs` to create, outermost first. */
+/** Returns the parent folders of `dirs` that must be created, outermost first. */
 function parents(dirs: string[]): string[] {
-  const made = new Set<string>()
+  const parentDirs = new Set<string>()
   for (const dir of dirs) {
-    for (let above = dirname(dir); above !== dirname(above); above = dirname(above)) made.add(above)
+    for (let ancestor = dirname(dir); ancestor !== dirname(ancestor); ancestor = dirname(ancestor))
+      parentDirs.add(ancestor)
   }
-  const isThere = (dir: string) =>
+  const exists = (dir: string) =>
     dir === '/tmp' || /^\/(usr|etc|proc|dev|s?bin|lib\w*)(\/|$)/.test(dir) || isBelowOneOf(dir, dirs)
-  return [...made].filter((dir) => !isThere(dir)).sort((a, b) => a.length - b.length)
+  return [...parentDirs].filter((dir) => !exists(dir)).sort((a, b) => a.length - b.length)
 }
 
 const isBelowOneOf = (path: string, dirs: string[]) => dirs.some((dir) => path === dir || path.startsWith(`${dir}/`))
 
-/** `/lib`, `/bin` etc.: links into /usr on merged systems, folders elsewhere. */
+/** Returns the arguments for `/lib`, `/bin` etc., which are links into /usr on merged systems and folders on others. */
 function systemDir(name: string): string[] {
   const path = `/${name}`
   const entry = lstatSync(path, { throwIfNoEntry: false })

@@ -12,7 +12,7 @@ shift 2
 # The process that creates the directory owns the run: a later server creates it to cancel a pending start.
 mkdir "$run" 2>/dev/null || exit 0
 
-# Trapped instead of ignored, since the program would inherit ignored signals. Signals meant for it must not end this shell.
+# Signals for the program must not end this shell. They are trapped instead of ignored, since the program would inherit ignored signals.
 trap : HUP INT TERM
 
 # The file that lists the processes of the first cgroup.
@@ -51,13 +51,13 @@ while :; do
   code=$?
   kill -0 "$program" 2>/dev/null || break
 done
-# Child processes must not outlive the program, even while no server runs that could end them. If the program was terminated (143),
+# Child processes must not outlive the program, even while no server is running to end them. If the program was terminated (143),
 # they all received SIGTERM and get the grace period; otherwise they are killed immediately.
 polls=0
 while [ -n "$procs" ] && [ "$polls" -lt "$((grace + 100))" ]; do
-  left=$(cat "$procs" 2>/dev/null)
-  [ -n "$left" ] || break
-  [ "$code" = 143 ] && [ "$polls" -lt "$grace" ] || kill -KILL $left 2>/dev/null
+  remaining=$(cat "$procs" 2>/dev/null)
+  [ -n "$remaining" ] || break
+  [ "$code" = 143 ] && [ "$polls" -lt "$grace" ] || kill -KILL $remaining 2>/dev/null
   polls=$((polls + 1))
   sleep 0.05
 done

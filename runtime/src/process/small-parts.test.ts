@@ -1,12 +1,14 @@
+import fc from 'fast-check'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { backoffMs, crashesInARow } from '../backoff.ts'
+import { backoffMs, consecutiveCrashes } from '../backoff.ts'
+import { outOfSpaceMessage } from '../exit-message.ts'
 import { openCgroup } from './cgroup.ts'
-import { idOf, nameOf } from './container-record.ts'
+import { idOfFileName, fileNameOf } from './container-record.ts'
 import { launchScript } from './launch-script.ts'
 import { LineSplitter } from './lines.ts'
 import { findProcess, isSameProcess } from './processes.ts'
@@ -22,10 +24,26 @@ describe('parts of the process driver', () => {
 
   afterEach(() => rmSync(dir, { recursive: true }))
 
-  test('the backoff after crashes doubles up to five minutes, and is reset after ten stable minutes', () => {
+  test('the backoff after crashes doubles up to five minutes, and a run of ten minutes resets it', () => {
     expect([1, 2, 3, 8, 9, 10, 1000].map(backoffMs)).toEqual([1000, 2000, 4000, 128_000, 256_000, 300_000, 300_000])
-    expect(crashesInARow(5, 599_999)).toBe(6)
-    expect(crashesInARow(5, 600_000)).toBe(1)
+    expect(consecutiveCrashes(5, 599_999)).toBe(6)
+    expect(consecutiveCrashes(5, 600_000)).toBe(1)
+  })
+
+  test('a run that ended without disk space names its limit, if it has one', () => {
+    const text = 'It ended with exit code 1 because there was no space left for its files'
+    expect(outOfSpaceMessage('It ended with exit code 1', 64 * 2 ** 20)).toBe(`${text}: they may use 67 MB`)
+    expect(outOfSpaceMessage('It ended with exit code 1', 0)).toBe(text)
+  })
+
+  test('installations with different numbers never have the same uid', () => {
+    const [first, second] = [join(dir, 'first.json'), join(dir, 'second.json')]
+    const uids = [uidFor(first, 'one', 0), uidFor(first, 'two', 0), uidFor(second, 'one', 1), uidFor(second, 'two', 1)]
+    expect(new Set(uids).size).toBe(4)
+    // These uids were recorded before uids were divided among installations.
+    writeFileSync(second, JSON.stringify({ one: 200_000, two: 200_001 }))
+    expect([uidFor(second, 'one', 1), uidFor(second, 'two', 1)]).toEqual([300_000, 300_001])
+    expect(uidFor(second, 'one', 1)).toBe(300_000)
   })
 
   test('each key has its own permanent uid', () => {
@@ -40,26 +58,26 @@ describe('parts of the process driver', () => {
   })
 
   test('the socket directory of a server is removed without affecting others', () => {
-    const [mine, other] = [new Sockets({ label: 'test-mine' }), new Sockets({ label: 'test-other' })]
-    mine.clear()
-    expect([mine, other].map(({ root }) => existsSync(root))).toEqual([false, true])
-    other.clear()
-    expect(existsSync(other.root)).toBe(false)
+    const [firstSockets, secondSockets] = [new Sockets({ label: 'test-first' }), new Sockets({ label: 'test-second' })]
+    firstSockets.clear()
+    expect([firstSockets, secondSockets].map(({ root }) => existsSync(root))).toEqual([false, true])
+    secondSockets.clear()
+    expect(existsSync(secondSockets.root)).toBe(false)
   })
 
-  test('no id escapes its directory', () => {
+  test('the file name of an id never points outside its directory', () => {
     for (const id of ['..', '.', '../x', 'a/b', '.hidden', 'org-squid-1', 'ü %']) {
-      expect(nameOf(id)).not.toMatch(/^\.|\//)
-      expect(idOf(nameOf(id))).toBe(id)
+      expect(fileNameOf(id)).not.toMatch(/^\.|\//)
+      expect(idOfFileName(fileNameOf(id))).toBe(id)
     }
   })
 
-  test('lines are split correctly at any piece boundary', () => {
+  test('lines are split correctly at any chunk boundary', () => {
     const text = 'one\r\nzwölf €\n\nlast'
     for (let at = 0; at <= Buffer.from(text).length; at++) {
       const splitter = new LineSplitter()
-      const pieces = [Buffer.from(text).subarray(0, at), Buffer.from(text).subarray(at)]
-      expect([...pieces.flatMap((piece) => splitter.push(piece)), ...splitter.flush()]).toEqual([
+      const chunks = [Buffer.from(text).subarray(0, at), Buffer.from(text).subarray(at)]
+      expect([...chunks.flatMap((chunk) => splitter.push(chunk)), ...splitter.flush()]).toEqual([
         'one',
         'zwölf €',
         '',
@@ -68,10 +86,43 @@ describe('parts of the process driver', () => {
     }
   })
 
+  test('every line is either delivered or counted as dropped, at any chunk boundary', () => {
+    const line = fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 4 })
+    fc.assert(
+      fc.property(
+        fc.array(line, { maxLength: 30 }),
+        fc.integer({ min: 1, max: 9 }),
+        fc.infiniteStream(fc.boolean()),
+        (lines, chunkBytes, answers) => {
+          const admits = () => answers.next().value
+          const bytes = Buffer.from(lines.map((text) => `${text}\n`).join(''))
+          const splitter = new LineSplitter()
+          const delivered: string[] = []
+          let dropped = 0
+          for (let at = 0; at < bytes.length; at += chunkBytes) {
+            const part = splitter.pushAdmitted(bytes.subarray(at, at + chunkBytes), admits)
+            delivered.push(...part.lines)
+            dropped += part.droppedLines
+          }
+          expect(delivered.length + dropped).toBe(lines.length)
+          let position = 0
+          for (const text of delivered) position = lines.indexOf(text, position) + 1 || Infinity
+          expect(position).toBeLessThanOrEqual(lines.length)
+        },
+      ),
+    )
+  })
+
   test('environment and arguments are passed unchanged', async () => {
     const env = { PLAIN: 'it\'s $HOME `x` \\ \n"', 'odd.name': 'odd', OPTIND: 'odd', EMPTY: '' }
     const show = 'console.log(JSON.stringify([process.argv[1], process.env, process.cwd()]))'
-    const script = launchScript({ command: [process.execPath, '-e', show, "a'b $c"], env, cwd: dir })
+    const script = launchScript({
+      command: [process.execPath, '-e', show, "a'b $c"],
+      env,
+      cwd: dir,
+      ownsUid: false,
+      maxFileBytes: null,
+    })
     const shell = spawn('/bin/sh', ['-s'], { env: {} })
     shell.stdin.end(script)
     const [output] = await once(shell.stdout, 'data')
@@ -89,10 +140,10 @@ describe('parts of the process driver', () => {
 
   /** Simulates the kernel's files of cgroup v2 as documented, since test hosts may not have that version. */
   test('cgroup v2 is written and read as the kernel documents it', () => {
-    const cgroup = openCgroup({ version: 2, unified: dir }, 'box')
-    mkdirSync(join(dir, 'box'))
+    const cgroup = openCgroup({ version: 2, unified: dir }, 'container')
+    mkdirSync(join(dir, 'container'))
     cgroup.create({ cpuCores: 0.2, memoryBytes: 1024 })
-    const read = (name: string) => readFileSync(join(dir, 'box', name), 'utf8')
+    const read = (name: string) => readFileSync(join(dir, 'container', name), 'utf8')
     expect(read('memory.max')).toBe('1024')
     expect(read('memory.swap.max')).toBe('0')
     expect(read('cpu.max')).toBe('20000 100000')
@@ -103,10 +154,10 @@ describe('parts of the process driver', () => {
       'memory.events': 'low 0\nmax 3\noom 2\noom_kill 1\n',
       'cgroup.procs': '12\n13\n',
     }
-    for (const [name, text] of Object.entries(files)) writeFileSync(join(dir, 'box', name), text)
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(dir, 'container', name), text)
     expect(cgroup.usage()).toEqual({ cpuSeconds: 2.5, throttledSeconds: 1.5, memoryBytes: 3800, oomKills: 1 })
     expect(cgroup.processes()).toEqual([12, 13])
-    expect(openCgroup({ version: 2, unified: dir }, 'gone').usage()).toBeNull()
-    expect(openCgroup({ version: 2, unified: dir }, 'gone').processes()).toEqual([])
+    expect(openCgroup({ version: 2, unified: dir }, 'removed').usage()).toBeNull()
+    expect(openCgroup({ version: 2, unified: dir }, 'removed').processes()).toEqual([])
   })
 })

@@ -8,22 +8,23 @@ import {
   readdirSync,
   renameSync,
   rmSync,
+  rmdirSync,
   type Stats,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { errorCode } from '../error-code.ts'
-import { type Host, shortHash } from './host.ts'
-import { removeWhenEmpty } from './remove-when-empty.ts'
+import type { Host } from './host.ts'
+import { shortHash } from './short-hash.ts'
 
 /** Maximum length of the names below the root. Paths of unix sockets are limited to 108 bytes. */
 const MAX_NAME_BYTES = 40
 const MAX_PATH_BYTES = 107
 
 /**
- * The sockets of containers. A container owns the directory it listens in and may put anything there, also a link to another's
- * socket. So clients connect to a hard link outside of it, which was verified to be a socket of the container's user. Several
- * processes of the server may publish concurrently.
+ * The sockets of containers. A container owns the directory in which it listens, and may create any file there, including a link to
+ * the socket of another container. So clients connect to a hard link outside of it, which was verified to be a socket of the
+ * container's user. Several processes of the server may publish concurrently.
  */
 export class Sockets {
   readonly root: string
@@ -31,16 +32,16 @@ export class Sockets {
 
   /** @throws when another user owns the directory (which a world-writable parent allows) */
   constructor(host: Pick<Host, 'label'>) {
-    this.root = unlessRemoved(() => ownDir(join(ownDir(baseDir(), 0o711), host.label), 0o711))
-    this.#published = ownDir(join(this.root, 'published'), 0o700)
+    this.root = retryIfRemoved(() => ensureOwnDir(join(ensureOwnDir(baseDir(), 0o711), host.label), 0o711))
+    this.#published = ensureOwnDir(join(this.root, 'published'), 0o700)
   }
 
-  /** The directory of the container's sockets, `<port>.sock`. */
+  /** Returns the directory of the container's sockets, `<port>.sock`. */
   dir(container: string): string {
     return join(this.root, shortHash(container))
   }
 
-  /** Creates an empty directory owned by the container. */
+  /** Creates the directory of the container's sockets, empty and owned by the container. */
   prepare(container: string, uid: number | null): string {
     const dir = this.dir(container)
     rmSync(dir, { recursive: true, force: true })
@@ -49,21 +50,22 @@ export class Sockets {
     return dir
   }
 
-  /** The path to connect to a port of the container. Connections are refused until the container listens. */
+  /** Returns the path to connect to a port of the container. Connections are refused until the container listens. */
   publish(container: string, port: number, uid: number | null): string {
     const path = this.#publishedPath(container, port)
-    const listened = this.#listenedPath(container, port)
-    const listening = stat(listened)
+    const listenPath = this.#listenedPath(container, port)
+    const socketStats = stat(listenPath)
     const published = stat(path)
-    if (listening && listening.ino !== published?.ino && isSocketOf(listening, uid)) replaceLink(listened, path, uid)
+    if (socketStats && socketStats.ino !== published?.ino && isSocketOf(socketStats, uid))
+      replaceLink(listenPath, path, uid)
     else if (published && !isSocketOf(published, uid)) rmSync(path, { force: true })
     return path
   }
 
-  /** Inode of the socket the container listens on; null when there is none. */
+  /** Returns the inode of the socket on which the container listens; null when there is none. */
   inode(container: string, port: number): string | null {
-    const listening = stat(this.#listenedPath(container, port))
-    return listening ? `${listening.ino}` : null
+    const socketStats = stat(this.#listenedPath(container, port))
+    return socketStats ? `${socketStats.ino}` : null
   }
 
   #listenedPath(container: string, port: number): string {
@@ -80,21 +82,21 @@ export class Sockets {
 
   /** Removes the sockets of all other containers. */
   keepOnly(containers: string[]): void {
-    const kept = new Set([...containers.map(shortHash), 'published'])
+    const keptNames = new Set([...containers.map(shortHash), 'published'])
     for (const dir of [this.root, this.#published]) {
       for (const name of readdirSync(dir)) {
-        if (!kept.has(name.split('-')[0] ?? '')) rmSync(join(dir, name), { recursive: true, force: true })
+        if (!keptNames.has(name.split('-')[0] ?? '')) rmSync(join(dir, name), { recursive: true, force: true })
       }
     }
   }
 
-  /** Removes the directory when no container has a socket. */
+  /** Removes the root directory if no container has a socket. */
   removeIfEmpty(): void {
     if (readdirSync(this.root).some((name) => name !== 'published') || readdirSync(this.#published).length > 0) return
     this.clear()
   }
 
-  /** Removes the directory with its content, and its parent unless another server uses it. */
+  /** Removes the root directory with its content, and its parent unless another server uses it. */
   clear(): void {
     rmSync(this.root, { recursive: true, force: true })
     removeWhenEmpty(join(this.root, '..'))
@@ -115,7 +117,7 @@ function baseDir(): string {
   return preferred.length + MAX_NAME_BYTES <= MAX_PATH_BYTES ? preferred : `/tmp/shoal-${uid}`
 }
 
-function ownDir(dir: string, mode: number): string {
+function ensureOwnDir(dir: string, mode: number): string {
   mkdirSync(dir, { recursive: true, mode })
   const stats = lstatSync(dir)
   if (!stats.isDirectory() || stats.uid !== (process.getuid?.() ?? stats.uid)) {
@@ -125,13 +127,13 @@ function ownDir(dir: string, mode: number): string {
   return dir
 }
 
-/** Retries when another server has just removed the parent folder. */
-function unlessRemoved(make: () => string): string {
-  for (let left = 5; ; left--) {
+/** Retries `make` when another server has just removed the parent folder. */
+function retryIfRemoved(make: () => string): string {
+  for (let attemptsLeft = 5; ; attemptsLeft--) {
     try {
       return make()
     } catch (error) {
-      if (errorCode(error) !== 'ENOENT' || left === 0) throw error
+      if (errorCode(error) !== 'ENOENT' || attemptsLeft === 0) throw error
     }
   }
 }
@@ -142,16 +144,25 @@ const stat = (path: string): Stats | undefined => lstatSync(path, { throwIfNoEnt
 const isSocketOf = (stats: Stats, uid: number | null): boolean =>
   stats.isSocket() && (uid === null || stats.uid === uid)
 
-/** Atomically replaces `to` by a link to the socket `from`. */
+/** Atomically replaces `to` with a link to the socket `from`. */
 function replaceLink(from: string, to: string, uid: number | null): void {
-  const made = `${to}.${randomBytes(6).toString('hex')}`
+  const temporary = `${to}.${randomBytes(6).toString('hex')}`
   try {
     // link(2) does not follow symbolic links, so a file swapped in since the check is detected here.
-    linkSync(from, made)
-    if (isSocketOf(lstatSync(made), uid)) renameSync(made, to)
+    linkSync(from, temporary)
+    if (isSocketOf(lstatSync(temporary), uid)) renameSync(temporary, to)
   } catch (error) {
     if (errorCode(error) !== 'ENOENT') throw error
   }
-  // Needed also after the rename, since rename(2) does nothing when both are links of the same file.
-  rmSync(made, { force: true })
+  // Needed even after a rename: rename(2) does nothing when both paths are links to the same file.
+  rmSync(temporary, { force: true })
+}
+
+/** Removes a folder if it is empty. Ignores a missing folder. */
+function removeWhenEmpty(dir: string): void {
+  try {
+    rmdirSync(dir)
+  } catch {
+    // The folder is not empty, or was already removed.
+  }
 }

@@ -1,20 +1,31 @@
-import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { errorCode } from '../error-code.ts'
+import { replaceFile } from './replace-file.ts'
 
-/** Above the uids of users and daemons, below those that user namespaces usually map. */
+/** First of all uids, above those of users and daemons. */
 const FIRST_UID = 200_000
+const UIDS_PER_INSTALLATION = 100_000
+
+/** Returns the first and last uid of the installation with this number. */
+export function uidRangeOf(number: number): { first: number; last: number } {
+  const first = FIRST_UID + number * UIDS_PER_INSTALLATION
+  return { first, last: first + UIDS_PER_INSTALLATION - 1 }
+}
 
 /**
- * The permanent uid of `key`, allocated on first use. Reads and writes synchronously, so that concurrent callers in one server
- * cannot get the same uid.
+ * Returns the permanent uid of `key`. Allocates it on first use from the range of the installation with this number, and replaces a
+ * recorded uid outside of the range, which another installation may use. Reads and writes synchronously, so that concurrent callers
+ * in one server cannot get the same uid.
  */
-export function uidFor(file: string, key: string): number {
+export function uidFor(file: string, key: string, number = 0): number {
   const uids = readUids(file)
-  const known = Object.hasOwn(uids, key) ? uids[key] : undefined
-  if (known !== undefined) return known
-  const uid = Math.max(FIRST_UID - 1, ...Object.values(uids)) + 1
-  writeFileSync(`${file}.new`, JSON.stringify({ ...uids, [key]: uid }), { mode: 0o600 })
-  renameSync(`${file}.new`, file)
+  const { first, last } = uidRangeOf(number)
+  const isInRange = (uid: number) => uid >= first && uid <= last
+  const recorded = Object.hasOwn(uids, key) ? uids[key] : undefined
+  if (recorded !== undefined && isInRange(recorded)) return recorded
+  const uid = Math.max(first - 1, ...Object.values(uids).filter(isInRange)) + 1
+  if (!isInRange(uid)) throw new Error(`All ${UIDS_PER_INSTALLATION} uids of this installation are in use (${file})`)
+  replaceFile(file, JSON.stringify({ ...uids, [key]: uid }))
   return uid
 }
 

@@ -8,7 +8,7 @@ import { createProcessRuntime } from './process-driver.ts'
 describe.each([
   { sandbox: 'auto', limits: 'auto' },
   { sandbox: 'none', limits: 'none' },
-] as const)('a worker that starts, with sandbox $sandbox and limits $limits', (kind) => {
+] as const)('a starting worker, with sandbox $sandbox and limits $limits,', (kind) => {
   let host: ProcessHarness
   beforeEach(async () => {
     host = await openProcessHarness(kind)
@@ -31,32 +31,32 @@ describe.each([
       },
     ],
   })
-  const runs = (count: number) =>
+  const untilRunning = (count: number) =>
     vi.waitFor(async () => expect(programs()).toHaveLength(count), { timeout: 10_000, interval: 20 })
-  /** The pids of the program itself, without those of the sandbox. */
+  /** Returns the pids of the program itself, without those of the sandbox. */
   const programs = () => containerPids(host.host).filter((pid) => commandLine(pid).includes('main.cjs'))
 
-  test('kills programs with its mark that have no record', async () => {
+  test('kills programs of its state directory that have no record', async () => {
     await host.runtime.apply(desired())
-    await runs(1)
+    await untilRunning(1)
     await host.kill()
     rmSync(join(host.options.stateDir, 'containers/one'), { recursive: true })
-    await host.revive()
-    await runs(0)
+    await host.restart()
+    await untilRunning(0)
     expect(await host.runtime.observe()).toEqual([])
-    expect(await host.traces()).toEqual([])
+    expect(await host.leftovers()).toEqual([])
   })
 
-  test('kills the second copy of a program that another worker has started', async () => {
+  test('kills a second copy of a program, started by another worker', async () => {
     const other = createProcessRuntime(host.options)
     await other.start()
     await host.runtime.apply(desired())
-    await runs(1)
+    await untilRunning(1)
     await other.apply(desired())
-    await runs(2)
+    await untilRunning(2)
     await host.kill()
     await other.close('keep')
-    await host.revive()
+    await host.restart()
     // If both share a cgroup, the recorded one is killed with the copy, and then restarted.
     await vi.waitFor(
       async () => {
@@ -68,7 +68,28 @@ describe.each([
     )
   })
 
-  test('rejects observations before its start', async () => {
+  /** Expects that a restarted server keeps the program that runs this command. */
+  const expectKept = async (command: string[]) => {
+    const [container] = desired().containers
+    await host.runtime.apply({ ...desired(), containers: container ? [{ ...container, command }] : [] })
+    await untilRunning(1)
+    const before = programs()
+    await host.kill()
+    await host.restart()
+    expect(programs()).toEqual(before)
+  }
+
+  test.runIf(kind.sandbox === 'auto')('keeps a program with arguments like those of a shim', async () => {
+    const command = ['node', 'main.cjs', join(host.host.stateDir, 'containers/two/processor/run')]
+    await expectKept(command)
+  })
+
+  test('keeps programs and limits although a program poses as one whose name is a path', async () => {
+    const command = ['/bin/sh', '-c', `SHOAL_BOX=${host.host.label}/c-x/.. exec node main.cjs`]
+    await expectKept(command)
+  })
+
+  test('rejects `observe` until it has started', async () => {
     await expect(host.unstarted().runtime.observe()).rejects.toThrow('was not started')
   })
 })

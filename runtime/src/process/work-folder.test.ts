@@ -5,20 +5,20 @@ import type { ContainerSpec } from '../driver.ts'
 import { describeKinds } from './host-harness.ts'
 import { type ProcessHarness, makeImage, openProcessHarness } from './process-harness.ts'
 
-/** Performs the operations in TRIES and prints their results. */
+/** Performs the operations in OPERATIONS and prints their results. */
 const PROGRAM = `
 const fs = require('node:fs')
-const tries = JSON.parse(process.env.TRIES)
-for (const [verb, path, text] of tries) {
-  const at = path.replace('BESIDE', __dirname)
+const operations = JSON.parse(process.env.OPERATIONS)
+for (const [method, path, text] of operations) {
+  const file = path.replace('PROGRAM_DIR', __dirname)
   try {
-    fs[verb](at, text === 'recursive' ? { recursive: true } : (text ?? 'utf8'))
-    console.log(JSON.stringify([verb, path, 'done']))
+    fs[method](file, text === 'recursive' ? { recursive: true } : (text ?? 'utf8'))
+    console.log(JSON.stringify([method, path, 'done']))
   } catch (error) {
-    console.log(JSON.stringify([verb, path, error.code]))
+    console.log(JSON.stringify([method, path, error.code]))
   }
 }
-console.log('over')
+console.log('done')
 setInterval(() => {}, 60_000)
 `
 
@@ -31,7 +31,7 @@ const KINDS = [
   { sandbox: 'none', workFolders: 'links' },
 ] as const
 
-type Try = [verb: string, path: string, text?: string]
+type Operation = [method: string, path: string, text?: string]
 
 describeKinds(KINDS, (kind) => {
   let host: ProcessHarness
@@ -43,11 +43,15 @@ describeKinds(KINDS, (kind) => {
 
   afterEach(() => host.dispose())
 
-  const start = async (name: string, tries: Try[], command = ['node', 'main.cjs']): Promise<Record<string, string>> => {
+  const runOperations = async (
+    name: string,
+    operations: Operation[],
+    command = ['node', 'main.cjs'],
+  ): Promise<Record<string, string>> => {
     const processor: ContainerSpec = {
       name: 'processor',
       command,
-      env: { TRIES: JSON.stringify(tries) },
+      env: { OPERATIONS: JSON.stringify(operations) },
       resources: { cpuCores: 1, memoryBytes: 256 * 1024 * 1024 },
       restart: 'on-failure',
       ports: [],
@@ -56,24 +60,24 @@ describeKinds(KINDS, (kind) => {
     await host.runtime.apply({ id: name, tenant: 'org', version: name, image: 'squid', containers: [processor] })
     const lines = await vi.waitFor(
       async () => {
-        const written = await host.runtime.tail(name, 'processor', 50)
-        expect(written.at(-1)).toBe('over')
-        return written.slice(0, -1)
+        const output = await host.runtime.tail(name, 'processor', 50)
+        expect(output.at(-1)).toBe('done')
+        return output.slice(0, -1)
       },
       { timeout: 15_000, interval: 20 },
     )
     return Object.fromEntries(
       lines.map((line) => {
-        const [verb, path, result]: [string, string, string] = JSON.parse(line)
-        return [`${verb} ${path}`, result]
+        const [method, path, result]: [string, string, string] = JSON.parse(line)
+        return [`${method} ${path}`, result]
       }),
     )
   }
 
-  const image = () => join(host.options.imagesDir, 'squid/app')
+  const appDir = () => join(host.options.imagesDir, 'squid/app')
 
-  test('a program writes to its work folder and folders of the image in it, and the image does not change', async () => {
-    const results = await start('one', [
+  test('a program can write to its work folder, including folders from the image, without changing the image', async () => {
+    const results = await runOperations('one', [
       ['mkdirSync', 'data', 'recursive'],
       ['writeFileSync', 'data/n.csv', 'a'],
       ['writeFileSync', 'state.json', '{}'],
@@ -87,28 +91,28 @@ describeKinds(KINDS, (kind) => {
     const { 'mkdirSync node_modules/b': shared, ...others } = results
     if (host.host.sandbox === 'bwrap' || host.host.uidOf('x') !== null) expect(shared).not.toBe('done')
     expect(new Set(Object.values(others))).toEqual(new Set(['done']))
-    expect(readdirSync(image()).sort()).toEqual(['assets', 'main.cjs', 'node_modules', 'package.json'])
-    expect(readdirSync(join(image(), 'assets'))).toEqual(['abi.json'])
-    expect(readFileSync(join(image(), 'assets/abi.json'), 'utf8')).toBe('[]')
+    expect(readdirSync(appDir()).sort()).toEqual(['assets', 'main.cjs', 'node_modules', 'package.json'])
+    expect(readdirSync(join(appDir(), 'assets'))).toEqual(['abi.json'])
+    expect(readFileSync(join(appDir(), 'assets/abi.json'), 'utf8')).toBe('[]')
   })
 
-  test('a program also writes beside its own file with overlays', async ({ skip }) => {
-    if (host.host.workFolders !== 'overlay') skip('without overlays the path of the program is in the image')
-    expect(await start('one', [['writeFileSync', 'BESIDE/beside.csv', 'a']])).toEqual({
-      'writeFileSync BESIDE/beside.csv': 'done',
+  test('with overlays, a program can also write next to its own file', async ({ skip }) => {
+    if (host.host.workFolders !== 'overlay') skip('without overlays, the program’s own file is in the image')
+    expect(await runOperations('one', [['writeFileSync', 'PROGRAM_DIR/new.csv', 'a']])).toEqual({
+      'writeFileSync PROGRAM_DIR/new.csv': 'done',
     })
-    expect(existsSync(join(image(), 'beside.csv'))).toBe(false)
+    expect(existsSync(join(appDir(), 'new.csv'))).toBe(false)
   })
 
-  test('written files survive a crash, are private to the container, and are deleted with it', async () => {
-    const tries: Try[] = [
+  test('files that a program wrote survive a restart, are private to its container, and are deleted with it', async () => {
+    const operations: Operation[] = [
       ['readFileSync', 'kept'],
       ['writeFileSync', 'kept', 'a'],
     ]
-    expect(await start('one', tries)).toMatchObject({ 'readFileSync kept': 'ENOENT' })
-    expect(await start('two', tries)).toMatchObject({ 'readFileSync kept': 'ENOENT' })
+    expect(await runOperations('one', operations)).toMatchObject({ 'readFileSync kept': 'ENOENT' })
+    expect(await runOperations('two', operations)).toMatchObject({ 'readFileSync kept': 'ENOENT' })
     await host.runtime.close('stop')
-    await host.revive()
+    await host.restart()
     await vi.waitFor(
       async () =>
         expect((await host.runtime.tail('one', 'processor', 50)).filter((line) => line.includes('readFile'))).toEqual([
@@ -118,10 +122,10 @@ describeKinds(KINDS, (kind) => {
       { timeout: 15_000, interval: 20 },
     )
     await host.runtime.remove('one')
-    expect(await start('one', tries)).toMatchObject({ 'readFileSync kept': 'ENOENT' })
+    expect(await runOperations('one', operations)).toMatchObject({ 'readFileSync kept': 'ENOENT' })
     await host.runtime.remove('one')
     await host.runtime.remove('two')
-    expect(await host.traces()).toEqual([])
+    expect(await host.leftovers()).toEqual([])
     expect(readFileSync('/proc/self/mounts', 'utf8')).not.toContain(host.options.stateDir)
   })
 })

@@ -1,14 +1,15 @@
 'use strict'
 // Preloaded by every Node program of a container (NODE_OPTIONS). Squids are mostly started by another program (sqd, npm, a
-// script), and some of these exit with 0 when their child was killed. Only the parent knows how its child ended, so this changes
-// its exit code: if signal n ended the last child that shared its output, and it exits soon after that, it exits with 128 + n.
+// script), and some of these exit with 0 when their child was killed. Only the parent knows how its child ended, so this file
+// changes the exit code of the parent: if signal n ended the last child that shared its output, and the parent exits soon after that,
+// it exits with 128 + n.
 const childProcess = require('node:child_process')
 const { syncBuiltinESMExports } = require('node:module')
 const { constants } = require('node:os')
 const { isMainThread } = require('node:worker_threads')
 
-/** A program that exits later than this after its child had other work to do. Exiting takes seconds with small profiles. */
-const SOON_MS = 10_000
+/** Maximum time from the end of a child to the exit that it causes. With small profiles, exiting takes seconds. */
+const MAX_EXIT_DELAY_MS = 10_000
 
 /** Exit code and time of the last child that shared the output; null unless a signal ended it. */
 let lastKilled = null
@@ -17,7 +18,7 @@ if (isMainThread) {
   watchChildren()
   watchSyncChildren()
   process.on('exit', () => {
-    if (lastKilled && performance.now() - lastKilled.atMs < SOON_MS) process.exitCode = lastKilled.code
+    if (lastKilled && performance.now() - lastKilled.atMs < MAX_EXIT_DELAY_MS) process.exitCode = lastKilled.code
   })
 }
 
@@ -57,7 +58,7 @@ function watchSyncChildren() {
   syncBuiltinESMExports()
 }
 
-/** A child that is a shell reports signal n of its own child as exit code 128 + n. */
+/** Records how a child ended. A shell reports that signal n ended its own child by the exit code 128 + n. */
 function recordEnd(exitCode, signal) {
   const code = signal ? 128 + constants.signals[signal] : exitCode
   if (code > 128) lastKilled = { code, atMs: performance.now() }

@@ -4,8 +4,8 @@ import { expect, test } from 'vitest'
 
 const WRAPPER = fileURLToPath(new URL('./wrapper.cjs', import.meta.url))
 
-/** Exit code of a program that starts others, with helpers in scope. */
-function endOf(body: string, type = 'commonjs'): number | null {
+/** Runs `body` as a program, with helpers to start child processes in scope, and returns its exit code. */
+function exitCodeOf(body: string, type = 'commonjs'): number | null {
   const imports =
     type === 'module'
       ? "import { spawn, spawnSync, execSync } from 'node:child_process'"
@@ -14,8 +14,8 @@ function endOf(body: string, type = 'commonjs'): number | null {
     const killed = ['-c', 'kill -KILL $$']
     const run = (words, stdio = 'inherit') => new Promise((done) => spawn('sh', words, { stdio }).on('exit', done))
     ${body}`
-  const words = ['--require', WRAPPER, `--input-type=${type}`, '-e', script]
-  return spawnSync(process.execPath, words, { timeout: 20_000, env: { PATH: process.env['PATH'] } }).status
+  const args = ['--require', WRAPPER, `--input-type=${type}`, '-e', script]
+  return spawnSync(process.execPath, args, { timeout: 20_000, env: { PATH: process.env['PATH'] } }).status
 }
 
 test.each([
@@ -24,11 +24,14 @@ test.each([
   ['it exits with another code', 'run(killed).then(() => process.exit(1))'],
   ['a shell starts the child', "run(['-c', 'sh -c \"kill -KILL $$\"; exit $?'])"],
   ['only stderr is shared', "run(killed, ['ignore', 'pipe', 2])"],
-  ['it waits synchronously', "spawnSync('sh', killed, { stdio: 'inherit' })"],
-  ['it waits synchronously and catches the error', "try { execSync('kill -KILL $$', { stdio: 'inherit' }) } catch {}"],
+  ['it runs the child synchronously', "spawnSync('sh', killed, { stdio: 'inherit' })"],
+  [
+    'it runs the child synchronously and catches the error',
+    "try { execSync('kill -KILL $$', { stdio: 'inherit' }) } catch {}",
+  ],
 ])('a program exits with the code of its killed child when %s', (_, body) => {
-  expect(endOf(body)).toBe(137)
-  expect(endOf(body, 'module')).toBe(137)
+  expect(exitCodeOf(body)).toBe(137)
+  expect(exitCodeOf(body, 'module')).toBe(137)
 })
 
 test.each([
@@ -46,5 +49,5 @@ test.each([
     "new (require('node:worker_threads').Worker)(`require('node:child_process').spawnSync('sh', ['-c', 'kill -KILL $$'], { stdio: 'inherit' })`, { eval: true })",
   ],
 ])('a program keeps its own exit code when %s', (_, body) => {
-  expect(endOf(body)).toBe(0)
+  expect(exitCodeOf(body)).toBe(0)
 })

@@ -1,27 +1,27 @@
 import type { ContainerSpec, Workload } from '../driver.ts'
 import { type Check, fields, lines, number, oneOf, text } from './shape.ts'
 
-/** Behaviour of a simulated program. Everything is optional: without `ends` it runs until stopped. Times in milliseconds. */
+/** Behaviour of a simulated program. Without `ends` it runs until it is stopped. Times are in milliseconds. */
 export type SimBehaviour = {
-  /** Delay from the desired state to the running program. */
+  /** Delay before the program runs. */
   startMs?: number
-  /** It can never be started, for this reason. */
+  /** Reason to report because the program never starts. */
   cannotStart?: string
   /** Lines to print at the start. */
   print?: string[]
-  /** Text to print after them, without a line end. */
+  /** Text to print after these lines, without a line end. */
   printLast?: string
   /** A line to print periodically; `{n}` is replaced by a counter. */
   chatter?: { everyMs: number; text: string }
   ends?: { afterMs: number; exitCode: number } | { afterMs: number; outOfMemory: true }
-  /** Number of runs that end as given by `ends`; later runs continue. */
+  /** Number of runs to which `ends` applies; later runs do not end. */
   badRuns?: number
   /** Indexing progress of a processor. */
   sync?: SimSync
   usage?: SimUsage
   /** Response of an api to every request, instead of GraphQL. */
   answers?: { status: number; text: string }
-  /** It runs without listening on its ports. */
+  /** The program runs without listening on its ports. */
   isDeaf?: true
 }
 
@@ -31,18 +31,18 @@ export type SimSync = {
   headBlock: number
   headBlocksPerSecond: number
   blocksPerSecond: number
-  /** It stalls without an error. */
+  /** The processor stops at this block without an error. */
   stallsAtBlock?: number
-  /** Its last block, after which it exits with 0 and reports at the next start that it is finished. */
+  /** Last block of the processor. It then exits with 0, and reports at its next start that it has nothing to do. */
   toBlock?: number
   /** Periodic requests to an RPC node that fails in a time range of the run. */
-  source?: { asksEveryMs: number; silentFromMs?: number; silentToMs?: number }
+  source?: { requestEveryMs: number; silentFromMs?: number; silentToMs?: number }
 }
 
-/** Resource usage while it runs. Exceeding the memory limit ends it. */
+/** Resource usage of a running program. The program is killed when it exceeds the memory limit. */
 export type SimUsage = { cpuCores: number; memoryBytes: number; memoryGrowthBytesPerSecond?: number }
 
-const endings = fields({ afterMs: number }, { exitCode: number, outOfMemory: oneOf(true) })
+const endsCheck = fields({ afterMs: number }, { exitCode: number, outOfMemory: oneOf(true) })
 
 const behaviourCheck = fields({}, {
   startMs: number,
@@ -50,14 +50,14 @@ const behaviourCheck = fields({}, {
   print: lines,
   printLast: text,
   chatter: fields({ everyMs: number, text }),
-  ends: (value, at) => endings(value, at) ?? eitherEnd(Object(value), at),
+  ends: (value, at) => endsCheck(value, at) ?? requireOneEnding(Object(value), at),
   badRuns: number,
   sync: fields(
     { fromBlock: number, headBlock: number, headBlocksPerSecond: number, blocksPerSecond: number },
     {
       stallsAtBlock: number,
       toBlock: number,
-      source: fields({ asksEveryMs: number }, { silentFromMs: number, silentToMs: number }),
+      source: fields({ requestEveryMs: number }, { silentFromMs: number, silentToMs: number }),
     },
   ),
   usage: fields({ cpuCores: number, memoryBytes: number }, { memoryGrowthBytesPerSecond: number }),
@@ -65,34 +65,34 @@ const behaviourCheck = fields({}, {
   isDeaf: oneOf(true),
 } satisfies Record<keyof SimBehaviour, Check>)
 
-const eitherEnd = (value: object, at: string) =>
+const requireOneEnding = (value: object, at: string) =>
   'exitCode' in value === 'outOfMemory' in value ? `${at} must have either exitCode or outOfMemory` : null
 
 const MIB = 1024 * 1024
 
-/** The environment variable of a container with its behaviour as JSON. */
+/** The environment variable that contains the behaviour of a container as JSON. */
 export const BEHAVIOUR_VARIABLE = 'SIM_BEHAVIOUR'
 
-/** The behaviour of a container: from its environment, or from `choose`, or else that of a healthy squid. */
+/** Returns the behaviour of a container: from its environment, from `fallback`, or that of a healthy squid. */
 export function behaviourOf(
   workload: Workload,
   spec: ContainerSpec,
-  choose?: (workload: Workload, spec: ContainerSpec) => SimBehaviour | undefined,
+  fallback?: (workload: Workload, spec: ContainerSpec) => SimBehaviour | undefined,
 ): SimBehaviour {
-  const written = spec.env[BEHAVIOUR_VARIABLE]
-  return written ? readBehaviour(written) : (choose?.(workload, spec) ?? healthy(spec))
+  const json = spec.env[BEHAVIOUR_VARIABLE]
+  return json ? readBehaviour(json) : (fallback?.(workload, spec) ?? healthy(spec))
 }
 
-/** An invalid behaviour cannot be started and gets a reason: starting a healthy program instead would hide the mistake. */
+/** Parses a behaviour. With an invalid one the program cannot start, since starting a healthy program would hide the mistake. */
 function readBehaviour(json: string): SimBehaviour {
-  let read: unknown
+  let parsed: unknown
   try {
-    read = JSON.parse(json)
+    parsed = JSON.parse(json)
   } catch {
     return { cannotStart: `${BEHAVIOUR_VARIABLE} must be JSON` }
   }
-  const problem = behaviourCheck(read, BEHAVIOUR_VARIABLE)
-  return problem ? { cannotStart: problem } : (read as SimBehaviour)
+  const problem = behaviourCheck(parsed, BEHAVIOUR_VARIABLE)
+  return problem ? { cannotStart: problem } : (parsed as SimBehaviour)
 }
 
 function healthy({ name, ports }: ContainerSpec): SimBehaviour {
@@ -112,5 +112,5 @@ function healthy({ name, ports }: ContainerSpec): SimBehaviour {
   }
 }
 
-/** As the SDK's programs log. */
+/** Returns a log line in the format of the SDK's programs. */
 export const sdkLine = (ns: string, msg: string): string => JSON.stringify({ level: 2, ns, msg })

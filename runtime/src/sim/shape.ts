@@ -3,29 +3,29 @@ export type Check = (value: unknown, at: string) => string | null
 
 export const number: Check = (value, at) => (typeof value === 'number' ? null : `${at} must be a number`)
 
-export const text: Check = (value, at) => (typeof value === 'string' ? null : `${at} must be a text`)
+export const text: Check = (value, at) => (typeof value === 'string' ? null : `${at} must be a string`)
 
 export const lines: Check = (value, at) =>
-  Array.isArray(value) && value.every((line) => typeof line === 'string') ? null : `${at} must be a list of texts`
+  Array.isArray(value) && value.every((line) => typeof line === 'string') ? null : `${at} must be an array of strings`
 
 export const oneOf =
   (...allowed: readonly (string | boolean)[]): Check =>
   (value, at) =>
-    allowed.some((one) => one === value) ? null : `${at} must be ${allowed.join(' or ')}`
+    allowed.some((item) => item === value) ? null : `${at} must be ${allowed.join(' or ')}`
 
-/** An object with these fields and no others. */
+/** Accepts an object with these fields and no others. */
 export const fields =
-  (needed: Record<string, Check>, optional: Record<string, Check> = {}): Check =>
+  (required: Record<string, Check>, optional: Record<string, Check> = {}): Check =>
   (value, at) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return `${at} must be an object`
-    const checks = new Map(Object.entries({ ...needed, ...optional }))
-    for (const [name, one] of Object.entries(value)) {
+    const checks = new Map(Object.entries({ ...required, ...optional }))
+    for (const [name, item] of Object.entries(value)) {
       const check = checks.get(name)
       const problem = check
-        ? check(one, `${at}.${name}`)
-        : `${at} knows no ${name}, only ${[...checks.keys()].join(', ')}`
+        ? check(item, `${at}.${name}`)
+        : `${at} has an unknown property ${name}; known: ${[...checks.keys()].join(', ')}`
       if (problem) return problem
     }
-    const missing = Object.keys(needed).find((name) => !(name in value))
-    return missing ? `${at} lacks ${missing}` : null
+    const missing = Object.keys(required).find((name) => !(name in value))
+    return missing ? `${at}.${missing} is required` : null
   }

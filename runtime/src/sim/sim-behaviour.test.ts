@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { ContainerSpec, Endpoint, Workload } from '../driver.ts'
 import { ManualClock } from '../manual-clock.ts'
 import { BEHAVIOUR_VARIABLE, type SimBehaviour } from './behaviour.ts'
-import { progressAfter } from './sim-container.ts'
+import { progressAfter } from './sim-progress.ts'
 import { type SimRuntime, createSimRuntime } from './sim-driver.ts'
 
 const MIB = 1024 * 1024
@@ -11,7 +11,7 @@ const sync = { fromBlock: 100, headBlock: 1000, headBlocksPerSecond: 2, blocksPe
 
 const container = (name: string, behaviour: SimBehaviour | null): ContainerSpec => ({
   name,
-  command: ['play'],
+  command: ['run'],
   env: behaviour ? { [BEHAVIOUR_VARIABLE]: JSON.stringify(behaviour) } : {},
   resources: { cpuCores: 0.5, memoryBytes: 100 * MIB },
   restart: name === 'init' ? 'never' : 'on-failure',
@@ -27,7 +27,7 @@ const workload = (...containers: ContainerSpec[]): Workload => ({
   containers,
 })
 
-async function play(...containers: ContainerSpec[]): Promise<{ clock: ManualClock; runtime: SimRuntime }> {
+async function startSim(...containers: ContainerSpec[]): Promise<{ clock: ManualClock; runtime: SimRuntime }> {
   const clock = new ManualClock()
   const runtime = createSimRuntime({ clock, serve: true })
   await runtime.start()
@@ -42,13 +42,13 @@ describe('a simulated processor', () => {
     expect(progressAfter(sync, 100)).toEqual({ lastBlock: 1200, headBlock: 1200, blocksPerSecond: 2 })
   })
 
-  test('may stall without an error', () => {
+  test('can stall without an error', () => {
     const stalling = { ...sync, stallsAtBlock: 300 }
     expect(progressAfter(stalling, 100)).toEqual({ lastBlock: 300, headBlock: 1200, blocksPerSecond: 0 })
   })
 
-  test('serves metrics like a real one, only while it runs', async () => {
-    const { clock, runtime } = await play(container('processor', { sync, ends: { afterMs: 10_000, exitCode: 1 } }))
+  test('serves metrics like a real one, but only while it is running', async () => {
+    const { clock, runtime } = await startSim(container('processor', { sync, ends: { afterMs: 10_000, exitCode: 1 } }))
     try {
       clock.advance(5000)
       const endpoint = runtime.directory.endpoint('one', 'processor', 3000)
@@ -68,10 +68,18 @@ describe('a simulated processor', () => {
 })
 
 test('a simulated squid without a configured behaviour is healthy', async () => {
-  const { clock, runtime } = await play(container('init', null), container('api', null), container('processor', null))
+  const { clock, runtime } = await startSim(
+    container('init', null),
+    container('api', null),
+    container('processor', null),
+  )
   try {
     clock.advance(100)
-    const states = (await runtime.observe()).map((one) => [one.container, one.state, one.lastRun?.exitCode])
+    const states = (await runtime.observe()).map((observation) => [
+      observation.container,
+      observation.state,
+      observation.lastRun?.exitCode,
+    ])
     expect(states).toEqual([
       ['init', 'finished', 0],
       ['api', 'running', undefined],
@@ -89,9 +97,9 @@ test('a simulated squid without a configured behaviour is healthy', async () => 
   }
 })
 
-test('memory that grows ends a program when it reaches the limit; CPU beyond the limit is throttled', async () => {
+test('a program is killed when its memory reaches the limit; CPU beyond the limit is throttled', async () => {
   const usage = { cpuCores: 1, memoryBytes: 50 * MIB, memoryGrowthBytesPerSecond: 5 * MIB }
-  const { clock, runtime } = await play(container('processor', { usage }))
+  const { clock, runtime } = await startSim(container('processor', { usage }))
   clock.advance(9000)
   expect(await runtime.usage()).toMatchObject([
     { memoryBytes: 95 * MIB, cpuSeconds: 4.5, throttledSeconds: 4.5, oomKills: 0 },
@@ -102,14 +110,14 @@ test('memory that grows ends a program when it reaches the limit; CPU beyond the
   ])
 })
 
-test('a program may fail for some runs, start slowly and print periodically', async () => {
+test('a program can fail its first runs, start slowly and print periodically', async () => {
   const behaviour: SimBehaviour = {
     startMs: 500,
     badRuns: 1,
     ends: { afterMs: 100, exitCode: 1 },
     chatter: { everyMs: 1000, text: 'line {n}' },
   }
-  const { clock, runtime } = await play(container('processor', behaviour))
+  const { clock, runtime } = await startSim(container('processor', behaviour))
   expect(await runtime.observe()).toMatchObject([{ state: 'starting' }])
   clock.advance(600)
   expect(await runtime.observe()).toMatchObject([{ state: 'backoff', lastRun: { ordinal: 0 } }])
@@ -121,28 +129,30 @@ test('a program may fail for some runs, start slowly and print periodically', as
 test.each([
   ['{ends', 'SIM_BEHAVIOUR must be JSON'],
   ['[]', 'SIM_BEHAVIOUR must be an object'],
-  ['{"crashes":true}', 'SIM_BEHAVIOUR knows no crashes, only startMs, cannotStart, print,'],
-  ['{"toString":1}', 'SIM_BEHAVIOUR knows no toString'],
-  ['{"print":"a line"}', 'SIM_BEHAVIOUR.print must be a list of texts'],
-  ['{"ends":{"afterMs":10,"signal":9}}', 'SIM_BEHAVIOUR.ends knows no signal, only afterMs, exitCode, outOfMemory'],
+  ['{"crashes":true}', 'SIM_BEHAVIOUR has an unknown property crashes; known: startMs, cannotStart, print,'],
+  ['{"toString":1}', 'SIM_BEHAVIOUR has an unknown property toString'],
+  ['{"print":"a line"}', 'SIM_BEHAVIOUR.print must be an array of strings'],
+  [
+    '{"ends":{"afterMs":10,"signal":9}}',
+    'SIM_BEHAVIOUR.ends has an unknown property signal; known: afterMs, exitCode, outOfMemory',
+  ],
   ['{"ends":{"afterMs":10}}', 'SIM_BEHAVIOUR.ends must have either exitCode or outOfMemory'],
-  ['{"ends":{"exitCode":1}}', 'SIM_BEHAVIOUR.ends lacks afterMs'],
+  ['{"ends":{"exitCode":1}}', 'SIM_BEHAVIOUR.ends.afterMs is required'],
   ['{"ends":{"afterMs":10,"outOfMemory":false}}', 'SIM_BEHAVIOUR.ends.outOfMemory must be true'],
   ['{"ends":null}', 'SIM_BEHAVIOUR.ends must be an object'],
   ['{"sync":{"fromBlock":"0"}}', 'SIM_BEHAVIOUR.sync.fromBlock must be a number'],
-])('an invalid behaviour cannot be started: %s', async (written, expected) => {
-  const one = { ...container('processor', null), env: { [BEHAVIOUR_VARIABLE]: written } }
-  const { runtime } = await play(one)
+])('a program with an invalid behaviour does not start and reports the reason: %s', async (json, expected) => {
+  const spec = { ...container('processor', null), env: { [BEHAVIOUR_VARIABLE]: json } }
+  const { runtime } = await startSim(spec)
   expect(await runtime.observe()).toMatchObject([{ state: 'failed', reason: expect.stringContaining(expected) }])
   await runtime.close('stop')
 })
 
-test('a month of thousands of idle squids is simulated instantly', async () => {
+test('a month of thousands of squids is simulated instantly', async () => {
   const clock = new ManualClock()
   const runtime = createSimRuntime({ clock })
   const containers = [container('api', null), container('processor', null)]
   for (let index = 0; index < 5000; index++) await runtime.apply({ ...workload(...containers), id: `squid-${index}` })
-  // There are no timers, so a month passes instantly.
   clock.advance(30 * 86_400_000)
   expect(await runtime.observe()).toHaveLength(10_000)
   expect((await runtime.usage())[1]?.cpuSeconds).toBeCloseTo(0.05 * 30 * 86_400)
@@ -156,12 +166,12 @@ function call(
 ): Promise<{ status: number; text: string }> {
   const socketPath = endpoint?.kind === 'unix' ? endpoint.path : ''
   return new Promise((resolve, reject) => {
-    const sent = request({ socketPath, method, path, agent: false }, async (response) => {
-      const pieces: Buffer[] = []
-      for await (const piece of response) pieces.push(piece)
-      resolve({ status: response.statusCode ?? 0, text: Buffer.concat(pieces).toString() })
+    const clientRequest = request({ socketPath, method, path, agent: false }, async (response) => {
+      const chunks: Buffer[] = []
+      for await (const chunk of response) chunks.push(chunk)
+      resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() })
     })
-    sent.on('error', reject)
-    sent.end(body)
+    clientRequest.on('error', reject)
+    clientRequest.end(body)
   })
 }

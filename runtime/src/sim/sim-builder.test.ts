@@ -29,7 +29,7 @@ const request = (lines: string[], signal = new AbortController().signal): BuildR
   packageManager: 'auto',
   installCommand: null,
   buildCommand: null,
-  limits: { memoryBytes: 1e9, cpuCores: 1, timeMs: 1000 },
+  limits: { memoryBytes: 1e9, cpuCores: 1, timeMs: 1000, diskBytes: 0 },
   log: (_, message) => lines.push(message),
   signal,
 })
@@ -61,7 +61,7 @@ test('a build fails as configured in its package.json', async () => {
 
 test.each([
   [{ fails: { kind: 'BUILD_FAILED', message: 'no' } }, 'sim.fails.kind must be UNEXPECTED or REQUIREMENTS or'],
-  [{ failed: true }, 'sim knows no failed, only takesMs, prints, fails'],
+  [{ failed: true }, 'sim has an unknown property failed; known: takesMs, prints, fails'],
 ])('an invalid simulated build fails: %j', async (sim, expected) => {
   const builder = createSimBuilder()
   await builder.unpack({ key: 'tree', archive: archiveOf(sim), manifestPath: '', limits })
@@ -72,8 +72,8 @@ test.each([
 test('a build can be cancelled', async () => {
   const builder = createSimBuilder()
   await builder.unpack({ key: 'tree', archive: archiveOf({ takesMs: 60_000 }), manifestPath: '', limits })
-  const stop = new AbortController()
-  const building = builder.build(request([], stop.signal))
-  stop.abort()
-  await expect(building).rejects.toThrow('aborted')
+  const controller = new AbortController()
+  const build = builder.build(request([], controller.signal))
+  controller.abort()
+  await expect(build).rejects.toThrow('aborted')
 })

@@ -23,7 +23,7 @@ import { type Check, fields, lines, number, oneOf, text } from './shape.ts'
 /** A simulated build, configured by the field `sim` of a squid's package.json. */
 export type SimBuild = {
   takesMs?: number
-  /** Lines of its output. */
+  /** Lines of the build's output. */
   prints?: string[]
   fails?: { kind: BuildFailureKind; message: string }
 }
@@ -47,8 +47,8 @@ export class SimBuilder implements Builder {
       const packageJson = await readPackageJson(root)
       const summary = await summarizeTree(root)
       const sourceHosts = await findSourceHosts(root)
-      const manifestOf = { manifestPath: manifest.path, manifestRaw: manifest.raw }
-      const unpacked = { key, ...manifestOf, packageJson, sourceHosts, notes, ...summary }
+      const manifestFields = { manifestPath: manifest.path, manifestRaw: manifest.raw }
+      const unpacked = { key, ...manifestFields, packageJson, sourceHosts, notes, ...summary }
       this.#trees.set(key, unpacked)
       return unpacked
     } finally {

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { backoffMs, crashesInARow } from '../backoff.ts'
-import type { Clock, Timer } from '../clock.ts'
-import type { ContainerSpec, ContainerState, EndedHow, LastRun, Observation, Run, ContainerUsage } from '../driver.ts'
-import { ENDED, IMAGE_GONE, exitMessage, isFinal } from '../exit-message.ts'
-import { type SimBehaviour, type SimSync, sdkLine } from './behaviour.ts'
+import { backoffMs, consecutiveCrashes } from '../backoff.ts'
+import { Timers, type Clock } from '../clock.ts'
+import type { ContainerSpec, ContainerState, RunOutcome, LastRun, Observation, Run, ContainerUsage } from '../driver.ts'
+import { UNEXPECTED_EXIT_MESSAGE, IMAGE_MISSING_MESSAGE, exitMessage, isFinal } from '../exit-message.ts'
+import { type SimBehaviour, sdkLine } from './behaviour.ts'
 import type { SimLog } from './sim-log.ts'
+import { progressAfter, secondsUntil, usageAfter, type SimProgress } from './sim-progress.ts'
 
 const KILLED = 137
 const TERMINATED = 143
@@ -16,27 +17,26 @@ export type SimContainerOptions = {
   behaviour: SimBehaviour
   hasImage: () => boolean
   log: SimLog
-  /** State of the replaced container of the same name. */
+  /** History of the container of the same name that this one replaces. */
   history: SimHistory | undefined
-  /** Called after output was written. */
-  wrote: () => void
-  /** Called when it is no longer running. */
-  stopped: () => void
-  /** Called when its state has changed. */
-  changed: () => void
+  /** Called after the program has written output. */
+  onOutput: () => void
+  /** Called when the program has ended. */
+  onStop: () => void
+  /** Called when the container's state has changed. */
+  onChange: () => void
 }
 
-/** `begun`: number of runs so far, which is the ordinal of the next one. `used`: usage of the last run at its end. */
+/** Earlier runs of a container. `runCount` is also the ordinal of the next run, `lastRunUsage` the total usage of the last one. */
 export type SimHistory = {
-  begun: number
+  runCount: number
   lastRun: LastRun | null
-  used: { cpuSeconds: number; throttledSeconds: number }
+  lastRunUsage: { cpuSeconds: number; throttledSeconds: number }
 }
 
-/** Progress of a processor. */
-export type SimProgress = { lastBlock: number; headBlock: number; blocksPerSecond: number; rpcAnswers?: number }
+const noUsage = { cpuSeconds: 0, throttledSeconds: 0 }
 
-/** One simulated container. Has no timers: usage and progress are computed from the current time on demand. */
+/** One simulated container. Its usage and progress need no timers: they are computed from the current time on demand. */
 export class SimContainer {
   readonly spec: ContainerSpec
   readonly log: SimLog
@@ -51,7 +51,7 @@ export class SimContainer {
   #runs = 0
   #run: Run | null = null
   #hasReachedLastBlock = false
-  readonly #timers = new Set<Timer>()
+  readonly #timers: Timers
   #isStopped = false
 
   constructor(options: SimContainerOptions) {
@@ -59,8 +59,9 @@ export class SimContainer {
     this.spec = options.spec
     this.log = options.log
     this.#since = options.clock.now()
-    this.#history = options.history ?? { begun: 0, lastRun: null, used: { cpuSeconds: 0, throttledSeconds: 0 } }
-    this.begin()
+    this.#timers = new Timers(options.clock)
+    this.#history = options.history ?? { runCount: 0, lastRun: null, lastRunUsage: noUsage }
+    this.scheduleStart()
   }
 
   get history(): SimHistory {
@@ -75,11 +76,11 @@ export class SimContainer {
     return this.#state === 'running'
   }
 
-  begin(): void {
+  scheduleStart(): void {
     const { behaviour, hasImage } = this.#options
-    const problem = hasImage() ? behaviour.cannotStart : IMAGE_GONE
+    const problem = hasImage() ? behaviour.cannotStart : IMAGE_MISSING_MESSAGE
     if (problem) this.#fail('failed', problem)
-    else if (behaviour.startMs) this.#after(behaviour.startMs, () => this.#start())
+    else if (behaviour.startMs) this.#timers.after(behaviour.startMs, () => this.#start())
     else this.#start()
   }
 
@@ -90,10 +91,10 @@ export class SimContainer {
     this.#fail('backoff', reason)
   }
 
-  /** Ends the program, not the container: `resume` starts it again. */
+  /** Stops the program but keeps the container, so that `resume` can start it again. */
   stop(): void {
     this.#isStopped = true
-    this.#cancelTimers()
+    this.#timers.cancelAll()
     this.#closeRun({ exitCode: TERMINATED, how: 'stopped' })
     if (this.#state === 'running') this.#enter('starting')
   }
@@ -101,8 +102,9 @@ export class SimContainer {
   resume(): void {
     if (!this.#isStopped) return
     this.#isStopped = false
-    if (this.#state === 'starting') this.begin()
-    else if (this.#retryAt) this.#after(this.#retryAt.getTime() - this.#now().getTime(), () => this.begin())
+    if (this.#state === 'starting') this.scheduleStart()
+    else if (this.#retryAt)
+      this.#timers.after(this.#retryAt.getTime() - this.#now().getTime(), () => this.scheduleStart())
   }
 
   observation(): Observation {
@@ -115,10 +117,11 @@ export class SimContainer {
       lastRun: this.#history.lastRun,
       retryAt: this.#retryAt,
       reason: this.#reason,
+      diskFullSince: null,
     }
   }
 
-  /** Null when it has never run. */
+  /** Returns the usage of the current or last run; null if the container has never run. */
   usage(): ContainerUsage | null {
     const { resources } = this.spec
     const run = this.#run ?? this.#history.lastRun
@@ -128,75 +131,77 @@ export class SimContainer {
       container: this.spec.name,
       run: run.id,
       at: this.#now(),
-      ...(this.#run ? this.#usageOfRun(this.#run) : { ...this.#history.used, memoryBytes: 0 }),
+      ...(this.#run ? this.#usageOfRun(this.#run) : { ...this.#history.lastRunUsage, memoryBytes: 0 }),
       memoryLimitBytes: resources.memoryBytes,
       cpuLimitCores: resources.cpuCores,
       oomKills: this.#run ? 0 : (this.#history.lastRun?.oomKills ?? null),
     }
   }
 
-  /** Null for containers other than processors. */
+  /** Returns the progress of a processor; null for other containers. */
   progress(): SimProgress | null {
     const { sync } = this.#options.behaviour
-    return sync ? progressAfter(sync, this.isRunning ? this.#ranMs() / 1000 : 0) : null
+    return sync ? progressAfter(sync, this.isRunning ? this.#elapsedMs() / 1000 : 0) : null
   }
 
   #start(): void {
     const { behaviour } = this.#options
-    this.#run = { id: randomUUID(), ordinal: this.#history.begun++, startedAt: this.#now(), node: null }
+    this.#run = { id: randomUUID(), ordinal: this.#history.runCount++, startedAt: this.#now(), node: null }
     this.#runs++
     this.#enter('running')
     for (const line of behaviour.print ?? []) this.log.write(line, this.#now())
     this.log.writePart(behaviour.printLast ?? '')
-    this.#options.wrote()
-    this.#chatter(1)
-    this.#planEnd()
+    this.#options.onOutput()
+    this.#printPeriodically(1)
+    this.#scheduleEnd()
   }
 
-  #planEnd(): void {
+  #scheduleEnd(): void {
     const { ends, badRuns = Infinity, usage } = this.#options.behaviour
     const growth = usage?.memoryGrowthBytesPerSecond ?? 0
-    const full =
+    const msUntilFull =
       usage && growth > 0 ? ((this.spec.resources.memoryBytes - usage.memoryBytes) / growth) * 1000 : Infinity
-    if (full < Infinity) this.#after(full, () => this.#end(KILLED, true))
-    this.#planLastBlock()
+    if (msUntilFull < Infinity) this.#timers.after(msUntilFull, () => this.#end(KILLED, true))
+    this.#scheduleLastBlock()
     if (!ends || this.#runs > badRuns) return
-    this.#after(ends.afterMs, () => ('exitCode' in ends ? this.#end(ends.exitCode, false) : this.#end(KILLED, true)))
+    this.#timers.after(ends.afterMs, () =>
+      'exitCode' in ends ? this.#end(ends.exitCode, false) : this.#end(KILLED, true),
+    )
   }
 
-  #planLastBlock(): void {
+  #scheduleLastBlock(): void {
     const { sync } = this.#options.behaviour
     if (sync?.toBlock === undefined) return
     if (this.#hasReachedLastBlock) {
       this.log.write(sdkLine('sqd:processor', 'nothing to do'), this.#now())
-      this.#options.wrote()
+      this.#options.onOutput()
     }
     const ms = this.#hasReachedLastBlock ? 0 : secondsUntil(sync, sync.toBlock) * 1000
     if (ms === Infinity) return
-    this.#after(ms, () => {
+    this.#timers.after(ms, () => {
       this.#hasReachedLastBlock = true
       this.#end(0, false)
     })
   }
 
-  #chatter(count: number): void {
+  #printPeriodically(count: number): void {
     const { chatter } = this.#options.behaviour
     if (!chatter) return
-    this.#after(chatter.everyMs, () => {
+    this.#timers.after(chatter.everyMs, () => {
       this.log.write(chatter.text.replaceAll('{n}', String(count)), this.#now())
-      this.#options.wrote()
-      this.#chatter(count + 1)
+      this.#options.onOutput()
+      this.#printPeriodically(count + 1)
     })
   }
 
   #end(exitCode: number, outOfMemory: boolean): void {
-    const ranMs = this.#ranMs()
+    const elapsedMs = this.#elapsedMs()
     const isDone = exitCode === 0 && isFinal(this.spec.restart, exitCode)
-    this.#cancelTimers()
+    this.#timers.cancelAll()
     this.#closeRun({ exitCode, how: outOfMemory ? 'oom' : isDone ? 'done' : 'error' })
     const reason = exitMessage(exitCode, outOfMemory)
-    const crashes = crashesInARow(this.#crashes, ranMs)
-    if (!isFinal(this.spec.restart, exitCode)) return this.#fail('backoff', reason ?? ENDED, crashes)
+    const crashes = consecutiveCrashes(this.#crashes, elapsedMs)
+    if (!isFinal(this.spec.restart, exitCode)) return this.#fail('backoff', reason ?? UNEXPECTED_EXIT_MESSAGE, crashes)
     this.#crashes = crashes - 1
     this.#enter('finished', reason)
   }
@@ -207,31 +212,24 @@ export class SimContainer {
     if (this.spec.restart === 'never') return
     const ms = backoffMs(crashes)
     this.#retryAt = new Date(this.#now().getTime() + ms)
-    this.#after(ms, () => this.begin())
+    this.#timers.after(ms, () => this.scheduleStart())
   }
 
-  #closeRun(end: { exitCode: number; how: EndedHow }): void {
+  #closeRun(end: { exitCode: number; how: RunOutcome }): void {
     if (this.#run) {
       const { cpuSeconds, throttledSeconds } = this.#usageOfRun(this.#run)
-      this.#history.used = { cpuSeconds, throttledSeconds }
+      this.#history.lastRunUsage = { cpuSeconds, throttledSeconds }
       this.#history.lastRun = { ...this.#run, ...end, endedAt: this.#now(), oomKills: end.how === 'oom' ? 1 : 0 }
       this.#run = null
     }
     this.log.seal(this.#now())
-    this.#options.wrote()
-    this.#options.stopped()
+    this.#options.onOutput()
+    this.#options.onStop()
   }
 
   #usageOfRun({ startedAt }: Run) {
-    const { usage = { cpuCores: 0.01, memoryBytes: 32 * 1024 * 1024 } } = this.#options.behaviour
-    const { cpuCores, memoryBytes } = this.spec.resources
     const seconds = (this.#now().getTime() - startedAt.getTime()) / 1000
-    const grown = usage.memoryBytes + (usage.memoryGrowthBytesPerSecond ?? 0) * seconds
-    return {
-      cpuSeconds: Math.min(usage.cpuCores, cpuCores) * seconds,
-      throttledSeconds: usage.cpuCores > cpuCores ? (1 - cpuCores / usage.cpuCores) * seconds : 0,
-      memoryBytes: Math.min(memoryBytes, Math.round(grown)),
-    }
+    return usageAfter(this.#options.behaviour, this.spec.resources, seconds)
   }
 
   #enter(state: ContainerState, reason: string | null = null): void {
@@ -239,54 +237,14 @@ export class SimContainer {
     this.#since = this.#now()
     this.#reason = reason
     this.#retryAt = null
-    this.#options.changed()
+    this.#options.onChange()
   }
 
-  #after(ms: number, callback: () => void): void {
-    const timer = this.#options.clock.setTimeout(() => {
-      this.#timers.delete(timer)
-      callback()
-    }, ms)
-    this.#timers.add(timer)
-  }
-
-  #cancelTimers(): void {
-    for (const timer of this.#timers) timer.cancel()
-    this.#timers.clear()
-  }
-
-  #ranMs(): number {
+  #elapsedMs(): number {
     return this.#now().getTime() - this.#since.getTime()
   }
 
   #now(): Date {
     return this.#options.clock.now()
   }
-}
-
-/** Catches up with the head at its speed, and then follows it. */
-export function progressAfter(sync: SimSync, secondsRun: number): SimProgress {
-  const seconds = secondsKnown(sync, secondsRun)
-  const headBlock = Math.floor(sync.headBlock + sync.headBlocksPerSecond * seconds)
-  const reached = Math.floor(sync.fromBlock + sync.blocksPerSecond * seconds)
-  const lastBlock = Math.min(reached, headBlock, sync.stallsAtBlock ?? Infinity, sync.toBlock ?? Infinity)
-  const isMoving = lastBlock === reached
-  return {
-    lastBlock,
-    headBlock,
-    blocksPerSecond: isMoving ? sync.blocksPerSecond : lastBlock === headBlock ? sync.headBlocksPerSecond : 0,
-    ...(sync.source && { rpcAnswers: Math.floor((seconds * 1000) / sync.source.asksEveryMs) }),
-  }
-}
-
-/** Infinity for a block that is never reached. */
-function secondsUntil({ fromBlock, headBlock, headBlocksPerSecond, blocksPerSecond }: SimSync, block: number): number {
-  const chain = block <= headBlock ? 0 : (block - headBlock) / headBlocksPerSecond
-  return Math.max(0, chain, (block - fromBlock) / blocksPerSecond)
-}
-
-/** The seconds of chain growth known to the processor, which do not increase while its source is silent. */
-function secondsKnown({ source }: SimSync, seconds: number): number {
-  const { silentFromMs = Infinity, silentToMs = Infinity } = source ?? {}
-  return seconds * 1000 >= silentToMs ? seconds : Math.min(seconds, silentFromMs / 1000)
 }

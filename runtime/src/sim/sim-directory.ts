@@ -4,12 +4,12 @@ import type { SimHost } from './sim-driver.ts'
 /** Endpoints of simulated containers, in the process of the simulation. */
 export class SimDirectory implements Directory {
   readonly #host: SimHost
-  readonly #serves: boolean
+  readonly #hasServers: boolean
   readonly #listeners = new Set<EndpointListener>()
 
-  constructor(host: SimHost, serves: boolean) {
+  constructor(host: SimHost, hasServers: boolean) {
     this.#host = host
-    this.#serves = serves
+    this.#hasServers = hasServers
   }
 
   async start(): Promise<void> {}
@@ -18,7 +18,7 @@ export class SimDirectory implements Directory {
     const container = this.#host.find(id, name)
     if (!container?.spec.ports.includes(port)) return null
     // Port 9 (discard) has no listener, so connections are refused, as for a container without a server.
-    if (!this.#serves) return { kind: 'tcp', host: '127.0.0.1', port: 9 }
+    if (!this.#hasServers) return { kind: 'tcp', host: '127.0.0.1', port: 9 }
     return { kind: 'unix', path: this.#host.servers.path(`${id}/${name}`, port, container) }
   }
 

@@ -19,18 +19,21 @@ driverSuite('sim', async () => {
   const harness: Harness = {
     runtime,
     directory: runtime.directory,
-    elsewhere: 'what is played exists in the memory of one process; the server refuses such a gateway',
+    openRemoteDirectory: 'simulated containers exist in the memory of one process; the server rejects such a gateway',
     unstarted: () => {
       const unstarted = createSimRuntime(options)
       return { runtime: unstarted, directory: unstarted.directory }
     },
     image: 'image-1',
     enforcesMemory: true,
-    program: (behaviour) => ({ command: ['play'], env: { [BEHAVIOUR_VARIABLE]: JSON.stringify(scriptOf(behaviour)) } }),
+    program: (behaviour) => ({
+      command: ['play'],
+      env: { [BEHAVIOUR_VARIABLE]: JSON.stringify(simBehaviourOf(behaviour)) },
+    }),
     advance: (ms) => clock.advance(ms),
     async eventually(check) {
       for (let attempt = 0; ; attempt++) {
-        // Readers of logs run in between.
+        // Lets readers of logs run.
         await new Promise(setImmediate)
         try {
           return await check()
@@ -41,10 +44,10 @@ driverSuite('sim', async () => {
       }
     },
     kill: () => harness.runtime.close('keep'),
-    async revive() {
+    async restart() {
       harness.runtime = await start((harness.runtime as ReturnType<typeof createSimRuntime>).host)
     },
-    async traces() {
+    async leftovers() {
       const observed = await harness.runtime.observe()
       return observed.map(({ workload, container }) => `${workload}/${container}`)
     },
@@ -53,11 +56,11 @@ driverSuite('sim', async () => {
   return harness
 })
 
-function scriptOf({ print = [], printLast = '', ends = 'never' }: Behaviour): SimBehaviour {
-  const script = { startMs: 1, print, printLast }
-  if (ends === 'never') return script
+function simBehaviourOf({ print = [], printLast = '', ends = 'never' }: Behaviour): SimBehaviour {
+  const base = { startMs: 1, print, printLast }
+  if (ends === 'never') return base
   return {
-    ...script,
+    ...base,
     ends: ends === 'out of memory' ? { afterMs: 1, outOfMemory: true } : { afterMs: 1, exitCode: ends.exit },
   }
 }

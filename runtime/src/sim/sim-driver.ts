@@ -5,6 +5,7 @@ import type {
   ContainerSpec,
   Directory,
   EndpointListener,
+  LogAdmission,
   LogBatch,
   LogCursor,
   Observation,
@@ -20,20 +21,22 @@ import { SimLogs } from './sim-log.ts'
 import { SimServers } from './sim-servers.ts'
 
 export type SimRuntimeOptions = {
-  /** Default: the machine's. */
+  /** Default: the clock of the machine. */
   clock?: Clock
-  /** Behaviour of containers whose environment does not define one; undefined: that of a healthy squid. */
+  /** Returns the behaviour of a container whose environment does not define one; undefined: it behaves like a healthy squid. */
   behaviour?: (workload: Workload, spec: ContainerSpec) => SimBehaviour | undefined
   hasImage?: (image: string) => boolean
-  /** True: endpoints have real servers. */
+  /** Whether endpoints have real servers. Default: false. */
   serve?: boolean
   /** The host of another runtime, with its containers. Default: an empty host. */
   host?: SimHost
+  /** See `Runtime.sharesNetwork`. Default: false. */
+  sharesNetwork?: boolean
 }
 
 /**
- * Simulated containers in the memory of this process: for tests, demos and scale runs with thousands of versions.
- * Their directory is `directory`; there can be none in another process.
+ * Simulates containers in the memory of this process, for tests, demos and load tests with thousands of versions.
+ * Their only directory is `directory`: other processes cannot open one.
  */
 export function createSimRuntime(options: SimRuntimeOptions = {}): SimRuntime {
   return new SimRuntime(options)
@@ -61,32 +64,34 @@ export class SimHost {
 export class SimRuntime implements Runtime {
   readonly name = 'sim'
   readonly ownsHost = true
+  readonly sharesNetwork: boolean
   readonly host: SimHost
   readonly directory: Directory
   readonly #options: SimRuntimeOptions
 
   constructor(options: SimRuntimeOptions) {
     this.#options = options
+    this.sharesNetwork = options.sharesNetwork ?? false
     this.host = options.host ?? new SimHost()
     this.directory = new SimDirectory(this.host, options.serve ?? false)
   }
 
   async start(): Promise<string[]> {
     for (const container of this.#all()) container.resume()
-    return ['Squids are only played: SHOAL_RUNTIME is sim']
+    return ['Squids are only simulated: SHOAL_RUNTIME is sim']
   }
 
   async apply(desired: Workload): Promise<void> {
-    const known = this.host.workloads.get(desired.id)
+    const current = this.host.workloads.get(desired.id)
     const containers = new Map<ContainerName, SimContainer>()
     for (const spec of desired.containers) {
-      const before = known?.containers.get(spec.name)
-      const isSame = before && known?.desired.image === desired.image && isSameProgram(before.spec, spec)
-      if (before && !isSame) before.stop()
-      containers.set(spec.name, isSame ? before : this.#open(desired, spec, before))
+      const previous = current?.containers.get(spec.name)
+      const isUnchanged = previous && current?.desired.image === desired.image && isSameProgram(previous.spec, spec)
+      if (previous && !isUnchanged) previous.stop()
+      containers.set(spec.name, isUnchanged ? previous : this.#open(desired, spec, previous))
     }
     this.host.workloads.set(desired.id, { desired: structuredClone(desired), containers })
-    for (const [name, container] of known?.containers ?? [])
+    for (const [name, container] of current?.containers ?? [])
       if (!containers.has(name)) this.#discard(desired.id, container)
     for (const name of containers.keys()) this.host.notify(desired.id, name)
   }
@@ -109,8 +114,8 @@ export class SimRuntime implements Runtime {
     return this.#all().flatMap((container) => container.usage() ?? [])
   }
 
-  logs(from: LogCursor, signal: AbortSignal): AsyncIterable<LogBatch> {
-    return this.host.logs.read(from, signal)
+  logs(from: LogCursor, signal: AbortSignal, admits?: LogAdmission): AsyncIterable<LogBatch> {
+    return this.host.logs.read(from, signal, admits)
   }
 
   async tail(id: WorkloadId, container: ContainerName, lines: number): Promise<string[]> {
@@ -123,7 +128,7 @@ export class SimRuntime implements Runtime {
     this.host.servers.closeAll()
   }
 
-  #open(desired: Workload, spec: ContainerSpec, before: SimContainer | undefined): SimContainer {
+  #open(desired: Workload, spec: ContainerSpec, previous: SimContainer | undefined): SimContainer {
     const { clock = systemClock, behaviour, hasImage = () => true } = this.#options
     const { logs, servers } = this.host
     return new SimContainer({
@@ -132,11 +137,11 @@ export class SimRuntime implements Runtime {
       spec: structuredClone(spec),
       behaviour: behaviourOf(desired, spec, behaviour),
       hasImage: () => hasImage(desired.image),
-      log: before?.log ?? logs.open(desired.id, spec.name),
-      history: before?.history,
-      wrote: () => logs.wake(),
-      stopped: () => servers.close(`${desired.id}/${spec.name}`),
-      changed: () => this.host.notify(desired.id, spec.name),
+      log: previous?.log ?? logs.open(desired.id, spec.name),
+      history: previous?.history,
+      onOutput: () => logs.wake(),
+      onStop: () => servers.close(`${desired.id}/${spec.name}`),
+      onChange: () => this.host.notify(desired.id, spec.name),
     })
   }
 
@@ -152,5 +157,5 @@ export class SimRuntime implements Runtime {
   }
 }
 
-const isSameProgram = (one: ContainerSpec, other: ContainerSpec): boolean =>
-  isDeepStrictEqual({ ...one, stopGraceMs: 0 }, { ...other, stopGraceMs: 0 })
+const isSameProgram = (first: ContainerSpec, second: ContainerSpec): boolean =>
+  isDeepStrictEqual({ ...first, stopGraceMs: 0 }, { ...second, stopGraceMs: 0 })

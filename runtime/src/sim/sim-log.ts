@@ -1,24 +1,24 @@
 import { randomBytes } from 'node:crypto'
-import { cutLine } from '../process/lines.ts'
-import type { LogBatch, LogCursor, LogLine } from '../driver.ts'
+import { truncateLine } from '../process/lines.ts'
+import type { LogAdmission, LogBatch, LogCursor, LogDrop, LogLine } from '../driver.ts'
 
-/** Number of read lines kept for `tail`. */
+/** Number of lines kept for `tail` after they were read. */
 const KEPT_LINES = 1000
 /** Maximum number of unread lines; the oldest are dropped. */
 const MAX_LINES = 100_000
 
 /** One container's log. Cursors count lines. */
 export class SimLog {
-  /** Random, so that logs of different simulations are not confused. */
+  /** Random, so that logs of different simulations have different ids. */
   readonly id = randomBytes(6).toString('hex')
   readonly workload: string
   readonly container: string
   isEnded = false
   #lines: { text: string; at: Date }[] = []
-  /** Number of the first kept line. */
+  /** Number of the first line in memory. */
   #first = 0
-  /** An incomplete line. */
-  #last = ''
+  /** The beginning of an incomplete line. */
+  #incomplete = ''
 
   constructor(workload: string, container: string) {
     this.workload = workload
@@ -26,35 +26,35 @@ export class SimLog {
   }
 
   write(text: string, at: Date): void {
-    this.#lines.push({ text: cutLine(this.#last + text), at })
-    this.#last = ''
+    this.#lines.push({ text: truncateLine(this.#incomplete + text), at })
+    this.#incomplete = ''
     if (this.#lines.length > MAX_LINES + KEPT_LINES) this.#evict(this.#first + KEPT_LINES)
   }
 
   writePart(text: string): void {
-    this.#last += text
+    this.#incomplete += text
   }
 
-  /** Terminates an incomplete line after the end of the program. */
+  /** Completes the last line after the program has ended. */
   seal(at: Date): void {
-    if (this.#last) this.write('', at)
+    if (this.#incomplete) this.write('', at)
   }
 
   get end(): number {
     return this.#first + this.#lines.length
   }
 
-  /** Lines from number `position` on, at most `count`, and the number of the one after them. */
+  /** Returns at most `count` lines from number `position`, and the number of the line after them. */
   after(position: number, count: number): { lines: LogLine[]; next: number } {
     const { workload, container } = this
     const start = Math.max(0, position - this.#first)
-    const kept = this.#lines.slice(start, start + count)
-    const lines = kept.map(({ text, at }): LogLine => ({ workload, container, stream: 'stdout', text, readAt: at }))
-    return { lines, next: this.#first + start + kept.length }
+    const page = this.#lines.slice(start, start + count)
+    const lines = page.map(({ text, at }): LogLine => ({ workload, container, stream: 'stdout', text, readAt: at }))
+    return { lines, next: this.#first + start + page.length }
   }
 
   tail(count: number): string[] {
-    return [...this.#lines.map(({ text }) => text), ...(this.#last ? [this.#last] : [])].slice(-count)
+    return [...this.#lines.map(({ text }) => text), ...(this.#incomplete ? [this.#incomplete] : [])].slice(-count)
   }
 
   acknowledge(upTo: number): void {
@@ -88,11 +88,12 @@ export class SimLogs {
   }
 
   /** See `Runtime.logs`. */
-  async *read(from: LogCursor, signal: AbortSignal): AsyncGenerator<LogBatch> {
+  async *read(from: LogCursor, signal: AbortSignal, admits: LogAdmission = () => true): AsyncGenerator<LogBatch> {
     const positions = new Map(Object.entries(from).map(([id, position]) => [id, Number(position)]))
+    const backlogEnds = new Map([...this.#logs.values()].map(({ id, end }) => [id, end]))
     signal.addEventListener('abort', () => this.wake(), { once: true })
     while (!signal.aborted) {
-      const batch = this.#nextBatch(positions) ?? this.#forgetRead(positions)
+      const batch = this.#nextBatch(positions, backlogEnds, admits) ?? this.#removeRead(positions)
       if (batch) {
         yield batch
         for (const [id, position] of Object.entries(batch.cursor)) this.#logs.get(id)?.acknowledge(Number(position))
@@ -102,21 +103,27 @@ export class SimLogs {
     }
   }
 
-  #nextBatch(positions: Map<string, number>): LogBatch | null {
+  #nextBatch(positions: Map<string, number>, backlogEnds: Map<string, number>, admits: LogAdmission): LogBatch | null {
     const lines: LogLine[] = []
+    const dropped: LogDrop[] = []
     const cursor: LogCursor = {}
     for (const log of this.#logs.values()) {
       const position = positions.get(log.id) ?? 0
       if (log.end <= position || lines.length >= BATCH_LINES) continue
-      const more = log.after(position, BATCH_LINES)
-      lines.push(...more.lines)
-      positions.set(log.id, more.next)
-      cursor[log.id] = String(more.next)
+      const { workload, container } = log
+      const isBacklog = position < (backlogEnds.get(log.id) ?? 0)
+      const page = log.after(position, BATCH_LINES)
+      const admitted = page.lines.filter(({ text }) => admits({ workload, bytes: Buffer.byteLength(text), isBacklog }))
+      lines.push(...admitted)
+      const droppedLines = page.lines.length - admitted.length
+      if (droppedLines > 0) dropped.push({ workload, container, lines: droppedLines, isEstimate: false })
+      positions.set(log.id, page.next)
+      cursor[log.id] = String(page.next)
     }
-    return lines.length > 0 ? { lines, cursor } : null
+    return Object.keys(cursor).length > 0 ? { lines, dropped, cursor } : null
   }
 
-  #forgetRead(positions: Map<string, number>): LogBatch | null {
+  #removeRead(positions: Map<string, number>): LogBatch | null {
     const cursor: LogCursor = {}
     for (const log of this.#logs.values()) {
       if (!log.isEnded || (positions.get(log.id) ?? 0) < log.end) continue
@@ -124,6 +131,6 @@ export class SimLogs {
       positions.delete(log.id)
       cursor[log.id] = ''
     }
-    return Object.keys(cursor).length > 0 ? { lines: [], cursor } : null
+    return Object.keys(cursor).length > 0 ? { lines: [], dropped: [], cursor } : null
   }
 }

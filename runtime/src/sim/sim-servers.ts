@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { SimContainer, SimProgress } from './sim-container.ts'
+import type { SimContainer } from './sim-container.ts'
+import type { SimProgress } from './sim-progress.ts'
 
 /** Real servers on unix sockets for simulated containers, started on first use. */
 export class SimServers {
@@ -10,20 +11,20 @@ export class SimServers {
   #opened = 0
   readonly #sockets = new Map<string, { path: string; server: Server | null }>()
 
-  /** The path to connect to a port of a container; connections are refused while it is not running. */
+  /** Returns the socket path for a port of a container. Connections are refused while the container is not running. */
   path(key: string, port: number, container: SimContainer): string {
     const name = `${key}:${port}`
     const socket = this.#sockets.get(name) ?? { path: join(this.#ownDir(), `${++this.#opened}.sock`), server: null }
     this.#sockets.set(name, socket)
     if (container.isRunning && !container.behaviour.isDeaf && !socket.server) {
       socket.server = createServer((request, response) => respond(container, request, response))
-      // Binds before it returns.
+      // `listen` binds the socket before it returns.
       socket.server.listen(socket.path).unref()
     }
     return socket.path
   }
 
-  /** The container is no longer running. */
+  /** Closes the servers of a container that is no longer running. */
   close(key: string): void {
     for (const [name, socket] of this.#sockets) {
       if (!name.startsWith(`${key}:`)) continue
@@ -53,7 +54,7 @@ export class SimServers {
   }
 }
 
-/** Processors serve metrics, other containers GraphQL. */
+/** Responds with metrics for processors and with GraphQL for other containers. */
 function respond(container: SimContainer, request: IncomingMessage, response: ServerResponse): void {
   const progress = container.progress()
   const path = request.url?.split('?')[0]
@@ -70,18 +71,20 @@ function respond(container: SimContainer, request: IncomingMessage, response: Se
   }
 }
 
-/** As the SDK writes them (SDK facts 1.5). */
-function metricsText({ lastBlock, headBlock, blocksPerSecond, rpcAnswers }: SimProgress): string {
-  const left = headBlock - lastBlock
+/** Returns metrics in the format of the SDK. */
+function metricsText({ lastBlock, headBlock, blocksPerSecond, rpcResponses }: SimProgress): string {
+  const blocksLeft = headBlock - lastBlock
   const gauges = {
     sqd_processor_last_block: lastBlock,
     sqd_processor_chain_height: headBlock,
     sqd_processor_mapping_blocks_per_second: blocksPerSecond,
-    sqd_processor_sync_eta_seconds: blocksPerSecond > 0 ? Math.ceil(left / blocksPerSecond) : 0,
+    sqd_processor_sync_eta_seconds: blocksPerSecond > 0 ? Math.ceil(blocksLeft / blocksPerSecond) : 0,
     sqd_processor_sync_ratio: headBlock > 0 ? lastBlock / headBlock : 0,
   }
-  const counted =
-    rpcAnswers === undefined ? '' : `sqd_rpc_request_count{url="http://node.example",kind="success"} ${rpcAnswers}\n`
-  const measured = Object.entries(gauges).map(([name, value]) => `# TYPE ${name} gauge\n${name} ${value}\n`)
-  return measured.join('') + counted
+  const rpcMetrics =
+    rpcResponses === undefined
+      ? ''
+      : `sqd_rpc_request_count{url="http://node.example",kind="success"} ${rpcResponses}\n`
+  const gaugeLines = Object.entries(gauges).map(([name, value]) => `# TYPE ${name} gauge\n${name} ${value}\n`)
+  return gaugeLines.join('') + rpcMetrics
 }

@@ -2,22 +2,22 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { ContainerSpec, LogCursor } from '../driver.ts'
-import { type Kind, describeKinds } from './host-harness.ts'
+import { type HostKind, describeKinds } from './host-harness.ts'
 import { signal } from './processes.ts'
 import { type ProcessHarness, containerPids, makeImage, openProcessHarness } from './process-harness.ts'
 
-const kinds: Partial<Kind>[] = (['auto', 'none'] as const).flatMap((sandbox) =>
+const kinds: Partial<HostKind>[] = (['auto', 'none'] as const).flatMap((sandbox) =>
   (['auto', 'none'] as const).map((limits) => ({ sandbox, limits })),
 )
 
-/** Like `npx` and `sqd`: a launcher whose grandchildren run in separate sessions and ignore SIGTERM. */
+/** A launcher like `npx` and `sqd`, whose grandchildren run in separate sessions and ignore SIGTERM. */
 const LAUNCHER = `
 const { spawn } = require('node:child_process')
 const depth = Number(process.env.DEPTH ?? 0)
 if (depth < 2) {
   spawn(process.execPath, [__filename], { detached: depth === 1, stdio: 'inherit', env: { ...process.env, DEPTH: depth + 1 } })
 } else {
-  process.on('SIGTERM', () => console.log('I stay'))
+  process.on('SIGTERM', () => console.log('ignoring SIGTERM'))
   console.log('deep')
 }
 if (process.env.MODE === 'launcher ends' && depth === 0) setTimeout(() => process.exit(0), 300)
@@ -25,14 +25,14 @@ setInterval(() => {}, 60_000)
 `
 
 /** Exits on SIGTERM with a delay. */
-const SLOW = `
-process.on('SIGTERM', () => { console.log('I end'); setTimeout(() => { console.log('bye'); process.exit(0) }, 1500) })
+const EXITS_SLOWLY = `
+process.on('SIGTERM', () => { console.log('stopping'); setTimeout(() => { console.log('bye'); process.exit(0) }, 1500) })
 console.log('hello')
 setInterval(() => {}, 60_000)
 `
 
-/** Like the SDK's API: exits on SIGTERM with a message. */
-const POLITE = `
+/** Exits on SIGTERM with a message, like the SDK's API. */
+const EXITS_ON_SIGTERM = `
 process.on('SIGTERM', () => { console.log('bye'); process.exit(0) })
 console.log('hello')
 setInterval(() => {}, 60_000)
@@ -44,8 +44,8 @@ describeKinds(kinds, (kind) => {
   beforeEach(async () => {
     host = await openProcessHarness(kind)
     makeImage(host.options.imagesDir, 'launcher', LAUNCHER)
-    makeImage(host.options.imagesDir, 'polite', POLITE)
-    makeImage(host.options.imagesDir, 'slow', SLOW)
+    makeImage(host.options.imagesDir, 'graceful', EXITS_ON_SIGTERM)
+    makeImage(host.options.imagesDir, 'slow', EXITS_SLOWLY)
   })
 
   afterEach(() => host.dispose())
@@ -68,14 +68,14 @@ describeKinds(kinds, (kind) => {
     return host.runtime.apply({ id: 'one', tenant: 'org', version: 'one', image, containers: [api] })
   }
 
-  /** Reads the log from its beginning until it has `enough` lines. */
-  const allLines = async (enough: number) => {
+  /** Reads the log from its beginning until at least `count` lines have arrived. */
+  const readLines = async (count: number) => {
     const texts: string[] = []
     const cursor: LogCursor = {}
-    const stop = new AbortController()
-    for await (const batch of host.runtime.logs(cursor, stop.signal)) {
+    const controller = new AbortController()
+    for await (const batch of host.runtime.logs(cursor, controller.signal)) {
       texts.push(...batch.lines.map((line) => line.text))
-      if (texts.length >= enough) stop.abort()
+      if (texts.length >= count) controller.abort()
     }
     return texts
   }
@@ -89,7 +89,7 @@ describeKinds(kinds, (kind) => {
     expect(containerPids(host.host)).toHaveLength(3)
     await host.runtime.remove('one')
     expect(containerPids(host.host)).toEqual([])
-    expect(await host.traces()).toEqual([])
+    expect(await host.leftovers()).toEqual([])
   })
 
   test('a container ends with its main program, and remaining processes are killed', async () => {
@@ -100,33 +100,33 @@ describeKinds(kinds, (kind) => {
     expect(containerPids(host.host)).toEqual([])
   })
 
-  test('a program gets SIGTERM before SIGKILL, and its last output is kept', async () => {
-    await apply('polite')
+  test('a program receives SIGTERM before SIGKILL, and its last output is kept', async () => {
+    await apply('graceful')
     await until(async () => expect(await lastLine()).toBe('hello'))
     await host.runtime.remove('one')
-    expect(await allLines(2)).toEqual(['hello', 'bye'])
+    expect(await readLines(2)).toEqual(['hello', 'bye'])
   })
 
-  test('a program has exactly the grace period of its container to stop', async () => {
+  test('a program is killed at the end of its grace period, and not earlier', async () => {
     await apply('slow', {}, 10_000)
     await until(async () => expect(await lastLine()).toBe('hello'))
     await host.runtime.close('stop')
-    await host.revive()
+    await host.restart()
     await until(async () => expect(await host.runtime.observe()).toMatchObject([{ run: { ordinal: 1 } }]))
     expect(await host.runtime.observe()).toMatchObject([{ lastRun: { how: 'stopped', exitCode: 0 } }])
-    // Only the grace period changes, so the program continues.
+    // Changing only the grace period does not restart the program.
     await apply('slow', {}, 200)
     await until(async () => expect(await lastLine()).toBe('hello'))
     expect(await host.runtime.observe()).toMatchObject([{ run: { ordinal: 1 } }])
     await host.runtime.remove('one')
-    expect(await allLines(5)).toEqual(['hello', 'I end', 'bye', 'hello', 'I end'])
+    expect(await readLines(5)).toEqual(['hello', 'stopping', 'bye', 'hello', 'stopping'])
   })
 
   test.for([
-    { graceMs: 10_000, output: ['hello', 'I end', 'bye'] },
-    { graceMs: 200, output: ['hello', 'I end'] },
+    { graceMs: 10_000, output: ['hello', 'stopping', 'bye'] },
+    { graceMs: 200, output: ['hello', 'stopping'] },
   ])(
-    'remaining processes also get $graceMs ms, even while no server is running',
+    'remaining processes also have a grace period of $graceMs ms, even while no server is running',
     async ({ graceMs, output }, { skip }) => {
       if (!host.host.cgroups) skip('without cgroups the shim cannot find remaining processes')
       if (host.host.sandbox === 'bwrap') skip('a sandbox ends with its first program')
@@ -135,18 +135,18 @@ describeKinds(kinds, (kind) => {
       await host.kill()
       for (const pid of containerPids(host.host)) signal(pid, 'SIGTERM')
       await until(async () => expect(containerPids(host.host)).toEqual([]))
-      await host.revive()
+      await host.restart()
       expect(await host.runtime.tail('one', 'api', 10)).toEqual(output)
     },
   )
 
-  test('a later server without the desired state respects the grace period too', async () => {
+  test('a server that finds no desired state still respects the recorded grace period', async () => {
     await apply('slow', {}, 10_000)
     await until(async () => expect(await lastLine()).toBe('hello'))
     await host.kill()
     rmSync(join(host.options.stateDir, 'containers/one/workload.json'))
-    await host.revive()
+    await host.restart()
     await until(async () => expect(await host.runtime.observe()).toEqual([]))
-    expect(await allLines(3)).toEqual(['hello', 'I end', 'bye'])
+    expect(await readLines(3)).toEqual(['hello', 'stopping', 'bye'])
   })
 })

@@ -1,0 +1,34 @@
+import { quoted } from './archive-rules.ts'
+
+export type PathKind = 'file' | 'folder' | 'link'
+
+/** The kinds of the type names of the `tar` package; other types are files. */
+export const KINDS: Partial<Record<string, PathKind>> = { Directory: 'folder', SymbolicLink: 'link' }
+
+/** The paths of an archive, including folders that have no entry of their own. */
+export class ArchivePaths {
+  readonly #kinds = new Map<string, PathKind>()
+
+  get count(): number {
+    return this.#kinds.size
+  }
+
+  /** Adds an entry and the folders above it. Returns why one of their paths is impossible, as a sentence for the user; null on success. */
+  add(path: string, kind: PathKind): string | null {
+    for (let end = path.indexOf('/'); end !== -1; end = path.indexOf('/', end + 1)) {
+      const conflict = this.#set(path.slice(0, end), 'folder')
+      if (conflict !== null) {
+        return conflict
+      }
+    }
+    return path === '' ? null : this.#set(path, kind)
+  }
+
+  #set(path: string, kind: PathKind): string | null {
+    const first = this.#kinds.get(path) ?? kind
+    this.#kinds.set(path, first)
+    return first === kind
+      ? null
+      : `The archive contains the same path twice: ${quoted(path)} is a ${first} and a ${kind}`
+  }
+}

@@ -1,0 +1,117 @@
+import { execFileSync } from 'node:child_process'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import type { BuildRequest } from '../builder.ts'
+import type { HostOptions } from '../process/host.ts'
+import { loopDevicesOf } from '../process/process-harness.ts'
+import { type BuilderHarness, LIMITS, LOCKFILES, TINY, openBuilderHarness } from './builder-harness.ts'
+
+const MIB = 1024 * 1024
+const NPM = { ...TINY, ...LOCKFILES.npm }
+const isRoot = process.getuid?.() === 0
+const limits = { ...LIMITS, diskBytes: 128 * MIB }
+
+/** A command that writes files of 20 MiB to a folder. */
+const fill = (folder: string, files: number): string[] => [
+  'node',
+  '-e',
+  `for (let i = 0; i < ${files}; i++) require('fs').writeFileSync(${folder} + '/fill-' + i, Buffer.alloc(20 * 2 ** 20, 1))`,
+]
+const createFiles = ['node', '-e', `for (let i = 0; i < 200_000; i++) require('fs').writeFileSync('fill-' + i, '')`]
+/** Creates files that take no space on the disk, but would in a backup. */
+const createHoles = [
+  'node',
+  '-e',
+  `for (let i = 0; i < 20; i++) require('fs').ftruncateSync(require('fs').openSync('hole-' + i, 'w'), 100 * 2 ** 20)`,
+]
+
+let harness: BuilderHarness
+
+const open = async (options: Omit<HostOptions, 'stateDir'> = {}) => {
+  harness = await openBuilderHarness(options)
+}
+
+const usedMiB = () =>
+  Number(execFileSync('du', ['-s', '-B1', harness.stateDir], { encoding: 'utf8' }).split('\t')[0]) / MIB
+
+const expectNothingLeft = async () => {
+  expect(loopDevicesOf(harness.stateDir)).toEqual([])
+  await vi.waitFor(() => expect(readdirSync(join(harness.stateDir, 'builds/staging'))).toEqual([]), 10_000)
+}
+
+describe.runIf(isRoot)('the disk space of builds', () => {
+  beforeAll(() => open(), 120_000)
+  afterAll(() => harness?.dispose())
+
+  const attacks: [string, Partial<BuildRequest>][] = [
+    ['a build script that fills its work folder', { buildCommand: fill('"."', 20) }],
+    ['a build script that fills its home', { buildCommand: fill('process.env.HOME', 20) }],
+    ['a build script that fills its temporary folder', { buildCommand: fill('process.env.TMPDIR', 20) }],
+    ['a build script that creates 200,000 files', { buildCommand: createFiles }],
+    ['a build script that leaves files with holes', { buildCommand: createHoles }],
+    ['an install script that fills the disk', { installCommand: fill('"."', 20) }],
+  ]
+  test.each(attacks)('%s fails at its limit', async (_, request) => {
+    const { error } = await harness.fail(NPM, { limits, ...request })
+    expect(error).toMatchObject({ kind: 'SOURCE_FILES_BUILD_FAILED' })
+    expect(String(error)).toContain(
+      'ran out of disk space: the files of a build, with its dependencies, may use 134 MB',
+    )
+    expect(usedMiB()).toBeLessThan(128)
+    await expectNothingLeft()
+  })
+
+  test('the downloads that builds of a tenant share are limited, and a full folder is emptied before the next build', async () => {
+    const fillDownloads = [
+      'sh',
+      '-c',
+      `mkdir -p $npm_config_cache && exec "$@"`,
+      'sh',
+      ...fill('process.env.npm_config_cache', 20),
+    ]
+    const { error } = await harness.fail(NPM, { limits, tenant: 'filler', installCommand: fillDownloads })
+    expect(String(error)).toContain('ran out of disk space')
+    const { image } = await harness.build(NPM, { limits, tenant: 'filler' })
+    expect(harness.read(image, 'lib/main.js')).toContain('v20')
+    await expectNothingLeft()
+  })
+
+  test('an image is the same with new and with cached dependencies', async () => {
+    const builds = [await harness.build(NPM, { limits, tenant: 'other' })]
+    builds.push(await harness.build({ ...NPM, 'src/other.ts': '' }, { limits, tenant: 'other' }))
+    expect(builds[1]?.log.join()).toContain('Dependencies unchanged')
+    for (const { image } of builds) {
+      expect(harness.read(image, 'lib/main.js')).toContain('v20')
+      expect(harness.list(image, 'node_modules')).toEqual(['ms'])
+      expect(image.bytes).toBe(builds[0]?.image.bytes)
+    }
+    await expectNothingLeft()
+  })
+})
+
+describe.runIf(isRoot)('while the disk space of squids is not limited', () => {
+  beforeAll(() => open({ containerDiskBytes: 0 }), 120_000)
+  afterAll(() => harness?.dispose())
+
+  test('that of builds is', async () => {
+    const { error } = await harness.fail(NPM, { limits, buildCommand: fill('"."', 20) })
+    expect(String(error)).toContain('ran out of disk space')
+    await expectNothingLeft()
+  })
+})
+
+describe('without images', () => {
+  beforeAll(() => open({ disk: 'none' }), 120_000)
+  afterAll(() => harness?.dispose())
+
+  test('only the size of each file is limited', async () => {
+    const { image } = await harness.build(NPM, { limits, buildCommand: fill('"."', 8) })
+    expect(image.bytes).toBeGreaterThan(limits.diskBytes)
+    const { error } = await harness.fail(NPM, {
+      limits: { ...limits, diskBytes: 10 * MIB },
+      buildCommand: fill('"."', 1),
+    })
+    expect(String(error)).toContain('ran out of disk space')
+  })
+})

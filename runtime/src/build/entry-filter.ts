@@ -1,0 +1,172 @@
+import type { ReadEntry } from 'tar'
+import { BuildFailure, type UnpackLimits } from '../builder.ts'
+import { ArchivePaths, KINDS, type PathKind } from './archive-paths.ts'
+import { plainPath, quoted, rejectionReason } from './archive-rules.ts'
+
+/** Unpacked size below which the compression ratio is not limited, since small archives are harmless. */
+const RATIO_FREE_BYTES = 4 * 1024 * 1024
+/** Maximum overhead of the tar format per entry: headers, padding, long names. */
+const OVERHEAD_BYTES = 4096
+/** Folders that `sqd` never packs but other tools may. They would interfere with the install. */
+const IGNORED_FOLDERS = new Set(['node_modules', '.git'])
+
+/** Decides which entries are written, and fails when a limit is exceeded. */
+export class EntryFilter {
+  /** The first failure; later failures are its consequences. */
+  failure: unknown = null
+  readonly links = new Map<string, string>()
+  #limits: UnpackLimits
+  #ignored = new Set<string>()
+  #paths = new ArchivePaths()
+  #checked = new WeakSet<ReadEntry>()
+  #entries = 0
+  #bytes = 0
+  #compressedBytes = 0
+  #inflatedBytes = 0
+
+  constructor(limits: UnpackLimits) {
+    this.#limits = limits
+  }
+
+  countCompressed(chunk: Buffer): void {
+    this.#compressedBytes += chunk.length
+  }
+
+  fail(error: unknown): void {
+    this.failure ??= error
+  }
+
+  countInflated(chunk: Buffer): void {
+    this.#inflatedBytes += chunk.length
+    const { totalBytes, files, ratio } = this.#limits
+    if (this.#inflatedBytes > RATIO_FREE_BYTES && this.#inflatedBytes > ratio * this.#compressedBytes) {
+      throw invalid(`The archive unpacks to more than ${ratio} times its size, which looks like a decompression bomb`)
+    }
+    if (this.#inflatedBytes > totalBytes + (files + 1) * OVERHEAD_BYTES) {
+      throw tooLarge(totalBytes)
+    }
+  }
+
+  admits(entry: ReadEntry): boolean {
+    if (this.failure !== null) {
+      return false
+    }
+    this.#entries += 1
+    this.#bytes += entry.size
+    this.failure = this.#check(entry)
+    if (this.failure !== null) {
+      return false
+    }
+    const path = plainPath(entry.path)
+    const ignored = path === '.env' ? '.env' : path.split('/').find((part) => IGNORED_FOLDERS.has(part))
+    if (ignored !== undefined) {
+      this.#ignored.add(ignored)
+      return false
+    }
+    this.failure = this.#checkPath(path, KINDS[entry.type] ?? 'file')
+    if (this.failure !== null) {
+      return false
+    }
+    if (entry.type === 'SymbolicLink') {
+      this.links.set(path, entry.linkpath ?? '')
+      return false
+    }
+    const isRunnable = entry.type === 'Directory' || ((entry.mode ?? 0) & 0o100) !== 0
+    entry.mode = isRunnable ? 0o755 : 0o644
+    return true
+  }
+
+  /** Fails for entries that tar leaves out without calling the filter: entries of unsupported types, and large headers. */
+  checkIgnored(entry: ReadEntry): void {
+    if (entry.meta) {
+      this.fail(invalid('The archive contains a name or attributes of more than 1 MB'))
+    } else if (!this.#checked.has(entry)) {
+      this.fail(invalid(rejectionReason(entry) ?? `${quoted(entry.path)} has an unknown type`))
+    }
+  }
+
+  #check(entry: ReadEntry): BuildFailure | null {
+    this.#checked.add(entry)
+    const reason = rejectionReason(entry)
+    if (reason !== null) {
+      return invalid(reason)
+    }
+    if (!Number.isSafeInteger(entry.size)) {
+      return invalid(`The archive contains an invalid size for ${quoted(entry.path)}`)
+    }
+    if (this.#entries > this.#limits.files) {
+      return tooManyFiles(this.#limits.files)
+    }
+    return this.#bytes > this.#limits.totalBytes ? tooLarge(this.#limits.totalBytes) : null
+  }
+
+  #checkPath(path: string, kind: PathKind): BuildFailure | null {
+    const reason = this.#paths.add(path, kind)
+    if (reason !== null) {
+      return invalid(reason)
+    }
+    // Folders count too, even those without an entry of their own: each takes space on the disk.
+    return this.#paths.count > this.#limits.files ? tooManyFiles(this.#limits.files) : null
+  }
+
+  throwIfFailed(): void {
+    if (this.failure !== null) {
+      throw asFailure(this.failure)
+    }
+  }
+
+  checkNotEmpty(): void {
+    this.throwIfFailed()
+    if (this.#entries === 0) {
+      throw invalid('The archive is empty')
+    }
+  }
+
+  notes(): string[] {
+    return [...this.#ignored].map((name) =>
+      name === '.env'
+        ? 'The .env file was ignored: set variables in the manifest and secrets with `sqd secrets set`'
+        : `The archive’s ${name} was ignored`,
+    )
+  }
+}
+
+/** Maps errors caused by a damaged or inconsistent archive to a `BuildFailure`; returns errors of the disk or of the source unchanged. */
+export function asFailure(error: unknown): unknown {
+  if (error instanceof BuildFailure || !(error instanceof Error)) {
+    return error
+  }
+  const code = 'code' in error ? String(error.code) : ''
+  if (code.startsWith('Z_')) {
+    return invalid('The archive is damaged or not a .tar.gz file. Deploy again')
+  }
+  if (code === 'EEXIST' || code === 'ENOTDIR' || code === 'EISDIR' || code === 'ENOTEMPTY') {
+    return invalid(`The archive contains the same path twice (${messageWithoutPaths(error)})`)
+  }
+  const isFromTar = 'tarCode' in error
+  const isDisk = isFromTar && /^E[A-Z]+$/.test(code) && code !== 'ENOENT'
+  return isFromTar && !isDisk ? invalid(`The archive cannot be unpacked (${messageWithoutPaths(error)})`) : error
+}
+
+/** Removes paths of this host from the message. */
+function messageWithoutPaths(error: Error): string {
+  return error.message.replace(/^[A-Z_]+: /, '').replace(/'?\/[^']*'?/g, '…')
+}
+
+function tooManyFiles(files: number): BuildFailure {
+  return invalid(
+    `The archive contains more than ${files} files and folders. Use .squidignore to exclude files that the squid does not need`,
+  )
+}
+
+function tooLarge(totalBytes: number): BuildFailure {
+  const limitMb = Math.round(totalBytes / 1e6)
+  return invalid(
+    `The archive unpacks to more than ${limitMb} MB. Use .squidignore to exclude files that the squid does not need`,
+  )
+}
+
+/** Returns the failure of an archive that Shoal does not accept. `message` is a sentence without a full stop. */
+export function invalid(message: string): BuildFailure {
+  return new BuildFailure('REQUIRED_SOURCE_FILE_INVALID', `${message}.`)
+}

@@ -1,0 +1,73 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { listProcesses, signal } from '../process/processes.ts'
+import { clusterMemoryReader, type PostgresLimits } from './postgres-limits.ts'
+import { postmasterOf } from './postgres-program.ts'
+
+export type MemoryWatchOptions = {
+  /** Directory of the cluster. */
+  dir: string
+  limits: Pick<PostgresLimits, 'memoryBytes'>
+  log: (message: string) => void
+}
+
+/** Connections are ended at this share of the cgroup's limit, before the kernel kills a process and Postgres then ends all of them. */
+const maxMemoryShare = 0.8
+const pollMs = 250
+
+/**
+ * Ends the connection that uses the most memory whenever the processes of the cluster together are close to its limit. Many
+ * connections can reach it although each of them is limited. The client receives an SQL error; all others continue. Does nothing
+ * where cgroups cannot be created.
+ * @returns a function that stops watching
+ */
+export function watchMemory({ dir, limits, log }: MemoryWatchOptions): () => Promise<void> {
+  const closing = new AbortController()
+  const readMemory = clusterMemoryReader(dir)
+  if (!readMemory) return () => Promise.resolve()
+  const watch = async () => {
+    while (!closing.signal.aborted) {
+      await pause(pollMs, undefined, { signal: closing.signal }).catch(() => undefined)
+      const usedBytes = readMemory()
+      if (usedBytes === null || usedBytes < limits.memoryBytes * maxMemoryShare) continue
+      const largest = connectionToEnd(dir)
+      if (largest === null) continue
+      signal(largest.pid, 'SIGTERM')
+      log(
+        `The Postgres in ${dir} uses ${megabytes(usedBytes)} of ${megabytes(limits.memoryBytes)} MB: its largest connection (${largest.about}, ${megabytes(largest.bytes)} MB) was ended.`,
+      )
+    }
+  }
+  const watching = watch()
+  return async () => {
+    closing.abort()
+    await watching
+  }
+}
+
+const megabytes = (bytes: number) => Math.round(bytes / 1e6)
+
+/** Returns the process of the connection that uses the most private memory. `about` contains the role and the database. */
+function connectionToEnd(dir: string): { pid: number; bytes: number; about: string } | null {
+  const postmaster = postmasterOf(join(dir, 'data'))
+  const connections = listProcesses().flatMap(({ pid, parent }) => {
+    if (parent !== postmaster) return []
+    // Postgres names the process of a connection `postgres: role database address(port) activity`.
+    const [, role, database] = /^postgres: (\S+) (\S+) [\d.:a-f]+\(\d+\)/.exec(readText(`/proc/${pid}/cmdline`)) ?? []
+    const bytes = Number(/^RssAnon:\s+(\d+) kB/m.exec(readText(`/proc/${pid}/status`))?.[1] ?? 0) * 1024
+    return role && role !== 'shoal' ? [{ pid, bytes, about: `role ${role}, database ${database}` }] : []
+  })
+  return connections.reduce<(typeof connections)[number] | null>(
+    (largest, connection) => (largest === null || connection.bytes > largest.bytes ? connection : largest),
+    null,
+  )
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return ''
+  }
+}

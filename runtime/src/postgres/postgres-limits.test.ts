@@ -1,0 +1,143 @@
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, utimesSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Client } from 'pg'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startEmbeddedPostgres, type EmbeddedPostgres } from './embedded-postgres.ts'
+import { watchMemory } from './memory-watch.ts'
+import { truncateLog } from './watched-postgres.ts'
+import { clusterMemoryReader, removeUnusedCgroups } from './postgres-limits.ts'
+import { postmasterOf } from './postgres-program.ts'
+
+const mebibyte = 2 ** 20
+const limits = { memoryBytes: 1024 * mebibyte, processBytes: 768 * mebibyte, cpuShares: 512 }
+
+let dir: string
+let postgres: EmbeddedPostgres
+let bystander: Client
+const clients: Client[] = []
+
+async function connect(url: string): Promise<Client> {
+  const client = new Client(url)
+  client.on('error', () => {})
+  await client.connect()
+  clients.push(client)
+  return client
+}
+
+beforeAll(async () => {
+  dir = mkdtempSync(join(tmpdir(), 'shoal-limits-'))
+  chmodSync(dir, 0o755)
+  postgres = await startEmbeddedPostgres({ dir, limits, isForTenants: true })
+  bystander = await connect(postgres.url('postgres'))
+  await bystander.query(`create role hog login password 'x'`)
+})
+afterAll(async () => {
+  await Promise.allSettled(clients.map((client) => client.end()))
+  await postgres?.stop()
+  rmSync(dir, { recursive: true, force: true })
+})
+
+/** Sorts `rows` rows of about 1 KB in memory, and sleeps before freeing them. Resolves with the SQL error code; null on success. */
+async function sortInMemory(rows: number, sleepSeconds = 0): Promise<string | null> {
+  const client = await connect(`postgres://hog:x@127.0.0.1:${postgres.port}/postgres`)
+  await client.query(`set work_mem = '2GB'`)
+  const rowsSql = `select repeat(md5(g::text), 30) as text from generate_series(1, ${rows}) g order by 1`
+  return await client.query(`select count(*) from (${rowsSql}) sorted, pg_sleep(${sleepSeconds})`).then(
+    () => null,
+    (error: unknown) => (error as { code: string }).code,
+  )
+}
+
+/** Checks that the kernel killed no process of Postgres, which would then have ended all connections. */
+const expectNoKill = async () => {
+  expect((await bystander.query('select 1 as one')).rows).toEqual([{ one: 1 }])
+  expect(readFileSync(join(dir, 'data/postgres.log'), 'utf8')).not.toMatch(/terminated by signal/)
+}
+
+const outOfMemory = '53200'
+const adminShutdown = '57P01'
+
+test.skipIf(process.platform !== 'linux')(
+  'a statement that exceeds the memory limit fails with an SQL error',
+  async () => {
+    expect(await sortInMemory(3_000_000)).toBe(outOfMemory)
+    await expectNoKill()
+  },
+)
+
+test('when connections together exceed the memory limit, the largest is ended and the others continue', async (context) => {
+  context.skip(clusterMemoryReader(dir) === null, 'cgroups cannot be created here')
+  const messages: string[] = []
+  const stopWatching = watchMemory({ dir, limits, log: (message) => messages.push(message) })
+  try {
+    const codes = await Promise.all([1, 2, 3].map(() => sortInMemory(450_000, 3)))
+    expect(codes).toContain(adminShutdown)
+    expect(messages[0]).toContain('role hog')
+    await expectNoKill()
+  } finally {
+    await stopWatching()
+  }
+})
+
+/** Returns the cgroup of a process: in the memory hierarchy of cgroup v1, or in the unified hierarchy of v2. */
+function cgroupOf(pid: number): string | null {
+  const lines = readFileSync(`/proc/${pid}/cgroup`, 'utf8').split('\n')
+  const path = (lines.find((line) => /:memory:/.test(line)) ?? lines.find((line) => line.startsWith('0::')))?.split(
+    ':',
+  )[2]
+  const roots = ['/sys/fs/cgroup/memory', '/sys/fs/cgroup']
+  return (
+    roots.map((root) => join(root, path ?? '')).find((folder) => path?.includes('shoal-db-') && existsSync(folder)) ??
+    null
+  )
+}
+
+test('the cgroup of a cluster is removed when the cluster stops, or later if the cluster was killed and its directory deleted', async (context) => {
+  context.skip(clusterMemoryReader(dir) === null, 'cgroups cannot be created here')
+  const start = async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'shoal-limits-'))
+    chmodSync(folder, 0o755)
+    const cluster = await startEmbeddedPostgres({ dir: folder, limits })
+    const pid = postmasterOf(join(folder, 'data')) ?? 0
+    return { folder, cluster, pid, cgroup: cgroupOf(pid) ?? '' }
+  }
+  const stopped = await start()
+  const killed = await start()
+  expect([existsSync(stopped.cgroup), existsSync(killed.cgroup)]).toEqual([true, true])
+  await stopped.cluster.stop()
+  expect(existsSync(stopped.cgroup)).toBe(false)
+  expect(existsSync(join(stopped.cgroup, '..'))).toBe(false)
+
+  process.kill(killed.pid, 'SIGQUIT')
+  await expect.poll(() => existsSync(`/proc/${killed.pid}`), { timeout: 10_000 }).toBe(false)
+  for (const { folder } of [stopped, killed]) rmSync(folder, { recursive: true, force: true })
+  const inUse = cgroupOf(postmasterOf(join(dir, 'data')) ?? 0) ?? ''
+  const old = new Date(Date.now() - 120_000)
+  for (const cgroup of [killed.cgroup, inUse]) utimesSync(join(cgroup, '..'), old, old)
+  removeUnusedCgroups(dir)
+  expect([existsSync(killed.cgroup), existsSync(join(killed.cgroup, '..')), existsSync(inUse)]).toEqual([
+    false,
+    false,
+    true,
+  ])
+})
+
+test('tenants cannot fill the disk with the log of Postgres', async () => {
+  const dataDir = join(dir, 'data')
+  const log = join(dataDir, 'postgres.log')
+  const client = await connect(`postgres://hog:x@127.0.0.1:${postgres.port}/postgres`)
+  const sizeBefore = readFileSync(log).length
+  await client.query(`do $$ begin for i in 1..100 loop raise warning '%', repeat('x', 10000); end loop; end $$`)
+  await expect(client.query(`select '${'x'.repeat(100_000)}'::int`)).rejects.toThrow('invalid input')
+  expect(readFileSync(log).length - sizeBefore).toBeLessThan(10_000)
+
+  const size = readFileSync(log).length
+  truncateLog(dataDir, size + 1)
+  expect(readFileSync(log).length).toBe(size)
+  truncateLog(dataDir, size - 1)
+  expect(readFileSync(log).length).toBe(0)
+  // Postgres continues to write from the beginning of the file.
+  await bystander.query('select pg_reload_conf()')
+  await expect.poll(() => readFileSync(log, 'utf8')).toMatch(/^[^\0]+reloading configuration/)
+})

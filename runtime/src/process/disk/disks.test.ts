@@ -1,0 +1,418 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, statfsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import type { ContainerSpec } from '../../driver.ts'
+import { describeKinds } from '../host-harness.ts'
+import { prepareHost } from '../host.ts'
+import { type ProcessDriverOptions } from '../process-driver.ts'
+import { type ProcessHarness, loopDevicesOf, makeImage, openProcessHarness } from '../process-harness.ts'
+import { findDisks } from './find-disks.ts'
+
+const MIB = 1024 * 1024
+const DISK_BYTES = 64 * MIB
+const isRoot = process.getuid?.() === 0
+
+/** Attacks the disk as ATTACK says, prints the code of the error that stops it, and keeps running. */
+const PROGRAM = `
+const fs = require('node:fs')
+const { join } = require('node:path')
+const { ATTACK, HOME, TMPDIR } = process.env
+const chunk = Buffer.alloc(1024 * 1024, 1)
+const fill = (file, chunks) => {
+  const fd = fs.openSync(file, 'a')
+  for (let i = 0; i < chunks; i++) for (let from = 0; from < chunk.length; ) from += fs.writeSync(fd, chunk, from)
+  fs.closeSync(fd)
+}
+const attacks = {
+  'fill its home': () => { for (let i = 0; i < 10; i++) fill(join(HOME, 'f' + i), 20) },
+  'fill its work folder': () => { for (let i = 0; i < 10; i++) fill('f' + i, 20) },
+  'fill its temporary folder': () => { for (let i = 0; i < 10; i++) fill(join(TMPDIR ?? HOME, 'f' + i), 20) },
+  'create 200,000 files': () => { for (let i = 0; i < 200_000; i++) fs.writeFileSync(join(HOME, 'f' + i), 'x') },
+  'create 200,000 hard links': () => {
+    fs.writeFileSync(join(HOME, 'f'), 'x')
+    for (let i = 0; i < 200_000; i++) fs.linkSync(join(HOME, 'f'), join(HOME, 'l' + i))
+  },
+  'create 200,000 long links': () => { for (let i = 0; i < 200_000; i++) fs.symlinkSync('x'.repeat(4000), join(HOME, 'l' + i)) },
+  'write one huge file': () => fill(join(HOME, 'f'), 200),
+  'write a huge sparse file': () => fs.ftruncateSync(fs.openSync(join(HOME, 'f'), 'w'), 2 ** 40),
+  'write through holes': () => {
+    const fd = fs.openSync(join(HOME, 'f'), 'w')
+    for (let i = 0; i < 60; i++) { fs.writeSync(fd, chunk, 0, 4096, i * 2 ** 20); fill(join(HOME, 'g' + i), 2) }
+  },
+  'allocate without writing': () => require('node:child_process').execFileSync('sh', ['-c', 'fallocate -l 40M f && fallocate -l 40M g'], { stdio: 'pipe', cwd: HOME }),
+  'flood its log': () => { for (let i = 0; i < 200; i++) for (let from = 0; from < chunk.length; ) from += fs.writeSync(1, chunk, from) },
+  'allocate space beyond the end of its log': () => {
+    const call = process.arch === 'arm64' ? 47 : 285
+    const program = 'exit(syscall(' + call + ', 1, 1, 0, 40 * 2 ** 20) == 0 ? 0 : $! + 0)'
+    const { status } = require('node:child_process').spawnSync('perl', ['-e', program], { stdio: ['ignore', 'inherit', 'inherit'] })
+    if (status !== 0) throw Object.assign(new Error(), { code: 'errno ' + status })
+  },
+  'crash when full': () => fill('f', 200),
+}
+try {
+  if (ATTACK === 'write a little') setInterval(() => fs.writeFileSync('little', String(Date.now())), 20)
+  else attacks[ATTACK]()
+  console.error('attack: done')
+} catch (error) {
+  if (ATTACK === 'crash when full') throw error
+  console.error('attack: ' + (/No space left/.test(error.message) ? 'ENOSPC' : /File too large/.test(error.message) ? 'EFBIG' : error.code))
+}
+setInterval(() => {
+  try { fs.accessSync(join(HOME, 'delete-now')) } catch { return }
+  for (const name of fs.readdirSync(HOME)) fs.rmSync(join(HOME, name))
+}, 20)
+setInterval(() => { if (fs.existsSync(join(HOME, 'finish-now'))) process.exit(0) }, 20)
+`
+
+let harness: ProcessHarness
+afterEach(() => harness?.dispose())
+
+const open = async (kind: Parameters<typeof openProcessHarness>[0], options: Partial<ProcessDriverOptions> = {}) => {
+  harness = await openProcessHarness(kind, { containerDiskBytes: DISK_BYTES, ...options })
+  makeImage(harness.options.imagesDir, 'squid', PROGRAM)
+}
+
+const start = async (attack: string, id = 'one', change: Partial<ContainerSpec> = {}) => {
+  const processor: ContainerSpec = {
+    name: 'processor',
+    command: ['node', 'main.cjs'],
+    env: { ATTACK: attack },
+    resources: { cpuCores: 1, memoryBytes: 256 * MIB },
+    restart: 'on-failure',
+    ports: [],
+    stopGraceMs: 1000,
+    ...change,
+  }
+  await harness.runtime.apply({ id, tenant: 'org', version: id, image: 'squid', containers: [processor] })
+}
+
+const until = <T>(check: () => Promise<T>) => vi.waitFor(check, { timeout: 20_000, interval: 20 })
+
+/** Resolves with the code of the error that stopped the attack, or `done`. */
+const resultOf = (id = 'one') =>
+  until(async () => {
+    const line = (await harness.runtime.tail(id, 'processor', 20)).findLast((text) => text.startsWith('attack: '))
+    expect(line).toBeDefined()
+    return line?.slice('attack: '.length)
+  })
+
+const containerDir = (id = 'one') => join(harness.options.stateDir, 'containers', id, 'processor')
+
+/** The space that the files of the container take on the disk of the host. */
+const usedBytes = (id = 'one') =>
+  Number(execFileSync('du', ['--summarize', '--block-size=1', containerDir(id)], { encoding: 'utf8' }).split('\t')[0])
+
+/** Mounts a tmpfs on `dir`; skips the test where that is impossible. */
+const mountTmpfs = (dir: string, size: string, skip: (note: string) => void) => {
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', dir])
+  } catch {
+    skip('a tmpfs cannot be mounted')
+  }
+}
+
+const observation = async (id = 'one') => (await harness.runtime.observe()).find(({ workload }) => workload === id)
+
+/** Attacks on the disk, and the error that ends each. */
+const attacks = [
+  ['fill its home', 'ENOSPC'],
+  ['fill its work folder', 'ENOSPC'],
+  ['create 200,000 files', 'ENOSPC'],
+  ['create 200,000 long links', 'ENOSPC'],
+  ['write one huge file', 'ENOSPC'],
+  ['write through holes', 'ENOSPC'],
+  ['allocate without writing', 'ENOSPC'],
+  ['create 200,000 hard links', 'EMLINK'],
+  ['write a huge sparse file', 'EFBIG'],
+] as const
+
+describe.runIf(isRoot)('with images', () => {
+  describeKinds([{ sandbox: 'auto' }, { sandbox: 'none' }], (kind) => {
+    const sample = kind.sandbox === 'auto' ? attacks : attacks.slice(0, 2)
+    test.each(sample)('a squid cannot %s beyond its disk space: %s', async (attack, code) => {
+      await open(kind)
+      await start(attack)
+      expect(await resultOf()).toBe(code)
+      expect(usedBytes()).toBeLessThan(DISK_BYTES + 2 * MIB)
+    })
+
+    test('a squid without a sandbox cannot fill its temporary folder', async ({ skip }) => {
+      skip(kind.sandbox === 'auto', 'in a sandbox it is in memory')
+      await open(kind)
+      await start('fill its temporary folder')
+      expect(await resultOf()).toBe('ENOSPC')
+      expect(usedBytes()).toBeLessThan(DISK_BYTES + 2 * MIB)
+    })
+
+    test('neighbours and the server notice nothing of a full disk, which is reported until files are deleted', async () => {
+      await open(kind)
+      await start('write a little', 'neighbour')
+      await start('fill its home')
+      expect(await resultOf()).toBe('ENOSPC')
+      await until(async () => {
+        await harness.runtime.usage()
+        expect(await observation()).toMatchObject({ state: 'running', diskFullSince: expect.any(Date) })
+      })
+      await harness.runtime.usage()
+      expect(await observation('neighbour')).toMatchObject({ state: 'running', diskFullSince: null })
+      const before = usedBytes()
+      execInside('one', 'touch home/delete-now')
+      await until(async () => {
+        await harness.runtime.usage()
+        expect(await observation()).toMatchObject({ diskFullSince: null })
+        // The space of deleted files is returned to the host.
+        expect(usedBytes()).toBeLessThan(before / 2)
+      })
+    })
+  })
+
+  /** Runs a shell command in the disk of a container. */
+  const execInside = (id: string, command: string) => {
+    const runDir = join(containerDir(id), 'runs')
+    const [run = ''] = readdirSync(runDir)
+    const [, pid = ''] = readFileSync(join(runDir, run, 'pids'), 'utf8').split(' ')
+    const dir = join(containerDir(id), 'disk')
+    execFileSync('nsenter', [`--mount=/proc/${pid}/ns/mnt`, '/bin/sh', '-c', `cd ${dir} && ${command}`])
+  }
+
+  test('a crash by a full disk names the cause, and files and the report survive restarts of the squid and the server', async () => {
+    await open({})
+    await start('crash when full')
+    const reason = 'It ended with exit code 1 because there was no space left for its files: they may use 67 MB'
+    await until(async () =>
+      expect(await observation()).toMatchObject({ state: 'backoff', reason, diskFullSince: expect.any(Date) }),
+    )
+    const { diskFullSince } = (await observation()) ?? {}
+    await harness.kill()
+    await harness.restart()
+    expect(await observation()).toMatchObject({ reason, diskFullSince })
+    harness.advance(60_000)
+    await until(async () => expect(await observation()).toMatchObject({ lastRun: { ordinal: 1 }, reason }))
+  })
+
+  test('the full disk of a program that has finished is not reported', async () => {
+    await open({})
+    await start('fill its home')
+    await until(async () => {
+      await harness.runtime.usage()
+      expect(await observation()).toMatchObject({ state: 'running', diskFullSince: expect.any(Date) })
+    })
+    execInside('one', 'touch home/finish-now')
+    await until(async () => expect(await observation()).toMatchObject({ state: 'finished', diskFullSince: null }))
+  })
+
+  test('a log that no server reads grows no larger than the disk space', async () => {
+    await open({})
+    await start('flood its log')
+    await until(async () => expect(statSync(join(containerDir(), 'log')).size).toBe(DISK_BYTES))
+    expect(await observation()).toMatchObject({ state: 'running' })
+    expect(statSync(join(containerDir(), 'log')).size).toBe(DISK_BYTES)
+  })
+
+  test('a squid cannot allocate space beyond the end of its log, which its size does not show', async ({ skip }) => {
+    await open({})
+    const hasFilter = harness.host.sandbox === 'bwrap' && harness.host.bwrapFeatures.filterFile !== null
+    if (!hasFilter || !existsSync('/usr/bin/perl')) skip('needs bubblewrap, a filter of system calls, and perl')
+    await start('allocate space beyond the end of its log')
+    // EOPNOTSUPP
+    expect(await resultOf()).toBe('errno 95')
+    expect(statSync(join(containerDir(), 'log')).blocks * 512).toBeLessThan(MIB)
+  })
+
+  test('a new deployment starts with an empty disk', async () => {
+    await open({})
+    await start('fill its home')
+    expect(await resultOf()).toBe('ENOSPC')
+    await start('write a little', 'one', { env: { ATTACK: 'write a little', NEW: '1' } })
+    await until(async () => expect(await observation()).toMatchObject({ state: 'running', run: { ordinal: 1 } }))
+    await harness.runtime.usage()
+    expect(await observation()).toMatchObject({ diskFullSince: null })
+    expect(usedBytes()).toBeLessThan(8 * MIB)
+  })
+
+  test('the host has no mount to leak, not even while a squid runs; the server may be killed and restarted', async () => {
+    await open({})
+    await start('write a little')
+    await until(async () => expect(await observation()).toMatchObject({ state: 'running' }))
+    await until(async () => expect(loopDevicesOf(harness.options.stateDir)).toHaveLength(1))
+    expect(readFileSync('/proc/self/mounts', 'utf8')).not.toContain(harness.options.stateDir)
+    await harness.kill()
+    await harness.restart()
+    await harness.runtime.remove('one')
+    expect(existsSync(containerDir())).toBe(false)
+    await until(async () => expect(await harness.leftovers()).toEqual([]))
+  })
+
+  test('programs that mount a disk at the same time use the same files', async () => {
+    await open({})
+    const { disks } = harness.host
+    const dir = join(harness.options.stateDir, 'shared')
+    mkdirSync(dir)
+    const disk = { dir, image: `${dir}.img`, bytes: 16 * MIB }
+    const opened = await Promise.all([disks.open(disk), disks.open(disk), disks.open(disk)])
+    writeFileSync(opened[0].fromServer(join(dir, 'file')), 'text')
+    for (const { fromServer } of opened) expect(readFileSync(fromServer(join(dir, 'file')), 'utf8')).toBe('text')
+    for (const { close } of opened) await close()
+    await until(async () => expect(loopDevicesOf(harness.options.stateDir)).toEqual([]))
+  })
+
+  test('a shared disk can be mounted again while the namespace of its last user is being removed', async () => {
+    await open({})
+    const { disks } = harness.host
+    const shared = join(harness.options.stateDir, 'shared')
+    mkdirSync(shared)
+    for (let count = 1; count <= 10; count++) {
+      const dir = join(harness.options.stateDir, `build-${count}`)
+      mkdirSync(dir)
+      const disk = await disks.open({ dir, image: `${dir}.img`, bytes: 16 * MIB })
+      await disk.attach({ dir: shared, image: `${shared}.img`, bytes: 16 * MIB })
+      writeFileSync(disk.fromServer(join(shared, `file-${count}`)), '')
+      const files = readdirSync(disk.fromServer(shared)).filter((name) => name.startsWith('file-'))
+      await disk.close()
+      expect(files).toHaveLength(count)
+    }
+    await until(async () => expect(loopDevicesOf(harness.options.stateDir)).toEqual([]))
+  })
+
+  test('a disk is as limited when the installation is on a tmpfs, and gives back the space of deleted files', async ({
+    skip,
+  }) => {
+    await open({})
+    const stateDir = join(harness.options.stateDir, 'tmpfs')
+    mkdirSync(stateDir)
+    mountTmpfs(stateDir, '96m', skip)
+    const usedMiB = () => {
+      const { blocks, bfree, bsize } = statfsSync(stateDir)
+      return ((blocks - bfree) * bsize) / MIB
+    }
+    try {
+      const { disks, limitation } = await findDisks({
+        stateDir,
+        mode: 'auto',
+        containerBytes: DISK_BYTES,
+        hasUids: true,
+      })
+      expect({ kind: disks.kind, limitation }).toEqual({ kind: 'image', limitation: null })
+      const dir = join(stateDir, 'squid')
+      mkdirSync(dir)
+      const disk = await disks.open({ dir, image: `${dir}.img`, bytes: 32 * MIB })
+      try {
+        const file = disk.fromServer(join(dir, 'file'))
+        expect(() => writeFileSync(file, Buffer.alloc(64 * MIB, 1))).toThrow('ENOSPC')
+        expect(disk.isFull()).toBe(true)
+        expect(usedMiB()).toBeLessThan(40)
+        rmSync(file)
+        execFileSync('sync', ['--file-system', disk.fromServer(dir)])
+        await until(async () => expect(usedMiB()).toBeLessThan(16))
+      } finally {
+        await disk.close()
+        await disks.close()
+      }
+    } finally {
+      await until(async () => expect(execFileSync('umount', [stateDir]).toString()).toBe(''))
+    }
+  })
+
+  test('a server that starts while the disk of the host is full limits disks', async ({ skip }) => {
+    await open({})
+    const stateDir = join(harness.options.stateDir, 'tmpfs')
+    mkdirSync(stateDir)
+    mountTmpfs(stateDir, '24k', skip)
+    try {
+      const { disks, limitation } = await findDisks({
+        stateDir,
+        mode: 'auto',
+        containerBytes: DISK_BYTES,
+        hasUids: true,
+      })
+      expect({ kind: disks.kind, limitation }).toEqual({ kind: 'image', limitation: null })
+    } finally {
+      execFileSync('umount', [stateDir])
+    }
+  })
+
+  test('a squid does not start while the disk of the host is full, and starts when space is free', async ({ skip }) => {
+    await open({})
+    const full = join(harness.options.stateDir, 'containers')
+    mountTmpfs(full, '3m', skip)
+    try {
+      rmSync(join(harness.options.stateDir, 'disks'), { recursive: true, force: true })
+      writeFileSync(join(full, 'filler'), Buffer.alloc(2.8 * MIB))
+      await start('write a little')
+      await until(async () => expect(await observation()).toMatchObject({ retryAt: expect.any(Date) }))
+      rmSync(join(full, 'filler'))
+      harness.advance(60_000)
+      await until(async () => expect(await observation()).toMatchObject({ state: 'running' }))
+    } finally {
+      await harness.runtime.close('stop')
+      await until(async () => expect(execFileSync('umount', [full]).toString()).toBe(''))
+    }
+  })
+
+  test('the next server removes incomplete images and those of another size', async () => {
+    await open({})
+    const dir = join(harness.options.stateDir, 'disks')
+    mkdirSync(dir, { recursive: true })
+    for (const name of ['new-1', '123-a', `${DISK_BYTES}-b`]) writeFileSync(join(dir, name), '')
+    await prepareHost(harness.options)
+    expect(readdirSync(dir)).toEqual([`${DISK_BYTES}-b`])
+    rmSync(join(dir, `${DISK_BYTES}-b`))
+  })
+
+  test('a squid that was deployed with limited disk space keeps its disk when the operator lifts the limit', async () => {
+    await open({})
+    await start('write a little')
+    await until(async () => execInside('one', 'touch home/kept'))
+    await harness.runtime.close('stop')
+    harness.options.containerDiskBytes = 0
+    await harness.restart()
+    await until(async () => expect(await observation()).toMatchObject({ state: 'running' }))
+    await until(async () => execInside('one', 'test -e home/kept'))
+  })
+
+  test('files that an earlier release stored without a disk are kept', async () => {
+    await open({})
+    const home = join(containerDir(), 'home')
+    await start('write a little')
+    await until(async () => expect(await observation()).toMatchObject({ state: 'running' }))
+    await harness.runtime.close('stop')
+    for (const name of ['disk', 'disk.img']) rmSync(join(containerDir(), name), { recursive: true })
+    mkdirSync(home)
+    writeFileSync(join(home, 'kept'), 'text')
+    await harness.restart()
+    await until(async () => expect(await observation()).toMatchObject({ state: 'running' }))
+    await until(async () => execInside('one', 'grep text home/kept'))
+    expect(statSync(join(containerDir(), 'disk.img')).blocks).toBeGreaterThan(0)
+  })
+
+  test('a new deployment deletes files that an earlier release stored without a disk', async () => {
+    await open({})
+    const home = join(containerDir(), 'home')
+    mkdirSync(home, { recursive: true })
+    writeFileSync(join(home, 'old'), 'text')
+    await start('write a little')
+    await until(async () => execInside('one', 'test ! -e home/old'))
+    expect(existsSync(home)).toBe(false)
+  })
+})
+
+describe('without images', () => {
+  test('only the size of each file is limited, which is logged at startup', async () => {
+    await open({}, { disk: 'none' })
+    expect(harness.host.limitations.join()).toContain('The disk space of a squid or build as a whole is not limited')
+    await start('write one huge file')
+    expect(await resultOf()).toBe('EFBIG')
+    // Several files exceed the limit, so the tests above would fail without images.
+    await start('fill its home', 'three')
+    expect(await resultOf('three')).toBe('done')
+    expect(usedBytes('three')).toBeGreaterThan(3 * DISK_BYTES)
+  })
+
+  test('nothing is limited if the operator says so', async () => {
+    await open({}, { containerDiskBytes: 0 })
+    expect(harness.host.limitations.join()).toContain('SHOAL_CONTAINER_DISK_MB=0')
+    await start('write one huge file')
+    expect(await resultOf()).toBe('done')
+  })
+})

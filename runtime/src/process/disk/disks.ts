@@ -1,0 +1,70 @@
+/**
+ * Limits the space that the files of one program take on the disk of the host. `image`: a sized ext4 image, mounted in a mount
+ * namespace of the program, which ends with the program. `none`: only the size of each file is limited.
+ */
+export type Disks = {
+  kind: 'image' | 'none'
+  /** Space of each container in bytes; 0: not limited. */
+  containerBytes: number
+  /**
+   * Returns a command prefix that mounts the disk on `dir`, in a new mount namespace, with the files that are already on it. Empty
+   * if nothing is mounted. The caller may create `folders` after the call, but must do so before it runs the command.
+   * @throws when the image cannot be created, for example because the disk of the host is full
+   */
+  mount(disk: DiskMount): Promise<string[]>
+  /**
+   * Mounts a disk in a mount namespace that ends when it is closed or this process ends. Programs that join the namespace and this
+   * process have different paths to the same files.
+   * @throws when the disk cannot be created or mounted
+   */
+  open(disk: Omit<DiskMount, 'folders' | 'newOwner'>): Promise<OpenDisk>
+  /** Waits for work in the background. */
+  close: () => Promise<void>
+}
+
+export type DiskMount = {
+  /** The mount point, an existing directory. */
+  dir: string
+  /** Folders in `dir`, copied to the disk if it does not have them. */
+  folders: string[]
+  /** The file that contains the disk, next to `dir`; created if it does not exist. Delete it when the programs have ended. */
+  image: string
+  /** The size of a new disk; 0: `mount` creates none. */
+  bytes: number
+  /** Replaces the owner of the files that an earlier run wrote. */
+  newOwner: { from: number; to: number } | null
+}
+
+/** A disk that several programs use, one after the other or concurrently. */
+export type OpenDisk = {
+  kind: Disks['kind']
+  /** Returns the path at which this process accesses `path` of the namespace. */
+  fromServer: (path: string) => string
+  /** Replaces such paths in `text` by the paths in the namespace. */
+  inNamespace: (text: string) => string
+  /** Precedes a command; joins the namespace. */
+  commandPrefix: string[]
+  /** Mounts another disk in the namespace. */
+  attach(disk: Omit<DiskMount, 'folders' | 'newOwner'>): Promise<void>
+  /** True when less than 2 % of the disk is free. */
+  isFull: () => boolean
+  close: () => Promise<void>
+}
+
+const unlimitedDisk: OpenDisk = {
+  kind: 'none',
+  fromServer: (path) => path,
+  inNamespace: (text) => text,
+  commandPrefix: [],
+  attach: async () => undefined,
+  isFull: () => false,
+  close: async () => undefined,
+}
+
+export const unlimitedDisks = (containerBytes: number): Disks => ({
+  kind: 'none',
+  containerBytes,
+  mount: async () => [],
+  open: async () => unlimitedDisk,
+  close: async () => undefined,
+})

@@ -1,0 +1,45 @@
+import { exitMessage, outOfSpaceMessage } from '../../exit-message.ts'
+import type { ContainerRecord, RecordedEnd } from '../container-record.ts'
+import type { ContainerContext } from '../container-run.ts'
+import { ranOutOfSpace } from '../run-log.ts'
+import { type Run, topProcess } from '../run.ts'
+import { isDiskFull } from './open-disk.ts'
+
+/** A program that runs for this long after it had no space left has recovered, where its disk cannot be measured. */
+const RECOVERED_AFTER_MS = 10 * 60_000
+
+/** Measures the disk of a running program. Resolves with the changes to the container's record. */
+export async function measureDisk(
+  { files, hostContext }: ContainerContext,
+  record: ContainerRecord,
+  run: Run,
+): Promise<Partial<ContainerRecord>> {
+  const now = hostContext.clock.now()
+  const pid = await topProcess(run)
+  if (pid === null) return {}
+  const isFull = isDiskFull(pid, files.disk, hostContext.host.disks.containerBytes)
+  const hasRecovered = isFull === null && now.getTime() - new Date(record.since).getTime() > RECOVERED_AFTER_MS
+  if (isFull === true && !record.diskFullSince) return { diskFullSince: now.toISOString() }
+  return (isFull === false || hasRecovered) && record.diskFullSince ? { diskFullSince: null } : {}
+}
+
+/** Returns the changes to the record if the run is done, or ended because it had no space left, as the end of its log shows. */
+export function diskFullAtEnd(
+  { files }: ContainerContext,
+  record: ContainerRecord,
+  lastRun: RecordedEnd,
+): Partial<ContainerRecord> {
+  if (lastRun.how === 'done') return { diskFullSince: null }
+  const hasNoSpace = lastRun.how === 'error' && ranOutOfSpace(files.log, record.logBytesBefore)
+  return hasNoSpace ? { diskFullSince: record.diskFullSince ?? lastRun.endedAt } : {}
+}
+
+/** Describes how a run ended, as a sentence for users; null after a success. `changes`: those of `diskFullAtEnd`. */
+export function endMessage(
+  { hostContext }: ContainerContext,
+  lastRun: RecordedEnd,
+  changes: Partial<ContainerRecord>,
+): string | null {
+  const text = exitMessage(lastRun.exitCode, lastRun.how === 'oom')
+  return text && changes.diskFullSince ? outOfSpaceMessage(text, hostContext.host.disks.containerBytes) : text
+}

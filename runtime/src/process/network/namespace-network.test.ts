@@ -1,0 +1,249 @@
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { shortHash } from '../short-hash.ts'
+import { installationNumber } from './allocations.ts'
+import { NamespaceNetwork } from './namespace-network.ts'
+import { namespacesOf, removalScript, removeNetworks } from './namespaces.ts'
+import { type NetworkTargets, noTargets } from './network.ts'
+import {
+  HOST_ADDRESS,
+  NO_CONNECTION,
+  OUTSIDE,
+  PORT,
+  type TestBed,
+  hasNamespaces,
+  openTestBed,
+  reserveTestBed,
+  probe,
+} from './network-harness.ts'
+import { runProgram, runScript } from './run-script.ts'
+
+describe.skipIf(!hasNamespaces)('networks as namespaces', () => {
+  let bed: TestBed
+  let opened: NamespaceNetwork[]
+
+  reserveTestBed()
+  beforeEach(async () => {
+    opened = []
+    bed = await openTestBed()
+  })
+
+  afterEach(async () => {
+    for (const network of opened) {
+      await network.keepOnly([])
+      await network.detach()
+    }
+    await bed.end()
+  })
+
+  /** Opens the networks of a server. `stateDir`: the state directory of an earlier server, if any. */
+  async function open(targets: NetworkTargets = noTargets, stateDir = bed.stateDir()): Promise<NamespaceNetwork> {
+    const number = await installationNumber(stateDir, removeNetworks)
+    const label = shortHash(stateDir)
+    const network = await NamespaceNetwork.open({ stateDir, label, number, targets, watchMs: 50 })
+    opened.push(network)
+    return network
+  }
+
+  const addressIn = async (prefix: string[]) => {
+    const text = await runProgram([...prefix, 'ip', '-4', '-o', 'address', 'show', 'eth0'])
+    return /inet ([\d.]+)/.exec(text)?.[1] ?? ''
+  }
+  const tableOf = async (prefix: string[]) => {
+    const [, second, third] = (await addressIn(prefix)).split('.').map(Number)
+    const number = (((second ?? 0) - 18) * 256 + (third ?? 0)) >> 2
+    return `shoal-${number.toString(16).padStart(2, '0')}`
+  }
+  /** Deletes the rules of some chains, so that a test can show what the rules prevent. */
+  const withoutRules = async (prefix: string[], ...chains: string[]) => {
+    const table = await tableOf(prefix)
+    await runScript(chains.map((chain) => `nft flush chain inet ${table} ${chain}`).join('\n'))
+  }
+
+  const privateTargets = Object.entries(OUTSIDE).filter(([name]) => name !== 'internet')
+
+  test('programs can reach the internet, but no private, link-local or metadata address', async () => {
+    await bed.listen(bed.outside)
+    const prefix = await (await open()).open('one', 'squid')
+    const addresses = privateTargets.map(([, address]) => address)
+    expect(await probe(prefix, [OUTSIDE.internet])).toEqual([HOST_ADDRESS])
+    expect(await probe(prefix, addresses)).toEqual(addresses.map(() => NO_CONNECTION))
+    await withoutRules(prefix, 'forward')
+    expect(await probe(prefix, addresses)).toEqual(addresses.map(() => HOST_ADDRESS))
+  })
+
+  test('programs cannot reach any address of the host', async () => {
+    await bed.listen()
+    const prefix = await (await open()).open('one', 'squid')
+    const ownAddress = await addressIn(prefix)
+    const gateway = await runProgram([...prefix, 'ip', '-4', 'route', 'show', 'default']).then(
+      (text) => /via ([\d.]+)/.exec(text)?.[1] ?? '',
+    )
+    expect(await probe(prefix, [HOST_ADDRESS, gateway, '127.0.0.1', '::1'])).toEqual(Array(4).fill(NO_CONNECTION))
+    await withoutRules(prefix, 'input')
+    expect(await probe(prefix, [HOST_ADDRESS, gateway])).toEqual([ownAddress, ownAddress])
+    expect(await probe([], ['127.0.0.1', '::1'])).toEqual(['127.0.0.1', '::1'])
+  })
+
+  test('programs have no IPv6, and the host drops their IPv6 packets', async () => {
+    await bed.listen()
+    const prefix = await (await open()).open('one', 'squid')
+    const table = await tableOf(prefix)
+    expect(await runProgram([...prefix, 'ip', '-6', '-o', 'address', 'show', 'scope', 'link'])).toBe('')
+    const [host = ''] = readdirSync('/sys/class/net').filter((name) => name.startsWith(`shl${table.slice(-2)}s`))
+    await runScript(`
+echo 0 >/proc/sys/net/ipv6/conf/${host}/disable_ipv6
+ip -6 address add fd00:7357::1/64 dev ${host} nodad
+${prefix.join(' ')} sh -ec 'echo 0 >/proc/sys/net/ipv6/conf/eth0/disable_ipv6; ip -6 address add fd00:7357::2/64 dev eth0 nodad'`)
+    expect(await probe(prefix, ['fd00:7357::1'])).toEqual([NO_CONNECTION])
+    await withoutRules(prefix, 'check_source', 'input', 'output')
+    expect(await probe(prefix, ['fd00:7357::1'])).toEqual(['fd00:7357::2'])
+  })
+
+  test('programs cannot reach another network, of the same installation or of another one', async () => {
+    const [first, second] = [await open(), await open()]
+    const prefix = await first.open('one', 'squid')
+    const neighbours = [
+      await first.open('two', 'squid'),
+      await first.open('three', 'build'),
+      await second.open('one', 'squid'),
+    ]
+    for (const neighbour of neighbours) await bed.listen(neighbour)
+    const addresses = await Promise.all(neighbours.map(addressIn))
+    expect(new Set(addresses).size).toBe(3)
+    expect(await probe(prefix, addresses)).toEqual(Array(3).fill(NO_CONNECTION))
+    const ownAddress = await addressIn(prefix)
+    for (const network of [prefix, neighbours[2] ?? []]) await withoutRules(network, 'forward', 'translate_source')
+    expect(await probe(prefix, addresses)).toEqual([ownAddress, ownAddress, ownAddress])
+  })
+
+  test('neither other machines nor programs of the host can connect to a program', async () => {
+    const prefix = await (await open()).open('one', 'squid')
+    await bed.listen(prefix)
+    const address = await addressIn(prefix)
+    expect(await probe(prefix, ['127.0.0.1', address])).toEqual(['127.0.0.1', address])
+    expect([...(await probe([], [address])), ...(await probe(bed.outside, [address]))]).toEqual([
+      NO_CONNECTION,
+      NO_CONNECTION,
+    ])
+    await withoutRules(prefix, 'forward', 'output', 'input')
+    expect([...(await probe([], [address])), ...(await probe(bed.outside, [address]))]).not.toContain(NO_CONNECTION)
+  })
+
+  test('programs can reach allowed services of the host’s loopback, at the same address, and no other services', async () => {
+    await bed.listen()
+    const service = { host: 'localhost', port: PORT }
+    const masked = await open({ squid: [service], build: [] })
+    const unmasked = await open({ squid: [{ ...service, showsClient: true }], build: [] })
+    const [squid, build, other] = [
+      await masked.open('squid', 'squid'),
+      await masked.open('build', 'build'),
+      await unmasked.open('squid', 'squid'),
+    ]
+    expect(await probe(squid, ['127.0.0.1', HOST_ADDRESS])).toEqual(['127.0.0.1', NO_CONNECTION])
+    expect(await probe(build, ['127.0.0.1'])).toEqual([NO_CONNECTION])
+    expect(await probe(other, ['127.0.0.1'])).toEqual([await addressIn(other)])
+  })
+
+  test('programs can reach the ports and ranges that the operator allows, but never the networks of other squids', async () => {
+    await bed.listen(bed.outside)
+    await bed.listen()
+    const squid = [
+      { host: `${OUTSIDE['10/8']}/24`, port: null },
+      { host: OUTSIDE['192.168/16'], port: PORT },
+      { host: OUTSIDE['172.16/12'], port: PORT + 1 },
+      { host: HOST_ADDRESS, port: PORT },
+    ]
+    const network = await open({ squid, build: [{ host: '0.0.0.0/0', port: null }] })
+    const prefix = await network.open('one', 'squid')
+    const reached = await probe(prefix, [OUTSIDE['10/8'], OUTSIDE['192.168/16'], OUTSIDE['172.16/12'], HOST_ADDRESS])
+    expect(reached).toEqual([HOST_ADDRESS, HOST_ADDRESS, NO_CONNECTION, await addressIn(prefix)])
+    await bed.listen(prefix)
+    const wide = await network.open('wide', 'build')
+    expect(await probe(wide, [OUTSIDE.metadata, await addressIn(prefix)])).toEqual([HOST_ADDRESS, NO_CONNECTION])
+  })
+
+  test('a later server keeps the networks it needs and updates their rules, and removes all others', async () => {
+    await bed.listen()
+    const stateDir = bed.stateDir()
+    const first = await open(noTargets, stateDir)
+    const keptPrefix = await first.open('kept', 'squid')
+    await first.open('old', 'squid')
+    const address = await addressIn(keptPrefix)
+    await first.detach()
+    const label = shortHash(stateDir)
+    rmSync(join(stateDir, 'networks', shortHash('old')))
+    await runScript(`ip netns add shoal-${label}-partial`)
+    const second = await open({ squid: [{ host: '127.0.0.1', port: PORT }], build: [] }, stateDir)
+    await second.keepOnly(['kept', 'old'])
+    expect(await second.open('kept', 'squid')).toEqual(keptPrefix)
+    expect(await addressIn(keptPrefix)).toBe(address)
+    expect(await probe(keptPrefix, ['127.0.0.1'])).toEqual(['127.0.0.1'])
+    await second.detach()
+    expect(namespacesOf(label).map((name) => `--net=/run/netns/${name}`)).toEqual(keptPrefix.slice(1))
+  })
+
+  test('a network that was prepared ahead of time is used once, and protects as well as any other', async () => {
+    await bed.listen()
+    await bed.listen(bed.outside)
+    const stateDir = bed.stateDir()
+    const network = await open({ squid: [{ host: '127.0.0.1', port: PORT }], build: [] }, stateDir)
+    await network.keepOnly([])
+    await vi.waitFor(() => expect(namespacesOf(shortHash(stateDir))).toHaveLength(2), { timeout: 10_000 })
+    const [one, two] = await Promise.all([network.open('one', 'squid'), network.open('two', 'squid')])
+    const build = await network.open('three', 'build')
+    expect(new Set([one, two, build].map(String)).size).toBe(3)
+    expect(new Set(await Promise.all([one, two, build].map(addressIn))).size).toBe(3)
+    const found = await Promise.all(
+      [one, two, build].map((prefix) => probe(prefix, ['127.0.0.1', HOST_ADDRESS, OUTSIDE.internet, OUTSIDE.metadata])),
+    )
+    const ofSquid = ['127.0.0.1', NO_CONNECTION, HOST_ADDRESS, NO_CONNECTION]
+    expect(found).toEqual([ofSquid, ofSquid, [NO_CONNECTION, ...ofSquid.slice(1)]])
+  })
+
+  test('a prepared network that another program has removed is not used', async () => {
+    const stateDir = bed.stateDir()
+    const network = await open(noTargets, stateDir)
+    await network.keepOnly([])
+    const label = shortHash(stateDir)
+    await vi.waitFor(() => expect(namespacesOf(label)).toHaveLength(2), { timeout: 10_000 })
+    await runScript(removalScript(namespacesOf(label)))
+    expect(await runProgram([...(await network.open('one', 'squid')), 'echo', 'runs'])).toBe('runs\n')
+  })
+
+  test('rules are restored after a reload of the firewall has deleted them', async () => {
+    await bed.listen()
+    const prefix = await (await open()).open('one', 'squid')
+    const table = await tableOf(prefix)
+    await runScript(`nft delete table inet ${table}`)
+    await vi.waitFor(() => runProgram(['nft', 'list', 'table', 'inet', table]), { timeout: 10_000 })
+    expect(await probe(prefix, [HOST_ADDRESS])).toEqual([NO_CONNECTION])
+  })
+
+  test('closing a network, or deleting the directory of its installation, leaves nothing behind', async () => {
+    const remaining = async () => [
+      ...readdirSync('/sys/class/net').filter((name) => name.startsWith(interfacePrefix)),
+      ...readdirSync('/run/netns').filter((name) => name.includes(label)),
+      ...(await runProgram(['nft', 'list', 'tables'])).split('\n').filter((line) => line.endsWith(` ${table}`)),
+    ]
+    const stateDir = bed.stateDir()
+    const label = shortHash(stateDir)
+    const network = await open(noTargets, stateDir)
+    const prefix = await network.open('one', 'squid')
+    const table = await tableOf(prefix)
+    const interfacePrefix = `shl${table.slice(-2)}`
+    expect(await remaining()).toHaveLength(3)
+    await network.close('one')
+    expect(await remaining()).toEqual([])
+    await network.open('two', 'squid')
+    await network.detach()
+    rmSync(stateDir, { recursive: true })
+    const other = await open()
+    expect(await tableOf(await other.open('one', 'squid'))).toBe(table)
+    expect(readdirSync('/run/netns').filter((name) => name.includes(label))).toEqual([])
+    // The clean-up of the test needs the directory.
+    mkdirSync(join(stateDir, 'networks'), { recursive: true })
+    expect(existsSync(stateDir)).toBe(true)
+  })
+})

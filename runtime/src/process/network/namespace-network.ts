@@ -1,0 +1,191 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { KeyedMutex } from '../../concurrency.ts'
+import type { HostLimitation } from '../../driver.ts'
+import { shortHash } from '../short-hash.ts'
+import type { Policies } from './addresses.ts'
+import { findBlockingFirewall } from './firewall-check.ts'
+import { HostRules } from './host-rules.ts'
+import { INTERFACES, NAMESPACES, creationScript, namespaceOf, namespacesOf, removalScript } from './namespaces.ts'
+import { NetworkRecords } from './network-records.ts'
+import type { Network, NetworkOptions, NetworkUse } from './network.ts'
+import { type Block, MAX_NETWORKS, USES, blockOf, hostRules, innerRules } from './rules.ts'
+import { runProgram, runScript } from './run-script.ts'
+import { SpareNetworks } from './spare-networks.ts'
+
+/** `namespace`: its name. `index`: the number of its address and interface. `rules`: the rules inside. */
+type Created = { namespace: string; index: number; use: NetworkUse; rules: string }
+
+/**
+ * Gives each workload and build a network namespace, connected to the host by a pair of interfaces. Rules of the host decide what
+ * it can reach. The kernel keeps namespaces and rules when the server ends. Names of kernel objects serve as locks between installations.
+ */
+export class NamespaceNetwork implements Network {
+  readonly kind = 'namespace'
+  /** A sentence for operators; null if there is no limitation. */
+  limitation: HostLimitation | null = null
+  readonly #label: string
+  readonly #block: Block
+  readonly #mutex = new KeyedMutex()
+  readonly #rules: HostRules
+  readonly #records: NetworkRecords<Created>
+  readonly #spares = new SpareNetworks((use) => this.#create(use))
+  /** The namespaces that this process has created and not removed. */
+  readonly #ownNamespaces = new Set<string>()
+  /** Ids of the networks that this process has opened. */
+  readonly #opened = new Set<string>()
+  readonly #reserved = new Set<number>()
+
+  private constructor({ stateDir, label, number, targets, watchMs }: NetworkOptions) {
+    this.#label = label
+    const block = blockOf(number)
+    this.#block = block
+    this.#records = new NetworkRecords(stateDir)
+    this.#rules = new HostRules({
+      table: block.table,
+      targets,
+      watchMs,
+      script: (policies) => hostRules(block, policies),
+    })
+  }
+
+  /**
+   * Checks that the host supports networks, by creating one and sending packets from it.
+   * @throws Error when the host does not support them
+   */
+  static async open(options: NetworkOptions): Promise<NamespaceNetwork> {
+    const network = new NamespaceNetwork(options)
+    try {
+      await network.#probe()
+    } finally {
+      await network.#removeRulesIfUnused()
+    }
+    return network
+  }
+
+  async #probe(): Promise<void> {
+    const probe = await this.#create('squid')
+    try {
+      const { squid } = await this.#rules.apply()
+      this.limitation = await findBlockingFirewall({
+        address: this.#block.addressOf(probe.index),
+        prefix: prefixOf(probe),
+        service: squid.loopback[0]?.port ?? null,
+        table: `${this.#block.table}-probe`,
+      })
+    } finally {
+      await this.#remove(probe)
+    }
+  }
+
+  async open(name: string, use: NetworkUse): Promise<string[]> {
+    const id = shortHash(name)
+    this.#opened.add(id)
+    const opened = await this.#mutex.run(id, NEVER, async () => {
+      const record = this.#existing(id) ?? (await this.#createOrTakeSpare(use))
+      this.#records.set(id, record)
+      return record
+    })
+    return prefixOf(opened)
+  }
+
+  async close(name: string): Promise<void> {
+    const id = shortHash(name)
+    await this.#mutex.run(id, NEVER, async () => {
+      const record = this.#existing(id)
+      this.#records.delete(id)
+      if (record) await this.#remove(record)
+    })
+    this.#opened.delete(id)
+    await this.#removeRulesIfUnused()
+  }
+
+  async keepOnly(names: string[]): Promise<void> {
+    const keptIds = new Set([...names.map(shortHash), ...this.#opened])
+    const kept = new Map<string, Created>()
+    for (const id of this.#records.ids()) {
+      const record = keptIds.has(id) ? this.#existing(id) : null
+      if (record) kept.set(id, record)
+      else this.#records.delete(id)
+    }
+    const namespaces = new Set([...Array.from(kept.values(), ({ namespace }) => namespace), ...this.#ownNamespaces])
+    for (const namespace of namespacesOf(this.#label))
+      if (!namespaces.has(namespace)) await runScript(removalScript([namespace]))
+    const policies = await this.#rules.apply()
+    for (const [id, record] of kept) this.#records.set(id, await this.#updateRules(record, policies))
+    this.#spares.start(USES)
+  }
+
+  async detach(): Promise<void> {
+    for (const spare of await this.#spares.close()) await this.#remove(spare)
+    this.#rules.detach()
+    await this.#removeRulesIfUnused()
+  }
+
+  async #removeRulesIfUnused(): Promise<void> {
+    if (this.#opened.size === 0 && namespacesOf(this.#label).length === 0) await this.#rules.remove()
+  }
+
+  async #createOrTakeSpare(use: NetworkUse): Promise<Created> {
+    const policies = await this.#rules.apply()
+    const spare = await this.#spares.take(use)
+    if (!spare || !existsSync(pathOf(spare))) return await this.#create(use)
+    return await this.#updateRules(spare, policies)
+  }
+
+  async #create(use: NetworkUse): Promise<Created> {
+    const policies = await this.#rules.apply()
+    writeFileSync('/proc/sys/net/ipv4/ip_forward', '1')
+    const index = this.#freeIndex()
+    // Random, because a record from before a restart of the host may still have the name of a removed network.
+    const namespace = namespaceOf(this.#label, randomBytes(5).toString('hex'))
+    const rules = innerRules(this.#block, index, policies[use], policies)
+    const created = { namespace, index, use, rules }
+    this.#reserved.add(index)
+    this.#ownNamespaces.add(namespace)
+    try {
+      await runScript(creationScript({ ...created, block: this.#block }))
+      return created
+    } catch (error) {
+      await this.#remove(created).catch(() => undefined)
+      throw error
+    } finally {
+      this.#reserved.delete(index)
+    }
+  }
+
+  async #remove(created: Created): Promise<void> {
+    if (existsSync(pathOf(created))) await runScript(removalScript([created.namespace]))
+    this.#ownNamespaces.delete(created.namespace)
+  }
+
+  /** Applies the current rules to a network that was created with others, and returns it with its rules. */
+  async #updateRules(created: Created, policies: Policies): Promise<Created> {
+    const rules = innerRules(this.#block, created.index, policies[created.use], policies)
+    if (rules !== created.rules) await runProgram([...prefixOf(created), 'nft', '-f', '-'], rules)
+    return { ...created, rules }
+  }
+
+  #freeIndex(): number {
+    const names = new Set(readdirSync(INTERFACES))
+    for (let index = 1; index <= MAX_NETWORKS; index++) {
+      const isTaken = USES.some((use) => names.has(this.#block.interfaceOf(use, index)))
+      if (!isTaken && !this.#reserved.has(index)) return index
+    }
+    throw new Error(`${MAX_NETWORKS} networks are in use, the maximum of one installation`)
+  }
+
+  /** Returns a recorded network; null if it no longer exists, for example after a restart of the host. */
+  #existing(id: string): Created | null {
+    const record = this.#records.get(id)
+    // Records of earlier releases have no name, because the name was made from the id.
+    const created = record && { ...record, namespace: record.namespace ?? namespaceOf(this.#label, id) }
+    return created && existsSync(pathOf(created)) ? created : null
+  }
+}
+
+const pathOf = ({ namespace }: Created) => join(NAMESPACES, namespace)
+const prefixOf = (created: Created) => ['nsenter', `--net=${pathOf(created)}`]
+
+const NEVER = new AbortController().signal

@@ -1,0 +1,132 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll } from 'vitest'
+import { type FileLock, waitForFileLock } from '../../file-lock.ts'
+import { findProgram } from './find-program.ts'
+import { runProgram, runScript } from './run-script.ts'
+
+/** True where tests can create network namespaces. */
+export const hasNamespaces = process.getuid?.() === 0 && ['ip', 'nft', 'nsenter'].every((name) => findProgram(name))
+
+/** The port of every listener of the test bed, for IPv4 and IPv6. */
+export const PORT = 47_311
+
+/** Addresses behind a router of the host, each with a listener. */
+export const OUTSIDE = {
+  internet: '203.0.113.213',
+  metadata: '169.254.169.254',
+  'link-local': '169.254.77.1',
+  '10/8': '10.213.77.1',
+  '172.16/12': '172.29.77.1',
+  '192.168/16': '192.168.213.1',
+  '100.64/10': '100.64.213.1',
+}
+
+/** The host's own address on the link to `OUTSIDE`. */
+export const HOST_ADDRESS = '198.51.100.1'
+const OUTSIDE_ADDRESS = '198.51.100.2'
+
+export type TestBed = {
+  /** Starts a listener for the rest of the test: in the network of the command prefix, or on the host. */
+  listen: (prefix?: string[]) => Promise<void>
+  /** Command prefix that runs a program outside of the host. */
+  outside: string[]
+  /** Creates a state directory. */
+  stateDir: () => string
+  end: () => Promise<void>
+}
+
+const LOCK_MS = 240_000
+
+/**
+ * Reserves the test bed for the tests of the calling `describe`. Its addresses can exist only once on the host, so only one test file at
+ * a time may use it.
+ */
+export function reserveTestBed(): void {
+  let lock: FileLock | null = null
+  beforeAll(async () => {
+    lock = await waitForFileLock('/run/shoal-test-bed.lock', 'exclusive', LOCK_MS)
+    if (!lock) throw new Error('Other tests have used the test bed for too long')
+  }, LOCK_MS + 10_000)
+  afterAll(() => lock?.release())
+}
+
+/** The name of the namespace and of the host's end of its link. */
+const id = 'testbed'
+
+/** Creates a namespace that simulates other machines, with a route to each address of `OUTSIDE`. The test bed must be reserved. */
+export async function openTestBed(): Promise<TestBed> {
+  const addresses = Object.values(OUTSIDE)
+  const children: ChildProcess[] = []
+  const dirs: string[] = []
+  const outside = ['nsenter', `--net=/run/netns/${id}`]
+  // A test that was killed leaves it behind.
+  await runScript(`ip link del ${id} 2>/dev/null || :\nip netns del ${id} 2>/dev/null || :`)
+  await runScript(`
+ip netns add ${id}
+ip link add ${id} type veth peer name eth0 netns ${id}
+ip address add ${HOST_ADDRESS}/30 dev ${id}
+ip link set ${id} up
+ip -n ${id} address add ${OUTSIDE_ADDRESS}/30 dev eth0
+ip -n ${id} link set lo up
+ip -n ${id} link set eth0 up
+ip -n ${id} route add default via ${HOST_ADDRESS}
+${addresses.map((address) => `ip -n ${id} address add ${address}/32 dev lo\nip route add ${address}/32 via ${OUTSIDE_ADDRESS}`).join('\n')}
+`)
+  const listen = async (prefix: string[] = []) => {
+    const [program, ...rest] = [...prefix, process.execPath, '-e', LISTENER]
+    const child = spawn(program, rest, { stdio: ['ignore', 'pipe', 'inherit'] })
+    children.push(child)
+    await once(child.stdout ?? child, 'data')
+  }
+  return {
+    listen,
+    outside,
+    stateDir: () => {
+      const dir = mkdtempSync(join(tmpdir(), 'shoal-network-'))
+      dirs.push(dir)
+      return dir
+    },
+    end: async () => {
+      for (const child of children) child.kill('SIGKILL')
+      await runScript(`ip -n ${id} link del eth0 || :\nip netns del ${id}`)
+      for (const dir of dirs) rmSync(dir, { recursive: true, force: true })
+    },
+  }
+}
+
+const LISTENER = `require('node:net').createServer((socket) => socket.on('error', () => undefined).end(socket.remoteAddress)).listen(${PORT}, '::', () => console.log('ready'))`
+
+/** What `probe` resolves with for an address that does not respond. */
+export const NO_CONNECTION = 'no connection'
+
+const PROBE = `
+const net = require('node:net')
+const [port, ...addresses] = process.argv.slice(1)
+const probe = (host) => new Promise((done) => {
+  const socket = net.connect({ host, port: Number(port) })
+  let text = ''
+  socket.setTimeout(1000, () => { done('${NO_CONNECTION}'); socket.destroy() })
+  socket.on('data', (piece) => (text += piece)).on('end', () => done(text.replace('::ffff:', ''))).on('error', () => done('${NO_CONNECTION}'))
+})
+Promise.all(addresses.map(probe)).then((found) => { console.log(JSON.stringify(found)); process.exit() })
+`
+
+/** Connects to each address from the network of `prefix`. Resolves with the client address that each listener saw, or `NO_CONNECTION`. */
+export async function probe(prefix: string[], addresses: string[], port = PORT): Promise<string[]> {
+  return JSON.parse(await runProgram([...prefix, process.execPath, '-e', PROBE, String(port), ...addresses]))
+}
+
+/**
+ * Runs a module with Node on a host of its own: a network namespace with its own interfaces, routes and rules. `prepare`: shell
+ * commands that run before it, and may change its command line ("$@").
+ * @returns the JSON value that it prints
+ */
+export async function runOnOwnHost(prepare: string, module: string, args: string[]): Promise<unknown> {
+  const script = `mount -t sysfs none /sys\nip link set lo up\n${prepare}\nexec "$@"`
+  const node = [process.execPath, '--input-type=module', '-e', module, ...args]
+  return JSON.parse(await runProgram(['unshare', '--net', '--mount', '/bin/sh', '-ec', script, 'sh', ...node]))
+}

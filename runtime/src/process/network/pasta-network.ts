@@ -1,0 +1,186 @@
+import { randomBytes } from 'node:crypto'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { KeyedMutex } from '../../concurrency.ts'
+import { shortHash } from '../short-hash.ts'
+import { type Policies, resolvePolicies } from './addresses.ts'
+import { NetworkRecords } from './network-records.ts'
+import type { Network, NetworkOptions, NetworkUse } from './network.ts'
+import { type Holder, endHolder, endOthers, isComplete, restartPasta, startHolder } from './pasta-holder.ts'
+import { checkPolicy, withProbeService } from './pasta-probe.ts'
+import { publicAddresses, pastaArguments, pastaRules } from './pasta-rules.ts'
+import { runProgram } from './run-script.ts'
+
+/** `id`: the name of its files. `rules`: those inside. `pastaArguments`: those of its pasta. */
+type Created = Holder & { id: string; use: NetworkUse; rules: string; pastaArguments: string }
+
+const WATCH_MS = 10_000
+
+/**
+ * Gives each workload and build a user and network namespace, without root. pasta forwards their packets through sockets of the server's user.
+ * Rules inside the namespace, which its programs cannot change, restrict what they reach.
+ */
+export class PastaNetwork implements Network {
+  readonly kind = 'pasta'
+  readonly #dir: string
+  readonly #policies: Policies
+  readonly #watchMs: number
+  readonly #mutex = new KeyedMutex()
+  readonly #records: NetworkRecords<Created>
+  /** Ids of the files of networks that this process has created and not removed. */
+  readonly #own = new Set<string>()
+  /** Ids of the networks that this process has opened. */
+  readonly #opened = new Set<string>()
+  #watch: NodeJS.Timeout | null = null
+
+  private constructor({ stateDir, watchMs = WATCH_MS }: NetworkOptions, policies: Policies) {
+    this.#dir = join(stateDir, 'pasta')
+    mkdirSync(this.#dir, { recursive: true, mode: 0o700 })
+    this.#records = new NetworkRecords(stateDir)
+    this.#policies = policies
+    this.#watchMs = watchMs
+  }
+
+  /**
+   * Checks that the host supports networks, by connecting to listeners from one. `sandbox`: a command prefix that confines programs.
+   * @throws Error when the host does not support them
+   */
+  static async open(options: NetworkOptions, sandbox: string[]): Promise<PastaNetwork> {
+    const network = new PastaNetwork(options, await resolvePolicies(options.targets))
+    await withProbeService(async (service) => {
+      const probe = await network.#create('squid', onlyService(network.#policies, service))
+      try {
+        await checkPolicy(prefixOf(probe), service, sandbox)
+      } finally {
+        await network.#remove(probe)
+      }
+    })
+    return network
+  }
+
+  async open(name: string, use: NetworkUse): Promise<string[]> {
+    const id = shortHash(name)
+    this.#opened.add(id)
+    this.#startWatching()
+    const opened = await this.#mutex.run(id, NEVER, async () => {
+      const existing = this.#existing(id)
+      if (existing) return existing
+      await this.#removeRecorded(id)
+      const created = await this.#create(use)
+      this.#records.set(id, created)
+      return created
+    })
+    return prefixOf(opened)
+  }
+
+  async close(name: string): Promise<void> {
+    const id = shortHash(name)
+    await this.#mutex.run(id, NEVER, () => this.#removeRecorded(id))
+    this.#opened.delete(id)
+  }
+
+  async keepOnly(names: string[]): Promise<void> {
+    const keptIds = new Set([...names.map(shortHash), ...this.#opened])
+    for (const id of this.#records.ids()) if (!keptIds.has(id) || !this.#existing(id)) this.#records.delete(id)
+    const kept = new Set(this.#records.ids().map((id) => this.#records.get(id)?.id))
+    // Others may be opened while this waits.
+    await endOthers(this.#dir, (id) => kept.has(id) || this.#own.has(id))
+    await this.#updateAll()
+    this.#startWatching()
+  }
+
+  async detach(): Promise<void> {
+    clearInterval(this.#watch ?? undefined)
+    this.#watch = null
+  }
+
+  async #create(use: NetworkUse, policies = this.#policies): Promise<Created> {
+    const id = randomBytes(5).toString('hex')
+    const desired = this.#desiredOf(use, policies)
+    this.#own.add(id)
+    try {
+      const load = (holder: Holder) => loadRules(holder, desired.rules)
+      return { id, use, ...desired, ...(await startHolder(this.#fileOf(id), desired.pastaArguments, load)) }
+    } catch (error) {
+      this.#own.delete(id)
+      throw error
+    }
+  }
+
+  async #remove(created: Created): Promise<void> {
+    await endHolder(this.#fileOf(created.id), created)
+    this.#own.delete(created.id)
+  }
+
+  async #removeRecorded(id: string): Promise<void> {
+    const record = this.#records.get(id)
+    this.#records.delete(id)
+    if (record?.leader) await this.#remove(record)
+  }
+
+  /** Updates networks after a change of the targets, or of the addresses of this host. */
+  async #updateAll(): Promise<void> {
+    // A network that cannot be updated keeps its rules, and the next attempt follows after the interval.
+    const updates = this.#records.ids().map((id) => this.#mutex.run(id, NEVER, () => this.#update(id)))
+    await Promise.allSettled(updates)
+  }
+
+  async #update(id: string): Promise<void> {
+    const created = this.#existing(id)
+    if (!created) return
+    const desired = this.#desiredOf(created.use)
+    const hasRules = desired.rules === created.rules
+    const hasArguments = desired.pastaArguments === created.pastaArguments
+    // A record is not written without need: that of a running network would be lost while the disk is full.
+    if (hasRules && hasArguments) return
+    if (!hasRules) await loadRules(created, desired.rules)
+    if (!hasArguments) await restartPasta(this.#fileOf(created.id), created, desired.pastaArguments)
+    this.#records.set(id, { ...created, ...desired })
+  }
+
+  #desiredOf(use: NetworkUse, policies = this.#policies) {
+    return { rules: pastaRules(use, policies, publicAddresses()), pastaArguments: pastaArguments(use, policies) }
+  }
+
+  #startWatching(): void {
+    // Fails when the directory of the installation was deleted.
+    const update = () => void this.#updateAll().catch(() => undefined)
+    this.#watch ??= setInterval(update, this.#watchMs).unref()
+  }
+
+  /** Returns a recorded network; null if it no longer exists, for example after a restart of the host. */
+  #existing(id: string): Created | null {
+    const record = this.#records.get(id)
+    // Records of other kinds of networks have no processes.
+    return record?.leader && isComplete(record) ? record : null
+  }
+
+  #fileOf(id: string): string {
+    return join(this.#dir, id)
+  }
+}
+
+/** Loads rules as root of the namespace above that of the programs. */
+async function loadRules({ leader, holder }: Holder, rules: string): Promise<void> {
+  // Needed where programs use a DNS server on loopback. Read-only in some containers.
+  const script = 'echo 1 2>/dev/null >/proc/sys/net/ipv4/conf/all/route_localnet || :; exec nft -f -'
+  await runProgram([...joinNamespaces(leader.pid, holder.pid), '/bin/sh', '-c', script], rules)
+}
+
+const prefixOf = ({ holder: { pid } }: Holder) => joinNamespaces(pid, pid)
+
+/** Returns the command prefix that joins the user namespace of one process and the network namespace of another. */
+const joinNamespaces = (userOf: number, networkOf: number) => [
+  'nsenter',
+  '--preserve-credentials',
+  `--user=/proc/${userOf}/ns/user`,
+  `--net=/proc/${networkOf}/ns/net`,
+]
+
+/** The targets of a network that reaches nothing on this host but one port of its loopback. */
+const onlyService = (policies: Policies, port: number): Policies => {
+  const loopback = [{ address: '127.0.0.1', port, protocols: ['tcp' as const], showsClient: false }]
+  return { ...policies, squid: { loopback, remote: [] } }
+}
+
+const NEVER = new AbortController().signal

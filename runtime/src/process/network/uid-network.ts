@@ -1,0 +1,74 @@
+import { shortHash } from '../short-hash.ts'
+import { HostRules } from './host-rules.ts'
+import { NetworkRecords } from './network-records.ts'
+import type { Network, NetworkOptions, NetworkUse } from './network.ts'
+import { type UidUse, uidRules, uidTableOf } from './uid-rules.ts'
+
+/**
+ * Restricts programs in the network of the host by rules for their uids, on hosts where network namespaces cannot be created. Programs
+ * share the ports of the host, but cannot accept connections, nor connect to each other.
+ */
+export class UidNetwork implements Network {
+  readonly kind = 'uids'
+  readonly #records: NetworkRecords<UidUse>
+  readonly #rules: HostRules
+  /** Ids of the networks that this process has opened. */
+  readonly #opened = new Set<string>()
+
+  private constructor({ stateDir, number, targets, watchMs }: NetworkOptions) {
+    this.#records = new NetworkRecords(stateDir)
+    this.#rules = new HostRules({
+      table: uidTableOf(number),
+      targets,
+      watchMs,
+      script: (policies) => uidRules(number, this.#users(), policies),
+    })
+  }
+
+  /**
+   * Checks that the host supports the rules, by loading them.
+   * @throws Error when the host does not support them
+   */
+  static async open(options: NetworkOptions): Promise<UidNetwork> {
+    const network = new UidNetwork(options)
+    await network.#rules.apply()
+    await network.detach()
+    return network
+  }
+
+  /** @throws Error when `uid` is null, because the program could not be distinguished from the server */
+  async open(name: string, use: NetworkUse, uid: number | null): Promise<string[]> {
+    if (uid === null) throw new Error('A program without a uid of its own cannot be restricted')
+    const id = shortHash(name)
+    this.#opened.add(id)
+    this.#records.set(id, { uid, use })
+    await this.#rules.apply()
+    return []
+  }
+
+  async close(name: string): Promise<void> {
+    const id = shortHash(name)
+    this.#opened.delete(id)
+    if (!this.#records.get(id)) return
+    this.#records.delete(id)
+    if (this.#users().length === 0) await this.#rules.remove()
+    else await this.#rules.apply()
+  }
+
+  async keepOnly(names: string[]): Promise<void> {
+    const keptIds = new Set([...names.map(shortHash), ...this.#opened])
+    for (const id of this.#records.ids()) if (!keptIds.has(id)) this.#records.delete(id)
+    if (this.#users().length > 0) await this.#rules.apply()
+  }
+
+  async detach(): Promise<void> {
+    if (this.#users().length === 0) await this.#rules.remove()
+    else this.#rules.detach()
+  }
+
+  #users(): UidUse[] {
+    const records = this.#records.ids().map((id) => this.#records.get(id))
+    // Records of namespaces, from a server that could create them, have no uid.
+    return records.filter((record) => record?.uid !== undefined) as UidUse[]
+  }
+}
