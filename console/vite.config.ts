@@ -5,6 +5,7 @@ import { defineConfig, loadEnv } from 'vite'
 import { compressed } from './build/compressed.ts'
 import { headHints, inlineIcon } from './build/head-hints.ts'
 import { leanContract } from './build/lean-contract.ts'
+import { styleNonce } from './build/style-nonce.ts'
 
 // A few named chunks instead of many small ones, each below the maximum size. The first match wins.
 const chunks = [
@@ -12,21 +13,21 @@ const chunks = [
     name: 'framework',
     test: /node_modules\/(react|react-dom|scheduler|use-sync-external-store|@tanstack\/(react-router|router-core|history|store|react-store|query-core|react-query))\//,
   },
-  // The validation of forms. Not the contract's files without schemas: those are small, and many pages need them.
+  // Form validation. Excludes the contract's files without schemas: they are small, and many pages need them.
   {
     name: 'schemas',
-    test: /node_modules\/zod\/|contract\/src\/(?!alert-rules|api-error|billable|countries|csv|limits|log-levels|onboarding-answers|org-code|org-status|permissions|receipt-csv|rpc-token|squid-status|url)|src\/components\/(form-schemas|new-password)/,
+    test: /node_modules\/zod\/|contract\/src\/(?!alert-rules|api-error|billable|countries|csv|limits|log-levels|onboarding-answers|org-code|org-status|permissions|receipt-csv|rpc-token|squid-status|token-scope|url)|src\/components\/(form-schemas|new-password)/,
     includeDependenciesRecursively: false,
   },
   // Texts that few pages need; without chunks of their own they would end up in shared ones.
   { name: 'countries', test: /contract\/src\/countries/ },
   { name: 'bills', test: /contract\/src\/(billable|csv|receipt-csv)/ },
   { name: 'alerts', test: /contract\/src\/alert-rules/ },
-  // Code that every page needs first, with the small parts that nearly every page uses: not worth a request of their
-  // own.
+  // Code that every page needs first, plus small parts that nearly every page uses and that are not worth separate
+  // requests.
   {
     name: 'app',
-    test: /src\/app\/main\.tsx$|src\/(api\/(?!alerts|deployments|failed-first-deployments|graphql|lines|long-list|poll|squids)|lib\/(?!hotkeys|preview-mode|save-file|ticker|utc-dates))|src\/components\/(confirm|ErrorState|use-page-title)\.tsx?$|src\/ui\/(Alert|Field|IconButton|tones)\.tsx?$|lucide-react\/dist\/esm\/icons\/x\.m?js$/,
+    test: /src\/app\/main\.tsx$|src\/(api\/(?!alerts|deployments|failed-first-deployments|graphql|lines|long-list|poll|squids)|lib\/(?!hotkeys|preview-mode|save-file|ticker|utc-dates))|src\/components\/(confirm|ErrorState|OutboxHint|use-page-title)\.tsx?$|src\/ui\/(Alert|Field|IconButton|Skeleton|prefetch|tones)\.tsx?$|lucide-react\/dist\/esm\/icons\/x\.m?js$/,
   },
   // The frame of all pages behind the session gate.
   {
@@ -36,7 +37,7 @@ const chunks = [
   // Forms, and the sign-in pages, which are little more than a form.
   {
     name: 'forms',
-    test: /src\/components\/FormShell|src\/ui\/(Field|TextField|Checkbox)\.tsx$|src\/pages\/auth\/(?!Altcha|Turnstile)|src\/app\/layouts\/GuestLayout/,
+    test: /src\/components\/FormShell|src\/ui\/(Field|TextField|Checkbox)\.tsx$|src\/pages\/auth\/(?!Altcha|Confirm|Turnstile|Verify)|src\/app\/layouts\/GuestLayout/,
   },
   // Overlays and option lists, which use React Aria.
   {
@@ -54,6 +55,7 @@ export default defineConfig({
     tailwindcss(),
     optimizeLocales.vite({ locales: ['en-US'] }),
     leanContract(),
+    styleNonce(),
     inlineIcon(),
     headHints(),
     compressed(),
@@ -75,6 +77,8 @@ export default defineConfig({
     reportCompressedSize: false,
     rolldownOptions: {
       output: {
+        // Every page loads the list of all chunks. Seven characters of the hash, instead of eight, make it smaller.
+        chunkFileNames: 'assets/[name]-[hash:7].js',
         codeSplitting: {
           groups: chunks.map((chunk, index) => ({ ...chunk, priority: chunks.length - index })),
         },

@@ -3,10 +3,11 @@ import { join } from 'node:path'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import type { Plugin } from 'vite'
 
-const worthIt = /\.(html|js|css|svg|json|txt)$/
+const compressible = /\.(html|js|css|svg|json|txt)$/
 
 /**
- * Writes `.br` and `.gz` beside every text file of the build, so that the server never compresses while a user waits.
+ * Writes `.br` and `.gz` files next to every text file of the build, so that the server never compresses while a user
+ * waits.
  */
 export function compressed(): Plugin {
   let outDir = ''
@@ -17,7 +18,7 @@ export function compressed(): Plugin {
     closeBundle() {
       for (const name of readdirSync(outDir, { recursive: true, encoding: 'utf8' })) {
         const file = join(outDir, name)
-        if (!worthIt.test(name) || !statSync(file).isFile()) continue
+        if (!compressible.test(name) || !statSync(file).isFile()) continue
         const bytes = readFileSync(file)
         const params = { [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length, [constants.BROTLI_PARAM_QUALITY]: 11 }
         writeFileSync(`${file}.br`, brotliCompressSync(bytes, { params }))

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Plugin } from 'vite'
 
-/** Inlined to save a request on the first view. */
+/** The favicon as a data URL, which saves a request on the first view. */
 const iconUrl = `data:image/svg+xml,${encodeURIComponent(readFileSync(new URL('../public/favicon.svg', import.meta.url), 'utf8').trim())}`
 
 const inlineScript = /<script>([\s\S]*?)<\/script>/g
@@ -29,9 +29,9 @@ export function headHints(): Plugin {
       order: 'post',
       handler(_, { bundle = {} }) {
         const file = (pattern: RegExp) => {
-          const found = Object.keys(bundle).find((name) => pattern.test(name))
-          if (!found) throw new Error(`The build has no file like ${pattern}; see vite.config.ts`)
-          return `/${found}`
+          const path = Object.keys(bundle).find((name) => pattern.test(name))
+          if (!path) throw new Error(`The build has no file that matches ${pattern}; see vite.config.ts`)
+          return `/${path}`
         }
         const signedOut = [{ rel: 'modulepreload', href: file(/\/forms-/) }]
         const signedIn = [{ rel: 'modulepreload', href: file(/\/layout-/) }, preload(file(/geist-mono/))]

@@ -8,7 +8,7 @@ const endpointsFile = ['console', 'src', 'api', 'endpoints.ts'].join(sep)
 /**
  * Keeps zod and the schemas (28 KB, brotli) out of pages without validation:
  * - `api/endpoints.ts` runs during the build, and only its result, names and paths, reaches the browser;
- * - the contract only declares, so each of its constants can be dropped where it is unused.
+ * - the contract's files contain only declarations, so the bundler may drop each unused constant.
  */
 export function leanContract(): Plugin {
   return {
@@ -32,8 +32,8 @@ function withPureConstants(code: string, program: ReturnType<Rolldown.PluginCont
   const values = declarations
     .flatMap((node) => (node?.type === 'VariableDeclaration' ? node.declarations : []))
     .flatMap(({ init }) => (init && !/Function|Literal/.test(init.type) ? [init] : []))
-  let lean = code
+  let result = code
   for (const { start, end } of values.toReversed())
-    lean = `${lean.slice(0, start)}/* @__PURE__ */ (() => (${lean.slice(start, end)}))()${lean.slice(end)}`
-  return lean
+    result = `${result.slice(0, start)}/* @__PURE__ */ (() => (${result.slice(start, end)}))()${result.slice(end)}`
+  return result
 }

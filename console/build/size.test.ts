@@ -3,13 +3,13 @@ import { join } from 'node:path'
 import { brotliCompressSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 
-/** Maximum sizes of a build in KB of brotli (frontend.md 3). Tests the output of `npm run build`. */
-const bars = { chunk: 100, signIn: 130, signInRequests: 8, frame: 130, page: 30, graphiql: 300 }
+/** Maximum sizes in KB of brotli. The tests read the output of `npm run build`. */
+const limits = { chunk: 100, signIn: 130, signInRequests: 8, frame: 130, page: 30, graphiql: 300 }
 /**
  * Chunks of GraphiQL and its editor: exempt from the limits, and allowed in the playground only
  * (docs/decisions/0012).
  */
-const ofGraphiql = /GraphiqlEditor|monaco|worker|mouseTarget|babel|estree|standalone|jsonMode/
+const graphiqlFiles = /GraphiqlEditor|monaco|worker|mouseTarget|babel|estree|standalone|jsonMode/
 
 const dist = join(import.meta.dirname, '../dist')
 const manifestFile = join(dist, '.vite/manifest.json')
@@ -20,24 +20,24 @@ describe.runIf(existsSync(manifestFile))('the size of the build', () => {
     ? (JSON.parse(readFileSync(manifestFile, 'utf8')) as Record<string, Chunk>)
     : {}
 
-  /** All files that a browser fetches with these entries, including transitive imports. */
+  /** All files that a browser fetches for these chunks, including transitive imports. */
   function withImports(...keys: string[]): Set<string> {
-    const found = new Set<string>()
+    const files = new Set<string>()
     const visit = (key: string) => {
       const chunk = manifest[key]
-      if (!chunk || found.has(chunk.file)) return
-      found.add(chunk.file)
-      for (const style of chunk.css ?? []) found.add(style)
+      if (!chunk || files.has(chunk.file)) return
+      files.add(chunk.file)
+      for (const style of chunk.css ?? []) files.add(style)
       for (const next of chunk.imports ?? []) visit(next)
     }
     for (const key of keys) visit(key)
-    return found
+    return files
   }
-  const named = (name: string) => {
+  const chunkKey = (name: string) => {
     const key = Object.keys(manifest).find(
       (candidate) => candidate.startsWith(`_${name}-`) && candidate.endsWith('.js'),
     )
-    // Without a build this body still runs, to collect the tests that are then skipped.
+    // Vitest also runs this body without a build, to collect the tests that it then skips.
     if (!key && existsSync(manifestFile)) throw new Error(`The build has no chunk ${name}; see vite.config.ts`)
     return key ?? name
   }
@@ -46,36 +46,38 @@ describe.runIf(existsSync(manifestFile))('the size of the build', () => {
 
   const scripts = Object.values(manifest)
     .map(({ file }) => file)
-    .filter((file) => file.endsWith('.js') && !ofGraphiql.test(file))
+    .filter((file) => file.endsWith('.js') && !graphiqlFiles.test(file))
   const pages = Object.entries(manifest).filter(
-    ([key, { isDynamicEntry }]) => isDynamicEntry && key.startsWith('src/pages/') && !ofGraphiql.test(key),
+    ([key, { isDynamicEntry }]) => isDynamicEntry && key.startsWith('src/pages/') && !graphiqlFiles.test(key),
   )
-  const signIn = withImports(named('app'), named('forms'))
-  const frame = withImports(named('app'), named('layout'))
+  const signIn = withImports(chunkKey('app'), chunkKey('forms'))
+  const frame = withImports(chunkKey('app'), chunkKey('layout'))
 
-  test.each(scripts)('%s is not too large for one file', (file) => expect(sizeKb(file)).toBeLessThanOrEqual(bars.chunk))
+  test.each(scripts)('%s is not too large for one file', (file) =>
+    expect(sizeKb(file)).toBeLessThanOrEqual(limits.chunk),
+  )
 
-  test('signing in', () => {
-    expect(sumKb(signIn)).toBeLessThanOrEqual(bars.signIn)
+  test('the sign-in page is small and needs few requests', () => {
+    expect(sumKb(signIn)).toBeLessThanOrEqual(limits.signIn)
     // Plus index.html, its font and the request for the sign-in options.
-    expect(signIn.size + 3).toBeLessThanOrEqual(bars.signInRequests)
+    expect(signIn.size + 3).toBeLessThanOrEqual(limits.signInRequests)
   })
 
-  test('the frame of the app', () => expect(sumKb(frame)).toBeLessThanOrEqual(bars.frame))
+  test('the frame of the app is small', () => expect(sumKb(frame)).toBeLessThanOrEqual(limits.frame))
 
-  test.each(pages.map(([key]) => key))('%s on top of the frame', (key) =>
-    expect(sumKb(withImports(key).difference(frame))).toBeLessThanOrEqual(bars.page),
+  test.each(pages.map(([key]) => key))('%s adds little to the frame', (key) =>
+    expect(sumKb(withImports(key).difference(frame))).toBeLessThanOrEqual(limits.page),
   )
 
-  test('the playground shows its frame before GraphiQL, which stays within what it was', () =>
+  test('the playground loads GraphiQL separately, within its own limit', () =>
     expect(sumKb(withImports('src/pages/playground/GraphiqlEditor.tsx').difference(frame))).toBeLessThanOrEqual(
-      bars.graphiql,
+      limits.graphiql,
     ))
 
-  test('rarely needed code is not part of a page', () => {
-    const rare = /sentry|schemas|Altcha|Turnstile|Plot|driver|highlight|stripe|graphiql|monaco/i
-    const usual = pages.map(([key]) => key).filter((key) => !rare.test(key))
-    const always = [...signIn, ...frame, ...usual.flatMap((key) => [...withImports(key)])]
-    expect(always.filter((file) => rare.test(file))).toEqual([])
+  test('no page loads rarely needed code initially', () => {
+    const rarelyNeeded = /sentry|schemas|Altcha|Turnstile|Plot|driver|highlight|stripe|graphiql|monaco/i
+    const ordinaryPages = pages.map(([key]) => key).filter((key) => !rarelyNeeded.test(key))
+    const initialFiles = [...signIn, ...frame, ...ordinaryPages.flatMap((key) => [...withImports(key)])]
+    expect(initialFiles.filter((file) => rarelyNeeded.test(file))).toEqual([])
   })
 })

@@ -6,7 +6,7 @@ import { Line, Section } from './Section.tsx'
 
 const variants: ButtonVariant[] = ['primary', 'secondary', 'ghost', 'danger']
 const tokens = ['n1', 'n2', 'n3', 'n4', 'n5', 'n6', 'n7', 'n8', 'n9', 'n10', 'n11', 'n12']
-const meanings = ['accent', 'good', 'warn', 'bad', 'info']
+const semanticColors = ['accent', 'good', 'warn', 'bad', 'info']
 
 export function Actions() {
   return (
@@ -24,7 +24,7 @@ export function Actions() {
           ))}
         </Line>
         <Line>
-          {meanings.map((token) => (
+          {semanticColors.map((token) => (
             <span key={token} className="text-xs text-ink-3">
               <span className="mb-1 flex overflow-hidden rounded-md">
                 <span className="size-12" style={{ background: `var(--${token})` }} />
@@ -45,8 +45,8 @@ export function Actions() {
           <p>
             Text of 13.5 px. Numbers are tabular: <span className="tabular">1,234,567.89</span>
           </p>
-          <p className="text-ink-2">Second text: context under a title.</p>
-          <p className="text-xs text-ink-3">Third text, 12 px: hints and headers.</p>
+          <p className="text-ink-2">Secondary text: context under a title.</p>
+          <p className="text-xs text-ink-3">Tertiary text, 12 px: hints and headers.</p>
           <code>acme-labs.squids.example/erc20-transfers@fj0anc/api/graphql</code>
         </div>
       </Section>

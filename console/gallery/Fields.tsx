@@ -49,7 +49,7 @@ export function Fields() {
         <Grid>
           <div className="flex flex-col gap-2.5">
             <Checkbox>Send me news about the product</Checkbox>
-            <Checkbox defaultChecked description="Two mails a quarter at most.">
+            <Checkbox defaultChecked description="At most two emails a quarter.">
               Ticked, with a description
             </Checkbox>
             <Checkbox error="Field must be checked">I accept the terms of service</Checkbox>
@@ -64,7 +64,7 @@ export function Fields() {
             onChange={setExpiry}
             options={[
               { value: '7', label: '7 days' },
-              { value: '30', label: '30 days', description: 'For a pipeline that is looked after' },
+              { value: '30', label: '30 days', description: 'For a maintained pipeline' },
               { value: 'none', label: 'No expiration', isDisabled: true },
             ]}
           />
@@ -90,7 +90,7 @@ export function Fields() {
           </FormShell>
         </div>
         <Line>
-          <span className="text-ink-3">The refusal above names no field, so it stands under the form.</span>
+          <span className="text-ink-3">The error above is not about a field, so it is shown below the form.</span>
         </Line>
       </Section>
     </>

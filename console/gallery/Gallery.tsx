@@ -12,13 +12,13 @@ import { Overlays } from './Overlays.tsx'
 import { Surfaces } from './Surfaces.tsx'
 import { Tables } from './Tables.tsx'
 
-/** Every primitive in every state, for development. */
+/** Shows every UI component in every state, for development. */
 export function Gallery() {
   return (
     <main className="mx-auto max-w-300 px-4 py-8 sm:px-7">
       <header className="flex items-center gap-3 pb-6">
         <Logo size={28} className="text-accent" />
-        <h1 className="flex-1 text-xl font-semibold tracking-tight">Primitives</h1>
+        <h1 className="flex-1 text-xl font-semibold tracking-tight">Components</h1>
         <Button icon={<Moon size={14} aria-hidden />} onClick={toggleTheme}>
           Switch theme
         </Button>

@@ -50,7 +50,7 @@ export function Overlays() {
           onClick={() =>
             confirm({
               title: 'Delete erc20-transfers@fj0anc?',
-              body: 'Its database and logs are lost. Other versions of the squid stay.',
+              body: 'Its database and logs are lost. Other versions of the squid are kept.',
               confirmLabel: 'Delete',
               isDanger: true,
               typedName: 'erc20-transfers@fj0anc',
@@ -79,11 +79,11 @@ export function Overlays() {
           </>
         }
       >
-        <p className="mb-4">This key is shown only once. Store it where others cannot read it.</p>
+        <p className="mb-4">This key is shown only once. Store it in a safe place.</p>
         <TextField label="Name" autoFocus />
       </Dialog>
       <Sheet label="Details" isOpen={open === 'sheet'} onClose={close}>
-        <p className="p-5">The navigation of narrow screens.</p>
+        <p className="p-5">The navigation on narrow screens.</p>
       </Sheet>
       <Popover
         label="Range"

@@ -22,7 +22,7 @@ const url = 'https://acme-labs.squids.example/erc20-transfers@fj0anc/api/graphql
 export function Surfaces() {
   return (
     <>
-      <Section title="Words">
+      <Section title="Statuses and labels">
         <Line>
           <StatusDot tone="good" reason="At the head, 2 s behind">
             Healthy

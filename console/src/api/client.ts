@@ -5,7 +5,7 @@ import { endpoints } from './endpoints.ts'
 type Area = keyof Contract
 type VerbOf<A extends Area> = Extract<keyof Contract[A], string>
 
-/** `squids.list`: the name of an endpoint, and the beginning of its query key. */
+/** The name of an endpoint, such as `squids.list`; also the first element of its query keys. */
 export type EndpointName = { [A in Area]: `${A}.${VerbOf<A>}` }[Area]
 
 type Leaf<A extends Area, V> = V extends keyof Contract[A] ? Extract<Contract[A][V], Endpoint> : never

@@ -1,7 +1,7 @@
 import { ApiError } from '@shoal/contract'
 import { useSyncExternalStore } from 'react'
 
-/** Failures closer together count as one, because a page sends several requests at a time. */
+/** Failures within this time count as one, because a page sends several requests at a time. */
 const burstMs = 1000
 const minFailures = 2
 
@@ -13,7 +13,7 @@ const listeners = new Set<() => void>()
 /** True if the server, its database or the network is unreachable, so that a later retry may succeed. */
 export function isUnreachable(error: unknown): boolean {
   if (error instanceof ApiError) return error.status >= 502 && error.status <= 504
-  // `fetch` throws it when no response arrived.
+  // `fetch` throws a TypeError when no response arrives.
   return error instanceof TypeError
 }
 

@@ -5,13 +5,13 @@ const pageSize = 100
 /** A chart with more marks than this is unreadable. */
 const maxPages = 5
 
-/** Deployments since `fromMs`, newest first, of one version or of all. Limited to the newest pages. */
+/** Deployments of one version or of all versions since `fromMs`, newest first. Limited to the newest pages. */
 export async function deploymentsSince(
   { code, squidId }: { code: string; squidId?: string },
   fromMs: number,
   signal: AbortSignal,
 ): Promise<Deployment[]> {
-  const found: Deployment[] = []
+  const deployments: Deployment[] = []
   for (let pages = 0, before: string | undefined; pages < maxPages; pages++) {
     const page = await callApi(
       'deployments.list',
@@ -21,10 +21,10 @@ export async function deploymentsSince(
       },
       signal,
     )
-    found.push(...page)
+    deployments.push(...page)
     const oldest = page.at(-1)
     if (!oldest || page.length < pageSize || Date.parse(oldest.createdAt) < fromMs) break
     before = String(oldest.id)
   }
-  return found
+  return deployments
 }

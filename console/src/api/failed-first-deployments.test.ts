@@ -22,12 +22,12 @@ const deployment = (id: number, reference: string, change: Partial<Deployment> =
   ...change,
 })
 
-test('a failed first deployment is shown while it is the newest one of a version that does not exist', () => {
+test('a failed first deployment is shown until its version is deployed again or exists', () => {
   const deployments = [
-    deployment(5, 'again@v1', { failed: 'NO', status: 'UNPACKING' }),
+    deployment(5, 'retried@v1', { failed: 'NO', status: 'UNPACKING' }),
     deployment(4, 'broken@v1'),
-    deployment(3, 'gone@v1', { type: 'DELETE', failed: 'NO', status: 'OK' }),
-    deployment(2, 'again@v1'),
+    deployment(3, 'deleted@v1', { type: 'DELETE', failed: 'NO', status: 'OK' }),
+    deployment(2, 'retried@v1'),
     deployment(1, 'updated@v1'),
     deployment(0, 'old@v1', { createdAt: '2026-01-10T12:00:00Z' }),
   ]
@@ -35,7 +35,7 @@ test('a failed first deployment is shown while it is the newest one of a version
   const found = failedFirstDeployments(deployments, [{ reference: 'updated@v1' }], since)
   expect(found.map(({ id }) => id)).toEqual([4])
   expect(failedFirstDeploymentOf(deployments, 'broken@v1')?.id).toBe(4)
-  expect(failedFirstDeploymentOf(deployments, 'gone@v1')).toBeNull()
-  expect(failedFirstDeploymentOf(deployments, 'again@v1')).toBeNull()
+  expect(failedFirstDeploymentOf(deployments, 'deleted@v1')).toBeNull()
+  expect(failedFirstDeploymentOf(deployments, 'retried@v1')).toBeNull()
   expect(failedFirstDeploymentOf(deployments, 'unknown@v1')).toBeNull()
 })

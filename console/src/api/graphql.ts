@@ -19,5 +19,5 @@ export async function queryDirectly(url: string, request: GraphqlRequest): Promi
   const body: unknown = await response.json().catch(() => null)
   return typeof body === 'object' && body !== null
     ? (body as Record<string, unknown>)
-    : { errors: [{ message: `The squid answered ${response.status} without JSON.` }] }
+    : { errors: [{ message: `The squid returned ${response.status} without JSON.` }] }
 }

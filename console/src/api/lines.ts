@@ -12,37 +12,38 @@ type LinesName = {
     : never
 }[EndpointName]
 
-/** The server sends at least one line every 5 s (contract 2.6). */
+/** The server sends at least one line every 5 s. */
 const idleTimeoutMs = 20_000
 
 /**
  * Yields the batches of a stream as they arrive; an empty batch is a heartbeat. Returns when the server ends the
- * stream. Throws ApiError on a refusal, and the browser's error when the connection breaks or times out.
+ * stream. Throws ApiError if the server rejects the request, and the browser's error when the connection breaks or
+ * times out.
  */
 export async function* readLines<N extends LinesName>(
   name: N,
   call: CallArgument<N>,
   signal: AbortSignal,
 ): AsyncGenerator<Payload<N>[]> {
-  const idle = new AbortController()
+  const idleAbort = new AbortController()
   let timer = 0
   const restartTimer = () => {
     clearTimeout(timer)
-    timer = window.setTimeout(() => idle.abort(), idleTimeoutMs)
+    timer = window.setTimeout(() => idleAbort.abort(), idleTimeoutMs)
   }
   restartTimer()
   try {
-    const { body } = await open(name, call, AbortSignal.any([signal, idle.signal]))
+    const { body } = await open(name, call, AbortSignal.any([signal, idleAbort.signal]))
     const reader = body?.pipeThrough(new TextDecoderStream()).getReader()
-    let rest = ''
+    let partialLine = ''
     for (let chunk = await reader?.read(); chunk && !chunk.done; chunk = await reader?.read()) {
       restartTimer()
-      const lines = (rest + chunk.value).split('\n')
-      rest = lines.pop() ?? ''
+      const lines = (partialLine + chunk.value).split('\n')
+      partialLine = lines.pop() ?? ''
       for (const line of lines) yield line === '' ? [] : (JSON.parse(line) as Payload<N>[])
     }
   } finally {
     clearTimeout(timer)
-    idle.abort()
+    idleAbort.abort()
   }
 }

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest'
 import { createListReader } from './long-list.ts'
 
-type Row = { id: number; seen: number }
+type Row = { id: number; fetchedAtMs: number }
 
 let nowMs = 0
 let existingIds: number[] = []
@@ -14,17 +14,17 @@ beforeEach(() => {
 const allIds = Array.from({ length: 101 }, (_, id) => id)
 const fetchRows = async (ids: number[] | null): Promise<Row[]> => {
   requestedIds.push(ids)
-  return existingIds.filter((id) => ids?.includes(id) ?? true).map((id) => ({ id, seen: nowMs }))
+  return existingIds.filter((id) => ids?.includes(id) ?? true).map((id) => ({ id, fetchedAtMs: nowMs }))
 }
 
-/** Polls repeatedly and keeps the result like the query cache does. */
-function reading(count: number) {
+/** Returns a function that polls a list of this length and caches the result like the query cache does. */
+function createPoller(count: number) {
   existingIds = allIds.slice(0, count)
-  const read = createListReader<Row>(() => nowMs)
+  const readList = createListReader<Row>(() => nowMs)
   let data: Row[] | undefined
   return async (visibleRows: number[], { after = 10_000, isInvalidated = false } = {}) => {
     nowMs += after
-    data = await read(
+    data = await readList(
       { data, isInvalidated },
       visibleRows.map((id) => ({ id })),
       fetchRows,
@@ -34,28 +34,28 @@ function reading(count: number) {
 }
 
 test('a long list fetches the visible rows on each poll, and all rows once a minute', async () => {
-  const read = reading(101)
-  await read([])
-  const all = await read([3, 4])
-  expect(all.map(({ id }) => id)).toEqual(allIds)
-  expect(all.filter(({ seen }) => seen === nowMs).map(({ id }) => id)).toEqual([3, 4])
-  for (let poll = 2; poll < 7; poll++) await read([3, 4])
+  const poll = createPoller(101)
+  await poll([])
+  const rows = await poll([3, 4])
+  expect(rows.map(({ id }) => id)).toEqual(allIds)
+  expect(rows.filter(({ fetchedAtMs }) => fetchedAtMs === nowMs).map(({ id }) => id)).toEqual([3, 4])
+  for (let count = 2; count < 7; count++) await poll([3, 4])
   expect(requestedIds).toEqual([null, [3, 4], [3, 4], [3, 4], [3, 4], [3, 4], null])
 })
 
 test('a long list fetches all rows after a change, after a deletion, and while no row is visible', async () => {
-  const read = reading(101)
-  await read([])
-  await read([3], { isInvalidated: true })
+  const poll = createPoller(101)
+  await poll([])
+  await poll([3], { isInvalidated: true })
   existingIds = existingIds.filter((id) => id !== 3)
-  expect(await read([3, 4])).toHaveLength(100)
-  await read([])
+  expect(await poll([3, 4])).toHaveLength(100)
+  await poll([])
   expect(requestedIds).toEqual([null, null, [3, 4], null, null])
 })
 
 test('a short list is fetched in full on every poll', async () => {
-  const read = reading(100)
-  await read([3])
-  await read([3])
+  const poll = createPoller(100)
+  await poll([3])
+  await poll([3])
   expect(requestedIds).toEqual([null, null])
 })

@@ -1,6 +1,6 @@
-/** Up to this length every poll fetches the full list. */
+/** The length up to which every poll fetches the full list. */
 const maxFullList = 100
-/** Rows of a longer list that are not on screen may be this old. */
+/** Maximum age of the rows of a longer list that are not on screen. */
 const fullRefetchMs = 60_000
 
 type Row = { id: number }
@@ -8,12 +8,11 @@ type CachedList<T> = { data: T[] | undefined; isInvalidated: boolean } | undefin
 
 /**
  * Creates the reader of one list. For a long list it fetches only the rows on screen, and all rows once a minute or
- * after a change: most of a thousand rows are off screen, and each costs the server and the page something.
+ * after a change: most rows of a long list are off screen, and each one costs the server and the page time.
  */
 export function createListReader<T extends Row>(nowMs: () => number = Date.now) {
   let fullFetchedAtMs = 0
   /**
-   *
    * @param cached the current cache entry
    * @param fetchRows fetches the rows with these ids, or all for null
    */
@@ -22,13 +21,13 @@ export function createListReader<T extends Row>(nowMs: () => number = Date.now) 
     visibleRows: readonly Row[],
     fetchRows: (ids: number[] | null) => Promise<T[]>,
   ) => {
-    const all = cached?.data ?? []
+    const cachedRows = cached?.data ?? []
     const isFullFetchDue = cached?.isInvalidated || nowMs() - fullFetchedAtMs >= fullRefetchMs
-    const ids = all.length > maxFullList && !isFullFetchDue ? visibleRows.map(({ id }) => id) : []
+    const ids = cachedRows.length > maxFullList && !isFullFetchDue ? visibleRows.map(({ id }) => id) : []
     const updated = ids.length > 0 ? await fetchRows(ids) : []
     if (ids.length > 0 && updated.length === ids.length) {
       const updatedById = new Map(updated.map((row) => [row.id, row]))
-      return all.map((row) => updatedById.get(row.id) ?? row)
+      return cachedRows.map((row) => updatedById.get(row.id) ?? row)
     }
     // No row is on screen, or a visible row was deleted and others may be, too.
     const startedAtMs = nowMs()

@@ -5,7 +5,7 @@ import { errorText } from './error-text.ts'
 import { callApi, invalidate, type CallArgument, type Payload } from './query.ts'
 
 type Options<N extends EndpointName> = {
-  /** Endpoints whose data this changes. The mutation settles after they were refetched. */
+  /** Endpoints whose data the call changes. The mutation completes after their queries are refetched. */
   invalidates: EndpointName[]
   onSuccess?: (payload: Payload<N>, call: CallArgument<N>) => void | Promise<void>
   /** `toast`: the generic snackbar of spec 8. `caller`: the form or dialog shows the error. */

@@ -3,7 +3,7 @@ import type { Query } from '@tanstack/react-query'
 type PollIntervals = {
   fastMs: number
   slowMs: number
-  /** Polling slows down after this long: a longer task is not worth a request a second. */
+  /** The time after which polling slows down: a longer task is not worth a request a second. */
   maxFastMs?: number
 }
 

@@ -10,8 +10,8 @@ const maxRetries = 2
 const sessionRetryMs = 3000
 
 /**
- * The app's query client. A 401 to a call that needs a session ends the session. An unreachable server clears
- * nothing: the session is polled, and failed queries are refetched when it responds.
+ * The app's query client. A 401 response to a call that needs a session ends the session. While the server is
+ * unreachable, cached data is kept and the session is polled; failed queries are refetched when the server responds.
  */
 export function createQueryClient(): QueryClient {
   let retryTimer: ReturnType<typeof setInterval> | undefined
@@ -50,7 +50,7 @@ export function createQueryClient(): QueryClient {
         staleTime: 5000,
         // Treat an offline browser like an unreachable server.
         networkMode: 'always',
-        // The server would refuse again; a request that never arrived may arrive.
+        // The server would return the same error again; a request that got no response may succeed.
         retry: (count, error) => count < maxRetries && !(error instanceof ApiError),
       },
       mutations: { networkMode: 'always' },

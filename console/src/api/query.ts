@@ -5,7 +5,7 @@ import { send, type Call, type EndpointName, type EndpointOf } from './client.ts
 export type Payload<N extends EndpointName> = PayloadOf<EndpointOf<N>>
 export type CallArgument<N extends EndpointName> = CallOf<EndpointOf<N>>
 
-/** Options of a query beside its call: how long the data is fresh, and when to refetch. */
+/** Options of a query other than its call, mainly how long the data is fresh and when to refetch. */
 type Timing<P> = Pick<
   UseQueryOptions<P, Error, P, readonly [EndpointName, Call]>,
   'staleTime' | 'gcTime' | 'refetchInterval' | 'enabled' | 'retry' | 'placeholderData'
@@ -23,7 +23,7 @@ export function q<N extends EndpointName>(name: N, call: CallArgument<N>, timing
   })
 }
 
-/** Calls an endpoint outside of a query or mutation. */
+/** Calls an endpoint outside a query or mutation. */
 export function callApi<N extends EndpointName>(
   name: N,
   call: CallArgument<N>,
@@ -32,7 +32,7 @@ export function callApi<N extends EndpointName>(
   return send(name, call, signal) as Promise<Payload<N>>
 }
 
-/** Refetches everything these endpoints returned; the current data stays on screen until then. */
+/** Refetches all queries of these endpoints; the current data stays on screen until the new data arrives. */
 export async function invalidate(client: QueryClient, ...names: EndpointName[]): Promise<void> {
   await Promise.all(names.map((name) => client.invalidateQueries({ queryKey: [name] })))
 }

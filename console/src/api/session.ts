@@ -6,12 +6,12 @@ import { isUnreachable } from './connection.ts'
 import { hasStatus } from './error-text.ts'
 import { callApi, q } from './query.ts'
 
-/** The session (spec 4): 401 is signed out, 503 is maintenance, otherwise a user. */
+/** The session (spec 4): `signedOut` after a 401, `unavailable` during maintenance, otherwise a user. */
 export type Session = { status: 'signedOut' } | { status: 'unavailable' } | { status: 'signedIn'; user: User }
 
 const signedOut: Session = { status: 'signedOut' }
 
-/** Only a new tab shows maintenance. An open page stays and shows the connection bar. */
+/** Only a new tab shows the maintenance page. An open page stays visible and shows the connection bar. */
 async function fetchSession(client: QueryClient, signal: AbortSignal): Promise<Session> {
   try {
     return { status: 'signedIn', user: await callApi('user.get', {}, signal) }
@@ -34,16 +34,17 @@ export const sessionQuery = queryOptions({
 export const authOptionsQuery = q('auth.getOptions', {}, { staleTime: Infinity, retry: false })
 
 /**
- * Without a token the session is known, so the sign-in page renders immediately. Other requests detect maintenance.
+ * Without a token the user is known to be signed out, so the sign-in page renders immediately. Other requests detect
+ * maintenance.
  */
 export function seedSession(client: QueryClient): void {
   if (getSetting('user_token') === null) client.setQueryData(sessionQuery.queryKey, signedOut)
 }
 
-/** Provided by the app's layout, so that one place decides whether a user is signed in. */
+/** Provided by the app's layout, which alone decides whether a user is signed in. */
 export const UserContext = createContext<User | null>(null)
 
-/** The signed-in user. Only below the session gate. */
+/** The signed-in user. @throws Error outside the layout that provides `UserContext` */
 export function useUser(): User {
   const user = use(UserContext)
   if (!user) throw new Error('useUser was called outside the session gate')
@@ -57,7 +58,7 @@ export async function startSession(client: QueryClient, token: string): Promise<
   await client.fetchQuery({ ...sessionQuery, staleTime: 0 })
 }
 
-/** Deletes the token and all cached data, after a best-effort sign-out at the server. */
+/** Deletes the token and all cached data, after a best-effort sign-out on the server. */
 export async function endSession(client: QueryClient): Promise<void> {
   await callApi('auth.signOut', {}).catch(() => null)
   dropSession(client)

@@ -31,7 +31,7 @@ export function squidsQuery(code: string) {
   })
 }
 
-/** Requests per day. The server's default range is the last seven days. */
+/** Requests per version and day. The server's default range is the last seven days. */
 export const ingressQuery = (code: string) =>
   q('metrics.getIngress', { params: { code } }, { refetchInterval: listMs, staleTime: listMs })
 
@@ -60,13 +60,13 @@ export function prefetchSquids(client: QueryClient): void {
 export function useSquids(): UseQueryResult<SquidSummary[]> {
   const { code } = useOrg()
   const client = useQueryClient()
-  const running = useQuery(inProgressQuery(code)).data?.length
-  const before = useRef(running)
+  const runningCount = useQuery(inProgressQuery(code)).data?.length
+  const previousCount = useRef(runningCount)
   useEffect(() => {
-    const hasChanged = before.current !== undefined && running !== before.current
-    before.current = running
+    const hasChanged = previousCount.current !== undefined && runningCount !== previousCount.current
+    previousCount.current = runningCount
     if (hasChanged) void invalidate(client, 'squids.listSummaries')
-  }, [client, running])
+  }, [client, runningCount])
   return useQuery(squidsQuery(code))
 }
 

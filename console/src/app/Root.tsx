@@ -1,16 +1,15 @@
-import { Outlet, useNavigate, useRouter, useSearch, type ErrorComponentProps } from '@tanstack/react-router'
-import { useEffect } from 'react'
+import { Outlet, useRouter, type ErrorComponentProps } from '@tanstack/react-router'
+import { useState } from 'react'
 import { ConfirmHost } from '../components/ConfirmHost.tsx'
 import { ErrorState } from '../components/ErrorState.tsx'
-import { toast, type Toast } from '../lib/toasts.ts'
 import { TooltipHost } from '../ui/TooltipHost.tsx'
 import { MaintenanceScreen } from './MaintenanceScreen.tsx'
 import { Toasts } from './Toasts.tsx'
 import { ServiceUnavailable } from './session-gate.ts'
+import { reloadForMissingChunk } from './stale-build.ts'
 
 /** The root of all pages. */
 export function Root() {
-  useEmailConfirmedToast()
   return (
     <>
       <Outlet />
@@ -21,7 +20,7 @@ export function Root() {
   )
 }
 
-/** Replaces everything: maintenance, or an error that no page caught. */
+/** Replaces the whole app during maintenance, and after an error that no page caught. */
 export function RootError({ error, ...rest }: ErrorComponentProps) {
   if (error instanceof ServiceUnavailable) return <MaintenanceScreen />
   return (
@@ -31,28 +30,11 @@ export function RootError({ error, ...rest }: ErrorComponentProps) {
   )
 }
 
-const confirmed: Toast = { tone: 'good', title: 'Your email is confirmed.' }
-const refused: Toast = {
-  tone: 'warn',
-  title: 'This confirmation link is no longer valid',
-  message: 'Sign in and press Resend verification to get a new one.',
-}
-
-/** Links of confirmation emails open the console with `emailConfirmed`, on the sign-in page or in the app. */
-function useEmailConfirmedToast(): void {
-  const { emailConfirmed } = useSearch({ from: '__root__' })
-  const navigate = useNavigate()
-  useEffect(() => {
-    if (emailConfirmed === undefined) return
-    toast(emailConfirmed === 'true' ? confirmed : refused)
-    // Show the toast once: a reload must not repeat it.
-    void navigate({ to: '.', search: (search) => ({ ...search, emailConfirmed: undefined }), replace: true })
-  }, [emailConfirmed, navigate])
-}
-
 /** Shown in place of a page that crashed; the rest of the console keeps working. */
 export function PageError({ error, reset }: Pick<ErrorComponentProps, 'error' | 'reset'>) {
   const router = useRouter()
+  const [isReloading] = useState(() => reloadForMissingChunk(error))
+  if (isReloading) return null
   const retry = async () => {
     reset()
     await router.invalidate()

@@ -1,5 +1,5 @@
 import { lazy, Suspense, useSyncExternalStore } from 'react'
-import { connectToasts, isToastWanted, onToastWanted } from '../lib/toasts.ts'
+import { connectToasts, isToastRegionNeeded, onToastRegionNeeded } from '../lib/toasts.ts'
 
 const ToastRegion = lazy(async () => {
   const region = await import('../ui/ToastRegion.tsx')
@@ -9,8 +9,8 @@ const ToastRegion = lazy(async () => {
 
 /** The toast region. Its code loads with the first toast. */
 export function Toasts() {
-  const isWanted = useSyncExternalStore(onToastWanted, isToastWanted)
-  if (!isWanted) return null
+  const isNeeded = useSyncExternalStore(onToastRegionNeeded, isToastRegionNeeded)
+  if (!isNeeded) return null
   return (
     <Suspense>
       <ToastRegion />

@@ -13,7 +13,7 @@ vi.stubGlobal('requestIdleCallback', (run: () => void) => run())
 
 const { startErrorReporting } = await import('./error-reporting.ts')
 
-test('all traces, a tenth of the sessions and every one with an error (spec 2.3); nothing without a DSN', async () => {
+test('Sentry records all traces, a tenth of the sessions and all sessions with errors (spec 2.3), and nothing without a DSN', async () => {
   startErrorReporting()
   dsn = 'https://key@sentry.example.com/1'
   startErrorReporting()

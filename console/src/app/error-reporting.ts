@@ -24,7 +24,7 @@ export function startErrorReporting(): void {
   requestIdleCallback(() => void load())
 }
 
-/** Reports an error that a boundary caught; Sentry reports the others itself. */
+/** Reports an error that a boundary caught; Sentry reports other errors automatically. */
 export function report(error: unknown): void {
   reporter?.(error)
 }

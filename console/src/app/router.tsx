@@ -4,7 +4,7 @@ import { parseSearch, stringifySearch } from '../lib/search-params.ts'
 import { report } from './error-reporting.ts'
 import { PageError } from './Root.tsx'
 import { PageSkeleton } from './layouts/Frame.tsx'
-import { routeTree } from './routes.tsx'
+import { routeTree } from './routes.ts'
 
 /** `history` is for tests. */
 export function makeRouter(queryClient: QueryClient, history?: RouterHistory) {

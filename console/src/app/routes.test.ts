@@ -61,6 +61,8 @@ const appPaths = [
 
 /** Routes that Shoal adds to the spec's lists. */
 const ownPaths = [
+  '/confirm-email',
+  '/verify-email',
   '/squids/$squidName/$squidSlot/playground',
   '/monitoring/alerts',
   ...['history', 'rules', 'channels', 'deliveries'].map((tab) => `/monitoring/alerts/${tab}`),
@@ -78,7 +80,7 @@ function open(url: string, session: Session) {
 
 beforeEach(() => stored.clear())
 
-test('the routes are exactly those of spec 2.1 and 2.2 and our own', () => {
+test('the routes are exactly those of spec 2.1 and 2.2 and those that Shoal adds', () => {
   const router = makeRouter(new QueryClient(), createMemoryHistory())
   const trimmed = (path: string) => (path === '/' ? path : path.replace(/\/$/, ''))
   const paths = new Set(Object.keys(router.routesByPath).map(trimmed))
@@ -106,7 +108,7 @@ test.each([
   ['/billing/usage?month=2026-09&bySquid=true', '/billing/usage?month=2026-09&bySquid=true'],
 ])('signed in: %s shows %s', async (from, to) => expect(await open(from, { status: 'signedIn', user })).toBe(to))
 
-test('`organization` in the URL selects it, unless the user is not a member', async () => {
+test('`organization` in the URL selects that organization if the user is a member', async () => {
   await open('/squids?organization=acme', { status: 'signedIn', user })
   expect(stored.get('userOrg')).toBe('2')
   await open('/squids?organization=strangers', { status: 'signedIn', user })

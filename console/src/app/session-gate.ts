@@ -36,7 +36,8 @@ export async function requireSignedIn(client: QueryClient, organization: string 
 }
 
 /**
- * For the step that invites: selects that organization, or redirects a user who may not invite into it (spec 2.6).
+ * For the invitation step of a new organization (spec 2.6): selects the organization, or redirects a user who may not
+ * invite.
  */
 export async function requireCanInvite(client: QueryClient, code: string): Promise<void> {
   const session = await loadSession(client)
@@ -47,7 +48,7 @@ export async function requireCanInvite(client: QueryClient, code: string): Promi
   selectOrg(session.user, code)
 }
 
-/** Runs the gates of the routes again when the session begins, ends or becomes unavailable. */
+/** Reruns the gates of the routes when the session begins, ends or becomes unavailable. */
 export function followSession(queryClient: QueryClient, router: AnyRouter): void {
   const status = () => queryClient.getQueryData(sessionQuery.queryKey)?.status
   let lastStatus = status()

@@ -5,13 +5,13 @@ type Props = {
   title: string
   /** One sentence about the purpose of the page. */
   text?: ReactNode
-  /** The one action that fills it. */
+  /** The action that adds the first item. */
   action?: ReactNode
   /** The command-line equivalent of the action. */
   command?: string
 }
 
-/** Replaces an empty list, with an action that fills it. */
+/** Shown instead of an empty list. */
 export function EmptyState({ title, text, action, command }: Props) {
   return (
     <div className="flex flex-col items-center rounded-lg border border-dashed border-edge px-6 py-12 text-center">

@@ -13,6 +13,7 @@ import { errorText, fieldErrors } from '../api/error-text.ts'
 import { Alert } from '../ui/Alert.tsx'
 import { Button, type ButtonSize } from '../ui/Button.tsx'
 import { cx } from '../ui/classes.ts'
+import { prefetch } from '../ui/prefetch.ts'
 import { confirmed } from './confirm.ts'
 
 type Form<I extends FieldValues, O> = UseFormReturn<I, unknown, O>
@@ -32,18 +33,18 @@ type Props<I extends FieldValues, O> = {
   onSubmit: (values: O) => void
   /** True while the call is in flight. */
   pending: boolean
-  /** The error of the last submit; `null` without one. */
+  /** The error of the last submit; `null` if there was none. */
   submitError: unknown
   submitLabel: string
-  /** Next to the submit button. */
+  /** Shown next to the submit button. */
   secondary?: ReactNode
-  /** The field that shows server errors which name no field (spec 8). */
+  /** The field that shows server errors that name no field (spec 8). */
   errorField?: Path<I>
   /** Custom text for server errors that name no field. */
   describeError?: (error: unknown) => string
   /** Why the form cannot be submitted with these values; null if it can. */
   disabledReasonOf?: (values: I) => string | null
-  /** Ask before leaving with unsaved changes. Off where nothing is lost, as when signing in. */
+  /** Ask before leaving with unsaved changes. Off for forms without anything to lose, such as the sign-in form. */
   isGuarded?: boolean
   /** A full-width submit button, as on the sign-in pages. */
   isWide?: boolean
@@ -61,7 +62,7 @@ export function FormShell<I extends FieldValues, O>(props: Props<I, O>) {
     resetOptions: { keepDirtyValues: true },
   })
   const { isDirty, errors } = form.formState
-  const refusal = useRefusal(form, submitError, errorField, describeError)
+  const formError = useServerErrors(form, submitError, errorField, describeError)
   useUnsavedGuard((props.isGuarded ?? true) && isDirty && !pending)
 
   const field: FieldProps<I> = (name) => {
@@ -71,12 +72,12 @@ export function FormShell<I extends FieldValues, O>(props: Props<I, O>) {
   return (
     <form
       noValidate
-      onFocus={() => void loadSchemas()}
+      onFocus={() => prefetch(loadSchemas)}
       onSubmit={(event) => void form.handleSubmit(onSubmit)(event)}
       className="flex flex-col gap-4"
     >
       {children({ field, form })}
-      {refusal !== null && Object.keys(errors).length === 0 && <Alert tone="bad">{refusal}</Alert>}
+      {formError !== null && Object.keys(errors).length === 0 && <Alert tone="bad">{formError}</Alert>}
       <div className="flex flex-wrap items-center gap-2">
         <Button
           type="submit"
@@ -105,7 +106,7 @@ function lazyResolver<I extends FieldValues, O>(schema: Props<I, O>['schema']): 
 }
 
 /** Puts the server's field errors onto the fields; returns any other error, to show below the form. */
-function useRefusal<I extends FieldValues, O>(
+function useServerErrors<I extends FieldValues, O>(
   form: Form<I, O>,
   submitError: unknown,
   errorField: Path<I> | undefined,
@@ -119,7 +120,7 @@ function useRefusal<I extends FieldValues, O>(
     for (const [name, message] of ownErrors) form.setError(name as Path<I>, { type: 'server', message })
     if (ownErrors.length === 0 && errorField)
       form.setError(errorField, { type: 'server', message: describeError(submitError) })
-    // Only a new refusal says something new.
+    // Run again only for a new server error.
     // oxlint-disable-next-line react/exhaustive-deps
   }, [submitError])
   return submitError && !isAboutField ? describeError(submitError) : null

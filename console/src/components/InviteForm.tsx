@@ -12,7 +12,7 @@ type Props = {
   /** Code of the organization. */
   code: string
   onInvited?: (email: string) => void
-  /** Next to the submit button. */
+  /** Shown next to the submit button. */
   secondary?: ReactNode
 }
 

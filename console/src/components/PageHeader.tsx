@@ -4,13 +4,13 @@ import { usePageTitle } from './use-page-title.ts'
 
 type Props = {
   title: string
-  /** Replaces the title in the heading, as a name with slot and tags. */
+  /** Replaces the title in the heading, such as a name with slot and tags. */
   heading?: ReactNode
   /** One line below the title. */
   context?: ReactNode
   /** Breadcrumb links, outermost first. */
   crumbs?: ReactNode
-  /** On the right; the main action last. */
+  /** Buttons on the right; the main action last. */
   actions?: ReactNode
 }
 

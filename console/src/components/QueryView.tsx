@@ -7,7 +7,7 @@ type Props<T> = {
   query: Pick<UseQueryResult<T>, 'data' | 'error' | 'refetch'>
   /** The subject of the error message: `The members` of `The members could not be loaded`. */
   what: string
-  /** In the size of the loaded content. */
+  /** Shown while loading; should have the size of the loaded content. */
   skeleton?: ReactNode
   children: (data: T) => ReactNode
 }

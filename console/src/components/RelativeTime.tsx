@@ -1,7 +1,7 @@
 import { formatDateTime, formatRelative } from '../lib/format.ts'
 import { useTicking } from '../lib/ticker.ts'
 
-/** `3 days ago`, with the exact time on hover. */
+/** A time such as `3 days ago`, with the exact time on hover. */
 export function RelativeTime({ at }: { at: string }) {
   const text = useTicking((nowMs) => formatRelative(at, nowMs))
   return (

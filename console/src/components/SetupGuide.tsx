@@ -10,20 +10,21 @@ export type Recipe = {
   id: string
   label: string
   text: string
-  /** The displayed code; `copied` may include a secret. */
+  /** The displayed code. */
   code: string
-  copied?: string
+  /** The code to copy, if it differs: it may include a secret. */
+  textToCopy?: string
 }
 
 /** Shows how to use a URL, one recipe per tab. */
 export function SetupGuide({ recipes }: { recipes: readonly Recipe[] }) {
-  const tabs = recipes.map(({ id, label, text, code, copied = code }) => ({
+  const tabs = recipes.map(({ id, label, text, code, textToCopy = code }) => ({
     id,
     label,
     content: (
       <>
         <p className="mb-2.5 text-ink-2">{text}</p>
-        <CodeBlock code={copied} what={label} isWrapped={!code.includes('\n')}>
+        <CodeBlock code={textToCopy} what={label} isWrapped={!code.includes('\n')}>
           {code}
         </CodeBlock>
       </>

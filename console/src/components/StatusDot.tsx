@@ -8,11 +8,11 @@ type Props = {
   children: ReactNode
   /** The status is changing: the dot pulses. */
   isMoving?: boolean
-  /** Why and since when, on hover and focus. */
+  /** The cause and start of the status, shown on hover and focus. */
   reason?: string
 }
 
-/** A status as a dot and a word, so that it does not depend on colour alone. */
+/** A status as a coloured dot and a word, so that users need not distinguish colours. */
 export function StatusDot({ tone, children, isMoving = false, reason }: Props) {
   return (
     <span
@@ -27,7 +27,7 @@ export function StatusDot({ tone, children, isMoving = false, reason }: Props) {
   )
 }
 
-/** Tone and motion of each status of a version. A new status does not compile until it is added. */
+/** Tone and motion of each status of a version. */
 export const statusAppearance: Record<SquidDisplayStatus, { tone: Tone; isMoving: boolean }> = {
   HEALTHY: { tone: 'good', isMoving: false },
   DEGRADED: { tone: 'bad', isMoving: false },

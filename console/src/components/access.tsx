@@ -1,4 +1,4 @@
-import { whyNot, type Membership, type Org, type Permission } from '@shoal/contract'
+import { reasonDenied, type Membership, type Org, type Permission } from '@shoal/contract'
 import { Navigate } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useOrg } from '../api/active-org.ts'
@@ -6,9 +6,9 @@ import { EmptyState } from './EmptyState.tsx'
 
 export const membershipOf = (org: Org): Membership => ({ roleType: org.roleType, isPlayground: org.limits.playground })
 
-/** Why the user may not, in the active organization; null if they may (spec 6). */
+/** Why the user lacks the permission in the active organization; null if they have it (spec 6). */
 export function useDeniedReason(permission: Permission): string | null {
-  return whyNot(membershipOf(useOrg()), permission)
+  return reasonDenied(membershipOf(useOrg()), permission)
 }
 
 /** Renders its children if the user has the permission, and `otherwise` if not. */

@@ -9,9 +9,9 @@ export type ConfirmRequest = {
   confirmLabel: string
   cancelLabel?: string
   isDanger?: boolean
-  /** The user has to type this name, where data is lost. */
+  /** A name that the user has to type first; for actions that delete data. */
   typedName?: string
-  /** The dialog awaits it and shows its error. */
+  /** Run on confirmation. The dialog stays open until it succeeds, and shows its error. */
   action: () => Promise<unknown>
   /** Called when the user cancels. */
   onCancel?: () => void
@@ -30,12 +30,12 @@ const subscribe = (listener: () => void) => {
   return () => listeners.delete(listener)
 }
 
-/** Asks for confirmation in the app's one dialog, which then runs the action. */
+/** Opens the confirmation dialog, which runs the action if the user confirms. */
 export const confirm = (request: ConfirmRequest): void => setRequest(request)
 export const closeConfirm = (): void => setRequest(null)
 export const useConfirmRequest = (): ConfirmRequest | null => useSyncExternalStore(subscribe, () => request)
 
-/** The same as a promise of the user's choice. */
+/** Like `confirm`, but returns a promise: true if the user confirms, false if they cancel. */
 export function confirmed(request: Omit<ConfirmRequest, 'action' | 'onCancel'>): Promise<boolean> {
   return new Promise((resolve) =>
     confirm({ ...request, action: () => Promise.resolve(resolve(true)), onCancel: () => resolve(false) }),

@@ -18,7 +18,7 @@ export const deploymentMarks = (
     ...linkOf(deployment),
   }))
 
-/** A deleted version has no page. */
+/** Deployments of a deleted version have no link, since it has no page. */
 const linkOf = ({ id, squid }: Deployment): Pick<ChartMark, 'link'> =>
   squid
     ? {
@@ -32,7 +32,7 @@ const linkOf = ({ id, squid }: Deployment): Pick<ChartMark, 'link'> =>
 function labelOf(deployment: Deployment, isVersionNamed: boolean): string {
   const { id, createdAt, failed, user, squid } = deployment
   const version = isVersionNamed && squid ? `${squid.reference} ` : ''
-  const end = failed === 'NO' ? '' : ', failed'
+  const outcome = failed === 'NO' ? '' : ', failed'
   const author = user ? `\nby ${user.fullName ?? user.email}` : ''
-  return `${formatDateTime(createdAt)} ${version}${deploymentTitle(deployment)} #${id}${end}${author}`
+  return `${formatDateTime(createdAt)} ${version}${deploymentTitle(deployment)} #${id}${outcome}${author}`
 }

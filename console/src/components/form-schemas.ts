@@ -5,5 +5,5 @@ export { zodResolver } from '@hookform/resolvers/zod'
 export { contract, limits, SecretName, SecretValue, SquidName, TagName, TokenName } from '@shoal/contract'
 export { newPasswordTwice } from './new-password.ts'
 
-/** The part of zod that forms add to the contract's schemas. All of zod would double the size. */
+/** The functions of zod that forms use in addition to the contract's schemas. All of zod would double the size. */
 export const z = { boolean, email, enum: oneOf, literal, object, string }

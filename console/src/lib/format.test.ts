@@ -18,7 +18,7 @@ describe('numbers (spec 9)', () => {
   ])('count %d', (count, text) => expect(format.formatCount(count)).toBe(text))
 
   test('integers are grouped', () => expect(format.formatInteger(23_881_204)).toBe('23,881,204'))
-  test('three decimals at most', () => expect(format.formatDecimal(1.203_96)).toBe('1.204'))
+  test('decimals have at most three digits', () => expect(format.formatDecimal(1.203_96)).toBe('1.204'))
   test('percentages have two decimals', () => {
     expect(format.formatPercent(0.682_14)).toBe('68.21%')
     expect(format.formatPercent(1)).toBe('100.00%')
@@ -40,7 +40,7 @@ describe('sizes', () => {
     [1024, '1 KB'],
     [9.1 * 1024 ** 3, '9.1 GB'],
   ])('%d bytes', (bytes, text) => expect(format.formatBytes(bytes)).toBe(text))
-  test('memory comes in megabytes', () => {
+  test('memory is given in megabytes', () => {
     expect(format.formatMegabytes(512)).toBe('512 MB')
     expect(format.formatMegabytes(1536)).toBe('1.5 GB')
   })
@@ -57,7 +57,7 @@ describe('durations', () => {
 })
 
 describe('dates', () => {
-  test('dd.MM.yyyy with optional HH:mm:ss', () => {
+  test('dates are dd.MM.yyyy with optional HH:mm:ss', () => {
     expect(format.formatDate(noon)).toBe('02.09.2026')
     expect(format.formatDateTime(noon)).toBe('02.09.2026 12:03:09')
     expect(format.formatTime(noon.toISOString())).toBe('12:03:09')
@@ -83,5 +83,5 @@ describe('dates', () => {
     [3 * day, '3 days ago'],
     [-2 * day, 'in 2 days'],
     [7 * day, '26.08.2026'],
-  ])('%d ms back', (backMs, text) => expect(format.formatRelative(noon.getTime() - backMs, noon.getTime())).toBe(text))
+  ])('%d ms ago', (agoMs, text) => expect(format.formatRelative(noon.getTime() - agoMs, noon.getTime())).toBe(text))
 })

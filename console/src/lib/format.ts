@@ -41,7 +41,7 @@ export function formatBytes(bytes: number): string {
   return `${sizes.format(bytes / 1024 ** power)} ${sizeUnits[power]}`
 }
 
-/** From megabytes. */
+/** `1.5 GB`, from megabytes. */
 export const formatMegabytes = (mb: number): string => formatBytes(mb * 1024 * 1024)
 
 /** `850 ms` below one second, otherwise whole seconds: `24 s`. */
@@ -56,29 +56,30 @@ const times = new Intl.DateTimeFormat('de-DE', { hour: '2-digit', minute: '2-dig
 const hourMinutes = new Intl.DateTimeFormat('de-DE', { hour: '2-digit', minute: '2-digit' })
 
 type Instant = Date | string | number
-const at = (instant: Instant): Date => new Date(instant)
+const toDate = (instant: Instant): Date => new Date(instant)
 
 /** `02.09.2026` */
-export const formatDate = (instant: Instant): string => dates.format(at(instant))
+export const formatDate = (instant: Instant): string => dates.format(toDate(instant))
 /** `02.09.2026 14:03:59` */
-export const formatDateTime = (instant: Instant): string => `${dates.format(at(instant))} ${times.format(at(instant))}`
+export const formatDateTime = (instant: Instant): string =>
+  `${dates.format(toDate(instant))} ${times.format(toDate(instant))}`
 /** `14:03:59` */
-export const formatTime = (instant: Instant): string => times.format(at(instant))
+export const formatTime = (instant: Instant): string => times.format(toDate(instant))
 
 const dayMs = 86_400_000
 
 /** A label on a time axis: `14:03` when the axis spans at most a day, else `02.09 14:03`. */
 export function formatChartTime(instant: Instant, spanMs: number): string {
-  return spanMs <= dayMs ? hourMinutes.format(at(instant)) : formatDayMonthTime(instant)
+  return spanMs <= dayMs ? hourMinutes.format(toDate(instant)) : formatDayMonthTime(instant)
 }
 
 /** `02.09 14:03` */
 export const formatDayMonthTime = (instant: Instant): string =>
-  `${formatDayMonth(instant)} ${hourMinutes.format(at(instant))}`
+  `${formatDayMonth(instant)} ${hourMinutes.format(toDate(instant))}`
 
 /** `02.09` */
 export function formatDayMonth(instant: Instant): string {
-  return dayMonths.format(at(instant)).replace(/\.$/, '')
+  return dayMonths.format(toDate(instant)).replace(/\.$/, '')
 }
 
 const steps: [limitMs: number, unitMs: number, word: (n: number) => string][] = [
@@ -90,7 +91,7 @@ const steps: [limitMs: number, unitMs: number, word: (n: number) => string][] = 
 
 /** `now`, `18 min ago`, `in 3 days`; the date if it is a week away or more. */
 export function formatRelative(instant: Instant, nowMs: number): string {
-  const distanceMs = nowMs - at(instant).getTime()
+  const distanceMs = nowMs - toDate(instant).getTime()
   const awayMs = Math.abs(distanceMs)
   if (awayMs < 1000) return 'now'
   const step = steps.find(([limitMs]) => awayMs < limitMs)

@@ -3,7 +3,7 @@ import { useEffect, useEffectEvent } from 'react'
 export type Hotkey = {
   /** `mod+k`, `/`, or a sequence such as `g s`. `mod` is ⌘ on Apple's keyboards, Ctrl elsewhere. */
   keys: string
-  /** Description in the list of `?`. */
+  /** Description in the list of shortcuts. */
   label: string
   run: () => void
 }
@@ -41,7 +41,7 @@ function onKeyDown(event: KeyboardEvent): void {
   match.run()
 }
 
-/** Returns a function that unregisters it. The last one registered for the same keys wins. */
+/** Registers a hotkey; the last one for the same keys wins. Returns a function that unregisters it. */
 export function addHotkey(hotkey: Hotkey): () => void {
   if (registered.size === 0) document.addEventListener('keydown', onKeyDown)
   registered.add(hotkey)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { flag, list, oneOf, parseSearch, searchOf, stringifySearch, text } from './search-params.ts'
 
-test('values stay strings', () => {
+test('parsed values remain strings', () => {
   expect(
     parseSearch('?code=12345678901234567890&acceptInviteId=007&month=2026-09&token=true&email=a%2Bb@c.de'),
   ).toEqual({
@@ -13,7 +13,7 @@ test('values stay strings', () => {
   })
 })
 
-test('a repeated key is a list, both ways', () => {
+test('a list is a repeated key in the query string', () => {
   expect(parseSearch('?tag=a&tag=b&tag=c')).toEqual({ tag: ['a', 'b', 'c'] })
   expect(stringifySearch({ tag: ['a', 'b'], q: 'x y', none: undefined, empty: '' })).toBe('?tag=a&tag=b&q=x+y')
   expect(stringifySearch({})).toBe('')

@@ -7,13 +7,13 @@ export type SearchParams = Record<string, string | string[]>
 export function parseSearch(text: string): SearchParams {
   const params: SearchParams = {}
   for (const [key, value] of new URLSearchParams(text)) {
-    const before = params[key]
-    params[key] = before === undefined ? value : [before, value].flat()
+    const existing = params[key]
+    params[key] = existing === undefined ? value : [existing, value].flat()
   }
   return params
 }
 
-/** The inverse. Undefined, null and empty strings are left out. */
+/** The inverse of parseSearch. Undefined, null and empty strings are omitted. */
 export function stringifySearch(search: Record<string, unknown>): string {
   const params = new URLSearchParams()
   for (const [key, value] of Object.entries(search))
@@ -27,7 +27,7 @@ export function stringifySearch(search: Record<string, unknown>): string {
 type Reader<T> = (value: unknown) => T | undefined
 
 export const text: Reader<string> = (value) => (typeof value === 'string' ? value : undefined)
-/** Absent, once or repeated. */
+/** A parameter that may be absent or repeated. */
 export const list: Reader<string[]> = (value) =>
   typeof value === 'string' ? [value] : Array.isArray(value) ? value.map(String) : undefined
 /** `true` or absent. */
@@ -41,8 +41,8 @@ export const oneOf =
 type Read<S extends Record<string, Reader<unknown>>> = { [K in keyof S]?: NonNullable<ReturnType<S[K]>> | undefined }
 
 /**
- * What a route reads from the query string, typed. Unknown keys stay in the URL. Plain functions rather than zod:
- * every route needs them, and zod is 20 KB of the first view.
+ * Reads and types the query parameters of a route. Unknown keys stay in the URL. Uses plain functions instead of zod:
+ * every route needs them, and zod would add 20 KB to the first view.
  */
 export function searchOf<S extends Record<string, Reader<unknown>>>(
   readers: S,

@@ -1,17 +1,17 @@
 import { getSetting, onSettingChange, setSetting } from './local-settings.ts'
 
 /**
- * The theme is an attribute of the root element, and colours follow by CSS, so a switch renders nothing. The inline
- * script in index.html sets it before the first paint.
+ * Sets the theme as an attribute of the root element. CSS derives all colours from it, so a switch renders no component
+ * again. The inline script in index.html sets the attribute before the first paint.
  */
-function show(): void {
+function applyTheme(): void {
   document.documentElement.dataset['theme'] = getSetting('theme')
 }
 
-/** Also applies changes made in another tab. */
+/** Applies the stored theme and its changes, also those made in another tab. Returns a function that stops it. */
 export function followTheme(): () => void {
-  show()
-  return onSettingChange(show)
+  applyTheme()
+  return onSettingChange(applyTheme)
 }
 
 export function toggleTheme(): void {
@@ -23,7 +23,7 @@ export function tokenValue(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim()
 }
 
-/** Subscribes to theme changes, for what CSS cannot reach. Returns a function that unsubscribes. */
+/** Subscribes to theme changes, for canvases, which CSS cannot style. Returns a function that unsubscribes. */
 export function onThemeChange(listener: () => void): () => void {
   const observer = new MutationObserver(listener)
   observer.observe(document.documentElement, { attributeFilter: ['data-theme'] })

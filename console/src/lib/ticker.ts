@@ -26,6 +26,6 @@ function subscribe(listener: () => void): () => void {
  * A value derived from the current time. One timer serves the page, and a component renders only when its value
  * changes.
  */
-export function useTicking<T extends string | number | boolean>(of: (nowMs: number) => T): T {
-  return useSyncExternalStore(subscribe, () => of(nowMs))
+export function useTicking<T extends string | number | boolean>(valueAt: (nowMs: number) => T): T {
+  return useSyncExternalStore(subscribe, () => valueAt(nowMs))
 }

@@ -3,29 +3,29 @@ export type Toast = { tone: 'info' | 'good' | 'warn' | 'bad'; title: string; mes
 /** Title of the generic snackbar (spec 8). */
 export const unexpectedErrorTitle = 'Some unexpected error occurred!'
 
-let shownBy: ((toast: Toast) => void) | null = null
-let isWanted = false
-const waiting: Toast[] = []
+let showInRegion: ((toast: Toast) => void) | null = null
+let isNeeded = false
+const queued: Toast[] = []
 const listeners = new Set<() => void>()
 
 /** Shows a toast. Errors stay until the user closes them. */
 export function toast(message: Toast): void {
-  if (shownBy) return shownBy(message)
-  waiting.push(message)
-  isWanted = true
+  if (showInRegion) return showInRegion(message)
+  queued.push(message)
+  isNeeded = true
   for (const listener of listeners) listener()
 }
 
-/** True after the first toast: only then is the toast region's code loaded. */
-export const isToastWanted = (): boolean => isWanted
+/** True after the first toast, when the code of the toast region has to be loaded. */
+export const isToastRegionNeeded = (): boolean => isNeeded
 
-export function onToastWanted(listener: () => void): () => void {
+export function onToastRegionNeeded(listener: () => void): () => void {
   listeners.add(listener)
   return () => listeners.delete(listener)
 }
 
-/** The loaded region registers how to show a toast. */
+/** Called by the toast region when its code has loaded: shows the queued toasts, and later ones directly. */
 export function connectToasts(showToast: (toast: Toast) => void): void {
-  shownBy = showToast
-  for (const message of waiting.splice(0)) showToast(message)
+  showInRegion = showToast
+  for (const message of queued.splice(0)) showToast(message)
 }

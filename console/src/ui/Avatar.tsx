@@ -1,3 +1,4 @@
+import { useState } from 'react'
 import { cx } from './classes.ts'
 
 const kindClasses = {
@@ -19,6 +20,9 @@ type Props = { name: string; url?: string | null; kind?: keyof typeof kindClasse
 
 /** Round for a person, square for an organization. Decorative, since the name is next to it. */
 export function Avatar({ name, url, kind = 'person', size = 26 }: Props) {
+  // Providers delete old pictures, and the content security policy allows only their hosts.
+  const [failedUrl, setFailedUrl] = useState<string | null>(null)
+  const shownUrl = url === failedUrl ? null : url
   const className = cx(
     'grid shrink-0 place-items-center overflow-hidden font-semibold select-none before:content-[attr(data-initials)]',
     kindClasses[kind],
@@ -27,11 +31,20 @@ export function Avatar({ name, url, kind = 'person', size = 26 }: Props) {
     // Drawn with CSS, so that screen readers do not read "MK Mira Kovač".
     <span
       aria-hidden
-      data-initials={url ? '' : initialsOf(name)}
+      data-initials={shownUrl ? '' : initialsOf(name)}
       className={className}
       style={{ width: size, height: size }}
     >
-      {url && <img src={url} alt="" width={size} height={size} referrerPolicy="no-referrer" />}
+      {shownUrl && (
+        <img
+          src={shownUrl}
+          alt=""
+          width={size}
+          height={size}
+          referrerPolicy="no-referrer"
+          onError={() => setFailedUrl(shownUrl)}
+        />
+      )}
     </span>
   )
 }

@@ -34,7 +34,7 @@ export type ButtonProps = Omit<ComponentProps<'button'>, 'disabled'> & {
   /** The action is in progress: the button keeps its width, spins and ignores clicks. */
   isPending?: boolean
   isDisabled?: boolean
-  /** Why it is disabled; shown on hover and focus, and read by screen readers. Disables the button. */
+  /** Disables the button; the reason is shown on hover and focus, and read by screen readers. */
   disabledReason?: string | null
 }
 
@@ -51,14 +51,14 @@ export function Button({
   onClick,
   ...rest
 }: ButtonProps) {
-  const isIdle = isPending || isDisabled || disabledReason !== null
-  const press = (event: MouseEvent<HTMLButtonElement>) => (isIdle ? event.preventDefault() : onClick?.(event))
+  const isInactive = isPending || isDisabled || disabledReason !== null
+  const press = (event: MouseEvent<HTMLButtonElement>) => (isInactive ? event.preventDefault() : onClick?.(event))
   return (
     <button
       type="button"
       {...rest}
       {...(disabledReason !== null && { 'data-tip': disabledReason, 'aria-description': disabledReason })}
-      aria-disabled={isIdle || undefined}
+      aria-disabled={isInactive || undefined}
       aria-busy={isPending || undefined}
       onClick={press}
       className={cx(buttonClass(variant, size), className)}

@@ -47,7 +47,7 @@ export function CommandList({ label, groups, onClose }: Props) {
                 aria-label={label}
                 onClose={onClose}
                 className="outline-none"
-                renderEmptyState={() => <p className="px-2 py-6 text-center text-ink-3">Nothing matches</p>}
+                renderEmptyState={() => <p className="px-2 py-6 text-center text-ink-3">No matches</p>}
               >
                 {groups
                   .filter(({ commands }) => commands.length > 0)

@@ -4,7 +4,7 @@ import { IconButton } from './IconButton.tsx'
 
 const confirmationMs = 1500
 
-/** Copies `text` and confirms it for a moment. `what` names it: `Copy endpoint`. */
+/** Copies `text` and briefly confirms it. `what` names the text: `Copy endpoint`. */
 export function CopyButton({ text, what, size = 28 }: { text: string; what: string; size?: 28 | 32 }) {
   const { isCopied, copy } = useCopy(text)
   return (

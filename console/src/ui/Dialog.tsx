@@ -14,7 +14,7 @@ type Props = {
   role?: 'dialog' | 'alertdialog'
   width?: 'narrow' | 'wide'
   children: ReactNode
-  /** Buttons, the main one last. */
+  /** Buttons, the primary one last. */
   footer?: ReactNode
 }
 
@@ -74,7 +74,7 @@ const sides = {
   right: 'right-0 border-l data-entering:translate-x-4',
 }
 
-/** A panel that slides in from a side, as the navigation on narrow screens. */
+/** A panel that slides in from a side, such as the navigation on narrow screens. */
 export function Sheet({ label, isOpen, onClose, side = 'left', children }: SheetProps) {
   return (
     <ModalOverlay isOpen={isOpen} onOpenChange={(open) => !open && onClose()} isDismissable className={backdropClass}>

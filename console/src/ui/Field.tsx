@@ -7,7 +7,7 @@ export type FieldTexts = {
   isLabelHidden?: boolean
   description?: ReactNode
   error?: string | undefined
-  /** Next to the label, as the link to restore a password. */
+  /** Shown next to the label, such as the link to restore a password. */
   labelAction?: ReactNode
   className?: string
 }

@@ -7,7 +7,7 @@ export type MenuAction = {
   id: string
   label: string
   icon?: ReactNode
-  /** On the right: a shortcut, a check mark, a plan. */
+  /** Shown on the right: a shortcut, a check mark, a plan. */
   hint?: ReactNode
   isDanger?: boolean
   /** Why it is disabled; shown below the label. */
@@ -21,7 +21,7 @@ export type MenuProps = {
   /** Accessible name. */
   label: string
   groups: readonly MenuGroup[]
-  /** The element the menu is placed at, which gets the focus back. */
+  /** The element next to which the menu opens, and which regains the focus when it closes. */
   triggerRef: RefObject<Element | null>
   isOpen: boolean
   onOpenChange: (isOpen: boolean) => void
@@ -29,7 +29,7 @@ export type MenuProps = {
   header?: ReactNode
 }
 
-/** A menu placed at any element; the trigger is a plain button of the caller (`MenuButton`, a table row). */
+/** A menu that opens next to any element; the trigger is a plain button of the caller (`MenuButton`, a table row). */
 export default function Menu({
   label,
   groups,

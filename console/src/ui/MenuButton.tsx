@@ -1,5 +1,6 @@
 import { lazy, Suspense, useRef, useState, type ReactElement, type ReactNode, type RefObject } from 'react'
 import type { MenuProps } from './Menu.tsx'
+import { prefetch } from './prefetch.ts'
 
 const loadMenu = () => import('./Menu.tsx')
 const Menu = lazy(loadMenu)
@@ -21,12 +22,12 @@ type Props = Pick<MenuProps, 'label' | 'groups' | 'placement'> & {
 
 /**
  * A button that opens a menu. The menu's code loads on hover or focus and is awaited before it opens: a lazy overlay
- * that suspends is five times slower (frontend.md, traps).
+ * that suspends is five times slower.
  */
 export function MenuButton({ renderTrigger, ...menu }: Props) {
   const ref = useRef<HTMLButtonElement>(null)
   const [isOpen, setIsOpen] = useState(false)
-  const load = () => void loadMenu()
+  const load = () => prefetch(loadMenu)
   return (
     <>
       {renderTrigger({

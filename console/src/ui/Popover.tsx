@@ -10,7 +10,7 @@ type Props = {
   children: ReactNode
 }
 
-/** A small panel placed at an element. */
+/** A small panel that opens next to an element. */
 export function Popover({ label, triggerRef, isOpen, onOpenChange, placement = 'bottom start', children }: Props) {
   return (
     <AriaPopover

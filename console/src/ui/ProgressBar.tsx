@@ -4,7 +4,8 @@ const fills = { info: 'bg-info', good: 'bg-good', warn: 'bg-warn', bad: 'bg-bad'
 
 type Props = {
   label: string
-  /** Between 0 and 1; more is shown as full. */ ratio: number
+  /** Between 0 and 1; larger values are shown as full. */
+  ratio: number
   tone?: keyof typeof fills
   className?: string
 }

@@ -11,12 +11,12 @@ type Props<V extends string> = {
   onChange: (value: V) => void
   description?: ReactNode
   error?: string | undefined
-  /** Side by side, for short labels. */
+  /** Shows the options side by side, for short labels. */
   isInline?: boolean
   className?: string
 }
 
-/** A choice of one option. */
+/** Radio buttons, of which the user selects one. */
 export function RadioGroup<V extends string>({
   label,
   options,

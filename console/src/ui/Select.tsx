@@ -21,7 +21,7 @@ type Props<Id extends string> = FieldAppearance & {
   placeholder?: string
 }
 
-/** A choice of one option in a list. */
+/** A select for one option. */
 export function Select<Id extends string>({
   options,
   value,
@@ -61,7 +61,7 @@ type MultiProps<Id extends string> = FieldAppearance & {
   onOpenChange?: (isOpen: boolean) => void
 }
 
-/** A choice of several options; empty means no filter. */
+/** A select for several options; empty means no filter. */
 export function MultiSelect<Id extends string>({
   options,
   value,

@@ -1,6 +1,6 @@
 import { cx } from './classes.ts'
 
-/** A placeholder in the final size. Appears only after 150 ms. */
+/** A placeholder with the size of the loaded content. Appears only after 150 ms. */
 export function Skeleton({ className }: { className: string }) {
   return <span aria-hidden className={cx('skeleton block', className)} />
 }

@@ -1,4 +1,4 @@
-/** Only for buttons; pages show a skeleton. */
+/** A spinner for buttons; pages show a skeleton instead. */
 export function Spinner({ size = 14 }: { size?: number }) {
   return (
     <svg

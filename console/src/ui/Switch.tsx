@@ -3,7 +3,7 @@ import { cx } from './classes.ts'
 
 type Props = Omit<ComponentProps<'input'>, 'type' | 'role'> & { children: ReactNode }
 
-/** On or off, applied immediately. */
+/** A switch for a setting that is applied immediately. */
 export function Switch({ children, className, ...input }: Props) {
   return (
     <label className={cx('inline-flex items-center gap-2.5 has-disabled:text-ink-3', className)}>

@@ -24,7 +24,7 @@ export function showToast(toast: ToastContents): void {
   queue.add(toast, toast.tone === 'bad' ? {} : { timeout: shownMs })
 }
 
-/** The corner where toasts appear; F6 focuses it. */
+/** The region where toasts appear; F6 focuses it. */
 export default function ToastRegion() {
   return (
     <AriaToastRegion

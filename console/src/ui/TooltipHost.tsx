@@ -11,7 +11,7 @@ type Shown = { text: string; target: HTMLElement }
  */
 export function TooltipHost() {
   const [shown, setShown] = useState<Shown | null>(null)
-  const box = useRef<HTMLDivElement>(null)
+  const tooltip = useRef<HTMLDivElement>(null)
   const id = useId()
 
   useEffect(() => {
@@ -21,40 +21,40 @@ export function TooltipHost() {
       clearTimeout(timer)
       setShown(null)
     }
-    const over = ({ target, pointerType }: PointerEvent) => {
-      if (!(target instanceof Element) || box.current?.contains(target)) return
-      const tipped = target.closest<HTMLElement>('[data-tip]')
+    const onPointerOver = ({ target, pointerType }: PointerEvent) => {
+      if (!(target instanceof Element) || tooltip.current?.contains(target)) return
+      const tipTarget = target.closest<HTMLElement>('[data-tip]')
       clearTimeout(timer)
-      if (!tipped) timer = window.setTimeout(hide, 80)
-      else if (pointerType !== 'touch') timer = window.setTimeout(show, openAfterMs, tipped)
+      if (!tipTarget) timer = window.setTimeout(hide, 80)
+      else if (pointerType !== 'touch') timer = window.setTimeout(show, openAfterMs, tipTarget)
     }
-    const focus = ({ target }: FocusEvent) => {
-      const tipped = target instanceof Element ? target.closest<HTMLElement>('[data-tip]') : null
-      if (tipped?.matches(':focus-visible')) show(tipped)
+    const onFocus = ({ target }: FocusEvent) => {
+      const tipTarget = target instanceof Element ? target.closest<HTMLElement>('[data-tip]') : null
+      if (tipTarget?.matches(':focus-visible')) show(tipTarget)
     }
-    const key = (event: KeyboardEvent) => event.key === 'Escape' && hide()
-    const stop = new AbortController()
-    const on = { signal: stop.signal, capture: true }
-    document.addEventListener('pointerover', over, on)
-    document.addEventListener('focusin', focus, on)
-    document.addEventListener('focusout', hide, on)
-    document.addEventListener('pointerdown', hide, on)
-    document.addEventListener('keydown', key, on)
-    document.addEventListener('scroll', hide, on)
+    const onKeyDown = (event: KeyboardEvent) => event.key === 'Escape' && hide()
+    const listeners = new AbortController()
+    const options = { signal: listeners.signal, capture: true }
+    document.addEventListener('pointerover', onPointerOver, options)
+    document.addEventListener('focusin', onFocus, options)
+    document.addEventListener('focusout', hide, options)
+    document.addEventListener('pointerdown', hide, options)
+    document.addEventListener('keydown', onKeyDown, options)
+    document.addEventListener('scroll', hide, options)
     return () => {
-      stop.abort()
+      listeners.abort()
       hide()
     }
   }, [])
 
   useLayoutEffect(() => {
-    if (!shown || !box.current) return undefined
-    const around = shown.target.getBoundingClientRect()
-    const { width, height } = box.current.getBoundingClientRect()
-    const centred = around.left + around.width / 2 - width / 2
-    const above = around.top - height - gapPx
-    box.current.style.left = `${Math.max(8, Math.min(centred, window.innerWidth - width - 8))}px`
-    box.current.style.top = `${above < 8 ? around.bottom + gapPx : above}px`
+    if (!shown || !tooltip.current) return undefined
+    const targetRect = shown.target.getBoundingClientRect()
+    const { width, height } = tooltip.current.getBoundingClientRect()
+    const centred = targetRect.left + targetRect.width / 2 - width / 2
+    const above = targetRect.top - height - gapPx
+    tooltip.current.style.left = `${Math.max(8, Math.min(centred, window.innerWidth - width - 8))}px`
+    tooltip.current.style.top = `${above < 8 ? targetRect.bottom + gapPx : above}px`
     if (shown.target.hasAttribute('aria-description') || shown.target.getAttribute('aria-label') === shown.text)
       return undefined
     shown.target.setAttribute('aria-describedby', id)
@@ -64,7 +64,7 @@ export function TooltipHost() {
   if (!shown) return null
   return (
     <div
-      ref={box}
+      ref={tooltip}
       id={id}
       role="tooltip"
       className="fixed z-50 max-w-72 rounded-md bg-ink px-2 py-1 text-xs whitespace-pre-line text-canvas shadow-overlay"

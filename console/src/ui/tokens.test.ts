@@ -8,8 +8,8 @@ const colorsOf = (block: string) =>
 
 /** WCAG 2.2, relative luminance. */
 function luminance(hex: string): number {
-  const [r = 0, g = 0, b = 0] = [1, 3, 5].map((at) => {
-    const part = Number.parseInt(hex.slice(at, at + 2), 16) / 255
+  const [r = 0, g = 0, b = 0] = [1, 3, 5].map((start) => {
+    const part = Number.parseInt(hex.slice(start, start + 2), 16) / 255
     return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4
   })
   return 0.2126 * r + 0.7152 * g + 0.0722 * b
@@ -20,12 +20,12 @@ function contrast(a: string, b: string): number {
   return (high + 0.05) / (low + 0.05)
 }
 
-const meanings = ['accent', 'good', 'warn', 'bad', 'info']
+const semanticColors = ['accent', 'good', 'warn', 'bad', 'info']
 const surfaces = ['n1', 'n2', 'n3']
 const text: [ink: string, on: string][] = [
   ...['n9', 'n10', 'n12'].flatMap((ink) => surfaces.map((on): [string, string] => [ink, on])),
-  ...meanings.flatMap((ink) => ['n1', 'n2', `${ink}-soft`].map((on): [string, string] => [ink, on])),
-  ...meanings.map((on): [string, string] => ['n12', `${on}-soft`]),
+  ...semanticColors.flatMap((ink) => ['n1', 'n2', `${ink}-soft`].map((on): [string, string] => [ink, on])),
+  ...semanticColors.map((on): [string, string] => ['n12', `${on}-soft`]),
   ['on-accent', 'accent'],
   ['on-accent', 'accent-strong'],
   ['on-bad', 'bad'],
@@ -41,10 +41,10 @@ describe.each([
   ['light', colorsOf(light)],
   ['dark', { ...colorsOf(light), ...colorsOf(dark) }],
 ])('%s', (_, colors) => {
-  const of = (a: string, b: string) => contrast(colors[a] ?? '#000000', colors[b] ?? '#000000')
+  const contrastOf = (a: string, b: string) => contrast(colors[a] ?? '#000000', colors[b] ?? '#000000')
 
-  test.each(text)('text %s on %s', (ink, on) => expect(of(ink, on)).toBeGreaterThanOrEqual(4.5))
-  test.each(edges)('edge %s on %s', (edge, on) => expect(of(edge, on)).toBeGreaterThanOrEqual(3))
+  test.each(text)('text %s on %s', (ink, on) => expect(contrastOf(ink, on)).toBeGreaterThanOrEqual(4.5))
+  test.each(edges)('edge %s on %s', (edge, on) => expect(contrastOf(edge, on)).toBeGreaterThanOrEqual(3))
   test('both themes define the whole scale', () =>
     expect(Object.keys(colorsOf(dark)).sort()).toEqual(Object.keys(colorsOf(light)).sort()))
 })

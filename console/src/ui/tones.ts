@@ -1,4 +1,4 @@
-/** The meanings of colours. */
+/** Semantic colours. */
 export type Tone = 'neutral' | 'accent' | 'good' | 'warn' | 'bad' | 'info'
 
 export const toneText: Record<Tone, string> = {

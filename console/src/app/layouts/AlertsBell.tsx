@@ -4,6 +4,7 @@ import { useOrg } from '../../api/active-org.ts'
 import { useBellAlerts } from '../../api/alerts.ts'
 import { cx } from '../../ui/classes.ts'
 import { IconButton } from '../../ui/IconButton.tsx'
+import { prefetch } from '../../ui/prefetch.ts'
 
 const loadPopover = () => import('./AlertsPopover.tsx')
 const AlertsPopover = lazy(loadPopover)
@@ -19,7 +20,7 @@ export function AlertsBell() {
   const unmuted = alerts?.filter(({ isMuted }) => !isMuted) ?? []
   const count = unmuted.length
   const isCritical = unmuted[0]?.severity === 'CRITICAL'
-  const load = () => void loadPopover()
+  const load = () => prefetch(loadPopover)
   if (!hasOrg) return null
   return (
     <>

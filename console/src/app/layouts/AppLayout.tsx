@@ -6,7 +6,7 @@ import { sessionQuery, UserContext, useUser } from '../../api/session.ts'
 import { useHotkey } from '../../lib/hotkeys.ts'
 import { isPreviewOn } from '../../lib/preview-mode.ts'
 import { OnboardingGate } from '../../pages/onboarding/OnboardingGate.tsx'
-import { useIsTourWanted } from '../tours/use-is-tour-wanted.ts'
+import { useShouldShowTour } from '../tours/use-should-show-tour.ts'
 import { ConfirmEmail } from './ConfirmEmail.tsx'
 import { ConnectionBar } from './ConnectionBar.tsx'
 import { Frame } from './Frame.tsx'
@@ -23,7 +23,7 @@ const KeyboardHelp = lazy(() => import('./KeyboardHelp.tsx'))
 const Tour = lazy(() => import('../tours/Tour.tsx'))
 const TermsDialog = lazy(() => import('../../pages/onboarding/TermsDialog.tsx'))
 
-/** Everything behind the session gate. After the session ends, it renders nothing of it until the gate redirects. */
+/** The layout behind the session gate. After the session ends, it renders an empty frame until the gate redirects. */
 export default function AppLayout() {
   const session = useQuery(sessionQuery).data
   if (session?.status !== 'signedIn') return <Frame />
@@ -41,10 +41,10 @@ function SignedIn() {
   const navigate = useNavigate()
   const overlay = useOpenOverlay()
   const path = useRouterState({ select: ({ location }) => location.pathname })
-  // The path it was opened on, so that navigating closes it.
+  // The path on which the user opened the navigation; it closes when the path changes.
   const [navigationOpenOn, setNavigationOpenOn] = useState<string | null>(null)
   const isNavigationOpen = navigationOpenOn === path
-  const isTourWanted = useIsTourWanted(path)
+  const shouldShowTour = useShouldShowTour(path)
   const isOpenToUnverified = useMatches({
     select: (all) => all.some(({ staticData }) => staticData.isOpenToUnverified),
   })
@@ -61,7 +61,7 @@ function SignedIn() {
         sidebar={<Sidebar />}
       >
         <ConnectionBar />
-        {/* Remount on a switch of the organization, so that no data of the former one stays on screen. */}
+        {/* Remount when the organization changes, so that no data of the previous one stays on screen. */}
         <div key={org.id}>{user.emailVerified || isOpenToUnverified ? <Outlet /> : <ConfirmEmail />}</div>
       </Frame>
       {user.emailVerified &&
@@ -75,7 +75,7 @@ function SignedIn() {
           </Sheet>
         )}
         {overlay === 'palette' && user.emailVerified && <CommandPalette onClose={closeOverlay} />}
-        {isTourWanted && <Tour />}
+        {shouldShowTour && <Tour />}
         {overlay === 'keyboard' && <KeyboardHelp onClose={closeOverlay} />}
       </Suspense>
     </OnboardingGate>

@@ -1,7 +1,7 @@
-import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useApiMutation } from '../../api/mutation.ts'
-import { authOptionsQuery, useUser } from '../../api/session.ts'
+import { useUser } from '../../api/session.ts'
+import { OutboxHint } from '../../components/OutboxHint.tsx'
 import { usePageTitle } from '../../components/use-page-title.ts'
 import { Alert } from '../../ui/Alert.tsx'
 import { Button } from '../../ui/Button.tsx'
@@ -10,7 +10,6 @@ import { Button } from '../../ui/Button.tsx'
 export function ConfirmEmail() {
   usePageTitle('Confirm your email')
   const user = useUser()
-  const outboxUrl = useQuery(authOptionsQuery).data?.outboxUrl
   const [isSent, setIsSent] = useState(false)
   const resend = useApiMutation('user.resendConfirmation', {
     invalidates: [],
@@ -27,12 +26,8 @@ export function ConfirmEmail() {
         <Button variant="primary" isPending={resend.isPending} onClick={() => resend.mutate({})}>
           Resend verification
         </Button>
-        {outboxUrl && (
-          <a href={outboxUrl} target="_blank" rel="noreferrer" className="text-accent hover:underline">
-            Read the email in the outbox
-          </a>
-        )}
       </div>
+      <OutboxHint />
       {isSent && !resend.isError && (
         <Alert tone="good" className="mt-5">
           The email has been sent.

@@ -3,7 +3,7 @@ import { useEffect } from 'react'
 import { useDisconnectedSince } from '../../api/connection.ts'
 import { formatTime } from '../../lib/format.ts'
 
-/** Shown below the top bar while the server is unreachable. The page stays, with its statuses muted. */
+/** Shown below the top bar while the server is unreachable. The page remains visible, with muted statuses. */
 export function ConnectionBar() {
   const sinceMs = useDisconnectedSince()
   const isLost = sinceMs !== null

@@ -2,7 +2,7 @@ import { Link, Outlet } from '@tanstack/react-router'
 import { Check } from 'lucide-react'
 import { Logo } from '../../ui/Logo.tsx'
 
-/** The product claims beside the sign-in forms (spec 1). */
+/** The product claims next to the sign-in forms (spec 1). */
 const claims = [
   ['One-click deployment', 'A manifest and one command. Shoal sets up URLs, the database and TLS.'],
   ['Fast indexing', 'Squids read blocks in batches from a data lake, not one call at a time.'],

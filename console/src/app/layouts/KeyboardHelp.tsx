@@ -4,11 +4,11 @@ import { Kbd } from '../../ui/Kbd.tsx'
 
 /** The hotkeys that are currently registered. */
 export default function KeyboardHelp({ onClose }: { onClose: () => void }) {
-  const all = [...hotkeys(), { keys: 'Esc', label: 'Close the open dialog or menu' }]
+  const shortcuts = [...hotkeys(), { keys: 'Esc', label: 'Close the open dialog or menu' }]
   return (
     <Dialog title="Keyboard shortcuts" isOpen onClose={onClose}>
       <dl className="mt-2 grid grid-cols-1 gap-x-8">
-        {all.map(({ keys, label }) => (
+        {shortcuts.map(({ keys, label }) => (
           <div
             key={keys}
             className="flex min-h-9 items-center justify-between gap-4 border-b border-line last:border-b-0"

@@ -15,7 +15,7 @@ const itemClass =
 
 const warningIcons = { warn: TriangleAlert, bad: CircleAlert }
 
-/** The organization and the navigation (spec 2.3). Disabled until the email is confirmed. */
+/** The organization switcher and the navigation (spec 2.3). Disabled until the email is confirmed. */
 export function Sidebar() {
   const org = useOrg()
   const isVerified = useUser().emailVerified

@@ -43,7 +43,7 @@ export function UserMenu() {
       onAction: openKeyboardHelp,
     },
   ]
-  const leave = [
+  const session = [
     { id: 'logout', label: 'Logout', icon: <LogOut size={16} />, onAction: () => void endSession(queryClient) },
   ]
 
@@ -53,7 +53,7 @@ export function UserMenu() {
       groups={[
         { id: 'account', actions: account },
         { id: 'tools', actions: tools },
-        { id: 'leave', actions: leave },
+        { id: 'session', actions: session },
       ]}
       header={
         <div className="mb-1 border-b border-line px-2 pt-1 pb-2">

@@ -51,7 +51,7 @@ test('each status of an organization has its plan label (spec 2.3)', () => {
   })
 })
 
-test('beta entries and their keys', () => {
+test('some entries are marked as beta, and all keys are different', () => {
   const items = navItems(org(false), true)
   expect(items.filter(({ isBeta }) => isBeta).map(({ label }) => label)).toEqual([
     'Monitoring',

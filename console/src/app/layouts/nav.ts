@@ -18,7 +18,10 @@ const billingWarning = (org: Org): NavItem['warning'] => {
   return org.status === 'PAYMENT_ISSUES' ? { tone: 'warn', text: 'There is a payment issue' } : undefined
 }
 
-/** The entries of spec 2.3 for this organization. `isPreview`: the beta flag of /preview is set. */
+/**
+ * Returns the navigation entries of spec 2.3 for this organization. `isPreview` is true if the beta flag of /preview is
+ * set.
+ */
 export function navItems(org: Org, isPreview: boolean): NavItem[] {
   const isTeam = !org.limits.playground
   const warning = billingWarning(org)

@@ -9,11 +9,11 @@ import { setSetting } from '../../lib/local-settings.ts'
 import { toast } from '../../lib/toasts.ts'
 
 /**
- * Accepts the invitation of an email link, `?organization=…&acceptInviteId=…`, and opens that organization's squids
- * (spec 2.2, 4, 8). An unconfirmed user has to confirm the email first; the link stays in the address bar.
+ * Accepts the invitation of an email link, `?organization=…&acceptInviteId=…&inviteKey=…`, and opens the squids of that
+ * organization (spec 2.2, 4, 8). An unconfirmed user has to confirm the email first; the link stays in the address bar.
  */
 export function useInvitationLink(): void {
-  const { organization, acceptInviteId } = useSearch({ from: '/app' })
+  const { organization, acceptInviteId, inviteKey } = useSearch({ from: '/app' })
   const isVerified = useUser().emailVerified
   const queryClient = useQueryClient()
   const navigate = useNavigate()
@@ -21,22 +21,22 @@ export function useInvitationLink(): void {
 
   useEffect(() => {
     if (!organization || !acceptInviteId || !isVerified || !isIdle) return
-    const leave = () => navigate({ to: '/squids', search: { organization }, replace: true })
+    const openSquids = () => navigate({ to: '/squids', search: { organization }, replace: true })
     mutate(
-      { params: { code: organization, id: acceptInviteId } },
+      { params: { code: organization, id: acceptInviteId }, ...(inviteKey && { body: { key: inviteKey } }) },
       {
         onSuccess: () => {
           setSetting('tmp_invites_checked', true)
           const session = queryClient.getQueryData(sessionQuery.queryKey)
           if (session?.status === 'signedIn') selectOrg(session.user, organization)
           toast({ tone: 'good', title: 'Invitation accepted!', message: "You're now a part of the organization." })
-          void leave()
+          void openSquids()
         },
         onError: (error) => {
           toast({ tone: 'warn', title: error instanceof ApiError ? error.message : 'Unknown error' })
-          void leave()
+          void openSquids()
         },
       },
     )
-  }, [organization, acceptInviteId, isVerified, isIdle, mutate, navigate, queryClient])
+  }, [organization, acceptInviteId, inviteKey, isVerified, isIdle, mutate, navigate, queryClient])
 }

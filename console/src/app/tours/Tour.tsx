@@ -6,7 +6,7 @@ import { doneStep, firstTour, pathOf } from './steps.ts'
 
 const setStep = (step: number) => setSetting('onboardingGuide', Math.min(Math.max(step, 0), doneStep))
 
-/** Shows the step that the browser remembers, on the page the step requires. */
+/** Shows the step stored in the local settings, on the page that it requires. */
 export default function Tour() {
   const step = useSetting('onboardingGuide')
   const path = useRouterState({ select: ({ location }) => location.pathname })

@@ -4,14 +4,18 @@ import { SearchField } from '../../ui/SearchField.tsx'
 import { useSetSearch, useSearchText } from '../data-table/url-state.ts'
 import { typeLabel } from './filter-chains.ts'
 
-/** Search and types from the URL; `type` is what the route read. */
+/** The search text and the selected types, stored in the URL. `type` is the route's parameter. */
 export function useChainFilters(type: readonly string[] | undefined) {
   const search = useSearchText('search')
   const setSearch = useSetSearch()
-  const chosen = type ?? []
-  const toggle = (one: string) =>
-    setSearch({ type: chosen.includes(one) ? chosen.filter((other) => other !== one) : [...chosen, one] })
-  return { search, chosen, toggle }
+  const selectedTypes = type ?? []
+  const toggle = (toggled: string) =>
+    setSearch({
+      type: selectedTypes.includes(toggled)
+        ? selectedTypes.filter((other) => other !== toggled)
+        : [...selectedTypes, toggled],
+    })
+  return { search, selectedTypes, toggle }
 }
 
 type Props = {
@@ -21,14 +25,14 @@ type Props = {
   children?: ReactNode
 }
 
-/** A search field and a chip per type. */
-export function ChainFilters({ filters: { search, chosen, toggle }, label, types, children }: Props) {
+/** A search field and one chip per type. */
+export function ChainFilters({ filters: { search, selectedTypes, toggle }, label, types, children }: Props) {
   return (
     <div className="mb-4 flex flex-wrap items-center gap-x-4 gap-y-2.5">
       <SearchField label={label} value={search.text} onChange={search.setText} className="max-xs:w-full" />
       <div role="group" aria-label="Type" className="flex flex-wrap gap-2">
         {types.map((type) => (
-          <Chip key={type} isOn={chosen.includes(type)} onClick={() => toggle(type)}>
+          <Chip key={type} isOn={selectedTypes.includes(type)} onClick={() => toggle(type)}>
             {typeLabel(type)}
           </Chip>
         ))}

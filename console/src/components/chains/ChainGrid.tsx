@@ -15,7 +15,7 @@ type Props<T extends ChainListItem> = {
   items: readonly T[]
   /** The route of an item. */
   to: '/rpc/chains/$id' | '/portal/chains/$id'
-  /** A number at the bottom of the card. */
+  /** Shown at the bottom of the card, such as the number of requests. */
   factOf?: (item: T) => ReactNode
   /** The search text, for the empty state. */
   search: string
@@ -63,7 +63,7 @@ function CardContent({ item, fact }: { item: ChainListItem; fact: ReactNode }) {
   )
 }
 
-/** In the size of the loaded cards. */
+/** Placeholder cards with the size of the loaded ones. */
 export function ChainGridSkeleton() {
   return (
     <div role="status" aria-label="Loading" className={gridClass}>

@@ -3,7 +3,7 @@ export type ChainListItem = { id: string; title: string; iconUrl: string | null;
 
 const typeLabels: Record<string, string> = { evm: 'EVM', substrate: 'Substrate' }
 
-/** `EVM`, `Substrate`, `Solana`, `Hyperliquid fills`. */
+/** Display name of a type: `EVM`, `Solana`, `Hyperliquid fills`. */
 export function typeLabel(type: string): string {
   const words = type.replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
   return typeLabels[type] ?? words.charAt(0).toUpperCase() + words.slice(1)

@@ -1,12 +1,12 @@
 import { cx } from '../../ui/classes.ts'
 import { colorToken, dashes, type ChartSeries } from './chart-data.ts'
 
-/** One height for all charts, so that charts side by side align. */
+/** All legends have the same height, so that charts side by side align. */
 export const legendClass = 'h-6 max-xs:h-12'
 
 type Props = { series: readonly ChartSeries[]; hidden: ReadonlySet<string>; onToggle: (label: string) => void }
 
-/** Names and colours of the series. Clicking one hides or shows it. */
+/** Names and colours of the series. Clicking a name hides or shows its series. */
 export function ChartLegend({ series, hidden, onToggle }: Props) {
   return (
     <div
@@ -14,28 +14,28 @@ export function ChartLegend({ series, hidden, onToggle }: Props) {
       aria-label="Shown in the chart"
       className={cx(legendClass, 'flex flex-wrap content-start gap-x-1 overflow-y-auto text-xs')}
     >
-      {series.map((one, at) => (
+      {series.map((item, index) => (
         <button
-          key={at}
+          key={index}
           type="button"
-          aria-pressed={!hidden.has(one.label)}
-          data-tip={hidden.has(one.label) ? `Show ${one.label}` : `Hide ${one.label}`}
-          onClick={() => onToggle(one.label)}
+          aria-pressed={!hidden.has(item.label)}
+          data-tip={hidden.has(item.label) ? `Show ${item.label}` : `Hide ${item.label}`}
+          onClick={() => onToggle(item.label)}
           className="flex h-6 items-center gap-1.5 rounded-sm px-1.5 whitespace-nowrap text-ink-2 not-aria-pressed:text-ink-3 hover:bg-muted"
         >
-          <Swatch series={one} at={at} isHidden={hidden.has(one.label)} />
-          {one.label}
+          <Swatch series={item} index={index} isHidden={hidden.has(item.label)} />
+          {item.label}
         </button>
       ))}
     </div>
   )
 }
 
-type SwatchProps = { series: Omit<ChartSeries, 'label' | 'values'>; at: number; isHidden?: boolean }
+type SwatchProps = { series: Omit<ChartSeries, 'label' | 'values'>; index: number; isHidden?: boolean }
 
 /** The colour, dash and visibility of a series. */
-export function Swatch({ series, at, isHidden = false }: SwatchProps) {
-  const color = isHidden ? 'var(--n7)' : `var(--${colorToken(series, at)})`
+export function Swatch({ series, index, isHidden = false }: SwatchProps) {
+  const color = isHidden ? 'var(--n7)' : `var(--${colorToken(series, index)})`
   if (series.kind === 'limit')
     return (
       <span

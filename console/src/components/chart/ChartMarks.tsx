@@ -6,10 +6,10 @@ import { groupMarks, type ChartMark, type MarkGroup } from './chart-data.ts'
 /** The plotted area in pixels and its time range. */
 export type ChartFrame = { leftPx: number; widthPx: number; bottomPx: number; from: number; to: number }
 
-/** Minimum distance, so that each mark can be clicked. */
+/** Minimum distance between handles, so that each can be clicked. */
 const minDistancePx = 14
-/** Maximum number of deployments in a tooltip. */
-const maxNamed = 6
+/** Maximum number of deployments listed in a tooltip. */
+const maxListed = 6
 
 type Props = { title: string; marks: readonly ChartMark[]; frame: ChartFrame }
 
@@ -54,9 +54,9 @@ function Handle({ group: { marks }, isFirst }: { group: MarkGroup; isFirst: bool
 function labelOf(marks: readonly ChartMark[]): string {
   const [only] = marks
   if (marks.length === 1 && only) return only.label
-  const named = marks.slice(-maxNamed).map(({ label }) => label.split('\n')[0])
-  const more = marks.length - named.length
-  return [...named.toReversed(), ...(more > 0 ? [`and ${more} more`] : [])].join('\n')
+  const listed = marks.slice(-maxListed).map(({ label }) => label.split('\n')[0])
+  const more = marks.length - listed.length
+  return [...listed.toReversed(), ...(more > 0 ? [`and ${more} more`] : [])].join('\n')
 }
 
 function onArrow(event: KeyboardEvent<HTMLElement>): void {

@@ -11,7 +11,7 @@ export type ChartCursor = {
   nearest: string | null
 }
 
-/** Show at most this many series, the largest ones. */
+/** Maximum number of series shown: those with the largest values. */
 const maxRows = 8
 
 type Props = { data: ChartData; scale: ChartScale; cursor: ChartCursor }
@@ -20,8 +20,12 @@ type Props = { data: ChartData; scale: ChartScale; cursor: ChartCursor }
 export function ChartPointer({ data, scale, cursor: { index, leftPx, widthPx, nearest } }: Props) {
   const time = data.times[index]
   if (time === undefined) return null
-  const all = data.series.map((series, at) => ({ series, at, value: series.values[index] ?? null }))
-  const rows = all.length > maxRows ? largest(all, nearest) : all
+  const allRows = data.series.map((series, seriesIndex) => ({
+    series,
+    seriesIndex,
+    value: series.values[index] ?? null,
+  }))
+  const rows = allRows.length > maxRows ? largest(allRows, nearest) : allRows
   const isLeft = leftPx > widthPx / 2
   return (
     <div
@@ -30,20 +34,20 @@ export function ChartPointer({ data, scale, cursor: { index, leftPx, widthPx, ne
       style={isLeft ? { right: widthPx - leftPx + 10 } : { left: leftPx + 10 }}
     >
       <p className="tabular mb-0.5 whitespace-nowrap text-ink-3">{formatPointTime(data, time)}</p>
-      {rows.map(({ series, at, value }) => (
+      {rows.map(({ series, seriesIndex, value }) => (
         <p
-          key={at}
+          key={seriesIndex}
           className={cx(
             'flex items-center gap-1.5 whitespace-nowrap',
             series.label === nearest ? 'text-ink' : 'text-ink-2',
           )}
         >
-          <Swatch series={series} at={at} />
+          <Swatch series={series} index={seriesIndex} />
           {series.label}
           <span className="tabular ml-auto pl-3 font-medium text-ink">{formatValue(scale, value)}</span>
         </p>
       ))}
-      {rows.length < all.length && <p className="text-ink-3">and {all.length - rows.length} more</p>}
+      {rows.length < allRows.length && <p className="text-ink-3">and {allRows.length - rows.length} more</p>}
     </div>
   )
 }
@@ -55,13 +59,13 @@ function largest<T extends Row>(rows: readonly T[], nearest: string | null = nul
   return rows.toSorted((a, b) => (rank(a) === rank(b) ? 0 : rank(b) - rank(a))).slice(0, maxRows)
 }
 
-/** The same values as a sentence. */
+/** Lists the values at an index in one sentence, for screen readers. */
 export function accessibleValueAt(data: ChartData, scale: ChartScale, index: number): string {
   const time = data.times[index]
   if (time === undefined) return ''
   const rows = largest(data.series.map((series) => ({ series, value: series.values[index] ?? null })))
-  const all = data.series.length > maxRows ? rows.map(({ series }) => series) : data.series
-  const values = all.map(({ label, values: of }) => `${label} ${formatValue(scale, of[index])}`)
-  if (all.length < data.series.length) values.push(`and ${data.series.length - all.length} more`)
-  return `${formatPointTime(data, time)}: ${values.join(', ')}`
+  const listed = data.series.length > maxRows ? rows.map(({ series }) => series) : data.series
+  const parts = listed.map(({ label, values }) => `${label} ${formatValue(scale, values[index])}`)
+  if (listed.length < data.series.length) parts.push(`and ${data.series.length - listed.length} more`)
+  return `${formatPointTime(data, time)}: ${parts.join(', ')}`
 }

@@ -3,13 +3,13 @@ import { cx } from '../../ui/classes.ts'
 import { numberClass, tableClass, tdClass, thClass } from '../../ui/control-classes.ts'
 import { formatPointTime, formatValue, type ChartData, type ChartScale } from './chart-data.ts'
 
-/** As many as a browser lays out quickly; the chart and the copied text have all of them. */
+/** Limits that keep the layout fast. The chart and the copied text have all rows. */
 const maxRows = 500
 const maxCells = 4_000
 
 type Props = { title: string; data: ChartData; scale: ChartScale; heightPx: number }
 
-/** The same values as numbers, newest first. */
+/** The values of a chart as a table, newest first. */
 export const ChartTable = memo(function ChartTable({ title, data, scale, heightPx }: Props) {
   const count = Math.min(maxRows, Math.ceil(maxCells / (data.series.length + 1)))
   const newest = Array.from(data.times, (time, index) => ({ time, index }))
@@ -29,8 +29,8 @@ export const ChartTable = memo(function ChartTable({ title, data, scale, heightP
             <th scope="col" className={cx(thClass, 'sticky top-0 bg-canvas px-2!')}>
               Time
             </th>
-            {data.series.map(({ label }, at) => (
-              <th key={at} scope="col" className={cx(thClass, 'sticky top-0 bg-canvas px-2! text-right')}>
+            {data.series.map(({ label }, seriesIndex) => (
+              <th key={seriesIndex} scope="col" className={cx(thClass, 'sticky top-0 bg-canvas px-2! text-right')}>
                 {label}
               </th>
             ))}
@@ -40,8 +40,8 @@ export const ChartTable = memo(function ChartTable({ title, data, scale, heightP
           {newest.map(({ time, index }) => (
             <tr key={time}>
               <td className={cx(tdClass, 'tabular h-8! px-2! whitespace-nowrap')}>{formatPointTime(data, time)}</td>
-              {data.series.map(({ values }, at) => (
-                <td key={at} className={cx(tdClass, numberClass, 'h-8! px-2! whitespace-nowrap')}>
+              {data.series.map(({ values }, seriesIndex) => (
+                <td key={seriesIndex} className={cx(tdClass, numberClass, 'h-8! px-2! whitespace-nowrap')}>
                   {formatValue(scale, values[index])}
                 </td>
               ))}

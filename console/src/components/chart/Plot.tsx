@@ -12,7 +12,7 @@ type Props = PlotInput & {
   /** The position of the crosshair; null outside of the chart. */
   onCursor: (cursor: ChartCursor | null) => void
   /** Reports the plotted area after each draw. */
-  onFrame: (reportFrame: ChartFrame) => void
+  onFrame: (frame: ChartFrame) => void
   /** The index that the user moved to with the arrow keys; null while the pointer controls the crosshair. */
   keyboardIndex: number | null
 }
@@ -22,7 +22,7 @@ export default function Plot({ onCursor, onFrame, keyboardIndex, ...input }: Pro
   const container = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot>(null)
   const latest = useRef(input)
-  const drawn = useRef<PlotInput>(null)
+  const drawnInput = useRef<PlotInput>(null)
   const nearest = useRef<string>(null)
   const reportCursor = useEffectEvent((chart: uPlot) => onCursor(cursorOf(chart, nearest.current)))
   const reportFrame = useEffectEvent((chart: uPlot) => onFrame(frameOf(chart)))
@@ -55,7 +55,7 @@ export default function Plot({ onCursor, onFrame, keyboardIndex, ...input }: Pro
         element,
       )
       plot.current = chart
-      drawn.current = latest.current
+      drawnInput.current = latest.current
       if (latest.current.highlighted) fade(chart, latest.current.highlighted)
       resize.observe(element)
     })
@@ -67,19 +67,19 @@ export default function Plot({ onCursor, onFrame, keyboardIndex, ...input }: Pro
       plot.current = null
       nearest.current = null
     }
-    // Another shape needs a new plot; all other changes update the existing one.
+    // A new shape needs a new plot; all other changes update the existing one.
   }, [shape])
 
   useEffect(
     () =>
       queueDraw(() => {
-        const { current: before } = drawn
+        const { current: previous } = drawnInput
         const { data, marks, highlighted } = latest.current
-        if (!plot.current || !before) return
-        drawn.current = latest.current
-        if (before.data !== data) plot.current.setData(alignedData(latest.current))
-        if (before.highlighted !== highlighted) fade(plot.current, highlighted)
-        else if (before.marks !== marks) plot.current.redraw(false)
+        if (!plot.current || !previous) return
+        drawnInput.current = latest.current
+        if (previous.data !== data) plot.current.setData(alignedData(latest.current))
+        if (previous.highlighted !== highlighted) fade(plot.current, highlighted)
+        else if (previous.marks !== marks) plot.current.redraw(false)
       }),
     [input.data, input.marks, input.highlighted],
   )
@@ -87,8 +87,8 @@ export default function Plot({ onCursor, onFrame, keyboardIndex, ...input }: Pro
     if (keyboardIndex === null || !plot.current) return undefined
     const { data, syncKey } = latest.current
     const charts = syncKey ? uPlot.sync(syncKey).plots : [plot.current]
-    const at = drawnTimes(data)[keyboardIndex] ?? 0
-    for (const chart of charts) chart.setCursor({ left: chart.valToPos(at, 'x'), top: 0 })
+    const time = drawnTimes(data)[keyboardIndex] ?? 0
+    for (const chart of charts) chart.setCursor({ left: chart.valToPos(time, 'x'), top: 0 })
     return () => {
       for (const chart of charts) chart.setCursor({ left: -10, top: -10 })
     }

@@ -5,14 +5,14 @@ import { CopyButton } from '../../ui/CopyButton.tsx'
 import { IconButton } from '../../ui/IconButton.tsx'
 import { Skeleton } from '../../ui/Skeleton.tsx'
 import { ChartLegend, legendClass } from './ChartLegend.tsx'
-import { ChartPicture } from './ChartPicture.tsx'
+import { InteractiveChart } from './InteractiveChart.tsx'
 import { ChartTable } from './ChartTable.tsx'
-import { isWithoutValues, sheetOf, type ChartData, type ChartMark, type ChartScale } from './chart-data.ts'
+import { isWithoutValues, tsvOf, type ChartData, type ChartMark, type ChartScale } from './chart-data.ts'
 import type { PlotInput } from './plot-options.ts'
 
 type Props = Pick<PlotInput, 'syncKey' | 'formatTime' | 'onZoom' | 'highlighted'> & {
   title: string
-  /** Next to the title: a unit or a total. */
+  /** Shown next to the title: a unit or a total. */
   note?: ReactNode
   /** Undefined while loading. Keep the object identical while the data is unchanged. */
   data: ChartData | undefined
@@ -21,7 +21,7 @@ type Props = Pick<PlotInput, 'syncKey' | 'formatTime' | 'onZoom' | 'highlighted'
   emptyText: string
   heightPx?: 200 | 250
   marks?: readonly ChartMark[]
-  /** The page has one legend for all its charts. */
+  /** True if the page has one legend for all its charts. */
   isLegendElsewhere?: boolean
 }
 
@@ -43,7 +43,7 @@ export function TimeSeriesChart({
   const { hidden, shown, toggle } = useSeriesVisibility(data)
   const isEmpty = data !== undefined && isWithoutValues(data)
   const hasTable = data !== undefined && !isEmpty
-  const sheet = useMemo(() => (isTable && data ? sheetOf(data) : ''), [isTable, data])
+  const tsv = useMemo(() => (isTable && data ? tsvOf(data) : ''), [isTable, data])
   return (
     <Card
       title={
@@ -55,7 +55,7 @@ export function TimeSeriesChart({
       aside={
         hasTable && (
           <div className="flex">
-            {isTable && <CopyButton text={sheet} what={`${title} as a table`} />}
+            {isTable && <CopyButton text={tsv} what={`${title} as a table`} />}
             <IconButton
               size={28}
               label={isTable ? 'Show as a chart' : 'Show as a table'}
@@ -75,7 +75,7 @@ export function TimeSeriesChart({
         )}
         {!hasTable && !isLegendElsewhere && <div className={legendClass} />}
         {hasTable && !isTable && shown && (
-          <ChartPicture {...{ title, scale, heightPx, marks }} {...rest} data={shown} />
+          <InteractiveChart {...{ title, scale, heightPx, marks }} {...rest} data={shown} />
         )}
         {!hasTable && (
           <div className="flex items-end justify-center" style={{ height: heightPx }}>
@@ -87,11 +87,11 @@ export function TimeSeriesChart({
   )
 }
 
-const none: ReadonlySet<string> = new Set()
+const noLabels: ReadonlySet<string> = new Set()
 
-/** Which series are visible. `shown` keeps its identity until the data or the selection changes. */
+/** The visibility of each series. `shown` is the same object until the data or the selection changes. */
 function useSeriesVisibility(data: ChartData | undefined) {
-  const [toggled, setToggled] = useState(none)
+  const [toggled, setToggled] = useState(noLabels)
   const hidden = useMemo(() => {
     const isHidden = ({ label, isHiddenAtFirst = false }: ChartData['series'][number]) =>
       isHiddenAtFirst !== toggled.has(label)
@@ -99,10 +99,12 @@ function useSeriesVisibility(data: ChartData | undefined) {
   }, [data, toggled])
   const shown = useMemo(() => {
     // A series keeps its colour when others are hidden.
-    const series = data?.series.map((one, at) => ({ ...one, color: one.color ?? (at % 6) + 1 }))
+    const series = data?.series.map((item, index) => ({ ...item, color: item.color ?? (index % 6) + 1 }))
     return data && series && { ...data, series: series.filter(({ label }) => !hidden.has(label)) }
   }, [data, hidden])
   const toggle = (label: string) =>
-    setToggled((before) => new Set(before.has(label) ? [...before].filter((one) => one !== label) : [...before, label]))
+    setToggled(
+      (labels) => new Set(labels.has(label) ? [...labels].filter((other) => other !== label) : [...labels, label]),
+    )
   return { hidden, shown, toggle }
 }

@@ -4,7 +4,7 @@ import {
   drawnTimes,
   groupMarks,
   isolatedPoints,
-  sheetOf,
+  tsvOf,
   stacked,
   summaryOf,
   valueRange,
@@ -26,7 +26,7 @@ test('a summary of many points does not overflow the stack', () => {
   )
 })
 
-test('a summary of very many series says how many it leaves out', () => {
+test('a summary of very many series reports how many it omits', () => {
   const many = Array.from({ length: 20 }, (_, index) => series(`line ${index}`, [1]))
   expect(summaryOf('CPU', { times: [1], series: many }, percent)).toMatch(/line 7: .*\. And 12 more, in the table\.$/)
 })
@@ -64,12 +64,12 @@ test('the value of a bucket is drawn in its middle', () => {
 
 test('the copied table has exact numbers, and empty cells for gaps', () => {
   const data = { times: [0, 60], series: [series('API', [0.123456, null]), series('DB', [null, 0])] }
-  expect(sheetOf(data)).toBe('Time\tAPI\tDB\n1970-01-01T00:00:00.000Z\t0.123456\t\n1970-01-01T00:01:00.000Z\t\t0')
+  expect(tsvOf(data)).toBe('Time\tAPI\tDB\n1970-01-01T00:00:00.000Z\t0.123456\t\n1970-01-01T00:01:00.000Z\t\t0')
 })
 
 test('overlapping marks are merged', () => {
   const [a, b, c] = [10, 30, 12].map((timeSeconds) => ({ timeSeconds, label: `at ${timeSeconds}` }))
-  if (!a || !b || !c) throw new Error('three marks')
+  if (!a || !b || !c) throw new Error('expected three marks')
   expect(groupMarks([a, b, c], (seconds) => seconds * 2, 10)).toEqual([
     { x: 20, marks: [a, c] },
     { x: 60, marks: [b] },

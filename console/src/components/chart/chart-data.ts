@@ -7,7 +7,7 @@ export type ChartData = {
   times: readonly number[] | Float64Array
   series: readonly ChartSeries[]
   /**
-   * Each value covers this many seconds from its time and is drawn in the middle. By default it is a point in time.
+   * Each value covers this many seconds from its time and is drawn in the middle. By default values are points in time.
    */
   bucketSeconds?: number
   /** Buckets are UTC days or months, so times are formatted in UTC. */
@@ -38,11 +38,11 @@ export type ChartScale = {
   exact?: (value: number) => string
   /** Ticks are whole numbers, or powers of two for memory. */
   steps?: 'whole' | 'binary'
-  /** Minimum upper end of the axis, as 100 for a percentage. */
+  /** Minimum upper end of the axis, such as 100 for a percentage. */
   max?: number
   /** Start the axis near the lowest value instead of at zero. */
   isFromLowest?: boolean
-  /** A horizontal line, as the outage line of spec 2.10. */
+  /** A horizontal line, such as the outage line of spec 2.10. */
   threshold?: { value: number; label: string }
   /** Stack the bars of all series. */
   isStacked?: boolean
@@ -72,7 +72,7 @@ export const drawnTimes = ({ times, bucketSeconds = 0 }: ChartData): number[] =>
 
 /** Indexes of values between two gaps, which a line alone would not show. */
 export const isolatedPoints = (values: readonly (number | null | undefined)[]): number[] =>
-  values.flatMap((value, at) => (value != null && values[at - 1] == null && values[at + 1] == null ? [at] : []))
+  values.flatMap((value, i) => (value != null && values[i - 1] == null && values[i + 1] == null ? [i] : []))
 
 /** Range of the value axis; `low` and `high` are null without data. */
 export function valueRange(
@@ -82,8 +82,8 @@ export function valueRange(
 ): [number, number] {
   const top = Math.max(max, (high ?? 1) * 1.05) || 1
   if (!isFromLowest || low === null || high === null) return [Math.min(0, low ?? 0), top]
-  const room = (high - low) * 0.05 || 1
-  return [Math.max(0, low - room), high + room]
+  const padding = (high - low) * 0.05 || 1
+  return [Math.max(0, low - padding), high + padding]
 }
 
 /** Cumulative values for stacked bars. A gap counts as zero, and zero draws no bar. */
@@ -98,29 +98,29 @@ export function stacked(series: readonly ChartSeries[]): (number | null)[][] {
   )
 }
 
-/** A screen reader reads at most this many series one by one. */
+/** Maximum number of series in the summary, which screen readers read in full. */
 const maxSummarized = 8
 
-/** One sentence that describes the chart: `CPU usage: API 12% now, 5% to 40%.` */
+/** Describes the chart in text: `CPU usage. API: 40% at the end, between 5% and 40%.` */
 export function summaryOf(title: string, { series }: ChartData, format: (value: number) => string): string {
   const parts = series.slice(0, maxSummarized).map(({ label, values }) => {
-    const known = values.filter((value) => value !== null)
-    const last = known.at(-1)
+    const numbers = values.filter((value) => value !== null)
+    const last = numbers.at(-1)
     if (last === undefined) return `${label}: no data`
-    const low = known.reduce((a, b) => Math.min(a, b))
-    const high = known.reduce((a, b) => Math.max(a, b))
+    const low = numbers.reduce((a, b) => Math.min(a, b))
+    const high = numbers.reduce((a, b) => Math.max(a, b))
     return `${label}: ${format(last)} at the end, between ${format(low)} and ${format(high)}`
   })
   if (series.length > maxSummarized) parts.push(`And ${series.length - maxSummarized} more, in the table`)
   return `${title}. ${parts.join('. ')}.`
 }
 
-/** Tab-separated text for a spreadsheet: one line per time, oldest first, exact numbers, empty gaps. */
-export function sheetOf({ times, series }: ChartData): string {
+/** Tab-separated text for a spreadsheet: one line per time, oldest first, exact numbers; gaps are empty cells. */
+export function tsvOf({ times, series }: ChartData): string {
   const head = ['Time', ...series.map(({ label }) => label)]
-  const lines = Array.from(times, (time, at) => [
+  const lines = Array.from(times, (time, index) => [
     new Date(time * 1000).toISOString(),
-    ...series.map(({ values }) => values[at] ?? ''),
+    ...series.map(({ values }) => values[index] ?? ''),
   ])
   return [head, ...lines].map((cells) => cells.join('\t')).join('\n')
 }
@@ -139,12 +139,12 @@ export function groupMarks(marks: readonly ChartMark[], xOf: (seconds: number) =
   return groups
 }
 
-/** A time of the chart, in full. */
+/** Formats a time of the chart with date and time. */
 export const formatPointTime = ({ isUtc }: ChartData, seconds: number): string =>
   isUtc ? `${formatUtcDate(seconds * 1000)} UTC` : formatDateTime(seconds * 1000)
 
 export const exactOf = ({ exact, format }: ChartScale): ((value: number) => string) => exact ?? format
 
-/** A value in full, or the placeholder for a gap. */
+/** Formats a value with full precision; a gap is the placeholder for missing values. */
 export const formatValue = (scale: ChartScale, value: number | null | undefined): string =>
   value === null || value === undefined ? emptyValue : exactOf(scale)(value)

@@ -1,8 +1,8 @@
 const queue = new Set<() => void>()
 
 /**
- * Draws one chart per task, so that a page with many charts stays responsive. Returns a function that cancels the
- * draw.
+ * Draws one chart per event-loop task, so that a page with many charts stays responsive. Returns a function that
+ * cancels the draw.
  */
 export function queueDraw(draw: () => void): () => void {
   if (queue.size === 0) setTimeout(drawNext)

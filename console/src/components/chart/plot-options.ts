@@ -30,7 +30,7 @@ export type PlotInput = {
   highlighted?: ReadonlySet<string> | undefined
 }
 
-/** With more lines than this, the line within this distance of the pointer is highlighted. */
+/** In charts with more lines than this, the line nearest to the pointer is highlighted, up to this distance. */
 const maxUnfocusedLines = 4
 const focusDistancePx = 24
 export const fadedAlpha = 0.15
@@ -42,10 +42,11 @@ const characterPx = 6
 /** Ignore shorter drags as accidental. */
 const minDragPx = 8
 
-const powers = (count: number, of: (power: number) => number[]) => Array.from({ length: count }, (_, n) => of(n)).flat()
+const forPowers = (count: number, stepsOf: (power: number) => number[]) =>
+  Array.from({ length: count }, (_, n) => stepsOf(n)).flat()
 const steps = {
-  whole: powers(16, (n) => [1, 2, 5].map((first) => first * 10 ** n)),
-  binary: powers(50, (n) => [2 ** n]),
+  whole: forPowers(16, (n) => [1, 2, 5].map((first) => first * 10 ** n)),
+  binary: forPowers(50, (n) => [2 ** n]),
 }
 
 /** uPlot's data: times first, then one array per series; stacked series from top to bottom. */
@@ -62,13 +63,13 @@ export const shapeOf = ({ data, scale }: PlotInput): string =>
     ...data.series.map(({ label, kind, color, dash }) => [label, kind, color, dash].join(':')),
   ].join('|')
 
-/** All options of a chart except its data. Drawing reads `latest`. */
+/** All options of a chart except its data. Its callbacks read the current input through `latest`. */
 export function plotOptions(latest: () => PlotInput, widthPx: number): uPlot.Options {
   const { data, scale, heightPx, syncKey, onZoom } = latest()
   const order = data.series.map((series, index) => ({ series, color: colorToken(series, index) }))
   if (scale.isStacked) order.reverse()
   const axis = { stroke: () => tokenValue('n9'), font: axisFont, ticks: { show: false } }
-  const isMany = data.series.length > maxUnfocusedLines
+  const hasManyLines = data.series.length > maxUnfocusedLines
   return {
     width: widthPx,
     height: heightPx,
@@ -78,8 +79,8 @@ export function plotOptions(latest: () => PlotInput, widthPx: number): uPlot.Opt
     cursor: {
       y: false,
       drag: { x: onZoom !== undefined, y: false, setScale: false },
-      points: { size: 6, one: isMany },
-      ...(isMany && { focus: { prox: focusDistancePx } }),
+      points: { size: 6, one: hasManyLines },
+      ...(hasManyLines && { focus: { prox: focusDistancePx } }),
       ...(syncKey && { sync: { key: syncKey, scales: ['x', null] } }),
     },
     ...(data.isUtc && { tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC') }),
@@ -131,19 +132,19 @@ function timeLabels(plot: uPlot, ticks: number[], formatTime: PlotInput['formatT
   const { min, max } = plot.scales['x'] ?? {}
   const spanSeconds = (max ?? 0) - (min ?? 0)
   const pxPerSecond = plot.bbox.width / devicePixelRatio / Math.max(spanSeconds, 1)
-  const write = formatTime ?? ((timeMs: number) => formatChartTime(timeMs, spanSeconds * 1000))
-  const labels = ticks.map((seconds) => write(seconds * 1000))
-  return ticks.map((seconds, at) => {
-    const label = labels[at] ?? ''
-    const roomPx = ((max ?? 0) - seconds) * pxPerSecond + rightPx
-    return label === labels[at - 1] || (label.length * characterPx) / 2 > roomPx ? '' : label
+  const format = formatTime ?? ((timeMs: number) => formatChartTime(timeMs, spanSeconds * 1000))
+  const labels = ticks.map((seconds) => format(seconds * 1000))
+  return ticks.map((seconds, index) => {
+    const label = labels[index] ?? ''
+    const remainingPx = ((max ?? 0) - seconds) * pxPerSecond + rightPx
+    return label === labels[index - 1] || (label.length * characterPx) / 2 > remainingPx ? '' : label
   })
 }
 
 function seriesOptions({ label, kind, dash }: ChartSeries, color: string, { isStacked }: ChartScale): uPlot.Series {
   const stroke = () => tokenValue(color)
   const faint = () => `color-mix(in srgb, ${tokenValue(color)} 12%, transparent)`
-  const filter: uPlot.Series.Points.Filter = (plot, at) => isolatedPoints(Array.from(plot.data[at] ?? []))
+  const filter: uPlot.Series.Points.Filter = (plot, index) => isolatedPoints(Array.from(plot.data[index] ?? []))
   const common: uPlot.Series = { label, stroke, spanGaps: false }
   if (kind === 'bars') {
     const paths = uPlot.paths.bars?.({ size: [0.7, 40, 2], gap: 1, radius: isStacked ? 0 : 0.15 })
@@ -153,6 +154,6 @@ function seriesOptions({ label, kind, dash }: ChartSeries, color: string, { isSt
     return { ...common, width: 0, paths: () => null, points: { show: true, size: 4, width: 0, fill: stroke } }
   const points = { show: false, filter, size: 4, width: 0, fill: stroke }
   if (kind === 'limit') return { ...common, width: 1, dash: [4, 4], points }
-  const strokes = dash && { dash: [...dashes[dash]] }
-  return { ...common, width: 1.5, points, ...strokes, ...(kind === 'area' && { fill: faint }) }
+  const dashOptions = dash && { dash: [...dashes[dash]] }
+  return { ...common, width: 1.5, points, ...dashOptions, ...(kind === 'area' && { fill: faint }) }
 }

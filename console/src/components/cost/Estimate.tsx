@@ -37,7 +37,7 @@ function CostTotals({ estimate }: { estimate: CostEstimate | undefined }) {
           <thead>
             <tr>
               <th className={thClass}>Resource</th>
-              <th className={cx(thClass, numberClass)}>Number</th>
+              <th className={cx(thClass, numberClass)}>Quantity</th>
               <th className={cx(thClass, numberClass, 'max-xs:hidden')}>Per hour</th>
               <th className={cx(thClass, numberClass)}>Per month</th>
             </tr>
@@ -57,12 +57,12 @@ function CostTotals({ estimate }: { estimate: CostEstimate | undefined }) {
       <p className="mt-3 flex flex-wrap items-baseline gap-x-2">
         <span className="tabular text-lg font-semibold">{estimate ? formatCents(estimate.perMonthUsd) : '–'}</span>
         <span className="text-ink-2">
-          a month of {estimate?.hoursPerMonth ?? 720} hours
+          per month of {estimate?.hoursPerMonth ?? 720} hours
           {Number(estimate?.discountPercent ?? 0) > 0 && `, less your discount of ${estimate?.discountPercent}%`}
         </span>
       </p>
       <p className="mt-1 text-sm text-ink-3">
-        Excludes tax and RPC requests. You pay while it runs: a hibernated squid is billed for storage only.
+        Excludes tax and RPC requests. You pay only while the squid runs; a hibernated squid is billed for storage only.
       </p>
     </div>
   )

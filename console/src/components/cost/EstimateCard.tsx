@@ -23,13 +23,13 @@ export default function EstimateCard({ code }: { code: string }) {
     </div>
   )
   return (
-    <Card title="What it will cost">
+    <Card title="Cost estimate">
       <div className="px-3.5 pt-1 pb-3.5">
         <Tabs
           label="Estimate"
           tabs={[
-            { id: 'profiles', label: 'By profiles', content: byProfiles },
-            { id: 'manifest', label: 'By squid.yaml', content: byManifest },
+            { id: 'profiles', label: 'By profile', content: byProfiles },
+            { id: 'manifest', label: 'From squid.yaml', content: byManifest },
           ]}
         />
       </div>

@@ -7,14 +7,14 @@ const maxBytes = 200_000
 
 type Props = { manifest: string; onChange: (manifest: string) => void }
 
-/** A manifest to paste, drop or choose. It is only read in the browser. */
+/** A field for a manifest, which the user pastes, drops or chooses as a file. The file is read in the browser. */
 export function ManifestField({ manifest, onChange }: Props) {
   const [problem, setProblem] = useState<string>()
   const input = useRef<HTMLInputElement>(null)
   const readFile = async (file: File | undefined) => {
     if (!file) return
     const isTooLarge = file.size > maxBytes
-    setProblem(isTooLarge ? `${file.name} is larger than ${maxBytes / 1000} kB. Choose a manifest.` : undefined)
+    setProblem(isTooLarge ? `${file.name} is larger than ${maxBytes / 1000} kB. Choose a smaller file.` : undefined)
     if (!isTooLarge) onChange(await file.text())
   }
   const drop = (event: DragEvent) => {

@@ -10,7 +10,7 @@ const options = profiles.map((id) => ({ id, label: id }))
 
 type Props = { shape: SquidShape; onChange: (shape: SquidShape) => void }
 
-/** The parts of a squid with their profiles and numbers. */
+/** Fields for the profiles and counts of a squid's parts. */
 export function ShapeFields({ shape, onChange }: Props) {
   const change = (part: Partial<SquidShape>) => onChange({ ...shape, ...part })
   const profile = (label: string, key: 'apiProfile' | 'processorProfile' | 'postgresProfile') =>

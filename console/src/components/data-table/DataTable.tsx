@@ -18,14 +18,14 @@ type Props<T> = {
   idOf: (row: T) => string
   sort?: Sort | null
   onSort?: (sort: Sort) => void
-  /** Groups rows under a header, as versions under their squid. */
+  /** Groups rows under a header, such as versions under their squid. */
   groupOf?: (row: T) => string
   renderGroupHead?: (name: string, rows: T[]) => ReactNode
-  /** Called on a click on a row outside of its links and buttons. */
+  /** Called when the user clicks a row outside its links and buttons. */
   onOpen?: (row: T) => void
   /** The menu at the end of each row; called when it opens. */
   menuOf?: MenuOf<T>
-  /** Why a row's menu is disabled; null if it is not. */
+  /** Returns why a row's menu is disabled; null if it is enabled. */
   menuDisabledReason?: (row: T) => string | null
   /** Called with the drawn rows after each render. */
   onVisible?: (rows: T[]) => void
@@ -35,8 +35,8 @@ type Props<T> = {
 }
 
 /**
- * The table of all list pages. Rows are plain, memoised `<tr>`; the table has one click handler and one menu, and
- * from 50 lines on only the visible rows are in the DOM (frontend.md, patterns 1 and 2).
+ * The table of all list pages. Rows are plain, memoized `<tr>`; the table has one click handler and one menu, and
+ * from 50 lines on only the visible rows are in the DOM.
  */
 export function DataTable<T>(props: Props<T>) {
   const {

@@ -1,5 +1,6 @@
 import { lazy, Suspense, useRef, useState, type RefObject } from 'react'
 import type { MenuGroup } from '../../ui/Menu.tsx'
+import { prefetch } from '../../ui/prefetch.ts'
 
 const loadMenu = () => import('../../ui/Menu.tsx')
 const Menu = lazy(loadMenu)
@@ -15,7 +16,7 @@ type MenuState<T> = {
   close: () => void
 }
 
-/** The row whose menu is open, and its button. */
+/** Tracks the row whose menu is open, and the button of that menu. */
 export function useRowMenu<T>(): MenuState<T> {
   const trigger = useRef<HTMLElement>(null)
   const [row, setRow] = useState<T | null>(null)
@@ -29,10 +30,16 @@ export function useRowMenu<T>(): MenuState<T> {
     trigger.current?.removeAttribute('aria-expanded')
     setRow(null)
   }
-  return { row, trigger, prepare: () => void loadMenu(), open: (nextRow, button) => void open(nextRow, button), close }
+  return {
+    row,
+    trigger,
+    prepare: () => prefetch(loadMenu),
+    open: (nextRow, button) => void open(nextRow, button),
+    close,
+  }
 }
 
-/** The one menu of the table. */
+/** The menu that all rows of a table share. */
 export function RowMenu<T>({ menu, menuOf }: { menu: MenuState<T>; menuOf: MenuOf<T> }) {
   if (menu.row === null) return null
   return (

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 
-/** The breakpoint below which a column is hidden; name and status are always visible (frontend.md 4). */
+/** The breakpoint below which a column is hidden; name and status are always visible. */
 export type HideBelow = 'xs' | 'sm' | 'md' | 'lg'
 
 export type Column<T> = {
@@ -11,10 +11,10 @@ export type Column<T> = {
   cell: (row: T) => ReactNode
   /** The value to sort by; without it the column is not sortable. */
   sortBy?: (row: T) => string | number
-  /** Right-aligned, with tabular figures. */
+  /** Numbers are right-aligned and have digits of equal width. */
   isNumber?: boolean
   hideBelow?: HideBelow
-  /** CSS width; columns without one share the rest. */
+  /** CSS width; columns without one share the remaining width. */
   width?: string
 }
 

@@ -13,9 +13,9 @@ const byValue: SortingFn<unknown> = (a, b, columnId) => {
 
 /** Sorts the rows; equal ones keep their order. */
 export function sorted<T>(rows: readonly T[], columns: readonly Column<T>[], sort: Sort | null): T[] {
-  const by = columns.find(({ id }) => id === sort?.column)?.sortBy
-  if (!sort || !by) return [...rows]
-  const column: ColumnDef<T> = { id: sort.column, accessorFn: by, sortingFn: byValue as SortingFn<T> }
+  const sortBy = columns.find(({ id }) => id === sort?.column)?.sortBy
+  if (!sort || !sortBy) return [...rows]
+  const column: ColumnDef<T> = { id: sort.column, accessorFn: sortBy, sortingFn: byValue as SortingFn<T> }
   const table = createTable<T>({
     data: [...rows],
     columns: [column],

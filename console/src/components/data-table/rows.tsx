@@ -93,11 +93,11 @@ export function LoadingRows<T>({
   count: number
   hasMenu: boolean
 }) {
-  return Array.from({ length: count }, (_, index) => (
-    <tr key={index} aria-hidden>
-      {columns.map((column, at) => (
-        <td key={column.id} className={cellClass(column, at === 0, false)}>
-          <Skeleton className={cx('h-3', column.isNumber ? 'ml-auto w-10' : at === 0 ? 'w-3/5' : 'w-2/5')} />
+  return Array.from({ length: count }, (_, rowIndex) => (
+    <tr key={rowIndex} aria-hidden>
+      {columns.map((column, index) => (
+        <td key={column.id} className={cellClass(column, index === 0, false)}>
+          <Skeleton className={cx('h-3', column.isNumber ? 'ml-auto w-10' : index === 0 ? 'w-3/5' : 'w-2/5')} />
         </td>
       ))}
       {hasMenu && <td className={tdClass} />}

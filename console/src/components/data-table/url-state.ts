@@ -13,13 +13,13 @@ export function useSetSearch(): (changes: Changes, history?: 'replace' | 'push')
   return (changes, history = 'replace') =>
     void navigate({
       to: '.',
-      search: ((before: Record<string, unknown>) => ({ ...before, ...changes })) as never,
+      search: ((current: Record<string, unknown>) => ({ ...current, ...changes })) as never,
       replace: history === 'replace',
       resetScroll: false,
     })
 }
 
-/** One parameter of the query string, untyped: `getRouteApi` types it for its page. */
+/** One parameter of the query string. Untyped, because the route is unknown here. */
 const useParam = (key: string): unknown =>
   useSearch({ strict: false, select: (search) => (search as Record<string, unknown>)[key] })
 
@@ -37,7 +37,7 @@ export function useSearchText(
   const [text, setText] = useState(urlText)
   const [appliedText, setAppliedText] = useState(urlText)
   if (urlText !== appliedText) {
-    // After back, forward or a link the URL wins.
+    // After the user goes back or forward, or follows a link, the URL replaces the text.
     setAppliedText(urlText)
     setText(urlText)
   }
@@ -58,7 +58,7 @@ export function useSearchText(
   return { text, deferred: useDeferredValue(text), setText }
 }
 
-/** The sort in `sort` and `order`; `initial` is the default. */
+/** The sort order in the URL parameters `sort` and `order`; `initial` is the default. */
 export function useUrlSort(initial: Sort): { sort: Sort; setSort: (sort: Sort) => void } {
   const column = useParam('sort')
   const order = useParam('order')

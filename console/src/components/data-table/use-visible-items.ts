@@ -2,7 +2,7 @@ import { useWindowVirtualizer } from '@tanstack/react-virtual'
 import { useLayoutEffect, useState, type RefObject } from 'react'
 import type { Item } from './items.ts'
 
-/** Below this many lines rendering all is cheaper than virtualisation (frontend.md 2). */
+/** Below this many lines rendering all is cheaper than virtualization. */
 const minVirtualItems = 50
 const heightPx = { row: 40, group: 36 }
 const overscan = 12
@@ -26,13 +26,13 @@ export function useVisibleItems<T>(items: readonly Item<T>[], table: RefObject<H
   })
 
   if (!isVirtual) return { visible: items.map((item, index) => ({ item, index })), beforePx: 0, afterPx: 0 }
-  const shown = virtualizer.getVirtualItems()
+  const virtualItems = virtualizer.getVirtualItems()
   return {
-    visible: shown.flatMap(({ index }) => {
+    visible: virtualItems.flatMap(({ index }) => {
       const item = items[index]
       return item ? [{ item, index }] : []
     }),
-    beforePx: (shown[0]?.start ?? scrollMargin) - scrollMargin,
-    afterPx: virtualizer.getTotalSize() - ((shown.at(-1)?.end ?? scrollMargin) - scrollMargin),
+    beforePx: (virtualItems[0]?.start ?? scrollMargin) - scrollMargin,
+    afterPx: virtualizer.getTotalSize() - ((virtualItems.at(-1)?.end ?? scrollMargin) - scrollMargin),
   }
 }

@@ -53,7 +53,7 @@ export default function DeployGuide() {
         </Step>
         <Step number={3} title="Customize it" note="Optional">
           <p>
-            The template works as it is. To index your own data, edit <Code>schema.graphql</Code>, the handlers in{' '}
+            The template works as is. To index your own data, edit <Code>schema.graphql</Code>, the handlers in{' '}
             <Code>src/</Code> and <Code>squid.yaml</Code>, as the{' '}
             <a href={documentationUrl()} target="_blank" rel="noreferrer" className={linkClass}>
               documentation

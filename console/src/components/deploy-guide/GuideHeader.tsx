@@ -6,7 +6,7 @@ import { Alert } from '../../ui/Alert.tsx'
 
 const linkClass = 'text-accent underline underline-offset-2'
 
-/** What to know first, depending on the organization (spec 2.8). */
+/** The notice above the guide, which depends on the organization's plan (spec 2.8). */
 export function GuideHeader() {
   const { status, limits } = useOrg()
   if (limits.playground)

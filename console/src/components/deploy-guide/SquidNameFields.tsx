@@ -1,4 +1,5 @@
 import { lazy, Suspense, useState } from 'react'
+import { prefetch } from '../../ui/prefetch.ts'
 import { Skeleton } from '../../ui/Skeleton.tsx'
 import { TextField } from '../../ui/TextField.tsx'
 import { templates, type Template } from './commands.ts'
@@ -23,8 +24,8 @@ export function SquidNameFields({ name, onName, template, onTemplate }: Props) {
     setError(SquidName.safeParse(typed).error?.issues[0]?.message)
   }
   const pick = (id: string) => {
-    const chosen = templates.find((known) => known === id)
-    if (chosen) onTemplate(chosen)
+    const selected = templates.find((template) => template === id)
+    if (selected) onTemplate(selected)
   }
   return (
     <div className="grid gap-4 xs:grid-cols-2">
@@ -32,7 +33,7 @@ export function SquidNameFields({ name, onName, template, onTemplate }: Props) {
         label="Squid name"
         description="Min 3, max 30 symbols. Cannot be changed later."
         value={name}
-        onFocus={() => void loadSchemas()}
+        onFocus={() => prefetch(loadSchemas)}
         onChange={(event) => {
           onName(event.target.value)
           if (error) void validate(event.target.value)

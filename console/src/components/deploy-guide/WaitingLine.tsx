@@ -16,7 +16,7 @@ export function WaitingLine() {
       className="flex flex-wrap items-center gap-x-4 gap-y-1.5 rounded-md border border-line px-3.5 py-2.5"
     >
       {deployment ? (
-        <Running deployment={deployment} />
+        <DeploymentProgress deployment={deployment} />
       ) : (
         <StatusDot tone="neutral" isMoving>
           {isFirst ? 'Waiting for your first deployment…' : 'Waiting for your deployment…'}
@@ -26,7 +26,7 @@ export function WaitingLine() {
   )
 }
 
-function Running({ deployment }: { deployment: Deployment }) {
+function DeploymentProgress({ deployment }: { deployment: Deployment }) {
   const { id, squid, failed, failureReason } = deployment
   const name = squid?.reference ?? 'your squid'
   return (

@@ -2,7 +2,7 @@
 export const templates = ['evm', 'abi', 'multichain', 'gravatar', 'substrate', 'ink', 'frontier-evm'] as const
 export type Template = (typeof templates)[number]
 
-/** Pins the joi version that the client needs: with two versions installed it crashes at start (contract 0). */
+/** Pins the joi version that the client needs: with two versions installed it crashes at start. */
 export const installCommand = 'npm install --global @subsquid/cli@3.2.3 joi@17.13.3'
 
 /** Signs in to this installation. */

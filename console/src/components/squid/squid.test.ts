@@ -24,7 +24,7 @@ const healthy = {
   lastDeploy: { id: 7, type: 'RESTART', status: 'OK', failed: 'NO', running: false },
 } as unknown as Squid
 
-test('a status has a reason', () => {
+test('each status has a reason', () => {
   expect(statusReason(healthy)).toMatch(/at the head/)
   const stuck = {
     ...processor,
@@ -39,16 +39,16 @@ test('a status has a reason', () => {
   expect(statusReason({ ...healthy, addons: { hasura: { status: 'NOT_AVAILABLE' } } })).toBe('Hasura: no response.')
   expect(statusReason({ ...healthy, processors: [{ ...processor, status: 'SYNCING' }] })).toBe('eth: syncing.')
   expect(statusReason({ ...healthy, status: 'DEPLOYING' })).toBe('Deployment 7 is restarting its programs.')
-  expect(statusReason({ ...healthy, status: 'HIBERNATED', hibernatedAt: null })).toBe('Stopped. Data is kept.')
+  expect(statusReason({ ...healthy, status: 'HIBERNATED', hibernatedAt: null })).toBe('Hibernated. Data is kept.')
 })
 
 test('the endpoint prefers the production tag, then any tag, then the slot', () => {
   const tag = (name: string) => ({ type: 'tag' as const, name, url: name })
   const canonical = { type: 'canonical' as const, url: 'slot' }
-  const of = (...urls: NonNullable<Squid['api']>['urls']) =>
+  const endpointFrom = (...urls: NonNullable<Squid['api']>['urls']) =>
     endpointOf({ api: { status: 'AVAILABLE', urls, reason: null, since: null } })
-  expect(of(tag('old'), tag('production'), canonical)).toBe('production')
-  expect(of(tag('old'), canonical)).toBe('old')
-  expect(of(canonical)).toBe('slot')
+  expect(endpointFrom(tag('old'), tag('production'), canonical)).toBe('production')
+  expect(endpointFrom(tag('old'), canonical)).toBe('old')
+  expect(endpointFrom(canonical)).toBe('slot')
   expect(endpointOf({})).toBeNull()
 })

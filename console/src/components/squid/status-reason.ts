@@ -12,7 +12,7 @@ const sinceText = (time: string | null) => (time === null ? '' : ` since ${forma
 const reasons: Record<SquidDisplayStatus, (squid: SquidSummary) => string> = {
   HEALTHY: () => 'The API responds and all processors are at the head of their chains.',
   DEGRADED: (squid) => joinCauses(degradedCauses(squid)),
-  HIBERNATED: ({ hibernatedAt }) => `Stopped${sinceText(hibernatedAt)}. Data is kept.`,
+  HIBERNATED: ({ hibernatedAt }) => `Hibernated${sinceText(hibernatedAt)}. Data is kept.`,
   PROCESSING: (squid) => joinCauses(processingCauses(squid)),
   DEPLOYING: (squid) => `${deploymentName(squid)} is in progress.`,
   DELETING: (squid) => `${deploymentName(squid)} is deleting the version and its data.`,

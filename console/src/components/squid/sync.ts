@@ -26,25 +26,25 @@ export const formatSpeed = (blocksPerSecond: number): string =>
 
 /** One line about all processors: the progress of the slowest, or that all are at the head. Null while unknown. */
 export function syncSummary(processors: readonly Progress[]): string | null {
-  const known = processors.flatMap((p) => {
+  const measured = processors.flatMap((p) => {
     const percent = syncPercent(p)
     return percent === null || p.syncState.totalBlocks <= 0 ? [] : [{ ...p, percent }]
   })
-  const last = known.toSorted((a, b) => a.percent - b.percent)[0]
-  if (!last) return null
-  if (known.length === processors.length && known.every(({ status }) => status === 'SYNCED')) {
-    const lag = Math.max(...known.map((p) => lagBlocks(p) ?? 0))
+  const slowest = measured.toSorted((a, b) => a.percent - b.percent)[0]
+  if (!slowest) return null
+  if (measured.length === processors.length && measured.every(({ status }) => status === 'SYNCED')) {
+    const lag = Math.max(...measured.map((p) => lagBlocks(p) ?? 0))
     return lag === 0 ? 'at head' : `${lag === 1 ? '1 block' : `${formatInteger(lag)} blocks`} behind the head`
   }
-  const parts = [`${formatPercent(last.percent / 100)} synced`]
-  if (last.status === 'STALLED') return [...parts, 'data source not responding'].join(' · ')
-  if (last.blocksPerSecond) parts.push(`${formatSpeed(last.blocksPerSecond)} blocks/s`)
-  if (last.etaSeconds) parts.push(`about ${formatSpan(last.etaSeconds)} left`)
+  const parts = [`${formatPercent(slowest.percent / 100)} synced`]
+  if (slowest.status === 'STALLED') return [...parts, 'data source not responding'].join(' · ')
+  if (slowest.blocksPerSecond) parts.push(`${formatSpeed(slowest.blocksPerSecond)} blocks/s`)
+  if (slowest.etaSeconds) parts.push(`about ${formatSpan(slowest.etaSeconds)} left`)
   return parts.join(' · ')
 }
 
-/** The same for a table row: percentage and remaining time. */
+/** A shorter summary for table rows: percentage and remaining time. */
 export function shortSyncSummary(processors: readonly Progress[]): string | null {
-  const speedless = processors.map((p) => ({ ...p, blocksPerSecond: null }))
-  return syncSummary(speedless)?.replace(' synced', '').replace('about ', '') ?? null
+  const withoutSpeed = processors.map((p) => ({ ...p, blocksPerSecond: null }))
+  return syncSummary(withoutSpeed)?.replace(' synced', '').replace('about ', '') ?? null
 }

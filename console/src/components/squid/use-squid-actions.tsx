@@ -1,4 +1,4 @@
-import { squidCan, type SquidSummary } from '@shoal/contract'
+import { squidDisabledReasons, type SquidSummary } from '@shoal/contract'
 import { Copy, Moon, RotateCw, Trash2 } from 'lucide-react'
 import { useOrg } from '../../api/active-org.ts'
 import type { EndpointName } from '../../api/client.ts'
@@ -10,7 +10,7 @@ import { confirm } from '../confirm.ts'
 import { endpointOf } from './endpoint-of.ts'
 
 /** Queries that every action on a version invalidates (spec 4). */
-export const changedByActions: EndpointName[] = [
+export const invalidatedByActions: EndpointName[] = [
   'squids.listSummaries',
   'squids.list',
   'squids.get',
@@ -21,9 +21,9 @@ export const changedByActions: EndpointName[] = [
 export function useSquidActions() {
   const { code } = useOrg()
   const deniedReason = useDeniedReason('squids.write')
-  const restart = useApiMutation('squids.restart', { invalidates: changedByActions })
-  const hibernate = useApiMutation('squids.hibernate', { invalidates: changedByActions, errorDisplay: 'caller' })
-  const remove = useApiMutation('squids.delete', { invalidates: changedByActions, errorDisplay: 'caller' })
+  const restart = useApiMutation('squids.restart', { invalidates: invalidatedByActions })
+  const hibernate = useApiMutation('squids.hibernate', { invalidates: invalidatedByActions, errorDisplay: 'caller' })
+  const remove = useApiMutation('squids.delete', { invalidates: invalidatedByActions, errorDisplay: 'caller' })
   const callOf = ({ reference }: SquidSummary) => ({ params: { code, reference } })
   const isPending = restart.isPending || hibernate.isPending || remove.isPending
 
@@ -47,7 +47,8 @@ export function useSquidActions() {
   return {
     /** Why the whole menu is disabled: missing permission, or another action in progress (spec 4). */
     menuDisabledReason: (squid: SquidSummary): string | null =>
-      deniedReason ?? (isPending ? 'Another action is in progress. Wait for it to finish.' : squidCan.delete(squid)),
+      deniedReason ??
+      (isPending ? 'Another action is in progress. Wait for it to finish.' : squidDisabledReasons.delete(squid)),
     restart: (squid: SquidSummary) => restart.mutate(callOf(squid)),
     actionsOf: (squid: SquidSummary): Record<'copy' | 'restart' | 'hibernate' | 'delete', MenuAction> => ({
       copy: {
@@ -61,14 +62,14 @@ export function useSquidActions() {
         id: 'restart',
         label: 'Restart',
         icon: <RotateCw size={16} />,
-        disabledReason: deniedReason ?? squidCan.restart(squid),
+        disabledReason: deniedReason ?? squidDisabledReasons.restart(squid),
         onAction: () => restart.mutate(callOf(squid)),
       },
       hibernate: {
         id: 'hibernate',
         label: 'Hibernate',
         icon: <Moon size={16} />,
-        disabledReason: deniedReason ?? squidCan.hibernate(squid),
+        disabledReason: deniedReason ?? squidDisabledReasons.hibernate(squid),
         onAction: () => confirmHibernate(squid),
       },
       delete: {
@@ -76,16 +77,16 @@ export function useSquidActions() {
         label: 'Delete',
         icon: <Trash2 size={16} />,
         isDanger: true,
-        disabledReason: deniedReason ?? squidCan.delete(squid),
+        disabledReason: deniedReason ?? squidDisabledReasons.delete(squid),
         onAction: () => confirmDelete(squid),
       },
     }),
   }
 }
 
-/** Null if there is an endpoint to copy. */
+/** Why the endpoint cannot be copied; null if it can. */
 export const endpointDisabledReason = (squid: SquidSummary): string | null =>
-  endpointOf(squid) === null ? 'This version has no API.' : squidCan.copyEndpoint(squid)
+  endpointOf(squid) === null ? 'This version has no API.' : squidDisabledReasons.copyEndpoint(squid)
 
 export function copyEndpoint(squid: SquidSummary): void {
   const url = endpointOf(squid)

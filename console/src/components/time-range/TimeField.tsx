@@ -28,6 +28,6 @@ const isoOf = (local: string): string | undefined => (local === '' ? undefined :
 /** `2026-09-02T14:03:59` */
 function localOf(iso: string | undefined): string {
   if (!iso || Number.isNaN(Date.parse(iso))) return ''
-  const at = new Date(iso)
-  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 19)
+  const date = new Date(iso)
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19)
 }

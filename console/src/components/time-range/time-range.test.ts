@@ -20,7 +20,7 @@ test('times take precedence over a name; invalid times are dropped', () => {
 })
 
 test('a custom range starts with the previous range', () => {
-  const begun = searchOfCustom(ranges, { range: '1h' }, now)
-  expect(begun).toEqual({ range: '1h', from: '2026-09-02T11:00:00.000Z', to: '2026-09-02T12:00:00.000Z' })
-  expect(searchOfCustom(ranges, begun, now + 1)).toEqual(begun)
+  const customSearch = searchOfCustom(ranges, { range: '1h' }, now)
+  expect(customSearch).toEqual({ range: '1h', from: '2026-09-02T11:00:00.000Z', to: '2026-09-02T12:00:00.000Z' })
+  expect(searchOfCustom(ranges, customSearch, now + 1)).toEqual(customSearch)
 })

@@ -19,14 +19,14 @@ export const searchOfNamed = ({ defaultRange }: TimeRanges, id: string): RangeSe
   to: undefined,
 })
 
-/** A custom range starts with the previous range. */
+/** The URL parameters of a custom range, initially with the times of the previous range. */
 export function searchOfCustom(ranges: TimeRanges, search: RangeSearch, nowMs: number): RangeSearch {
   if (isCustom(search)) return search
   const { ms } = namedRange(ranges, search)
   return { ...search, from: new Date(nowMs - ms).toISOString(), to: new Date(nowMs).toISOString() }
 }
 
-/** The range as ISO times for the API; `to` is omitted for now. Invalid times are dropped. */
+/** The range as ISO times for the API, without `to` if it ends now. Invalid times are dropped. */
 export function queryTimes(ranges: TimeRanges, search: RangeSearch, nowMs: number): Omit<RangeSearch, 'range'> {
   if (!isCustom(search)) return { from: new Date(nowMs - namedRange(ranges, search).ms).toISOString() }
   const timeOf = (time: string | undefined) => (time && !Number.isNaN(Date.parse(time)) ? time : undefined)

@@ -6,10 +6,10 @@ const linkClass = 'wrap-anywhere text-accent hover:underline'
 
 type Props = { alert: Pick<AlertEvent, 'squid' | 'container' | 'kind'> }
 
-/** What an alert is about, as a link to the page where the user can act. */
+/** Links to the page of the squid or organization that an alert is about. */
 export function AlertSubject({ alert: { squid, container, kind } }: Props) {
   const isPlayground = useOrg().limits.playground
-  // Another version may have taken the name since.
+  // No link, since another version may have taken the name in the meantime.
   if (squid?.isDeleted)
     return (
       <span className="wrap-anywhere text-ink-2">

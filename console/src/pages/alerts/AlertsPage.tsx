@@ -17,7 +17,7 @@ const tabs = [
   { to: '/monitoring/alerts/deliveries', label: 'Deliveries' },
 ] as const
 
-/** `/monitoring/alerts`: open and ended alerts, rules, channels and deliveries. */
+/** Open and ended alerts, rules, channels and deliveries (`/monitoring/alerts`). */
 export default function AlertsPage() {
   const [isMuting, setIsMuting] = useState(false)
   return (

@@ -10,7 +10,7 @@ import { EmptyState } from '../../components/EmptyState.tsx'
 import { ErrorState } from '../../components/ErrorState.tsx'
 import { toast } from '../../lib/toasts.ts'
 import { buttonClass } from '../../ui/Button.tsx'
-import { answerOf } from './delivery-labels.ts'
+import { responseText } from './delivery-labels.ts'
 import { ShowOlder } from '../../components/ShowOlder.tsx'
 import { useDeliveries } from './use-pages.ts'
 import { deliveryColumns } from './delivery-columns.tsx'
@@ -19,11 +19,11 @@ import { deliveryColumns } from './delivery-columns.tsx'
 export default function DeliveriesTab() {
   const { code } = useOrg()
   const replayDeniedReason = useDeniedReason('alerts.write')
-  const { data, error, refetch, ...more } = useDeliveries()
+  const { data, error, refetch, ...pagination } = useDeliveries()
   const rows = useMemo(() => data?.pages.flat(), [data])
   const replay = useApiMutation('alerts.replayDelivery', {
     invalidates: ['alerts.listDeliveries', 'alerts.listChannels'],
-    onSuccess: (sent) => toast(outcomeOf(sent)),
+    onSuccess: (delivery) => toast(replayToast(delivery)),
   })
   const menuOf = ({ id, label, channel }: AlertDelivery) => ({
     label: `Actions for ${label} to ${channel.name}`,
@@ -64,14 +64,14 @@ export default function DeliveriesTab() {
           />
         }
       />
-      <ShowOlder {...more} />
+      <ShowOlder {...pagination} />
     </>
   )
 }
 
-function outcomeOf(sent: AlertDelivery) {
-  const message = [sent.channel.name, answerOf(sent)].filter(Boolean).join(' · ')
-  return sent.status === 'DELIVERED'
+function replayToast(delivery: AlertDelivery) {
+  const message = [delivery.channel.name, responseText(delivery)].filter(Boolean).join(' · ')
+  return delivery.status === 'DELIVERED'
     ? ({ tone: 'good', title: 'Sent again', message } as const)
     : ({ tone: 'warn', title: 'Sent again, but not accepted', message } as const)
 }

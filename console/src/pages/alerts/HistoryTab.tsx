@@ -14,8 +14,8 @@ import { useEndedAlerts } from './use-pages.ts'
 const columns: Column<AlertEvent>[] = [
   ...alertColumns,
   {
-    id: 'lasted',
-    header: 'Lasted',
+    id: 'duration',
+    header: 'Duration',
     width: '90px',
     isNumber: true,
     cell: ({ startedAt, endedAt }) =>
@@ -36,9 +36,9 @@ const columns: Column<AlertEvent>[] = [
   },
 ]
 
-/** Ended alerts. */
+/** The list of ended alerts. */
 export default function HistoryTab() {
-  const { data, error, refetch, ...more } = useEndedAlerts()
+  const { data, error, refetch, ...pagination } = useEndedAlerts()
   const rows = useMemo(() => data?.pages.flat(), [data])
   if (error && !data)
     return <ErrorState what="The history could not be loaded" error={error} onRetry={() => void refetch()} />
@@ -51,7 +51,7 @@ export default function HistoryTab() {
         idOf={({ id }) => String(id)}
         empty={<EmptyState title="No ended alerts yet" text="Alerts move here when their cause is resolved." />}
       />
-      <ShowOlder {...more} />
+      <ShowOlder {...pagination} />
     </>
   )
 }

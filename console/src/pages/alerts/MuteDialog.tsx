@@ -13,7 +13,7 @@ import { labelClass } from '../../ui/Field.tsx'
 import { RadioGroup } from '../../ui/RadioGroup.tsx'
 
 type Props = {
-  /** The initial selection; both null means everything. */
+  /** The initial selection; everything if both are null. */
   subject: Pick<AlertMute, 'kind' | 'squid'>
   onClose: () => void
 }
@@ -27,21 +27,21 @@ const durations = [
 
 type Minutes = (typeof durations)[number]['value']
 
-const any = 'any'
+const anyId = 'any'
 const kindOptions = [
-  { id: any, label: 'Every kind' },
+  { id: anyId, label: 'All kinds' },
   ...alertKinds.map((kind) => ({ id: kind, label: alertRules[kind].title })),
 ] as const
 
-/** Mutes a kind of alert, a version, or everything for some time. */
+/** Mutes one kind of alert, one version, or everything for a limited time. */
 export function MuteDialog({ subject, onClose }: Props) {
   const { code } = useOrg()
-  const [kind, setKind] = useState<(typeof kindOptions)[number]['id']>(subject.kind ?? any)
-  const [squidId, setSquidId] = useState(subject.squid ? String(subject.squid.id) : any)
+  const [kind, setKind] = useState<(typeof kindOptions)[number]['id']>(subject.kind ?? anyId)
+  const [squidId, setSquidId] = useState(subject.squid ? String(subject.squid.id) : anyId)
   const [minutes, setMinutes] = useState<Minutes>('60')
   const squids = useQuery(squidsQuery(code)).data ?? (subject.squid ? [subject.squid] : [])
   const squidOptions = [
-    { id: any, label: 'All squids and the organization' },
+    { id: anyId, label: 'All squids and the organization' },
     ...squids.map(({ id, name, slot }) => ({ id: String(id), label: `${name}@${slot}` })),
   ]
   const mute = useApiMutation('alerts.mute', {
@@ -53,8 +53,8 @@ export function MuteDialog({ subject, onClose }: Props) {
     mute.mutate({
       params: { code },
       body: {
-        kind: kind === any ? null : kind,
-        squidId: squidId === any ? null : Number(squidId),
+        kind: kind === anyId ? null : kind,
+        squidId: squidId === anyId ? null : Number(squidId),
         minutes: Number(minutes),
       },
     })
@@ -73,22 +73,22 @@ export function MuteDialog({ subject, onClose }: Props) {
       }
     >
       <div className="flex flex-col gap-4">
-        <p>Shoal sends no notifications for these alerts until then. They still appear here.</p>
-        <Choice label="Kind">
+        <p>Shoal sends no notifications for these alerts while they are muted. They still appear here.</p>
+        <LabeledSelect label="Kind">
           <LazySelect label="Kind" options={kindOptions} value={kind} onChange={setKind} />
-        </Choice>
-        <Choice label="Where">
-          <LazySelect label="Where" options={squidOptions} value={squidId} onChange={setSquidId} />
-        </Choice>
-        <RadioGroup isInline label="For how long" options={durations} value={minutes} onChange={setMinutes} />
+        </LabeledSelect>
+        <LabeledSelect label="Applies to">
+          <LazySelect label="Applies to" options={squidOptions} value={squidId} onChange={setSquidId} />
+        </LabeledSelect>
+        <RadioGroup isInline label="Duration" options={durations} value={minutes} onChange={setMinutes} />
         {mute.error && <Alert tone="bad">{errorText(mute.error)}</Alert>}
       </div>
     </LazyDialog>
   )
 }
 
-/** The visible label; the select has an accessible name of its own. */
-const Choice = ({ label, children }: { label: string; children: ReactNode }) => (
+/** A visible label above a select. It is hidden from screen readers, because the select has its own accessible name. */
+const LabeledSelect = ({ label, children }: { label: string; children: ReactNode }) => (
   <div className="flex flex-col gap-1.5">
     <span aria-hidden className={labelClass}>
       {label}

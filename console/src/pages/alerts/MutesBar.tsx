@@ -9,7 +9,7 @@ import { RelativeTime } from '../../components/RelativeTime.tsx'
 import { Alert } from '../../ui/Alert.tsx'
 import { Button } from '../../ui/Button.tsx'
 
-/** The active mutes; renders nothing if there are none. */
+/** Lists the active mutes; renders nothing if there are none. */
 export function MutesBar() {
   const { code } = useOrg()
   const mutes = useQuery(q('alerts.listMutes', { params: { code } }, { refetchInterval: alertsMs })).data ?? []
@@ -18,18 +18,18 @@ export function MutesBar() {
     <Alert tone="info" title="Muted alerts" className="mb-4">
       <ul>
         {mutes.map((mute) => (
-          <Muted key={mute.id} mute={mute} />
+          <MuteRow key={mute.id} mute={mute} />
         ))}
       </ul>
     </Alert>
   )
 }
 
-function Muted({ mute }: { mute: AlertMute }) {
+function MuteRow({ mute }: { mute: AlertMute }) {
   const { code } = useOrg()
   const deniedReason = useDeniedReason('squids.write')
   const unmute = useApiMutation('alerts.unmute', { invalidates: ['alerts.listMutes', 'alerts.list'] })
-  const title = mutedTitle(mute)
+  const title = muteTitle(mute)
   return (
     <li className="mt-1.5 flex flex-wrap items-center gap-x-3 gap-y-1">
       <span className="min-w-0 flex-1 basis-60">
@@ -52,8 +52,8 @@ function Muted({ mute }: { mute: AlertMute }) {
   )
 }
 
-/** `Stalled of lending@v1`, `All alerts of lending@v1`, `Stalled`, `All alerts`. */
-function mutedTitle({ kind, squid }: Pick<AlertMute, 'kind' | 'squid'>): string {
+/** Returns a title such as `Stalled of lending@v1`, `All alerts of lending@v1`, `Stalled` or `All alerts`. */
+function muteTitle({ kind, squid }: Pick<AlertMute, 'kind' | 'squid'>): string {
   const reference = squid && `${squid.name}@${squid.slot}`
   if (kind === null) return reference ? `All alerts of ${reference}` : 'All alerts'
   const { title } = alertRules[kind]

@@ -19,19 +19,19 @@ import { MuteDialog } from './MuteDialog.tsx'
 const columns: Column<AlertEvent>[] = [
   ...alertColumns,
   {
-    id: 'began',
-    header: 'Began',
+    id: 'started',
+    header: 'Started',
     width: '124px',
     hideBelow: 'sm',
     cell: ({ startedAt }) => <RelativeTime at={startedAt} />,
   },
 ]
 
-/** Open alerts, the most severe first. */
+/** The list of open alerts, the most severe first. */
 export default function OpenTab() {
   const { code } = useOrg()
   const { data, error, refetch } = useQuery(openAlertsQuery(code))
-  const [muted, setMuted] = useState<AlertEvent | null>(null)
+  const [alertToMute, setAlertToMute] = useState<AlertEvent | null>(null)
   const muteDeniedReason = useDeniedReason('squids.write')
   const navigate = useNavigate()
   const menuOf = (alert: AlertEvent) => ({
@@ -43,7 +43,7 @@ export default function OpenTab() {
     label: 'Mute',
     icon: <BellOff size={16} />,
     disabledReason: muteDeniedReason,
-    onAction: () => setMuted(alert),
+    onAction: () => setAlertToMute(alert),
   })
   const navigationActions = ({ squid }: AlertEvent): MenuAction[] =>
     squid === null || squid.isDeleted
@@ -74,7 +74,7 @@ export default function OpenTab() {
         empty={
           <EmptyState
             title="No open alerts"
-            text="Shoal watches your squids all the time. Crash loops, stalls, full databases and failed deployments appear here within a minute, and your channels are notified."
+            text="Shoal monitors your squids continuously. Crash loops, stalls, full databases and failed deployments appear here within a minute, and your channels are notified."
             action={
               <div className="flex flex-wrap justify-center gap-2">
                 <Link to="/monitoring/alerts/rules" className={buttonClass()}>
@@ -88,7 +88,7 @@ export default function OpenTab() {
           />
         }
       />
-      {muted && <MuteDialog subject={muted} onClose={() => setMuted(null)} />}
+      {alertToMute && <MuteDialog subject={alertToMute} onClose={() => setAlertToMute(null)} />}
     </>
   )
 }

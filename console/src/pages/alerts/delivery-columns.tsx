@@ -4,7 +4,7 @@ import { RelativeTime } from '../../components/RelativeTime.tsx'
 import { StatusDot } from '../../components/StatusDot.tsx'
 import { formatInteger, emptyValue } from '../../lib/format.ts'
 import { AlertSubject } from './AlertSubject.tsx'
-import { answerOf, deliveryAppearance, messageLabels } from './delivery-labels.ts'
+import { responseText, deliveryAppearance, messageLabels } from './delivery-labels.ts'
 
 export const deliveryColumns: Column<AlertDelivery>[] = [
   {
@@ -49,13 +49,13 @@ export const deliveryColumns: Column<AlertDelivery>[] = [
     },
   },
   {
-    id: 'answer',
+    id: 'response',
     header: 'Response',
     width: '170px',
     hideBelow: 'sm',
     cell: (delivery) => (
       <div className="py-2 whitespace-normal">
-        <p className="break-words text-ink-2">{answerOf(delivery) || emptyValue}</p>
+        <p className="break-words text-ink-2">{responseText(delivery) || emptyValue}</p>
         {delivery.nextTryAt && delivery.tries > 0 && (
           <p className="text-ink-3">
             next attempt <RelativeTime at={delivery.nextTryAt} />
@@ -75,7 +75,7 @@ export const deliveryColumns: Column<AlertDelivery>[] = [
   {
     id: 'sent',
     header: 'Last attempt',
-    headerTip: 'When it was created, until the first attempt',
+    headerTip: 'Before the first attempt: when the message was created',
     width: '124px',
     hideBelow: 'md',
     cell: ({ lastTriedAt, createdAt }) => <RelativeTime at={lastTriedAt ?? createdAt} />,

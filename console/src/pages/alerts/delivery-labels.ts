@@ -1,7 +1,7 @@
 import type { AlertDelivery } from '@shoal/contract'
 import type { Tone } from '../../ui/tones.ts'
 
-/** Tone and label of each delivery state. A new state does not compile until it is added. */
+/** Tone and label of each delivery status. */
 export const deliveryAppearance: Record<AlertDelivery['status'], { tone: Tone; label: string; isMoving: boolean }> = {
   PENDING: { tone: 'info', label: 'Pending', isMoving: true },
   DELIVERED: { tone: 'good', label: 'Delivered', isMoving: false },
@@ -14,7 +14,7 @@ export const messageLabels: Record<AlertDelivery['what'], string> = {
   TEST: 'Test message',
 }
 
-/** The error or the HTTP status; empty for a sent email. */
-export function answerOf({ httpStatus, error }: Pick<AlertDelivery, 'httpStatus' | 'error'>): string {
+/** The error message if there is one, otherwise the HTTP status; empty for a sent email. */
+export function responseText({ httpStatus, error }: Pick<AlertDelivery, 'httpStatus' | 'error'>): string {
   return error ?? (httpStatus === null ? '' : `HTTP ${httpStatus}`)
 }

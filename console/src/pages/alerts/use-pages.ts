@@ -11,15 +11,15 @@ const paging = {
   refetchInterval: alertsMs,
 }
 
-const from = (before: string) => (before === '' ? {} : { before })
+const cursorQuery = (before: string) => (before === '' ? {} : { before })
 
-/** Ended alerts, the newest first. A refetch loads all pages on screen. */
+/** Ended alerts, the newest first. A refetch reloads every loaded page. */
 export function useEndedAlerts() {
   const { code } = useOrg()
   return useInfiniteQuery({
     queryKey: ['alerts.list', { params: { code }, query: { state: 'ended' } }, 'pages'] as const,
     queryFn: ({ pageParam, signal }) =>
-      callApi('alerts.list', { params: { code }, query: { state: 'ended', ...from(pageParam) } }, signal),
+      callApi('alerts.list', { params: { code }, query: { state: 'ended', ...cursorQuery(pageParam) } }, signal),
     ...paging,
   })
 }
@@ -30,7 +30,7 @@ export function useDeliveries() {
   return useInfiniteQuery({
     queryKey: ['alerts.listDeliveries', { params: { code } }, 'pages'] as const,
     queryFn: ({ pageParam, signal }) =>
-      callApi('alerts.listDeliveries', { params: { code }, query: from(pageParam) }, signal),
+      callApi('alerts.listDeliveries', { params: { code }, query: cursorQuery(pageParam) }, signal),
     ...paging,
   })
 }

@@ -10,7 +10,7 @@ for (const bits of ['256', '384', '512']) {
   globalThis.$altcha.algorithms.set(`SHA-${bits}`, () => new ShaWorker())
 }
 
-/** Maps our design tokens to its variables. */
+/** Maps our design tokens to the variables of the widget. */
 const style = {
   '--altcha-max-width': '100%',
   '--altcha-border-color': 'var(--n8)',
@@ -25,22 +25,22 @@ const style = {
   '--altcha-color-error-content': 'var(--on-bad)',
 }
 
-/** A proof of work that the browser solves while the user fills in the form. Needs no third party. */
+/** A bot check by proof of work, which the browser solves while the user fills in the form. It needs no third party. */
 export default function Altcha({ challengeUrl, isInteractive, onToken }: BotCheckProps & { challengeUrl: string }) {
   const widget = useRef<HTMLElement>(null)
   const reportToken = useEffectEvent(onToken)
   useEffect(() => {
-    const verified = (event: Event) => {
+    const handleVerified = (event: Event) => {
       const { detail } = event as CustomEvent<{ payload?: string | null }>
       reportToken(detail.payload ?? '')
     }
     const clearToken = () => reportToken('')
     const element = widget.current
-    element?.addEventListener('verified', verified)
+    element?.addEventListener('verified', handleVerified)
     element?.addEventListener('expired', clearToken)
     return () => {
       clearToken()
-      element?.removeEventListener('verified', verified)
+      element?.removeEventListener('verified', handleVerified)
       element?.removeEventListener('expired', clearToken)
     }
   }, [])

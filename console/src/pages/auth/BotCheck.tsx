@@ -9,13 +9,13 @@ const Turnstile = lazy(() => import('./Turnstile.tsx'))
 const Altcha = lazy(() => import('./Altcha.tsx'))
 
 export type BotCheckProps = {
-  /** Requires a click, for tests of the widget (spec 2.1). */
+  /** Whether the widget always requires a click, for testing it (spec 2.1). */
   isInteractive: boolean
-  /** Empty after the token has expired. */
+  /** Called with an empty token when the token has expired. */
   onToken: (token: string) => void
 }
 
-/** The bot check that the sign-in options name. A new `attempt` restarts it. */
+/** The bot check that the server requires. A new `attempt` restarts it. */
 export function BotCheck({ attempt, ...props }: BotCheckProps & { attempt: number }) {
   const options = useQuery(authOptionsQuery)
   const check = options.data?.botCheck

@@ -1,3 +1,4 @@
+import type { EndedCredentials } from '@shoal/contract'
 import { Link, useParams } from '@tanstack/react-router'
 import { useApiMutation } from '../../api/mutation.ts'
 import { FormShell } from '../../components/FormShell.tsx'
@@ -5,7 +6,7 @@ import { Alert } from '../../ui/Alert.tsx'
 import { TextField } from '../../ui/TextField.tsx'
 import { AuthHeading, textLinkClass } from './AuthHeading.tsx'
 
-/** Spec 2.1, `/restore/confirm/{token}`. */
+/** Sets a new password (spec 2.1, `/restore/confirm/{token}`). */
 export default function ConfirmRestorePage() {
   const { token } = useParams({ from: '/guest/restore/confirm/$token' })
   const change = useApiMutation('auth.confirmRestore', { invalidates: [], errorDisplay: 'caller' })
@@ -14,7 +15,7 @@ export default function ConfirmRestorePage() {
       <>
         <AuthHeading title="Create new password" />
         <Alert tone="good" title="Password has been changed">
-          You are signed out everywhere.{' '}
+          <EndedList ended={change.data.ended} />
           <Link to="/" className={textLinkClass}>
             Login
           </Link>
@@ -23,7 +24,7 @@ export default function ConfirmRestorePage() {
     )
   return (
     <>
-      <AuthHeading title="Create new password">This ends every session of your account.</AuthHeading>
+      <AuthHeading title="Create new password">This ends every session and API token of your account.</AuthHeading>
       <FormShell
         schema={({ newPasswordTwice }) => newPasswordTwice({})}
         values={{ password: '', confirmPassword: '' }}
@@ -58,3 +59,35 @@ export default function ConfirmRestorePage() {
     </>
   )
 }
+
+/** Lists the sessions, API tokens and OAuth providers that no longer give access to the account. */
+function EndedList({ ended: { sessions, apiTokens, providers } }: { ended: EndedCredentials }) {
+  return (
+    <>
+      <p>
+        You are signed out everywhere
+        {sessions > 0 ? `: ${sessions} ${sessions === 1 ? 'session' : 'sessions'} ended` : ''}.
+      </p>
+      {apiTokens.length > 0 && (
+        <>
+          <p className="mt-2">These API tokens no longer work. Create new ones for programs that need them:</p>
+          <ul className="my-1 list-disc pl-5">
+            {apiTokens.map(({ name, prefix }) => (
+              <li key={name} className="break-words">
+                {name} <code className="text-ink-2">{prefix}…</code>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      {providers.length > 0 && (
+        <p className="mt-2">
+          {providers.map((name) => providerNames[name]).join(' and ')} must confirm your email again at the next
+          sign-in.
+        </p>
+      )}
+    </>
+  )
+}
+
+const providerNames = { google: 'Google', github: 'GitHub' }

@@ -13,7 +13,7 @@ import { submitErrorText } from '../../api/error-text.ts'
 /** Delay before leaving the page (spec 2.1, 9). */
 const leaveAfterMs = 500
 
-/** Spec 2.1, `/oauth/{provider}`: the provider redirects here with a code. */
+/** Completes a sign-in with a provider, which redirects here with a code (spec 2.1, `/oauth/{provider}`). */
 export default function OauthReturnPage() {
   const { provider } = useParams({ from: '/guest/oauth/$provider' })
   const { code, state } = useSearch({ from: '/guest/oauth/$provider' })

@@ -3,6 +3,7 @@ import { Link, useSearch } from '@tanstack/react-router'
 import { useApiMutation } from '../../api/mutation.ts'
 import { startSession } from '../../api/session.ts'
 import { FormShell } from '../../components/FormShell.tsx'
+import { OutboxHint } from '../../components/OutboxHint.tsx'
 import { TermsLink } from '../../components/TermsLink.tsx'
 import { Checkbox } from '../../ui/Checkbox.tsx'
 import { TextField } from '../../ui/TextField.tsx'
@@ -10,7 +11,7 @@ import { AuthHeading, textLinkClass } from './AuthHeading.tsx'
 import { BotCheck } from './BotCheck.tsx'
 import { SocialButtons } from './SocialButtons.tsx'
 
-/** Spec 2.1, `/signup`. */
+/** Creates an account (spec 2.1, `/signup`). */
 export default function SignUpPage() {
   const { email = '', turnstileInteractive } = useSearch({ from: '/guest/signup' })
   const queryClient = useQueryClient()
@@ -21,7 +22,7 @@ export default function SignUpPage() {
   })
   return (
     <>
-      <AuthHeading title="Create account">One squid is free, without a time limit.</AuthHeading>
+      <AuthHeading title="Create account">One squid is free, with no time limit.</AuthHeading>
       <FormShell
         schema={({ contract, z }) =>
           contract.auth.signUp.body.required({ subscribeToNewsletter: true }).extend({
@@ -60,7 +61,7 @@ export default function SignUpPage() {
             <BotCheck
               isInteractive={turnstileInteractive !== undefined}
               onToken={(token) => form.setValue('turnstileToken', token)}
-              // A token is valid for one attempt.
+              // A token is valid for one attempt, so a failure needs a new one.
               attempt={signUp.failureCount + (signUp.isError ? signUp.submittedAt : 0)}
             />
             <Checkbox {...field('subscribeToNewsletter')}>
@@ -72,6 +73,7 @@ export default function SignUpPage() {
           </>
         )}
       </FormShell>
+      <OutboxHint />
       <SocialButtons verb="Sign up" />
       <p className="mt-6 text-ink-2">
         Already have an account?{' '}

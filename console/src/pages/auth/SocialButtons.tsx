@@ -10,23 +10,23 @@ import { submitErrorText } from '../../api/error-text.ts'
 
 const providers = { google: { name: 'Google', Logo: GoogleLogo }, github: { name: 'GitHub', Logo: GithubLogo } }
 
-/** A button for each configured provider. */
+/** A sign-in button for each configured OAuth provider. */
 export function SocialButtons({ verb }: { verb: 'Sign in' | 'Sign up' }) {
   const options = useQuery(authOptionsQuery)
-  const [leavingTo, setLeavingTo] = useState<OauthProvider | null>(null)
+  const [redirectingTo, setRedirectingTo] = useState<OauthProvider | null>(null)
   const [error, setError] = useState<unknown>(null)
   const enabledProviders = options.data?.oauth ?? []
   if (enabledProviders.length === 0) return null
 
-  const leave = async (provider: OauthProvider) => {
-    setLeavingTo(provider)
+  const redirectTo = async (provider: OauthProvider) => {
+    setRedirectingTo(provider)
     try {
       const { url } = await callApi('auth.getOauthUrl', { params: { provider } })
       saveSearchForReturn()
       location.assign(url)
     } catch (failure) {
       setError(failure)
-      setLeavingTo(null)
+      setRedirectingTo(null)
     }
   }
   return (
@@ -42,9 +42,9 @@ export function SocialButtons({ verb }: { verb: 'Sign in' | 'Sign up' }) {
               key={provider}
               size={36}
               icon={<Logo />}
-              isPending={leavingTo === provider}
-              isDisabled={leavingTo !== null}
-              onClick={() => void leave(provider)}
+              isPending={redirectingTo === provider}
+              isDisabled={redirectingTo !== null}
+              onClick={() => void redirectTo(provider)}
             >
               {verb} with {name}
             </Button>
@@ -60,7 +60,7 @@ export function SocialButtons({ verb }: { verb: 'Sign in' | 'Sign up' }) {
   )
 }
 
-/** Google requires its own colours. */
+/** Google's logo in its own colours, as the brand guidelines require. */
 function GoogleLogo() {
   return (
     <svg width="16" height="16" viewBox="0 0 24 24" aria-hidden>

@@ -1,12 +1,14 @@
 import { useEffect, useEffectEvent, useRef, useState } from 'react'
 import { Alert } from '../../ui/Alert.tsx'
+import { Button } from '../../ui/Button.tsx'
 import type { BotCheckProps } from './BotCheck.tsx'
 
 const scriptUrl = 'https://challenges.cloudflare.com/turnstile/v0/api.js?render=explicit'
+
 /** Cloudflare's test key that always requires a click. */
 const interactiveTestKey = '3x00000000000000000000FF'
 
-type Api = {
+type TurnstileApi = {
   render: (
     element: HTMLElement,
     options: {
@@ -23,33 +25,41 @@ type Api = {
 
 declare global {
   interface Window {
-    turnstile?: Api
+    turnstile?: TurnstileApi
   }
 }
 
-let loading: Promise<Api> | null = null
+let apiPromise: Promise<TurnstileApi> | null = null
 
-function loadApi(): Promise<Api> {
-  loading ??= new Promise((resolve, reject) => {
+/** Loads Cloudflare's script once; again after a failure. */
+function loadApi(): Promise<TurnstileApi> {
+  apiPromise ??= loadScript().catch((error: unknown) => {
+    apiPromise = null
+    throw error
+  })
+  return apiPromise
+}
+
+function loadScript(): Promise<TurnstileApi> {
+  return new Promise((resolve, reject) => {
     const script = document.createElement('script')
+    const fail = (message: string) => {
+      script.remove()
+      reject(new Error(message))
+    }
     script.src = scriptUrl
     script.async = true
-    script.addEventListener('load', () =>
-      window.turnstile ? resolve(window.turnstile) : reject(new Error('Turnstile')),
-    )
-    script.addEventListener('error', () => {
-      loading = null
-      reject(new Error('Turnstile could not be loaded'))
-    })
+    script.addEventListener('load', () => (window.turnstile ? resolve(window.turnstile) : fail('Turnstile has no API')))
+    script.addEventListener('error', () => fail('Turnstile could not be loaded'))
     document.head.append(script)
   })
-  return loading
 }
 
 /** Cloudflare Turnstile, for installations with a site key. */
 export default function Turnstile({ siteKey, isInteractive, onToken }: BotCheckProps & { siteKey: string }) {
   const container = useRef<HTMLDivElement>(null)
-  const [isBroken, setIsBroken] = useState(false)
+  const [attempt, setAttempt] = useState(1)
+  const [hasFailed, setHasFailed] = useState(false)
   const reportToken = useEffectEvent(onToken)
   useEffect(() => {
     let isUnmounted = false
@@ -63,22 +73,33 @@ export default function Turnstile({ siteKey, isInteractive, onToken }: BotCheckP
         size: 'flexible',
         callback: (token) => reportToken(token),
         'expired-callback': () => reportToken(''),
-        'error-callback': () => setIsBroken(true),
+        'error-callback': () => setHasFailed(true),
       })
       remove = () => api.remove(widgetId)
     }
-    start().catch(() => setIsBroken(true))
+    start().catch(() => setHasFailed(true))
     return () => {
       isUnmounted = true
       reportToken('')
       remove()
     }
-  }, [siteKey, isInteractive])
+  }, [siteKey, isInteractive, attempt])
+  const retry = () => {
+    setHasFailed(false)
+    setAttempt((last) => last + 1)
+  }
   return (
     <>
       <div ref={container} />
-      {isBroken && (
-        <Alert tone="bad">
+      {hasFailed && (
+        <Alert
+          tone="bad"
+          action={
+            <Button size={28} onClick={retry}>
+              Try again
+            </Button>
+          }
+        >
           The bot check could not be loaded. Your browser or network blocks challenges.cloudflare.com.
         </Alert>
       )}

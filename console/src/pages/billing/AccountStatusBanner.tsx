@@ -10,7 +10,7 @@ import { toast, unexpectedErrorTitle } from '../../lib/toasts.ts'
 import { Alert } from '../../ui/Alert.tsx'
 import { Button } from '../../ui/Button.tsx'
 
-/** The texts of spec 8 for unpaid organizations; renders nothing for others. */
+/** Warns an organization about unpaid bills with the texts of spec 8; renders nothing if there are none. */
 export function AccountStatusBanner() {
   const { code, status } = useOrg()
   const { data } = useQuery(q('billing.getSummary', { params: { code } }))

@@ -15,16 +15,16 @@ const pages = [
   { to: '/billing/limits', label: 'Limits' },
 ] as const
 
-/** The layout of the three pages of spec 2.5. Redirects in a playground. */
+/** The layout of the three billing pages (spec 2.5). Redirects if the organization is a playground. */
 export function BillingFrame(props: Props) {
   return (
     <TeamOnly>
-      <Framed {...props} />
+      <FrameContent {...props} />
     </TeamOnly>
   )
 }
 
-function Framed({ title, actions, children }: Props) {
+function FrameContent({ title, actions, children }: Props) {
   return (
     <div className="max-w-250">
       <PageHeader title={title} context={orgTitle(useOrg())} actions={actions} />

@@ -13,7 +13,7 @@ const MonthCost = lazy(() => import('./MonthCost.tsx'))
 const ExportCard = lazy(() => import('./ExportCard.tsx'))
 const Calculator = lazy(() => import('./Calculator.tsx'))
 
-/** Spec 2.5, `/billing`. */
+/** The plan, payment methods, costs and cost calculator (spec 2.5, `/billing`). */
 export default function BillingPage() {
   return (
     <BillingFrame title="Billing">

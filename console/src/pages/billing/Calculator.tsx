@@ -12,7 +12,7 @@ import { hoursPerMonth, monthlyUsd } from './calculate.ts'
 
 type Prices = Payload<'billing.getPrices'>[number]
 
-const names = { api: 'API', processor: 'Processors', postgres: 'Postgres' }
+const resourceNames = { api: 'API', processor: 'Processors', postgres: 'Postgres' }
 const initialPrograms = {
   api: { profile: 'small', count: '1' },
   processor: { profile: 'small', count: '1' },
@@ -25,13 +25,13 @@ export default function Calculator() {
   return (
     <Card title="Cost calculator" isPadded>
       <QueryView query={prices} what="The prices">
-        {([current]) => current && <CostTotals prices={current} />}
+        {([current]) => current && <CostForm prices={current} />}
       </QueryView>
     </Card>
   )
 }
 
-function CostTotals({ prices }: { prices: Prices }) {
+function CostForm({ prices }: { prices: Prices }) {
   const [programs, setPrograms] = useState(initialPrograms)
   const [collocated, setCollocated] = useState('0')
   const collocatedHint = useId()
@@ -41,31 +41,31 @@ function CostTotals({ prices }: { prices: Prices }) {
     programs: [
       ...offeredPrograms.map((resource) => ({
         type: `${resource}.${programs[resource].profile}`,
-        count: amountOf(programs[resource].count),
+        count: parseAmount(programs[resource].count),
       })),
-      { type: 'collocated', count: amountOf(collocated) },
+      { type: 'collocated', count: parseAmount(collocated) },
     ],
-    storageGb: amountOf(storageGb),
-    rpcMillions: amountOf(rpcMillions),
+    storageGb: parseAmount(storageGb),
+    rpcMillions: parseAmount(rpcMillions),
   })
-  const change = (resource: (typeof offeredPrograms)[number], part: { profile?: string; count?: string }) =>
-    setPrograms({ ...programs, [resource]: { ...programs[resource], ...part } })
+  const change = (resource: (typeof offeredPrograms)[number], changes: { profile?: string; count?: string }) =>
+    setPrograms({ ...programs, [resource]: { ...programs[resource], ...changes } })
   return (
     <>
       <div className="flex max-w-140 flex-col gap-2.5">
         {offeredPrograms.map((resource) => (
           <div key={resource} className="grid grid-cols-[90px_minmax(0,1fr)_80px] items-center gap-3">
             <span aria-hidden className="text-ink-2">
-              {names[resource]}
+              {resourceNames[resource]}
             </span>
             <LazySelect
-              label={`Profile of ${names[resource]}`}
+              label={`Profile of ${resourceNames[resource]}`}
               options={profilesOf(prices, resource)}
               value={programs[resource].profile}
               onChange={(profile) => change(resource, { profile })}
             />
             <TextField
-              label={`Number of ${names[resource]}`}
+              label={`Number of ${resourceNames[resource]}`}
               isLabelHidden
               inputMode="numeric"
               value={programs[resource].count}
@@ -79,7 +79,7 @@ function CostTotals({ prices }: { prices: Prices }) {
             Collocated
           </span>
           <span id={collocatedHint} className="text-sm text-ink-2">
-            API, processors and database together · {formatUsd(hourlyOf(prices, 'collocated'))} an hour
+            API, processors and database together · {formatUsd(hourlyRateOf(prices, 'collocated'))} per hour
           </span>
           <TextField
             label="Number of collocated squids"
@@ -95,12 +95,12 @@ function CostTotals({ prices }: { prices: Prices }) {
           <TextField
             label="Database storage, GB"
             inputMode="decimal"
-            description={`${formatUsd(Number(prices.storageGbMonthUsd))} a GB and month`}
+            description={`${formatUsd(Number(prices.storageGbMonthUsd))} per GB and month`}
             value={storageGb}
             onChange={({ target }) => setStorageGb(target.value)}
           />
           <TextField
-            label="RPC requests a month, millions"
+            label="RPC requests per month, millions"
             inputMode="decimal"
             description={`${formatAmount(Number(prices.rpcIncludedMillions))}M are included`}
             value={rpcMillions}
@@ -110,21 +110,21 @@ function CostTotals({ prices }: { prices: Prices }) {
       </div>
       <p aria-live="polite" className="mt-4 border-t border-line pt-3">
         <span className="tabular text-lg font-semibold">{formatCents(total)}</span>{' '}
-        <span className="text-ink-2">a month of {hoursPerMonth} hours, before tax and discounts</span>
+        <span className="text-ink-2">per month of {hoursPerMonth} hours, before tax and discounts</span>
       </p>
     </>
   )
 }
 
-const amountOf = (text: string): number => Math.max(0, Number(text.replace(',', '.')) || 0)
+const parseAmount = (text: string): number => Math.max(0, Number(text.replace(',', '.')) || 0)
 
-const hourlyOf = ({ rates }: Prices, type: string) => Number(rates.find((rate) => rate.type === type)?.rateUsd ?? 0)
+const hourlyRateOf = ({ rates }: Prices, type: string) => Number(rates.find((rate) => rate.type === type)?.rateUsd ?? 0)
 
 function profilesOf({ rates }: Prices, resource: string) {
   return rates
     .filter(({ type }) => type.startsWith(`${resource}.`))
     .map(({ type, rateUsd }) => ({
       id: type.slice(resource.length + 1),
-      label: `${type.slice(resource.length + 1)} · ${formatUsd(Number(rateUsd))} an hour`,
+      label: `${type.slice(resource.length + 1)} · ${formatUsd(Number(rateUsd))} per hour`,
     }))
 }

@@ -7,9 +7,9 @@ import { NativeSelect } from '../../ui/NativeSelect.tsx'
 import { TextField } from '../../ui/TextField.tsx'
 import { countryOptions } from './countries.ts'
 
-const empty = { name: '', email: '', country: '', city: '', postalCode: '', addressLine1: '', vatId: '' }
+const emptyDetails = { name: '', email: '', country: '', city: '', postalCode: '', addressLine1: '', vatId: '' }
 
-/** The billing details on receipts (spec 5). */
+/** Edits the billing details that receipts show (spec 5). */
 export function DetailsForm({ org: { code, billingDetails } }: { org: Org }) {
   const [countries] = useState(countryOptions)
   const save = useApiMutation('billing.updateSettings', {
@@ -20,7 +20,7 @@ export function DetailsForm({ org: { code, billingDetails } }: { org: Org }) {
   return (
     <FormShell
       schema={({ contract }) => contract.billing.updateSettings.body}
-      values={billingDetails ? { ...billingDetails, vatId: billingDetails.vatId ?? '' } : empty}
+      values={billingDetails ? { ...billingDetails, vatId: billingDetails.vatId ?? '' } : emptyDetails}
       onSubmit={(body) => save.mutate({ params: { code }, body })}
       pending={save.isPending}
       submitError={save.error}

@@ -14,14 +14,14 @@ import { exportCommand, exportName } from './export-commands.ts'
 
 const icon = <Download size={14} aria-hidden />
 
-/** Data export for customers who leave: every database and all receipts, even with unpaid bills. */
+/** Lets customers who leave export every database and all receipts, even with unpaid bills. */
 export default function ExportCard({ code }: { code: string }) {
   const squids = useQuery(squidsQuery(code))
   const exportDeniedReason = useDeniedReason('credentials.read')
   return (
     <Card title="Take your data with you">
       <ul className="divide-y divide-line">
-        <Row name="All receipts, by month and squid" note="CSV">
+        <ExportRow name="All receipts, by month and squid" note="CSV">
           <DownloadButton
             size={28}
             icon={icon}
@@ -31,7 +31,7 @@ export default function ExportCard({ code }: { code: string }) {
           >
             Export
           </DownloadButton>
-        </Row>
+        </ExportRow>
         {exportDeniedReason === null ? (
           <QueryView query={squids} what="The squids">
             {(all) => <Databases code={code} squids={all.filter((squid) => squid.addons.postgres)} />}
@@ -49,7 +49,7 @@ function Databases({ code, squids }: { code: string; squids: readonly SquidSumma
   return (
     <>
       {squids.map(({ reference, addons }) => (
-        <Row
+        <ExportRow
           key={reference}
           name={reference}
           note={`SQL, ${formatBytes(addons.postgres?.disk.usedBytes ?? 0)} of data`}
@@ -63,7 +63,7 @@ function Databases({ code, squids }: { code: string; squids: readonly SquidSumma
           >
             Export
           </DownloadButton>
-        </Row>
+        </ExportRow>
       ))}
       {first && (
         <li className="flex flex-col gap-2 px-3.5 py-2.5">
@@ -77,7 +77,7 @@ function Databases({ code, squids }: { code: string; squids: readonly SquidSumma
   )
 }
 
-const Row = ({ name, note, children }: { name: string; note: string; children: ReactNode }) => (
+const ExportRow = ({ name, note, children }: { name: string; note: string; children: ReactNode }) => (
   <li className="flex flex-wrap items-center gap-x-3 gap-y-2 px-3.5 py-2.5">
     <p className="flex min-w-0 flex-1 basis-56 flex-wrap gap-x-3">
       <span className="font-medium wrap-anywhere">{name}</span>

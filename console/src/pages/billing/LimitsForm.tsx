@@ -5,6 +5,7 @@ import { toast } from '../../lib/toasts.ts'
 import { RadioGroup } from '../../ui/RadioGroup.tsx'
 import { TextArea, TextField } from '../../ui/TextField.tsx'
 
+/** The caps as the user types them; an empty string means no cap. */
 type Fields = { spendCapUsd: string; atCap: BillingLimits['atCap']; hibernateOrder: string; rpcRequestsCap: string }
 
 const atCapOptions = [
@@ -20,7 +21,7 @@ const atCapOptions = [
   },
 ] as const
 
-/** Caps as strings, as the user types them; empty means none. */
+/** Edits the monthly caps. */
 export function LimitsForm({ code, limits }: { code: string; limits: BillingLimits }) {
   const save = useApiMutation('billing.updateLimits', {
     invalidates: ['billing.getLimits'],
@@ -60,8 +61,8 @@ export function LimitsForm({ code, limits }: { code: string; limits: BillingLimi
           />
           {form.watch('atCap') === 'hibernate' && (
             <TextArea
-              label="Order of hibernation"
-              description="Squid names, one per line, in the order to hibernate them. The others follow."
+              label="Hibernation order"
+              description="Squid names, one per line, in the order in which Shoal hibernates them. All other squids follow."
               isMono
               className="max-w-100"
               {...field('hibernateOrder')}

@@ -11,7 +11,7 @@ import { ProgressBar } from '../../ui/ProgressBar.tsx'
 import { BillingFrame } from './BillingFrame.tsx'
 import { LimitsForm } from './LimitsForm.tsx'
 
-/** `/billing/limits`: monthly caps, and what happens when one is reached. The spec leaves the content to us. */
+/** Monthly caps and the consequences of reaching them (`/billing/limits`). The spec does not define the content of this page. */
 export default function LimitsPage() {
   return (
     <BillingFrame title="Limits">
@@ -31,13 +31,13 @@ function Limits() {
           <CapNotice limits={limits} />
           <Card title="This month">
             <div className="divide-y divide-line">
-              <QuotaUse
+              <QuotaUsage
                 label="Spending"
                 used={Number(limits.spentUsd)}
                 cap={limits.spendCapUsd === null ? null : Number(limits.spendCapUsd)}
                 format={formatCents}
               />
-              <QuotaUse
+              <QuotaUsage
                 label="RPC requests"
                 used={limits.rpcRequests}
                 cap={limits.rpcRequestsCap}
@@ -58,9 +58,9 @@ function Limits() {
   )
 }
 
-type QuotaUseProps = { label: string; used: number; cap: number | null; format: (value: number) => string }
+type QuotaUsageProps = { label: string; used: number; cap: number | null; format: (value: number) => string }
 
-function QuotaUse({ label, used, cap, format }: QuotaUseProps) {
+function QuotaUsage({ label, used, cap, format }: QuotaUsageProps) {
   const ratio = cap === null ? 0 : cap > 0 ? used / cap : 1
   return (
     <div className="px-3.5 py-3">

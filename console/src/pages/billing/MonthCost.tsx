@@ -46,17 +46,21 @@ const columns: Column<SquidRow>[] = [
   },
 ]
 
-/** The current month: cost so far, forecast, cost per squid and per day. */
+/** The cost of the current month: so far, forecast, per squid and per day. */
 export default function MonthCost({ code }: { code: string }) {
   const summary = useQuery(q('billing.getSummary', { params: { code } }, { refetchInterval: 60_000 }))
   return (
     <QueryView query={summary} what="The cost of this month">
-      {(month) => <Month month={month} />}
+      {(month) => <MonthSummary month={month} />}
     </QueryView>
   )
 }
 
-function Month({ month: { month, soFarUsd, forecastUsd, perHourUsd, squids, daily } }: { month: BillingSummary }) {
+function MonthSummary({
+  month: { month, soFarUsd, forecastUsd, perHourUsd, squids, daily },
+}: {
+  month: BillingSummary
+}) {
   const chart = useMemo(() => chartOf(daily), [daily])
   const topSquids = useMemo(() => squids.slice(0, maxSquids), [squids])
   return (

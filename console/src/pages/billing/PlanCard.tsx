@@ -18,8 +18,8 @@ export function PlanCard({ org }: { org: Org }) {
           <h2 className="text-md font-semibold">{isPro ? 'Professional' : 'Upgrade to Pro'}</h2>
           <p className="mt-0.5 text-ink-2">
             {isPro
-              ? 'Pay by the hour for what runs. 2M RPC requests a month are included.'
-              : `${planLabels[org.status]}. Add a card to deploy squids; you pay by the hour for what runs.`}
+              ? 'Pay by the hour for what you run. 2M RPC requests per month are included.'
+              : `${planLabels[org.status]}. Add a card to deploy squids; you pay by the hour for what you run.`}
           </p>
         </div>
         <a href="#calculator" className={buttonClass('ghost')}>

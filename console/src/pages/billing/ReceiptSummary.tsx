@@ -6,7 +6,7 @@ import { cx } from '../../ui/classes.ts'
 
 const discountNames = { organization: 'Discount', rpc_included: 'RPC requests included' }
 
-/** From the subtotal to the total. */
+/** The amounts of a receipt, from the subtotal to the total. */
 export function ReceiptSummary({ receipt: { subTotal, discounts, tax, total, isClosed } }: { receipt: Receipt }) {
   return (
     <Card title="Receipt" className="ml-auto w-full max-w-100">

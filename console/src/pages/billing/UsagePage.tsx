@@ -21,7 +21,7 @@ import { receiptColumns } from './receipt-columns.tsx'
 
 const maxMonths = 12
 
-/** Spec 2.5, `/billing/usage`. */
+/** The usage and receipt of one month (spec 2.5, `/billing/usage`). */
 export default function UsagePage() {
   return (
     <BillingFrame title="Usage">
@@ -44,7 +44,7 @@ function MonthUsage() {
   }
   const { data, error, refetch } = useQuery(q('billing.getReceipt', call, { staleTime: 30_000 }))
   const setFilters = (changes: { month?: string; bySquid?: 'true' | undefined }) =>
-    void navigate({ to: '/billing/usage', search: (before) => ({ ...before, ...changes }), replace: true })
+    void navigate({ to: '/billing/usage', search: (current) => ({ ...current, ...changes }), replace: true })
   const exportCsv = () => {
     if (!data) return
     saveFile(new Blob([receiptCsv(data.items, isBySquid)], { type: 'text/csv;charset=utf-8' }), `usage-${month}.csv`)
@@ -98,10 +98,10 @@ function MonthUsage() {
   )
 }
 
-type Props = { params: { code: string; year: string; month: string }; number: string }
+type InvoiceButtonProps = { params: { code: string; year: string; month: string }; number: string }
 
-/** The invoice of a closed month, as PDF. */
-function InvoiceButton({ params, number }: Props) {
+/** Downloads the invoice of a closed month as a PDF. */
+function InvoiceButton({ params, number }: InvoiceButtonProps) {
   return (
     <DownloadButton
       request={() => open('billing.getInvoice', { params })}

@@ -2,19 +2,19 @@ import { receiptCsv } from '@shoal/contract'
 import { expect, test } from 'vitest'
 import { formatCents } from '../../lib/format.ts'
 import { monthlyUsd } from './calculate.ts'
-import { cardOf, expiryOf, expiryStateOf } from './cards/card.ts'
+import { parseCard, expiryOf, expiryStateOf } from './cards/card.ts'
 import { countryOptions } from './countries.ts'
 import { exportCommand } from './export-commands.ts'
 import { dayLabel, isMonth, monthTitle, recentMonths } from './months.ts'
 
-test('months are those of UTC, over the edge of a year', () => {
+test('months are computed in UTC, also across the turn of a year', () => {
   expect(recentMonths(Date.parse('2026-01-31T23:59:59Z'), 3)).toEqual(['2026-01', '2025-12', '2025-11'])
   expect(monthTitle('2026-09')).toBe('September 2026')
   expect(dayLabel(Date.parse('2026-11-01T00:00:00Z'))).toBe('01.11')
   expect(['2026-12', '2026-13', '2026-00', '26-01', '2026-1'].map(isMonth)).toEqual([true, false, false, false, false])
 })
 
-test('money is shown to the cent', () => {
+test('amounts are rounded to cents', () => {
   expect([formatCents('0'), formatCents('1234.5678'), formatCents('0.999'), formatCents(7)]).toEqual([
     '$0.00',
     '$1,234.57',
@@ -23,12 +23,12 @@ test('money is shown to the cent', () => {
   ])
 })
 
-test('an incomplete card is null', () => {
-  const whole = { number: '4242 4242 4242 4242', expiry: '04 / 31', cvc: '123' }
+test('an incomplete card is parsed as null', () => {
+  const complete = { number: '4242 4242 4242 4242', expiry: '04 / 31', cvc: '123' }
   const card = { number: '4242424242424242', expMonth: 4, expYear: 2031, cvc: '123' }
-  expect(cardOf(whole)).toEqual(card)
-  expect(cardOf({ ...whole, expiry: '4/2031' })).toEqual(card)
-  for (const part of [
+  expect(parseCard(complete)).toEqual(card)
+  expect(parseCard({ ...complete, expiry: '4/2031' })).toEqual(card)
+  for (const invalidFields of [
     { number: '4242 4242' },
     { number: '4242 4242 4242 424x' },
     { expiry: '13/31' },
@@ -37,10 +37,10 @@ test('an incomplete card is null', () => {
     { cvc: '12' },
     { cvc: '' },
   ])
-    expect(cardOf({ ...whole, ...part }), JSON.stringify(part)).toBeNull()
+    expect(parseCard({ ...complete, ...invalidFields }), JSON.stringify(invalidFields)).toBeNull()
 })
 
-test('the calculator adds programs, storage and requests beyond what is included', () => {
+test('the calculator adds up programs, storage and the requests beyond the included ones', () => {
   const prices = {
     rates: [
       { type: 'api.small', rateUsd: '0.01' },
@@ -58,7 +58,7 @@ test('the calculator adds programs, storage and requests beyond what is included
   expect(monthlyUsd(prices, { programs: [], storageGb: 0, rpcMillions: 1 })).toBe(0)
 })
 
-test('the export has the columns of spec 9, and a name is never a formula', () => {
+test('the CSV export has the columns of spec 9 and escapes formulas in names', () => {
   const item = { type: 'api.small', amount: '720', rate: '0.01', subtotal: '7.2', discount: '0.72' }
   const squid = { id: 1, name: '=HYPERLINK("https://evil.example";"x")' }
   expect(receiptCsv([{ ...item, squid }], true).split('\r\n')).toEqual([
@@ -69,17 +69,17 @@ test('the export has the columns of spec 9, and a name is never a formula', () =
   expect(receiptCsv([{ ...item, squid: null }], false).split('\r\n')[0]).toBe('Type;Amount;Rate;Cost;Discount;Subtotal')
 })
 
-test('a card is valid to the end of its month, with a warning a month before', () => {
+test('a card is valid until the end of its expiry month, and counts as expiring soon one month earlier', () => {
   const card = { exp_month: 2, exp_year: 2026 }
-  const at = (time: string) => expiryStateOf(card, Date.parse(time))
-  expect(at('2026-01-28T00:00:00Z')).toBe('good')
-  expect(at('2026-02-01T00:00:00Z')).toBe('soon')
-  expect(at('2026-02-28T23:59:59Z')).toBe('soon')
-  expect(at('2026-03-01T00:00:00Z')).toBe('expired')
+  const stateAt = (time: string) => expiryStateOf(card, Date.parse(time))
+  expect(stateAt('2026-01-28T00:00:00Z')).toBe('good')
+  expect(stateAt('2026-02-01T00:00:00Z')).toBe('soon')
+  expect(stateAt('2026-02-28T23:59:59Z')).toBe('soon')
+  expect(stateAt('2026-03-01T00:00:00Z')).toBe('expired')
   expect(expiryOf(card)).toBe('02/26')
 })
 
-test('all countries are sorted by name', () => {
+test('the options contain all countries, sorted by name', () => {
   const options = countryOptions()
   expect(options).toHaveLength(249)
   expect(options.filter(({ id, label }) => id === label)).toEqual([])
@@ -87,7 +87,7 @@ test('all countries are sorted by name', () => {
   expect(options.find(({ id }) => id === 'CH')?.label).toBe('Switzerland')
 })
 
-test('an export can be downloaded and restored with a command', () => {
+test('the export command downloads a database and restores it', () => {
   expect(exportCommand('https://shoal.dev', 'acme', 'a@v1')).toBe(
     "curl -f -H 'authorization: token YOUR_API_TOKEN' -o a@v1.sql.gz https://shoal.dev/api/v1/orgs/acme/squids/a@v1/database/export\n" +
       "gunzip -c a@v1.sql.gz | psql 'postgres://YOUR_DATABASE'",

@@ -7,10 +7,10 @@ type Prices = {
   rpcIncludedMillions: string
 }
 
-/** The convention for monthly prices. */
+/** The conventional length of a month, for monthly prices. */
 export const hoursPerMonth = 720
 
-/** Dollars per month before tax, at these prices. An estimate, so floats are accurate enough. */
+/** The estimated cost in dollars per month, before tax. Floats are accurate enough for an estimate. */
 export function monthlyUsd({ rates, storageGbMonthUsd, rpcIncludedMillions }: Prices, plan: Plan): number {
   const rateOf = (type: string) => Number(rates.find((rate) => rate.type === type)?.rateUsd ?? 0)
   const programs = plan.programs.reduce((sum, { type, count }) => sum + rateOf(type) * count * hoursPerMonth, 0)

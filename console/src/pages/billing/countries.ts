@@ -1,7 +1,7 @@
 import { countryCodes } from '@shoal/contract'
 import type { Option } from '../../ui/control-classes.ts'
 
-/** All countries by their English names, sorted; the browser has the names. */
+/** All countries, sorted by their English names, which the browser provides. */
 export function countryOptions(): Option[] {
   const names = new Intl.DisplayNames('en', { type: 'region' })
   return countryCodes

@@ -22,8 +22,8 @@ const typeName: Column<ReceiptItem> = {
   ),
 }
 
-/** Phones show the full type in the merged view; in the view by squid all rows need the same height. */
-const wholeTypeName: Column<ReceiptItem> = {
+/** Wraps long types in the merged view; in the view by squid, all rows need the same height. */
+const wrappedTypeName: Column<ReceiptItem> = {
   ...typeName,
   cell: ({ type }) => <span className="block py-1">{billableLabel(type)}</span>,
 }
@@ -55,4 +55,4 @@ const numbers: Column<ReceiptItem>[] = [
 ]
 
 /** Columns of the items of a receipt. */
-export const receiptColumns = { merged: [wholeTypeName, ...numbers], bySquid: [squid, typeName, ...numbers] }
+export const receiptColumns = { merged: [wrappedTypeName, ...numbers], bySquid: [squid, typeName, ...numbers] }

@@ -5,10 +5,10 @@ import { TimeRangePicker } from '../../components/time-range/TimeRangePicker.tsx
 import { SearchField } from '../../ui/SearchField.tsx'
 import { levels, ranges, useLogsSearch, useSetLogsSearch } from './filters.ts'
 
-/** Delay after the last key (spec 2.9). */
+/** Delay after the last keystroke (spec 2.9). */
 const searchDebounceMs = 500
 
-/** The filters of the logs. All of them are in the URL. */
+/** The filters of the logs, whose state is in the URL. */
 export function LogFilters({ squid }: { squid: Pick<Squid, 'processors' | 'api'> }) {
   const search = useLogsSearch()
   const setSearch = useSetLogsSearch()
@@ -20,7 +20,7 @@ export function LogFilters({ squid }: { squid: Pick<Squid, 'processors' | 'api'>
         label="Containers"
         className="w-37 max-xs:flex-1"
         none="All containers"
-        options={containersOf(squid).map((id) => ({ id, label: id }))}
+        options={containerNamesOf(squid).map((id) => ({ id, label: id }))}
         value={search.container ?? []}
         onChange={(container) => setSearch({ container })}
       />
@@ -37,7 +37,7 @@ export function LogFilters({ squid }: { squid: Pick<Squid, 'processors' | 'api'>
   )
 }
 
-const containersOf = ({ processors = [], api }: Pick<Squid, 'processors' | 'api'>): string[] => [
+const containerNamesOf = ({ processors = [], api }: Pick<Squid, 'processors' | 'api'>): string[] => [
   'init',
   ...(api ? ['api'] : []),
   ...processors.map(({ name }) => name),

@@ -19,25 +19,25 @@ import { LogView } from './view/LogView.tsx'
 import { useDownload } from './use-download.ts'
 import { useLogFeed } from './feed/use-log-feed.ts'
 
-/** Spec 2.9, Logs: pages through the history and follows new lines. */
+/** Shows the logs of a version: the history, page by page, and new lines as they arrive (spec 2.9, Logs). */
 export default function LogsTab() {
   const { squidName, squidSlot } = useParams({ from: '/app/squids/$squidName/$squidSlot/logs' })
   const params = { code: useOrg().code, reference: `${squidName}@${squidSlot}` }
   const squid = useQuery(q('squids.get', { params }))
   const { order: _, ...filters } = useLogsSearch()
   const { feed, state, logsQuery, key } = useLogFeed(params, filters)
-  const [follows, setFollows] = useState({ key, isOn: true })
-  const isFollowing = follows.key === key ? follows.isOn : logsQuery.line === undefined
-  const follow = (isOn: boolean) => {
-    feed.hold(!isOn)
-    setFollows((before) => (before.key === key && before.isOn === isOn ? before : { key, isOn }))
+  const [followState, setFollowState] = useState({ key, isOn: true })
+  const isFollowing = followState.key === key ? followState.isOn : logsQuery.line === undefined
+  const setFollowing = (isOn: boolean) => {
+    feed.setHeld(!isOn)
+    setFollowState((current) => (current.key === key && current.isOn === isOn ? current : { key, isOn }))
   }
   const setSearch = useSetLogsSearch()
   const resume = () => {
-    const isFar = state.live === 'cut' || state.window.newer !== null
-    if (isFar && filters.line) return setSearch({})
-    if (isFar) feed.jumpToEnd()
-    follow(true)
+    const isEndUnloaded = state.live === 'overflowed' || state.window.newer !== null
+    if (isEndUnloaded && filters.line) return setSearch({})
+    if (isEndUnloaded) feed.jumpToEnd()
+    setFollowing(true)
   }
   const { isPending, download } = useDownload(params, logsQuery)
   return (
@@ -52,7 +52,7 @@ export default function LogsTab() {
                   <LiveIndicator live={state.live} isFollowing={isFollowing} />
                   <Button
                     icon={isFollowing ? <Pause size={14} aria-hidden /> : <Play size={14} aria-hidden />}
-                    onClick={() => (isFollowing ? follow(false) : resume())}
+                    onClick={() => (isFollowing ? setFollowing(false) : resume())}
                   >
                     {isFollowing ? 'Pause' : 'Resume'}
                   </Button>
@@ -69,7 +69,7 @@ export default function LogsTab() {
             state={state}
             filters={filters}
             isFollowing={isFollowing}
-            onFollow={follow}
+            onFollowingChange={setFollowing}
             onResume={resume}
             reference={params.reference}
           />
@@ -84,22 +84,22 @@ type LinesProps = {
   state: FeedState
   filters: LogsSearch
   isFollowing: boolean
-  onFollow: (isFollowing: boolean) => void
+  onFollowingChange: (isFollowing: boolean) => void
   /** Jumps to the newest line. */
   onResume: () => void
   reference: string
 }
 
-function Lines({ feed, state, filters, isFollowing, onFollow, onResume, reference }: LinesProps) {
+function Lines({ feed, state, filters, isFollowing, onFollowingChange, onResume, reference }: LinesProps) {
   const order = useLogsSearch().order ?? 'asc'
   const setSearch = useSetLogsSearch()
   const setOrder = useSetSearch()
-  const linkOf = useLinkOf(reference)
+  const getLink = useLineLink(reference)
   const { status, error, window: logWindow, pageError } = state
   if (status === 'loading') return <SkeletonRows count={16} />
   if (status === 'failed')
     return hasStatus(error, 404) && filters.line ? (
-      <LineNotFound onLeave={() => setSearch({})} />
+      <LineNotFound onShowNewest={() => setSearch({})} />
     ) : (
       <ErrorState what="The logs could not be loaded" error={error} onRetry={feed.open} />
     )
@@ -114,27 +114,27 @@ function Lines({ feed, state, filters, isFollowing, onFollow, onResume, referenc
         feed={feed}
         state={state}
         order={order}
-        onOrder={(next) => {
+        onOrderChange={(next) => {
           setOrder({ order: next === 'asc' ? undefined : next })
-          onFollow(logWindow.newer === null)
+          onFollowingChange(logWindow.newer === null)
         }}
         search={filters.search ?? ''}
         target={filters.line}
-        linkOf={linkOf}
+        getLink={getLink}
         isFollowing={isFollowing}
-        onFollow={onFollow}
+        onFollowingChange={onFollowingChange}
         onResume={onResume}
       />
     </>
   )
 }
 
-function LineNotFound({ onLeave }: { onLeave: () => void }) {
+function LineNotFound({ onShowNewest }: { onShowNewest: () => void }) {
   return (
     <EmptyState
       title="Log line not found"
       text="Shoal keeps log lines for a limited time and deletes them with their version."
-      action={<Button onClick={onLeave}>Show the newest lines</Button>}
+      action={<Button onClick={onShowNewest}>Show the newest lines</Button>}
     />
   )
 }
@@ -162,7 +162,7 @@ function NoLines({ filters: { search, level, container } }: { filters: LogsSearc
 }
 
 function LiveIndicator({ live, isFollowing }: { live: LiveStatus; isFollowing: boolean }) {
-  if (live === 'off' || live === 'cut') return null
+  if (live === 'off' || live === 'overflowed') return null
   if (live !== 'live')
     return (
       <StatusDot tone="warn" isMoving>
@@ -178,8 +178,8 @@ function LiveIndicator({ live, isFollowing }: { live: LiveStatus; isFollowing: b
   )
 }
 
-/** Link to one line to share: with its organization, without filters. */
-function useLinkOf(reference: string): (id: string) => string {
+/** Returns a function that makes a link to one line. The link names the organization and has no filters, so that it can be shared. */
+function useLineLink(reference: string): (id: string) => string {
   const { code } = useOrg()
   const [name, slot] = reference.split('@')
   return (id) => `${window.location.origin}/squids/${name}/${slot}/logs?organization=${code}&line=${id}`

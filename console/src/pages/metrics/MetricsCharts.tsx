@@ -11,7 +11,7 @@ import { axisFormats } from './ranges.ts'
 import { useIngress, useUsage, type MetricsQuery } from './use-metrics.ts'
 
 const noRequests = 'No requests for the selected time range.'
-/** The text of spec 2.10, which has the same charts. */
+/** The text for empty charts, as in spec 2.10. */
 const noData = 'No data available for the selected time range'
 
 type Props = {
@@ -20,10 +20,10 @@ type Props = {
   onZoom: (fromSeconds: number, toSeconds: number) => void
 }
 
-/** The four charts of spec 2.9. They share a crosshair; a drag over one zooms all. */
+/** The four charts of spec 2.9. They share a crosshair, and dragging over one zooms all of them. */
 export function MetricsCharts({ metricsQuery, marks, onZoom }: Props) {
   const { traffic, latency, cpu, memory, ingress, usage, isStale } = useCharts(metricsQuery)
-  const common = { marks, onZoom, syncKey: 'metrics' }
+  const commonProps = { marks, onZoom, syncKey: 'metrics' }
   const ingressFormat = ingress.data && { formatTime: axisFormats[ingress.data.timeGroup] }
   const usageFormat = usage.data && { formatTime: axisFormats[usage.data.timeGroup] }
   if (ingress.hasFailed && usage.hasFailed)
@@ -51,7 +51,7 @@ export function MetricsCharts({ metricsQuery, marks, onZoom }: Props) {
             data={traffic}
             scale={charts.trafficScale}
             emptyText={noRequests}
-            {...common}
+            {...commonProps}
             {...ingressFormat}
           />
         )}
@@ -63,7 +63,7 @@ export function MetricsCharts({ metricsQuery, marks, onZoom }: Props) {
               data={cpu}
               scale={charts.cpuScale}
               emptyText={noData}
-              {...common}
+              {...commonProps}
               {...usageFormat}
             />
             <TimeSeriesChart
@@ -71,7 +71,7 @@ export function MetricsCharts({ metricsQuery, marks, onZoom }: Props) {
               data={memory}
               scale={charts.memoryScale}
               emptyText={noData}
-              {...common}
+              {...commonProps}
               {...usageFormat}
             />
           </>
@@ -83,7 +83,7 @@ export function MetricsCharts({ metricsQuery, marks, onZoom }: Props) {
             data={latency}
             scale={charts.latencyScale}
             emptyText={noRequests}
-            {...common}
+            {...commonProps}
             {...ingressFormat}
           />
         )}
@@ -92,7 +92,7 @@ export function MetricsCharts({ metricsQuery, marks, onZoom }: Props) {
   )
 }
 
-/** The API data as charts, memoised by the data. */
+/** Requests the metrics and converts them to charts. */
 function useCharts(metricsQuery: MetricsQuery) {
   const ingress = useIngress(metricsQuery)
   const usage = useUsage(metricsQuery)
@@ -109,7 +109,7 @@ function useCharts(metricsQuery: MetricsQuery) {
     ...usageCharts,
     ingress: stateOf(ingress),
     usage: stateOf(usage),
-    /** A new range is loading, and the charts still show the previous one. */
+    /** Whether the charts still show the previous range while a new one is loading. */
     isStale: ingress.isPlaceholderData || usage.isPlaceholderData,
   }
 }

@@ -18,7 +18,7 @@ import { useDeploymentsSince } from './use-metrics.ts'
 
 const route = getRouteApi('/app/squids/$squidName/$squidSlot/metrics')
 
-/** Spec 2.9, Metrics: traffic, latency, CPU and memory of one version over time. */
+/** Traffic, latency, CPU and memory of one version over time (spec 2.9, Metrics). */
 export default function MetricsTab() {
   const { squidName, squidSlot } = route.useParams()
   const params = { code: useOrg().code, reference: `${squidName}@${squidSlot}` }
@@ -64,7 +64,7 @@ function Metrics({ squid: { id }, code }: { squid: Pick<Squid, 'id'>; code: stri
   )
 }
 
-/** Rounds a dragged range outward to minutes. */
+/** Extends a dragged range to whole minutes. */
 function wholeMinutes(fromSeconds: number, toSeconds: number): { from: string; to: string } {
   const at = (minute: number) => new Date(minute * 60_000).toISOString()
   return { from: at(Math.floor(fromSeconds / 60)), to: at(Math.ceil(toSeconds / 60)) }

@@ -27,9 +27,9 @@ const noUsage: UsagePoint = {
   dbDiskUsedBytes: null,
   dbDiskRequestedBytes: null,
 }
-const values = (data: ChartData) => Object.fromEntries(data.series.map((one) => [one.label, one.values]))
+const values = (data: ChartData) => Object.fromEntries(data.series.map((series) => [series.label, series.values]))
 
-test('traffic shows the counts, zero for a bucket without requests', () => {
+test('a bucket without requests is zero in the traffic chart and a gap in the latency chart', () => {
   const ingress = {
     timeGroup: 'Hour' as const,
     metrics: [ingressPoint(1, '3', '1'), ingressPoint(2, '0', '0'), ingressPoint(3, '9', '0')],
@@ -45,12 +45,12 @@ test('traffic shows the counts, zero for a bucket without requests', () => {
   expect(trafficChart(ingress)).toMatchObject({ times: [1, 2, 3].map((n) => Date.parse(hour(n)) / 1000) })
 })
 
-test('only buckets without requests make an empty chart', () => {
+test('charts are empty if no bucket has requests', () => {
   const ingress = { timeGroup: 'Day' as const, metrics: [ingressPoint(1, '0', '0')] }
   expect([trafficChart(ingress), latencyChart(ingress)].map(isWithoutValues)).toEqual([true, true])
 })
 
-test('a bucket without samples is a gap; known limits are drawn', () => {
+test('a bucket without samples is a gap, and only known limits are drawn', () => {
   const usagePoint = {
     ...noUsage,
     ts: hour(2),
@@ -69,7 +69,7 @@ test('a bucket without samples is a gap; known limits are drawn', () => {
   expect(values(memoryChart(usage))).toEqual({ API: [null, null], DB: [null, null], Processor: [null, 75] })
 })
 
-test('days and months are in UTC, without a time', () => {
+test('the axis shows days and months in UTC, without a time', () => {
   const ms = Date.parse('2026-09-01T00:00:00.000Z')
   expect([axisFormats.Day(ms), axisFormats.Month(ms)]).toEqual(['01.09', 'Sep 2026'])
   for (const group of ['Minute', 'Hour'] as const) expect(axisFormats[group](ms)).toMatch(/^\d\d\.\d\d \d\d:\d\d$/)

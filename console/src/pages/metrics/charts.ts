@@ -2,8 +2,6 @@ import type { IngressPoint, TimeGroup, UsagePoint } from '@shoal/contract'
 import type { ChartData, ChartScale, ChartSeries } from '../../components/chart/chart-data.ts'
 import { formatCount, formatDecimal, formatInteger, formatMegabytes } from '../../lib/format.ts'
 
-/** Converts API data to the four charts of spec 2.9. */
-
 export type Ingress = { timeGroup: TimeGroup; metrics: readonly IngressPoint[] }
 export type Usage = { timeGroup: TimeGroup; metrics: readonly UsagePoint[] }
 
@@ -20,19 +18,20 @@ function chartOf<P extends { ts: string }>(
     times: metrics.map(({ ts }) => Date.parse(ts) / 1000),
     bucketSeconds: bucketSeconds[timeGroup],
     isUtc: timeGroup === 'Day' || timeGroup === 'Month',
-    series: series.map(({ value, ...one }) => ({ ...one, values: metrics.map(value) })),
+    series: series.map(({ value, ...rest }) => ({ ...rest, values: metrics.map(value) })),
   }
 }
 
-/** Total requests to the version: valid ones and failed ones. */
+/** The total numbers of valid and invalid requests. */
 export function totalsOf({ metrics }: Ingress): { valid: number; invalid: number } {
-  const sum = (value: (point: IngressPoint) => string) => metrics.reduce((total, one) => total + Number(value(one)), 0)
+  const sum = (value: (point: IngressPoint) => string) =>
+    metrics.reduce((total, point) => total + Number(value(point)), 0)
   return { valid: sum(({ success }) => success.count), invalid: sum(({ error }) => error.count) }
 }
 
 /**
- * No requests in a bucket means zero, since all requests pass the gateway. If all buckets are zero, the chart is
- * empty.
+ * A bucket without requests is drawn as zero, since the gateway counts every request. If all buckets are zero, the
+ * chart is empty.
  */
 export function trafficChart(ingress: Ingress): ChartData {
   const { valid, invalid } = totalsOf(ingress)
@@ -45,7 +44,7 @@ export function trafficChart(ingress: Ingress): ChartData {
 
 export const trafficScale: ChartScale = { format: formatCount, exact: formatInteger, steps: 'whole', isStacked: true }
 
-/** The spec has P95 and P99; P50 and P90 are hidden at first. */
+/** The spec requires P95 and P99; P50 and P90 are additional and initially hidden. */
 export const latencyChart = (ingress: Ingress): ChartData =>
   chartOf(ingress, [
     { label: 'P50', kind: 'points', color: 5, isHiddenAtFirst: true, value: ({ success }) => success.latency.p50 },
@@ -60,22 +59,25 @@ export const latencyScale: ChartScale = {
 }
 
 type Field = Exclude<keyof UsagePoint, 'ts'>
-const used = (label: string, color: number, field: Field) => ({
+const usageLine = (label: string, color: number, field: Field) => ({
   label,
   kind: 'line' as const,
   color,
   value: (point: UsagePoint) => point[field],
 })
-const limit = (label: string, color: number, field: Field) => ({ ...used(label, color, field), kind: 'limit' as const })
+const limitLine = (label: string, color: number, field: Field) => ({
+  ...usageLine(label, color, field),
+  kind: 'limit' as const,
+})
 
 export const cpuChart = (usage: Usage): ChartData =>
   withoutUnknownLimits(
     chartOf(usage, [
-      used('API', 1, 'apiCpuUsage'),
-      used('DB', 2, 'dbCpuUsage'),
-      used('Processor', 3, 'processorCpuUsage'),
-      limit('API limit', 1, 'apiCpuRequested'),
-      limit('Processor limit', 3, 'processorCpuRequested'),
+      usageLine('API', 1, 'apiCpuUsage'),
+      usageLine('DB', 2, 'dbCpuUsage'),
+      usageLine('Processor', 3, 'processorCpuUsage'),
+      limitLine('API limit', 1, 'apiCpuRequested'),
+      limitLine('Processor limit', 3, 'processorCpuRequested'),
     ]),
   )
 
@@ -87,17 +89,17 @@ export const cpuScale: ChartScale = {
 export const memoryChart = (usage: Usage): ChartData =>
   withoutUnknownLimits(
     chartOf(usage, [
-      used('API', 1, 'apiMemUsageMb'),
-      used('DB', 2, 'dbMemUsageMb'),
-      used('Processor', 3, 'processorMemUsageMb'),
-      limit('API limit', 1, 'apiMemRequestedMb'),
-      limit('Processor limit', 3, 'processorMemRequestedMb'),
+      usageLine('API', 1, 'apiMemUsageMb'),
+      usageLine('DB', 2, 'dbMemUsageMb'),
+      usageLine('Processor', 3, 'processorMemUsageMb'),
+      limitLine('API limit', 1, 'apiMemRequestedMb'),
+      limitLine('Processor limit', 3, 'processorMemRequestedMb'),
     ]),
   )
 
 export const memoryScale: ChartScale = { format: formatMegabytes, steps: 'binary' }
 
-/** Omit limits that are unknown at all times. */
+/** Omits limits that have no value in any bucket. */
 const withoutUnknownLimits = (data: ChartData): ChartData => ({
   ...data,
   series: data.series.filter(({ kind, values }) => kind !== 'limit' || values.some((value) => value !== null)),

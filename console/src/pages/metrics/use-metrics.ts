@@ -9,8 +9,8 @@ const pollMs = 10_000
 
 export type MetricsQuery = { code: string; squidId: string; search: RangeSearch }
 
-/** Polls a range that ends now; a past range does not change. */
-function timing({ search }: MetricsQuery) {
+/** A range that ends now is polled; a past range does not change. */
+function pollOptions({ search }: MetricsQuery) {
   const hasEnded = isCustom(search) && search.to !== undefined && Date.parse(search.to) <= Date.now()
   return {
     refetchInterval: hasEnded ? (false as const) : pollMs,
@@ -25,7 +25,7 @@ export function useIngress(metricsQuery: MetricsQuery) {
   return useQuery({
     queryKey: ['metrics.getSquidIngress', { params }, metricsQuery.search] as const,
     queryFn: ({ signal }) => callApi('metrics.getSquidIngress', { params, query: timesOf(metricsQuery) }, signal),
-    ...timing(metricsQuery),
+    ...pollOptions(metricsQuery),
   })
 }
 
@@ -34,7 +34,7 @@ export function useUsage(metricsQuery: MetricsQuery) {
   return useQuery({
     queryKey: ['metrics.getSquidUsage', { params }, metricsQuery.search] as const,
     queryFn: ({ signal }) => callApi('metrics.getSquidUsage', { params, query: timesOf(metricsQuery) }, signal),
-    ...timing(metricsQuery),
+    ...pollOptions(metricsQuery),
   })
 }
 
@@ -49,6 +49,6 @@ export function useDeploymentsSince(metricsQuery: MetricsQuery) {
       metricsQuery.search,
     ] as const,
     queryFn: ({ signal }) => deploymentsSince(metricsQuery, Date.parse(timesOf(metricsQuery).from ?? ''), signal),
-    ...timing(metricsQuery),
+    ...pollOptions(metricsQuery),
   })
 }

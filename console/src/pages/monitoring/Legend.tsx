@@ -10,20 +10,20 @@ type Props = {
   lines: readonly LineStyle[]
   /** The only version or line shown; undefined means all. */
   only: string | undefined
-  onOnly: (only: string | undefined) => void
+  onSelect: (only: string | undefined) => void
   onHighlight: (ids: ReadonlySet<string> | undefined) => void
 }
 
 /**
- * One legend for all charts, since a line has the same style in each. Hovering over a version or container highlights
- * its lines; clicking shows only those.
+ * One legend for all charts, since a line has the same style in each chart. Hovering over a version or container
+ * highlights its lines; clicking on it shows only these lines.
  */
-export function Legend({ lines, only, onOnly, onHighlight }: Props) {
+export function Legend({ lines, only, onSelect, onHighlight }: Props) {
   const squids = useMemo(() => [...Map.groupBy(lines, ({ squid }) => squid)], [lines])
   if (lines.length === 0) return null
-  const entry = (key: string, ids: readonly string[]) => ({
+  const entryProps = (key: string, ids: readonly string[]) => ({
     'aria-pressed': only === key,
-    onClick: () => onOnly(only === key ? undefined : key),
+    onClick: () => onSelect(only === key ? undefined : key),
     onPointerEnter: () => onHighlight(new Set(ids)),
     onPointerLeave: () => onHighlight(undefined),
     onFocus: () => onHighlight(new Set(ids)),
@@ -39,7 +39,7 @@ export function Legend({ lines, only, onOnly, onHighlight }: Props) {
           <li key={squid} className="flex max-w-full flex-wrap items-center">
             <button
               type="button"
-              {...entry(
+              {...entryProps(
                 squid,
                 lines.map(({ id }) => id),
               )}
@@ -52,11 +52,11 @@ export function Legend({ lines, only, onOnly, onHighlight }: Props) {
               <button
                 key={line.id}
                 type="button"
-                {...entry(line.id, [line.id])}
+                {...entryProps(line.id, [line.id])}
                 aria-label={line.id}
                 className={entryClass(only === line.id, 'text-ink-2')}
               >
-                <Swatch series={{ ...line, kind: 'line' }} at={0} />
+                <Swatch series={{ ...line, kind: 'line' }} index={0} />
                 {line.container}
               </button>
             ))}
@@ -64,7 +64,7 @@ export function Legend({ lines, only, onOnly, onHighlight }: Props) {
         ))}
       </ul>
       {only !== undefined && (
-        <Button size={28} onClick={() => onOnly(undefined)}>
+        <Button size={28} onClick={() => onSelect(undefined)}>
           Show all
         </Button>
       )}

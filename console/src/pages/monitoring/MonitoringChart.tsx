@@ -10,21 +10,21 @@ import { chartDataOf, type LineStyle } from './lines.ts'
 type Props = {
   spec: ChartSpec
   query: UseQueryResult<MonitoringResult>
-  /** All charts have loaded or failed, so the lines are known. */
+  /** Whether all charts have loaded or failed, so that all lines are known. */
   areAllLoaded: boolean
-  shown: readonly LineStyle[]
+  shownLines: readonly LineStyle[]
   marks: readonly ChartMark[]
   highlighted: ReadonlySet<string> | undefined
   formatTime: (timeMs: number) => string
   onZoom: (fromSeconds: number, toSeconds: number) => void
 }
 
-/** One of the eight charts. Loaded data stays on screen when a refetch fails. */
-export function MonitoringChart({ spec, query, areAllLoaded, shown, ...rest }: Props) {
+/** One of the eight charts. It keeps the loaded data when a refetch fails. */
+export function MonitoringChart({ spec, query, areAllLoaded, shownLines, ...rest }: Props) {
   const { data: result, error, refetch } = query
   const data = useMemo(
-    () => (result && areAllLoaded ? chartDataOf(result, spec, shown) : undefined),
-    [result, areAllLoaded, spec, shown],
+    () => (result && areAllLoaded ? chartDataOf(result, spec, shownLines) : undefined),
+    [result, areAllLoaded, spec, shownLines],
   )
   if (!result && error)
     return <ErrorState what={`${spec.title} could not be loaded`} error={error} onRetry={() => void refetch()} />

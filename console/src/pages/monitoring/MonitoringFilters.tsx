@@ -8,7 +8,7 @@ import {
   allTags,
   containerTypes,
   defaultTimeframe,
-  pickTags,
+  nextTags,
   timeframes,
   timeSpanOf,
   useMonitoringSearch,
@@ -17,22 +17,22 @@ import {
 } from './filters.ts'
 import type { LineStyle } from './lines.ts'
 
-const notZoomed = { from: undefined, to: undefined }
+const withoutZoom = { from: undefined, to: undefined }
 
-/** Spec 2.10. All of it is in the address. */
+/** The filters of spec 2.10, whose state is in the URL. */
 export function MonitoringFilters({ lines }: { lines: readonly LineStyle[] }) {
   const search = useMonitoringSearch()
   const setSearch = useSetSearch()
   const { container_type: type = 'all', tag = [allTags] } = search
   const timeSpan = timeSpanOf(search)
-  // Include selected tags that no version has any more, so that the user can clear them.
+  // Includes selected tags that are no longer on any version, so that the user can deselect them.
   const tags = useMemo(() => {
     const options = new Set([...lines.flatMap((line) => line.tags), ...tag])
     options.delete(allTags)
     return [...options].toSorted((a, b) => a.localeCompare(b))
   }, [lines, tag])
   const pickTimeframe = (id: Timeframe) =>
-    setSearch({ ...notZoomed, timeframe: id === defaultTimeframe ? undefined : id })
+    setSearch({ ...withoutZoom, timeframe: id === defaultTimeframe ? undefined : id })
   return (
     <div className="flex flex-wrap items-center gap-2">
       <LazySelect
@@ -53,12 +53,12 @@ export function MonitoringFilters({ lines }: { lines: readonly LineStyle[] }) {
       <TagFilter
         tags={tags}
         value={tag}
-        onChange={(chosen) => setSearch({ tag: chosen.includes(allTags) ? undefined : chosen })}
+        onChange={(selected) => setSearch({ tag: selected.includes(allTags) ? undefined : selected })}
       />
       {'from' in timeSpan && (
         <>
-          <span className="tabular text-sm text-ink-2">{spanOf(timeSpan.from, timeSpan.to)}</span>
-          <Button size={28} icon={<RotateCcw size={13} aria-hidden />} onClick={() => setSearch(notZoomed)}>
+          <span className="tabular text-sm text-ink-2">{formatTimeSpan(timeSpan.from, timeSpan.to)}</span>
+          <Button size={28} icon={<RotateCcw size={13} aria-hidden />} onClick={() => setSearch(withoutZoom)}>
             Reset zoom
           </Button>
         </>
@@ -67,21 +67,21 @@ export function MonitoringFilters({ lines }: { lines: readonly LineStyle[] }) {
   )
 }
 
-/** `02.09 14:03 – 15:10` */
-function spanOf(from: string, to: string): string {
-  const full = (time: string) => formatChartTime(time, Infinity)
+/** Formats a time span as `02.09 14:03 – 15:10`, with the second date if it differs. */
+function formatTimeSpan(from: string, to: string): string {
+  const dateAndTime = (time: string) => formatChartTime(time, Infinity)
   const isOneDay = formatDayMonth(from) === formatDayMonth(to)
-  return `${full(from)} – ${isOneDay ? formatChartTime(to, 0) : full(to)}`
+  return `${dateAndTime(from)} – ${isOneDay ? formatChartTime(to, 0) : dateAndTime(to)}`
 }
 
 type Props = { tags: readonly string[]; value: readonly string[]; onChange: (tags: string[]) => void }
 
-/** Spec 2.10: an empty selection is ignored, and the previous one is restored when the list closes. */
+/** Selects tags. An empty selection is ignored, and the previous one is restored when the list closes (spec 2.10). */
 function TagFilter({ tags, value, onChange }: Props) {
-  const [isEmptied, setIsEmptied] = useState(false)
-  const pick = (ticked: string[]) => {
-    const next = pickTags(isEmptied ? [] : value, ticked)
-    setIsEmptied(next.length === 0)
+  const [isCleared, setIsCleared] = useState(false)
+  const changeTags = (selected: string[]) => {
+    const next = nextTags(isCleared ? [] : value, selected)
+    setIsCleared(next.length === 0)
     if (next.length > 0) onChange(next)
   }
   return (
@@ -90,9 +90,9 @@ function TagFilter({ tags, value, onChange }: Props) {
       className="w-37 max-xs:flex-1"
       none="Choose tags"
       options={[{ id: allTags, label: 'All tags' }, ...tags.map((id) => ({ id, label: id }))]}
-      value={isEmptied ? [] : value}
-      onChange={pick}
-      onOpenChange={(isOpen) => !isOpen && setIsEmptied(false)}
+      value={isCleared ? [] : value}
+      onChange={changeTags}
+      onOpenChange={(isOpen) => !isOpen && setIsCleared(false)}
     />
   )
 }

@@ -20,7 +20,7 @@ import { filterLines, filterToSelected, lineStylesOf, type LineStyle } from './l
 import { deploymentsQuery, seriesQuery } from './queries.ts'
 import type { MonitoringResult } from './result.ts'
 
-/** Spec 2.10, `/monitoring`: eight charts of all versions on one time axis. */
+/** Eight charts of all versions on one time axis (spec 2.10, `/monitoring`). */
 export default function MonitoringPage() {
   const { code } = useOrg()
   const search = useMonitoringSearch()
@@ -30,12 +30,12 @@ export default function MonitoringPage() {
   const [highlighted, setHighlighted] = useState<ReadonlySet<string>>()
 
   const { container_type: type = 'all', tag: tags = [allTags], only } = search
-  // Styles are assigned after all charts have loaded, and stay stable while the set of lines does.
+  // Styles are assigned after all charts have loaded, and do not change while the set of lines stays the same.
   const areAllLoaded = results.every(({ data, error }) => data ?? error)
   const lines = useStableValue(areAllLoaded ? lineStylesOf(results.map(({ data }) => data)) : [])
-  const listed = useStableValue(filterLines(lines, { type, tags }))
-  const shown = useMemo(() => filterToSelected(listed, only), [listed, only])
-  const marks = useMarks(code, timeSpan, shown)
+  const filteredLines = useStableValue(filterLines(lines, { type, tags }))
+  const shownLines = useMemo(() => filterToSelected(filteredLines, only), [filteredLines, only])
+  const marks = useMarks(code, timeSpan, shownLines)
   const { fromMs, toMs } = timesOf(timeSpan, 0)
   const formatTime = (timeMs: number) => formatChartTime(timeMs, toMs - fromMs)
   const zoom = (fromSeconds: number, toSeconds: number) => setSearch(zoomTo(fromSeconds, toSeconds), 'push')
@@ -54,12 +54,12 @@ export default function MonitoringPage() {
       />
       <div className="mb-4 flex flex-wrap items-center justify-between gap-x-4 gap-y-2">
         <MonitoringFilters lines={lines} />
-        {'timeframe' in timeSpan && <FreshnessOf results={results} />}
+        {'timeframe' in timeSpan && <ResultsFreshness results={results} />}
       </div>
       <Legend
-        lines={listed}
-        only={shown === listed ? undefined : only}
-        onOnly={(key) => setSearch({ only: key })}
+        lines={filteredLines}
+        only={shownLines === filteredLines ? undefined : only}
+        onSelect={(key) => setSearch({ only: key })}
         onHighlight={setHighlighted}
       />
       {results.every(({ data, error }) => !data && error) ? (
@@ -73,13 +73,13 @@ export default function MonitoringPage() {
           aria-busy={results.some(({ isPlaceholderData }) => isPlaceholderData)}
           className="grid grid-cols-[minmax(0,1fr)] gap-4 transition-opacity aria-busy:opacity-60 sm:grid-cols-2"
         >
-          {charts.map((spec, at) => {
-            const query = results[at]
+          {charts.map((spec, index) => {
+            const query = results[index]
             return (
               query && (
                 <MonitoringChart
                   key={spec.query}
-                  {...{ spec, query, areAllLoaded, shown, marks, highlighted, formatTime }}
+                  {...{ spec, query, areAllLoaded, shownLines, marks, highlighted, formatTime }}
                   onZoom={zoom}
                 />
               )
@@ -91,30 +91,30 @@ export default function MonitoringPage() {
   )
 }
 
-function FreshnessOf({ results }: { results: readonly UseQueryResult<MonitoringResult>[] }) {
-  const known = results.filter(({ data }) => data)
-  if (known.length === 0) return null
-  const updatedAtMs = Math.min(...known.map(({ dataUpdatedAt }) => dataUpdatedAt))
-  return <Freshness updatedAtMs={updatedAtMs} isFailing={known.some(({ error }) => error)} />
+function ResultsFreshness({ results }: { results: readonly UseQueryResult<MonitoringResult>[] }) {
+  const loaded = results.filter(({ data }) => data)
+  if (loaded.length === 0) return null
+  const updatedAtMs = Math.min(...loaded.map(({ dataUpdatedAt }) => dataUpdatedAt))
+  return <Freshness updatedAtMs={updatedAtMs} isFailing={loaded.some(({ error }) => error)} />
 }
 
 /** Deployment types that change or restart the running code; only these are marked. */
 const markedTypes: readonly DeploymentType[] = ['DEPLOY', 'DEPLOY_HARD_RESET', 'ROLLBACK', 'RESTART']
 
-function useMarks(code: string, timeSpan: TimeSpan, shown: readonly LineStyle[]) {
+function useMarks(code: string, timeSpan: TimeSpan, shownLines: readonly LineStyle[]) {
   const deployments = useQuery(deploymentsQuery(code, timeSpan)).data
   return useMemo(() => {
-    const squids = new Set(shown.map(({ squid }) => squid))
-    const theirs = (deployments ?? []).filter(
+    const squids = new Set(shownLines.map(({ squid }) => squid))
+    const markedDeployments = (deployments ?? []).filter(
       ({ squid, type }) => squid && squids.has(squid.reference) && markedTypes.includes(type),
     )
-    return deploymentMarks(theirs, { isOfManyVersions: squids.size > 1 })
-  }, [deployments, shown])
+    return deploymentMarks(markedDeployments, { isOfManyVersions: squids.size > 1 })
+  }, [deployments, shownLines])
 }
 
 type Props = { updatedAtMs: number; isFailing: boolean }
 
-/** The age of the oldest chart; announced when a refresh fails. */
+/** Shows the age of the oldest chart, and announces a failed refresh to screen readers. */
 function Freshness({ updatedAtMs, isFailing }: Props) {
   const ago = useTicking((nowMs) => formatRelative(updatedAtMs, nowMs))
   if (isFailing)
@@ -126,7 +126,7 @@ function Freshness({ updatedAtMs, isFailing }: Props) {
   return <span className="tabular text-sm text-ink-3">Updated {ago}</span>
 }
 
-/** Keeps the previous object while the value is equal as JSON, so that memoised results stay valid. */
+/** Returns the previous object while the value has the same JSON, so that memoized results stay valid. */
 function useStableValue<T>(value: T): T {
   const text = JSON.stringify(value)
   return useMemo(() => JSON.parse(text) as T, [text])

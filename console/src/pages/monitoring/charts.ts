@@ -9,27 +9,27 @@ export type ChartSpec = {
   scale: ChartScale
   emptyText: string
   heightPx: 200 | 250
-  /** Omit a bucket that is still being counted: it would show as a drop. */
+  /** Whether to omit a last bucket that is still being counted, which would look like a drop. */
   omitsIncompletePoint?: boolean
 }
 
-const percent = (value: number): string => `${formatDecimal(Math.round(value * 100) / 100)}%`
+const formatPercent = (value: number): string => `${formatDecimal(Math.round(value * 100) / 100)}%`
 
-const counts: ChartScale = { format: formatInteger, steps: 'whole', isStacked: true }
-const share: ChartScale = { format: percent }
-const shareOfAll: ChartScale = { format: percent, max: 100, threshold: { value: 95, label: 'outage' } }
-const blocks: ChartScale = { format: formatCount, exact: formatInteger, steps: 'whole' }
-const height: ChartScale = { format: formatInteger, steps: 'whole', isFromLowest: true }
+const countScale: ChartScale = { format: formatInteger, steps: 'whole', isStacked: true }
+const percentScale: ChartScale = { format: formatPercent }
+const limitedPercentScale: ChartScale = { format: formatPercent, max: 100, threshold: { value: 95, label: 'outage' } }
+const blockScale: ChartScale = { format: formatCount, exact: formatInteger, steps: 'whole' }
+const heightScale: ChartScale = { format: formatInteger, steps: 'whole', isFromLowest: true }
 
 const noData = 'No data available for the selected time range'
 
-/** The eight charts of spec 2.10 in order, with its heights, maxima and texts. */
+/** The eight charts of spec 2.10, with the order, heights, maxima and texts that it specifies. */
 export const charts: readonly ChartSpec[] = [
   {
     query: 'crashes',
     title: 'Crashes',
     kind: 'bars',
-    scale: counts,
+    scale: countScale,
     emptyText: 'No crashes for the selected time range.',
     heightPx: 200,
   },
@@ -37,18 +37,18 @@ export const charts: readonly ChartSpec[] = [
     query: 'oom_kills',
     title: 'OOMs',
     kind: 'bars',
-    scale: counts,
+    scale: countScale,
     emptyText: 'No OOMs detected for the selected time range.',
     heightPx: 200,
   },
-  chart('cpu_utilization', 'CPU utilization', share),
-  chart('cpu_trotting', 'CPU throttling', shareOfAll),
-  chart('mem_utilization', 'Memory utilization', share),
-  chart('disk_utilization', 'Disk utilization', shareOfAll),
-  { ...chart('indexed_blocks', 'Indexed blocks', blocks), omitsIncompletePoint: true },
-  chart('indexed_height', 'Indexed height', height),
+  lineChart('cpu_utilization', 'CPU utilization', percentScale),
+  lineChart('cpu_trotting', 'CPU throttling', limitedPercentScale),
+  lineChart('mem_utilization', 'Memory utilization', percentScale),
+  lineChart('disk_utilization', 'Disk utilization', limitedPercentScale),
+  { ...lineChart('indexed_blocks', 'Indexed blocks', blockScale), omitsIncompletePoint: true },
+  lineChart('indexed_height', 'Indexed height', heightScale),
 ]
 
-function chart(query: MonitoringQuery, title: string, scale: ChartScale): ChartSpec {
+function lineChart(query: MonitoringQuery, title: string, scale: ChartScale): ChartSpec {
   return { query, title, kind: 'line', scale, emptyText: noData, heightPx: 250 }
 }

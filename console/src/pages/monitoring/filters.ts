@@ -2,7 +2,7 @@ import { getRouteApi } from '@tanstack/react-router'
 
 const hourMs = 3_600_000
 
-/** Spec 2.10, with its words. */
+/** The timeframes of spec 2.10, with the labels it specifies. */
 export const timeframes = [
   { id: '1h', label: 'Last hour', ms: hourMs },
   { id: '6h', label: '6h', ms: 6 * hourMs },
@@ -12,7 +12,7 @@ export const timeframes = [
   { id: '7d', label: '7 days', ms: 168 * hourMs },
 ] as const
 export type Timeframe = (typeof timeframes)[number]['id']
-/** The default of the URL. */
+/** The timeframe if the URL contains none. */
 export const defaultTimeframe: Timeframe = '24h'
 
 export const containerTypes = [
@@ -28,10 +28,10 @@ export type MonitoringSearch = ReturnType<typeof route.useSearch>
 
 export const useMonitoringSearch = (): MonitoringSearch => route.useSearch()
 
-/** The displayed time: a timeframe up to now, or a zoomed range. Part of query keys. */
+/** The displayed period: a timeframe up to now, or a zoomed range. It is part of query keys. */
 export type TimeSpan = { timeframe: Timeframe } | { from: string; to: string }
 
-/** An invalid zoom falls back to the timeframe. */
+/** Reads the displayed period from the URL. An invalid zoom is ignored. */
 export function timeSpanOf({ timeframe = defaultTimeframe, from, to }: MonitoringSearch): TimeSpan {
   const isZoomed = from !== undefined && to !== undefined && Date.parse(from) < Date.parse(to)
   return isZoomed ? { from, to } : { timeframe }
@@ -44,24 +44,24 @@ export function timesOf(timeSpan: TimeSpan, nowMs: number): { fromMs: number; to
   return { fromMs: nowMs - ms, toMs: nowMs }
 }
 
-/** A shorter span shows nothing, since samples are fifteen seconds apart. */
+/** A shorter zoom would contain too few samples, which are fifteen seconds apart. */
 const minSpanSeconds = 120
 
-/** The URL parameters of a dragged range, extended to at least two minutes around its middle. */
+/** The URL parameters of a dragged range, extended on both sides to at least two minutes. */
 export function zoomTo(fromSeconds: number, toSeconds: number): { from: string; to: string } {
-  const missing = Math.max(0, minSpanSeconds - (toSeconds - fromSeconds)) / 2
+  const paddingSeconds = Math.max(0, minSpanSeconds - (toSeconds - fromSeconds)) / 2
   const iso = (seconds: number) => new Date(Math.round(seconds) * 1000).toISOString()
-  return { from: iso(fromSeconds - missing), to: iso(toSeconds + missing) }
+  return { from: iso(fromSeconds - paddingSeconds), to: iso(toSeconds + paddingSeconds) }
 }
 
-/** Means any tag; not a valid tag name. */
+/** The option that selects all versions, with or without tags. `*` is not a valid tag name. */
 export const allTags = '*'
 
 /**
- * The selected tags after a change: `All tags`, or some of them, never both. Empty means that the change is ignored
- * (spec 2.10).
+ * The selection after a change: either `All tags` or single tags, never both. An empty result means that the change is
+ * to be ignored (spec 2.10).
  */
-export function pickTags(before: readonly string[], ticked: readonly string[]): string[] {
-  const isAllNew = ticked.includes(allTags) && !before.includes(allTags)
-  return isAllNew ? [allTags] : ticked.length > 1 ? ticked.filter((tag) => tag !== allTags) : [...ticked]
+export function nextTags(previous: readonly string[], selected: readonly string[]): string[] {
+  const isAllJustSelected = selected.includes(allTags) && !previous.includes(allTags)
+  return isAllJustSelected ? [allTags] : selected.length > 1 ? selected.filter((tag) => tag !== allTags) : [...selected]
 }

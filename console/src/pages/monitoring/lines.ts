@@ -7,26 +7,26 @@ import { allTags } from './filters.ts'
 /** A container of a version with its style, which is the same in all charts. */
 export type LineStyle = Omit<Line, 'values'> & { color: number; dash?: Dash }
 
-const colors = 6
-const strokes: readonly (Dash | undefined)[] = [undefined, 'dashed', 'dotted', 'mixed']
+const colorCount = 6
+const dashes: readonly (Dash | undefined)[] = [undefined, 'dashed', 'dotted', 'mixed']
 
-/** All lines of all charts, sorted by version, then api, database and processors. */
+/** All lines of all charts, sorted by version, and within a version as api, database and processors. */
 export function lineStylesOf(results: readonly (MonitoringResult | undefined)[]): LineStyle[] {
   const lines = new Map(results.flatMap((result) => result?.series ?? []).map((line) => [line.id, line]))
-  return [...lines.values()].toSorted(bySquidAndContainer).map(({ id, squid, container, tags }, at) => {
-    const dash = strokes[Math.floor(at / colors) % strokes.length]
-    return { id, squid, container, tags, color: (at % colors) + 1, ...(dash && { dash }) }
+  return [...lines.values()].toSorted(bySquidAndContainer).map(({ id, squid, container, tags }, index) => {
+    const dash = dashes[Math.floor(index / colorCount) % dashes.length]
+    return { id, squid, container, tags, color: (index % colorCount) + 1, ...(dash && { dash }) }
   })
 }
 
-const order: Record<Exclude<ContainerType, 'all'>, number> = { api: 0, db: 1, processor: 2 }
+const typeOrder: Record<Exclude<ContainerType, 'all'>, number> = { api: 0, db: 1, processor: 2 }
 
-const names = new Intl.Collator('en', { numeric: true })
+const nameCollator = new Intl.Collator('en', { numeric: true })
 
 const bySquidAndContainer = (a: Line, b: Line): number =>
-  names.compare(a.squid, b.squid) ||
-  order[typeOf(a.container)] - order[typeOf(b.container)] ||
-  names.compare(a.container, b.container)
+  nameCollator.compare(a.squid, b.squid) ||
+  typeOrder[typeOf(a.container)] - typeOrder[typeOf(b.container)] ||
+  nameCollator.compare(a.container, b.container)
 
 /** A container that is neither an api replica nor the database is a processor. */
 export function typeOf(container: string): Exclude<ContainerType, 'all'> {
@@ -35,7 +35,7 @@ export function typeOf(container: string): Exclude<ContainerType, 'all'> {
 
 export type LineFilter = { type: ContainerType; tags: readonly string[] }
 
-/** Containers of the type, of versions with any of the tags. */
+/** The lines of containers of this type, in versions that have any of the tags. */
 export function filterLines(lines: readonly LineStyle[], { type, tags }: LineFilter): LineStyle[] {
   return lines.filter(
     ({ container, tags: ownTags }) =>
@@ -44,25 +44,25 @@ export function filterLines(lines: readonly LineStyle[], { type, tags }: LineFil
   )
 }
 
-/** The lines that `only` names: a version or one line; all lines if it matches none. */
+/** The lines of the version, or the one line, that `only` identifies; all lines if it matches none. */
 export function filterToSelected(lines: readonly LineStyle[], only: string | undefined): readonly LineStyle[] {
-  const named = lines.filter(({ id, squid }) => id === only || squid === only)
-  return named.length > 0 ? named : lines
+  const selected = lines.filter(({ id, squid }) => id === only || squid === only)
+  return selected.length > 0 ? selected : lines
 }
 
 /** The data of one chart: the shown lines, in the order and style of the legend. */
 export function chartDataOf(
   { times, series, bucketSeconds, isLastOpen }: MonitoringResult,
   { kind, omitsIncompletePoint = false }: Pick<ChartSpec, 'kind' | 'omitsIncompletePoint'>,
-  shown: readonly LineStyle[],
+  shownLines: readonly LineStyle[],
 ): ChartData {
-  const valuesOf = new Map(series.map(({ id, values }) => [id, values]))
-  const drawn = omitsIncompletePoint && isLastOpen ? times.length - 1 : times.length
+  const valuesById = new Map(series.map(({ id, values }) => [id, values]))
+  const drawnCount = omitsIncompletePoint && isLastOpen ? times.length - 1 : times.length
   return {
     times,
     bucketSeconds,
-    series: shown.flatMap(({ id, color, dash }) => {
-      const values = valuesOf.get(id)?.map((value, at) => (at < drawn ? value : null))
+    series: shownLines.flatMap(({ id, color, dash }) => {
+      const values = valuesById.get(id)?.map((value, index) => (index < drawnCount ? value : null))
       return values ? [{ label: id, kind, values, color, ...(dash && { dash }) }] : []
     }),
   }

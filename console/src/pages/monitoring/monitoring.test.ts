@@ -2,17 +2,17 @@ import type { MonitoringSeries } from '@shoal/contract'
 import { expect, test } from 'vitest'
 import { monitoringResultOf, type MonitoringResult } from './result.ts'
 import { charts } from './charts.ts'
-import { pickTags, timeSpanOf, timeframes, timesOf, zoomTo } from './filters.ts'
+import { nextTags, timeSpanOf, timeframes, timesOf, zoomTo } from './filters.ts'
 import { chartDataOf, filterLines, filterToSelected, lineStylesOf, typeOf } from './lines.ts'
 
-const wire = (
+const apiSeries = (
   squid: string,
   container: string,
   tags = '',
   values: (number | null)[] = [1, null, 3],
 ): MonitoringSeries => ({
   labels: { squid_id: '1', squid_name: squid, container, squid_tags: tags },
-  values: values.map((v, at) => ({ t: at * 60, v })),
+  values: values.map((v, index) => ({ t: index * 60, v })),
 })
 const result = (...series: MonitoringSeries[]): MonitoringResult => monitoringResultOf(series, 180_000)
 const ids = (lines: readonly { id: string }[]) => lines.map(({ id }) => id)
@@ -49,44 +49,46 @@ test('the default timeframe is 24 hours, and an invalid zoom is ignored', () => 
     fromMs: now - 7_200_000,
     toMs: now - 3_600_000,
   })
-  for (const wrong of [{ from }, { to }, { from: to, to: from }, { from: 'now', to }])
-    expect(timeSpanOf({ timeframe: '2d', ...wrong })).toEqual({ timeframe: '2d' })
+  for (const invalidZoom of [{ from }, { to }, { from: to, to: from }, { from: 'now', to }])
+    expect(timeSpanOf({ timeframe: '2d', ...invalidZoom })).toEqual({ timeframe: '2d' })
 })
 
-test('a dragged range goes into the URL, at least two minutes long', () => {
+test('a dragged range becomes URL parameters that span at least two minutes', () => {
   expect(zoomTo(600, 1200)).toEqual({ from: '1970-01-01T00:10:00.000Z', to: '1970-01-01T00:20:00.000Z' })
   expect(zoomTo(600, 610)).toEqual({ from: '1970-01-01T00:09:05.000Z', to: '1970-01-01T00:11:05.000Z' })
 })
 
 test('all tags and single tags exclude each other, and an empty selection is ignored', () => {
-  expect(pickTags(['*'], ['*', 'dev'])).toEqual(['dev'])
-  expect(pickTags(['dev'], ['dev', '*'])).toEqual(['*'])
-  expect(pickTags(['dev'], ['dev', 'prod'])).toEqual(['dev', 'prod'])
-  expect(pickTags(['dev'], [])).toEqual([])
-  expect(pickTags([], ['*'])).toEqual(['*'])
+  expect(nextTags(['*'], ['*', 'dev'])).toEqual(['dev'])
+  expect(nextTags(['dev'], ['dev', '*'])).toEqual(['*'])
+  expect(nextTags(['dev'], ['dev', 'prod'])).toEqual(['dev', 'prod'])
+  expect(nextTags(['dev'], [])).toEqual([])
+  expect(nextTags([], ['*'])).toEqual(['*'])
 })
 
 test('lines are sorted by version and container, each with its own style', () => {
-  const processors = Array.from({ length: 24 }, (_, at) => wire('b@v10', `p${at}`))
+  const processors = Array.from({ length: 24 }, (_, index) => apiSeries('b@v10', `p${index}`))
   const lines = lineStylesOf([
-    result(wire('b@v2', 'eth'), wire('b@v2', 'db')),
+    result(apiSeries('b@v2', 'eth'), apiSeries('b@v2', 'db')),
     undefined,
-    result(wire('b@v2', 'api'), wire('a@v1', 'api-2')),
+    result(apiSeries('b@v2', 'api'), apiSeries('a@v1', 'api-2')),
   ])
   expect(ids(lines)).toEqual(['a@v1 api-2', 'b@v2 api', 'b@v2 db', 'b@v2 eth'])
   const many = lineStylesOf([result(...processors)])
   expect(new Set(many.map(({ color, dash }) => `${color} ${dash}`)).size).toBe(24)
-  // Natural order.
-  expect(ids(lineStylesOf([result(wire('b@v10', 'api'), wire('b@v9', 'api'))]))).toEqual(['b@v9 api', 'b@v10 api'])
+  expect(ids(lineStylesOf([result(apiSeries('b@v10', 'api'), apiSeries('b@v9', 'api'))]))).toEqual([
+    'b@v9 api',
+    'b@v10 api',
+  ])
 })
 
-test('filters select a container type and any of the tags; untagged versions match only without tags', () => {
+test('filters select a container type and any of the tags; untagged versions match only if no tag is selected', () => {
   const lines = lineStylesOf([
     result(
-      wire('a@v1', 'api', 'dev,prod'),
-      wire('a@v1', 'eth', 'dev,prod'),
-      wire('b@v1', 'db', 'old'),
-      wire('c@v1', 'api'),
+      apiSeries('a@v1', 'api', 'dev,prod'),
+      apiSeries('a@v1', 'eth', 'dev,prod'),
+      apiSeries('b@v1', 'db', 'old'),
+      apiSeries('c@v1', 'api'),
     ),
   ])
   expect(['api', 'api-2', 'db', 'api-gateway', 'eth'].map(typeOf)).toEqual([
@@ -101,16 +103,16 @@ test('filters select a container type and any of the tags; untagged versions mat
   expect(ids(filterLines(lines, { type: 'all', tags: ['prod', 'old'] }))).toEqual(['a@v1 api', 'a@v1 eth', 'b@v1 db'])
   expect(ids(filterToSelected(lines, 'a@v1'))).toEqual(['a@v1 api', 'a@v1 eth'])
   expect(ids(filterToSelected(lines, 'b@v1 db'))).toEqual(['b@v1 db'])
-  expect(filterToSelected(lines, 'gone@v1')).toBe(lines)
+  expect(filterToSelected(lines, 'deleted@v1')).toBe(lines)
 })
 
-test('a chart draws the shown lines with their gaps, without incomplete counts', () => {
-  const series = [wire('a@v1', 'eth'), wire('a@v1', 'api'), wire('', 'eth')]
-  const known = result(...series)
-  const shown = lineStylesOf([known]).filter(({ container }) => container === 'eth')
+test('a chart draws the shown lines with their gaps and can omit an incomplete last bucket', () => {
+  const series = [apiSeries('a@v1', 'eth'), apiSeries('a@v1', 'api'), apiSeries('', 'eth')]
+  const allSeries = result(...series)
+  const shownLines = lineStylesOf([allSeries]).filter(({ container }) => container === 'eth')
   const values = (of: MonitoringResult, omitsIncompletePoint: boolean) =>
-    chartDataOf(of, { kind: 'line', omitsIncompletePoint }, shown).series.map((line) => line.values)
-  expect(values(known, true)).toEqual([[1, null, 3]])
+    chartDataOf(of, { kind: 'line', omitsIncompletePoint }, shownLines).series.map((line) => line.values)
+  expect(values(allSeries, true)).toEqual([[1, null, 3]])
   expect(values(monitoringResultOf(series, 179_999), true)).toEqual([[1, null, null]])
   expect(values(monitoringResultOf(series, 179_999), false)).toEqual([[1, null, 3]])
 })

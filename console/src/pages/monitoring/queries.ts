@@ -6,14 +6,14 @@ import { monitoringResultOf } from './result.ts'
 import { timesOf, type TimeSpan } from './filters.ts'
 
 const refetchMs = 30_000
-/** Samples may arrive this late. */
-const settledAfterMs = 60_000
+/** The maximum delay with which samples arrive. */
+const maxSampleDelayMs = 60_000
 
-/** Poll a span that includes the present; the past does not change. */
+/** A span that includes the present is polled; the past does not change. */
 const refetchIntervalOf = (timeSpan: TimeSpan) => () =>
-  timesOf(timeSpan, Date.now()).toMs + settledAfterMs > Date.now() ? refetchMs : false
+  timesOf(timeSpan, Date.now()).toMs + maxSampleDelayMs > Date.now() ? refetchMs : false
 
-const timesOfQuery = (timeSpan: TimeSpan) => {
+const queryTimesOf = (timeSpan: TimeSpan) => {
   const { fromMs, toMs } = timesOf(timeSpan, Date.now())
   return { fromMs, toMs, from: new Date(fromMs).toISOString(), to: new Date(toMs).toISOString() }
 }
@@ -26,7 +26,7 @@ export const seriesQuery = (code: string, query: MonitoringQuery, timeSpan: Time
   queryOptions({
     queryKey: ['monitoring.query', { params: { code, query }, query: timeSpan }] as const,
     queryFn: async ({ signal }) => {
-      const { from, to, toMs } = timesOfQuery(timeSpan)
+      const { from, to, toMs } = queryTimesOf(timeSpan)
       const series = await callApi('monitoring.query', { params: { code, query }, query: { from, to } }, signal)
       return monitoringResultOf(series, Math.min(toMs, Date.now()))
     },
@@ -39,7 +39,7 @@ export const seriesQuery = (code: string, query: MonitoringQuery, timeSpan: Time
 export const deploymentsQuery = (code: string, timeSpan: TimeSpan) =>
   queryOptions({
     queryKey: ['deployments.list', { params: { code } }, 'since', timeSpan] as const,
-    queryFn: ({ signal }) => deploymentsSince({ code }, timesOfQuery(timeSpan).fromMs, signal),
+    queryFn: ({ signal }) => deploymentsSince({ code }, queryTimesOf(timeSpan).fromMs, signal),
     refetchInterval: refetchIntervalOf(timeSpan),
     placeholderData: keepPreviousData,
   })

@@ -1,13 +1,13 @@
 import type { MonitoringSeries } from '@shoal/contract'
 
-/** The result of one query by column, which needs a tenth of the objects of the wire format. */
+/** The result of one query, stored by column: this takes a tenth of the objects of the wire format. */
 export type MonitoringResult = {
   /** Start times of the points, in seconds. */
   times: number[]
   series: Line[]
-  /** Length of a point; 0 if unknown, with a single one. */
+  /** The time between two points; 0 if there is only one point. */
   bucketSeconds: number
-  /** The last point is still being counted. */
+  /** Whether the last point is still being counted. */
   isLastOpen: boolean
 }
 
@@ -20,17 +20,17 @@ export type Line = {
   values: (number | null)[]
 }
 
-/** Series of a version that is being deleted have no name and are left out. */
+/** Converts the wire format. Series without a name are omitted: their version is being deleted. */
 export function monitoringResultOf(series: readonly MonitoringSeries[], toMs: number): MonitoringResult {
-  const named = series.filter(({ labels }) => labels.squid_name !== '')
-  const times = named[0]?.values.map(({ t }) => t) ?? []
+  const namedSeries = series.filter(({ labels }) => labels.squid_name !== '')
+  const times = namedSeries[0]?.values.map(({ t }) => t) ?? []
   const [first = 0, second = first] = times
   const bucketSeconds = second - first
   return {
     times,
     bucketSeconds,
     isLastOpen: ((times.at(-1) ?? 0) + bucketSeconds) * 1000 > toMs,
-    series: named.map(({ labels: { squid_name: squid, container, squid_tags }, values }) => ({
+    series: namedSeries.map(({ labels: { squid_name: squid, container, squid_tags }, values }) => ({
       id: `${squid} ${container}`,
       squid,
       container,

@@ -4,18 +4,18 @@ import { orgTitle } from '../../api/active-org.ts'
 import { confirm } from '../../components/confirm.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Checkbox } from '../../ui/Checkbox.tsx'
-import { useAnswerInvitations } from './answer-invitations.ts'
+import { useRespondToInvitations } from './respond-to-invitations.ts'
 import { StepHeading } from './StepHeading.tsx'
 
-/** The pending invitations, all selected. Unselected ones are rejected after confirmation (spec 4). */
+/** The pending invitations, initially all selected. Deselected ones are rejected after a confirmation (spec 4). */
 export function InvitationsStep({ invitations }: { invitations: readonly Invitation[] }) {
-  const [unticked, setUnticked] = useState<ReadonlySet<number>>(new Set())
-  const { isPending, answer } = useAnswerInvitations()
-  const chosen = new Set(invitations.map(({ id }) => id).filter((id) => !unticked.has(id)))
-  const rejected = invitations.filter(({ id }) => unticked.has(id))
+  const [unselected, setUnselected] = useState<ReadonlySet<number>>(new Set())
+  const { isPending, respond } = useRespondToInvitations()
+  const selectedIds = new Set(invitations.map(({ id }) => id).filter((id) => !unselected.has(id)))
+  const rejected = invitations.filter(({ id }) => unselected.has(id))
 
-  const toggle = (id: number) => setUnticked((before) => before.symmetricDifference(new Set([id])))
-  const acceptChosen = () => answer(invitations, chosen)
+  const toggle = (id: number) => setUnselected((current) => current.symmetricDifference(new Set([id])))
+  const acceptSelected = () => respond(invitations, selectedIds)
   const confirmRejections = () =>
     confirm({
       title: 'Confirm your invitation choices',
@@ -30,7 +30,7 @@ export function InvitationsStep({ invitations }: { invitations: readonly Invitat
         </>
       ),
       confirmLabel: 'Confirm',
-      action: acceptChosen,
+      action: acceptSelected,
     })
 
   return (
@@ -41,7 +41,7 @@ export function InvitationsStep({ invitations }: { invitations: readonly Invitat
       <ul className="divide-y divide-line rounded-lg border border-line">
         {invitations.map(({ id, organization, invitedBy }) => (
           <li key={id} className="px-3.5 py-3">
-            <Checkbox checked={chosen.has(id)} onChange={() => toggle(id)} disabled={isPending}>
+            <Checkbox checked={selectedIds.has(id)} onChange={() => toggle(id)} disabled={isPending}>
               <span className="block font-medium">{orgTitle(organization)}</span>
               {invitedBy && (
                 <span className="block text-sm text-ink-3">
@@ -57,7 +57,7 @@ export function InvitationsStep({ invitations }: { invitations: readonly Invitat
         variant="primary"
         className="mt-4"
         isPending={isPending}
-        onClick={() => (rejected.length > 0 ? confirmRejections() : void acceptChosen())}
+        onClick={() => (rejected.length > 0 ? confirmRejections() : void acceptSelected())}
       >
         Continue
       </Button>

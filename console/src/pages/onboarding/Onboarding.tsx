@@ -7,9 +7,7 @@ import { Logo } from '../../ui/Logo.tsx'
 import { InvitationsStep } from './InvitationsStep.tsx'
 import { WelcomeStep } from './WelcomeStep.tsx'
 
-/**
- * The two steps before the app: the questionnaire, then the invitations (spec 2.2). The user can log out at any time.
- */
+/** The two steps before the app: the questionnaire, then the invitations (spec 2.2). */
 export default function Onboarding({ invitations }: { invitations: UseQueryResult<Invitation[]> }) {
   const user = useUser()
   const queryClient = useQueryClient()

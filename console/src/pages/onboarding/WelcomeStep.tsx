@@ -5,9 +5,9 @@ import { TextField } from '../../ui/TextField.tsx'
 import { formOf, isComplete, noAnswers, questions } from './answers.ts'
 import { StepHeading } from './StepHeading.tsx'
 
-/** Three questions. The updated profile advances to the invitations. */
+/** The questionnaire. Once it is saved, the updated profile makes `Onboarding` show the invitations. */
 export function WelcomeStep() {
-  const answer = useApiMutation('user.completeOnboarding', { invalidates: ['user.get'], errorDisplay: 'caller' })
+  const saveAnswers = useApiMutation('user.completeOnboarding', { invalidates: ['user.get'], errorDisplay: 'caller' })
   return (
     <>
       <StepHeading step={1} title="Welcome">
@@ -25,9 +25,9 @@ export function WelcomeStep() {
           })
         }
         values={noAnswers}
-        onSubmit={(answers) => answer.mutate({ body: { onboardingForm: formOf(answers) } })}
-        pending={answer.isPending}
-        submitError={answer.error}
+        onSubmit={(answers) => saveAnswers.mutate({ body: { onboardingForm: formOf(answers) } })}
+        pending={saveAnswers.isPending}
+        submitError={saveAnswers.error}
         submitLabel="Next"
         isGuarded={false}
         disabledReasonOf={(answers) => (isComplete(answers) ? null : 'Please answer all three questions')}
@@ -42,9 +42,11 @@ export function WelcomeStep() {
                   isInline
                   options={options.map((option: string) => ({ value: option, label: option }))}
                   value={value}
-                  onChange={(picked) => form.setValue(name, picked, { shouldDirty: true })}
+                  onChange={(option) => form.setValue(name, option, { shouldDirty: true })}
                 />
-                {value === 'Other' && <TextField label="In your words" maxLength={200} autoFocus {...field(custom)} />}
+                {value === 'Other' && (
+                  <TextField label="In your own words" maxLength={200} autoFocus {...field(custom)} />
+                )}
               </div>
             )
           })

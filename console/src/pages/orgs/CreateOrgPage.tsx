@@ -3,7 +3,7 @@ import { useUser } from '../../api/session.ts'
 import { InviteStep } from './InviteStep.tsx'
 import { SetUpStep } from './SetUpStep.tsx'
 
-/** Spec 2.6: the first step without a code, the second with the code of an organization. */
+/** Creates an organization (spec 2.6). The URL contains its code from the second step on. */
 export default function CreateOrgPage() {
   const { code } = useParams({ from: '/app/organizations/create/{-$code}' })
   const { organizations } = useUser()

@@ -10,10 +10,10 @@ import { Badge } from '../../ui/Badge.tsx'
 import { buttonClass } from '../../ui/Button.tsx'
 import { Card } from '../../ui/Card.tsx'
 
-/** Step two, optional. */
+/** The second, optional step of creating an organization: inviting users. */
 export function InviteStep({ org }: { org: Org }) {
   const roles = useQuery(q('orgs.listRoles', { params: { code: org.code } }))
-  const invited = roles.data?.filter(({ status }) => status === 'invited') ?? []
+  const invitedRoles = roles.data?.filter(({ status }) => status === 'invited') ?? []
   return (
     <div className="max-w-140">
       <PageHeader
@@ -24,14 +24,14 @@ export function InviteStep({ org }: { org: Org }) {
         code={org.code}
         secondary={
           <Link to="/squids" className={buttonClass()}>
-            {invited.length > 0 ? 'Done' : 'Skip'}
+            {invitedRoles.length > 0 ? 'Done' : 'Skip'}
           </Link>
         }
       />
-      {invited.length > 0 && (
+      {invitedRoles.length > 0 && (
         <Card title="Invited" className="mt-6">
           <ul className="divide-y divide-line">
-            {invited.map(({ id, email, type }) => (
+            {invitedRoles.map(({ id, email, type }) => (
               <li key={id} className="flex h-10 items-center justify-between gap-3 px-3.5">
                 <span className="truncate">{email}</span>
                 <Badge>{roleLabels[type]}</Badge>

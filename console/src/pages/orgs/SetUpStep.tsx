@@ -7,7 +7,7 @@ import { FormShell } from '../../components/FormShell.tsx'
 import { PageHeader } from '../../components/PageHeader.tsx'
 import { TextField } from '../../ui/TextField.tsx'
 
-/** Step one: name, notification email and code. The code follows the name until the user edits it (spec 5). */
+/** The first step of creating an organization. The code is derived from the name until the user edits it (spec 5). */
 export function SetUpStep() {
   const { email } = useUser()
   const navigate = useNavigate()
@@ -52,7 +52,7 @@ export function SetUpStep() {
               <TextField
                 label="Notification email"
                 type="email"
-                description="Shoal sends notifications and bills of this organization to it."
+                description="Shoal sends this organization's notifications and bills to this address."
                 {...field('email')}
               />
               <TextField
@@ -75,7 +75,7 @@ export function SetUpStep() {
   )
 }
 
-/** Options that validate a suggested code like a typed one: not before the first submit. */
+/** Options of `setValue` for a suggested code, which is validated like a typed one: only after the first submit. */
 const suggestionOptions = ({ isSubmitted }: { isSubmitted: boolean }) => ({
   shouldDirty: true,
   shouldValidate: isSubmitted,

@@ -1,16 +1,20 @@
 import 'graphiql/setup-workers/vite'
 import { DOC_EXPLORER_PLUGIN } from '@graphiql/plugin-doc-explorer'
 import { GraphiQL } from 'graphiql'
-// Not `graphiql/style.css`: most of its 620 KB are fonts.
+// Not `graphiql/style.css`, since most of its 620 KB are fonts.
 import '@graphiql/react/style.css'
 import '@graphiql/plugin-doc-explorer/style.css'
 import 'graphiql/graphiql.css'
 import './graphiql.css'
 import type { Fetcher } from './fetcher.ts'
 
+// The menus of GraphiQL insert style elements, with the nonce of this variable.
+const nonce = document.querySelector<HTMLMetaElement>('meta[property=csp-nonce]')?.nonce
+Object.assign(globalThis, { __webpack_nonce__: nonce })
+
 type Props = { fetcher: Fetcher; theme: 'light' | 'dark' }
 
-/** GraphiQL with all its dependencies, loaded on this page only. Queries are kept for the browser session. */
+/** GraphiQL with its dependencies, loaded only on this page. It keeps queries for the browser session. */
 export default function GraphiqlEditor({ fetcher, theme }: Props) {
   return (
     <GraphiQL

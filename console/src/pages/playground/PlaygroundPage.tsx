@@ -1,4 +1,4 @@
-import { squidCan, type Squid } from '@shoal/contract'
+import { squidDisabledReasons, type Squid } from '@shoal/contract'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { lazy, Suspense, useMemo, useState } from 'react'
@@ -17,7 +17,7 @@ import { createFetcher } from './fetcher.ts'
 const GraphiqlEditor = lazy(() => import('./GraphiqlEditor.tsx'))
 const route = getRouteApi('/app/squids/$squidName/$squidSlot/playground')
 
-/** Runs queries against the API of a version, with its schema. */
+/** Runs queries against the API of a version and shows its schema. */
 export default function PlaygroundPage() {
   const { squidName, squidSlot } = route.useParams()
   const params = { code: useOrg().code, reference: `${squidName}@${squidSlot}` }
@@ -46,10 +46,10 @@ type Params = { code: string; reference: string }
 
 function Playground({ squid, params }: { squid: Squid; params: Params }) {
   const endpoints = endpointsOf(squid)
-  const { endpoint: chosen } = route.useSearch()
+  const { endpoint: selectedId } = route.useSearch()
   const setSearch = useSetSearch()
-  const disabledReason = squidCan.copyEndpoint(squid)
-  const current = endpoints.find(({ id }) => id === chosen) ?? endpoints.at(-1)
+  const disabledReason = squidDisabledReasons.copyEndpoint(squid)
+  const current = endpoints.find(({ id }) => id === selectedId) ?? endpoints.at(-1)
   if (!current || disabledReason !== null)
     return (
       <EmptyState title="No API to query" text={disabledReason ?? 'The manifest of this version defines no API.'} />
@@ -99,13 +99,13 @@ function Editor({ endpoint: { url }, params: { code, reference } }: { endpoint: 
 
 type PlaygroundEndpoint = { id: string; label: string; url: string }
 
-/** The URLs of a version's API: by tag, and last by slot, which never changes (spec 2.9). */
+/** The URLs of a version's API: one for each tag, and last the one for its slot, which never changes (spec 2.9). */
 function endpointsOf({ api, slot }: Pick<Squid, 'api' | 'slot'>): PlaygroundEndpoint[] {
   const urls = api?.urls ?? []
   const tags = urls.flatMap(({ type, name, url }) =>
     type === 'tag' && name !== undefined ? [{ id: name, label: `Tag ${name}`, url }] : [],
   )
   const canonical = urls.find(({ type }) => type === 'canonical')
-  // Not a valid tag name, so it cannot collide with one.
+  // `@` is not allowed in tag names, so this id differs from all tags.
   return canonical ? [...tags, { id: `@${slot}`, label: `Slot ${slot}`, url: canonical.url }] : tags
 }

@@ -2,21 +2,21 @@ import { ApiError } from '@shoal/contract'
 import { queryDirectly, type GraphqlRequest } from '../../api/graphql.ts'
 import { callApi } from '../../api/query.ts'
 
-/** GraphiQL's fetcher. */
+/** Executes the queries of GraphiQL. */
 export type Fetcher = (request: GraphqlRequest) => Promise<Record<string, unknown>>
 
 type Params = { code: string; reference: string }
 
 /**
- * Queries the squid's public URL like any web page. If CORS rules or a proxy block that, the server forwards the
- * query; `onProxied` is called once.
+ * Sends queries to the squid's public URL, as any web page would. If CORS rules or a proxy block a query, the server
+ * forwards it and all later ones; `onProxied` is then called once.
  */
 export function createFetcher(url: string, params: Params, onProxied: () => void): Fetcher {
   let isBlocked = false
   return async (request) => {
     if (!isBlocked) {
-      const direct = await queryDirectly(url, request)
-      if (direct) return direct
+      const directResponse = await queryDirectly(url, request)
+      if (directResponse) return directResponse
     }
     const { answer } = await callApi('squids.query', { params, body: request }).catch(asGraphqlError)
     if (!isBlocked && !('errors' in answer)) {
@@ -28,6 +28,6 @@ export function createFetcher(url: string, params: Params, onProxied: () => void
 }
 
 function asGraphqlError(error: unknown): { answer: Record<string, unknown> } {
-  const message = error instanceof ApiError ? error.message : 'The squid does not answer.'
+  const message = error instanceof ApiError ? error.message : 'The squid is not responding.'
   return { answer: { errors: [{ message }] } }
 }

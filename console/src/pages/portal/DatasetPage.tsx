@@ -18,7 +18,7 @@ import { Skeleton } from '../../ui/Skeleton.tsx'
 import { datasetRecipes } from './dataset-recipes.ts'
 import { PortalOnly } from './PortalOnly.tsx'
 
-/** Spec 2.11, `/portal/chains/{id}`. */
+/** One dataset: its source, URL and setup guide (spec 2.11, `/portal/chains/{id}`). */
 export default function DatasetPage() {
   const { code } = useOrg()
   const id = useParams({ from: '/app/portal/chains/$id', select: (params) => params.id })
@@ -45,7 +45,7 @@ export default function DatasetPage() {
           />
         ) : (
           <QueryView query={dataset} what="The dataset" skeleton={<Skeleton className="h-90 w-full" />}>
-            {(found) => <Dataset dataset={found} />}
+            {(details) => <Dataset dataset={details} />}
           </QueryView>
         )}
       </div>
@@ -74,7 +74,7 @@ function SourceNote({ dataset: { source, chain } }: { dataset: PortalDatasetDeta
   if (source === null)
     return (
       <Alert tone="warn" title="This dataset has no source yet">
-        The operator of this installation has to connect it to a portal, or add a node of the chain.
+        The operator of this installation must connect it to a portal or add a node for the chain.
       </Alert>
     )
   return (

@@ -10,7 +10,7 @@ import { PageHeader } from '../../components/PageHeader.tsx'
 import { QueryView } from '../../components/QueryView.tsx'
 import { PortalOnly } from './PortalOnly.tsx'
 
-/** Spec 2.11, `/portal/chains`. */
+/** The list of datasets (spec 2.11, `/portal/chains`). */
 export default function DatasetsPage() {
   return (
     <PortalOnly>
@@ -27,12 +27,15 @@ function Datasets() {
   const filters = useChainFilters(type)
   const { deferred } = filters.search
   const types = useMemo(() => typesOf(datasets.data ?? []), [datasets.data])
-  const shown = useMemo(() => filterChains(datasets.data ?? [], deferred, type ?? []), [datasets.data, deferred, type])
+  const filteredDatasets = useMemo(
+    () => filterChains(datasets.data ?? [], deferred, type ?? []),
+    [datasets.data, deferred, type],
+  )
   return (
     <>
       <ChainFilters filters={filters} label="Find dataset" types={types} />
       <QueryView query={datasets} what="The datasets" skeleton={<ChainGridSkeleton />}>
-        {() => <ChainGrid label="Datasets" items={shown} search={deferred} to="/portal/chains/$id" />}
+        {() => <ChainGrid label="Datasets" items={filteredDatasets} search={deferred} to="/portal/chains/$id" />}
       </QueryView>
     </>
   )

@@ -3,7 +3,7 @@ import type { Recipe } from '../../components/SetupGuide.tsx'
 
 type Dataset = Pick<PortalDatasetDetails, 'id' | 'type' | 'url'>
 
-/** How to use the dataset from a squid, through an environment variable. */
+/** Setup instructions for a squid that reads the URL of the dataset from an environment variable. */
 export function datasetRecipes({ id, type, url }: Dataset): Recipe[] {
   const variable = `PORTAL_${id.toUpperCase().replaceAll(/[^A-Z0-9]+/g, '_')}_URL`
   const source =
@@ -27,11 +27,13 @@ export function datasetRecipes({ id, type, url }: Dataset): Recipe[] {
     },
     ...(source === null
       ? []
-      : [{ id: 'processor', label: 'processor.ts', text: 'Where the processor reads its blocks from.', code: source }]),
+      : [
+          { id: 'processor', label: 'processor.ts', text: 'The source of the blocks for the processor.', code: source },
+        ]),
     {
       id: 'curl',
       label: 'curl',
-      text: 'Its metadata and its height.',
+      text: 'The metadata and the height of the dataset.',
       code: `curl ${url}/metadata\ncurl ${url}/height`,
     },
   ]

@@ -10,7 +10,7 @@ import { PasswordForm } from './PasswordForm.tsx'
 
 const Sessions = lazy(() => import('./Sessions.tsx'))
 
-/** Spec 2.12, `/profile/settings`. */
+/** The user's profile, password and sessions (spec 2.12, `/profile/settings`). */
 export default function AccountSettingsPage() {
   return (
     <div className="flex max-w-200 flex-col gap-5">
@@ -53,7 +53,7 @@ function ProfileForm() {
             label="Email"
             value={email || username}
             readOnly
-            description="It cannot be changed."
+            description="The email cannot be changed."
             className="max-w-100"
           />
         </>

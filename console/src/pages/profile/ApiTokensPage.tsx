@@ -2,6 +2,7 @@ import type { ApiToken } from '@shoal/contract'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { Trash2 } from 'lucide-react'
+import { orgTitle } from '../../api/active-org.ts'
 import { useApiMutation } from '../../api/mutation.ts'
 import { confirm } from '../../components/confirm.ts'
 import { DataTable } from '../../components/data-table/DataTable.tsx'
@@ -13,6 +14,7 @@ import { RelativeTime } from '../../components/RelativeTime.tsx'
 import { toast } from '../../lib/toasts.ts'
 import { buttonClass } from '../../ui/Button.tsx'
 import { apiTokensQuery } from './api-tokens.ts'
+import { allOrganizationsLabel, scopeLabels } from './token-scopes.ts'
 
 const columns: Column<ApiToken>[] = [
   {
@@ -30,6 +32,25 @@ const columns: Column<ApiToken>[] = [
     width: '170px',
     hideBelow: 'md',
     cell: ({ prefix }) => <code className="text-ink-2">{prefix}…</code>,
+  },
+  {
+    id: 'scope',
+    header: 'Scope',
+    width: '80px',
+    cell: ({ scope }) => scopeLabels[scope],
+  },
+  {
+    id: 'organization',
+    header: 'Organization',
+    hideBelow: 'md',
+    cell: ({ organization }) =>
+      organization ? (
+        <span className="block truncate" title={organization.code}>
+          {orgTitle(organization)}
+        </span>
+      ) : (
+        <span className="text-ink-3">{allOrganizationsLabel}</span>
+      ),
   },
   {
     id: 'created',
@@ -54,7 +75,7 @@ const columns: Column<ApiToken>[] = [
   },
 ]
 
-/** Spec 2.12, `/profile/api-tokens`. */
+/** The list of the user's API tokens (spec 2.12, `/profile/api-tokens`). */
 export default function ApiTokensPage() {
   const { data, error, refetch } = useQuery(apiTokensQuery)
   const remove = useApiMutation('user.deleteApiToken', {
@@ -87,7 +108,7 @@ export default function ApiTokensPage() {
       },
     ],
   })
-  const create = (
+  const createLink = (
     <Link to="/profile/api-tokens/create" className={buttonClass('primary')}>
       Create API token
     </Link>
@@ -96,8 +117,8 @@ export default function ApiTokensPage() {
     <div className="max-w-250">
       <PageHeader
         title="API tokens"
-        context="Keys for the command line and for programs. They have your permissions."
-        actions={data?.length === 0 ? undefined : create}
+        context="Keys for the command line and for programs. None has more rights than you."
+        actions={data?.length === 0 ? undefined : createLink}
       />
       {error && data === undefined ? (
         <ErrorState what="Your API tokens could not be loaded" error={error} onRetry={() => void refetch()} />
@@ -113,7 +134,7 @@ export default function ApiTokensPage() {
             <EmptyState
               title="No API tokens yet"
               text="Use one to deploy squids from the command line."
-              action={create}
+              action={createLink}
               command="npm i -g @subsquid/cli"
             />
           }

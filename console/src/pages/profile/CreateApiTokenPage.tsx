@@ -1,20 +1,30 @@
+import { tokenScopes, type TokenScope } from '@shoal/contract'
 import { Link, useNavigate } from '@tanstack/react-router'
+import { orgTitle } from '../../api/active-org.ts'
 import { useApiMutation } from '../../api/mutation.ts'
+import { useUser } from '../../api/session.ts'
 import { FormShell } from '../../components/FormShell.tsx'
 import { PageHeader } from '../../components/PageHeader.tsx'
 import { buttonClass } from '../../ui/Button.tsx'
+import { NativeSelect } from '../../ui/NativeSelect.tsx'
 import { RadioGroup } from '../../ui/RadioGroup.tsx'
 import { TextField } from '../../ui/TextField.tsx'
 import { StoreKeyDialog } from './StoreKeyDialog.tsx'
+import { allOrganizationsLabel, scopeOptions } from './token-scopes.ts'
 
-/** Spec 2.12, `/profile/api-tokens/create`. */
+/** Creates an API token and shows its key once (spec 2.12, `/profile/api-tokens/create`). */
 export default function CreateApiTokenPage() {
   const navigate = useNavigate()
   const create = useApiMutation('user.createApiToken', {
     invalidates: ['user.listApiTokens'],
     errorDisplay: 'caller',
   })
-  const initial: { name: string; expiry: Lifetime } = { name: '', expiry: 'none' }
+  const { organizations } = useUser()
+  const initialValues: Values = { name: '', expiry: 'none', scope: 'deploy', organization: '' }
+  const organizationOptions = [
+    { id: '', label: allOrganizationsLabel },
+    ...organizations.map((org) => ({ id: org.code, label: orgTitle(org) })),
+  ]
   return (
     <div className="max-w-140">
       <PageHeader
@@ -24,10 +34,17 @@ export default function CreateApiTokenPage() {
       />
       <FormShell
         schema={({ z, TokenName }) =>
-          z.object({ name: TokenName, expiry: z.enum(lifetimes.map(({ value }) => value)) })
+          z.object({
+            name: TokenName,
+            expiry: z.enum(lifetimes.map(({ value }) => value)),
+            scope: z.enum(tokenScopes),
+            organization: z.string(),
+          })
         }
-        values={initial}
-        onSubmit={({ name, expiry }) => create.mutate({ body: { name, expiresAt: expiresAt(expiry) } })}
+        values={initialValues}
+        onSubmit={({ expiry, organization, ...body }) =>
+          create.mutate({ body: { ...body, organization: organization || null, expiresAt: expiresAt(expiry) } })
+        }
         pending={create.isPending}
         submitError={create.error}
         submitLabel="Create"
@@ -43,9 +60,21 @@ export default function CreateApiTokenPage() {
           <>
             <TextField
               label="Token name"
-              description="What it is used for: my-laptop, ci."
+              description="What the token is used for, such as my-laptop or ci."
               autoComplete="off"
               {...field('name')}
+            />
+            <RadioGroup
+              label="Scope"
+              options={scopeOptions}
+              value={form.watch('scope')}
+              onChange={(scope) => form.setValue('scope', scope, { shouldDirty: true })}
+            />
+            <NativeSelect
+              label="Organization"
+              description="Where the token works."
+              options={organizationOptions}
+              {...field('organization')}
             />
             <RadioGroup
               isInline
@@ -64,9 +93,17 @@ export default function CreateApiTokenPage() {
   )
 }
 
+type Values = {
+  name: string
+  expiry: Lifetime
+  scope: TokenScope
+  /** The code of an organization; empty for all organizations. */
+  organization: string
+}
+
 const dayMs = 86_400_000
 
-/** Spec 5: lifetimes of a token; no expiration is the default. */
+/** The lifetimes of a token (spec 5). The default is no expiration. */
 const lifetimes = [
   { value: '7', label: '7 days' },
   { value: '30', label: '30 days' },
@@ -76,7 +113,7 @@ const lifetimes = [
 ] as const
 type Lifetime = (typeof lifetimes)[number]['value']
 
-/** An ISO time, or null for a token that does not expire. */
+/** Returns an ISO time, or null for a token that does not expire. */
 function expiresAt(lifetime: Lifetime, nowMs: number = Date.now()): string | null {
   return lifetime === 'none' ? null : new Date(nowMs + Number(lifetime) * dayMs).toISOString()
 }

@@ -1,31 +1,48 @@
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useApiMutation } from '../../api/mutation.ts'
+import { q } from '../../api/query.ts'
+import { useUser } from '../../api/session.ts'
 import { FormShell } from '../../components/FormShell.tsx'
 import { toast } from '../../lib/toasts.ts'
+import { Checkbox } from '../../ui/Checkbox.tsx'
 import { TextField } from '../../ui/TextField.tsx'
 
-const empty = { oldPassword: '', password: '', confirmPassword: '' }
+const emptyFields = { oldPassword: '', password: '', confirmPassword: '', endApiTokens: true }
 
-/** Changing the password ends the other sessions. */
+/** Changes the password, which ends the user's other sessions and, unless the user opts out, the API tokens. */
 export function PasswordForm() {
-  const [changed, setChanged] = useState(0)
+  const [changeCount, setChangeCount] = useState(0)
   const change = useApiMutation('user.changePassword', {
-    invalidates: ['user.listSessions'],
+    invalidates: ['user.listSessions', 'user.listApiTokens'],
     errorDisplay: 'caller',
-    onSuccess: () => {
-      setChanged((count) => count + 1)
-      toast({ tone: 'good', title: 'Password has been changed', message: 'Other sessions have been signed out.' })
+    onSuccess: ({ ended, providers }) => {
+      setChangeCount((count) => count + 1)
+      const message = [
+        'Other sessions have been signed out.',
+        ...(ended.apiTokens.length > 0 ? [`Ended: ${tokenNames(ended.apiTokens)}.`] : []),
+        ...(providers.length > 0 ? ['Your sign-in provider still works.'] : []),
+      ].join(' ')
+      toast({ tone: 'good', title: 'Password has been changed', message })
     },
   })
+  // Users without a confirmed email have no tokens.
+  const { emailVerified } = useUser()
+  const tokens = useQuery({ ...q('user.listApiTokens', {}), enabled: emailVerified }).data ?? []
   return (
     <FormShell
-      // Reset the form after a success.
-      key={changed}
-      schema={({ contract, newPasswordTwice }) =>
-        newPasswordTwice({ oldPassword: contract.user.changePassword.body.shape.oldPassword })
+      // A new key resets the form after each change.
+      key={changeCount}
+      schema={({ contract, newPasswordTwice, z }) =>
+        newPasswordTwice({
+          oldPassword: contract.user.changePassword.body.shape.oldPassword,
+          endApiTokens: z.boolean(),
+        })
       }
-      values={empty}
-      onSubmit={({ oldPassword, password }) => change.mutate({ body: { oldPassword, newPassword: password } })}
+      values={emptyFields}
+      onSubmit={({ oldPassword, password, endApiTokens }) =>
+        change.mutate({ body: { oldPassword, newPassword: password, endApiTokens } })
+      }
       pending={change.isPending}
       submitError={change.error}
       submitLabel="Change password"
@@ -54,8 +71,19 @@ export function PasswordForm() {
             className="max-w-100"
             {...field('confirmPassword')}
           />
+          {tokens.length > 0 && (
+            <Checkbox {...field('endApiTokens')}>End my API tokens, too: {tokenNames(tokens)}</Checkbox>
+          )}
         </>
       )}
     </FormShell>
   )
+}
+
+const maxShownNames = 5
+
+function tokenNames(tokens: readonly { name: string }[]): string {
+  const shownNames = tokens.slice(0, maxShownNames).map(({ name }) => name)
+  const hiddenCount = tokens.length - shownNames.length
+  return hiddenCount > 0 ? `${shownNames.join(', ')} and ${hiddenCount} more` : shownNames.join(', ')
 }

@@ -3,7 +3,7 @@ import { isPreviewOn, setPreview } from '../../lib/preview-mode.ts'
 import { Card } from '../../ui/Card.tsx'
 import { Switch } from '../../ui/Switch.tsx'
 
-/** Spec 2.12, `/preview`: switches unfinished features on. */
+/** Switches unfinished features on and off (spec 2.12, `/preview`). */
 export default function PreviewPage() {
   const change = (isOn: boolean) => {
     setPreview(isOn)
@@ -17,8 +17,8 @@ export default function PreviewPage() {
           Preview mode
         </Switch>
         <p className="mt-2 text-sm text-ink-2">
-          Shows the Portal in the navigation of your organizations. Only this browser remembers it, in a cookie named{' '}
-          <code>beta</code>, and the page reloads when you change it.
+          Shows the Portal in the navigation of your organizations. The setting is stored only in this browser, in a
+          cookie named <code>beta</code>. Changing it reloads the page.
         </p>
       </Card>
     </div>

@@ -34,14 +34,19 @@ const columns: Column<Session>[] = [
     width: '120px',
     cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
   },
-  { id: 'seen', header: 'Last active', width: '120px', cell: ({ lastSeenAt }) => <RelativeTime at={lastSeenAt} /> },
+  {
+    id: 'lastActive',
+    header: 'Last active',
+    width: '120px',
+    cell: ({ lastSeenAt }) => <RelativeTime at={lastSeenAt} />,
+  },
 ]
 
 /** The user's sessions, and a button that ends all of them. */
 export default function Sessions() {
   const { data, error, refetch } = useQuery(q('user.listSessions', {}))
   const queryClient = useQueryClient()
-  const end = useApiMutation('user.endSessions', {
+  const endSessions = useApiMutation('user.endSessions', {
     invalidates: [],
     errorDisplay: 'caller',
     onSuccess: () => dropSession(queryClient),
@@ -52,7 +57,7 @@ export default function Sessions() {
       body: 'This ends all your sessions, including this one. API tokens keep working.',
       confirmLabel: 'Sign out everywhere',
       isDanger: true,
-      action: () => end.mutateAsync({}),
+      action: () => endSessions.mutateAsync({}),
     })
   return (
     <section aria-label="Sessions">

@@ -5,7 +5,7 @@ vi.stubGlobal('fetch', async () => Response.json({ payload: [] }))
 
 const { apiTokensQuery } = await import('./api-tokens.ts')
 
-test('the list of tokens takes at least 300 ms (spec 7)', async () => {
+test('loading the list of tokens takes at least 300 ms (spec 7)', async () => {
   vi.useFakeTimers()
   try {
     let result: unknown = null

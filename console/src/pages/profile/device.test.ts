@@ -17,6 +17,6 @@ test.each([
   ],
   ['curl/8.14.1', 'curl/8.14.1'],
   [null, 'Unknown device'],
-])('reads %s', (userAgent, device) => {
+])('describes the user agent %s', (userAgent, device) => {
   expect(deviceOf(userAgent)).toBe(device)
 })

@@ -1,5 +1,5 @@
-// The order matters: many user agents also contain the names below theirs.
-const browsers: [name: string, mark: RegExp][] = [
+// The order matters: many user agents also contain the names of browsers lower in the list.
+const browsers: [name: string, pattern: RegExp][] = [
   ['Edge', /Edg(?:e|A|iOS)?\/(\d+)/],
   ['Opera', /OPR\/(\d+)/],
   ['Firefox', /(?:Firefox|FxiOS)\/(\d+)/],
@@ -7,7 +7,7 @@ const browsers: [name: string, mark: RegExp][] = [
   ['Safari', /Version\/(\d+).*Safari/],
 ]
 
-const systems: [name: string, mark: RegExp][] = [
+const systems: [name: string, pattern: RegExp][] = [
   ['Android', /Android/],
   ['iOS', /iPhone|iPad/],
   ['macOS', /Mac OS X/],
@@ -15,12 +15,12 @@ const systems: [name: string, mark: RegExp][] = [
   ['Linux', /Linux/],
 ]
 
-/** `Firefox 140 on Linux`, from a user agent; the user agent itself if it is no browser. */
+/** Describes a browser as `Firefox 140 on Linux`. Returns the user agent itself if it is not a known browser. */
 export function deviceOf(userAgent: string | null): string {
   if (!userAgent) return 'Unknown device'
-  const system = systems.find(([, mark]) => mark.test(userAgent))?.[0]
-  for (const [name, mark] of browsers) {
-    const version = mark.exec(userAgent)?.[1]
+  const system = systems.find(([, pattern]) => pattern.test(userAgent))?.[0]
+  for (const [name, pattern] of browsers) {
+    const version = pattern.exec(userAgent)?.[1]
     if (version) return [`${name} ${version}`, ...(system ? [system] : [])].join(' on ')
   }
   return userAgent

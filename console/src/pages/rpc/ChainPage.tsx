@@ -29,11 +29,11 @@ const refetchInterval = pollWhile<RpcChainDetails>((chain) => chain.isConfigured
   maxFastMs: 60_000,
 })
 
-/** Spec 2.11, `/rpc/chains/{id}`. */
+/** The endpoint of one chain: its URLs, upstreams, requests and setup guide (spec 2.11, `/rpc/chains/{id}`). */
 export default function ChainPage() {
   const { code } = useOrg()
   const id = useParams({ from: '/app/rpc/chains/$id', select: (params) => params.id })
-  const chain = useQuery(q('rpc.getChain', { params: { code, id } }, { refetchInterval: refetchInterval }))
+  const chain = useQuery(q('rpc.getChain', { params: { code, id } }, { refetchInterval }))
   const canReadToken = useDeniedReason('credentials.read') === null
   const token = useQuery({ ...q('rpc.getToken', { params: { code } }), enabled: canReadToken })
   const title = chain.data?.title ?? id
@@ -41,13 +41,13 @@ export default function ChainPage() {
   return (
     <TeamOnly>
       <div className="max-w-250">
-        <PageHeader title={title} context={contextOf(chain.data)} crumbs={<Link to="/rpc">RPC endpoints</Link>} />
+        <PageHeader title={title} context={headerContext(chain.data)} crumbs={<Link to="/rpc">RPC endpoints</Link>} />
         {hasStatus(chain.error, 404) ? (
           <ChainNotFound />
         ) : (
           <QueryView query={chain} what="The endpoint" skeleton={skeleton}>
             {(data) =>
-              // Wait for the token: a copied URL without it is useless.
+              // The page waits for the token, since a copied URL without it is useless.
               canReadToken && token.isPending ? (
                 skeleton
               ) : (
@@ -61,7 +61,7 @@ export default function ChainPage() {
   )
 }
 
-function contextOf(chain: RpcChainDetails | undefined): ReactNode {
+function headerContext(chain: RpcChainDetails | undefined): ReactNode {
   if (!chain) return <Skeleton className="my-1 h-3 w-40" />
   return [
     typeLabel(chain.type),
@@ -83,11 +83,11 @@ function Chain({ chain, token = rpcTokenPlaceholder, fetchedAtMs }: ChainProps) 
     <div className="flex flex-col gap-4.5">
       <Card title="Endpoint" isPadded>
         <div className="grid gap-x-4 gap-y-1 sm:grid-cols-[auto_minmax(0,1fr)] sm:items-center sm:gap-y-2">
-          <Address label="HTTPS" url={chain.url} copied={tokenUrl} what="endpoint" />
-          <Address
+          <EndpointUrl label="HTTPS" url={chain.url} copyText={tokenUrl} what="endpoint" />
+          <EndpointUrl
             label="WebSocket"
             url={webSocketUrlOf(chain.url)}
-            copied={webSocketUrlOf(tokenUrl)}
+            copyText={webSocketUrlOf(tokenUrl)}
             what="WebSocket endpoint"
           />
         </div>
@@ -105,8 +105,8 @@ function Chain({ chain, token = rpcTokenPlaceholder, fetchedAtMs }: ChainProps) 
         </p>
       </Card>
       <dl className="grid grid-cols-2 gap-3 max-xs:[&>:last-child]:col-span-2 xs:grid-cols-3">
-        <Figure label="Head" value={orEmptyValue(chain.headBlock)} />
-        <Figure label="Finalized" value={orEmptyValue(chain.finalizedBlock)} />
+        <Figure label="Head" value={formatBlock(chain.headBlock)} />
+        <Figure label="Finalized" value={formatBlock(chain.finalizedBlock)} />
         <Figure label="Requests this month" value={formatInteger(Number(chain.requests))} />
       </dl>
       <Upstreams chain={chain} />
@@ -118,21 +118,21 @@ function Chain({ chain, token = rpcTokenPlaceholder, fetchedAtMs }: ChainProps) 
   )
 }
 
-type AddressProps = { label: string; url: string; copied: string; what: string }
+type EndpointUrlProps = { label: string; url: string; copyText: string; what: string }
 
-function Address({ label, url, copied, what }: AddressProps) {
+function EndpointUrl({ label, url, copyText, what }: EndpointUrlProps) {
   return (
     <>
       <span className="text-sm text-ink-2 not-first:mt-1.5 sm:not-first:mt-0">{label}</span>
       <div className="flex min-h-8 items-center rounded-md border border-line bg-subtle pr-0.5">
         <code className="min-w-0 flex-1 px-2.5 py-1.5 wrap-anywhere">{url}</code>
-        <CopyButton text={copied} what={what} />
+        <CopyButton text={copyText} what={what} />
       </div>
     </>
   )
 }
 
-const orEmptyValue = (block: number | null) => (block === null ? emptyValue : formatInteger(block))
+const formatBlock = (block: number | null) => (block === null ? emptyValue : formatInteger(block))
 
 function Figure({ label, value }: { label: string; value: string }) {
   return (

@@ -16,14 +16,14 @@ import { RpcHeader } from './RpcHeader.tsx'
 
 const byUsage = (a: RpcChain, b: RpcChain) => Number(b.requests) - Number(a.requests) || a.title.localeCompare(b.title)
 
-const requestsOf = ({ requests }: RpcChain) =>
+const requestCountOf = ({ requests }: RpcChain) =>
   Number(requests) > 0 && (
     <span className="tabular" data-tip="Requests this month">
       {formatCount(Number(requests))} req.
     </span>
   )
 
-/** Spec 2.11, `/rpc`. */
+/** The list of RPC endpoints (spec 2.11, `/rpc`). */
 export default function EndpointsPage() {
   return (
     <TeamOnly>
@@ -40,10 +40,10 @@ function Endpoints() {
   const filters = useChainFilters(type)
   const setSearch = useSetSearch()
   const { deferred } = filters.search
-  const shown = useMemo(() => {
-    const found = filterChains(chains.data ?? [], deferred, type ?? [])
+  const sortedChains = useMemo(() => {
+    const filteredChains = filterChains(chains.data ?? [], deferred, type ?? [])
     // The server sorts by name.
-    return sortBy === 'usage' ? found.sort(byUsage) : found
+    return sortBy === 'usage' ? filteredChains.sort(byUsage) : filteredChains
   }, [chains.data, deferred, type, sortBy])
   return (
     <>
@@ -66,7 +66,13 @@ function Endpoints() {
       </ChainFilters>
       <QueryView query={chains} what="The RPC endpoints" skeleton={<ChainGridSkeleton />}>
         {() => (
-          <ChainGrid label="RPC endpoints" items={shown} search={deferred} to="/rpc/chains/$id" factOf={requestsOf} />
+          <ChainGrid
+            label="RPC endpoints"
+            items={sortedChains}
+            search={deferred}
+            to="/rpc/chains/$id"
+            factOf={requestCountOf}
+          />
         )}
       </QueryView>
     </>

@@ -7,10 +7,10 @@ import { requestsChart } from './requests-chart.ts'
 const hourMs = 3_600_000
 const scale = { format: formatCount, isStacked: true }
 
-/** Requests of the last seven days. Lazy, because the chart is larger than the page. */
+/** The requests of the last seven days. Loaded lazily, because the code of the chart is larger than that of the page. */
 export default function RequestsChart({ chain, fetchedAtMs }: { chain: RpcChainDetails; fetchedAtMs: number }) {
   const { metrics, timeGroup } = chain
-  // Recompute only when the hour or the numbers change.
+  // The data is recomputed only when the hour or the numbers change.
   const hour = Math.floor(fetchedAtMs / hourMs)
   const data = useMemo(() => requestsChart({ metrics, timeGroup }, hour * hourMs), [metrics, timeGroup, hour])
   return (

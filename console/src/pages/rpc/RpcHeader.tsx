@@ -3,13 +3,13 @@ import { PageHeader } from '../../components/PageHeader.tsx'
 import { cx } from '../../ui/classes.ts'
 import { tabClass, tabListClass } from '../../ui/control-classes.ts'
 
-/** The header of both tabs of spec 2.11. */
+/** The header of the two RPC pages (spec 2.11). */
 export function RpcHeader() {
   return (
     <>
       <PageHeader
         title="RPC endpoints"
-        context="JSON-RPC of many chains behind one token, for squids and for everything else."
+        context="JSON-RPC for many chains with one token, for squids and any other program."
       />
       <nav aria-label="RPC" className={cx(tabListClass, 'mb-4.5')}>
         <Link to="/rpc" activeOptions={{ exact: true, includeSearch: false }} className={tabClass}>

@@ -17,7 +17,7 @@ import { IconButton } from '../../ui/IconButton.tsx'
 import { Skeleton } from '../../ui/Skeleton.tsx'
 import { RpcHeader } from './RpcHeader.tsx'
 
-/** Spec 2.11, `/rpc/token`. */
+/** Shows and replaces the organization's RPC token (spec 2.11, `/rpc/token`). */
 export default function TokenPage() {
   return (
     <TeamOnly>
@@ -43,8 +43,8 @@ function Token() {
       body: 'The current token stops working immediately. Programs that use it need the new one; squids with the rpc addon get it when they restart.',
       confirmLabel: 'Refresh',
       isDanger: true,
-      // Spec 8 requires a toast for a refusal, so the dialog closes.
-      action: () => refresh.mutateAsync({ params: { code } }).catch(toastRefusal),
+      // Spec 8 requires a toast for a denied action, so the dialog closes.
+      action: () => refresh.mutateAsync({ params: { code } }).catch(toastError),
     })
   return (
     <div className="max-w-180">
@@ -73,7 +73,7 @@ function Token() {
   )
 }
 
-const toastRefusal = (error: unknown) =>
+const toastError = (error: unknown) =>
   toast(
     hasStatus(error, 405)
       ? { tone: 'bad', title: `Action is not allowed: ${errorText(error)}` }
@@ -81,20 +81,20 @@ const toastRefusal = (error: unknown) =>
   )
 
 function HiddenToken({ token }: { token: string }) {
-  const [isShown, setIsShown] = useState(false)
+  const [isVisible, setIsVisible] = useState(false)
   return (
     <div className="flex h-8 items-center rounded-md border border-line bg-subtle pr-0.5">
       <input
         readOnly
         aria-label="RPC token"
-        value={isShown ? token : '•'.repeat(24)}
+        value={isVisible ? token : '•'.repeat(24)}
         className="h-full min-w-0 flex-1 rounded-md bg-transparent px-2.5 font-mono text-code focus-visible:-outline-offset-1"
       />
       <IconButton
         size={28}
-        label={isShown ? 'Hide token' : 'Show token'}
-        icon={isShown ? <EyeOff size={14} aria-hidden /> : <Eye size={14} aria-hidden />}
-        onClick={() => setIsShown(!isShown)}
+        label={isVisible ? 'Hide token' : 'Show token'}
+        icon={isVisible ? <EyeOff size={14} aria-hidden /> : <Eye size={14} aria-hidden />}
+        onClick={() => setIsVisible(!isVisible)}
       />
       <CopyButton text={token} what="token" />
     </div>

@@ -6,7 +6,7 @@ import { StatusDot } from '../../components/StatusDot.tsx'
 import { formatDuration, formatInteger, emptyValue } from '../../lib/format.ts'
 import { Alert } from '../../ui/Alert.tsx'
 
-const orEmptyValue = (value: number | null, format: (value: number) => string) =>
+const formatOrEmpty = (value: number | null, format: (value: number) => string) =>
   value === null ? emptyValue : format(value)
 
 const columns: Column<RpcUpstream>[] = [
@@ -43,7 +43,7 @@ const columns: Column<RpcUpstream>[] = [
     width: '130px',
     isNumber: true,
     hideBelow: 'xs',
-    cell: ({ headBlock }) => orEmptyValue(headBlock, formatInteger),
+    cell: ({ headBlock }) => formatOrEmpty(headBlock, formatInteger),
   },
   {
     id: 'p50',
@@ -52,7 +52,7 @@ const columns: Column<RpcUpstream>[] = [
     width: '90px',
     isNumber: true,
     hideBelow: 'sm',
-    cell: ({ latencyP50Ms }) => orEmptyValue(latencyP50Ms, formatDuration),
+    cell: ({ latencyP50Ms }) => formatOrEmpty(latencyP50Ms, formatDuration),
   },
   {
     id: 'p95',
@@ -60,16 +60,16 @@ const columns: Column<RpcUpstream>[] = [
     headerTip: '95% of its responses are faster',
     width: '90px',
     isNumber: true,
-    cell: ({ latencyP95Ms }) => orEmptyValue(latencyP95Ms, formatDuration),
+    cell: ({ latencyP95Ms }) => formatOrEmpty(latencyP95Ms, formatDuration),
   },
 ]
 
-/** The nodes of a chain: health, head and latency of each, as a gateway measures them. */
+/** The nodes of a chain, with their health, head and latency as a gateway measured them. */
 export function Upstreams({ chain }: { chain: RpcChainDetails }) {
   if (!chain.isConfigured)
     return (
       <Alert tone="warn" title="This chain has no upstream yet">
-        The operator of this installation has to add a node for it.
+        The operator of this installation must add a node for it.
       </Alert>
     )
   return (

@@ -1,19 +1,19 @@
 import { expect, test } from 'vitest'
 import { requestsChart } from './requests-chart.ts'
 
-const at = (hour: number, method: string, requests: number) => ({
+const metric = (hour: number, method: string, requests: number) => ({
   ts: `2026-09-01T0${hour}:00:00.000Z`,
   method,
   requests,
   failures: 0,
 })
 
-test('hours without requests are zero, the most used method is first, rare ones are one series', () => {
-  const rare = ['a', 'b', 'c', 'd', 'e'].map((method) => at(3, method, 2))
-  const metrics = [at(1, 'eth_call', 5), at(1, 'eth_getLogs', 7), at(3, 'eth_getLogs', 1), ...rare]
+test('hours without requests are zero, the most used method is first, and rare methods are merged', () => {
+  const rareMethods = ['a', 'b', 'c', 'd', 'e'].map((method) => metric(3, method, 2))
+  const metrics = [metric(1, 'eth_call', 5), metric(1, 'eth_getLogs', 7), metric(3, 'eth_getLogs', 1), ...rareMethods]
   const { times, series } = requestsChart({ timeGroup: 'Hour', metrics }, Date.parse('2026-09-01T03:59:59Z'))
   expect([...times].map((s) => new Date(s * 1000).toISOString()).slice(-3)).toEqual(
-    [1, 2, 3].map((hour) => at(hour, '', 0).ts),
+    [1, 2, 3].map((hour) => metric(hour, '', 0).ts),
   )
   expect(times).toHaveLength(7 * 24 + 1)
   expect(series.map(({ label, values }) => [label, values.slice(-3)])).toEqual([
@@ -26,6 +26,6 @@ test('hours without requests are zero, the most used method is first, rare ones 
   ])
 })
 
-test('no requests make an empty chart', () => {
+test('the chart is empty without requests', () => {
   expect(requestsChart({ timeGroup: 'Hour', metrics: [] }, 0)).toEqual({ times: [], series: [] })
 })

@@ -11,9 +11,9 @@ import { buttonClass } from '../../ui/Button.tsx'
 import { TextArea, TextField } from '../../ui/TextField.tsx'
 import { submitErrorText } from '../../api/error-text.ts'
 
-const initial = { name: '', value: '' }
+const initialValues = { name: '', value: '' }
 
-/** Spec 2.12, `/secrets/add`. */
+/** Adds a secret (spec 2.12, `/secrets/add`). */
 export default function AddSecretPage() {
   const { code } = useOrg()
   const navigate = useNavigate()
@@ -26,7 +26,7 @@ export default function AddSecretPage() {
       await navigate({ to: '/secrets' })
     },
   })
-  const back = (
+  const cancelLink = (
     <Link to="/secrets" className={buttonClass()}>
       Cancel
     </Link>
@@ -38,7 +38,7 @@ export default function AddSecretPage() {
         context="Its value is never shown again, so keep a copy elsewhere."
         crumbs={<Link to="/secrets">Secrets</Link>}
       />
-      <RequirePermission permission="secrets.write" title="You cannot add secrets" action={back}>
+      <RequirePermission permission="secrets.write" title="You cannot add secrets" action={cancelLink}>
         <FormShell
           schema={({ z, SecretName, SecretValue }) =>
             z.object({
@@ -48,7 +48,7 @@ export default function AddSecretPage() {
               value: SecretValue,
             })
           }
-          values={initial}
+          values={initialValues}
           onSubmit={({ name, value }) =>
             add.mutate({ params: { code }, body: { secrets: [{ action: 'UPDATE', name, value }] } })
           }
@@ -56,7 +56,7 @@ export default function AddSecretPage() {
           submitError={add.error}
           describeError={submitErrorText}
           submitLabel="Add"
-          secondary={back}
+          secondary={cancelLink}
         >
           {({ field, form }) => {
             const name = field('name')

@@ -16,12 +16,12 @@ import { buttonClass } from '../../ui/Button.tsx'
 import { TextArea } from '../../ui/TextField.tsx'
 import { submitErrorText } from '../../api/error-text.ts'
 
-/** Spec 2.12, `/secrets/edit/{name}`. */
+/** Replaces the value of a secret (spec 2.12, `/secrets/edit/{name}`). */
 export default function EditSecretPage() {
   const { code } = useOrg()
   const name = useParams({ from: '/app/secrets/edit/$name', select: (params) => params.name.toUpperCase() })
   const secrets = useQuery(q('secrets.listUses', { params: { code } }))
-  const back = (
+  const cancelLink = (
     <Link to="/secrets" className={buttonClass()}>
       Cancel
     </Link>
@@ -29,7 +29,7 @@ export default function EditSecretPage() {
   return (
     <div className="max-w-140">
       <PageHeader title="Edit value" context={<code>{name}</code>} crumbs={<Link to="/secrets">Secrets</Link>} />
-      <RequirePermission permission="secrets.write" title="You cannot edit secrets" action={back}>
+      <RequirePermission permission="secrets.write" title="You cannot edit secrets" action={cancelLink}>
         <QueryView query={secrets} what="The secret">
           {(all) => {
             const secret = all.find((candidate) => candidate.name === name)
@@ -45,7 +45,7 @@ export default function EditSecretPage() {
                   }
                 />
               )
-            return <ValueForm code={code} secret={secret} back={back} />
+            return <ValueForm code={code} secret={secret} cancelLink={cancelLink} />
           }}
         </QueryView>
       </RequirePermission>
@@ -53,9 +53,9 @@ export default function EditSecretPage() {
   )
 }
 
-const initial = { value: '' }
+const initialValues = { value: '' }
 
-function ValueForm({ code, secret, back }: { code: string; secret: SecretUse; back: ReactNode }) {
+function ValueForm({ code, secret, cancelLink }: { code: string; secret: SecretUse; cancelLink: ReactNode }) {
   const { name, versions } = secret
   const navigate = useNavigate()
   const update = useApiMutation('secrets.change', {
@@ -66,28 +66,28 @@ function ValueForm({ code, secret, back }: { code: string; secret: SecretUse; ba
       await navigate({ to: '/secrets' })
     },
   })
-  const used = versions.map(({ reference }) => reference).join(', ')
+  const usedBy = versions.map(({ reference }) => reference).join(', ')
   const confirmUpdate = async (value: string) => {
-    const isSure = await confirmed({
+    const isConfirmed = await confirmed({
       title: `Update ${name}?`,
       body:
-        used === ''
+        usedBy === ''
           ? 'The current value will be lost. No version uses it yet.'
-          : `The current value will be lost. A redeploy or restart is needed to apply the new one: ${used}.`,
+          : `The current value will be lost. A redeploy or restart is needed to apply the new one: ${usedBy}.`,
       confirmLabel: 'Update',
     })
-    if (isSure) update.mutate({ params: { code }, body: { secrets: [{ action: 'UPDATE', name, value }] } })
+    if (isConfirmed) update.mutate({ params: { code }, body: { secrets: [{ action: 'UPDATE', name, value }] } })
   }
   return (
     <FormShell
       schema={({ z, SecretValue }) => z.object({ value: SecretValue })}
-      values={initial}
+      values={initialValues}
       onSubmit={({ value }) => void confirmUpdate(value)}
       pending={update.isPending}
       submitError={update.error}
       describeError={submitErrorText}
       submitLabel="Update"
-      secondary={back}
+      secondary={cancelLink}
     >
       {({ field }) => (
         <TextArea

@@ -19,24 +19,24 @@ import { Button, buttonClass } from '../../ui/Button.tsx'
 import { OutdatedNotice } from './OutdatedNotice.tsx'
 import { secretColumns } from './secret-columns.tsx'
 
-/** Poll faster while the user restarts outdated versions. */
-const whileOutdated = pollWhile<SecretUse[]>(
+/** Polls faster while some versions still have old values, since the user may be restarting them. */
+const pollWhileOutdated = pollWhile<SecretUse[]>(
   (secrets) => secrets.some(({ versions }) => versions.some(({ isOutdated }) => isOutdated)),
   { fastMs: 2_000, slowMs: 10_000 },
 )
 
-/** Spec 2.12, `/secrets`. */
+/** The list of secrets and the versions that use them (spec 2.12, `/secrets`). */
 export default function SecretsPage() {
   const { code } = useOrg()
   const deniedReason = useDeniedReason('secrets.write')
   const navigate = useNavigate()
   const { data, error, refetch } = useQuery(
-    q('secrets.listUses', { params: { code } }, { refetchInterval: whileOutdated }),
+    q('secrets.listUses', { params: { code } }, { refetchInterval: pollWhileOutdated }),
   )
   const [sort, setSort] = useState<Sort>({ column: 'name', order: 'asc' })
   const change = useApiMutation('secrets.change', { invalidates: ['secrets.listUses'], errorDisplay: 'caller' })
 
-  const remove = async ({ name }: SecretUse) => {
+  const deleteSecret = async ({ name }: SecretUse) => {
     await change.mutateAsync({ params: { code }, body: { secrets: [{ action: 'DELETE', name }] } })
     toast({ tone: 'good', title: `The secret ${name} has been deleted` })
   }
@@ -46,7 +46,7 @@ export default function SecretsPage() {
       body: <DeleteText secret={secret} />,
       confirmLabel: 'Delete',
       isDanger: true,
-      action: () => remove(secret),
+      action: () => deleteSecret(secret),
     })
   const menuOf = (secret: SecretUse) => ({
     label: `Actions for ${secret.name}`,

@@ -4,7 +4,7 @@ import type { Column } from '../../components/data-table/columns.ts'
 import { RelativeTime } from '../../components/RelativeTime.tsx'
 import { StatusDot } from '../../components/StatusDot.tsx'
 
-const maxShown = 3
+const maxShownVersions = 3
 
 export const secretColumns: Column<SecretUse>[] = [
   {
@@ -36,10 +36,10 @@ export const secretColumns: Column<SecretUse>[] = [
 
 function Versions({ versions }: Pick<SecretUse, 'versions'>) {
   if (versions.length === 0) return <span className="text-ink-3">no version</span>
-  const more = versions.slice(maxShown)
+  const hiddenVersions = versions.slice(maxShownVersions)
   return (
     <span className="flex flex-wrap gap-x-2.5 py-1.5">
-      {versions.slice(0, maxShown).map(({ name, slot, reference }) => (
+      {versions.slice(0, maxShownVersions).map(({ name, slot, reference }) => (
         <Link
           key={reference}
           to="/squids/$squidName/$squidSlot"
@@ -49,9 +49,13 @@ function Versions({ versions }: Pick<SecretUse, 'versions'>) {
           {reference}
         </Link>
       ))}
-      {more.length > 0 && (
-        <span className="text-ink-3" tabIndex={0} data-tip={more.map(({ reference }) => reference).join(', ')}>
-          and {more.length} more
+      {hiddenVersions.length > 0 && (
+        <span
+          className="text-ink-3"
+          tabIndex={0}
+          data-tip={hiddenVersions.map(({ reference }) => reference).join(', ')}
+        >
+          and {hiddenVersions.length} more
         </span>
       )}
     </span>

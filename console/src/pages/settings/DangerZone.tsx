@@ -14,7 +14,7 @@ import { useMemberActions } from './member-actions.ts'
 export default function DangerZone({ org }: { org: Org }) {
   const navigate = useNavigate()
   const { isOwn, leave } = useMemberActions(org)
-  const own = useQuery(q('orgs.listRoles', { params: { code: org.code } })).data?.find(isOwn)
+  const ownRole = useQuery(q('orgs.listRoles', { params: { code: org.code } })).data?.find(isOwn)
   const remove = useApiMutation('orgs.delete', {
     invalidates: ['user.get'],
     errorDisplay: 'caller',
@@ -27,11 +27,11 @@ export default function DangerZone({ org }: { org: Org }) {
         <>
           <p>This cannot be undone. It permanently deletes:</p>
           <ul className="mt-2 list-disc pl-5">
-            <li>all squids of the organization, with their databases, logs, metrics and addresses</li>
+            <li>all squids of the organization, with their databases, logs, metrics and URLs</li>
             <li>its secrets, RPC token, members and invitations</li>
           </ul>
           <p className="mt-2">
-            Usage of this month is charged with a final invoice. The accounts of members and their other organizations
+            This month's usage is charged with a final invoice. The accounts of members and their other organizations
             are not affected.
           </p>
         </>
@@ -44,22 +44,22 @@ export default function DangerZone({ org }: { org: Org }) {
   return (
     <Card title="Leave or delete">
       <div className="divide-y divide-line">
-        <Act text="You lose all access to this organization. Its squids keep running.">
-          <Button isDisabled={own === undefined} onClick={() => own && leave(own)}>
+        <ActionRow text="You lose all access to this organization. Its squids keep running.">
+          <Button isDisabled={ownRole === undefined} onClick={() => ownRole && leave(ownRole)}>
             Leave organization
           </Button>
-        </Act>
-        <Act text="Deletes the organization with all its squids and data, for all members.">
+        </ActionRow>
+        <ActionRow text="Deletes the organization with all its squids and data, for all members.">
           <Button variant="danger" disabledReason={useDeniedReason('organization.write')} onClick={confirmDelete}>
             Delete organization
           </Button>
-        </Act>
+        </ActionRow>
       </div>
     </Card>
   )
 }
 
-const Act = ({ text, children }: { text: string; children: ReactNode }) => (
+const ActionRow = ({ text, children }: { text: string; children: ReactNode }) => (
   <div className="flex flex-wrap items-center justify-between gap-3 px-3.5 py-3">
     <p className="min-w-0 flex-1 basis-60 text-ink-2">{text}</p>
     {children}

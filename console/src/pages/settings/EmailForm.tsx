@@ -1,19 +1,18 @@
 import type { Org } from '@shoal/contract'
-import { useQuery } from '@tanstack/react-query'
 import { useApiMutation } from '../../api/mutation.ts'
-import { authOptionsQuery } from '../../api/session.ts'
+import { OutboxHint } from '../../components/OutboxHint.tsx'
 import { FormShell } from '../../components/FormShell.tsx'
 import { toast } from '../../lib/toasts.ts'
 import { Alert } from '../../ui/Alert.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { TextField } from '../../ui/TextField.tsx'
 
-/** A new address is pending until the user clicks the link in its email. */
+/** Changes the notification email. A new address is pending until its recipient clicks the link in an email. */
 export function EmailForm({ org: { code, email } }: { org: Org }) {
   const change = useApiMutation('orgs.update', { invalidates: ['user.get'], errorDisplay: 'caller' })
   return (
     <>
-      {email.pendingEmail !== null && <Pending code={code} pending={email.pendingEmail} current={email.email} />}
+      {email.pendingEmail !== null && <PendingEmail code={code} pending={email.pendingEmail} current={email.email} />}
       <FormShell
         schema={({ contract }) => contract.orgs.update.body.pick({ email: true }).required()}
         values={{ email: email.pendingEmail ?? email.email ?? '' }}
@@ -26,7 +25,7 @@ export function EmailForm({ org: { code, email } }: { org: Org }) {
           <TextField
             label="Email"
             type="email"
-            description="Shoal sends notifications and bills to it. A new address has to be confirmed first."
+            description="Shoal sends notifications and bills to this address. A new address must be confirmed first."
             className="max-w-100"
             {...field('email')}
           />
@@ -36,8 +35,7 @@ export function EmailForm({ org: { code, email } }: { org: Org }) {
   )
 }
 
-function Pending({ code, pending, current }: { code: string; pending: string; current: string | null }) {
-  const outboxUrl = useQuery(authOptionsQuery).data?.outboxUrl
+function PendingEmail({ code, pending, current }: { code: string; pending: string; current: string | null }) {
   const resend = useApiMutation('orgs.sendVerifyEmail', {
     invalidates: [],
     onSuccess: () => toast({ tone: 'good', title: 'The email has been sent', message: `To ${pending}.` }),
@@ -56,18 +54,11 @@ function Pending({ code, pending, current }: { code: string; pending: string; cu
         </Button>
       }
     >
-      We sent a link there.{' '}
+      We sent a link to this address.{' '}
       {current === null
         ? 'Until you click it, Shoal sends no notifications.'
         : `Until you click it, emails are sent to ${current}.`}
-      {outboxUrl && (
-        <>
-          {' '}
-          <a href={outboxUrl} target="_blank" rel="noreferrer" className="text-accent underline underline-offset-3">
-            Read the email in the outbox
-          </a>
-        </>
-      )}
+      <OutboxHint />
     </Alert>
   )
 }

@@ -9,13 +9,13 @@ export default function InviteDialog({ code, onClose }: Props) {
   return (
     <LazyDialog title="Invite user" isOpen onClose={onClose}>
       <p className="mb-4">
-        Shoal sends them an email with a link. Without an account, they sign up with this email first.
+        Shoal sends them an email with a link. If they have no account, they first sign up with this email address.
       </p>
       <InviteForm
         code={code}
         onInvited={(email) => {
           onClose()
-          toast({ tone: 'good', title: `${email} is invited` })
+          toast({ tone: 'good', title: `${email} has been invited` })
         }}
         secondary={<Button onClick={onClose}>Cancel</Button>}
       />

@@ -12,7 +12,7 @@ import { memberColumns } from './member-columns.tsx'
 
 const InviteDialog = lazy(() => import('./InviteDialog.tsx'))
 
-/** Members and pending invitations. */
+/** The list of members and pending invitations. */
 export default function Members({ org }: { org: Org }) {
   const { data, error, refetch } = useQuery(q('orgs.listRoles', { params: { code: org.code } }))
   const [isInviting, setIsInviting] = useState(false)
@@ -29,7 +29,7 @@ export default function Members({ org }: { org: Org }) {
         actions: roleTypes.map((type) => ({
           id: type,
           label: roleLabels[type],
-          hint: role.type === type && <Check size={14} aria-label="Now" className="text-accent" />,
+          hint: role.type === type && <Check size={14} aria-label="Current role" className="text-accent" />,
           disabledReason: actions.roleDisabledReason(role),
           onAction: () => role.type !== type && actions.changeRole(role, type),
         })),

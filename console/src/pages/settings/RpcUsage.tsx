@@ -7,7 +7,7 @@ import { Card } from '../../ui/Card.tsx'
 import { ProgressBar } from '../../ui/ProgressBar.tsx'
 import { Skeleton } from '../../ui/Skeleton.tsx'
 
-/** RPC requests of this month against the free quota (spec 2.11). */
+/** The RPC requests of this month in relation to the free quota (spec 2.11). */
 export function RpcUsage({ code }: { code: string }) {
   const quotas = useQuery(q('orgs.getQuotas', { params: { code } }))
   return (

@@ -9,7 +9,7 @@ import { Card } from '../../ui/Card.tsx'
 import { OrgCodeCard, OrgSettings } from './OrgSettings.tsx'
 import { RpcUsage } from './RpcUsage.tsx'
 
-/** Spec 2.6, `/settings`. Links of confirmation emails open it with `emailVerified`. */
+/** The settings of the active organization (spec 2.6, `/settings`). Links in confirmation emails open it with `emailVerified`. */
 export default function SettingsPage() {
   const org = useOrg()
   useEmailVerifiedToast()
@@ -30,11 +30,11 @@ export default function SettingsPage() {
   )
 }
 
-const verified: Toast = {
+const verifiedToast: Toast = {
   tone: 'good',
   title: 'Email of organization is now verified. It will be used to receive notifications.',
 }
-const refused: Toast = {
+const invalidLinkToast: Toast = {
   tone: 'warn',
   title: 'This link is no longer valid',
   message: 'Press Resend verification to get a new one.',
@@ -45,13 +45,13 @@ function useEmailVerifiedToast(): void {
   const navigate = useNavigate()
   useEffect(() => {
     if (emailVerified === undefined) return
-    toast(emailVerified === 'true' ? verified : refused)
-    // Show the toast once: a reload must not repeat it.
+    toast(emailVerified === 'true' ? verifiedToast : invalidLinkToast)
+    // Removes the parameter, so that a reload does not repeat the toast.
     void navigate({ to: '/settings', search: (search) => ({ ...search, emailVerified: undefined }), replace: true })
   }, [emailVerified, navigate])
 }
 
-/** The personal workspace: code and RPC usage, no members (spec 2.6). */
+/** The settings of a playground: code and RPC usage, but no members (spec 2.6). */
 function PlaygroundSettings({ org }: { org: Org }) {
   return (
     <div className="flex flex-col gap-5">

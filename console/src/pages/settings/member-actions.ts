@@ -1,4 +1,4 @@
-import { whyNot, type Org, type Role, type RoleType } from '@shoal/contract'
+import { reasonDenied, type Org, type Role, type RoleType } from '@shoal/contract'
 import { useNavigate } from '@tanstack/react-router'
 import { orgTitle } from '../../api/active-org.ts'
 import { errorText, hasStatus } from '../../api/error-text.ts'
@@ -9,7 +9,7 @@ import { confirm } from '../../components/confirm.ts'
 import { roleLabels } from '../../components/role-options.ts'
 import { toast } from '../../lib/toasts.ts'
 
-/** Actions on members, with their confirmations. Members are identified by email. */
+/** Actions on members, with confirmation dialogs. The user's own membership is identified by its email. */
 export function useMemberActions(org: Org) {
   const user = useUser()
   const navigate = useNavigate()
@@ -19,14 +19,14 @@ export function useMemberActions(org: Org) {
       toast({ tone: 'good', title: `${email} now has the role ${roleLabels[type].toLowerCase()}` }),
   })
   const remove = useApiMutation('orgs.removeMember', { invalidates: ['orgs.listRoles'], errorDisplay: 'caller' })
-  const leaving = useApiMutation('orgs.removeMember', {
+  const leaveOrg = useApiMutation('orgs.removeMember', {
     invalidates: ['user.get'],
     errorDisplay: 'caller',
     onSuccess: () => navigate({ to: '/squids' }),
   })
   const isOwn = (role: Role) => role.status === 'accepted' && role.email === user.email
   const params = ({ id }: Role) => ({ code: org.code, id: String(id) })
-  const deniedReason = whyNot(membershipOf(org), 'role.write')
+  const deniedReason = reasonDenied(membershipOf(org), 'role.write')
 
   return {
     isOwn,
@@ -35,11 +35,11 @@ export function useMemberActions(org: Org) {
       if (role.status === 'invited') return deniedReason ?? 'Remove the invitation and invite again to change it.'
       return deniedReason
     },
-    deniedReason: deniedReason,
+    deniedReason,
     changeRole: (role: Role, roleType: RoleType) => change.mutate({ params: params(role), body: { roleType } }),
     removeUser: (role: Role) =>
       confirm({
-        title: role.status === 'invited' ? `Withdraw the invitation of ${role.email}?` : `Remove ${role.email}?`,
+        title: role.status === 'invited' ? `Withdraw the invitation to ${role.email}?` : `Remove ${role.email}?`,
         body:
           role.status === 'invited'
             ? 'The link in the email will no longer work.'
@@ -55,8 +55,8 @@ export function useMemberActions(org: Org) {
         confirmLabel: 'Leave organization',
         isDanger: true,
         action: () =>
-          leaving.mutateAsync({ params: params(role) }).catch((error: unknown) => {
-            // Show a toast instead of an error in the dialog, since the user has to act elsewhere first (spec 6, 8).
+          leaveOrg.mutateAsync({ params: params(role) }).catch((error: unknown) => {
+            // A toast instead of an error in the dialog, since the user must first act on another page (spec 6, 8).
             if (!hasStatus(error, 405)) throw error
             toast({
               tone: 'warn',

@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router'
 import DeployGuide from '../../components/deploy-guide/DeployGuide.tsx'
 import { PageHeader } from '../../components/PageHeader.tsx'
 
-/** Spec 2.8, `/squids/deploy`. */
+/** The guide to deploying a squid (spec 2.8, `/squids/deploy`). */
 export default function DeployPage() {
   return (
     <>

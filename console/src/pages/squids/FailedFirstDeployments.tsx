@@ -5,14 +5,14 @@ import { failedFirstDeployments, useLatestDeployments } from '../../api/failed-f
 import { RelativeTime } from '../../components/RelativeTime.tsx'
 import { Alert } from '../../ui/Alert.tsx'
 
-const shownMs = 24 * 60 * 60 * 1000
+const maxAgeMs = 24 * 60 * 60 * 1000
 const maxShown = 3
 
-/** Recent first deployments that failed. They leave no version in the list, so they are shown above it. */
+/** Reports recent first deployments that failed. Their versions were deleted, so the list does not contain them. */
 export function FailedFirstDeployments({ squids }: { squids: readonly Pick<SquidSummary, 'reference'>[] }) {
   const { data, dataUpdatedAt } = useLatestDeployments(useOrg().code)
-  const failed = failedFirstDeployments(data ?? [], squids, dataUpdatedAt - shownMs).slice(0, maxShown)
-  return failed.map(({ id, squid, createdAt }) =>
+  const failedDeployments = failedFirstDeployments(data ?? [], squids, dataUpdatedAt - maxAgeMs).slice(0, maxShown)
+  return failedDeployments.map(({ id, squid, createdAt }) =>
     squid === null ? null : (
       <Alert key={id} tone="bad" className="mb-4">
         The first deployment of <b className="font-semibold wrap-anywhere">{squid.reference}</b> failed{' '}

@@ -4,16 +4,18 @@ import { lazy, Suspense, useMemo, type ComponentProps } from 'react'
 import { useSetSearch } from '../../components/data-table/url-state.ts'
 import { Skeleton } from '../../ui/Skeleton.tsx'
 import { SearchField } from '../../ui/SearchField.tsx'
-import type { MultiSelect as MultiSelectOfUi } from '../../ui/Select.tsx'
+import type { MultiSelect as MultiSelectComponent } from '../../ui/Select.tsx'
 import { tagsOf } from './filter-squids.ts'
 
-/** Resolves when the browser is idle, at the latest after a second. Safari has no requestIdleCallback. */
+/** Resolves when the browser is idle, after at most a second. Safari has no `requestIdleCallback`. */
 const whenIdle = () =>
-  new Promise<unknown>((idle) =>
-    typeof requestIdleCallback === 'function' ? requestIdleCallback(idle, { timeout: 1000 }) : setTimeout(idle, 200),
+  new Promise<unknown>((resolve) =>
+    typeof requestIdleCallback === 'function'
+      ? requestIdleCallback(resolve, { timeout: 1000 })
+      : setTimeout(resolve, 200),
   )
 
-// Load the select after the rows, because its code is larger than the page's.
+// The select is loaded after the rows, because its code is larger than that of the page.
 const MultiSelect = lazy(async () => {
   await whenIdle()
   return { default: (await import('../../ui/Select.tsx')).MultiSelect }
@@ -22,34 +24,40 @@ const MultiSelect = lazy(async () => {
 const route = getRouteApi('/app/squids')
 const statusOptions = squidDisplayStatuses.map((id) => ({ id, label: displayStatusLabels[id] }))
 
-type Props = { squids: readonly SquidSummary[]; text: string; onText: (text: string) => void }
+type Props = { squids: readonly SquidSummary[]; text: string; onTextChange: (text: string) => void }
 
-/** The filters of the list. All of them are in the URL (spec 2.7). */
-export function SquidFilters({ squids, text, onText }: Props) {
+/** The filters of the list, whose state is in the URL (spec 2.7). */
+export function SquidFilters({ squids, text, onTextChange }: Props) {
   const { status = [], tag = [] } = route.useSearch()
   const setSearch = useSetSearch()
-  // Include selected tags that no version has any more, so that the user can clear them.
+  // Includes selected tags that are no longer on any version, so that the user can deselect them.
   const tags = useMemo(() => [...new Set([...tagsOf(squids), ...tag])].map((id) => ({ id, label: id })), [squids, tag])
   return (
     <div className="mb-3 flex flex-wrap gap-2">
-      <SearchField label="Find squid" value={text} onChange={onText} className="max-xs:w-full" />
+      <SearchField label="Find squid" value={text} onChange={onTextChange} className="max-xs:w-full" />
       <Filter
         label="Status"
         none="Any status"
         options={statusOptions}
         value={status}
-        onChange={(chosen) => setSearch({ status: chosen })}
+        onChange={(selected) => setSearch({ status: selected })}
       />
-      <Filter label="Tag" none="Any tag" options={tags} value={tag} onChange={(chosen) => setSearch({ tag: chosen })} />
+      <Filter
+        label="Tag"
+        none="Any tag"
+        options={tags}
+        value={tag}
+        onChange={(selected) => setSearch({ tag: selected })}
+      />
     </div>
   )
 }
 
-type FilterProps = Pick<ComponentProps<typeof MultiSelectOfUi>, 'label' | 'none' | 'options' | 'value'> & {
-  onChange: (chosen: string[]) => void
+type FilterProps = Pick<ComponentProps<typeof MultiSelectComponent>, 'label' | 'none' | 'options' | 'value'> & {
+  onChange: (selected: string[]) => void
 }
 
-/** Reserves the space until the code is loaded. */
+/** A lazily loaded select, with a skeleton of the same size. */
 function Filter(props: FilterProps) {
   return (
     <Suspense fallback={<Skeleton className="h-8 w-38 max-xs:flex-1" />}>

@@ -17,10 +17,10 @@ import { SquidFilters } from './SquidFilters.tsx'
 import { weekOfRequests } from './daily-requests.ts'
 import { filterSquids } from './filter-squids.ts'
 import { squidColumns } from './squid-columns.tsx'
-import { countOf, deployDisabledReason, leftWarning, squidsLeft, summaryOf } from './squids-left.ts'
+import { countOf, deployDisabledReason, remainingWarning, remainingSquids, summaryOf } from './squids-left.ts'
 
 const route = getRouteApi('/app/squids')
-const noFilter: readonly string[] = []
+const noSelection: readonly string[] = []
 const nameOf = ({ name }: SquidSummary) => name
 const referenceOf = ({ reference }: SquidSummary) => reference
 
@@ -28,7 +28,7 @@ const referenceOf = ({ reference }: SquidSummary) => reference
 export function SquidList({ squids }: { squids: SquidSummary[] | undefined }) {
   const org = useOrg()
   const navigate = useNavigate()
-  const { status = noFilter, tag = noFilter } = route.useSearch()
+  const { status = noSelection, tag = noSelection } = route.useSearch()
   const { text, deferred, setText } = useSearchText('search')
   const { sort, setSort } = useUrlSort({ column: 'name', order: 'asc' })
   const deniedReason = useDeniedReason('squids.write')
@@ -37,16 +37,16 @@ export function SquidList({ squids }: { squids: SquidSummary[] | undefined }) {
   const ingress = useQuery(ingressQuery(org.code))
   const columns = useMemo(
     () => squidColumns(ingress.data ? weekOfRequests(ingress.data, ingress.dataUpdatedAt) : null),
-    // Equal data stays the same object, so rows render again only when a response differs.
+    // The query keeps the same object for equal data, so rows render again only when a response differs.
     // oxlint-disable-next-line react/exhaustive-deps
     [ingress.data],
   )
-  const shown = useMemo(
+  const filteredSquids = useMemo(
     () => squids && filterSquids(squids, { search: deferred, status, tag }),
     [squids, deferred, status, tag],
   )
-  const left = squids && squidsLeft(org, squids.length)
-  const warning = left === undefined ? null : leftWarning(org, left)
+  const remaining = squids && remainingSquids(org, squids.length)
+  const warning = remaining === undefined ? null : remainingWarning(org, remaining)
 
   const menuOf = (squid: SquidSummary) => {
     const { copy, restart, hibernate, delete: remove } = actions.actionsOf(squid)
@@ -62,8 +62,8 @@ export function SquidList({ squids }: { squids: SquidSummary[] | undefined }) {
     <>
       <PageHeader
         title="Squids"
-        context={squids && left !== undefined ? summaryOf(org, squids, left) : 'Loading…'}
-        actions={<DeployButton disabledReason={deployDisabledReason(org, left ?? 1, deniedReason)} />}
+        context={squids && remaining !== undefined ? summaryOf(org, squids, remaining) : 'Loading…'}
+        actions={<DeployButton disabledReason={deployDisabledReason(org, remaining ?? 1, deniedReason)} />}
       />
       {warning && (
         <Alert tone="warn" className="mb-4">
@@ -71,11 +71,11 @@ export function SquidList({ squids }: { squids: SquidSummary[] | undefined }) {
         </Alert>
       )}
       {squids && <FailedFirstDeployments squids={squids} />}
-      <SquidFilters squids={squids ?? []} text={text} onText={setText} />
+      <SquidFilters squids={squids ?? []} text={text} onTextChange={setText} />
       <DataTable
         label="Squids"
         columns={columns}
-        rows={shown}
+        rows={filteredSquids}
         idOf={referenceOf}
         sort={sort}
         onSort={setSort}

@@ -9,7 +9,7 @@ import { SquidList } from './SquidList.tsx'
 
 const DeployGuide = lazy(() => import('../../components/deploy-guide/DeployGuide.tsx'))
 
-/** Spec 2.7, `/squids`: the versions, or the deploy guide if there are none. */
+/** The list of squids, or the deploy guide if there are none (spec 2.7, `/squids`). */
 export default function SquidsPage() {
   const { data, error, refetch } = useSquids()
   if (error && data === undefined)

@@ -3,13 +3,13 @@ import type { IngressCount } from '@shoal/contract'
 const days = 7
 const dayMs = 86_400_000
 
-/** Requests to one version on each of the last seven UTC days, oldest first, valid and failed together (spec 2.7). */
+/** The requests to one version on each of the last seven UTC days, oldest first, valid and failed together (spec 2.7). */
 export type DailyRequests = { days: readonly number[]; total: number }
 
-const none: DailyRequests = { days: Array.from({ length: days }, () => 0), total: 0 }
+const noRequests: DailyRequests = { days: Array.from({ length: days }, () => 0), total: 0 }
 
-/** `dayStartsMs`: start of each day, oldest first. */
-export type WeekOfRequests = { dayStartsMs: readonly number[]; of: (squidId: number) => DailyRequests }
+/** The requests to all versions. `dayStartsMs` are the starts of the days, oldest first. */
+export type WeekOfRequests = { dayStartsMs: readonly number[]; requestsOf: (squidId: number) => DailyRequests }
 
 export function weekOfRequests(counts: readonly IngressCount[], nowMs: number): WeekOfRequests {
   const today = Math.floor(nowMs / dayMs)
@@ -22,8 +22,8 @@ export function weekOfRequests(counts: readonly IngressCount[], nowMs: number): 
     byId.set(squidId, buckets)
   }
   const sums = new Map([...byId].map(([id, buckets]) => [id, { days: buckets, total: sum(buckets) }]))
-  const dayStartsMs = none.days.map((_, index) => (today - (days - 1 - index)) * dayMs)
-  return { dayStartsMs, of: (squidId) => sums.get(squidId) ?? none }
+  const dayStartsMs = noRequests.days.map((_, index) => (today - (days - 1 - index)) * dayMs)
+  return { dayStartsMs, requestsOf: (squidId) => sums.get(squidId) ?? noRequests }
 }
 
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)

@@ -2,9 +2,9 @@ import { displayStatus, type SquidSummary, type SquidDisplayStatus } from '@shoa
 
 export type SquidFilters = { search: string; status: readonly string[]; tag: readonly string[] }
 
-/** Versions that match the pattern, any of the statuses and all of the tags (spec 2.7). */
+/** Returns the versions that match the search, any of the statuses and all of the tags (spec 2.7). */
 export function filterSquids(squids: readonly SquidSummary[], { search, status, tag }: SquidFilters): SquidSummary[] {
-  const matchesName = matcherOf(search)
+  const matchesName = nameMatcher(search)
   const statuses = new Set(status)
   return squids.filter(
     (squid) =>
@@ -14,16 +14,16 @@ export function filterSquids(squids: readonly SquidSummary[], { search, status, 
   )
 }
 
-/** A case-insensitive pattern. An invalid pattern, as `a(` while typing, is matched literally. */
-export function matcherOf(search: string): (name: string) => boolean {
+/** Compiles a case-insensitive pattern. An invalid one, such as `a(` while typing, is matched literally. */
+export function nameMatcher(search: string): (name: string) => boolean {
   const text = search.trim()
   if (text === '') return () => true
   try {
     const pattern = new RegExp(text, 'i')
     return (name) => pattern.test(name)
   } catch {
-    const lower = text.toLowerCase()
-    return (name) => name.toLowerCase().includes(lower)
+    const lowerText = text.toLowerCase()
+    return (name) => name.toLowerCase().includes(lowerText)
   }
 }
 

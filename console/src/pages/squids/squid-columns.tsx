@@ -9,13 +9,13 @@ import { formatCount, formatDayMonth, formatInteger, emptyValue } from '../../li
 import { Tag } from '../../ui/Badge.tsx'
 import type { WeekOfRequests } from './daily-requests.ts'
 
-/** `requests` is null while loading. */
+/** The columns of the list. `requests` is null while loading. */
 export const squidColumns = (requests: WeekOfRequests | null): Column<SquidSummary>[] => [
   {
     id: 'name',
     header: 'Name',
     cell: (squid) => <Name squid={squid} />,
-    // Sort by squid: its versions keep the server's order, newest first.
+    // Sorts only by squid. The versions of each squid remain in the server's order, newest first.
     sortBy: ({ name }) => name,
   },
   { id: 'status', header: 'Status', width: '144px', cell: (squid) => <SquidStatus squid={squid} /> },
@@ -24,7 +24,7 @@ export const squidColumns = (requests: WeekOfRequests | null): Column<SquidSumma
     header: 'Sync',
     width: '26%',
     hideBelow: 'lg',
-    cell: (squid) => <span className="text-ink-3">{syncOf(squid) ?? emptyValue}</span>,
+    cell: (squid) => <span className="text-ink-3">{syncSummaryOf(squid) ?? emptyValue}</span>,
   },
   {
     id: 'requests',
@@ -40,7 +40,7 @@ export const squidColumns = (requests: WeekOfRequests | null): Column<SquidSumma
     header: 'Deploy date',
     width: '132px',
     hideBelow: 'xs',
-    // A first deployment in progress counts as the newest.
+    // A version whose first deployment is in progress is sorted as the newest.
     sortBy: ({ deployedAt }) => (deployedAt === null ? Number.MAX_SAFE_INTEGER : Date.parse(deployedAt)),
     cell: ({ deployedAt }) => (deployedAt === null ? emptyValue : <RelativeTime at={deployedAt} />),
   },
@@ -66,11 +66,11 @@ function Name({ squid: { name, slot, tags } }: { squid: SquidSummary }) {
   )
 }
 
-const syncOf = (squid: SquidSummary) =>
+const syncSummaryOf = (squid: SquidSummary) =>
   isDeploying(squid) || isHibernated(squid) ? null : shortSyncSummary(squid.processors ?? [])
 
 function Requests({ week, squidId }: { week: WeekOfRequests; squidId: number }) {
-  const { days, total } = week.of(squidId)
+  const { days, total } = week.requestsOf(squidId)
   const dayOf = (index: number) => formatDayMonth(week.dayStartsMs[index] ?? 0)
   const tip = days.map((count, index) => `${dayOf(index)}: ${formatInteger(count)}`).join('\n')
   return (

@@ -1,8 +1,8 @@
 import type { SquidSummary } from '@shoal/contract'
 import { expect, test } from 'vitest'
 import { weekOfRequests } from './daily-requests.ts'
-import { filterSquids, matcherOf, tagsOf } from './filter-squids.ts'
-import { leftWarning, squidsLeft, summaryOf, deployDisabledReason } from './squids-left.ts'
+import { filterSquids, nameMatcher, tagsOf } from './filter-squids.ts'
+import { remainingWarning, remainingSquids, summaryOf, deployDisabledReason } from './squids-left.ts'
 
 const squid = (reference: string, status: SquidSummary['status'], ...tags: string[]) =>
   ({ reference, status, addons: {}, processors: [], tags: tags.map((name) => ({ name })) }) as unknown as SquidSummary
@@ -15,18 +15,18 @@ const all = [
 const names = (search: string, status: string[] = [], tag: string[] = []) =>
   filterSquids(all, { search, status, tag }).map(({ reference }) => reference)
 
-test('the search is a pattern against the full name, whatever its case', () => {
+test('the search is a case-insensitive pattern that is matched against the full name', () => {
   expect(names('^ERC20@v[12]$')).toEqual(['erc20@v1', 'erc20@v2'])
   expect(names(' floor ')).toEqual(['nft.floor@v1'])
   expect(names('')).toHaveLength(3)
 })
 
 test('an invalid pattern is matched literally', () => {
-  expect(matcherOf('a(b')('xA(B)')).toBe(true)
-  expect(matcherOf('[')('erc20@v1')).toBe(false)
+  expect(nameMatcher('a(b')('xA(B)')).toBe(true)
+  expect(nameMatcher('[')('erc20@v1')).toBe(false)
 })
 
-test('matches any of the statuses and all of the tags', () => {
+test('filters match any of the statuses and all of the tags', () => {
   expect(names('', ['HIBERNATED', 'DEPLOYING'])).toEqual(['erc20@v2', 'nft.floor@v1'])
   expect(names('', [], ['production'])).toEqual(['erc20@v1', 'nft.floor@v1'])
   expect(names('', [], ['production', 'v2'])).toEqual(['erc20@v1'])
@@ -34,7 +34,7 @@ test('matches any of the statuses and all of the tags', () => {
   expect(tagsOf(all)).toEqual(['production', 'staging', 'v2'])
 })
 
-test('valid and failed requests of a day share one bar; older days are left out', () => {
+test('valid and failed requests of a day are summed in one bar; older days are omitted', () => {
   const now = Date.parse('2026-11-21T00:00:01Z')
   const count = (time: string, squidId: number, res: 'success' | 'error', value: string) => ({
     time: `${time}T00:00:00.000Z`,
@@ -52,22 +52,23 @@ test('valid and failed requests of a day share one bar; older days are left out'
     ],
     now,
   )
-  expect(week.of(1)).toEqual({ days: [10, 0, 0, 0, 0, 0, 7], total: 17 })
-  expect(week.of(2).days).toEqual([0, 0, 0, 0, 0, 1, 0])
-  expect(week.of(3)).toEqual({ days: [0, 0, 0, 0, 0, 0, 0], total: 0 })
+  expect(week.requestsOf(1)).toEqual({ days: [10, 0, 0, 0, 0, 0, 7], total: 17 })
+  expect(week.requestsOf(2).days).toEqual([0, 0, 0, 0, 0, 1, 0])
+  expect(week.requestsOf(3)).toEqual({ days: [0, 0, 0, 0, 0, 0, 0], total: 0 })
   expect(week.dayStartsMs.map((ms) => new Date(ms).getUTCDate())).toEqual([15, 16, 17, 18, 19, 20, 21])
 })
 
-test('squids left: a warning below three, no deployment at none', () => {
+test('a warning appears below three remaining squids, and deploying is disabled at zero', () => {
   const org = (squids: number, playground = false) => ({ limits: { squids, playground } })
-  expect([squidsLeft(org(10), 4), squidsLeft(org(3), 5)]).toEqual([6, 0])
-  expect(leftWarning(org(10), 3)).toBeNull()
-  expect(leftWarning(org(10), 2)).toBe('Only 2 squids are left in this organization.')
-  expect(leftWarning(org(1, true), 1)).toBe('Only 1 squid is left in your playground.')
-  expect(leftWarning(org(1, true), 0)).toMatch(/^No squids are left in your playground/)
-  expect(deployDisabledReason(org(10), 0, null)).toMatch(/Delete a version first/)
-  expect(deployDisabledReason(org(10), 4, 'no right')).toBeNull()
-  expect(deployDisabledReason(org(10, true), 4, 'no right')).toBe('no right')
+  expect([remainingSquids(org(10), 4), remainingSquids(org(3), 5)]).toEqual([6, 0])
+  expect(remainingWarning(org(10), 3)).toBeNull()
+  expect(remainingWarning(org(10), 2)).toBe('Only 2 squids are left in this organization.')
+  expect(remainingWarning(org(1, true), 1)).toBe('Only 1 squid is left in your playground.')
+  expect(remainingWarning(org(1, true), 0)).toMatch(/^No squids are left in your playground/)
+  expect(deployDisabledReason(org(10), 0, null)).toMatch(/^The organization .*Delete a version first/)
+  expect(deployDisabledReason(org(10, true), 0, null)).toMatch(/^Your playground .*Delete a version first/)
+  expect(deployDisabledReason(org(10), 4, 'no permission')).toBeNull()
+  expect(deployDisabledReason(org(10, true), 4, 'no permission')).toBe('no permission')
   const versions = [{ name: 'a' }, { name: 'a' }, { name: 'b' }]
   expect(summaryOf(org(100), versions, 97)).toBe('3 versions of 2 squids · 97 left in this organization')
   expect(summaryOf(org(1, true), [{ name: 'a' }], 0)).toBe('1 version of 1 squid · 0 left in this playground')

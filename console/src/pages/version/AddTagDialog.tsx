@@ -3,12 +3,12 @@ import { useQuery } from '@tanstack/react-query'
 import { useApiMutation } from '../../api/mutation.ts'
 import { q } from '../../api/query.ts'
 import { confirm } from '../../components/confirm.ts'
-import { changedByActions } from '../../components/squid/use-squid-actions.tsx'
+import { invalidatedByActions } from '../../components/squid/use-squid-actions.tsx'
 import { FormShell } from '../../components/FormShell.tsx'
 import { LazyDialog } from '../../components/LazyDialog.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { TextField } from '../../ui/TextField.tsx'
-import { tagHolders } from './tag-holders.ts'
+import { tagsOfOtherVersions } from './tag-holders.ts'
 
 type Props = { squid: Squid; onClose: () => void }
 
@@ -16,29 +16,29 @@ type Props = { squid: Squid; onClose: () => void }
 export default function AddTagDialog({ squid, onClose }: Props) {
   const code = squid.organization.code
   const siblings = useQuery(q('squids.list', { params: { code }, query: { name: squid.name } }))
-  const holders = tagHolders(siblings.data ?? [], squid)
+  const versionsByTag = tagsOfOtherVersions(siblings.data ?? [], squid)
   const setTag = useApiMutation('squids.setTag', {
-    invalidates: changedByActions,
+    invalidates: invalidatedByActions,
     errorDisplay: 'caller',
   })
   const assign = (tag: string) => setTag.mutateAsync({ params: { code, reference: squid.reference, tag } })
   const submit = ({ tag }: { tag: string }) => {
-    const holder = holders.get(tag)
-    if (holder === undefined) void assign(tag).then(onClose, () => null)
-    else confirmMove(tag, holder)
+    const currentVersion = versionsByTag.get(tag)
+    if (currentVersion === undefined) void assign(tag).then(onClose, () => null)
+    else confirmMove(tag, currentVersion)
   }
-  const confirmMove = (tag: string, holder: string) => {
+  const confirmMove = (tag: string, currentVersion: string) => {
     onClose()
     confirm({
       title: `Move ${tag} to ${squid.reference}?`,
-      body: `The tag is on ${holder} now. After the move its URL leads to ${squid.reference}; ${holder} keeps running.`,
+      body: `The tag is on ${currentVersion} now. After the move, its URL points to ${squid.reference}; ${currentVersion} keeps running.`,
       confirmLabel: 'Move tag',
       action: () => assign(tag),
     })
   }
   return (
     <LazyDialog title={`Add a tag to ${squid.reference}`} isOpen onClose={onClose}>
-      <p className="mb-4">A tag has a URL of its own, which stays the same when the tag moves to another version.</p>
+      <p className="mb-4">A tag has its own URL, which stays the same when the tag moves to another version.</p>
       <FormShell
         schema={({ z, TagName }) => z.object({ tag: TagName })}
         values={{ tag: '' }}
@@ -56,21 +56,21 @@ export default function AddTagDialog({ squid, onClose }: Props) {
           <>
             <TextField
               label="Tag"
-              description={moveNote(holders, form.watch('tag')) ?? 'Min 2, max 32 symbols.'}
+              description={moveNote(versionsByTag, form.watch('tag')) ?? 'Min 2, max 32 symbols.'}
               autoComplete="off"
               spellCheck={false}
               isMono
               autoFocus
               {...field('tag')}
             />
-            {holders.size > 0 && (
+            {versionsByTag.size > 0 && (
               <div className="flex flex-wrap items-center gap-1.5 text-sm">
                 <span>Move from another version:</span>
-                {[...holders].map(([tag, holder]) => (
+                {[...versionsByTag].map(([tag, version]) => (
                   <Button
                     key={tag}
                     size={28}
-                    data-tip={`On ${holder}`}
+                    data-tip={`On ${version}`}
                     onClick={() => form.setValue('tag', tag, { shouldDirty: true, shouldValidate: true })}
                   >
                     {tag}
@@ -85,7 +85,7 @@ export default function AddTagDialog({ squid, onClose }: Props) {
   )
 }
 
-function moveNote(holders: ReadonlyMap<string, string>, tag: string): string | null {
-  const holder = holders.get(tag)
-  return holder === undefined ? null : `It is on ${holder} and will move from there.`
+function moveNote(versionsByTag: ReadonlyMap<string, string>, tag: string): string | null {
+  const version = versionsByTag.get(tag)
+  return version === undefined ? null : `It is on ${version} and will move from there.`
 }

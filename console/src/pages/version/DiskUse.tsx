@@ -4,17 +4,17 @@ import { ProgressBar } from '../../ui/ProgressBar.tsx'
 
 type Disk = NonNullable<Squid['addons']['postgres']>['disk']
 
-const bytesOfMegabyte = 1024 * 1024
+const bytesPerMegabyte = 1024 * 1024
 const tones = { LOW: 'good', NORMAL: 'good', UNKNOWN: 'info', WARNING: 'warn', CRITICAL: 'bad' } as const
 
 /** Disk usage of a database, in MB (spec 2.9). */
-export function DiskUse({ disk: { usedBytes, totalBytes, usageStatus } }: { disk: Disk }) {
+export function DiskUsage({ disk: { usedBytes, totalBytes, usageStatus } }: { disk: Disk }) {
   if (totalBytes <= 0 || usageStatus === 'UNKNOWN') return <span className="text-ink-3">not measured yet</span>
   const ratio = usedBytes / totalBytes
   return (
     <span className="flex flex-wrap items-center gap-x-3 gap-y-1">
       <span className="tabular">
-        {formatInteger(usedBytes / bytesOfMegabyte)} of {formatInteger(totalBytes / bytesOfMegabyte)} MB
+        {formatInteger(usedBytes / bytesPerMegabyte)} of {formatInteger(totalBytes / bytesPerMegabyte)} MB
       </span>
       <ProgressBar label="Database size" ratio={ratio} tone={tones[usageStatus]} />
       <span className="tabular text-ink-3">{formatPercent(ratio)}</span>

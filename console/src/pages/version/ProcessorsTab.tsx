@@ -1,16 +1,16 @@
 import { ProcessorsTable } from './ProcessorsTable.tsx'
 import { useVersion } from './use-version.ts'
 
-/** Spec 2.9, `/processors`. */
+/** The processors of a version, with the reasons of those that do not sync (spec 2.9, `/processors`). */
 export default function ProcessorsTab() {
   const squid = useVersion()
-  const failing = (squid.processors ?? []).filter(({ reason }) => reason !== null)
+  const withReason = (squid.processors ?? []).filter(({ reason }) => reason !== null)
   return (
     <>
       <ProcessorsTable squid={squid} />
-      {failing.length > 0 && (
+      {withReason.length > 0 && (
         <dl className="mt-4 flex flex-col gap-2">
-          {failing.map(({ name, reason }) => (
+          {withReason.map(({ name, reason }) => (
             <div key={name} className="flex flex-wrap gap-x-3">
               <dt>
                 <code>{name}</code>

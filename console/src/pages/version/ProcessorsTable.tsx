@@ -6,7 +6,7 @@ import { EmptyState } from '../../components/EmptyState.tsx'
 import { toast } from '../../lib/toasts.ts'
 import { compactProcessorColumns, processorColumns } from './processor-columns.tsx'
 
-/** Spec 2.9: the processors of a version, with their actions. */
+/** The processors of a version, with their actions (spec 2.9). */
 export function ProcessorsTable({ squid, isNarrow = false }: { squid: Squid; isNarrow?: boolean }) {
   const navigate = useNavigate()
   const { name: squidName, slot: squidSlot } = squid
@@ -18,7 +18,7 @@ export function ProcessorsTable({ squid, isNarrow = false }: { squid: Squid; isN
         actions: [
           {
             id: 'logs',
-            label: 'Show its logs',
+            label: 'Show logs',
             icon: <ScrollText size={16} />,
             onAction: () =>
               void navigate({
@@ -35,12 +35,12 @@ export function ProcessorsTable({ squid, isNarrow = false }: { squid: Squid; isN
           },
           {
             id: 'copy',
-            label: 'Copy metrics address',
+            label: 'Copy metrics URL',
             icon: <Copy size={16} />,
             onAction: () =>
               void navigator.clipboard
                 .writeText(metrics)
-                .then(() => toast({ tone: 'good', title: `The metrics address of ${name} has been copied` })),
+                .then(() => toast({ tone: 'good', title: `The metrics URL of ${name} has been copied` })),
           },
         ],
       },

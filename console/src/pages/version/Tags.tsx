@@ -1,10 +1,10 @@
-import { squidCan, type Squid } from '@shoal/contract'
+import { squidDisabledReasons, type Squid } from '@shoal/contract'
 import { Copy, Plus, Trash2 } from 'lucide-react'
 import { lazy, Suspense, useState } from 'react'
 import { useApiMutation } from '../../api/mutation.ts'
 import { useDeniedReason } from '../../components/access.tsx'
 import { confirm } from '../../components/confirm.ts'
-import { changedByActions } from '../../components/squid/use-squid-actions.tsx'
+import { invalidatedByActions } from '../../components/squid/use-squid-actions.tsx'
 import { toast } from '../../lib/toasts.ts'
 import { Button } from '../../ui/Button.tsx'
 import { cx } from '../../ui/classes.ts'
@@ -16,9 +16,9 @@ const AddTagDialog = lazy(() => import('./AddTagDialog.tsx'))
 export function Tags({ squid }: { squid: Squid }) {
   const [isAdding, setIsAdding] = useState(false)
   const deniedReason = useDeniedReason('squids.write')
-  const disabledReason = deniedReason ?? squidCan.changeTags(squid)
+  const disabledReason = deniedReason ?? squidDisabledReasons.changeTags(squid)
   const remove = useApiMutation('squids.removeTag', {
-    invalidates: changedByActions,
+    invalidates: invalidatedByActions,
     errorDisplay: 'caller',
   })
   const urlOf = (tag: string) => squid.api?.urls.find(({ type, name }) => type === 'tag' && name === tag)?.url

@@ -1,4 +1,4 @@
-import { squidCan, type Squid } from '@shoal/contract'
+import { squidDisabledReasons, type Squid } from '@shoal/contract'
 import { Link } from '@tanstack/react-router'
 import { Copy, Ellipsis, Play, Undo2 } from 'lucide-react'
 import { lazy, Suspense, useState } from 'react'
@@ -9,7 +9,7 @@ import { MenuButton } from '../../ui/MenuButton.tsx'
 
 const RollbackDialog = lazy(() => import('./deployments/RollbackDialog.tsx'))
 
-/** The header's actions: the most used one, and a menu with the rest. */
+/** The actions of the header: the most used ones as buttons, the others in a menu. */
 export function VersionActions({ squid }: { squid: Squid }) {
   const [isRollingBack, setIsRollingBack] = useState(false)
   const actions = useSquidActions()
@@ -18,7 +18,7 @@ export function VersionActions({ squid }: { squid: Squid }) {
     id: 'rollback',
     label: 'Roll back…',
     icon: <Undo2 size={16} />,
-    disabledReason: squid.image === null ? 'There is nothing to roll back to.' : squidCan.rollback(squid),
+    disabledReason: squid.image === null ? 'There is nothing to roll back to.' : squidDisabledReasons.rollback(squid),
     onAction: () => setIsRollingBack(true),
   }
   return (
@@ -54,12 +54,12 @@ export function VersionActions({ squid }: { squid: Squid }) {
   )
 }
 
-/** Link to the GraphQL playground; renders nothing for a version without an API. */
+/** Links to the GraphQL playground; renders nothing for a version without an API. */
 function PlaygroundLink({ squid }: { squid: Squid }) {
   if (!squid.api) return null
   const label = 'GraphQL playground'
   const icon = <Play size={14} aria-hidden />
-  const disabledReason = squid.image === null ? 'Its API has never started.' : squidCan.copyEndpoint(squid)
+  const disabledReason = squid.image === null ? 'The API has never started.' : squidDisabledReasons.copyEndpoint(squid)
   if (disabledReason !== null)
     return (
       <Button icon={icon} disabledReason={disabledReason}>

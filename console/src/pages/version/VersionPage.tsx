@@ -15,7 +15,7 @@ import { FailedFirstDeployment } from './deployments/FailedFirstDeployment.tsx'
 import { versionTabs } from './tabs.ts'
 import { useVersionParams, useVersionQuery } from './use-version.ts'
 
-/** Spec 2.9: the frame of all tabs. It fetches and polls the version; the tabs read it from the cache. */
+/** The frame around all tabs (spec 2.9). It polls the version; the tabs read it from the cache. */
 export default function VersionPage() {
   const query = useVersionQuery()
   const isMissing = hasStatus(query.error, 404)
@@ -32,14 +32,14 @@ export default function VersionPage() {
   )
 }
 
-/** The version was deleted, its first deployment failed, or it never existed. */
+/** Shown if the version was deleted, its first deployment failed, or it never existed. */
 function MissingVersion({ wasLoaded }: { wasLoaded: boolean }) {
   const { code, reference } = useVersionParams()
   const { data, isPending } = useLatestDeployments(code)
-  const failed = data ? failedFirstDeploymentOf(data, reference) : null
-  useLeaveAfterDeletion(wasLoaded && !isPending && failed === null)
+  const failedDeployment = data ? failedFirstDeploymentOf(data, reference) : null
+  useRedirectAfterDeletion(wasLoaded && !isPending && failedDeployment === null)
   if (isPending) return <VersionSkeleton />
-  if (failed) return <FailedFirstDeployment of={failed} />
+  if (failedDeployment) return <FailedFirstDeployment failed={failedDeployment} />
   return wasLoaded ? null : <VersionNotFound />
 }
 
@@ -48,13 +48,13 @@ function Tabs({ tabs }: { tabs: ReturnType<typeof versionTabs> }) {
   return (
     <>
       <VersionTabs tabs={tabs} />
-      {disabledReason === null ? <Outlet /> : <EmptyState title="Nothing to show now" text={disabledReason} />}
+      {disabledReason === null ? <Outlet /> : <EmptyState title="Not available now" text={disabledReason} />}
     </>
   )
 }
 
-/** The version was just deleted, here or elsewhere: leave the page. */
-function useLeaveAfterDeletion(isDeleted: boolean): void {
+/** Leaves the page after the version was deleted, by this user or another. */
+function useRedirectAfterDeletion(isDeleted: boolean): void {
   const navigate = useNavigate()
   const { reference } = useVersionParams()
   useEffect(() => {
@@ -64,7 +64,7 @@ function useLeaveAfterDeletion(isDeleted: boolean): void {
   }, [isDeleted, reference, navigate])
 }
 
-/** The organization has no version with this reference (spec 2.2). */
+/** Shown if the organization has no version with this reference (spec 2.2). */
 function VersionNotFound() {
   const { reference } = useVersionParams()
   const org = useOrg()
@@ -84,7 +84,7 @@ function VersionNotFound() {
   )
 }
 
-/** In the size of the General tab. */
+/** A skeleton of the General tab. */
 function VersionSkeleton() {
   return (
     <div role="status" aria-label="Loading">

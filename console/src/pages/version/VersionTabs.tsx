@@ -4,13 +4,13 @@ import { cx } from '../../ui/classes.ts'
 import { tabClass, tabListClass } from '../../ui/control-classes.ts'
 import type { VersionTab } from './tabs.ts'
 
-/** The current tab; undefined on a page below a tab, as on one deployment. */
+/** The current tab; undefined on a page below a tab, such as the page of one deployment. */
 export function useCurrentTab(tabs: readonly VersionTab[]): VersionTab | undefined {
   const path = useMatches({ select: (matches) => matches.at(-1)?.fullPath.replace(/\/$/, '') })
   return tabs.find(({ to }) => to === path)
 }
 
-/** Tab links. A disabled tab stays visible and shows why. */
+/** The links of the tabs. A disabled tab remains visible and shows the reason. */
 export function VersionTabs({ tabs }: { tabs: readonly VersionTab[] }) {
   const nav = useRef<HTMLElement>(null)
   const path = useRouterState({ select: ({ location }) => location.pathname })

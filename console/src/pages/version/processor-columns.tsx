@@ -6,7 +6,7 @@ import type { Tone } from '../../ui/tones.ts'
 import { ProgressBar } from '../../ui/ProgressBar.tsx'
 import { formatSpan, formatSpeed, lagBlocks } from '../../components/squid/sync.ts'
 
-/** Spec 4: a processor that is neither syncing nor synced is starting. */
+/** A processor with an unknown status is shown as starting (spec 4). */
 const statusAppearance: Record<Processor['status'], { label: string; tone: Tone; isMoving: boolean }> = {
   STARTING: { label: 'Starting', tone: 'info', isMoving: true },
   SYNCING: { label: 'Syncing', tone: 'info', isMoving: true },
@@ -25,7 +25,7 @@ const barTones = {
   UNKNOWN: 'warn',
 } as const
 
-const none = <span className="text-ink-3">{emptyValue}</span>
+const emptyCell = <span className="text-ink-3">{emptyValue}</span>
 
 const name: Column<Processor> = {
   id: 'name',
@@ -54,7 +54,7 @@ const progress: Column<Processor> = {
   width: '172px',
   cell: (processor) => {
     const percent = syncPercent(processor)
-    if (percent === null || processor.syncState.totalBlocks <= 0) return none
+    if (percent === null || processor.syncState.totalBlocks <= 0) return emptyCell
     return (
       <span className="flex items-center gap-2.5">
         <ProgressBar
@@ -78,7 +78,7 @@ const block: Column<Processor> = {
   hideBelow: 'sm',
   cell: ({ syncState: { currentBlock, totalBlocks } }) =>
     currentBlock < 0 ? (
-      none
+      emptyCell
     ) : (
       <span data-tip={`Head: ${formatInteger(totalBlocks)}`}>{formatInteger(currentBlock)}</span>
     ),
@@ -87,7 +87,7 @@ const block: Column<Processor> = {
 const lag: Column<Processor> = {
   id: 'lag',
   header: 'Lag',
-  headerTip: 'Blocks between the last indexed one and the head of the chain, or a time while the head is unknown.',
+  headerTip: 'Blocks between the last indexed block and the head of the chain; a duration while the head is unknown.',
   width: '104px',
   isNumber: true,
   hideBelow: 'lg',
@@ -97,10 +97,10 @@ const lag: Column<Processor> = {
       return lag?.seconds ? (
         <span data-tip="The head has been unknown for this long">{formatSpan(lag.seconds)}</span>
       ) : (
-        none
+        emptyCell
       )
     const blocks = lagBlocks(processor)
-    return blocks === null ? none : blocks === 0 ? 'at head' : formatInteger(blocks)
+    return blocks === null ? emptyCell : blocks === 0 ? 'at head' : formatInteger(blocks)
   },
 }
 
@@ -110,7 +110,7 @@ const speed: Column<Processor> = {
   width: '86px',
   isNumber: true,
   hideBelow: 'lg',
-  cell: ({ blocksPerSecond }) => (blocksPerSecond === null ? none : formatSpeed(blocksPerSecond)),
+  cell: ({ blocksPerSecond }) => (blocksPerSecond === null ? emptyCell : formatSpeed(blocksPerSecond)),
 }
 
 const eta: Column<Processor> = {
@@ -121,13 +121,13 @@ const eta: Column<Processor> = {
   isNumber: true,
   hideBelow: 'xs',
   cell: ({ status, etaSeconds }) =>
-    status === 'SYNCING' && etaSeconds !== null && etaSeconds > 0 ? formatSpan(etaSeconds) : none,
+    status === 'SYNCING' && etaSeconds !== null && etaSeconds > 0 ? formatSpan(etaSeconds) : emptyCell,
 }
 
 const restarts: Column<Processor> = {
   id: 'restarts',
   header: 'Restarts',
-  headerTip: 'How often it was restarted after it had exited.',
+  headerTip: 'Number of restarts after the processor exited.',
   width: '84px',
   isNumber: true,
   hideBelow: 'lg',
@@ -135,5 +135,5 @@ const restarts: Column<Processor> = {
 }
 
 export const processorColumns = [name, status, progress, block, lag, speed, eta, restarts]
-/** For narrow containers. */
+/** The columns of a table in a narrow container. */
 export const compactProcessorColumns = [name, status, progress, block, lag, eta]

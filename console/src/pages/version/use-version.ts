@@ -5,7 +5,7 @@ import { useOrg } from '../../api/active-org.ts'
 import { pollWhile } from '../../api/poll.ts'
 import { q } from '../../api/query.ts'
 
-/** Every second while a deployment runs (spec 9), every five otherwise. */
+/** Polls every second while a deployment runs (spec 9), otherwise every five seconds. */
 const refetchInterval = pollWhile<Squid>(isDeploying, { fastMs: 1000, slowMs: 5000 })
 
 /** `code` and `reference` of the version in the URL. */
@@ -16,7 +16,7 @@ export function useVersionParams(): { code: string; reference: string } {
 
 export const useVersionQuery = () => useQuery(q('squids.get', { params: useVersionParams() }, { refetchInterval }))
 
-/** The version. Only for tabs of VersionPage, which renders them after it is loaded. */
+/** The version of the page. Only for tabs of `VersionPage`, which renders them after it has loaded the version. */
 export function useVersion(): Squid {
   const { data } = useVersionQuery()
   if (!data) throw new Error('useVersion was called outside the version page')

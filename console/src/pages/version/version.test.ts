@@ -1,8 +1,8 @@
 import type { Squid } from '@shoal/contract'
 import { expect, test } from 'vitest'
 import { urlGroups } from './general/urls.ts'
-import { matchesIn, pieceAt } from './files/use-match-highlights.ts'
-import { tagHolders } from './tag-holders.ts'
+import { matchesIn, nodeIndexAt } from './files/use-match-highlights.ts'
+import { tagsOfOtherVersions } from './tag-holders.ts'
 import { versionTabs } from './tabs.ts'
 
 const postgres: NonNullable<Squid['addons']['postgres']> = {
@@ -13,7 +13,7 @@ const postgres: NonNullable<Squid['addons']['postgres']> = {
 }
 const manifest = { current: {}, raw: 'name: one' }
 const running = { status: 'DEPLOYED', addons: { postgres }, manifest, packageJson: { name: 'one' } } as const
-const closedTabs = (squid: Parameters<typeof versionTabs>[0]) =>
+const disabledTabs = (squid: Parameters<typeof versionTabs>[0]) =>
   versionTabs(squid).flatMap(({ label, disabledReason }) => (disabledReason === null ? [] : [label]))
 
 test('a running version has all tabs enabled', () => {
@@ -28,7 +28,7 @@ test('a running version has all tabs enabled', () => {
     'Manifest',
     'Package.json',
   ])
-  expect(closedTabs(running)).toEqual([])
+  expect(disabledTabs(running)).toEqual([])
   expect(
     versionTabs(running)
       .filter((tab) => tab.isHiddenWhenNarrow)
@@ -37,7 +37,7 @@ test('a running version has all tabs enabled', () => {
 })
 
 test('tabs that need running programs are disabled while the version is hibernated', () => {
-  expect(closedTabs({ ...running, status: 'HIBERNATED' })).toEqual([
+  expect(disabledTabs({ ...running, status: 'HIBERNATED' })).toEqual([
     'Details',
     'Processors',
     'Logs',
@@ -46,17 +46,17 @@ test('tabs that need running programs are disabled while the version is hibernat
   ])
 })
 
-test('a version without a database has no DB access tab, one that was never built has disabled files', () => {
+test('a version without a database has no DB access tab, and the file tabs are disabled until the first build', () => {
   const fresh = { ...running, addons: {}, manifest: { current: {}, raw: '' }, packageJson: {} }
   expect(versionTabs(fresh).map(({ label }) => label)).not.toContain('DB access')
   expect(versionTabs({ ...fresh, addons: { neon: { connections: [] } } }).map(({ label }) => label)).toContain(
     'DB access',
   )
-  expect(closedTabs(fresh)).toEqual(['Manifest', 'Package.json'])
-  expect(closedTabs({ ...fresh, manifest: { current: { name: 'one' }, raw: '' } })).toEqual(['Package.json'])
+  expect(disabledTabs(fresh)).toEqual(['Manifest', 'Package.json'])
+  expect(disabledTabs({ ...fresh, manifest: { current: { name: 'one' }, raw: '' } })).toEqual(['Package.json'])
 })
 
-test('URLs are grouped by kind, and only those of a new spec are marked immutable', () => {
+test('URLs are grouped by type, and canonical URLs are marked immutable only from spec 4 on', () => {
   const urls = [
     { url: 'https://x/one:prod/api/graphql', type: 'tag', name: 'prod' },
     { url: 'https://x/one/graphql', type: 'prod_alias' },
@@ -81,7 +81,7 @@ test('URLs are grouped by kind, and only those of a new spec are marked immutabl
   expect(urlGroups({ spec: 4, addons: { hasura } })).toMatchObject([{ title: 'Canonical URL', urls: hasura.urls }])
 })
 
-test('tags of other versions of the same squid can move here', () => {
+test('the tags of other versions of the same squid are returned with the version that has them', () => {
   const version = (id: number, slot: string, ...tags: string[]): Pick<Squid, 'id' | 'name' | 'reference' | 'tags'> => ({
     id,
     name: 'one',
@@ -93,20 +93,20 @@ test('tags of other versions of the same squid can move here', () => {
     version(2, 'v2', 'production', 'old'),
     { ...version(3, 'v3', 'x'), name: 'two' },
   ]
-  expect([...tagHolders(all, { id: 1, name: 'one' })]).toEqual([
+  expect([...tagsOfOtherVersions(all, { id: 1, name: 'one' })]).toEqual([
     ['production', 'one@v2'],
     ['old', 'one@v2'],
   ])
 })
 
-test('a search ignores case and finds matches across text nodes', () => {
+test('a search ignores case, and the text node of each match is found', () => {
   expect(matchesIn('Name: one\nname: two', 'NAME')).toEqual([0, 10])
   expect(matchesIn('aaa', 'aa')).toEqual([0])
   expect(matchesIn('anything', '')).toEqual([])
-  const pieces = [
+  const textNodes = [
     { start: 0, length: 5 },
     { start: 5, length: 1 },
     { start: 6, length: 9 },
   ]
-  expect([0, 4, 5, 6, 14].map((offset) => pieceAt(pieces, offset))).toEqual([0, 0, 1, 2, 2])
+  expect([0, 4, 5, 6, 14].map((offset) => nodeIndexAt(textNodes, offset))).toEqual([0, 0, 1, 2, 2])
 })

@@ -25,7 +25,7 @@ const urlHints: Record<NewChannel['type'], string> = {
 
 const initial: NewChannel = { type: 'webhook', name: '', url: '' }
 
-/** Adds a channel. For a webhook it then shows the signing secret, which a click outside must not dismiss. */
+/** Adds a channel. After adding a webhook, the dialog shows its signing secret and ignores clicks outside. */
 export default function AddChannelDialog({ code, onClose }: { code: string; onClose: () => void }) {
   const [signingSecret, setSigningSecret] = useState<string | null>(null)
   const add = useApiMutation('alerts.addChannel', {
@@ -61,7 +61,7 @@ export default function AddChannelDialog({ code, onClose }: { code: string; onCl
             />
             <TextField
               label="Name"
-              description="For example on-call or ops room."
+              description="For example, on-call or ops room."
               autoComplete="off"
               {...field('name')}
             />

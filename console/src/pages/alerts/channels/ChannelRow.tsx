@@ -9,17 +9,17 @@ import { Button } from '../../../ui/Button.tsx'
 import { IconButton } from '../../../ui/IconButton.tsx'
 import { MenuButton } from '../../../ui/MenuButton.tsx'
 import { Switch } from '../../../ui/Switch.tsx'
-import { answerOf, deliveryAppearance } from '../delivery-labels.ts'
+import { responseText, deliveryAppearance } from '../delivery-labels.ts'
 import { useChannelActions } from './use-channel-actions.tsx'
 
 const EditChannelDialog = lazy(() => import('./EditChannelDialog.tsx'))
 
 const icons = { email: Mail, webhook: Webhook, slack: Hash }
-const typeLabels = { email: 'E-mail', webhook: 'Webhook', slack: 'Slack' }
+const typeLabels = { email: 'Email', webhook: 'Webhook', slack: 'Slack' }
 
 type Props = {
   channel: AlertChannel
-  /** Why the user may not change it; null if they may. */
+  /** Why the user may not change the channel; null if they may. */
   deniedReason: string | null
 }
 
@@ -27,7 +27,7 @@ type Props = {
 export function ChannelRow({ channel, deniedReason }: Props) {
   const { type, name, isEnabled } = channel
   const [isEditing, setIsEditing] = useState(false)
-  const { isOn, isTesting, tested, setEnabled, test, menu } = useChannelActions(channel, () => setIsEditing(true))
+  const { isOn, isTesting, testDelivery, setEnabled, test, menu } = useChannelActions(channel, () => setIsEditing(true))
   const Icon = icons[type]
   return (
     <li aria-label={name} className="px-3.5 py-3">
@@ -82,7 +82,7 @@ export function ChannelRow({ channel, deniedReason }: Props) {
           )}
         </div>
       </div>
-      {tested && <TestOutcome delivery={tested} isEnabled={isEnabled} />}
+      {testDelivery && <TestOutcome delivery={testDelivery} isEnabled={isEnabled} />}
       <Suspense>{isEditing && <EditChannelDialog channel={channel} onClose={() => setIsEditing(false)} />}</Suspense>
     </li>
   )
@@ -98,7 +98,7 @@ function Target({ channel: { type, target } }: Pick<Props, 'channel'>) {
   if (type !== 'email') return null
   return (
     <p className="text-warn">
-      No email is confirmed.{' '}
+      No confirmed email address.{' '}
       <Link to="/settings" className="underline underline-offset-3">
         Confirm one in the settings
       </Link>
@@ -123,14 +123,13 @@ function LastDelivery({ channel: { lastDelivery } }: Pick<Props, 'channel'>) {
 
 type TestOutcomeProps = { delivery: AlertDelivery; isEnabled: boolean }
 
-/** The outcome of a test message. */
 function TestOutcome({ delivery, isEnabled }: TestOutcomeProps) {
-  const answer = answerOf(delivery)
+  const response = responseText(delivery)
   const isDelivered = delivery.status === 'DELIVERED'
   return (
     <Alert tone={isDelivered ? 'good' : 'bad'} className="mt-3">
       {isDelivered ? 'The test was delivered' : 'The test was not delivered'}
-      {answer && `: ${answer}`}
+      {response && `: ${response}`}
       {!isEnabled && ' Alerts are not sent while the channel is off.'}
     </Alert>
   )

@@ -8,13 +8,14 @@ import { useDeniedReason } from '../../../components/access.tsx'
 import { QueryView } from '../../../components/QueryView.tsx'
 import { Button } from '../../../ui/Button.tsx'
 import { Card } from '../../../ui/Card.tsx'
+import { prefetch } from '../../../ui/prefetch.ts'
 import { SkeletonRows } from '../../../ui/Skeleton.tsx'
 import { ChannelRow } from './ChannelRow.tsx'
 
 const loadAdd = () => import('./AddChannelDialog.tsx')
 const AddChannelDialog = lazy(loadAdd)
 
-/** The channels that Shoal notifies. */
+/** The list of channels that Shoal notifies. */
 export default function ChannelsTab() {
   const { code } = useOrg()
   const deniedReason = useDeniedReason('alerts.write')
@@ -29,8 +30,8 @@ export default function ChannelsTab() {
         <Button
           variant="primary"
           disabledReason={deniedReason}
-          onPointerEnter={() => void loadAdd()}
-          onFocus={() => void loadAdd()}
+          onPointerEnter={() => prefetch(loadAdd)}
+          onFocus={() => prefetch(loadAdd)}
           onClick={() => setIsAdding(true)}
         >
           Add channel

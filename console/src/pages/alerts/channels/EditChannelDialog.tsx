@@ -21,11 +21,11 @@ export default function EditChannelDialog({ channel: { id, type, name, target, i
     errorDisplay: 'caller',
     onSuccess: onClose,
   })
-  const before = { name, url: type === 'webhook' ? (target ?? '') : '' }
-  const save = (after: typeof before) =>
+  const saved = { name, url: type === 'webhook' ? (target ?? '') : '' }
+  const save = (edited: typeof saved) =>
     change.mutate({
       params: { code, channelId: String(id) },
-      body: { name: after.name, isEnabled, ...(after.url !== before.url && { url: after.url }) },
+      body: { name: edited.name, isEnabled, ...(edited.url !== saved.url && { url: edited.url }) },
     })
   return (
     <LazyDialog title={`Edit ${name}`} isOpen onClose={onClose}>
@@ -34,7 +34,7 @@ export default function EditChannelDialog({ channel: { id, type, name, target, i
           const fields = contract.alerts.addChannel.body.shape
           return z.object({ name: fields.name, url: type === 'webhook' ? fields.url : z.literal('').or(fields.url) })
         }}
-        values={before}
+        values={saved}
         onSubmit={save}
         pending={change.isPending}
         submitError={change.error}

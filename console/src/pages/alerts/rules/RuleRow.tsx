@@ -6,18 +6,18 @@ import { ThresholdForm } from './ThresholdForm.tsx'
 
 type Props = {
   rule: AlertRule
-  /** The user may not change it. */
+  /** Whether the user may only view the rule. */
   isReadOnly: boolean
 }
 
-/** One kind of alert: a switch that applies immediately, and a threshold with its own save button. */
+/** One alert rule. Its switch applies immediately; its threshold has a save button. */
 export function RuleRow({ rule, isReadOnly }: Props) {
   const { code } = useOrg()
   const { title, explanation, threshold } = alertRules[rule.kind]
   const change = useApiMutation('alerts.changeRule', { invalidates: ['alerts.listRules'] })
-  const save = (part: Partial<Omit<AlertRule, 'kind'>>) => {
-    const { kind, isEnabled, threshold: before } = rule
-    return change.mutateAsync({ params: { code, kind }, body: { isEnabled, threshold: before, ...part } })
+  const save = (changes: Partial<Omit<AlertRule, 'kind'>>) => {
+    const { kind, isEnabled, threshold: currentThreshold } = rule
+    return change.mutateAsync({ params: { code, kind }, body: { isEnabled, threshold: currentThreshold, ...changes } })
   }
   const isOn = change.isPending ? change.variables.body.isEnabled : rule.isEnabled
   return (

@@ -7,7 +7,7 @@ import { Card } from '../../../ui/Card.tsx'
 import { SkeletonRows } from '../../../ui/Skeleton.tsx'
 import { RuleRow } from './RuleRow.tsx'
 
-/** The alert rules and their thresholds. */
+/** The list of alert rules and their thresholds. */
 export default function RulesTab() {
   const { code } = useOrg()
   const deniedReason = useDeniedReason('alerts.write')

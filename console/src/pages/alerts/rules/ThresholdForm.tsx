@@ -4,7 +4,7 @@ import { formatInteger } from '../../../lib/format.ts'
 import { Button } from '../../../ui/Button.tsx'
 import { FieldNote } from '../../../ui/Field.tsx'
 import { TextField } from '../../../ui/TextField.tsx'
-import { readThreshold, unitLabels } from './threshold.ts'
+import { parseThreshold, unitLabels } from './threshold.ts'
 
 type Props = {
   title: string
@@ -15,19 +15,19 @@ type Props = {
   onSave: (value: number) => void
 }
 
-/** The threshold of a rule. Enter saves it, and so does the button that appears after a change. */
+/** The threshold of a rule, saved with Enter or with the button that appears after a change. */
 export function ThresholdForm({ title, bounds, value, isReadOnly, isPending, onSave }: Props) {
   const [text, setText] = useState(String(value))
-  const read = readThreshold(text, bounds)
+  const parsed = parseThreshold(text, bounds)
   const isChanged = text.trim() !== String(value)
-  const error = typeof read === 'string' ? read : undefined
+  const error = typeof parsed === 'string' ? parsed : undefined
   const id = `threshold-${bounds.unit}-${title}`.replaceAll(' ', '-')
   return (
     <form
       className="mt-2"
       onSubmit={(event) => {
         event.preventDefault()
-        if (isChanged && typeof read === 'number') onSave(read)
+        if (isChanged && typeof parsed === 'number') onSave(parsed)
       }}
     >
       <div className="flex flex-wrap items-center gap-2">

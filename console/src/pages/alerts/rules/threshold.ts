@@ -3,7 +3,7 @@ import { formatInteger } from '../../../lib/format.ts'
 
 type Threshold = NonNullable<(typeof alertRules)[AlertKind]['threshold']>
 
-/** How the unit is written after the number. */
+/** The text that follows the number in the form. */
 export const unitLabels: Record<Threshold['unit'], string> = {
   minutes: 'min',
   blocks: 'blocks',
@@ -11,10 +11,10 @@ export const unitLabels: Record<Threshold['unit'], string> = {
   percent: '%',
 }
 
-/** The number, or an error message. */
-export function readThreshold(text: string, { min, max }: Threshold): number | string {
+/** Returns the number, or an error message if the text is not a number within the bounds. */
+export function parseThreshold(text: string, { min, max }: Threshold): number | string {
   const digits = text.replaceAll(/[\s,]/g, '')
   const value = Number(digits)
-  const isGood = /^\d{1,9}$/.test(digits) && value >= min && value <= max
-  return isGood ? value : `A whole number from ${formatInteger(min)} to ${formatInteger(max)}`
+  const isValid = /^\d{1,9}$/.test(digits) && value >= min && value <= max
+  return isValid ? value : `A whole number from ${formatInteger(min)} to ${formatInteger(max)}`
 }

@@ -6,16 +6,16 @@ import { Card } from '../../../ui/Card.tsx'
 import { CardDialog, CardForm, settingsQuery } from './CardForm.tsx'
 import { PaymentMethodRow } from './PaymentMethodRow.tsx'
 
-/** Saved payment methods, the default first; the form if there are none. */
+/** Lists the saved payment methods, the default first, or shows the card form if there are none. */
 export function CardDetails({ code }: { code: string }) {
   const settings = useQuery(settingsQuery(code))
   const [isAdding, setIsAdding] = useState(false)
-  const hasAny = (settings.data?.existing.length ?? 0) > 0
+  const hasMethods = (settings.data?.existing.length ?? 0) > 0
   return (
     <Card
       title="Card details"
       aside={
-        hasAny && (
+        hasMethods && (
           <Button size={28} onClick={() => setIsAdding(true)}>
             Add card
           </Button>
@@ -46,7 +46,7 @@ export function CardDetails({ code }: { code: string }) {
       {isAdding && (
         <CardDialog
           title="Add card"
-          text="It becomes the default card, which is charged."
+          text="It becomes the default card and will be charged."
           code={code}
           onClose={() => setIsAdding(false)}
         />

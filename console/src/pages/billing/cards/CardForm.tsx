@@ -17,7 +17,7 @@ type Props = {
   onSaved: () => void
 }
 
-/** The provider's form. The server saves the payment method and charges unpaid bills. */
+/** The payment provider's card form. Our server then saves the payment method and charges unpaid bills. */
 export function CardForm({ code, replaces, onSaved }: Props) {
   const settings = useQuery(settingsQuery(code))
   const add = useApiMutation('billing.addPaymentMethod', {
@@ -57,5 +57,5 @@ export function CardDialog({ title, text, code, replaces, onClose }: CardDialogP
   )
 }
 
-/** Fresh until a card changes it (spec 9): each fetch creates a new setup at the provider. */
+/** Never refetched unless a card changes (spec 9), because each fetch creates a setup at the payment provider. */
 export const settingsQuery = (code: string) => q('billing.getSettings', { params: { code } }, { staleTime: Infinity })

@@ -7,13 +7,13 @@ import { loadStripe, type Elements, type Stripe } from './stripe.ts'
 type Props = { publishableKey: string; clientSecret: string; isSaving: boolean; onSetUp: () => void }
 type Form = { stripe: Stripe; elements: Elements }
 
-/** Stripe's own form: card data never reaches this page or our server. */
+/** Stripe's own form, so that card data never reaches this page or our server. */
 export default function StripeForm({ publishableKey, clientSecret, isSaving, onSetUp }: Props) {
   const container = useRef<HTMLDivElement>(null)
   const [form, setForm] = useState<Form | null>(null)
   const [isComplete, setIsComplete] = useState(false)
   const [isConfirming, setIsConfirming] = useState(false)
-  const [isBroken, setIsBroken] = useState(false)
+  const [hasFailed, setHasFailed] = useState(false)
 
   useEffect(() => {
     let isUnmounted = false
@@ -26,12 +26,12 @@ export default function StripeForm({ publishableKey, clientSecret, isSaving, onS
       const elements = stripe.elements({ clientSecret, appearance: { theme } })
       const element = elements.create('payment')
       element.on('change', ({ complete }) => setIsComplete(complete))
-      element.on('loaderror', () => setIsBroken(true))
+      element.on('loaderror', () => setHasFailed(true))
       element.mount(container.current)
       unmount = () => element.unmount()
       setForm({ stripe, elements })
     }
-    start().catch(() => setIsBroken(true))
+    start().catch(() => setHasFailed(true))
     return () => {
       isUnmounted = true
       unmount()
@@ -52,10 +52,10 @@ export default function StripeForm({ publishableKey, clientSecret, isSaving, onS
     if (error) toast({ tone: 'bad', title: unexpectedErrorTitle, message: error.message ?? 'Unknown error' })
     else onSetUp()
   }
-  if (isBroken)
+  if (hasFailed)
     return (
       <Alert tone="bad">
-        The card form of Stripe could not be loaded. Allow js.stripe.com in your browser and reload the page.
+        Stripe's card form could not be loaded. Allow js.stripe.com in your browser and reload the page.
       </Alert>
     )
   return (

@@ -5,16 +5,16 @@ import { LazyDialog } from '../../../components/LazyDialog.tsx'
 import { toast, unexpectedErrorTitle } from '../../../lib/toasts.ts'
 import { Button } from '../../../ui/Button.tsx'
 import { TextField } from '../../../ui/TextField.tsx'
-import { cardOf, type Card, type CardFields } from './card.ts'
+import { parseCard, type Card, type CardFields } from './card.ts'
 
 type Props = { code: string; clientSecret: string; isSaving: boolean; onSetUp: () => void }
 
-const empty: CardFields = { number: '', expiry: '', cvc: '' }
+const emptyFields: CardFields = { number: '', expiry: '', cvc: '' }
 
-/** The form of an installation without Stripe: the same fields, and Stripe's test numbers decide the outcome. */
+/** The card form of an installation without Stripe. It has the same fields; Stripe's test numbers determine the outcome. */
 export function TestCardForm({ code, clientSecret, isSaving, onSetUp }: Props) {
   const [challengedCard, setChallengedCard] = useState<Card | null>(null)
-  const enter = useApiMutation('billing.enterTestCard', {
+  const enterCard = useApiMutation('billing.enterTestCard', {
     invalidates: [],
     onSuccess: ({ status, error }, { body: { number, expMonth, expYear, cvc } }) => {
       setChallengedCard(status === 'requires_action' ? { number, expMonth, expYear, cvc } : null)
@@ -23,21 +23,21 @@ export function TestCardForm({ code, clientSecret, isSaving, onSetUp }: Props) {
         toast({ tone: 'bad', title: unexpectedErrorTitle, message: error ?? 'Unknown error' })
     },
   })
-  const send = (card: Card, authentication?: 'complete' | 'fail') =>
-    enter.mutate({ params: { code }, body: { clientSecret, ...card, ...(authentication && { authentication }) } })
+  const submitCard = (card: Card, authentication?: 'complete' | 'fail') =>
+    enterCard.mutate({ params: { code }, body: { clientSecret, ...card, ...(authentication && { authentication }) } })
   return (
     <>
       <FormShell
         schema={({ z }) => z.object({ number: z.string(), expiry: z.string(), cvc: z.string() })}
-        values={empty}
+        values={emptyFields}
         onSubmit={(fields) => {
-          const card = cardOf(fields)
-          if (card) send(card)
+          const card = parseCard(fields)
+          if (card) submitCard(card)
         }}
-        pending={enter.isPending || isSaving}
+        pending={enterCard.isPending || isSaving}
         submitError={null}
         submitLabel="Save card"
-        disabledReasonOf={(fields) => (cardOf(fields) ? null : 'Complete the card details first.')}
+        disabledReasonOf={(fields) => (parseCard(fields) ? null : 'Complete the card details first.')}
         isGuarded={false}
       >
         {({ field }) => (
@@ -63,8 +63,12 @@ export function TestCardForm({ code, clientSecret, isSaving, onSetUp }: Props) {
         <LazyDialog title="Your bank asks for confirmation" isOpen onClose={() => setChallengedCard(null)}>
           <p className="mb-4">A real bank would show its own page here. Choose its response.</p>
           <div className="flex justify-end gap-2">
-            <Button onClick={() => send(challengedCard, 'fail')}>Fail authentication</Button>
-            <Button variant="primary" isPending={enter.isPending} onClick={() => send(challengedCard, 'complete')}>
+            <Button onClick={() => submitCard(challengedCard, 'fail')}>Fail authentication</Button>
+            <Button
+              variant="primary"
+              isPending={enterCard.isPending}
+              onClick={() => submitCard(challengedCard, 'complete')}
+            >
               Complete authentication
             </Button>
           </div>

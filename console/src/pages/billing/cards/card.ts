@@ -2,8 +2,8 @@ export type CardFields = { number: string; expiry: string; cvc: string }
 
 export type Card = { number: string; expMonth: number; expYear: number; cvc: string }
 
-/** Parses a complete form; null while a field is missing. An expiry is `MM / YY`. */
-export function cardOf({ number, expiry, cvc }: CardFields): Card | null {
+/** Parses the form; returns null while a field is missing or invalid. The expiry is `MM / YY`. */
+export function parseCard({ number, expiry, cvc }: CardFields): Card | null {
   const digits = number.replaceAll(/\s/g, '')
   const [, month, year] = /^\s*(\d{1,2})\s*\/\s*(?:20)?(\d{2})\s*$/.exec(expiry) ?? []
   const expMonth = Number(month)
@@ -13,13 +13,13 @@ export function cardOf({ number, expiry, cvc }: CardFields): Card | null {
 
 type CardExpiry = { exp_month: number; exp_year: number }
 
-/** A card is valid to the end of its month. `soon`: it expires within a month. */
+/** A card is valid until the end of its expiry month; `soon` means that it expires within 31 days. */
 export function expiryStateOf({ exp_month, exp_year }: CardExpiry, nowMs: number): 'good' | 'soon' | 'expired' {
   const endMs = Date.UTC(exp_year, exp_month)
   if (endMs <= nowMs) return 'expired'
   return endMs - nowMs <= 31 * 86_400_000 ? 'soon' : 'good'
 }
 
-/** `04/31` */
+/** The expiry as `04/31`. */
 export const expiryOf = ({ exp_month, exp_year }: CardExpiry): string =>
   `${String(exp_month).padStart(2, '0')}/${String(exp_year % 100).padStart(2, '0')}`

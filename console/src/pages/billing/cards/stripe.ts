@@ -1,4 +1,4 @@
-type Outcome = { error?: { message?: string } }
+type ConfirmResult = { error?: { message?: string } }
 type PaymentElement = {
   mount: (container: HTMLElement) => void
   unmount: () => void
@@ -13,7 +13,7 @@ export type Stripe = {
     elements: Elements
     redirect: 'if_required'
     confirmParams: { return_url: string }
-  }) => Promise<Outcome>
+  }) => Promise<ConfirmResult>
 }
 
 declare global {
@@ -22,13 +22,16 @@ declare global {
   }
 }
 
-let loading: Promise<(publishableKey: string) => Stripe> | null = null
+let stripePromise: Promise<(publishableKey: string) => Stripe> | null = null
 
-/** Loads Stripe.js, which has to come from Stripe's own URL. @throws if it cannot be loaded; the next call retries */
+/**
+ * Loads Stripe.js, which must be loaded from Stripe's own URL.
+ * @throws if it cannot be loaded; the next call retries
+ */
 export function loadStripe(): Promise<(publishableKey: string) => Stripe> {
-  loading ??= new Promise((resolve, reject) => {
+  stripePromise ??= new Promise((resolve, reject) => {
     const fail = () => {
-      loading = null
+      stripePromise = null
       reject(new Error('The card form could not be loaded'))
     }
     const script = document.createElement('script')
@@ -38,5 +41,5 @@ export function loadStripe(): Promise<(publishableKey: string) => Stripe> {
     script.addEventListener('error', fail)
     document.head.append(script)
   })
-  return loading
+  return stripePromise
 }

@@ -9,18 +9,18 @@ const entry = (id: number): LogEntry => ({
   container: 'eth',
   payload: `line ${id}`,
 })
-const everything: LogsQuery = { filter: {}, from: undefined, to: undefined, line: undefined }
+const noFilters: LogsQuery = { filter: {}, from: undefined, to: undefined, line: undefined }
 
-/** A fake log: `print` adds lines, `breakOff` breaks the stream. */
+/** A fake log. `print` adds lines, `breakStream` ends the stream with an error, `followedAfter` has the start of each stream. */
 function startLog(count: number) {
   const lines = Array.from({ length: count }, (_, i) => entry(i + 1))
-  const followed: (string | undefined)[] = []
+  const followedAfter: (string | undefined)[] = []
   let wake = () => {}
   let isBroken = false
   return {
-    followed,
+    followedAfter,
     print: (...ids: number[]) => (lines.push(...ids.map(entry)), wake()),
-    breakOff: () => ((isBroken = true), wake()),
+    breakStream: () => ((isBroken = true), wake()),
     source: {
       history: async ({ nextPage, orderBy, at }: HistoryQuery) => {
         const all = orderBy === 'asc' ? lines : lines.toReversed()
@@ -30,7 +30,7 @@ function startLog(count: number) {
         return { logs, nextPage: next < all.length ? String(next) : null, lastId: lines.at(-1)?.id ?? '0' }
       },
       async *follow({ after }: FollowQuery, signal: AbortSignal) {
-        followed.push(after)
+        followedAfter.push(after)
         yield []
         for (let sent = Number(after); !signal.aborted;) {
           if (lines.length > sent) yield lines.slice(sent)
@@ -50,38 +50,38 @@ afterEach(() => feed.close())
 const ids = () => feed.getState().window.lines.map(({ id }) => Number(id))
 const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => from + i)
 
-test('starts at the end, loads older pages, and follows without a gap', async () => {
+test('the feed starts at the end, loads older pages, and follows new lines without a gap', async () => {
   const log = startLog(25)
-  feed = createLogFeed(log.source, everything)
+  feed = createLogFeed(log.source, noFilters)
   feed.open()
   await vi.waitFor(() => expect(feed.getState().live).toBe('live'))
   expect(ids()).toEqual(range(16, 25))
-  expect(log.followed).toEqual(['25'])
+  expect(log.followedAfter).toEqual(['25'])
   feed.loadOlder()
-  // A second request while one is in flight is ignored.
+  // The feed ignores a second request while one is in flight.
   feed.loadOlder()
   await vi.waitFor(() => expect(ids()).toEqual(range(6, 25)))
   log.print(26, 27)
   await vi.waitFor(() => expect(ids()).toEqual(range(6, 27)))
 })
 
-test('a broken stream resumes where it broke', async () => {
+test('after a broken stream, the feed resumes after the last line it received', async () => {
   const log = startLog(5)
-  feed = createLogFeed(log.source, everything)
+  feed = createLogFeed(log.source, noFilters)
   feed.open()
   await vi.waitFor(() => expect(feed.getState().live).toBe('live'))
   log.print(6)
   await vi.waitFor(() => expect(ids()).toEqual(range(1, 6)))
-  log.breakOff()
+  log.breakStream()
   await vi.waitFor(() => expect(feed.getState().live).toBe('reconnecting'))
   log.print(7)
   await vi.waitFor(() => expect(ids()).toEqual(range(1, 7)), 3000)
-  expect(log.followed).toEqual(['5', '6'])
+  expect(log.followedAfter).toEqual(['5', '6'])
 })
 
-test('around a line it follows only after reaching the end, and never a range with an end', async () => {
+test('a feed around a line follows only after reaching the end, and a feed of a range with an end never follows', async () => {
   const log = startLog(40)
-  feed = createLogFeed(log.source, { ...everything, line: '15' })
+  feed = createLogFeed(log.source, { ...noFilters, line: '15' })
   feed.open()
   await vi.waitFor(() => expect(ids()).toEqual(range(6, 24)))
   expect(feed.getState().live).toBe('off')
@@ -89,11 +89,11 @@ test('around a line it follows only after reaching the end, and never a range wi
     feed.loadNewer()
     await vi.waitFor(() => expect(ids().at(-1)).toBe(last))
   }
-  await vi.waitFor(() => expect(log.followed).toEqual(['40']))
+  await vi.waitFor(() => expect(log.followedAfter).toEqual(['40']))
   feed.close()
-  feed = createLogFeed(log.source, { ...everything, to: '2026-09-03' })
+  feed = createLogFeed(log.source, { ...noFilters, to: '2026-09-03' })
   feed.open()
   await vi.waitFor(() => expect(feed.getState().status).toBe('ready'))
   expect(feed.getState().live).toBe('off')
-  expect(log.followed).toHaveLength(1)
+  expect(log.followedAfter).toHaveLength(1)
 })

@@ -1,6 +1,6 @@
 import { ApiError, type LogEntry } from '@shoal/contract'
 import type { CallArgument, Payload } from '../../../api/query.ts'
-import { maxLines, openedAround, openedAtEnd, withLive, withNewer, withOlder, type LogWindow } from './log-window.ts'
+import { maxLines, windowAround, windowAtEnd, withLive, withNewer, withOlder, type LogWindow } from './log-window.ts'
 
 export type HistoryQuery = NonNullable<CallArgument<'logs.history'>['query']>
 export type FollowQuery = NonNullable<CallArgument<'logs.follow'>['query']>
@@ -14,14 +14,14 @@ export type LogSource = {
 export type LogsQuery = {
   filter: Pick<FollowQuery, 'container' | 'level' | 'search'>
   from: string | undefined
-  /** The end of the range: nothing is followed. */
+  /** The end of the range. A feed with an end does not follow new lines. */
   to: string | undefined
   /** Id of the line to start at; by default the end. */
   line: string | undefined
 }
 
-/** `cut`: paused while too many lines arrived; `off`: the newest lines are not loaded. */
-export type LiveStatus = 'off' | 'connecting' | 'live' | 'reconnecting' | 'cut'
+/** `off`: the feed does not follow new lines; `overflowed`: it stopped, since too many lines arrived while it was held. */
+export type LiveStatus = 'off' | 'connecting' | 'live' | 'reconnecting' | 'overflowed'
 
 export type FeedState = {
   status: 'loading' | 'ready' | 'failed'
@@ -29,7 +29,7 @@ export type FeedState = {
   window: LogWindow
   live: LiveStatus
   loading: 'older' | 'newer' | null
-  /** The error of the last page. */
+  /** Why the last page could not be loaded; null if it was loaded. */
   pageError: unknown
 }
 
@@ -39,9 +39,9 @@ export type LogFeed = {
   subscribe: (listener: () => void) => () => void
   loadOlder: () => void
   loadNewer: () => void
-  /** While the user reads above the end, no line is dropped. */
-  hold: (isHeld: boolean) => void
-  /** Clears the error of a page, so that it loads again. */
+  /** While held, the feed drops no lines, since the user is reading above the end. */
+  setHeld: (isHeld: boolean) => void
+  /** Clears `pageError`, so that the view requests the page again. */
   retry: () => void
   /** Discards all lines and starts again at the end. */
   jumpToEnd: () => void
@@ -49,7 +49,7 @@ export type LogFeed = {
 }
 
 /** Minimum interval between updates of the view. */
-const drawIntervalMs = 100
+const updateIntervalMs = 100
 const firstRetryMs = 500
 const maxRetryMs = 15_000
 
@@ -65,12 +65,12 @@ export function createLogFeed(source: LogSource, { filter, from, to, line }: Log
     loading: null,
     pageError: null,
   }
-  let stop = new AbortController()
+  let controller = new AbortController()
   let isHeld = false
   let lastId = '0'
   const listeners = new Set<() => void>()
 
-  const set = (changes: Partial<FeedState>) => {
+  const update = (changes: Partial<FeedState>) => {
     state = { ...state, ...changes }
     for (const listener of listeners) listener()
   }
@@ -78,80 +78,80 @@ export function createLogFeed(source: LogSource, { filter, from, to, line }: Log
     source.history({ ...filter, from, to, ...query }, signal)
 
   async function openWindow(at: string | undefined) {
-    stop.abort()
-    stop = new AbortController()
-    const { signal } = stop
+    controller.abort()
+    controller = new AbortController()
+    const { signal } = controller
     isHeld = false
-    set({ status: 'loading', error: null, loading: null, live: 'off', pageError: null })
+    update({ status: 'loading', error: null, loading: null, live: 'off', pageError: null })
     try {
       const newest = await fetchPage(at === undefined ? {} : { at, orderBy: 'asc' }, signal)
-      const window = at === undefined ? openedAtEnd(newest) : openedAround(await fetchPage({ at }, signal), newest)
+      const window = at === undefined ? windowAtEnd(newest) : windowAround(await fetchPage({ at }, signal), newest)
       if (signal.aborted) return
       lastId = newest.lastId
-      set({ status: 'ready', window })
+      update({ status: 'ready', window })
       if (window.newer === null) void followEnd(signal)
     } catch (error) {
-      if (!signal.aborted) set({ status: 'failed', error })
+      if (!signal.aborted) update({ status: 'failed', error })
     }
   }
 
   async function load(side: 'older' | 'newer') {
     const cursor = state.window[side]
     if (cursor === null || state.loading !== null || state.status !== 'ready') return
-    const { signal } = stop
-    set({ loading: side, pageError: null })
+    const { signal } = controller
+    update({ loading: side, pageError: null })
     try {
       const page = await fetchPage({ ...cursor, orderBy: side === 'older' ? 'desc' : 'asc' }, signal)
       if (signal.aborted) return
       if (side === 'newer') lastId = page.lastId
       const window = (side === 'older' ? withOlder : withNewer)(state.window, page)
-      set({ loading: null, window })
+      update({ loading: null, window })
       if (side === 'newer' && window.newer === null) void followEnd(signal)
     } catch (error) {
-      if (!signal.aborted) set({ loading: null, pageError: error })
+      if (!signal.aborted) update({ loading: null, pageError: error })
     }
   }
 
   async function followEnd(signal: AbortSignal) {
     if (to !== undefined) return
-    const queueBatch = batchDraws(signal)
-    set({ live: 'connecting' })
-    for (let failures = 0; !signal.aborted && state.live !== 'cut'; failures++) {
+    const queueBatch = batchUpdates(signal)
+    update({ live: 'connecting' })
+    for (let failures = 0; !signal.aborted && state.live !== 'overflowed'; failures++) {
       try {
         for await (const batch of source.follow({ ...filter, after: lastId }, signal)) {
           failures = 0
           lastId = batch.at(-1)?.id ?? lastId
-          if (state.live !== 'live') set({ live: 'live' })
+          if (state.live !== 'live') update({ live: 'live' })
           if (batch.length > 0) queueBatch(batch)
-          if (isHeld && state.window.lines.length > maxLines) return set({ live: 'cut' })
+          if (isHeld && state.window.lines.length > maxLines) return update({ live: 'overflowed' })
         }
       } catch (error) {
         if (!signal.aborted && error instanceof ApiError && error.status < 500)
-          return set({ live: 'off', pageError: error })
+          return update({ live: 'off', pageError: error })
       }
       if (signal.aborted) return
-      set({ live: 'reconnecting' })
+      update({ live: 'reconnecting' })
       await pause(Math.min(firstRetryMs * 2 ** failures, maxRetryMs), signal)
     }
   }
 
-  /** Shows the first batch immediately and merges batches that follow closely. */
-  function batchDraws(signal: AbortSignal) {
-    let waiting: LogEntry[] = []
-    let drawnAtMs = -drawIntervalMs
-    const draw = () => {
-      const entries = waiting
-      waiting = []
-      drawnAtMs = performance.now()
-      if (!signal.aborted) set({ window: withLive(state.window, entries, isHeld) })
+  /** Shows the first batch immediately and merges batches that follow within the update interval. */
+  function batchUpdates(signal: AbortSignal) {
+    let queued: LogEntry[] = []
+    let flushedAtMs = -updateIntervalMs
+    const flush = () => {
+      const entries = queued
+      queued = []
+      flushedAtMs = performance.now()
+      if (!signal.aborted) update({ window: withLive(state.window, entries, isHeld) })
     }
     return (batch: LogEntry[]) => {
-      const isFirst = waiting.length === 0
-      waiting = waiting.concat(batch)
+      const isFirst = queued.length === 0
+      queued = queued.concat(batch)
       if (!isFirst) return
-      const leftMs = drawnAtMs + drawIntervalMs - performance.now()
-      if (leftMs > 0) setTimeout(draw, leftMs)
-      else draw()
+      const delayMs = flushedAtMs + updateIntervalMs - performance.now()
+      if (delayMs > 0) setTimeout(flush, delayMs)
+      else flush()
     }
   }
 
@@ -164,10 +164,10 @@ export function createLogFeed(source: LogSource, { filter, from, to, line }: Log
     },
     loadOlder: () => void load('older'),
     loadNewer: () => void load('newer'),
-    retry: () => set({ pageError: null }),
-    hold: (held) => (isHeld = held),
+    retry: () => update({ pageError: null }),
+    setHeld: (held) => (isHeld = held),
     jumpToEnd: () => void openWindow(undefined),
-    close: () => stop.abort(),
+    close: () => controller.abort(),
   }
 }
 

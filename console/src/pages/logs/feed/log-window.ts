@@ -13,25 +13,25 @@ type Page = { logs: readonly LogEntry[]; nextPage: string | null }
 
 /** Maximum number of lines while following. Older ones are trimmed and can be reloaded. */
 export const maxLines = 100_000
-/** Trim this many lines together, so that not every batch copies all of them. */
+/** Lines are trimmed in blocks of this size, so that not every batch copies the whole window. */
 const trimBatchLines = 5_000
 
 const pageCursorOf = ({ nextPage }: Page): PageCursor => (nextPage === null ? null : { nextPage })
 
-/** From the page of the newest lines. */
-export const openedAtEnd = (page: Page): LogWindow => ({
+/** The window that shows the newest page. */
+export const windowAtEnd = (page: Page): LogWindow => ({
   lines: page.logs.toReversed(),
   first: 0,
   older: pageCursorOf(page),
   newer: null,
 })
 
-/** Around a line, which starts both pages if it matches the filter. */
-export function openedAround(before: Page, after: Page): LogWindow {
+/** The window around a line. Both pages begin with that line if it matches the filter. */
+export function windowAround(before: Page, after: Page): LogWindow {
   const older = before.logs.toReversed()
-  const isTwice = older.length > 0 && older.at(-1)?.id === after.logs[0]?.id
+  const isDuplicate = older.length > 0 && older.at(-1)?.id === after.logs[0]?.id
   return {
-    lines: older.concat(isTwice ? after.logs.slice(1) : after.logs),
+    lines: older.concat(isDuplicate ? after.logs.slice(1) : after.logs),
     first: 0,
     older: pageCursorOf(before),
     newer: pageCursorOf(after),
@@ -42,9 +42,14 @@ export function openedAround(before: Page, after: Page): LogWindow {
 export function withOlder(window: LogWindow, page: Page): LogWindow {
   const { older } = window
   // A page at a line begins with that line, which is already loaded.
-  const known = older && 'at' in older ? older.at : null
-  const more = page.logs.filter(({ id }) => id !== known).toReversed()
-  return { ...window, lines: more.concat(window.lines), first: window.first - more.length, older: pageCursorOf(page) }
+  const loadedId = older && 'at' in older ? older.at : null
+  const olderLines = page.logs.filter(({ id }) => id !== loadedId).toReversed()
+  return {
+    ...window,
+    lines: olderLines.concat(window.lines),
+    first: window.first - olderLines.length,
+    older: pageCursorOf(page),
+  }
 }
 
 export const withNewer = (window: LogWindow, page: Page): LogWindow => ({
@@ -56,9 +61,9 @@ export const withNewer = (window: LogWindow, page: Page): LogWindow => ({
 /** Appends live lines. Trims the oldest ones when there are too many, unless the user is reading them. */
 export function withLive(window: LogWindow, entries: readonly LogEntry[], isHeld: boolean): LogWindow {
   const lines = window.lines.concat(entries)
-  const tooMany = lines.length - maxLines
-  if (isHeld || tooMany < trimBatchLines) return { ...window, lines }
-  const [oldest] = lines.slice(tooMany, tooMany + 1)
+  const excess = lines.length - maxLines
+  if (isHeld || excess < trimBatchLines) return { ...window, lines }
+  const [oldest] = lines.slice(excess, excess + 1)
   const older: PageCursor = oldest ? { at: oldest.id } : window.older
-  return { ...window, lines: lines.slice(tooMany), first: window.first + tooMany, older }
+  return { ...window, lines: lines.slice(excess), first: window.first + excess, older }
 }

@@ -7,12 +7,10 @@ import { createLogFeed, type FeedState, type LogFeed, type LogsQuery } from './l
 type Params = { code: string; reference: string }
 type LogFeedHandle = { feed: LogFeed; state: FeedState; logsQuery: LogsQuery; key: string }
 
-/**
- * Loads and follows the lines that match the filters while the component is mounted. `key` identifies the filters.
- */
+/** Loads and follows the lines that match the filters while the component is mounted. `key` identifies version and filters. */
 export function useLogFeed(params: Params, filters: LogsSearch): LogFeedHandle {
   const key = JSON.stringify({ params, filters })
-  const { feed, logsQuery } = useMemo(() => feedOf(key), [key])
+  const { feed, logsQuery } = useMemo(() => createFeed(key), [key])
   useEffect(() => {
     feed.open()
     return feed.close
@@ -21,7 +19,7 @@ export function useLogFeed(params: Params, filters: LogsSearch): LogFeedHandle {
   return { feed, state, logsQuery, key }
 }
 
-function feedOf(key: string): { feed: LogFeed; logsQuery: LogsQuery } {
+function createFeed(key: string): { feed: LogFeed; logsQuery: LogsQuery } {
   const { params, filters } = JSON.parse(key) as { params: Params; filters: LogsSearch }
   const logsQuery = logsQueryOf(filters, Date.now())
   const feed = createLogFeed(

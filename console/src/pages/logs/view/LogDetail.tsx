@@ -6,20 +6,20 @@ import { Highlighted } from './LogRow.tsx'
 
 type Props = { entry: LogEntry; search: string; onResize: (px: number) => void }
 
-/** An expanded line: the full text, and its fields one per line. */
+/** The details of an expanded line: its full text, and its fields as indented JSON. */
 export function LogDetail({ entry, search, onResize }: Props) {
-  const box = useRef<HTMLDivElement>(null)
+  const container = useRef<HTMLDivElement>(null)
   const { message, fields } = textOf(entry)
-  const measured = useEffectEvent(() => onResize(box.current?.offsetHeight ?? 0))
+  const reportHeight = useEffectEvent(() => onResize(container.current?.offsetHeight ?? 0))
   useLayoutEffect(() => {
-    if (!box.current) return undefined
-    measured()
-    const observer = new ResizeObserver(() => measured())
-    observer.observe(box.current)
+    if (!container.current) return undefined
+    reportHeight()
+    const observer = new ResizeObserver(() => reportHeight())
+    observer.observe(container.current)
     return () => observer.disconnect()
   }, [])
   return (
-    <div ref={box} role="cell" className="border-y border-line bg-canvas px-3 py-2">
+    <div ref={container} role="cell" className="border-y border-line bg-canvas px-3 py-2">
       <pre className="max-h-96 overflow-auto break-words whitespace-pre-wrap" tabIndex={0} aria-label="Whole line">
         <Highlighted text={message} search={search} />
         {fields && (

@@ -5,7 +5,7 @@ import { formatDateTime } from '../../../lib/format.ts'
 import { toneText } from '../../../ui/tones.ts'
 import { cx } from '../../../ui/classes.ts'
 import { levelTones } from '../filters.ts'
-import { splitAt, textOf } from './line-text.ts'
+import { splitAtMatches, textOf } from './line-text.ts'
 import { LogDetail } from './LogDetail.tsx'
 import { rowPx } from './row-layout.ts'
 
@@ -21,18 +21,18 @@ type Props = {
   rowIndex: number
   search: string
   isOpen: boolean
-  /** The URL links to this line. */
+  /** Whether the URL links to this line. */
   isTarget: boolean
   /** Only the hovered row renders buttons: scrolling creates thousands of rows. */
   isHovered: boolean
   onResize: (number: number, px: number) => void
 }
 
-/** One line. Its buttons carry `data-act`, which the click handler of the view reads. */
+/** One line. `LogView` handles the clicks on its buttons by their `data-act`. */
 function Row({ entry, number, rowIndex, search, isOpen, isTarget, isHovered, onResize }: Props) {
-  if (entry.container === gapContainer) return <Gap entry={entry} rowIndex={rowIndex} />
+  if (entry.container === gapContainer) return <GapMarker entry={entry} rowIndex={rowIndex} />
   const { ns, message, fields } = textOf(entry)
-  const [first = '', ...more] = message.split('\n')
+  const [firstLine = '', ...otherLines] = message.split('\n')
   const tone = levelTones[entry.level]
   return (
     <div
@@ -78,8 +78,8 @@ function Row({ entry, number, rowIndex, search, isOpen, isTarget, isHovered, onR
                 <Highlighted text={ns} search={search} />{' '}
               </span>
             )}
-            <Highlighted text={first} search={search} />
-            {more.length > 0 && <span className="text-ink-2"> ▸ {more.length + 1} lines</span>}
+            <Highlighted text={firstLine} search={search} />
+            {otherLines.length > 0 && <span className="text-ink-2"> ▸ {otherLines.length + 1} lines</span>}
             {fields && (
               <span className="text-ink-2">
                 {' '}
@@ -100,7 +100,7 @@ function Row({ entry, number, rowIndex, search, isOpen, isTarget, isHovered, onR
   )
 }
 
-/** Memoised, so that scrolling renders only new rows. */
+/** Memoized, so that scrolling renders only new rows. */
 export const LogRow = memo(Row)
 
 function RowAction({ act, label, icon }: { act: string; label: string; icon: ReactNode }) {
@@ -118,8 +118,8 @@ function RowAction({ act, label, icon }: { act: string; label: string; icon: Rea
   )
 }
 
-/** A marker for lines that were skipped because the reader was too slow. */
-function Gap({ entry, rowIndex }: { entry: LogEntry; rowIndex: number }) {
+/** Marks a gap: lines that the server skipped because the client read too slowly. */
+function GapMarker({ entry, rowIndex }: { entry: LogEntry; rowIndex: number }) {
   return (
     <div
       role="row"
@@ -134,23 +134,23 @@ function Gap({ entry, rowIndex }: { entry: LogEntry; rowIndex: number }) {
 
 const pad = (n: number, digits = 2) => String(n).padStart(digits, '0')
 
-/** `21.11 12:04:31.208`, in the user's time zone. Formatted by hand, because a view draws thousands per second. */
+/** `21.11 12:04:31.208`, in the user's time zone. Formatted without Intl, because scrolling renders thousands of rows per second. */
 function Time({ at }: { at: string }) {
   const time = new Date(at)
-  const clock = `${pad(time.getHours())}:${pad(time.getMinutes())}:${pad(time.getSeconds())}.${pad(time.getMilliseconds(), 3)}`
+  const timeOfDay = `${pad(time.getHours())}:${pad(time.getMinutes())}:${pad(time.getSeconds())}.${pad(time.getMilliseconds(), 3)}`
   return (
     <time dateTime={at}>
       <span className="max-xxs:hidden">
         {pad(time.getDate())}.{pad(time.getMonth() + 1)}{' '}
       </span>
-      {clock}
+      {timeOfDay}
     </time>
   )
 }
 
-/** Text with its search matches marked. */
+/** Text in which the matches of the search are highlighted. */
 export function Highlighted({ text, search }: { text: string; search: string }) {
-  const parts = splitAt(text, search)
+  const parts = splitAtMatches(text, search)
   if (parts.length === 1) return text
   return parts.map((part, index) =>
     index % 2 === 1 ? (

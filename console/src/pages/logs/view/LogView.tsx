@@ -17,44 +17,44 @@ import { hideContainerClass, hideLevelClass, LogRow, rowGrid } from './LogRow.ts
 import { NewLines } from './NewLines.tsx'
 import { useVirtualRows, type Order } from './use-virtual-rows.ts'
 
-/** Load more when fewer rows than this remain in a direction. */
+/** More lines are loaded when fewer rows than this remain above or below. */
 const loadAheadRows = 60
 
 type Props = {
   feed: LogFeed
   state: FeedState
   order: Order
-  onOrder: (order: Order) => void
+  onOrderChange: (order: Order) => void
   search: string
   /** Id of the line that the URL links to. */
   target: string | undefined
-  linkOf: (id: string) => string
+  getLink: (id: string) => string
   isFollowing: boolean
-  onFollow: (isFollowing: boolean) => void
+  onFollowingChange: (isFollowing: boolean) => void
   onResume: () => void
 }
 
-/** The lines, in a box that fills the rest of the screen. */
+/** The table of lines. */
 export function LogView(props: Props) {
-  const { feed, state, order, onOrder, search, target, linkOf, isFollowing, onFollow, onResume } = props
+  const { feed, state, order, onOrderChange, search, target, getLink, isFollowing, onFollowingChange, onResume } = props
   const scroller = useRef<HTMLDivElement>(null)
   const { window: logWindow, loading, live } = state
-  const rows = useVirtualRows({ scroller, window: logWindow, order, isFollowing, onFollow })
+  const rows = useVirtualRows({ scroller, window: logWindow, order, isFollowing, onFollowingChange })
   useLoadMore(feed, state, rows)
-  useTarget(state, target, rows.scrollToNumber, onFollow)
+  useScrollToTarget(state, target, rows.scrollToNumber, onFollowingChange)
   const [hovered, setHovered] = useState<number | null>(null)
   const lineAt = (number: number) => logWindow.lines[number - logWindow.first]
 
-  const press = (event: MouseEvent<HTMLElement>) => {
+  const handleClick = (event: MouseEvent<HTMLElement>) => {
     const act = (event.target as HTMLElement).closest<HTMLElement>('[data-act]')?.dataset['act']
     const number = numberOf(event)
     const entry = number === null ? undefined : lineAt(number)
     if (!act || !entry || number === null) return
     if (act === 'copy') copyText(plainLine(entry), 'Line copied')
-    if (act === 'link') copyText(linkOf(entry.id), 'Link copied')
+    if (act === 'link') copyText(getLink(entry.id), 'Link copied')
     if (act === 'toggle') {
       rows.setHeight(number, rows.isOpen(number) ? null : 0)
-      onFollow(false)
+      onFollowingChange(false)
     }
   }
   const Arrow = order === 'asc' ? ArrowUp : ArrowDown
@@ -75,7 +75,7 @@ export function LogView(props: Props) {
             <span role="columnheader" aria-sort={order === 'asc' ? 'ascending' : 'descending'} className="leading-8">
               <button
                 type="button"
-                onClick={() => onOrder(order === 'asc' ? 'desc' : 'asc')}
+                onClick={() => onOrderChange(order === 'asc' ? 'desc' : 'asc')}
                 className="inline-flex items-center gap-1 font-medium hover:text-ink"
               >
                 Timestamp <Arrow size={12} aria-hidden />
@@ -93,9 +93,9 @@ export function LogView(props: Props) {
           </div>
         </div>
         <Scroller
-          boxRef={scroller}
+          elementRef={scroller}
           onScroll={rows.onScroll}
-          onClick={press}
+          onClick={handleClick}
           onPointerOver={(event) => setHovered(numberOf(event))}
           onPointerLeave={() => setHovered(null)}
         >
@@ -133,9 +133,9 @@ export function LogView(props: Props) {
         </div>
       )}
       <NewLines
-        last={logWindow.first + logWindow.lines.length}
+        nextNumber={logWindow.first + logWindow.lines.length}
         isFollowing={isFollowing}
-        isFar={live === 'cut' || logWindow.newer !== null}
+        isEndUnloaded={live === 'overflowed' || logWindow.newer !== null}
         order={order}
         onPress={onResume}
       />
@@ -148,27 +148,28 @@ function numberOf(event: MouseEvent<HTMLElement>): number | null {
   return text === undefined ? null : Number(text)
 }
 
-function copyText(text: string, done: string): void {
-  void navigator.clipboard.writeText(text).then(() => toast({ tone: 'good', title: done }))
+function copyText(text: string, toastTitle: string): void {
+  void navigator.clipboard.writeText(text).then(() => toast({ tone: 'good', title: toastTitle }))
 }
 
 /** Space below the lines: the table's border and the page's padding. */
 const bottomSpacePx = 25
 
-/** Fills the remaining height of the screen. */
-function Scroller({ boxRef, ...rest }: { boxRef: RefObject<HTMLDivElement | null> } & ComponentProps<'div'>) {
+/** The scrollable part of the table, which fills the remaining height of the screen. */
+function Scroller({ elementRef, ...rest }: { elementRef: RefObject<HTMLDivElement | null> } & ComponentProps<'div'>) {
   const [topPx, setTopPx] = useState(300)
   useLayoutEffect(() => {
-    const measure = () => boxRef.current && setTopPx(boxRef.current.getBoundingClientRect().top + window.scrollY)
+    const measure = () =>
+      elementRef.current && setTopPx(elementRef.current.getBoundingClientRect().top + window.scrollY)
     measure()
     const observer = new ResizeObserver(measure)
     observer.observe(document.body)
     return () => observer.disconnect()
-  }, [boxRef])
+  }, [elementRef])
   return (
     <div
       {...rest}
-      ref={boxRef}
+      ref={elementRef}
       role="rowgroup"
       tabIndex={0}
       aria-label="Lines"
@@ -178,40 +179,40 @@ function Scroller({ boxRef, ...rest }: { boxRef: RefObject<HTMLDivElement | null
   )
 }
 
-type RowsLeft = { rowsToOlder: number; rowsToNewer: number }
+type RemainingRows = { rowsToOlder: number; rowsToNewer: number }
 
 /** Loads more lines before the user reaches an edge. */
 function useLoadMore(
   feed: LogFeed,
   { window: logWindow, loading, status, pageError }: FeedState,
-  rows: RowsLeft,
+  rows: RemainingRows,
 ): void {
   const isIdle = status === 'ready' && loading === null && pageError === null
-  const wantsOlder = isIdle && logWindow.older !== null && rows.rowsToOlder < loadAheadRows
-  const wantsNewer = isIdle && logWindow.newer !== null && rows.rowsToNewer < loadAheadRows
+  const shouldLoadOlder = isIdle && logWindow.older !== null && rows.rowsToOlder < loadAheadRows
+  const shouldLoadNewer = isIdle && logWindow.newer !== null && rows.rowsToNewer < loadAheadRows
   useEffect(() => {
-    if (wantsOlder) feed.loadOlder()
-    else if (wantsNewer) feed.loadNewer()
-  }, [feed, wantsOlder, wantsNewer, logWindow])
+    if (shouldLoadOlder) feed.loadOlder()
+    else if (shouldLoadNewer) feed.loadNewer()
+  }, [feed, shouldLoadOlder, shouldLoadNewer, logWindow])
 }
 
-/** Scrolls to the line that the URL links to, once. */
-function useTarget(
+/** Scrolls to the line that the URL links to, only once. */
+function useScrollToTarget(
   { status, window: logWindow }: FeedState,
   target: string | undefined,
   scrollToNumber: (number: number) => void,
-  onFollow: (isFollowing: boolean) => void,
+  onFollowingChange: (isFollowing: boolean) => void,
 ): void {
-  const shown = useRef<string | undefined>(undefined)
-  const show = useEffectEvent((id: string) => {
+  const scrolledTo = useRef<string | undefined>(undefined)
+  const scrollToLine = useEffectEvent((id: string) => {
     const index = logWindow.lines.findIndex((line) => line.id === id)
     if (index < 0) return
-    onFollow(false)
+    onFollowingChange(false)
     scrollToNumber(logWindow.first + index)
   })
   useLayoutEffect(() => {
-    if (status !== 'ready' || target === undefined || shown.current === target) return
-    shown.current = target
-    show(target)
+    if (status !== 'ready' || target === undefined || scrolledTo.current === target) return
+    scrolledTo.current = target
+    scrollToLine(target)
   }, [status, target])
 }

@@ -4,23 +4,23 @@ import { formatInteger } from '../../../lib/format.ts'
 import type { Order } from './use-virtual-rows.ts'
 
 type Props = {
-  /** Number after the newest line. */
-  last: number
+  /** The number that the next line will have. */
+  nextNumber: number
   isFollowing: boolean
-  /** Newer lines exist that are not loaded. */
-  isFar: boolean
+  /** Whether newer lines exist that are not loaded. */
+  isEndUnloaded: boolean
   order: Order
   onPress: () => void
 }
 
-/** While paused: the number of new lines, as a button that jumps to them. */
-export function NewLines({ last, isFollowing, isFar, order, onPress }: Props) {
-  const [seen, setSeen] = useState(last)
-  if (isFollowing && seen !== last) setSeen(last)
-  const count = Math.max(0, last - seen)
-  if (isFollowing || (count === 0 && !isFar)) return null
+/** While paused, a button that shows the number of new lines and jumps to them. */
+export function NewLines({ nextNumber, isFollowing, isEndUnloaded, order, onPress }: Props) {
+  const [seenNumber, setSeenNumber] = useState(nextNumber)
+  if (isFollowing && seenNumber !== nextNumber) setSeenNumber(nextNumber)
+  const count = Math.max(0, nextNumber - seenNumber)
+  if (isFollowing || (count === 0 && !isEndUnloaded)) return null
   const Arrow = order === 'asc' ? ArrowDown : ArrowUp
-  const text = isFar ? 'Newest lines' : `${formatInteger(count)} new ${count === 1 ? 'line' : 'lines'}`
+  const text = isEndUnloaded ? 'Newest lines' : `${formatInteger(count)} new ${count === 1 ? 'line' : 'lines'}`
   return (
     <button
       type="button"

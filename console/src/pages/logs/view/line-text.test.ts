@@ -1,10 +1,17 @@
 import { expect, test } from 'vitest'
-import { plainLine, splitAt, textOf, withoutAnsi } from './line-text.ts'
+import { plainLine, splitAtMatches, textOf, withoutAnsi } from './line-text.ts'
 
 test('ANSI colours and other escape sequences are removed', () => {
   expect(withoutAnsi('\u001b[32mready\u001b[0m in \u001b[1;38;5;200m41 ms\u001b[22m')).toBe('ready in 41 ms')
   expect(withoutAnsi('\u001b]8;;https://example.com\u0007link\u001b]8;;\u0007 \u001b[2Kdone')).toBe('link done')
-  expect(withoutAnsi('[32m is no order')).toBe('[32m is no order')
+  expect(withoutAnsi('[32m without escape')).toBe('[32m without escape')
+})
+
+test('a long line of incomplete escape sequences takes little time', () => {
+  const startedMs = performance.now()
+  expect(withoutAnsi(`${'\u001b]'.repeat(32_000)}end`)).toContain('end')
+  // Quadratic time would be several seconds.
+  expect(performance.now() - startedMs).toBeLessThan(1000)
 })
 
 test('the message is separated from its fields', () => {
@@ -15,8 +22,8 @@ test('the message is separated from its fields', () => {
   expect(plainLine(line)).toBe('2026-09-02T12:00:00.000Z WARNING eth sqd:rpc slow {"url":"https://a.dev"}')
 })
 
-test('matches are at odd indexes, in their original case', () => {
-  expect(splitAt('a Needle, a needle', 'needle')).toEqual(['a ', 'Needle', ', a ', 'needle', ''])
-  expect(splitAt('1 (a.b) 2', '(a.b)')).toEqual(['1 ', '(a.b)', ' 2'])
-  expect(splitAt('anything', '')).toEqual(['anything'])
+test('matches are at odd indexes and keep their original case', () => {
+  expect(splitAtMatches('a Needle, a needle', 'needle')).toEqual(['a ', 'Needle', ', a ', 'needle', ''])
+  expect(splitAtMatches('1 (a.b) 2', '(a.b)')).toEqual(['1 ', '(a.b)', ' 2'])
+  expect(splitAtMatches('anything', '')).toEqual(['anything'])
 })

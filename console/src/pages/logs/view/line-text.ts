@@ -1,10 +1,11 @@
 import type { LogEntry } from '@shoal/contract'
 
-/** The displayed parts of an entry. `fields` are structured values beside the message. */
+/** The displayed parts of an entry. `fields` are its structured values other than the message. */
 export type LineText = { ns: string; message: string; fields: Record<string, unknown> | null }
 
-// eslint-disable-next-line no-control-regex -- that is what colours of terminals are made of
-const ansi = /[\u001b\u009b](?:\[[0-?]*[ -/]*[@-~]|\][^\u0007]*(?:\u0007|\u001b\\)|[0-?]*[ -/]*[@-~])/g
+// The text of `ESC ]` ends at the next escape character: otherwise a line of incomplete sequences would take quadratic time.
+// eslint-disable-next-line no-control-regex -- ANSI escape sequences start with a control character
+const ansi = /[\u001b\u009b](?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[0-?]*[ -/]*[@-~])/g
 
 /** Removes ANSI escape sequences. */
 export const withoutAnsi = (text: string): string => (text.includes('\u001b') ? text.replaceAll(ansi, '') : text)
@@ -20,7 +21,7 @@ export function textOf({ payload }: Pick<LogEntry, 'payload'>): LineText {
   }
 }
 
-/** An entry as one line of text, for pasting. */
+/** An entry as one line of text, for the clipboard. */
 export function plainLine(entry: LogEntry): string {
   const { ns, message, fields } = textOf(entry)
   const parts = [entry.timestamp, entry.level, entry.container, ns, message, fields && JSON.stringify(fields)]
@@ -28,7 +29,7 @@ export function plainLine(entry: LogEntry): string {
 }
 
 /** Splits text at matches of `search`, ignoring case: parts at odd indexes are the matches. */
-export function splitAt(text: string, search: string): string[] {
+export function splitAtMatches(text: string, search: string): string[] {
   if (search === '') return [text]
   const escaped = search.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)
   return text.split(new RegExp(`(${escaped})`, 'iu'))

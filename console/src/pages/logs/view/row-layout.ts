@@ -1,24 +1,24 @@
-/** The height of a closed row, in pixels. */
+/** The height of a collapsed row, in pixels. */
 export const rowPx = 22
 
-/** The additional height of an open row. Sorted by index. */
+/** The additional height of an expanded row. Arrays of them are sorted by index. */
 export type ExpandedRow = { index: number; px: number }
 
-/** Offset of a row from the top of the first. */
+/** The offset of a row from the top of the first row, in pixels. */
 export function offsetOf(index: number, expandedRows: readonly ExpandedRow[]): number {
   let px = index * rowPx
   for (const expandedRow of expandedRows) if (expandedRow.index < index) px += expandedRow.px
   return px
 }
 
-/** The row at an offset, clamped to the first and last. */
+/** The index of the row at an offset, clamped to the first and last row. */
 export function indexAt(px: number, count: number, expandedRows: readonly ExpandedRow[]): number {
-  let taller = 0
+  let expandedPx = 0
   for (const expandedRow of expandedRows) {
-    const beginsAt = expandedRow.index * rowPx + taller
-    if (px < beginsAt + rowPx) break
-    if (px < beginsAt + rowPx + expandedRow.px) return expandedRow.index
-    taller += expandedRow.px
+    const rowTopPx = expandedRow.index * rowPx + expandedPx
+    if (px < rowTopPx + rowPx) break
+    if (px < rowTopPx + rowPx + expandedRow.px) return expandedRow.index
+    expandedPx += expandedRow.px
   }
-  return Math.max(0, Math.min(count - 1, Math.floor((px - taller) / rowPx)))
+  return Math.max(0, Math.min(count - 1, Math.floor((px - expandedPx) / rowPx)))
 }

@@ -11,8 +11,9 @@ import {
 import type { LogWindow } from '../feed/log-window.ts'
 import { indexAt, offsetOf, rowPx, type ExpandedRow } from './row-layout.ts'
 
-const overscan = 8
-/** Within this distance the view counts as at the end. */
+/** The number of rows rendered beyond each edge of the view. */
+const overscanRows = 8
+/** The view counts as scrolled to the end within this distance. */
 const atEndPx = 4
 
 export type Order = 'asc' | 'desc'
@@ -21,16 +22,16 @@ type VirtualRowsOptions = {
   scroller: RefObject<HTMLElement | null>
   window: LogWindow
   order: Order
-  /** Keep the view at the newest line. */
+  /** Whether the view stays at the newest line. */
   isFollowing: boolean
-  onFollow: (isFollowing: boolean) => void
+  onFollowingChange: (isFollowing: boolean) => void
 }
 
 /**
- * Which rows to draw. Closed rows have one height, so only open ones are measured. The visible lines keep their
- * position while lines are added and removed before them.
+ * Computes which rows to render. Collapsed rows have a fixed height, so only expanded ones are measured. The visible
+ * lines keep their position while lines are added or removed before them.
  */
-export function useVirtualRows({ scroller, window, order, isFollowing, onFollow }: VirtualRowsOptions) {
+export function useVirtualRows({ scroller, window, order, isFollowing, onFollowingChange }: VirtualRowsOptions) {
   const count = window.lines.length
   const [heights, setHeights] = useState<ReadonlyMap<number, number>>(new Map())
   const [viewport, setViewport] = useState({ topPx: 0, viewPx: 0 })
@@ -51,66 +52,67 @@ export function useVirtualRows({ scroller, window, order, isFollowing, onFollow 
   const totalPx = offsetOf(count, expandedRows)
 
   const measure = () => {
-    const box = scroller.current
-    if (!box) return
-    const index = indexAt(box.scrollTop, count, expandedRows)
-    anchor.current = { number: numberAt(index), withinPx: box.scrollTop - offsetOf(index, expandedRows) }
-    lastTopPx.current = box.scrollTop
-    setViewport((before) =>
-      before.topPx === box.scrollTop && before.viewPx === box.clientHeight
-        ? before
-        : { topPx: box.scrollTop, viewPx: box.clientHeight },
+    const element = scroller.current
+    if (!element) return
+    const index = indexAt(element.scrollTop, count, expandedRows)
+    anchor.current = { number: numberAt(index), withinPx: element.scrollTop - offsetOf(index, expandedRows) }
+    lastTopPx.current = element.scrollTop
+    setViewport((current) =>
+      current.topPx === element.scrollTop && current.viewPx === element.clientHeight
+        ? current
+        : { topPx: element.scrollTop, viewPx: element.clientHeight },
     )
   }
 
   const restoreScroll = () => {
-    const box = scroller.current
-    if (!box) return
-    if (isFollowing) box.scrollTop = order === 'asc' ? totalPx : 0
-    else box.scrollTop = offsetOf(indexOf(anchor.current.number), expandedRows) + anchor.current.withinPx
+    const element = scroller.current
+    if (!element) return
+    if (isFollowing) element.scrollTop = order === 'asc' ? totalPx : 0
+    else element.scrollTop = offsetOf(indexOf(anchor.current.number), expandedRows) + anchor.current.withinPx
     measure()
   }
-  // eslint-disable-next-line react-hooks/exhaustive-deps -- only after changes that move rows
+  // eslint-disable-next-line react-hooks/exhaustive-deps -- runs only after changes that move rows
   useLayoutEffect(restoreScroll, [window, expandedRows, order, isFollowing])
-  const resized = useEffectEvent(restoreScroll)
+  const handleResize = useEffectEvent(restoreScroll)
   useEffect(() => {
     if (!scroller.current) return undefined
-    const observer = new ResizeObserver(() => resized())
+    const observer = new ResizeObserver(() => handleResize())
     observer.observe(scroller.current)
     return () => observer.disconnect()
   }, [scroller])
 
   const onScroll = () => {
-    const box = scroller.current
-    if (!box) return
-    const movedPx = (box.scrollTop - lastTopPx.current) * (order === 'asc' ? 1 : -1)
-    const fromEndPx = order === 'asc' ? box.scrollHeight - box.clientHeight - box.scrollTop : box.scrollTop
+    const element = scroller.current
+    if (!element) return
+    const movedPx = (element.scrollTop - lastTopPx.current) * (order === 'asc' ? 1 : -1)
+    const fromEndPx =
+      order === 'asc' ? element.scrollHeight - element.clientHeight - element.scrollTop : element.scrollTop
     measure()
-    if (fromEndPx <= atEndPx && movedPx > 0) onFollow(true)
-    else if (fromEndPx > atEndPx && movedPx < 0) onFollow(false)
+    if (fromEndPx <= atEndPx && movedPx > 0) onFollowingChange(true)
+    else if (fromEndPx > atEndPx && movedPx < 0) onFollowingChange(false)
   }
 
   const setHeight = useCallback((number: number, px: number | null) => {
-    setHeights((before) => {
-      if (px === null ? !before.has(number) : before.get(number) === px) return before
-      const after = new Map(before)
-      if (px === null) after.delete(number)
-      else after.set(number, px)
-      return after
+    setHeights((current) => {
+      if (px === null ? !current.has(number) : current.get(number) === px) return current
+      const next = new Map(current)
+      if (px === null) next.delete(number)
+      else next.set(number, px)
+      return next
     })
   }, [])
 
   const scrollToNumber = (number: number) => {
-    const box = scroller.current
-    if (!box) return
-    anchor.current = { number, withinPx: -(box.clientHeight - rowPx) / 3 }
-    box.scrollTop = offsetOf(indexOf(number), expandedRows) + anchor.current.withinPx
+    const element = scroller.current
+    if (!element) return
+    anchor.current = { number, withinPx: -(element.clientHeight - rowPx) / 3 }
+    element.scrollTop = offsetOf(indexOf(number), expandedRows) + anchor.current.withinPx
     measure()
   }
 
-  const start = Math.max(0, indexAt(viewport.topPx, count, expandedRows) - overscan)
-  const end = Math.min(count, indexAt(viewport.topPx + viewport.viewPx, count, expandedRows) + 1 + overscan)
-  const last = count - 1
+  const start = Math.max(0, indexAt(viewport.topPx, count, expandedRows) - overscanRows)
+  const end = Math.min(count, indexAt(viewport.topPx + viewport.viewPx, count, expandedRows) + 1 + overscanRows)
+  const lastIndex = count - 1
   return {
     /** The visible rows in display order, with the numbers of their lines. */
     visible: Array.from({ length: Math.max(0, end - start) }, (_, i) => ({
@@ -119,9 +121,9 @@ export function useVirtualRows({ scroller, window, order, isFollowing, onFollow 
     })),
     beforePx: offsetOf(start, expandedRows),
     totalPx,
-    /** Rows between the visible ones and each end. */
-    rowsToOlder: order === 'asc' ? start : last - end,
-    rowsToNewer: order === 'asc' ? last - end : start,
+    /** The number of rows between the visible ones and the oldest or newest loaded line. */
+    rowsToOlder: order === 'asc' ? start : lastIndex - end,
+    rowsToNewer: order === 'asc' ? lastIndex - end : start,
     isOpen: (number: number) => heights.has(number),
     setHeight,
     onScroll,

@@ -12,11 +12,11 @@ const Tabs = lazy(async () => ({ default: (await import('../../../ui/Tabs.tsx'))
 
 type Props = { connection: Connection; isReadOnly: boolean }
 
-/** How to connect to the database. Copying always includes the password, even while hidden. */
+/** Shows how to connect to the database. Copied text always includes the password, even while it is hidden. */
 export function ConnectionPanel({ connection, isReadOnly }: Props) {
-  const [isShown, setIsShown] = useState(false)
+  const [isPasswordVisible, setIsPasswordVisible] = useState(false)
   const { host, port, database, user, password } = connection.params
-  const seen = isShown ? password : hiddenPassword
+  const displayedPassword = isPasswordVisible ? password : hiddenPassword
   const parts = [
     ['Host', host],
     ['Port', String(port)],
@@ -29,7 +29,7 @@ export function ConnectionPanel({ connection, isReadOnly }: Props) {
     label: kind,
     content: (
       <CodeBlock code={connectionText(kind, connection, password)} what={kind} isWrapped>
-        {connectionText(kind, connection, seen)}
+        {connectionText(kind, connection, displayedPassword)}
       </CodeBlock>
     ),
   }))
@@ -40,11 +40,11 @@ export function ConnectionPanel({ connection, isReadOnly }: Props) {
         <Button
           size={28}
           variant="ghost"
-          aria-pressed={isShown}
-          icon={isShown ? <EyeOff size={14} aria-hidden /> : <Eye size={14} aria-hidden />}
-          onClick={() => setIsShown(!isShown)}
+          aria-pressed={isPasswordVisible}
+          icon={isPasswordVisible ? <EyeOff size={14} aria-hidden /> : <Eye size={14} aria-hidden />}
+          onClick={() => setIsPasswordVisible(!isPasswordVisible)}
         >
-          {isShown ? 'Hide password' : 'Show password'}
+          {isPasswordVisible ? 'Hide password' : 'Show password'}
         </Button>
       }
     >
@@ -59,7 +59,7 @@ export function ConnectionPanel({ connection, isReadOnly }: Props) {
           <div key={label} className="flex h-10 items-center px-3.5">
             <dt className="w-34 shrink-0 text-ink-2">{label}</dt>
             <dd className="flex min-w-0 flex-1 items-center gap-1">
-              <code className="truncate">{label === 'Password' ? seen : value}</code>
+              <code className="truncate">{label === 'Password' ? displayedPassword : value}</code>
               <CopyButton text={value} what={label.toLowerCase()} />
             </dd>
           </div>

@@ -3,12 +3,12 @@ import { useOrg } from '../../../api/active-org.ts'
 import { Alert } from '../../../ui/Alert.tsx'
 import { buttonClass } from '../../../ui/Button.tsx'
 import { Card, KeyValue } from '../../../ui/Card.tsx'
-import { DiskUse } from '../DiskUse.tsx'
+import { DiskUsage } from '../DiskUse.tsx'
 import { useVersion } from '../use-version.ts'
 import { ConnectionPanel } from './ConnectionPanel.tsx'
 import { databaseAccess } from './database-access.ts'
 
-/** Spec 2.9, `/db`. */
+/** The connection and the database of a version (spec 2.9, `/db`). */
 export default function DatabaseTab() {
   const squid = useVersion()
   const org = useOrg()
@@ -25,7 +25,7 @@ export default function DatabaseTab() {
         <Card title="Database">
           <KeyValue
             rows={[
-              { label: 'Size', value: <DiskUse disk={postgres.disk} /> },
+              { label: 'Size', value: <DiskUsage disk={postgres.disk} /> },
               { label: 'Postgres', value: postgres.version },
               { label: 'Profile', value: postgres.profile },
             ]}
@@ -38,7 +38,7 @@ export default function DatabaseTab() {
 
 type Props = { reason: string; remedy: 'billing' | 'newOrganization' | null }
 
-/** Why the user cannot connect, and a link to the remedy. */
+/** Explains why the user cannot connect, with a link to the page where the user can change that. */
 function NoDatabaseAccess({ reason, remedy }: Props) {
   return (
     <Alert

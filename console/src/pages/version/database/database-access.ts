@@ -1,4 +1,4 @@
-import { isCardAdded, isDeploying, isUnpaid, whyNot, type Org, type Squid } from '@shoal/contract'
+import { isCardAdded, isDeploying, isUnpaid, reasonDenied, type Org, type Squid } from '@shoal/contract'
 
 export type Connection = NonNullable<Squid['addons']['postgres']>['connections'][number]
 
@@ -6,7 +6,7 @@ type Access =
   | { isOpen: true; connection: Connection }
   | { isOpen: false; reason: string; remedy: 'billing' | 'newOrganization' | null }
 
-/** Whether the user can connect to the database, or why not and the remedy (spec 2.9: it needs the Pro plan). */
+/** Whether the user can connect to the database, which requires the Pro plan (spec 2.9); if not, the reason and a remedy. */
 export function databaseAccess(
   org: Pick<Org, 'status' | 'limits' | 'roleType'>,
   squid: Pick<Squid, 'status' | 'addons' | 'image'>,
@@ -15,7 +15,7 @@ export function databaseAccess(
     return denied('Database access requires the Pro plan, which a playground cannot have.', 'newOrganization')
   if (!isCardAdded(org.status)) return denied('Database access requires the Pro plan.', 'billing')
   if (isUnpaid(org.status)) return denied('Payment is overdue. Please update your card details.', 'billing')
-  const reason = whyNot({ roleType: org.roleType, isPlayground: false }, 'credentials.read')
+  const reason = reasonDenied({ roleType: org.roleType, isPlayground: false }, 'credentials.read')
   if (reason) return denied(reason)
   const { postgres, neon } = squid.addons
   const connection = (postgres ?? neon)?.connections[0]

@@ -1,19 +1,19 @@
 import type { Connection } from './database-access.ts'
 
-/** Shown in place of a hidden password. */
+/** The placeholder of a hidden password. */
 export const hiddenPassword = '••••••••'
 
 export const connectionKinds = ['PSQL', 'JDBC', 'URI'] as const
 export type ConnectionKind = (typeof connectionKinds)[number]
 
-/** The connection string or command of a kind. `password` may be the hidden placeholder. */
+/** The connection string or command of a kind. `password` may be `hiddenPassword`. */
 export function connectionText(kind: ConnectionKind, connection: Connection, password: string): string {
   const { host, port, database, user } = connection.params
   const { search, protocol, host: address, pathname } = new URL(connection.uri)
   const sslMode = new URLSearchParams(search).get('sslmode')
   const isHidden = password === hiddenPassword
   if (kind === 'PSQL') {
-    const variables = [`PGPASSWORD=${isHidden ? password : shellWord(password)}`, sslMode && `PGSSLMODE=${sslMode}`]
+    const variables = [`PGPASSWORD=${isHidden ? password : quoteForShell(password)}`, sslMode && `PGSSLMODE=${sslMode}`]
     return [...variables, 'psql', `-h ${host}`, `-p ${port}`, `-d ${database}`, `-U ${user}`].filter(Boolean).join(' ')
   }
   const secret = isHidden ? password : encodeURIComponent(password)
@@ -27,4 +27,5 @@ export function connectionText(kind: ConnectionKind, connection: Connection, pas
 }
 
 /** Quotes the text if a shell needs it. */
-const shellWord = (text: string) => (/^[\w.@:/-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`)
+const quoteForShell = (text: string) =>
+  /^[\w.@:/-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`

@@ -5,7 +5,7 @@ import { connectionText, hiddenPassword } from './database-commands.ts'
 const params = { host: 'pg.example.com', port: 6432, database: 'sq_1', user: 'sq_1_ro', password: "it's 50%" }
 const connection = { params, uri: 'postgres://sq_1_ro:it%27s%2050%25@pg.example.com:6432/sq_1?sslmode=require' }
 
-test('each way to connect quotes the password as required', () => {
+test('each kind of connection text quotes the password correctly', () => {
   expect(connectionText('PSQL', connection, params.password)).toBe(
     String.raw`PGPASSWORD='it'\''s 50%' PGSSLMODE=require psql -h pg.example.com -p 6432 -d sq_1 -U sq_1_ro`,
   )
@@ -17,7 +17,7 @@ test('each way to connect quotes the password as required', () => {
   )
 })
 
-test('a hidden password appears in none of them', () => {
+test('a hidden password appears in no connection text', () => {
   for (const kind of ['PSQL', 'JDBC', 'URI'] as const) {
     const text = connectionText(kind, connection, hiddenPassword)
     expect(text).toContain(hiddenPassword)
@@ -25,7 +25,7 @@ test('a hidden password appears in none of them', () => {
   }
 })
 
-test('access needs the Pro plan, a running version and a manifest that allows connections', () => {
+test('database access requires the Pro plan, a running version and a manifest that allows connections', () => {
   const org = { status: 'ACTIVE', roleType: 'developer', limits: { squids: 100, playground: false } } as const
   const disk = { usageStatus: 'LOW', usedBytes: 1, totalBytes: 9 } as const
   const squid = (...connections: (typeof connection)[]) =>
@@ -42,7 +42,7 @@ test('access needs the Pro plan, a running version and a manifest that allows co
   const playground = { ...org, limits: { squids: 1, playground: true } }
   expect(reason(playground, squid())).toEqual([expect.stringContaining('Pro plan'), 'newOrganization'])
   expect(reason({ ...org, roleType: 'viewer' }, squid())).toEqual([
-    'Your role may not see passwords and tokens, nor export databases. Ask an administrator for the developer role.',
+    'Your role cannot see passwords and tokens or export databases. Ask an administrator for the developer role.',
     null,
   ])
   expect(reason({ ...org, status: 'DRAFT' }, squid())).toEqual([expect.stringContaining('Pro plan'), 'billing'])

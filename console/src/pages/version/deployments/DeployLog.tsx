@@ -9,30 +9,30 @@ import { CopyButton } from '../../../ui/CopyButton.tsx'
 
 type Props = {
   lines: readonly DeploymentLog[]
-  /** Start of the deployment: each line shows its offset. */
+  /** The start of the deployment. Each line shows its offset from this time. */
   startedAt: string
   isGrowing: boolean
 }
 
-/** Lines per block; the browser skips blocks that are off screen. */
+/** The number of lines per block. The browser does not render blocks that are off screen. */
 const blockLines = 200
 const linePx = 20
-/** Within this distance of the end, the log follows new lines. */
+/** The log follows new lines while it is scrolled to within this distance of the end. */
 const endThresholdPx = 24
 
 const severityClasses = { info: '', warn: 'text-warn', error: 'text-bad' }
 
 /** The log of a deployment. It follows new lines until the user scrolls up. */
 export function DeployLog({ lines, startedAt, isGrowing }: Props) {
-  const box = useRef<HTMLDivElement>(null)
+  const container = useRef<HTMLDivElement>(null)
   const [isFollowing, setIsFollowing] = useState(isGrowing)
-  const scrollToEnd = () => box.current?.scrollTo({ top: box.current.scrollHeight })
+  const scrollToEnd = () => container.current?.scrollTo({ top: container.current.scrollHeight })
   useEffect(() => {
     if (isFollowing) scrollToEnd()
   }, [lines.length, isFollowing])
   const onScroll = () => {
-    const at = box.current
-    if (at) setIsFollowing(at.scrollHeight - at.scrollTop - at.clientHeight < endThresholdPx)
+    const element = container.current
+    if (element) setIsFollowing(element.scrollHeight - element.scrollTop - element.clientHeight < endThresholdPx)
   }
   const blocks = Array.from({ length: Math.ceil(lines.length / blockLines) }, (_, index) => index * blockLines)
   return (
@@ -47,7 +47,7 @@ export function DeployLog({ lines, startedAt, isGrowing }: Props) {
     >
       <div className="relative">
         <div
-          ref={box}
+          ref={container}
           role="region"
           aria-label="Log lines"
           tabIndex={0}
@@ -79,7 +79,7 @@ export function DeployLog({ lines, startedAt, isGrowing }: Props) {
 
 type BlockProps = { lines: readonly DeploymentLog[]; first: number; count: number; startedAt: string }
 
-/** Lines never change, so a block renders again only when it has more of them. */
+/** Lines never change, so a block renders again only when lines are added to it. */
 const Block = memo(
   function Block({ lines, first, count, startedAt }: BlockProps) {
     return (
@@ -90,7 +90,7 @@ const Block = memo(
       </div>
     )
   },
-  (before, after) => before.count === after.count && before.startedAt === after.startedAt,
+  (previous, next) => previous.count === next.count && previous.startedAt === next.startedAt,
 )
 
 function Line({ line: { severity, message, at }, startedAt }: { line: DeploymentLog; startedAt: string }) {

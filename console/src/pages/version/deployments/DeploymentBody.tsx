@@ -6,7 +6,7 @@ import { DeploymentFacts } from './DeploymentFacts.tsx'
 import { failureLabels } from './deployment-labels.ts'
 import { Timeline } from './Timeline.tsx'
 
-/** The failure, steps, facts and log of a deployment. */
+/** The error, steps, details and log of a deployment. */
 export function DeploymentBody({ deployment }: { deployment: Deployment }) {
   const { id, failed, failureReason, logs, createdAt } = deployment
   return (

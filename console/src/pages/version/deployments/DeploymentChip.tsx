@@ -2,7 +2,7 @@ import type { Deployment } from '@shoal/contract'
 import { StatusDot } from '../../../components/StatusDot.tsx'
 import { deploymentChip } from './deployment-labels.ts'
 
-/** Spec 4: the status, with the reason of an error on hover. */
+/** The status of a deployment, with the reason of a failure on hover (spec 4). */
 export function DeploymentChip({
   deployment,
 }: {

@@ -7,7 +7,7 @@ import { Card } from '../../../ui/Card.tsx'
 import { CopyButton } from '../../../ui/CopyButton.tsx'
 import { shortImage } from './deployment-labels.ts'
 
-/** Who started the deployment, when, and with which options. */
+/** Details of a deployment: its start, user, options and image. */
 export function DeploymentFacts({ deployment }: { deployment: Deployment }) {
   const { user, createdAt, options, image } = deployment
   return (

@@ -12,7 +12,7 @@ import { useDeployment } from './use-deployments.ts'
 import { useRollback } from './use-rollback.tsx'
 import { useVersion } from '../use-version.ts'
 
-/** Spec 2.9: one deployment, running or finished. */
+/** One deployment, running or finished (spec 2.9). */
 export default function DeploymentTab() {
   const { deployId } = useParams({ from: '/app/squids/$squidName/$squidSlot/deployments/$deployId' })
   const query = useDeployment(deployId)
@@ -66,7 +66,7 @@ const AllDeployments = () => (
 const NotFound = () => (
   <EmptyState
     title="Deployment not found"
-    text="This version has no deployment of this number."
+    text="This version has no deployment with this number."
     action={
       <Link
         from="/squids/$squidName/$squidSlot"

@@ -11,12 +11,12 @@ import { useDeployments } from './use-deployments.ts'
 import { useRollback } from './use-rollback.tsx'
 import { useVersion } from '../use-version.ts'
 
-/** Spec 2.9: all deployments of the version, newest first. */
+/** All deployments of the version, newest first (spec 2.9). */
 export default function DeploymentsTab() {
   const squid = useVersion()
   const navigate = useNavigate({ from: '/squids/$squidName/$squidSlot/deployments' })
   const rollback = useRollback(squid)
-  const { data, error, refetch, ...more } = useDeployments()
+  const { data, error, refetch, ...pagination } = useDeployments()
   const rows = useMemo(() => data?.pages.flat(), [data])
 
   const open = ({ id }: Deployment) =>
@@ -53,7 +53,7 @@ export default function DeploymentsTab() {
         menuOf={menuOf}
         empty={<EmptyState title="Deploys not found" text="Deployments of this version are listed here." />}
       />
-      <ShowOlder {...more} />
+      <ShowOlder {...pagination} />
     </>
   )
 }

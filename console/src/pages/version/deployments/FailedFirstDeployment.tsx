@@ -5,13 +5,13 @@ import { QueryView } from '../../../components/QueryView.tsx'
 import { DeploymentBody } from './DeploymentBody.tsx'
 import { useDeployment } from './use-deployments.ts'
 
-/** Shown instead of a version whose first deployment failed: the reason and the log. */
-export function FailedFirstDeployment({ of }: { of: Deployment }) {
-  const query = useDeployment(String(of.id))
+/** Shows the reason and the log of a failed first deployment, in place of the version, which was deleted. */
+export function FailedFirstDeployment({ failed }: { failed: Deployment }) {
+  const query = useDeployment(String(failed.id))
   return (
     <>
       <PageHeader
-        title={of.squid?.reference ?? ''}
+        title={failed.squid?.reference ?? ''}
         context="The first deployment of this version failed, so it was not created: nothing runs, and nothing is billed. Correct the error and deploy again."
         crumbs={<Link to="/squids">Squids</Link>}
       />

@@ -13,17 +13,17 @@ import { RollbackNote, useRollback } from './use-rollback.tsx'
 
 type Props = { squid: Squid; onClose: () => void }
 
-/** Lets the user choose one of the kept images. */
+/** Lets the user choose the image to roll back to. */
 export default function RollbackDialog({ squid, onClose }: Props) {
   const { data, error } = useDeployments()
   const rollback = useRollback(squid)
-  const [chosen, setChosen] = useState<string | null>(null)
+  const [selectedId, setSelectedId] = useState<string | null>(null)
   const [failure, setFailure] = useState<unknown>(null)
   const [isPending, setIsPending] = useState(false)
-  const possible = data?.pages.flat().filter((deployment) => rollback.disabledReasonFor(deployment) === null)
+  const candidates = data?.pages.flat().filter((deployment) => rollback.disabledReasonFor(deployment) === null)
   const run = () => {
     setIsPending(true)
-    rollback.run({ id: Number(chosen) }).then(onClose, (reason: unknown) => {
+    rollback.run({ id: Number(selectedId) }).then(onClose, (reason: unknown) => {
       setFailure(reason)
       setIsPending(false)
     })
@@ -39,31 +39,33 @@ export default function RollbackDialog({ squid, onClose }: Props) {
           <Button onClick={onClose} isDisabled={isPending}>
             Cancel
           </Button>
-          <Button variant="primary" isPending={isPending} isDisabled={chosen === null} onClick={run}>
+          <Button variant="primary" isPending={isPending} isDisabled={selectedId === null} onClick={run}>
             Roll back
           </Button>
         </>
       }
     >
       <div className="flex flex-col gap-4 pt-1">
-        {possible === undefined && error === null && <SkeletonRows count={2} />}
-        {possible && possible.length > 0 && (
+        {candidates === undefined && error === null && <SkeletonRows count={2} />}
+        {candidates && candidates.length > 0 && (
           <>
             <RadioGroup
               label="Earlier images"
-              value={chosen}
-              onChange={setChosen}
-              options={possible.map(({ id, image, createdAt, user }) => ({
+              value={selectedId}
+              onChange={setSelectedId}
+              options={candidates.map(({ id, image, createdAt, user }) => ({
                 value: String(id),
-                label: `Deployment ${id} of ${formatDateTime(createdAt)}`,
+                label: `Deployment ${id} from ${formatDateTime(createdAt)}`,
                 description: `${shortImage(image ?? '')}${user ? ` by ${user.fullName ?? user.email}` : ''}`,
               }))}
             />
             <RollbackNote />
           </>
         )}
-        {possible?.length === 0 && (
-          <p>There is no earlier image to roll back to. Shoal keeps the images of the latest successful deployments.</p>
+        {candidates?.length === 0 && (
+          <p>
+            There is no earlier image to roll back to. Shoal keeps only the images of the latest successful deployments.
+          </p>
         )}
         {(failure ?? error) !== null && <Alert tone="bad">{errorText(failure ?? error)}</Alert>}
       </div>

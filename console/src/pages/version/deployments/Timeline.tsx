@@ -56,16 +56,16 @@ export function Timeline({ deployment }: { deployment: Deployment }) {
 
 type Props = { startedAt: string; elapsedMs: number | null }
 
-/** How long something took, or has taken so far. */
+/** The duration of a step or deployment; while `elapsedMs` is null, the time since it started. */
 export function Elapsed({ startedAt, elapsedMs }: Props) {
   return (
     <span className="tabular whitespace-nowrap">
-      {elapsedMs === null ? <Running startedAt={startedAt} /> : formatDuration(elapsedMs)}
+      {elapsedMs === null ? <RunningTime startedAt={startedAt} /> : formatDuration(elapsedMs)}
     </span>
   )
 }
 
-function Running({ startedAt }: { startedAt: string }) {
-  // Whole seconds avoid flicker; the clocks of server and browser may differ slightly.
+function RunningTime({ startedAt }: { startedAt: string }) {
+  // Whole seconds avoid flicker. The difference is negative if the browser's clock is behind the server's.
   return useTicking((nowMs) => `${Math.max(0, Math.floor((nowMs - Date.parse(startedAt)) / 1000))} s`)
 }

@@ -55,7 +55,7 @@ export const deploymentColumns: Column<Deployment>[] = [
   },
   {
     id: 'elapsed',
-    header: 'Took',
+    header: 'Duration',
     width: '80px',
     isNumber: true,
     hideBelow: 'xs',

@@ -35,7 +35,7 @@ export const failureLabels: Record<Exclude<DeploymentFailure, 'NO'>, string> = {
   SOURCE_FILES_BUILD_FAILED: 'The build failed',
 }
 
-/** Spec 4, deployment chip: an error, SUCCEEDED, or the raw status. */
+/** The text and tone of the deployment chip: ERROR, SUCCEEDED, or the current step (spec 4). */
 export function deploymentChip(deployment: Pick<Deployment, 'status' | 'failed'>): {
   text: string
   tone: Tone

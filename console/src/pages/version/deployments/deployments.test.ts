@@ -5,13 +5,13 @@ import { deploymentChip, stepLabel } from './deployment-labels.ts'
 import { rollbackDisabledReason } from './rollback-rule.ts'
 import { timelineOf } from './timeline.ts'
 
-const at = '2026-09-02T12:00:00.000Z'
+const startedAt = '2026-09-02T12:00:00.000Z'
 const plan: Deployment['plan'] = ['UNPACKING', 'IMAGE_BUILDING', 'SQUID_SYNCING']
-const unpacked = { status: 'UNPACKING', startedAt: at, elapsedMs: 40 } as const
+const unpacked = { status: 'UNPACKING', startedAt, elapsedMs: 40 } as const
 const states = (deployment: Parameters<typeof timelineOf>[0]) =>
   timelineOf(deployment).map(({ status, state, elapsedMs }) => [status, state, elapsedMs])
 
-test('the chip of a deployment: an error, SUCCEEDED, or the raw status', () => {
+test('the chip of a deployment shows ERROR, SUCCEEDED, or the current step', () => {
   expect(deploymentChip({ status: 'IMAGE_BUILDING', failed: 'UNEXPECTED' }).text).toBe('ERROR')
   expect(deploymentChip({ status: 'OK', failed: 'NO' })).toEqual({ text: 'SUCCEEDED', tone: 'good', isMoving: false })
   expect(deploymentChip({ status: 'IMAGE_BUILDING', failed: 'NO' })).toMatchObject({
@@ -20,7 +20,7 @@ test('the chip of a deployment: an error, SUCCEEDED, or the raw status', () => {
   })
 })
 
-test('titles name the tag; hibernating stops what other types start', () => {
+test('the title of a deployment names its tag, and its type determines the name of a step', () => {
   const options = { tag: 'production', hardReset: false }
   expect(deploymentTitle({ type: 'SET_TAG', options })).toBe('Set tag production')
   expect(deploymentTitle({ type: 'DEPLOY', options })).toBe('Deploy')
@@ -29,7 +29,7 @@ test('titles name the tag; hibernating stops what other types start', () => {
 })
 
 test('a timeline shows the current and the upcoming steps', () => {
-  const building = { status: 'IMAGE_BUILDING', startedAt: at, elapsedMs: null } as const
+  const building = { status: 'IMAGE_BUILDING', startedAt, elapsedMs: null } as const
   expect(states({ status: 'IMAGE_BUILDING', failed: 'NO', plan, steps: [unpacked, building] })).toEqual([
     ['UNPACKING', 'done', 40],
     ['IMAGE_BUILDING', 'running', null],
@@ -43,7 +43,7 @@ test('a timeline shows the current and the upcoming steps', () => {
 })
 
 test('a timeline shows the failed step and the skipped ones', () => {
-  const steps = [unpacked, { status: 'IMAGE_BUILDING', startedAt: at, elapsedMs: 900 }] as const
+  const steps = [unpacked, { status: 'IMAGE_BUILDING', startedAt, elapsedMs: 900 }] as const
   expect(states({ status: 'IMAGE_BUILDING', failed: 'SOURCE_FILES_BUILD_FAILED', plan, steps: [...steps] })).toEqual([
     ['UNPACKING', 'done', 40],
     ['IMAGE_BUILDING', 'failed', 900],

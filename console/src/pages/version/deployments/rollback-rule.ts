@@ -1,9 +1,9 @@
-import { squidCan, type Deployment, type Squid } from '@shoal/contract'
+import { squidDisabledReasons, type Deployment, type Squid } from '@shoal/contract'
 
 type RollbackSource = Pick<Deployment, 'image' | 'failed' | 'type'>
 
-/** Deployment types that produce an image. */
-const makesImage = (type: Deployment['type']) =>
+/** Whether deployments of this type produce an image. */
+const producesImage = (type: Deployment['type']) =>
   type === 'DEPLOY' || type === 'DEPLOY_HARD_RESET' || type === 'ROLLBACK'
 
 /** Why the version cannot roll back to this deployment; null if it can. */
@@ -11,10 +11,10 @@ export function rollbackDisabledReason(
   squid: Pick<Squid, 'status' | 'lastDeploy' | 'image'>,
   deployment: RollbackSource,
 ): string | null {
-  if (!makesImage(deployment.type)) return 'It built no new image.'
+  if (!producesImage(deployment.type)) return 'It built no new image.'
   if (deployment.failed !== 'NO') return 'It failed, so there is nothing to roll back to.'
-  const busy = squidCan.rollback(squid)
-  if (busy !== null) return busy
+  const versionReason = squidDisabledReasons.rollback(squid)
+  if (versionReason !== null) return versionReason
   if (deployment.image === null) return 'Its image is no longer kept.'
   return deployment.image === squid.image ? 'This is the current image.' : null
 }

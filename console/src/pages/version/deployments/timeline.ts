@@ -13,19 +13,20 @@ export type TimelineStep = {
 export function timelineOf(deployment: Pick<Deployment, 'status' | 'failed' | 'steps' | 'plan'>): TimelineStep[] {
   const { steps, plan } = deployment
   const isRunning = isInProgress(deployment)
-  const begun = steps.map(({ status, startedAt, elapsedMs }, index): TimelineStep => {
+  const startedSteps = steps.map(({ status, startedAt, elapsedMs }, index): TimelineStep => {
     const isLast = index === steps.length - 1
-    const open = isRunning ? 'running' : deployment.failed === 'NO' ? 'done' : 'failed'
-    return { status, startedAt, elapsedMs, state: isLast && (open !== 'running' || elapsedMs === null) ? open : 'done' }
+    const lastState = isRunning ? 'running' : deployment.failed === 'NO' ? 'done' : 'failed'
+    const isFinished = !isLast || (lastState === 'running' && elapsedMs !== null)
+    return { status, startedAt, elapsedMs, state: isFinished ? 'done' : lastState }
   })
-  const started = new Set(steps.map(({ status }) => status))
+  const startedStatuses = new Set(steps.map(({ status }) => status))
   const upcoming = plan
-    .filter((status) => !started.has(status))
+    .filter((status) => !startedStatuses.has(status))
     .map((status): TimelineStep => ({
       status,
       startedAt: null,
       elapsedMs: null,
       state: isRunning ? 'waiting' : 'skipped',
     }))
-  return [...begun, ...upcoming]
+  return [...startedSteps, ...upcoming]
 }

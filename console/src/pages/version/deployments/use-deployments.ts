@@ -4,14 +4,14 @@ import { pollWhile } from '../../../api/poll.ts'
 import { callApi, q } from '../../../api/query.ts'
 import { useVersion, useVersionParams } from '../use-version.ts'
 
-/** Spec 9: every second while a deployment runs, every ten otherwise. */
-const speeds = { fastMs: 1000, slowMs: 10_000 }
+/** Every second while a deployment runs, otherwise every ten seconds (spec 9). */
+const pollIntervals = { fastMs: 1000, slowMs: 10_000 }
 const pageSize = 50
 
 type Pages = { pages: Deployment[][] }
-const pollPages = pollWhile<Pages>(({ pages }) => pages.some((page) => page.some(isInProgress)), speeds)
+const pollPages = pollWhile<Pages>(({ pages }) => pages.some((page) => page.some(isInProgress)), pollIntervals)
 
-/** Deployments of the version, newest first, without logs. A refetch loads all pages on screen. */
+/** Deployments of the version, newest first, without logs. A refetch reloads every loaded page. */
 export function useDeployments() {
   const { code } = useVersionParams()
   const squidId = String(useVersion().id)
@@ -32,7 +32,7 @@ export function useDeployments() {
   })
 }
 
-const pollNewest = pollWhile<Deployment[]>((deployments) => deployments.some(isInProgress), speeds)
+const pollNewest = pollWhile<Deployment[]>((deployments) => deployments.some(isInProgress), pollIntervals)
 
 /** The newest deployment of the version; undefined while loading, null if there is none. */
 export function useLastDeployment(): Deployment | null | undefined {
@@ -42,9 +42,9 @@ export function useLastDeployment(): Deployment | null | undefined {
   return data && (data[0] ?? null)
 }
 
-const pollOne = pollWhile<Deployment>(isInProgress, speeds)
+const pollOne = pollWhile<Deployment>(isInProgress, pollIntervals)
 
-/** One deployment with its whole log. Only new log lines are fetched. */
+/** One deployment with its complete log. Each poll fetches only new log lines. */
 export function useDeployment(id: string) {
   const { code } = useVersionParams()
   const client = useQueryClient()
@@ -52,10 +52,10 @@ export function useDeployment(id: string) {
   return useQuery({
     queryKey,
     queryFn: async ({ signal }) => {
-      const before = client.getQueryData<Deployment>(queryKey)?.logs ?? []
-      const call = { params: { code, id }, query: { logsAfter: String(before.length) } }
-      const now = await callApi('deployments.get', call, signal)
-      return { ...now, logs: [...before, ...now.logs] }
+      const loadedLogs = client.getQueryData<Deployment>(queryKey)?.logs ?? []
+      const call = { params: { code, id }, query: { logsAfter: String(loadedLogs.length) } }
+      const deployment = await callApi('deployments.get', call, signal)
+      return { ...deployment, logs: [...loadedLogs, ...deployment.logs] }
     },
     refetchInterval: (query) => (query.state.data && !isInProgress(query.state.data) ? false : pollOne(query)),
   })

@@ -3,7 +3,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { useApiMutation } from '../../../api/mutation.ts'
 import { useDeniedReason } from '../../../components/access.tsx'
 import { confirm } from '../../../components/confirm.ts'
-import { changedByActions } from '../../../components/squid/use-squid-actions.tsx'
+import { invalidatedByActions } from '../../../components/squid/use-squid-actions.tsx'
 import { formatDateTime } from '../../../lib/format.ts'
 import { shortImage } from './deployment-labels.ts'
 import { rollbackDisabledReason } from './rollback-rule.ts'
@@ -14,7 +14,7 @@ export function useRollback(squid: Squid) {
   const navigate = useNavigate()
   const { name: squidName, slot: squidSlot } = squid
   const rollback = useApiMutation('squids.rollback', {
-    invalidates: changedByActions,
+    invalidates: invalidatedByActions,
     errorDisplay: 'caller',
     onSuccess: ({ id }) =>
       navigate({
@@ -37,8 +37,8 @@ export function useRollback(squid: Squid) {
         body: (
           <>
             <p className="mb-2">
-              Image <code className="text-ink">{shortImage(deployment.image ?? '')}</code> of{' '}
-              {formatDateTime(deployment.createdAt)} runs again.
+              This runs image <code className="text-ink">{shortImage(deployment.image ?? '')}</code> from{' '}
+              {formatDateTime(deployment.createdAt)} again.
             </p>
             <RollbackNote />
           </>
@@ -51,7 +51,7 @@ export function useRollback(squid: Squid) {
 
 export const RollbackNote = () => (
   <p>
-    The version keeps its URLs and tags and runs with the current secrets. The database stays as it is, so older code
-    may not fit its tables. The current deployment runs until the rollback is up.
+    The version keeps its URLs and tags and runs with the current secrets. The database is not changed, so older code
+    may not match its tables. The current deployment keeps running until the rollback is complete.
   </p>
 )

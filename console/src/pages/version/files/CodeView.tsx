@@ -6,17 +6,17 @@ import { SearchField } from '../../../ui/SearchField.tsx'
 import type { Language } from './highlight.ts'
 import { matchesIn, useMatchHighlights } from './use-match-highlights.ts'
 
-/** A file with syntax highlighting, search and copy. Colours load after the text and do not shift it. */
+/** A file with syntax highlighting, search and a copy button. Colours appear after the text without shifting it. */
 export function CodeView({ name, code, language }: { name: string; code: string; language: Language }) {
   const [search, setSearch] = useState('')
   const [current, setCurrent] = useState(0)
-  const box = useRef<HTMLElement>(null)
-  const html = useHighlighted(code, language)
+  const codeElement = useRef<HTMLElement>(null)
+  const html = useHighlightedHtml(code, language)
   const deferred = useDeferredValue(search)
   const count = useMemo(() => matchesIn(code, deferred).length, [code, deferred])
-  const now = count === 0 ? 0 : current % count
-  useMatchHighlights(box, html ?? code, deferred, now)
-  const step = (by: number) => count > 0 && setCurrent((now + by + count) % count)
+  const currentMatch = count === 0 ? 0 : current % count
+  useMatchHighlights(codeElement, html ?? code, deferred, currentMatch)
+  const step = (by: number) => count > 0 && setCurrent((currentMatch + by + count) % count)
   const lines = code.split('\n').length
   return (
     <section aria-label={name} className="overflow-hidden rounded-lg border border-line">
@@ -42,7 +42,7 @@ export function CodeView({ name, code, language }: { name: string; code: string;
             </>
           )}
           <span role="status" className="tabular text-sm whitespace-nowrap text-ink-3">
-            {deferred !== '' && (count === 0 ? 'No match' : `${now + 1} of ${count}`)}
+            {deferred !== '' && (count === 0 ? 'No matches' : `${currentMatch + 1} of ${count}`)}
           </span>
         </div>
         <span className="tabular text-sm text-ink-3 max-xs:hidden">{lines === 1 ? '1 line' : `${lines} lines`}</span>
@@ -53,29 +53,34 @@ export function CodeView({ name, code, language }: { name: string; code: string;
           {Array.from({ length: lines }, (_, index) => `${index + 1}\n`).join('')}
         </span>
         {html === null ? (
-          <code key="plain" ref={box} className="pr-3.5">
+          <code key="plain" ref={codeElement} className="pr-3.5">
             {code}
           </code>
         ) : (
-          <code key="coloured" ref={box} className="code-colours pr-3.5" dangerouslySetInnerHTML={{ __html: html }} />
+          <code
+            key="coloured"
+            ref={codeElement}
+            className="code-colours pr-3.5"
+            dangerouslySetInnerHTML={{ __html: html }}
+          />
         )}
       </pre>
     </section>
   )
 }
 
-/** Null until the highlighter has loaded. */
-function useHighlighted(code: string, language: Language): string | null {
-  const [done, setDone] = useState<{ code: string; html: string } | null>(null)
+/** The code as highlighted HTML; null until the highlighter has loaded. */
+function useHighlightedHtml(code: string, language: Language): string | null {
+  const [highlighted, setHighlighted] = useState<{ code: string; html: string } | null>(null)
   useEffect(() => {
-    let isWanted = true
+    let isCurrent = true
     // The highlighter is larger than the tab itself; the file is readable without it.
     void import('./highlight.ts')
-      .then(({ highlight }) => isWanted && setDone({ code, html: highlight(code, language) }))
+      .then(({ highlight }) => isCurrent && setHighlighted({ code, html: highlight(code, language) }))
       .catch(() => null)
     return () => {
-      isWanted = false
+      isCurrent = false
     }
   }, [code, language])
-  return done?.code === code ? done.html : null
+  return highlighted?.code === code ? highlighted.html : null
 }

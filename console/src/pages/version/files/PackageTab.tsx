@@ -1,7 +1,7 @@
 import { useVersion } from '../use-version.ts'
 import { CodeView } from './CodeView.tsx'
 
-/** Spec 2.9. */
+/** The `package.json` of the version (spec 2.9). */
 export default function PackageTab() {
   return <CodeView name="package.json" code={JSON.stringify(useVersion().packageJson, null, 2)} language="json" />
 }

@@ -3,45 +3,45 @@ import { useEffect, type RefObject } from 'react'
 const highlightNames = { all: 'code-match', current: 'code-match-now' }
 
 /**
- * Highlights the matches of a search without changing the DOM (CSS custom highlights), and scrolls to the current
- * one.
+ * Highlights the matches of a search with CSS custom highlights, which do not change the DOM, and scrolls to the
+ * current match.
  */
 export function useMatchHighlights(
-  box: RefObject<HTMLElement | null>,
+  elementRef: RefObject<HTMLElement | null>,
   html: string,
   search: string,
   current: number,
 ): void {
   useEffect(() => {
-    const at = box.current
-    if (!at || typeof Highlight === 'undefined') return undefined
-    const ranges = rangesOf(at, search)
-    const now = ranges[current]
+    const element = elementRef.current
+    if (!element || typeof Highlight === 'undefined') return undefined
+    const ranges = rangesOf(element, search)
+    const currentRange = ranges[current]
     CSS.highlights.set(highlightNames.all, new Highlight(...ranges))
-    if (now) {
-      CSS.highlights.set(highlightNames.current, new Highlight(now))
-      now.startContainer.parentElement?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+    if (currentRange) {
+      CSS.highlights.set(highlightNames.current, new Highlight(currentRange))
+      currentRange.startContainer.parentElement?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
     }
     return () => {
       CSS.highlights.delete(highlightNames.all)
       CSS.highlights.delete(highlightNames.current)
     }
-  }, [box, html, search, current])
+  }, [elementRef, html, search, current])
 }
 
-/** Ranges of all matches; a match may span several text nodes. */
-function rangesOf(box: HTMLElement, search: string): Range[] {
-  const walker = document.createTreeWalker(box, NodeFilter.SHOW_TEXT)
-  const pieces: { node: Node; start: number; length: number }[] = []
+/** The DOM ranges of all matches. A match may span several text nodes. */
+function rangesOf(element: HTMLElement, search: string): Range[] {
+  const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT)
+  const textNodes: { node: Node; start: number; length: number }[] = []
   let text = ''
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
-    const own = node.textContent ?? ''
-    pieces.push({ node, start: text.length, length: own.length })
-    text += own
+    const nodeText = node.textContent ?? ''
+    textNodes.push({ node, start: text.length, length: nodeText.length })
+    text += nodeText
   }
   return matchesIn(text, search).flatMap((offset) => {
-    const first = pieces[pieceAt(pieces, offset)]
-    const last = pieces[pieceAt(pieces, offset + search.length - 1)]
+    const first = textNodes[nodeIndexAt(textNodes, offset)]
+    const last = textNodes[nodeIndexAt(textNodes, offset + search.length - 1)]
     if (!first || !last) return []
     const range = document.createRange()
     range.setStart(first.node, offset - first.start)
@@ -50,23 +50,28 @@ function rangesOf(box: HTMLElement, search: string): Range[] {
   })
 }
 
-/** Start indexes of `search` in `text`, ignoring case; empty for an empty search. Matches do not overlap. */
+/** The start indexes of all matches of `search` in `text`, ignoring case. Matches do not overlap; an empty search has none. */
 export function matchesIn(text: string, search: string): number[] {
   if (search === '') return []
-  const [hay, needle] = [text.toLowerCase(), search.toLowerCase()]
-  const found: number[] = []
-  for (let at = hay.indexOf(needle); at >= 0; at = hay.indexOf(needle, at + needle.length)) found.push(at)
-  return found
+  const [lowerText, lowerSearch] = [text.toLowerCase(), search.toLowerCase()]
+  const offsets: number[] = []
+  for (
+    let offset = lowerText.indexOf(lowerSearch);
+    offset >= 0;
+    offset = lowerText.indexOf(lowerSearch, offset + lowerSearch.length)
+  )
+    offsets.push(offset)
+  return offsets
 }
 
-type Piece = { start: number; length: number }
+type TextNodeRange = { start: number; length: number }
 
-/** The index of the piece that contains an offset. The pieces are contiguous. */
-export function pieceAt(pieces: readonly Piece[], offset: number): number {
-  let [low, high] = [0, pieces.length - 1]
+/** The index of the text node that contains an offset. The nodes are contiguous. */
+export function nodeIndexAt(textNodes: readonly TextNodeRange[], offset: number): number {
+  let [low, high] = [0, textNodes.length - 1]
   while (low < high) {
     const middle = (low + high + 1) >> 1
-    if ((pieces[middle]?.start ?? Infinity) <= offset) low = middle
+    if ((textNodes[middle]?.start ?? Infinity) <= offset) low = middle
     else high = middle - 1
   }
   return low

@@ -3,10 +3,10 @@ import { Link } from '@tanstack/react-router'
 import { StatusDot } from '../../../components/StatusDot.tsx'
 import { Card, KeyValue } from '../../../ui/Card.tsx'
 import type { Tone } from '../../../ui/tones.ts'
-import { DiskUse } from '../DiskUse.tsx'
+import { DiskUsage } from '../DiskUse.tsx'
 import { UrlList } from './UrlList.tsx'
 
-const statuses: Record<DatabaseStatus, { label: string; tone: Tone }> = {
+const statusAppearance: Record<DatabaseStatus, { label: string; tone: Tone }> = {
   PROCESSING: { label: 'Processing', tone: 'info' },
   NO_SPACE: { label: 'No space', tone: 'bad' },
   LOW_SPACE: { label: 'Low space', tone: 'warn' },
@@ -14,7 +14,7 @@ const statuses: Record<DatabaseStatus, { label: string; tone: Tone }> = {
 }
 
 export function PostgresCard({ postgres }: { postgres: NonNullable<Squid['addons']['postgres']> }) {
-  const status = statuses[databaseStatus({ addons: { postgres } }) ?? 'PROCESSING']
+  const status = statusAppearance[databaseStatus({ addons: { postgres } }) ?? 'PROCESSING']
   return (
     <Card title="Postgres">
       <KeyValue
@@ -27,7 +27,7 @@ export function PostgresCard({ postgres }: { postgres: NonNullable<Squid['addons
               </span>
             ),
           },
-          { label: 'Size', value: <DiskUse disk={postgres.disk} /> },
+          { label: 'Size', value: <DiskUsage disk={postgres.disk} /> },
           { label: 'Version', value: postgres.version },
           { label: 'Profile', value: postgres.profile },
         ]}

@@ -3,7 +3,7 @@ import { ProcessorsTable } from '../ProcessorsTable.tsx'
 import { useVersion } from '../use-version.ts'
 import { ApiCard, HasuraCard, NeonCard, PostgresCard } from './DetailCards.tsx'
 
-/** Spec 2.9: the parts of the version. */
+/** The API, addons, processors and scale of the version (spec 2.9). */
 export default function DetailsTab() {
   const squid = useVersion()
   const { api, scale, processors = [] } = squid

@@ -18,12 +18,12 @@ import { LastDeployment } from './LastDeployment.tsx'
 import { UrlList } from './UrlList.tsx'
 import { urlGroups } from './urls.ts'
 
-// The table is most of this tab's code and is below everything else.
+// Loaded lazily, since the table is most of this tab's code and is at the bottom.
 const ProcessorsTable = lazy(async () => ({
   default: (await import('../ProcessorsTable.tsx')).ProcessorsTable,
 }))
 
-/** Spec 2.9, the index of the version page. */
+/** The first tab of the version page (spec 2.9). */
 export default function GeneralTab() {
   const squid = useVersion()
   return (
@@ -74,7 +74,7 @@ function rowsOf(squid: Squid): KeyValueRow[] {
   return rows
 }
 
-/** The status, a link to its causes, and a summary. */
+/** The status, linked to the details, with a summary of the sync progress and the reason of a degraded status. */
 function Status({ squid }: { squid: Squid }) {
   const status = displayStatus(squid)
   const summary = isHibernated(squid) ? null : syncSummary(squid.processors ?? [])
@@ -121,7 +121,7 @@ function Warnings({ alerts }: { alerts: Squid['alerts'] }) {
   )
 }
 
-/** The image of the version: a link if it can be pulled, otherwise its name. */
+/** The name of the image, as a link if the image can be pulled. */
 function ImageName({ squid: { image, links } }: { squid: Pick<Squid, 'image' | 'links'> }) {
   if (image === null) return <span className="text-ink-3">none yet</span>
   const name = <code title={image}>{shortImage(image)}</code>

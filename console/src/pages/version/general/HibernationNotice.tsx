@@ -1,16 +1,16 @@
 import type { Squid } from '@shoal/contract'
-import { squidCan } from '@shoal/contract'
+import { squidDisabledReasons } from '@shoal/contract'
 import { RelativeTime } from '../../../components/RelativeTime.tsx'
 import { useApiMutation } from '../../../api/mutation.ts'
 import { useDeniedReason } from '../../../components/access.tsx'
-import { changedByActions } from '../../../components/squid/use-squid-actions.tsx'
+import { invalidatedByActions } from '../../../components/squid/use-squid-actions.tsx'
 import { Alert } from '../../../ui/Alert.tsx'
 import { Button } from '../../../ui/Button.tsx'
 
-/** Spec 2.9: why nothing runs, and a button to restart. */
+/** Shows that the version is hibernated, with a button to restart it (spec 2.9). */
 export function HibernationNotice({ squid }: { squid: Squid }) {
   const deniedReason = useDeniedReason('squids.write')
-  const restart = useApiMutation('squids.restart', { invalidates: changedByActions })
+  const restart = useApiMutation('squids.restart', { invalidates: invalidatedByActions })
   const params = { code: squid.organization.code, reference: squid.reference }
   return (
     <Alert
@@ -20,7 +20,7 @@ export function HibernationNotice({ squid }: { squid: Squid }) {
       action={
         <Button
           isPending={restart.isPending}
-          disabledReason={deniedReason ?? squidCan.restart(squid)}
+          disabledReason={deniedReason ?? squidDisabledReasons.restart(squid)}
           onClick={() => restart.mutate({ params })}
         >
           Restart
@@ -29,12 +29,12 @@ export function HibernationNotice({ squid }: { squid: Squid }) {
     >
       {squid.hibernatedAt ? (
         <>
-          It was stopped <RelativeTime at={squid.hibernatedAt} />.
+          It was hibernated <RelativeTime at={squid.hibernatedAt} />.
         </>
       ) : (
         'It is stopped.'
       )}{' '}
-      Its data is kept. Restart it to continue where it stopped.
+      Its data is kept. Restart it to continue where it left off.
     </Alert>
   )
 }

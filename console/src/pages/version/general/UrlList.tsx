@@ -1,7 +1,7 @@
 import type { SquidUrl } from './urls.ts'
 import { CopyButton } from '../../../ui/CopyButton.tsx'
 
-/** URLs of one kind, each with a copy button. Long ones wrap. */
+/** The URLs of one type, each with a copy button. Long URLs wrap. */
 export function UrlList({ urls, note }: { urls: readonly SquidUrl[]; note?: string }) {
   return (
     <>

@@ -3,7 +3,7 @@ import { useUser } from '../../api/session.ts'
 import { useSetting } from '../../lib/local-settings.ts'
 import { doneStep } from './steps.ts'
 
-/** From this width on the sidebar, which the tour points at, is visible (spec 2.3, md). */
+/** The minimum width at which the sidebar, which the tour points at, is visible (spec 2.3, md). */
 const wide = matchMedia('(min-width: 1000px)')
 
 function onWidthChange(listener: () => void): () => void {
@@ -15,7 +15,7 @@ function onWidthChange(listener: () => void): () => void {
  * Whether to show the first tour: not on small screens, not before the email is confirmed, and only on its own pages
  * (spec 2.4).
  */
-export function useIsTourWanted(path: string): boolean {
+export function useShouldShowTour(path: string): boolean {
   const { emailVerified, policyAccepted } = useUser()
   const step = useSetting('onboardingGuide')
   const isWide = useSyncExternalStore(onWidthChange, () => wide.matches)

@@ -9,7 +9,7 @@ const Plot = lazy(() => import('./Plot.tsx'))
 type Props = PlotInput & { title: string }
 
 /** The plot, with a text summary and keyboard access to its values by the arrow keys. */
-export function ChartPicture({ title, ...input }: Props) {
+export function InteractiveChart({ title, ...input }: Props) {
   const { data, scale, marks, heightPx } = input
   const { ref, hasBeenVisible } = useHasBeenVisible<HTMLDivElement>()
   const [cursor, setCursor] = useState<ChartCursor | null>(null)
@@ -44,8 +44,8 @@ export function ChartPicture({ title, ...input }: Props) {
             <Plot
               {...input}
               keyboardIndex={keyboardIndex}
-              onCursor={(next) => setCursor((before) => (isSame(before, next) ? before : next))}
-              onFrame={(next) => setFrame((before) => (isSame(before, next) ? before : next))}
+              onCursor={(next) => setCursor((current) => (isSame(current, next) ? current : next))}
+              onFrame={(next) => setFrame((current) => (isSame(current, next) ? current : next))}
             />
           </Suspense>
         )}
@@ -61,11 +61,11 @@ export function ChartPicture({ title, ...input }: Props) {
 
 function isSame(a: object | null, b: object | null): boolean {
   if (!a || !b) return a === b
-  const before = Object.values(a)
-  return Object.values(b).every((value, at) => value === before[at])
+  const valuesOfA = Object.values(a)
+  return Object.values(b).every((value, index) => value === valuesOfA[index])
 }
 
-/** Start loading shortly before the chart scrolls into view. */
+/** The plot's code loads this far before the chart scrolls into view. */
 const marginPx = 200
 
 /** Whether the element has ever been in the viewport. */

@@ -10,24 +10,24 @@ import { toast } from '../../lib/toasts.ts'
 
 /**
  * Accepts the selected invitations and rejects the others, in parallel. Opens the squids of the first accepted
- * organization; if none was accepted, stays here with the pending ones (spec 4, 8).
+ * organization; if none was accepted, the pending ones stay on screen (spec 4, 8).
  */
-export function useAnswerInvitations() {
+export function useRespondToInvitations() {
   const queryClient = useQueryClient()
   const navigate = useNavigate()
   const [isPending, setIsPending] = useState(false)
 
-  const answer = async (invitations: readonly Invitation[], chosen: ReadonlySet<number>) => {
+  const respond = async (invitations: readonly Invitation[], selectedIds: ReadonlySet<number>) => {
     setIsPending(true)
     const outcomes = await Promise.allSettled(
       invitations.map(({ id, organization: { code } }) =>
-        callApi(chosen.has(id) ? 'orgs.acceptInvite' : 'orgs.rejectInvite', { params: { code, id: String(id) } }),
+        callApi(selectedIds.has(id) ? 'orgs.acceptInvite' : 'orgs.rejectInvite', { params: { code, id: String(id) } }),
       ),
     )
     for (const outcome of outcomes)
       if (outcome.status === 'rejected')
         toast({ tone: 'warn', title: outcome.reason instanceof ApiError ? outcome.reason.message : 'Unknown error' })
-    const accepted = invitations.find(({ id }, index) => chosen.has(id) && outcomes[index]?.status === 'fulfilled')
+    const accepted = invitations.find(({ id }, index) => selectedIds.has(id) && outcomes[index]?.status === 'fulfilled')
     await invalidate(queryClient, 'user.get', 'user.listInvites')
     setIsPending(false)
     if (!accepted) return
@@ -37,5 +37,5 @@ export function useAnswerInvitations() {
     setSetting('tmp_invites_checked', true)
     await navigate({ to: '/squids' })
   }
-  return { isPending, answer }
+  return { isPending, respond }
 }

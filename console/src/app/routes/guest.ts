@@ -1,0 +1,75 @@
+import type { QueryClient } from '@tanstack/react-query'
+import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
+import { authOptionsQuery } from '../../api/session.ts'
+import { RootError } from '../Root.tsx'
+import { search } from '../search.ts'
+import { requireSignedOut } from '../session-gate.ts'
+import { root } from './root.ts'
+
+// Awaited, so that the provider buttons do not shift the layout later. A failure does not block the page.
+const authOptions = (queryClient: QueryClient) => queryClient.ensureQueryData(authOptionsQuery).catch(() => null)
+
+const guest = createRoute({
+  getParentRoute: () => root,
+  id: 'guest',
+  component: lazyRouteComponent(() => import('../layouts/GuestLayout.tsx')),
+  errorComponent: RootError,
+  beforeLoad: ({ context }) => requireSignedOut(context.queryClient),
+})
+
+const signIn = createRoute({
+  getParentRoute: () => guest,
+  path: '/',
+  loader: ({ context }) => authOptions(context.queryClient),
+  component: lazyRouteComponent(() => import('../../pages/auth/SignInPage.tsx')),
+})
+const signUp = createRoute({
+  getParentRoute: () => guest,
+  path: '/signup',
+  loader: ({ context }) => authOptions(context.queryClient),
+  validateSearch: search.signUp,
+  component: lazyRouteComponent(() => import('../../pages/auth/SignUpPage.tsx')),
+})
+const restore = createRoute({
+  getParentRoute: () => guest,
+  path: '/restore',
+  component: lazyRouteComponent(() => import('../../pages/auth/RestorePage.tsx')),
+})
+const confirmRestore = createRoute({
+  getParentRoute: () => guest,
+  path: '/restore/confirm/$token',
+  component: lazyRouteComponent(() => import('../../pages/auth/ConfirmRestorePage.tsx')),
+})
+const oauth = createRoute({
+  getParentRoute: () => guest,
+  path: '/oauth/$provider',
+  validateSearch: search.oauth,
+  component: lazyRouteComponent(() => import('../../pages/auth/OauthReturnPage.tsx')),
+})
+
+// Pages that links in emails open, for users who are signed in or not.
+
+const links = createRoute({
+  getParentRoute: () => root,
+  id: 'links',
+  component: lazyRouteComponent(() => import('../layouts/GuestLayout.tsx')),
+  errorComponent: RootError,
+})
+const confirmEmail = createRoute({
+  getParentRoute: () => links,
+  path: '/confirm-email',
+  validateSearch: search.confirmEmail,
+  component: lazyRouteComponent(() => import('../../pages/auth/ConfirmEmailPage.tsx')),
+})
+const verifyEmail = createRoute({
+  getParentRoute: () => links,
+  path: '/verify-email',
+  validateSearch: search.verifyEmail,
+  component: lazyRouteComponent(() => import('../../pages/auth/VerifyOrgEmailPage.tsx')),
+})
+
+/** Pages for signed-out users (spec 2.1). */
+export const guestRoutes = guest.addChildren([signIn, signUp, restore, confirmRestore, oauth])
+
+/** Pages that links in emails open. */
+export const linkRoutes = links.addChildren([confirmEmail, verifyEmail])

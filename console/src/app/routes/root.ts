@@ -1,0 +1,24 @@
+import type { QueryClient } from '@tanstack/react-query'
+import { createRootRouteWithContext, createRoute, lazyRouteComponent } from '@tanstack/react-router'
+import { Frame } from '../layouts/Frame.tsx'
+import { Root, RootError } from '../Root.tsx'
+import { search } from '../search.ts'
+import { requireSignedIn } from '../session-gate.ts'
+
+export const root = createRootRouteWithContext<{ queryClient: QueryClient }>()({
+  component: Root,
+  errorComponent: RootError,
+})
+
+/** The parent of all pages for signed-in users. */
+export const app = createRoute({
+  getParentRoute: () => root,
+  id: 'app',
+  validateSearch: search.app,
+  component: lazyRouteComponent(() => import('../layouts/AppLayout.tsx')),
+  errorComponent: RootError,
+  pendingComponent: Frame,
+  pendingMs: 0,
+  beforeLoad: ({ context, search }) =>
+    requireSignedIn(context.queryClient, search.acceptInviteId ? undefined : search.organization),
+})

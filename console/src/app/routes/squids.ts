@@ -1,0 +1,134 @@
+import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
+import { search } from '../search.ts'
+import { app } from './root.ts'
+
+const squids = createRoute({
+  getParentRoute: () => app,
+  path: '/squids',
+  validateSearch: search.squids,
+  // The page waits for this module, which is part of the frame's chunk, but not for the responses.
+  loader: async ({ context }) => (await import('../../api/squids.ts')).prefetchSquids(context.queryClient),
+  component: lazyRouteComponent(() => import('../../pages/squids/SquidsPage.tsx')),
+})
+const deployGuide = createRoute({
+  getParentRoute: () => app,
+  path: '/squids/deploy',
+  component: lazyRouteComponent(() => import('../../pages/squids/DeployPage.tsx')),
+})
+const version = createRoute({
+  getParentRoute: () => app,
+  path: '/squids/$squidName/$squidSlot',
+  component: lazyRouteComponent(() => import('../../pages/version/VersionPage.tsx')),
+})
+const versionTabs = [
+  createRoute({
+    getParentRoute: () => version,
+    path: '/',
+    component: lazyRouteComponent(() => import('../../pages/version/general/GeneralTab.tsx')),
+  }),
+  createRoute({
+    getParentRoute: () => version,
+    path: '/details',
+    component: lazyRouteComponent(() => import('../../pages/version/general/DetailsTab.tsx')),
+  }),
+  createRoute({
+    getParentRoute: () => version,
+    path: '/logs',
+    validateSearch: search.logs,
+    component: lazyRouteComponent(() => import('../../pages/logs/LogsTab.tsx')),
+  }),
+  createRoute({
+    getParentRoute: () => version,
+    path: '/db',
+    component: lazyRouteComponent(() => import('../../pages/version/database/DatabaseTab.tsx')),
+  }),
+  createRoute({
+    getParentRoute: () => version,
+    path: '/metrics',
+    validateSearch: search.metrics,
+    component: lazyRouteComponent(() => import('../../pages/metrics/MetricsTab.tsx')),
+  }),
+  createRoute({
+    getParentRoute: () => version,
+    path: '/manifest',
+    component: lazyRouteComponent(() => import('../../pages/version/files/ManifestTab.tsx')),
+  }),
+  createRoute({
+    getParentRoute: () => version,
+    path: '/package',
+    component: lazyRouteComponent(() => import('../../pages/version/files/PackageTab.tsx')),
+  }),
+  createRoute({
+    getParentRoute: () => version,
+    path: '/processors',
+    component: lazyRouteComponent(() => import('../../pages/version/ProcessorsTab.tsx')),
+  }),
+  createRoute({
+    getParentRoute: () => version,
+    path: '/deployments',
+    component: lazyRouteComponent(() => import('../../pages/version/deployments/DeploymentsTab.tsx')),
+  }),
+  createRoute({
+    getParentRoute: () => version,
+    path: '/deployments/$deployId',
+    component: lazyRouteComponent(() => import('../../pages/version/deployments/DeploymentTab.tsx')),
+  }),
+] as const
+// A page of its own rather than a tab, because the playground needs the full width. The spec does not define the path.
+const playground = createRoute({
+  getParentRoute: () => app,
+  path: '/squids/$squidName/$squidSlot/playground',
+  validateSearch: search.playground,
+  component: lazyRouteComponent(() => import('../../pages/playground/PlaygroundPage.tsx')),
+})
+
+const monitoring = createRoute({
+  getParentRoute: () => app,
+  path: '/monitoring',
+  validateSearch: search.monitoring,
+  component: lazyRouteComponent(() => import('../../pages/monitoring/MonitoringPage.tsx')),
+})
+
+// The spec does not define the alerts pages.
+const alerts = createRoute({
+  getParentRoute: () => app,
+  path: '/monitoring/alerts',
+  component: lazyRouteComponent(() => import('../../pages/alerts/AlertsPage.tsx')),
+})
+const alertTabs = [
+  createRoute({
+    getParentRoute: () => alerts,
+    path: '/',
+    component: lazyRouteComponent(() => import('../../pages/alerts/OpenTab.tsx')),
+  }),
+  createRoute({
+    getParentRoute: () => alerts,
+    path: '/history',
+    component: lazyRouteComponent(() => import('../../pages/alerts/HistoryTab.tsx')),
+  }),
+  createRoute({
+    getParentRoute: () => alerts,
+    path: '/rules',
+    component: lazyRouteComponent(() => import('../../pages/alerts/rules/RulesTab.tsx')),
+  }),
+  createRoute({
+    getParentRoute: () => alerts,
+    path: '/channels',
+    component: lazyRouteComponent(() => import('../../pages/alerts/channels/ChannelsTab.tsx')),
+  }),
+  createRoute({
+    getParentRoute: () => alerts,
+    path: '/deliveries',
+    component: lazyRouteComponent(() => import('../../pages/alerts/DeliveriesTab.tsx')),
+  }),
+] as const
+
+/** Pages about squids: lists, versions, monitoring and alerts. */
+export const squidRoutes = [
+  squids,
+  deployGuide,
+  version.addChildren([...versionTabs]),
+  playground,
+  monitoring,
+  alerts.addChildren([...alertTabs]),
+] as const
