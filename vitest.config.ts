@@ -1,25 +1,38 @@
 import { existsSync } from 'node:fs'
 import { defineConfig } from 'vitest/config'
+import { SlowestFirst } from './scripts/test-sequencer.ts'
 
 // One Postgres for all tests of the server; not started when none of them runs.
 const globalSetup = ['server/src/testing/global-setup.ts'].filter((path) => existsSync(path))
 
-// What takes too long for every run: `npm run test:full`.
+// On a machine under load a page may take longer than the second that `expect.poll` waits by default.
+const wholeSystems = {
+  testTimeout: 180_000,
+  hookTimeout: 180_000,
+  expect: { poll: { timeout: 15_000 } },
+}
+
+// Full matrices and long samples: `npm run test:full`.
 const full = {
   test: {
+    ...wholeSystems,
     name: 'full',
     include: ['e2e/full/*.test.ts'],
-    fileParallelism: false,
-    sequence: { groupOrder: 2 },
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
+    maxWorkers: 1,
+    sequence: { groupOrder: 3 },
   },
+}
+
+// On a cluster: `npm run test:kubernetes`.
+const kubernetes = {
+  test: { ...wholeSystems, name: 'kubernetes', include: ['e2e/kubernetes/*.test.ts'], maxWorkers: 1 },
 }
 
 export default defineConfig({
   test: {
     pool: 'forks',
     maxWorkers: 2,
+    sequence: { sequencer: SlowestFirst },
     projects: [
       {
         test: {
@@ -33,32 +46,37 @@ export default defineConfig({
         test: {
           name: 'server',
           include: ['server/**/*.test.ts'],
+          // A worker loads the server once, not once for each file: its state belongs to an App, and each file opens its own.
+          isolate: false,
           globalSetup,
           testTimeout: 30_000,
           hookTimeout: 60_000,
         },
       },
       {
-        // Whole systems, two at a time: they wait for servers and squids more than they work.
-        test: {
-          name: 'e2e',
-          include: ['e2e/*.test.ts'],
-          sequence: { groupOrder: 1 },
-          testTimeout: 180_000,
-          hookTimeout: 180_000,
-        },
+        test: { ...wholeSystems, name: 'e2e', include: ['e2e/*.test.ts'], sequence: { groupOrder: 1 } },
       },
       {
         test: {
+          ...wholeSystems,
           name: 'console',
-          include: ['e2e/console/*.test.ts'],
+          include: ['e2e/console/**/*.test.ts'],
           globalSetup: ['e2e/console/global-setup.ts'],
+          setupFiles: ['e2e/console/violations.ts'],
           sequence: { groupOrder: 1 },
-          testTimeout: 180_000,
-          hookTimeout: 180_000,
+        },
+      },
+      {
+        // Variants of faults, attacks and long waits: `npm run test:slow`, which CI runs after `npm test`.
+        test: {
+          ...wholeSystems,
+          name: 'slow',
+          include: ['e2e/{slow,hostile}/*.test.ts'],
+          sequence: { groupOrder: 2 },
         },
       },
       ...(process.env['SHOAL_TEST_FULL'] === 'true' ? [full] : []),
+      ...(process.env['SHOAL_TEST_SUITES'] === 'kubernetes' ? [kubernetes] : []),
     ],
   },
 })

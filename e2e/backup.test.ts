@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { zstdDecompressSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { addOrg, adminPassword } from './support/org.ts'
-import { played } from './support/played-squid.ts'
+import { deploySimulated } from './support/simulated-squid.ts'
 import { connectTo } from './support/postgres.ts'
 import { cliOf, makeDataDir, startShoal, type Shoal } from './support/shoal.ts'
 import { until } from './support/until.ts'
@@ -23,8 +23,8 @@ describe('a backup', () => {
   let restored: Shoal | undefined
   let token: string
   let email: string
-  /** Numbers of committed rows before the backup began and after it ended. */
-  let written: { before: number; after: number }
+  /** Numbers of rows that were committed before the backup began and when it had ended. */
+  let committedRows: { before: number; after: number }
   let result: BackupResult
 
   beforeAll(async () => {
@@ -36,7 +36,7 @@ describe('a backup', () => {
       params: { code: org },
       body: { secrets: [{ action: 'UPDATE', name: 'KEY', value: secret }] },
     })
-    await played({ shoal, org, token, api }, { name: 'pools', slot: 'v1' })
+    await deploySimulated({ shoal, org, token, api }, { name: 'pools', slot: 'v1' })
   })
 
   afterAll(async () => {
@@ -44,32 +44,32 @@ describe('a backup', () => {
     for (const dir of [folder, restoredDir]) rmSync(dir, { recursive: true, force: true })
   })
 
-  test('is made while the server is writing', async () => {
+  test('can be made while the server is writing', async () => {
     const writer = await startWriter(shoal.dataDir)
     try {
       await until(() => Promise.resolve(writer.rows() > 5_000), 'many rows are written')
       const before = writer.rows()
       result = await shoal.cli<BackupResult>('backup', '--to', file)
-      written = { before, after: writer.rows() }
+      committedRows = { before, after: writer.rows() }
     } finally {
       await writer.end()
     }
-    expect(written.after).toBeGreaterThan(written.before)
+    expect(committedRows.after).toBeGreaterThan(committedRows.before)
     expect(result).toMatchObject({ file, holds: { databases: 2, uploads: 1 } })
     expect(statSync(file).mode & 0o777).toBe(0o600)
     expect(readdirSync(folder)).toEqual(['shoal.tar'])
   })
 
-  test('contains no clear-text secret, key or password, and reports where the keys are', () => {
+  test('contains no plaintext secret, key or password, and reports where the keys are', () => {
     const content = zstdDecompressSync(contentOf(file))
-    for (const path of ['secrets.key', 'postgres/password'])
+    for (const path of ['secrets.key', 'postgres/password', 'postgres-squids/password'])
       expect(content.includes(readFileSync(join(shoal.dataDir, path), 'utf8').trim())).toBe(false)
     expect(content.includes(secret)).toBe(false)
     expect(content.includes('postgres/data/backup_label')).toBe(true)
     expect(result.notes.join()).toContain(join(shoal.dataDir, 'secrets.key'))
   })
 
-  test('is restored to another directory, and reports missing keys', async () => {
+  test('can be restored to another directory; the restore reports missing keys', async () => {
     const { notes } = await cliOf(restoredDir)<BackupResult>('restore', '--from', file)
     expect(notes.join()).toContain('Stop it before the first start')
     expect(notes.join()).toMatch(/keys that seal secrets are missing .* put your copy at .*secrets\.key/)
@@ -77,7 +77,7 @@ describe('a backup', () => {
     expect(existsSync(join(restoredDir, 'postgres/data/postmaster.pid'))).toBe(false)
   })
 
-  test('starts after the restore with all data from before the backup', async () => {
+  test('is complete: the restored server has all data from before the backup', async () => {
     copyFileSync(join(shoal.dataDir, 'secrets.key'), join(restoredDir, 'secrets.key'))
     restored = await startShoal(sim, restoredDir)
     const api = restored.as(token)
@@ -89,10 +89,10 @@ describe('a backup', () => {
       return squid?.name === 'pools' && squid.status === 'DEPLOYED' && squid.api?.status === 'AVAILABLE'
     }, 'the squid is running')
     const rows = await rowsOf(restoredDir)
-    expect(rows.highest).toBeGreaterThanOrEqual(written.before)
+    expect(rows.highest).toBeGreaterThanOrEqual(committedRows.before)
     // One committed transaction may not have been counted yet.
-    expect(rows.highest).toBeLessThanOrEqual(written.after + 100)
-    // No row in between is missing, neither in the table nor in the index.
+    expect(rows.highest).toBeLessThanOrEqual(committedRows.after + 100)
+    // No row is missing, neither in the table nor in the index.
     expect(rows).toMatchObject({ count: rows.highest, countByIndex: rows.highest })
     const uploads = (dir: string) => readdirSync(join(dir, 'uploads'))
     expect(uploads(restoredDir)).toEqual(uploads(shoal.dataDir))
@@ -119,8 +119,8 @@ async function startWriter(dataDir: string) {
         [rows + 1],
       )
       rows += 100
-      await client.query('create table fleeting as select * from witness limit 1000')
-      await client.query('drop table fleeting')
+      await client.query('create table temporary_copy as select * from witness limit 1000')
+      await client.query('drop table temporary_copy')
     }
   })()
   return {

@@ -1,75 +1,66 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openClient, type PublicClient } from '../scripts/public-client.ts'
-import { startDay, type Day } from './support/day.ts'
+import { startTestCloud, type TestCloud } from './support/test-cloud.ts'
 import { totalTransfers } from './support/squid.ts'
 import { until } from './support/until.ts'
 
-/** The unmodified public client against a real server, a real squid and a real chain: every command of 3.2.3, in the order of typical use. */
+/** Runs every command of the unmodified public client 3.2.3 against a real server, squid and chain, in the order of typical use. */
 describe('the public client', () => {
-  let day: Day
+  let cloud: TestCloud
   let sqd: PublicClient
   const org = 'acme-labs'
-  const automatic = ['--no-interactive', '--no-stream-logs']
-  const allow = ['--allow-update', '--allow-tag-reassign', '--allow-manifest-override']
-  const endpointOf = (reference: string) => day.endpointOf(reference)
+  const nonInteractive = ['--no-interactive', '--no-stream-logs']
+  const allowChanges = ['--allow-update', '--allow-tag-reassign', '--allow-manifest-override']
+  const endpointOf = (reference: string) => cloud.endpointOf(reference)
+  const deploySlot = (slot: string, ...options: string[]) =>
+    sqd('deploy', cloud.project, '-o', org, '-s', slot, ...options, ...nonInteractive, ...allowChanges)
 
   beforeAll(async () => {
-    ;[day, sqd] = await Promise.all([startDay({ prebuilt: 'nothing' }), openClient()])
-    const auth = await sqd('auth', '-k', day.token, '-h', `${day.shoal.url}/api`)
+    ;[cloud, sqd] = await Promise.all([startTestCloud({ prebuilt: 'dependencies' }), openClient()])
+    const auth = await sqd('auth', '-k', cloud.token, '-h', `${cloud.shoal.url}/api`)
     expect(auth.stdout).toContain('admin@acme-labs.dev')
   }, 180_000)
 
   afterAll(async () => {
     sqd?.close()
-    await day?.end()
+    await cloud?.end()
   })
 
-  test('whoami', async () => {
+  test('whoami shows the signed-in user', async () => {
     const { stdout, code } = await sqd('whoami')
     expect(stdout).toContain('admin@acme-labs.dev')
     expect(code).toBe(0)
   })
 
-  test('a wrong key is refused', async () => {
-    const { stderr, code } = await sqd('auth', '-k', 'shoal_wrong', '-h', `${day.shoal.url}/api`)
+  test('a wrong key is rejected', async () => {
+    const { stderr, code } = await sqd('auth', '-k', 'shoal_wrong', '-h', `${cloud.shoal.url}/api`)
     expect(stderr).toContain('Authentication failure')
     expect(code).toBe(2)
   })
 
   test('a deployment that needs an unknown secret fails and names it', async () => {
-    const { stdout, stderr, code } = await sqd('deploy', day.project, '-o', org, '-s', 'v1', ...automatic, ...allow)
+    const { stdout, stderr, code } = await deploySlot('v1')
     expect(stdout + stderr).toContain('RPC_URL')
     expect(stdout + stderr).toContain('sqd secrets set')
     expect(code).toBe(2)
   })
 
   test('secrets are set, listed without their values, and removed', async () => {
-    await sqd('secrets', 'set', 'RPC_URL', day.devnet.rpcUrl, '-o', org)
+    await sqd('secrets', 'set', 'RPC_URL', cloud.devnet.rpcUrl, '-o', org)
     await sqd('secrets', 'set', 'SPARE', 'very-hidden', '-o', org)
     const { stdout } = await sqd('secrets', 'list', '-o', org)
     expect(stdout).toContain('RPC_URL')
-    expect(stdout).not.toContain(day.devnet.rpcUrl)
+    expect(stdout).not.toContain(cloud.devnet.rpcUrl)
     expect(stdout).not.toContain('very-hidden')
     expect((await sqd('secrets', 'remove', 'SPARE', '-o', org)).code).toBe(0)
     expect((await sqd('secrets', 'list', '-o', org)).stdout).not.toContain('SPARE')
   })
 
-  test('deploy, and the squid serves the data of the chain', async () => {
-    const { stdout, stderr, code } = await sqd(
-      'deploy',
-      day.project,
-      '-o',
-      org,
-      '-s',
-      'v1',
-      '--add-tag',
-      'prod',
-      ...automatic,
-      ...allow,
-    )
+  test('a deployed squid serves the data of the chain', async () => {
+    const { stdout, stderr, code } = await deploySlot('v1', '--add-tag', 'prod')
     expect(stderr + stdout).toContain('erc20-transfers')
     expect(code).toBe(0)
-    const transfers = await day.devnet.chain.countTransfers()
+    const transfers = await cloud.devnet.chain.countTransfers()
     await until(
       async () => (await totalTransfers(endpointOf('erc20-transfers@v1'))) === transfers,
       'all transfers are indexed',
@@ -78,16 +69,16 @@ describe('the public client', () => {
     expect(await totalTransfers(endpointOf('erc20-transfers%40v1'))).toBe(transfers)
   }, 240_000)
 
-  test('the data follows a reorganisation of the chain', async () => {
-    await day.devnet.chain.transfer(3)
+  test('a reorganization of the chain replaces the data of the dropped blocks', async () => {
+    await cloud.devnet.chain.transfer(3)
     await until(
       async () =>
-        (await totalTransfers(endpointOf('erc20-transfers@v1'))) === (await day.devnet.chain.countTransfers()),
+        (await totalTransfers(endpointOf('erc20-transfers@v1'))) === (await cloud.devnet.chain.countTransfers()),
       'new transfers are indexed',
     )
-    await day.devnet.chain.reorg(2)
-    await day.devnet.chain.transfer(1)
-    const transfers = await day.devnet.chain.countTransfers()
+    await cloud.devnet.chain.reorg(2)
+    await cloud.devnet.chain.transfer(1)
+    const transfers = await cloud.devnet.chain.countTransfers()
     await until(
       async () => (await totalTransfers(endpointOf('erc20-transfers@v1'))) === transfers,
       'dropped transfers are removed',
@@ -107,15 +98,15 @@ describe('the public client', () => {
     expect(squid.api.status).toBe('AVAILABLE')
   })
 
-  test('logs: by container, level and text', async () => {
-    const all = await sqd('logs', '-r', `${org}/erc20-transfers@v1`, '--no-interactive')
-    expect(all.stdout).toMatch(/processor/)
+  test('logs are filtered by container, level and text', async () => {
+    const unfiltered = await sqd('logs', '-r', `${org}/erc20-transfers@v1`, '--no-interactive')
+    expect(unfiltered.stdout).toMatch(/processor/)
     const api = await sqd('logs', '-r', `${org}/erc20-transfers@v1`, '-c', 'api', '--no-interactive')
     expect(api.stdout).toMatch(/api/)
     expect(api.stdout).not.toMatch(/processor +INFO/)
     const init = await sqd('logs', '-r', `${org}/erc20-transfers@v1`, '-c', 'db-migrate', '--no-interactive')
     expect(init.stdout).toMatch(/migration/i)
-    const found = await sqd(
+    const matches = await sqd(
       'logs',
       '-r',
       `${org}/erc20-transfers@v1`,
@@ -125,8 +116,8 @@ describe('the public client', () => {
       'info',
       '--no-interactive',
     )
-    expect(found.code).toBe(0)
-    const none = await sqd(
+    expect(matches.code).toBe(0)
+    const noMatches = await sqd(
       'logs',
       '-r',
       `${org}/erc20-transfers@v1`,
@@ -134,38 +125,36 @@ describe('the public client', () => {
       'no such text anywhere',
       '--no-interactive',
     )
-    expect(none.stdout).not.toMatch(/processor/)
+    expect(noMatches.stdout).not.toMatch(/processor/)
   })
 
   test('logs -f shows a line as it is written', async () => {
     const follow = sqd.start('logs', '-r', `${org}/erc20-transfers@v1`, '-f', '-c', 'processor')
     try {
-      await until(() => follow.output().includes('rate:'), 'it follows')
-      await day.devnet.chain.transfer(5)
-      const height = await day.devnet.chain.height()
-      await until(() => follow.output().includes(`${height} / ${height}`), 'the newest block shows up')
+      await until(() => follow.output().includes('rate:'), 'the client follows the log')
+      await cloud.devnet.chain.transfer(5)
+      const height = await cloud.devnet.chain.height()
+      await until(() => follow.output().includes(`${height} / ${height}`), 'the log shows the newest block')
     } finally {
       await follow.stop()
     }
   })
 
-  test('tags are added, moved and removed', async () => {
+  test('tags are added and removed', async () => {
     expect((await sqd('tags', 'add', 'stable', '-r', `${org}/erc20-transfers@v1`, '--no-interactive')).code).toBe(0)
     expect(await totalTransfers(endpointOf('erc20-transfers:stable'))).toBeGreaterThan(0)
     expect((await sqd('tags', 'remove', 'stable', '-r', `${org}/erc20-transfers@v1`, '--no-interactive')).code).toBe(0)
     expect((await fetch(endpointOf('erc20-transfers:stable'))).status).toBe(404)
   })
 
-  test('restart', async () => {
+  test('a restarted squid serves its data again', async () => {
     expect((await sqd('restart', '-r', `${org}/erc20-transfers@v1`, '--no-interactive')).code).toBe(0)
-    expect(await totalTransfers(endpointOf('erc20-transfers@v1'))).toBe(await day.devnet.chain.countTransfers())
+    expect(await totalTransfers(endpointOf('erc20-transfers@v1'))).toBe(await cloud.devnet.chain.countTransfers())
   }, 60_000)
 
-  test('an update of the slot, and a second slot that gets the tag', async () => {
-    expect((await sqd('deploy', day.project, '-o', org, '-s', 'v1', ...automatic, ...allow)).code).toBe(0)
-    expect(
-      (await sqd('deploy', day.project, '-o', org, '-s', 'v2', '--add-tag', 'prod', ...automatic, ...allow)).code,
-    ).toBe(0)
+  test('a slot is deployed again, and a tag moves to a second slot', async () => {
+    expect((await deploySlot('v1')).code).toBe(0)
+    expect((await deploySlot('v2', '--add-tag', 'prod')).code).toBe(0)
     const squid = JSON.parse((await sqd('view', '-r', `${org}/erc20-transfers:prod`, '--json')).stdout) as {
       slot: string
     }
@@ -173,21 +162,19 @@ describe('the public client', () => {
   }, 120_000)
 
   test('a hard reset indexes from scratch', async () => {
-    expect((await sqd('deploy', day.project, '-o', org, '-s', 'v2', '--hard-reset', ...automatic, ...allow)).code).toBe(
-      0,
-    )
-    const transfers = await day.devnet.chain.countTransfers()
+    expect((await deploySlot('v2', '--hard-reset')).code).toBe(0)
+    const transfers = await cloud.devnet.chain.countTransfers()
     await until(
       async () => (await totalTransfers(endpointOf('erc20-transfers@v2'))) === transfers,
       'all transfers are indexed again',
     )
   }, 120_000)
 
-  test('a second deployment is refused while one is running, and the client reports it', async () => {
-    const first = sqd('deploy', day.project, '-o', org, '-s', 'v2', ...automatic, ...allow)
+  test('while a deployment is running, a second one is rejected, and the client reports it', async () => {
+    const first = deploySlot('v2')
     await until(
       async () => (await sqd('view', '-r', `${org}/erc20-transfers@v2`, '--json')).stdout.includes('"DEPLOYING"'),
-      'it deploys',
+      'the deployment is running',
     )
     const second = await sqd('restart', '-r', `${org}/erc20-transfers@v2`, '--no-interactive')
     expect(second.code).toBe(2)
@@ -195,7 +182,7 @@ describe('the public client', () => {
     expect((await first).code).toBe(0)
   }, 120_000)
 
-  test('remove', async () => {
+  test('removed versions are not listed, served or found', async () => {
     for (const slot of ['v1', 'v2'])
       expect((await sqd('remove', '-r', `${org}/erc20-transfers@${slot}`, '--no-interactive', '--force')).code).toBe(0)
     expect((await sqd('list', '-o', org)).stdout).not.toContain('erc20-transfers')

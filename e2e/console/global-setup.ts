@@ -8,22 +8,22 @@ import { startShoal, type ShoalAddress } from '../support/shoal.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The Shoal that the test files of the console share. Each works in organizations and with users of its own. */
+    /** The Shoal that the test files of the console share. Each file has its own organizations and users. */
     consoleShoal: ShoalAddress
   }
 }
 
-/** One Shoal for all test files of the console, with what each of them needs. */
+/** Starts one Shoal for all test files of the console, with the settings that they need. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const node = await startIdleNode()
-  const folder = mkdtempSync(join(tmpdir(), 'shoal-rpc-'))
-  const config = join(folder, 'rpc.json')
+  const configFolder = mkdtempSync(join(tmpdir(), 'shoal-rpc-'))
+  const config = join(configFolder, 'rpc.json')
   const nodeUrl = `http://127.0.0.1:${(node.address() as AddressInfo).port}`
   const upstreams = [{ name: 'own node', url: nodeUrl, archive: true }]
   writeFileSync(config, JSON.stringify({ chains: { eth: { upstreams } } }))
   const closeNode = () => {
     node.close()
-    rmSync(folder, { recursive: true, force: true })
+    rmSync(configFolder, { recursive: true, force: true })
   }
   try {
     const shoal = await startShoal({
@@ -37,8 +37,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
       SHOAL_ALERTS_ALLOW_PRIVATE: 'true',
       SHOAL_RPC_CONFIG: config,
     })
-    const { url, gatewayUrl, settings } = shoal
-    project.provide('consoleShoal', { url, gatewayUrl, settings })
+    const { url, gatewayUrl, outboxUrl, settings } = shoal
+    project.provide('consoleShoal', { url, gatewayUrl, outboxUrl, settings })
     return async () => {
       closeNode()
       await shoal.end()

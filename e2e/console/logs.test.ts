@@ -1,11 +1,11 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readFileSync } from 'node:fs'
-import { flawsOfLooks, openBrowser, seriousFlaws } from '../support/browser.ts'
+import { accessibilityFlaws, openBrowser, seriousFlaws } from '../support/browser.ts'
 import { consoleShoal } from '../support/console-shoal.ts'
-import { clipboard, says, saysExactly } from '../support/page.ts'
-import { personAs } from '../support/people.ts'
-import { played, type Deployer, type PlayedSquid } from '../support/played-squid.ts'
+import { clipboard, waitForText, waitForExactText } from '../support/page.ts'
+import { signInAs } from '../support/people.ts'
+import { deploySimulated, type Deployer, type SimulatedSquid } from '../support/simulated-squid.ts'
 
 const shoal = consoleShoal()
 let browser: Browser
@@ -16,9 +16,9 @@ const code = 'logs-labs'
 const json = (line: object) => JSON.stringify(line)
 const progress = (n: number) => json({ level: 2, ns: 'sqd:processor', msg: `${n} / 5000, rate: 2 blocks/sec` })
 
-/** Has a long history, and prints a line every 300 ms. */
-const talking: PlayedSquid = {
-  name: 'talking',
+/** A squid with a long log that prints a line every 300 ms. */
+const logging: SimulatedSquid = {
+  name: 'logging',
   slot: 'v1',
   processors: {
     eth: { print: Array.from({ length: 350 }, (_, i) => progress(i)), chatter: { everyMs: 300, text: 'beat {n}' } },
@@ -33,8 +33,8 @@ const talking: PlayedSquid = {
     },
   },
 }
-/** Prints nothing after its start. */
-const silent: PlayedSquid = {
+/** A squid that prints nothing after its start. */
+const silent: SimulatedSquid = {
   name: 'silent',
   slot: 'v1',
   processors: { eth: { print: Array.from({ length: 250 }, (_, i) => progress(i)) } },
@@ -42,12 +42,12 @@ const silent: PlayedSquid = {
 
 beforeAll(async () => {
   browser = await openBrowser()
-  const person = await personAs(browser, shoal, 'mira@logs.dev')
+  const person = await signInAs(browser, shoal, 'mira@logs.dev')
   page = person.page
   deployer = { shoal, org: code, token: person.token, api: person.api }
   await deployer.api.orgs.create({ body: { code, name: 'Acme Labs', email: 'mira@logs.dev' } })
   await shoal.cli('org', 'set-status', '--code', code, '--status', 'ACTIVE')
-  const deployments = await Promise.all([played(deployer, talking), played(deployer, silent)])
+  const deployments = await Promise.all([deploySimulated(deployer, logging), deploySimulated(deployer, silent)])
   expect(deployments.map(({ failed }) => failed)).toEqual(['NO', 'NO'])
 })
 
@@ -69,10 +69,10 @@ const scroller = () => page.locator('[aria-label="Lines"]')
 const scrollTo = (px: number) => scroller().evaluate((box, top) => (box.scrollTop = top), px)
 const rows = async () => Number(await page.getByRole('table', { name: 'Log lines' }).getAttribute('aria-rowcount'))
 
-test('the view opens at the newest lines and follows new ones', async () => {
-  await open('talking@v1')
-  await saysExactly(page, 'Live')
-  const last = async () =>
+test('the view opens at the newest lines and follows the log', async () => {
+  await open('logging@v1')
+  await waitForExactText(page, 'Live')
+  const lastBeat = async () =>
     Number(
       /beat (\d+)/.exec(
         (await row(/beat \d+/)
@@ -83,32 +83,32 @@ test('the view opens at the newest lines and follows new ones', async () => {
   await row(/beat \d+/)
     .last()
     .waitFor()
-  const seen = await last()
-  await expect.poll(last).toBeGreaterThan(seen + 2)
+  const initialBeat = await lastBeat()
+  await expect.poll(lastBeat).toBeGreaterThan(initialBeat + 2)
   expect(await scroller().evaluate((box) => box.scrollHeight - box.clientHeight - box.scrollTop)).toBeLessThan(23)
 })
 
-test('scrolling up pauses, loads older lines, and counts new ones', async () => {
-  await open('talking@v1')
-  await saysExactly(page, 'Live')
+test('scrolling up pauses the log, loads older lines, and counts new ones', async () => {
+  await open('logging@v1')
+  await waitForExactText(page, 'Live')
   await scroller().hover()
   await page.mouse.wheel(0, -600)
-  await says(page, 'Paused')
+  await waitForText(page, 'Paused')
   await button(/\d+ new lines/).waitFor()
   // Each scroll to the top loads a page of older lines.
   await expect.poll(async () => (await scrollTo(0), row(/ 0 \/ 5000/).count()), { timeout: 30_000 }).toBe(1)
   expect(await rows()).toBeGreaterThan(350)
   await button(/\d+ new lines/).click()
-  await saysExactly(page, 'Live')
+  await waitForExactText(page, 'Live')
   await row(/beat \d+/)
     .last()
     .waitFor()
 
   await button('Pause').click()
-  await says(page, 'Paused')
+  await waitForText(page, 'Paused')
   await button(/\d+ new lines?/).waitFor()
   await button('Resume').click()
-  await saysExactly(page, 'Live')
+  await waitForExactText(page, 'Live')
 })
 
 test('the order can be reversed', async () => {
@@ -122,8 +122,8 @@ test('the order can be reversed', async () => {
   await row('No migrations are pending').waitFor()
 })
 
-test('the filters of the specification work and are in the URL', async () => {
-  await open('talking@v1')
+test('filters select the matching lines, and are kept in the URL', async () => {
+  await open('logging@v1')
   await pick('Containers', 'base')
   await row('rate limited').waitFor()
   expect(await row('blocks/sec').count()).toBe(0)
@@ -136,7 +136,7 @@ test('the filters of the specification work and are in the URL', async () => {
   const typedMs = performance.now()
   await page.getByLabel('Search logs').fill('NEEDLE')
   await searchRequest
-  // Spec 9: half a second after the last keystroke.
+  // Spec 9: the console searches half a second after the last keystroke.
   expect(performance.now() - typedMs).toBeGreaterThanOrEqual(500)
   await page.locator('mark', { hasText: 'needle' }).waitFor()
   expect(parameters().get('search')).toBe('NEEDLE')
@@ -144,7 +144,7 @@ test('the filters of the specification work and are in the URL', async () => {
   await page.locator('mark', { hasText: 'needle' }).waitFor()
   await expect.poll(rows).toBe(2)
   await page.getByLabel('Search logs').fill('nowhere to be found')
-  await says(page, 'No lines match')
+  await waitForText(page, 'No lines match')
   await button('Clear filters').click()
   await row(/beat/).last().waitFor()
   await pick('Time range', 'Last hour')
@@ -154,11 +154,11 @@ test('the filters of the specification work and are in the URL', async () => {
   await page.getByLabel('From', { exact: true }).fill('2001-01-01T00:00:00')
   await page.getByLabel('To', { exact: true }).fill('2001-01-02T00:00:00')
   await page.keyboard.press('Enter')
-  await says(page, 'No log lines')
+  await waitForText(page, 'No log lines')
 })
 
 test('a line can be expanded, copied and linked to', async () => {
-  await open('talking@v1', '&container=base')
+  await open('logging@v1', '&container=base')
   await row('ready in 41 ms').waitFor()
   const line = row('rate limited')
   await line.getByRole('button', { name: /^Whole line/ }).click()
@@ -169,39 +169,39 @@ test('a line can be expanded, copied and linked to', async () => {
     .toMatch(/^\S+Z WARNING base sqd:rpc rate limited \{"url":"https:.*"retryMs":500\}$/)
   await row('statement timeout').getByText('2 lines').waitFor()
 
-  await open('talking@v1', '&search=+7+/+5000')
+  await open('logging@v1', '&search=+7+/+5000')
   await row('sqd:processor 7 / 5000').hover()
   await row('sqd:processor 7 / 5000').getByRole('button', { name: 'Copy link to line' }).click()
-  await expect.poll(() => clipboard(page)).toMatch(/\/squids\/talking\/v1\/logs\?organization=logs-labs&line=\d+$/)
+  await expect.poll(() => clipboard(page)).toMatch(/\/squids\/logging\/v1\/logs\?organization=logs-labs&line=\d+$/)
   await page.goto(await clipboard(page))
   await row('sqd:processor 7 / 5000').waitFor()
   await row('sqd:processor 8 / 5000').waitFor()
   expect(await row('sqd:processor 7 / 5000').evaluate((element) => element.className)).toContain('border-accent')
   await button('Newest lines').click()
-  await saysExactly(page, 'Live')
-  await open('talking@v1', '&line=99999999')
-  await says(page, 'Log line not found')
+  await waitForExactText(page, 'Live')
+  await open('logging@v1', '&line=99999999')
+  await waitForText(page, 'Log line not found')
 })
 
 test('the download contains the lines that match the filters', async () => {
-  await open('talking@v1', '&container=base&level=DEBUG')
+  await open('logging@v1', '&container=base&level=DEBUG')
   await row('needle').waitFor()
   const [file] = await Promise.all([page.waitForEvent('download'), button('Download').click()])
-  expect(file.suggestedFilename()).toBe('talking@v1.log')
+  expect(file.suggestedFilename()).toBe('logging@v1.log')
   expect(readFileSync(await file.path(), 'utf8')).toMatch(/^\S+Z DEBUG base a needle in the hay\n$/)
 })
 
-test('a broken stream resumes where it broke', async () => {
-  const broken: string[] = []
+test('after an interruption, the stream resumes without losing a line', async () => {
+  const interrupted: string[] = []
   await page.route(/logs\/follow/, (route) => {
-    if (broken.length === 2) return route.continue()
-    broken.push(route.request().url())
-    return broken.length === 1 ? route.abort('connectionreset') : route.fulfill({ body: '\n' })
+    if (interrupted.length === 2) return route.continue()
+    interrupted.push(route.request().url())
+    return interrupted.length === 1 ? route.abort('connectionreset') : route.fulfill({ body: '\n' })
   })
-  await open('talking@v1')
-  await says(page, 'Reconnecting')
-  await saysExactly(page, 'Live')
-  expect(broken).toHaveLength(2)
+  await open('logging@v1')
+  await waitForText(page, 'Reconnecting')
+  await waitForExactText(page, 'Live')
+  expect(interrupted).toHaveLength(2)
   await page.unroute(/logs\/follow/)
   const beats = async () =>
     (await row(/beat \d+/).allTextContents()).map((text) => Number(/beat (\d+)/.exec(text)?.[1]))
@@ -210,18 +210,18 @@ test('a broken stream resumes where it broke', async () => {
   expect(more).toEqual(more.map((_, i) => first + i + 1))
 })
 
-test('the playground queries the version, also when its CORS rules do not allow the console', async () => {
-  await page.goto(`/squids/talking/v1/playground?organization=${code}`)
-  // Apis of the sim driver send no CORS headers.
-  await says(page, 'so Shoal forwards your queries')
+test('the GraphQL playground queries a version whose CORS rules do not allow the console', async () => {
+  await page.goto(`/squids/logging/v1/playground?organization=${code}`)
+  // The api containers of the sim driver send no CORS headers.
+  await waitForText(page, 'so Shoal forwards your queries')
   await page.locator('.monaco-editor').first().waitFor()
   await button(/^Execute query/).click()
   await page.locator('.result-window').getByText('"__typename"').waitFor()
-  expect(await flawsOfLooks(page, 'playground')).toEqual([])
+  expect(await accessibilityFlaws(page, 'playground')).toEqual([])
 })
 
 test('the tab is accessible in both themes and at every width', async () => {
-  await open('talking@v1', '&search=sqd')
+  await open('logging@v1', '&search=sqd')
   await row('rate limited').waitFor()
   await row('rate limited')
     .getByRole('button', { name: /^Whole line/ })
@@ -231,7 +231,7 @@ test('the tab is accessible in both themes and at every width', async () => {
   await page.getByRole('option', { name: 'Critical' }).waitFor()
   expect(await seriousFlaws(page)).toEqual([])
   await page.keyboard.press('Escape')
-  expect(await flawsOfLooks(page, 'logs')).toEqual([])
+  expect(await accessibilityFlaws(page, 'logs')).toEqual([])
   expect(await page.getByRole('navigation', { name: 'Version' }).getByRole('link', { name: 'Logs' }).isVisible()).toBe(
     true,
   )

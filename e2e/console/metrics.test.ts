@@ -1,10 +1,10 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { complaints, flawsOfLooks, openBrowser } from '../support/browser.ts'
+import { pageErrors, accessibilityFlaws, openBrowser } from '../support/browser.ts'
 import { consoleShoal } from '../support/console-shoal.ts'
-import { press, says } from '../support/page.ts'
-import { personAs } from '../support/people.ts'
-import { played, type Deployer, type PlayedSquid } from '../support/played-squid.ts'
+import { press, waitForText } from '../support/page.ts'
+import { signInAs } from '../support/people.ts'
+import { deploySimulated, type Deployer, type SimulatedSquid } from '../support/simulated-squid.ts'
 import { until } from '../support/until.ts'
 
 const shoal = consoleShoal()
@@ -14,28 +14,32 @@ let deployer: Deployer
 
 const code = 'metrics-labs'
 const [valid, invalid] = [7, 4]
-const transfers: PlayedSquid = {
+const transfers: SimulatedSquid = {
   name: 'transfers',
   slot: 'v1',
   api: { usage: { cpuCores: 0.1, memoryBytes: 100 * 2 ** 20 } },
   processors: { eth: { usage: { cpuCores: 0.15, memoryBytes: 64 * 2 ** 20 } } },
 }
-const fails = { kind: 'SOURCE_FILES_BUILD_FAILED', message: 'The build failed' }
+const buildFailure = { kind: 'SOURCE_FILES_BUILD_FAILED', message: 'The build failed' }
 /** A time range without any data. */
 const longAgo = 'from=2001-01-01T00:00:00.000Z&to=2001-01-02T00:00:00.000Z'
 
 beforeAll(async () => {
   browser = await openBrowser()
-  const person = await personAs(browser, shoal, 'mira@metrics.dev')
+  const person = await signInAs(browser, shoal, 'mira@metrics.dev')
   page = person.page
   await page.setViewportSize({ width: 1440, height: 1000 })
   deployer = { shoal, org: code, token: person.token, api: person.api }
   await deployer.api.orgs.create({ body: { code, name: 'Acme Labs', email: 'mira@metrics.dev' } })
   await shoal.cli('org', 'set-status', '--code', code, '--status', 'ACTIVE')
-  const [first] = await Promise.all([played(deployer, transfers), played(deployer, { name: 'asleep', slot: 'v1' })])
+  const [first] = await Promise.all([
+    deploySimulated(deployer, transfers),
+    deploySimulated(deployer, { name: 'asleep', slot: 'v1' }),
+  ])
   expect(first.failed).toBe('NO')
   await deployer.api.squids.hibernate({ params: { code, reference: 'asleep@v1' } })
-  expect((await played(deployer, { ...transfers, build: { fails } })).failed).toBe(fails.kind)
+  const { failed } = await deploySimulated(deployer, { ...transfers, build: { fails: buildFailure } })
+  expect(failed).toBe(buildFailure.kind)
   const gateway = `${shoal.gatewayUrl}/${code}/transfers@v1/api`
   for (let i = 0; i < valid; i++) await fetch(`${gateway}/graphql`, { method: 'POST', body: '{}' })
   for (let i = 0; i < invalid; i++) await fetch(`${gateway}/nothing-there`)
@@ -45,10 +49,10 @@ afterAll(async () => {
   await browser?.close()
 })
 
-const open = (query = '', on = page) => on.goto(`/squids/transfers/v1/metrics?organization=${code}&${query}`)
+const open = (query = '', target = page) => target.goto(`/squids/transfers/v1/metrics?organization=${code}&${query}`)
 const parameter = (name: string) => new URL(page.url()).searchParams.get(name)
 const card = (title: string) => page.locator('section', { has: page.getByRole('heading', { name: title }) })
-const picture = (title: string) => card(title).getByRole('img', { name: new RegExp(`^${title}`) })
+const plot = (title: string) => card(title).getByRole('img', { name: new RegExp(`^${title}`) })
 const canvas = (title: string) => card(title).locator('canvas')
 
 /** The rows of a chart's table by column header, oldest first. */
@@ -58,7 +62,7 @@ async function tableOf(title: string): Promise<Record<string, string>[]> {
   const headers = await table.getByRole('columnheader').allInnerTexts()
   const cells = await table.getByRole('cell').allInnerTexts()
   const rows = Array.from({ length: cells.length / headers.length }, (_, row) =>
-    headers.map((header, at): [string, string] => [header, cells[row * headers.length + at] ?? '']),
+    headers.map((header, column): [string, string] => [header, cells[row * headers.length + column] ?? '']),
   )
   return rows.map((row) => Object.fromEntries(row)).toReversed()
 }
@@ -81,55 +85,55 @@ const waitForMetrics = () =>
         deployer.api.metrics.getSquidUsage(call),
       ])
       const count = sum(ingress.metrics.map(({ success, error }) => Number(success.count) + Number(error.count)))
-      const isUsed = usage.metrics.some((one) => one.apiCpuUsage !== null && one.processorCpuUsage !== null)
-      return count === valid + invalid && isUsed ? { ingress, usage } : null
+      const hasUsage = usage.metrics.some((point) => point.apiCpuUsage !== null && point.processorCpuUsage !== null)
+      return count === valid + invalid && hasUsage ? { ingress, usage } : null
     },
-    'requests and usage are known',
+    'the API returns all requests and the usage',
     60_000,
   )
 
 test('a loading chart keeps its height, and a failed one does not affect the others', async () => {
-  let release = () => {}
-  const held = new Promise<void>((done) => (release = done))
-  await page.route(/metrics\/ingress/, (route) => held.then(() => route.continue()))
+  let sendResponse = () => {}
+  const released = new Promise<void>((done) => (sendResponse = done))
+  await page.route(/metrics\/ingress/, (route) => released.then(() => route.continue()))
   await page.route(/metrics\/usage/, (route) => route.fulfill({ status: 500, json: {} }))
   await open('range=1h')
-  await says(page, 'CPU and memory could not be loaded')
+  await waitForText(page, 'CPU and memory could not be loaded')
   await card('Traffic').locator('.skeleton').waitFor()
   expect(await page.getByRole('heading', { name: 'CPU usage' }).count()).toBe(0)
   const before = await card('Traffic').boundingBox()
-  release()
+  sendResponse()
   await card('Traffic').locator('.skeleton').waitFor({ state: 'detached' })
   expect((await card('Traffic').boundingBox())?.height).toBe(before?.height)
   await page.unrouteAll()
   await press(page, 'Try again')
   await card('CPU usage').waitFor()
   await open(`from=${new Date(Date.now() - 60_000).toISOString()}&to=2001-01-01T00:00:00.000Z`)
-  await says(page, 'The metrics could not be loaded')
+  await waitForText(page, 'The metrics could not be loaded')
 })
 
 test('charts count every request, valid or not, and show the latencies', async () => {
   const { ingress } = await waitForMetrics()
   await open('range=1h')
-  await says(page, `${valid} valid · ${invalid} invalid (36.36%)`)
+  await waitForText(page, `${valid} valid · ${invalid} invalid (36.36%)`)
   const traffic = await tableOf('Traffic')
   expect([sum(numbersOf(traffic, 'Valid')), sum(numbersOf(traffic, 'Invalid'))]).toEqual([valid, invalid])
-  // Every request passes the gateway, so a bucket without requests is zero.
+  // Every request passes through the gateway, so a bucket without requests is zero, not a gap.
   expect(traffic[0]).toMatchObject({ Valid: '0', Invalid: '0' })
   await card('Traffic').getByRole('button', { name: 'Copy Traffic as a table' }).click()
   const lines = (await page.evaluate<string>('navigator.clipboard.readText()'))
     .split('\n')
     .map((line) => line.split('\t'))
   expect(lines[0]).toEqual(['Time', 'Valid', 'Invalid'])
-  expect([1, 2].map((at) => sum(lines.slice(1).map((cells) => Number(cells[at]))))).toEqual([valid, invalid])
+  expect([1, 2].map((column) => sum(lines.slice(1).map((cells) => Number(cells[column]))))).toEqual([valid, invalid])
 
   const latencies = await tableOf('Response latency')
   const latencyBuckets = ingress.metrics
     .filter(({ success }) => success.count !== '0')
     .map(({ success }) => success.latency)
-  for (const share of ['p50', 'p90', 'p95', 'p99'] as const)
-    expect(numbersOf(latencies, share.toUpperCase())).toEqual(
-      latencyBuckets.map(({ [share]: ms }) => expect.closeTo(Number(ms?.toPrecision(3)), 2)),
+  for (const percentile of ['p50', 'p90', 'p95', 'p99'] as const)
+    expect(numbersOf(latencies, percentile.toUpperCase())).toEqual(
+      latencyBuckets.map(({ [percentile]: ms }) => expect.closeTo(Number(ms?.toPrecision(3)), 2)),
     )
 })
 
@@ -146,21 +150,21 @@ test('CPU and memory show usage and limits; a minute without samples is a gap', 
     for (const shown of numbersOf(cpu, header)) expect(Math.abs(shown - cores)).toBeLessThan(0.02)
   expect(new Set(memory.map(({ API }) => API))).toEqual(new Set(['–', '100 MB']))
   expect(new Set(memory.map(({ Processor }) => Processor))).toEqual(new Set(['–', '64 MB']))
-  const requested = usage.metrics.findLast((one) => one.apiCpuRequested !== null)
+  const requested = usage.metrics.findLast((point) => point.apiCpuRequested !== null)
   expect(numbersOf(cpu, 'API limit').at(-1)).toBeCloseTo(requested?.apiCpuRequested ?? -1, 3)
   expect(numbersOf(memory, 'Processor limit').at(-1)).toBe(requested?.processorMemRequestedMb)
   await card('CPU usage').getByRole('button', { name: 'Show as a chart' }).click()
   await canvas('CPU usage').waitFor()
 })
 
-test('a drag zooms in; the back button and a link undo it', async () => {
+test('dragging zooms in; the back button and a link zoom out again', async () => {
   await waitForMetrics()
   await open()
   await page.getByRole('button', { name: /^Last 7 days/ }).waitFor()
   await canvas('CPU usage').waitFor()
   const drag = async () => {
-    const box = await picture('CPU usage').boundingBox()
-    if (!box) throw new Error('The chart is not there')
+    const box = await plot('CPU usage').boundingBox()
+    if (!box) throw new Error('The chart is not on the page')
     const y = box.y + box.height / 2
     await page.mouse.move(box.x + box.width * 0.5, y)
     await page.mouse.down()
@@ -184,29 +188,29 @@ test('a drag zooms in; the back button and a link undo it', async () => {
   await page.reload()
   await page.getByRole('button', { name: /^Last hour/ }).waitFor()
   await open(longAgo)
-  await says(page, 'No data available for the selected time range')
+  await waitForText(page, 'No data available for the selected time range')
 })
 
-test('all charts share a crosshair, which the arrow keys move too', async () => {
+test('all charts share a crosshair, which the arrow keys also move', async () => {
   await waitForMetrics()
   await open('range=1h')
   for (const title of ['Traffic', 'CPU usage', 'RAM usage', 'Response latency']) await canvas(title).waitFor()
   const times = () => page.getByText(/^\d\d\.\d\d\.\d{4} \d\d:\d\d:00$/).allInnerTexts()
-  await picture('CPU usage').hover()
+  await plot('CPU usage').hover()
   await expect.poll(async () => [(await times()).length, new Set(await times()).size]).toEqual([4, 1])
   await page.mouse.move(0, 0)
   await expect.poll(times).toEqual([])
-  await picture('RAM usage').focus()
+  await plot('RAM usage').focus()
   const announcement = card('RAM usage').locator('[aria-live]')
   const pressKey = async (key: string) => {
     const before = await announcement.innerText()
     await page.keyboard.press(key)
     return until(async () => {
-      const now = await announcement.innerText()
-      return now === before ? '' : now
+      const after = await announcement.innerText()
+      return after === before ? '' : after
     }, `${key} moves the crosshair`)
   }
-  // The current minute may not have been sampled yet, nor the one in which the version was deployed.
+  // The current minute and that of the deployment may have no samples: move back to one that has.
   let text = await pressKey('End')
   for (let steps = 0; steps < 15 && text.includes('API –'); steps++) text = await pressKey('ArrowLeft')
   expect(text).toMatch(/:00: API 100 MB, DB .*, Processor 64 MB, API limit/)
@@ -215,7 +219,7 @@ test('all charts share a crosshair, which the arrow keys move too', async () => 
   expect(await p50.getAttribute('aria-pressed')).toBe('false')
   await p50.click()
   expect(await p50.getAttribute('aria-pressed')).toBe('true')
-  await expect.poll(() => picture('Response latency').getAttribute('aria-label')).toMatch(/P50: [\d.]+ ms at the end/)
+  await expect.poll(() => plot('Response latency').getAttribute('aria-label')).toMatch(/P50: [\d.]+ ms at the end/)
 })
 
 test('deployments are marked at their start, and each mark links to its deployment', async () => {
@@ -238,18 +242,36 @@ test('deployments are marked at their start, and each mark links to its deployme
   await page.getByRole('heading', { name: `Deploy #${failed?.id}` }).waitFor()
 })
 
+test('code that failed to preload is loaded when its link is clicked, without reloading the page', async () => {
+  /** Makes the next request for a chunk fail, as when the browser leaves the page or the network changes. */
+  const failOnce = (chunk: string) =>
+    page.route(`**/assets/${chunk}-*.js`, (route) => route.abort('aborted'), { times: 1 })
+  const failure = (chunk: string) =>
+    page.waitForEvent('requestfailed', (request) => request.url().includes(`/assets/${chunk}-`))
+  const navigations: string[] = []
+  page.on('request', (request) => request.isNavigationRequest() && navigations.push(request.url()))
+
+  await open('range=1h')
+  const link = page.getByRole('navigation', { name: 'Version' }).getByRole('link', { name: 'Manifest' })
+  await Promise.all([failOnce('ManifestTab').then(() => link.hover()), failure('ManifestTab')])
+  await link.click()
+  await page.waitForURL(/\/manifest/)
+  await waitForText(page, 'manifest_version')
+  expect(navigations).toHaveLength(1)
+})
+
 test('a hibernated version has no charts and shows the reason; a viewer sees all charts', async () => {
   await page.goto(`/squids/asleep/v1/metrics?organization=${code}`)
-  await says(page, 'Nothing to show now')
-  await says(page, 'The version is hibernated. Restart it first.')
+  await waitForText(page, 'Not available now')
+  await waitForText(page, 'The version is hibernated. Restart it first.')
   expect(await page.locator('canvas').count()).toBe(0)
-  const viewer = await personAs(browser, shoal, 'vera@metrics.dev')
+  const viewer = await signInAs(browser, shoal, 'vera@metrics.dev')
   await deployer.api.orgs.inviteMember({ params: { code }, body: { email: 'vera@metrics.dev', roleType: 'viewer' } })
   const [invitation] = await viewer.api.user.listInvites({})
   await viewer.api.orgs.acceptInvite({ params: { code, id: String(invitation?.id) } })
   await waitForMetrics()
   await open('range=1h', viewer.page)
-  await says(viewer.page, /7 valid · 4 invalid/)
+  await waitForText(viewer.page, /7 valid · 4 invalid/)
   await viewer.context.close()
 })
 
@@ -258,7 +280,7 @@ test('charts are accessible in both themes and at every width, and browsers repo
   await open('range=1h')
   for (const title of ['Traffic', 'RAM usage']) await canvas(title).waitFor()
   await tableOf('CPU usage')
-  await picture('RAM usage').hover()
-  expect(await flawsOfLooks(page, 'metrics', 2000)).toEqual([])
-  expect(complaints).toEqual([])
+  await plot('RAM usage').hover()
+  expect(await accessibilityFlaws(page, 'metrics', 2000)).toEqual([])
+  expect(pageErrors).toEqual([])
 }, 60_000)

@@ -1,10 +1,15 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { flawsOfLooks, keepShot, openBrowser, seriousFlaws } from '../support/browser.ts'
+import { accessibilityFlaws, saveScreenshot, openBrowser, seriousFlaws } from '../support/browser.ts'
 import { consoleShoal } from '../support/console-shoal.ts'
-import { clipboard, says } from '../support/page.ts'
-import { personAs } from '../support/people.ts'
-import { play, played, type Deployer, type PlayedSquid } from '../support/played-squid.ts'
+import { clipboard, waitForText } from '../support/page.ts'
+import { signInAs } from '../support/people.ts'
+import {
+  requestSimulatedDeploy,
+  deploySimulated,
+  type Deployer,
+  type SimulatedSquid,
+} from '../support/simulated-squid.ts'
 
 const shoal = consoleShoal()
 let browser: Browser
@@ -15,7 +20,7 @@ const code = 'squids-labs'
 const synced = { sync: { fromBlock: 100, headBlock: 204, headBlocksPerSecond: 0.01, blocksPerSecond: 2000 } }
 const syncing = { sync: { fromBlock: 0, headBlock: 20_849_010, headBlocksPerSecond: 0.5, blocksPerSecond: 2100 } }
 const crashes = { print: ['Error: connect ECONNREFUSED'], ends: { afterMs: 2500, exitCode: 1 } }
-const squids: PlayedSquid[] = [
+const squids: SimulatedSquid[] = [
   { name: 'erc20-transfers', slot: 'v1', tag: 'production', processors: { eth: synced } },
   { name: 'erc20-transfers', slot: 'v2', tag: 'staging', processors: { eth: syncing } },
   { name: 'lending', slot: 'v1', processors: { eth: crashes } },
@@ -24,7 +29,7 @@ const squids: PlayedSquid[] = [
 
 beforeAll(async () => {
   browser = await openBrowser()
-  const person = await personAs(browser, shoal, 'mira@squids.dev')
+  const person = await signInAs(browser, shoal, 'mira@squids.dev')
   page = person.page
   deployer = { shoal, org: code, token: person.token, api: person.api }
   await deployer.api.orgs.create({ body: { code, name: 'Acme Labs', email: 'mira@squids.dev' } })
@@ -34,47 +39,47 @@ afterAll(async () => {
   await browser?.close()
 })
 
-const open = (query = '', on = page) => on.goto(`/squids?organization=${code}${query}`)
-const row = (reference: string, on = page) => on.locator(`[data-row="${reference}"]`)
+const open = (query = '', target = page) => target.goto(`/squids?organization=${code}${query}`)
+const row = (reference: string, target = page) => target.locator(`[data-row="${reference}"]`)
 const references = () => page.locator('[data-row]').evaluateAll((rows) => rows.map((element) => element.dataset['row']))
 async function openMenu(reference: string) {
   await row(reference).locator('[data-row-menu]').click()
   await page.getByRole('menu').waitFor()
 }
-/** Why the menu of a row is disabled; null if it is not. */
-const menuReason = async (reference: string, on = page) => {
-  const trigger = row(reference, on).locator('[data-row-menu]')
+/** Returns why the menu of a row is disabled; null if it is enabled. */
+const menuDisabledReason = async (reference: string, target = page) => {
+  const trigger = row(reference, target).locator('[data-row-menu]')
   return (await trigger.getAttribute('aria-disabled')) === 'true' ? trigger.getAttribute('aria-description') : null
 }
 const item = (name: string) => page.getByRole('menuitem', { name: new RegExp(`^${name}`) })
-/** Why a menu item is disabled. */
-const reasonOf = async (name: string) => {
+/** Returns why a menu item is disabled. */
+const itemDisabledReason = async (name: string) => {
   expect(await item(name).getAttribute('aria-disabled')).toBe('true')
   return (await item(name).innerText()).split('\n').at(-1)
 }
 
-test('without a squid the deploy guide is shown, with commands for this installation', async () => {
+test('without squids the page shows the deploy guide, with commands for this installation', async () => {
   await open()
-  await says(page, 'Waiting for your first deployment…')
-  await says(page, 'npm install --global @subsquid/cli@3.2.3 joi@17.13.3')
+  await waitForText(page, 'Waiting for your first deployment…')
+  await waitForText(page, 'npm install --global @subsquid/cli@3.2.3 joi@17.13.3')
   await page.getByLabel('API token', { exact: true }).fill(deployer.token)
   await page.getByRole('button', { name: 'Copy auth command' }).click()
   expect(await clipboard(page)).toBe(`sqd auth -k ${deployer.token} -h ${shoal.url}/api`)
   const name = page.getByLabel('Squid name')
-  await says(page, 'Min 3, max 30 symbols. Cannot be changed later.')
+  await waitForText(page, 'Min 3, max 30 symbols. Cannot be changed later.')
   await name.fill('-x')
   await name.blur()
-  await says(page, 'Only lowercase alphanumeric symbols and hyphens are allowed')
+  await waitForText(page, 'Only lowercase alphanumeric symbols and hyphens are allowed')
   await name.fill('ab')
   await page.getByText('Min 3, max 30 symbols.', { exact: true }).waitFor()
   await name.fill('')
-  await says(page, 'Squid name is required')
+  await waitForText(page, 'Squid name is required')
   expect(await seriousFlaws(page)).toEqual([])
   await name.fill('erc20-transfers')
   await page.getByRole('button', { name: /Template/ }).click()
   await page.getByRole('option', { name: 'gravatar' }).click()
-  await says(page, 'sqd init erc20-transfers -t gravatar && cd erc20-transfers')
-  await says(page, `sqd deploy . -o ${code}`)
+  await waitForText(page, 'sqd init erc20-transfers -t gravatar && cd erc20-transfers')
+  await waitForText(page, `sqd deploy . -o ${code}`)
   await page.getByRole('link', { name: 'Upgrade to Pro' }).waitFor()
   for (const [status, text, plan] of [
     ['ACTIVE', 'For a step-by-step guide to squids', 'Professional'],
@@ -83,7 +88,7 @@ test('without a squid the deploy guide is shown, with commands for this installa
   ] as const) {
     await shoal.cli('org', 'set-status', '--code', code, '--status', status)
     await page.goto('/squids/deploy')
-    await says(page, text)
+    await waitForText(page, text)
     await page.getByRole('button', { name: new RegExp(plan) }).waitFor()
   }
   await shoal.cli('org', 'set-status', '--code', code, '--status', 'ACTIVE')
@@ -93,17 +98,17 @@ test('without a squid the deploy guide is shown, with commands for this installa
   await page.getByRole('link', { name: 'create an organization' }).waitFor()
 })
 
-test('the deploy guide shows the deployment, and afterwards the list has the squids', async () => {
+test('the deploy guide shows the progress of the deployment, and afterwards the list shows the squids', async () => {
   await page.goto(`/squids/deploy?organization=${code}`)
-  await says(page, 'Waiting for your first deployment…')
-  await play(deployer, { name: 'erc20-transfers', slot: 'v1', build: { takesMs: 4000 } })
-  await says(page, /Deployment \d+ of erc20-transfers@v1 is running/)
-  await says(page, 'erc20-transfers@v1 is deployed')
+  await waitForText(page, 'Waiting for your first deployment…')
+  await requestSimulatedDeploy(deployer, { name: 'erc20-transfers', slot: 'v1', build: { takesMs: 4000 } })
+  await waitForText(page, /Deployment \d+ of erc20-transfers@v1 is running/)
+  await waitForText(page, 'erc20-transfers@v1 is deployed')
   await page.getByRole('link', { name: 'Open erc20-transfers@v1' }).waitFor()
 
   await open()
   await row('erc20-transfers@v1').waitFor()
-  const deployments = await Promise.all(squids.map((squid) => played(deployer, squid)))
+  const deployments = await Promise.all(squids.map((squid) => deploySimulated(deployer, squid)))
   expect(deployments.map(({ failed }) => failed)).toEqual(squids.map(() => 'NO'))
   await row('erc20-transfers@v1').getByText('Healthy').waitFor()
   await row('erc20-transfers@v2').getByText('Processing').waitFor()
@@ -111,10 +116,10 @@ test('the deploy guide shows the deployment, and afterwards the list has the squ
   const statusReason = (reference: string, status: string) => row(reference).getByText(status).getAttribute('data-tip')
   expect(await statusReason('lending@v1', 'Degraded')).toMatch(/eth: /)
   expect(await statusReason('erc20-transfers@v2', 'Processing')).toMatch(/^eth: syncing\.\n[^]*Since /)
-  await says(page, '4 versions of 3 squids · 96 left in this organization')
+  await waitForText(page, '4 versions of 3 squids · 96 left in this organization')
 })
 
-test('requests through the gateway are counted by day', async () => {
+test('the list shows the daily requests through the gateway', async () => {
   const url = `${shoal.gatewayUrl}/${code}/erc20-transfers@v1/api/graphql`
   for (let i = 0; i < 3; i++) await fetch(url, { method: 'POST', body: '{}' })
   const bars = row('erc20-transfers@v1').getByRole('img', { name: 'Requests of the last 7 days' })
@@ -129,7 +134,7 @@ test('search, filters and order are in the URL and restored from it', async () =
   await page.waitForURL(/search=/)
   expect(await references()).toEqual(['erc20-transfers@v2', 'erc20-transfers@v1'])
   await page.getByLabel('Find squid').fill('nope(')
-  await says(page, 'No squids found: nope(')
+  await waitForText(page, 'No squids found: nope(')
   expect(await seriousFlaws(page)).toEqual([])
   await page.getByLabel('Find squid').fill('')
   await page.getByRole('button', { name: /Status$/ }).click()
@@ -142,7 +147,7 @@ test('search, filters and order are in the URL and restored from it', async () =
   await page.goBack()
   await row('lending@v1').waitFor()
   expect(await references()).toEqual(['lending@v1'])
-  // Following a link before the debounce has ended: the typed text is restored on the way back.
+  // The back button restores the typed text, even if the user followed a link before the debounce ended.
   const find = page.getByLabel('Find squid')
   await find.fill('LENDING')
   await row('lending@v1').getByRole('link').click()
@@ -160,11 +165,11 @@ test('search, filters and order are in the URL and restored from it', async () =
   await page.waitForURL(/sort=deployedAt/)
 })
 
-test('actions ask for confirmation, show why they are disabled, and update the status while they run', async () => {
+test('actions require confirmation, show why they are disabled, and update the status while they run', async () => {
   await open()
   await openMenu('nft-floor@v1')
   expect(await seriousFlaws(page)).toEqual([])
-  await keepShot(page, 'squids-menu')
+  await saveScreenshot(page, 'squids-menu')
   await item('Copy endpoint').click()
   await expect.poll(() => clipboard(page)).toBe(`${shoal.gatewayUrl}/${code}/nft-floor@v1/api/graphql`)
   await openMenu('nft-floor@v1')
@@ -172,16 +177,21 @@ test('actions ask for confirmation, show why they are disabled, and update the s
   await page.getByRole('alertdialog').getByRole('button', { name: 'Hibernate' }).click()
   await row('nft-floor@v1').getByText('Hibernated').waitFor()
   await openMenu('nft-floor@v1')
-  expect(await reasonOf('Hibernate')).toBe('It is hibernated already.')
-  expect(await reasonOf('Copy endpoint')).toBe('A hibernated squid has no endpoint. Restart it first.')
+  expect(await itemDisabledReason('Hibernate')).toBe('It is already hibernated.')
+  expect(await itemDisabledReason('Copy endpoint')).toBe('A hibernated squid has no endpoint. Restart it first.')
   await item('Restart').click()
   await row('nft-floor@v1').getByText('Healthy').waitFor()
 
-  await play(deployer, { name: 'nft-floor', slot: 'v1', build: { takesMs: 5000 }, processors: { eth: synced } })
-  // Without waiting for the next poll.
+  await requestSimulatedDeploy(deployer, {
+    name: 'nft-floor',
+    slot: 'v1',
+    build: { takesMs: 5000 },
+    processors: { eth: synced },
+  })
+  // A reload shows the new status without waiting for the next poll.
   await page.reload()
   await row('nft-floor@v1').getByText('Deploying').waitFor()
-  await expect.poll(() => menuReason('nft-floor@v1')).toMatch(/is in progress/)
+  await expect.poll(() => menuDisabledReason('nft-floor@v1')).toMatch(/is in progress/)
   await row('nft-floor@v1').getByText('Healthy').waitFor()
 
   await openMenu('nft-floor@v1')
@@ -196,28 +206,28 @@ test('actions ask for confirmation, show why they are disabled, and update the s
 })
 
 test('a viewer sees the squids, and why their menus are disabled', async () => {
-  const viewer = await personAs(browser, shoal, 'vera@squids.dev')
+  const viewer = await signInAs(browser, shoal, 'vera@squids.dev')
   await deployer.api.orgs.inviteMember({ params: { code }, body: { email: 'vera@squids.dev', roleType: 'viewer' } })
   const [invitation] = await viewer.api.user.listInvites({})
   await viewer.api.orgs.acceptInvite({ params: { code, id: String(invitation?.id) } })
   await open('', viewer.page)
   await row('lending@v1', viewer.page).waitFor()
-  expect(await menuReason('lending@v1', viewer.page)).toMatch(/^Your role may look at squids/)
+  expect(await menuDisabledReason('lending@v1', viewer.page)).toMatch(/^Your role can view squids/)
   await viewer.context.close()
 })
 
-test('a playground has one squid: then a warning appears and the button is disabled', async () => {
+test('in a playground whose only squid is deployed, a warning appears and the deploy button is disabled', async () => {
   const { organizations } = await deployer.api.user.get({})
   const playground = organizations.find(({ limits }) => limits.playground)?.code ?? ''
-  await played({ ...deployer, org: playground }, { name: 'first', slot: 'v1' })
+  await deploySimulated({ ...deployer, org: playground }, { name: 'first', slot: 'v1' })
   await page.goto(`/squids?organization=${playground}`)
-  await says(page, 'No squids are left in your playground. Delete a version to deploy another one.')
+  await waitForText(page, 'No squids are left in your playground. Delete a version to deploy another one.')
   const button = page.getByRole('button', { name: 'Deploy squid' })
   expect(await button.getAttribute('aria-description')).toMatch(/Delete a version first/)
 })
 
-test('of a thousand versions only the visible rows are rendered and polled', async () => {
-  const person = await personAs(browser, shoal, 'mira@squids.dev')
+test('in a list of a thousand versions, only the visible rows are rendered and polled', async () => {
+  const person = await signInAs(browser, shoal, 'mira@squids.dev')
   const [model] = await deployer.api.squids.listSummaries({ params: { code } })
   // A simulated response: this tests only the page.
   const payload = Array.from({ length: 1000 }, (_, index) => {
@@ -229,14 +239,14 @@ test('of a thousand versions only the visible rows are rendered and polled', asy
   await person.page.route(/\/squids\/summaries/, (route) => {
     const ids = new URL(route.request().url()).searchParams.get('ids')
     requested.push(ids ?? 'all')
-    const some = payload.filter(({ id }) => ids?.split(',').includes(`${id}`) ?? true)
+    const squids = payload.filter(({ id }) => ids?.split(',').includes(`${id}`) ?? true)
     return route.fulfill({
-      json: { payload: ids ? some.map((squid) => ({ ...squid, tags: [{ name: 'newer' }] })) : some },
+      json: { payload: ids ? squids.map((squid) => ({ ...squid, tags: [{ name: 'newer' }] })) : squids },
     })
   })
   await person.page.clock.install()
   await open('', person.page)
-  await says(person.page, '1,000 versions of 250 squids')
+  await waitForText(person.page, '1,000 versions of 250 squids')
   const rendered = () => person.page.locator('[data-row]').count()
   expect(await rendered()).toBeLessThan(80)
   expect(await person.page.getByRole('table').getAttribute('aria-rowcount')).toBe('1251')
@@ -247,7 +257,7 @@ test('of a thousand versions only the visible rows are rendered and polled', asy
   await row('squid-249@v3', person.page).getByText('newer').waitFor()
   expect(requested[0]).toBe('all')
   expect(requested.at(-1)?.split(',').length).toBeLessThan(80)
-  // The palette lists them too; when the list is a little old, it requests the same rows as the page.
+  // The command palette lists the versions too. When its data is stale, it requests only the rows that the page shows.
   const countBefore = requested.length
   await person.page.clock.fastForward(6_000)
   await person.page.keyboard.press('Control+k')
@@ -261,40 +271,40 @@ test('of a thousand versions only the visible rows are rendered and polled', asy
   await person.context.close()
 })
 
-test('the tour goes forward and back, can be skipped, and is not shown on small screens', async () => {
-  const { page: newcomer, context } = await personAs(browser, shoal, 'nora@squids.dev', { hasTour: true })
+test('the tour can be stepped forward and back and skipped, and is not shown on small screens', async () => {
+  const { page: newcomer, context } = await signInAs(browser, shoal, 'nora@squids.dev', { hasTour: true })
   const popover = newcomer.locator('.driver-popover')
-  const shows = (title: string) => popover.getByText(title, { exact: true }).waitFor()
+  const waitForTitle = (title: string) => popover.getByText(title, { exact: true }).waitFor()
   const press = (name: string) => popover.getByRole('button', { name }).click()
-  const step = () => newcomer.evaluate<string>("localStorage.getItem('onboardingGuide')")
+  const savedStep = () => newcomer.evaluate<string>("localStorage.getItem('onboardingGuide')")
   await newcomer.goto('/squids')
-  await shows('Account settings')
+  await waitForTitle('Account settings')
   await popover.getByText('1 / 4').waitFor()
   await press('Next')
-  await shows('API tokens')
+  await waitForTitle('API tokens')
   await press('Next')
-  await shows('Workspaces')
+  await waitForTitle('Workspaces')
   await press('Prev')
-  await shows('API tokens')
+  await waitForTitle('API tokens')
   expect(await seriousFlaws(newcomer)).toEqual([])
-  await keepShot(newcomer, 'tour')
+  await saveScreenshot(newcomer, 'tour')
   await press('Next')
   await press('Next')
   await newcomer.waitForURL(/\/settings/)
   await popover.getByText('4 / 4').waitFor()
   await press('Finish')
   await popover.waitFor({ state: 'detached' })
-  expect(await step()).toBe('4')
+  expect(await savedStep()).toBe('4')
   await newcomer.evaluate("localStorage.setItem('onboardingGuide', '1')")
   await newcomer.setViewportSize({ width: 900, height: 900 })
   await newcomer.goto('/squids')
   await newcomer.getByRole('heading', { name: 'Squids', exact: true }).waitFor()
   expect(await popover.count()).toBe(0)
   await newcomer.setViewportSize({ width: 1440, height: 900 })
-  await shows('API tokens')
+  await waitForTitle('API tokens')
   await press('Skip tour')
   await popover.waitFor({ state: 'detached' })
-  expect(await step()).toBe('4')
+  expect(await savedStep()).toBe('4')
   await context.close()
 })
 
@@ -305,9 +315,9 @@ test('the list and the guide are accessible in both themes and at every width', 
     ['deploy', '/squids/deploy'],
   ] as const) {
     await page.goto(`${path}?organization=${code}`)
-    await says(page, shot === 'squids' ? '@v2' : 'Waiting for your deployment…')
+    await waitForText(page, shot === 'squids' ? '@v2' : 'Waiting for your deployment…')
     await expect.poll(() => page.locator('[aria-busy=true], .skeleton').count()).toBe(0)
-    flaws.push(...(await flawsOfLooks(page, shot)))
+    flaws.push(...(await accessibilityFlaws(page, shot)))
     await page.setViewportSize({ width: 1440, height: 900 })
   }
   expect(flaws).toEqual([])

@@ -1,11 +1,16 @@
 import type { Deployment } from '@shoal/contract'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { flawsOfLooks, keepShot, openBrowser, seriousFlaws } from '../support/browser.ts'
+import { accessibilityFlaws, saveScreenshot, openBrowser, seriousFlaws } from '../support/browser.ts'
 import { consoleShoal } from '../support/console-shoal.ts'
-import { clipboard, press, says } from '../support/page.ts'
-import { personAs } from '../support/people.ts'
-import { play, played, type Deployer, type PlayedSquid } from '../support/played-squid.ts'
+import { clipboard, press, waitForText } from '../support/page.ts'
+import { signInAs } from '../support/people.ts'
+import {
+  requestSimulatedDeploy,
+  deploySimulated,
+  type Deployer,
+  type SimulatedSquid,
+} from '../support/simulated-squid.ts'
 
 const shoal = consoleShoal()
 let browser: Browser
@@ -20,7 +25,7 @@ const synced = {
 const syncing = {
   sync: { fromBlock: 14_220_871, headBlock: 20_849_010, headBlocksPerSecond: 0.5, blocksPerSecond: 2100 },
 }
-const transfers: PlayedSquid = {
+const transfers: SimulatedSquid = {
   name: 'erc20-transfers',
   slot: 'v1',
   tag: 'production',
@@ -29,22 +34,25 @@ const transfers: PlayedSquid = {
 }
 
 const crashes = { print: ['Error: connect ECONNREFUSED'], ends: { afterMs: 2500, exitCode: 1 } }
-const crashing: PlayedSquid = { name: 'crashing', slot: 'v1', processors: { processor: crashes } }
+const crashing: SimulatedSquid = { name: 'crashing', slot: 'v1', processors: { processor: crashes } }
 const longLog = Array.from({ length: 3000 }, (_, n) => `line ${n} of the build`)
-let rolled: Deployment[]
-let logged: Deployment
-let guest: Awaited<ReturnType<typeof personAs>>
+let rollbackDeployments: Deployment[]
+let longLogDeployment: Deployment
+let guest: Awaited<ReturnType<typeof signInAs>>
 
-/** One version deployed twice. */
-async function playRolled(): Promise<Deployment[]> {
-  const first = await played(deployer, { name: 'rolled', slot: 'v1', description: 'the first' })
-  rolled = [first, await played(deployer, { name: 'rolled', slot: 'v1', description: 'the second' })]
-  return rolled
+/** Deploys one version twice, for rollbacks. */
+async function deployTwice(): Promise<Deployment[]> {
+  const first = await deploySimulated(deployer, { name: 'rolled', slot: 'v1', description: 'the first' })
+  rollbackDeployments = [
+    first,
+    await deploySimulated(deployer, { name: 'rolled', slot: 'v1', description: 'the second' }),
+  ]
+  return rollbackDeployments
 }
 
 beforeAll(async () => {
   browser = await openBrowser()
-  const people = ['mira@version.dev', 'guest@version.dev'].map((email) => personAs(browser, shoal, email))
+  const people = ['mira@version.dev', 'guest@version.dev'].map((email) => signInAs(browser, shoal, email))
   const [person, other] = (await Promise.all(people)) as [typeof guest, typeof guest]
   guest = other
   page = person.page
@@ -53,15 +61,15 @@ beforeAll(async () => {
   await shoal.cli('org', 'set-status', '--code', code, '--status', 'ACTIVE')
   const others = [transfers, { ...transfers, slot: 'v2', tag: 'old' }, crashing, { name: 'leaving', slot: 'v1' }]
   playground = (await deployer.api.orgs.list({})).find(({ limits }) => limits.playground)?.code ?? ''
-  const free = played({ ...deployer, org: playground }, { name: 'free', slot: 'v1' })
-  const long = played(deployer, { name: 'long-log', slot: 'v1', build: { prints: longLog } })
+  const free = deploySimulated({ ...deployer, org: playground }, { name: 'free', slot: 'v1' })
+  const long = deploySimulated(deployer, { name: 'long-log', slot: 'v1', build: { prints: longLog } })
   const deployments = await Promise.all([
-    ...others.map((version) => played(deployer, version)),
-    playRolled(),
+    ...others.map((version) => deploySimulated(deployer, version)),
+    deployTwice(),
     free,
     long,
   ])
-  logged = await long
+  longLogDeployment = await long
   expect(new Set(deployments.flat().map(({ failed }) => failed))).toEqual(new Set(['NO']))
 })
 
@@ -70,17 +78,18 @@ afterAll(async () => {
 })
 
 const squid = (reference: string) => deployer.api.squids.get({ params: { code, reference } })
-const open = (reference: string, tab = '', on = page) =>
-  on.goto(`/squids/${reference.replace('@', '/')}${tab}?organization=${code}`)
-const tab = (name: string, on = page) => on.getByRole('navigation', { name: 'Version' }).getByRole('link', { name })
+const open = (reference: string, tab = '', target = page) =>
+  target.goto(`/squids/${reference.replace('@', '/')}${tab}?organization=${code}`)
+const tab = (name: string, target = page) =>
+  target.getByRole('navigation', { name: 'Version' }).getByRole('link', { name })
 const confirm = (name: string) => page.getByRole('alertdialog').getByRole('button', { name }).click()
-/** Matches the start of the text, because a disabled item also has its reason. */
+/** Matches the start of the text, because the text of a disabled item also contains the reason. */
 const menuItem = (name: string) => page.getByRole('menuitem', { name: new RegExp(`^${name}`) })
 async function openActions(reference: string) {
   await press(page, `Actions for ${reference}`)
   await page.getByRole('menu').waitFor()
 }
-const row = (text: string, on = page) => on.getByRole('row').filter({ hasText: text })
+const row = (text: string, target = page) => target.getByRole('row').filter({ hasText: text })
 
 test('the header and the General tab describe the version and list its URLs', async () => {
   await open('erc20-transfers@v1')
@@ -89,12 +98,12 @@ test('the header and the General tab describe the version and list its URLs', as
   expect(await clipboard(page)).toBe('erc20-transfers@v1')
   await press(page, 'Copy endpoint')
   expect(await clipboard(page)).toBe(`${shoal.gatewayUrl}/${code}/erc20-transfers:production/api/graphql`)
-  await says(page, 'Tag URLs')
+  await waitForText(page, 'Tag URLs')
   await press(page, 'Copy URL of production')
   expect(await clipboard(page)).toBe(`${shoal.gatewayUrl}/${code}/erc20-transfers:production/api/graphql`)
-  await says(page, /^Immutable: it always points at this slot/)
-  await says(page, 'ERC-20 transfers with balances by holder')
-  await says(page, /% synced · 2,100 blocks\/s · about \d+ min left/)
+  await waitForText(page, /^Immutable: it always points at this slot/)
+  await waitForText(page, 'ERC-20 transfers with balances by holder')
+  await waitForText(page, /% synced · 2,100 blocks\/s · about \d+ min left/)
   const card = page.locator('section').filter({ hasText: 'Last deployment' })
   for (const step of ['Unpacking', 'Building', 'Addons', 'Starting', 'Adding addresses'])
     await card
@@ -110,7 +119,7 @@ test('the header and the General tab describe the version and list its URLs', as
 test('details and processors show the observed state and update', async () => {
   await open('erc20-transfers@v1', '/details')
   await page.locator('section').filter({ hasText: 'API' }).getByText('Available', { exact: true }).waitFor()
-  await says(page, 'Collocated: shares a host with other squids')
+  await waitForText(page, 'Collocated: shares a host with other squids')
   await tab('Processors').click()
   await row('eth').getByText('Synced').waitFor()
   await row('eth').getByText('100.00%').waitFor()
@@ -118,10 +127,10 @@ test('details and processors show the observed state and update', async () => {
   await base.getByText('Syncing').waitFor()
   await base.getByText(/^\d+ min$/).waitFor()
   const before = await base.innerText()
-  // The page polls.
+  // Without a reload, because the page polls.
   await expect.poll(() => base.innerText(), { timeout: 20_000 }).not.toBe(before)
   await base.locator('[data-row-menu]').click()
-  await menuItem('Copy metrics address').click()
+  await menuItem('Copy metrics URL').click()
   await expect
     .poll(() => clipboard(page))
     .toBe(`${shoal.gatewayUrl}/${code}/erc20-transfers@v1/processors/base/metrics`)
@@ -142,24 +151,24 @@ test('database access shows the password only on request, and always copies it',
   await page.getByRole('tab', { name: 'URI' }).click()
   await press(page, 'Show password')
   await panel.getByText(connection?.uri ?? '').waitFor()
-  await says(page, /\d+ of [\d,]+ MB|not measured yet/)
+  await waitForText(page, /\d+ of [\d,]+ MB|not measured yet/)
 
   await page.goto(`/squids/free/v1/db?organization=${playground}`)
-  await says(page, 'Database access requires the Pro plan, which a playground cannot have.')
+  await waitForText(page, 'Database access requires the Pro plan, which a playground cannot have.')
   await page.getByRole('link', { name: 'Create an organization' }).waitFor()
   expect(await page.getByText('psql').count()).toBe(0)
 })
 
-test('files are highlighted, searched and copied', async () => {
+test('files are highlighted, and can be searched and copied', async () => {
   await open('erc20-transfers@v1', '/manifest')
   await page.locator('.hljs-attr').filter({ hasText: 'manifest_version' }).waitFor()
   await page.getByLabel('Search squid.yaml').fill('NAME:')
-  await says(page, '1 of 3')
+  await waitForText(page, '1 of 3')
   await page.keyboard.press('Enter')
-  await says(page, '2 of 3')
+  await waitForText(page, '2 of 3')
   expect(await page.evaluate<number>("CSS.highlights.get('code-match').size")).toBe(3)
   await page.getByLabel('Search squid.yaml').fill('nowhere')
-  await says(page, 'No match')
+  await waitForText(page, 'No matches')
   await press(page, 'Copy squid.yaml')
   expect(await clipboard(page)).toContain('manifest_version: subsquid.io/v0.1')
   await tab('Package.json').click()
@@ -171,7 +180,7 @@ test('tags are added, moved from another version after a confirmation, and remov
   await press(page, 'Add tag')
   await page.getByRole('textbox', { name: 'Tag' }).fill('No Tag')
   await page.getByRole('dialog').getByRole('button', { name: 'Add tag' }).click()
-  await says(page, 'Only lowercase alphanumeric symbols and hyphens are allowed')
+  await waitForText(page, 'Only lowercase alphanumeric symbols and hyphens are allowed')
   expect(await seriousFlaws(page)).toEqual([])
   await page.getByRole('textbox', { name: 'Tag' }).fill('fresh')
   await page.getByRole('dialog').getByRole('button', { name: 'Add tag' }).click()
@@ -180,7 +189,7 @@ test('tags are added, moved from another version after a confirmation, and remov
 
   await press(page, 'Add tag')
   await page.getByRole('button', { name: 'old', exact: true }).click()
-  await says(page, 'It is on erc20-transfers@v2 and will move from there.')
+  await waitForText(page, 'It is on erc20-transfers@v2 and will move from there.')
   await page.getByRole('dialog').getByRole('button', { name: 'Add tag' }).click()
   await page.getByRole('alertdialog', { name: 'Move old to erc20-transfers@v1?' }).waitFor()
   await confirm('Move tag')
@@ -194,15 +203,15 @@ test('tags are added, moved from another version after a confirmation, and remov
   await page.getByRole('button', { name: 'Tag fresh' }).waitFor({ state: 'detached' })
 })
 
-test('a deployment is shown live, and a failure is shown first', async () => {
+test('a running deployment is shown live, and a failure is shown at the top', async () => {
   const failing = { kind: 'SOURCE_FILES_BUILD_FAILED', message: 'tsc found 3 errors' }
-  const broken: PlayedSquid = {
+  const broken: SimulatedSquid = {
     name: 'broken',
     slot: 'v1',
     build: { takesMs: 4000, prints: ['> tsc'], fails: failing },
   }
-  expect((await played(deployer, { name: 'broken', slot: 'v1' })).failed).toBe('NO')
-  const id = await play(deployer, broken)
+  expect((await deploySimulated(deployer, { name: 'broken', slot: 'v1' })).failed).toBe('NO')
+  const id = await requestSimulatedDeploy(deployer, broken)
   await open('broken@v1', '/deployments')
   await row(`#${id}`).getByText('IMAGE_BUILDING').waitFor()
   await row(`#${id}`).getByRole('link').click()
@@ -211,32 +220,33 @@ test('a deployment is shown live, and a failure is shown first', async () => {
   await steps.getByRole('listitem').filter({ hasText: 'Starting, pending' }).waitFor()
   const log = page.getByRole('region', { name: 'Log lines' })
   await log.getByText('> tsc').waitFor()
-  const roll = page.getByRole('button', { name: 'Roll back to this' })
-  expect(await roll.getAttribute('aria-description')).toMatch(/is in progress/)
+  const rollback = page.getByRole('button', { name: 'Roll back to this' })
+  expect(await rollback.getAttribute('aria-description')).toMatch(/is in progress/)
   await page
     .getByRole('alert')
     .filter({ hasText: 'The build failed' })
     .filter({ hasText: 'tsc found 3 errors' })
     .waitFor()
   await log.getByText('tsc found 3 errors').waitFor()
-  await says(page, 'ERROR')
+  await waitForText(page, 'ERROR')
   await steps.getByRole('listitem').filter({ hasText: 'Building, failed' }).waitFor()
-  expect(await roll.getAttribute('aria-description')).toBe('It failed, so there is nothing to roll back to.')
+  expect(await rollback.getAttribute('aria-description')).toBe('It failed, so there is nothing to roll back to.')
   await tab('General').click()
-  await says(page, 'Last deploy was finished with an error')
+  await waitForText(page, 'Last deploy was finished with an error')
   // Every version has a deployment, so the empty list needs a simulated response.
   const list = /\/deployments\?.*squidId=/
   await page.route(list, (route) => route.fulfill({ json: { payload: [] } }))
   await open('broken@v1', '/deployments')
-  await says(page, 'Deploys not found')
+  await waitForText(page, 'Deploys not found')
   await page.unroute(list)
   await open('broken@v1', '/deployments/99999')
-  await says(page, 'Deployment not found')
+  await waitForText(page, 'Deployment not found')
 })
 
-test('a first deployment that fails leaves its log, and no version in the list', async () => {
-  const fails = { kind: 'SOURCE_FILES_BUILD_FAILED', message: 'tsc found 7 errors' }
-  const id = await play(deployer, { name: 'first', slot: 'v1', build: { takesMs: 3000, fails } })
+test('a failed first deployment keeps its log, but adds no version to the list', async () => {
+  const buildFailure = { kind: 'SOURCE_FILES_BUILD_FAILED', message: 'tsc found 7 errors' }
+  const build = { takesMs: 3000, fails: buildFailure }
+  const id = await requestSimulatedDeploy(deployer, { name: 'first', slot: 'v1', build })
   await open('first@v1', `/deployments/${id}`)
   await page.getByRole('list', { name: 'Steps' }).getByText('Building').first().waitFor()
   const failed = page
@@ -244,20 +254,20 @@ test('a first deployment that fails leaves its log, and no version in the list',
     .filter({ hasText: 'The build failed' })
     .filter({ hasText: 'tsc found 7 errors' })
   await failed.waitFor()
-  await says(page, 'The first deployment of this version failed')
+  await waitForText(page, 'The first deployment of this version failed')
   await page.getByRole('region', { name: 'Log lines' }).getByText('tsc found 7 errors').waitFor()
   expect(await seriousFlaws(page)).toEqual([])
-  await keepShot(page, 'failed-first-light')
+  await saveScreenshot(page, 'failed-first-light')
   await page.getByRole('link', { name: 'Squids', exact: true }).first().click()
   const notice = page.getByText(/The first deployment of first@v1 failed/)
   await notice.waitFor()
-  await keepShot(page, 'failed-first-list-light')
+  await saveScreenshot(page, 'failed-first-list-light')
   await page.getByRole('link', { name: 'See why' }).click()
   await failed.waitFor()
 })
 
 test('a long log is rendered and copied in full', async () => {
-  await open('long-log@v1', `/deployments/${logged.id}`)
+  await open('long-log@v1', `/deployments/${longLogDeployment.id}`)
   const log = page.getByRole('region', { name: 'Log lines' })
   await log.getByText('line 0 of the build', { exact: true }).waitFor()
   expect(await log.getByText(/line \d+ of the build/).count()).toBe(3000)
@@ -266,13 +276,13 @@ test('a long log is rendered and copied in full', async () => {
 })
 
 test('a version is rolled back to an earlier image after a confirmation', async () => {
-  const [first, second] = rolled
+  const [first, second] = rollbackDeployments
   await open('rolled@v1')
-  await says(page, 'the second')
+  await waitForText(page, 'the second')
   await openActions('rolled@v1')
   await menuItem('Roll back…').click()
   const dialog = page.getByRole('dialog', { name: 'Roll rolled@v1 back' })
-  await dialog.getByRole('radio', { name: new RegExp(`^Deployment ${first?.id} of`) }).waitFor()
+  await dialog.getByRole('radio', { name: new RegExp(`^Deployment ${first?.id} from`) }).waitFor()
   expect(await dialog.getByRole('radio').count()).toBe(1)
   expect(await seriousFlaws(page)).toEqual([])
   await dialog.getByRole('button', { name: 'Cancel' }).click()
@@ -287,9 +297,9 @@ test('a version is rolled back to an earlier image after a confirmation', async 
   await confirm('Roll back')
   await page.waitForURL(/\/deployments\/\d+$/)
   await page.getByRole('heading', { name: /Rollback/ }).waitFor()
-  await says(page, 'SUCCEEDED')
+  await waitForText(page, 'SUCCEEDED')
   await tab('General').click()
-  await says(page, 'the first')
+  await waitForText(page, 'the first')
 })
 
 test('a hibernated version shows a notice, disables the tabs that need running programs, and can be restarted', async () => {
@@ -297,28 +307,28 @@ test('a hibernated version shows a notice, disables the tabs that need running p
   await openActions('erc20-transfers@v2')
   await menuItem('Hibernate').click()
   await confirm('Hibernate')
-  await says(page, 'This version is hibernated')
+  await waitForText(page, 'This version is hibernated')
   for (const disabled of ['Details', 'Processors', 'Logs', 'Metrics', 'DB access'])
     expect(await tab(disabled).getAttribute('data-tip')).toBe('The version is hibernated. Restart it first.')
   expect(await page.getByRole('button', { name: 'GraphQL playground' }).getAttribute('aria-disabled')).toBe('true')
   await open('erc20-transfers@v2', '/db')
-  await says(page, 'Nothing to show now')
+  await waitForText(page, 'Not available now')
   await tab('General').click()
   await press(page, 'Restart')
-  await says(page, 'Restarting')
+  await waitForText(page, 'Restarting')
   await expect.poll(() => tab('Details').getAttribute('aria-disabled'), { timeout: 20_000 }).toBeNull()
 })
 
-test('a processor that crashes is shown with its reason', async () => {
+test('a crashing processor is shown with the reason', async () => {
   await open('crashing@v1')
   await page.getByText('processor keeps crashing').waitFor({ timeout: 60_000 })
   await row('processor').getByText('Stuck').waitFor()
   await tab('Processors').click()
-  await says(page, /It was restarted \d+ times/)
+  await waitForText(page, /It was restarted \d+ times/)
   expect((await squid('crashing@v1')).alerts[0]?.severity).toBe('CRITICAL')
 })
 
-test('a viewer sees why they cannot change anything', async () => {
+test('a viewer sees why they cannot change a version', async () => {
   const { id } = await deployer.api.orgs.inviteMember({
     params: { code },
     body: { email: 'guest@version.dev', roleType: 'viewer' },
@@ -328,26 +338,26 @@ test('a viewer sees why they cannot change anything', async () => {
   const add = guest.page.getByRole('button', { name: 'Add tag' })
   await add.waitFor()
   const menu = guest.page.getByRole('button', { name: 'Actions for erc20-transfers@v1' })
-  expect(await menu.getAttribute('aria-description')).toMatch(/^Your role may look at squids/)
-  expect(await add.getAttribute('aria-description')).toMatch(/^Your role may look at squids/)
+  expect(await menu.getAttribute('aria-description')).toMatch(/^Your role can view squids/)
+  expect(await add.getAttribute('aria-description')).toMatch(/^Your role can view squids/)
   await guest.context.close()
 })
 
-test('an unknown version is not found, and deleting a version leaves its page', async () => {
+test('an unknown version shows "not found"; deleting a version redirects from its page to the list', async () => {
   await open('unknown@v9')
-  await says(page, 'Version not found')
+  await waitForText(page, 'Version not found')
   await open('leaving@v1')
-  await says(page, 'Canonical URL')
+  await waitForText(page, 'Canonical URL')
   await expect.poll(() => page.title()).toBe('leaving@v1 · Shoal')
   await openActions('leaving@v1')
   expect(await seriousFlaws(page)).toEqual([])
   await menuItem('Delete').click()
-  const deleteButton = page.getByRole('alertdialog').getByRole('button', { name: 'Delete' })
-  expect(await deleteButton.getAttribute('aria-disabled')).toBe('true')
+  const confirmButton = page.getByRole('alertdialog').getByRole('button', { name: 'Delete' })
+  expect(await confirmButton.getAttribute('aria-disabled')).toBe('true')
   await page.getByLabel('Type leaving@v1 to confirm').fill('leaving@v1')
-  await deleteButton.click()
+  await confirmButton.click()
   await page.waitForURL(/\/squids(\?|$)/)
-  await says(page, 'leaving@v1 has been deleted')
+  await waitForText(page, 'leaving@v1 has been deleted')
 })
 
 test('every tab is accessible in both themes and at every width', async () => {
@@ -366,17 +376,17 @@ test('every tab is accessible in both themes and at every width', async () => {
     ['not-found', 'unknown@v9', ''],
   ] as const
   const flaws: string[] = []
-  const check = async ([shot, reference, part]: (typeof screens)[number], own: Page) => {
-    await open(reference, part, own)
-    await own.getByRole('heading', { level: 1 }).waitFor()
-    await expect.poll(() => own.locator('[aria-busy=true], [aria-label=Loading]').count()).toBe(0)
-    flaws.push(...(await flawsOfLooks(own, `version-${shot}`)))
+  const check = async ([shot, reference, part]: (typeof screens)[number], screenPage: Page) => {
+    await open(reference, part, screenPage)
+    await screenPage.getByRole('heading', { level: 1 }).waitFor()
+    await expect.poll(() => screenPage.locator('[aria-busy=true], [aria-label=Loading]').count()).toBe(0)
+    flaws.push(...(await accessibilityFlaws(screenPage, `version-${shot}`)))
   }
   // Two pages in parallel, because the checks take long; in separate contexts, because tabs of one context share the theme.
-  const { page: second } = await personAs(browser, shoal, 'mira@version.dev')
+  const { page: second } = await signInAs(browser, shoal, 'mira@version.dev')
   await Promise.all(
-    [page, second].map(async (own, half) => {
-      for (const [index, screen] of screens.entries()) if (index % 2 === half) await check(screen, own)
+    [page, second].map(async (screenPage, half) => {
+      for (const [index, screen] of screens.entries()) if (index % 2 === half) await check(screen, screenPage)
     }),
   )
   expect(flaws).toEqual([])

@@ -2,8 +2,8 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { playOn, printHostFaults, report, watch } from '../support/host-watch.ts'
-import { played } from '../support/played-squid.ts'
+import { deploySimulatedTo, printHostFaults, reportHostFault, watchHost } from '../support/host-watch.ts'
+import { deploySimulated } from '../support/simulated-squid.ts'
 import { startShoal } from '../support/shoal.ts'
 import { until } from '../support/until.ts'
 
@@ -29,12 +29,15 @@ describe.skipIf(!existsSync(fakeTime))('a clock that jumps (needs libfaketime)',
         FAKETIME_DONT_FAKE_MONOTONIC: '1',
       })
       try {
-        const deployer = await playOn(shoal)
-        const timeline = watch(deployer, deployer.endpoint)
-        await until(() => timeline.latest('neighbour') === '200', 'everything works')
+        const deployer = await deploySimulatedTo(shoal)
+        const timeline = watchHost(deployer, deployer.endpoint)
+        await until(() => timeline.latest('neighbour') === '200', 'the neighbour responds')
         timeline.mark()
         writeFileSync(file, `${by}\n`)
-        const deployed = await played({ ...deployer, api: shoal.as(deployer.token) }, { name: 'later', slot: 'v1' })
+        const deployed = await deploySimulated(
+          { ...deployer, api: shoal.as(deployer.token) },
+          { name: 'later', slot: 'v1' },
+        )
         const statuses = async () =>
           (await shoal.as(deployer.token).squids.list({ params: { code: deployer.org } })).map(
             ({ name, processors }) => `${name} ${processors?.[0]?.status}`,
@@ -46,7 +49,7 @@ describe.skipIf(!existsSync(fakeTime))('a clock that jumps (needs libfaketime)',
           throw new Error((await statuses()).join(', '), { cause: error })
         })
         await timeline.stop()
-        report(fault, timeline, `a deployment after it: ${deployed.status}`)
+        reportHostFault(fault, timeline, `a deployment after it: ${deployed.status}`)
         expect(deployed).toMatchObject({ status: 'OK' })
         expect(timeline.history('neighbour')).toBe('200')
         expect(timeline.history('api')).toBe('200')

@@ -6,9 +6,16 @@ import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { makeBareSquid } from '../support/bare-squid.ts'
-import { startDay, type Day } from '../support/day.ts'
-import { deploy, ended } from '../support/deploy.ts'
-import { hasHealed, playOn, printHostFaults, report, seconds, watch } from '../support/host-watch.ts'
+import { startTestCloud, type TestCloud } from '../support/test-cloud.ts'
+import { deploy, waitForDeployment } from '../support/deploy.ts'
+import {
+  hasRecovered,
+  deploySimulatedTo,
+  printHostFaults,
+  reportHostFault,
+  seconds,
+  watchHost,
+} from '../support/host-watch.ts'
 import { attacks, makeHostileSquid, type Attack } from '../support/hostile-squid.ts'
 import { startShoal, type Shoal } from '../support/shoal.ts'
 import { until } from '../support/until.ts'
@@ -19,57 +26,62 @@ const isRoot = process.getuid?.() === 0
 afterAll(printHostFaults)
 
 describe('a squid that attacks its host', () => {
-  let day: Day
+  let cloud: TestCloud
   let folders: string[] = []
 
   beforeAll(async () => {
-    day = await startDay()
+    cloud = await startTestCloud()
     const neighbour = makeBareSquid('neighbour')
     folders.push(neighbour)
-    const id = await deploy({ ...day, project: neighbour }, { slot: 'v1', name: 'neighbour' })
-    expect(await ended(day, id)).toMatchObject({ status: 'OK' })
+    const id = await deploy({ ...cloud, project: neighbour }, { slot: 'v1', name: 'neighbour' })
+    expect(await waitForDeployment(cloud, id)).toMatchObject({ status: 'OK' })
   }, 300_000)
 
   afterAll(async () => {
-    await day?.end()
+    await cloud?.end()
     for (const folder of folders) rmSync(dirname(folder), { recursive: true, force: true })
     folders = []
   })
 
-  /** Returns what users see of the attacker once Shoal has noticed; null before. */
-  const reported: Record<Attack, () => Promise<string | null>> = {
+  /** The effect of each attack that users see; null until Shoal has noticed the attack. */
+  const effectOf: Record<Attack, () => Promise<string | null>> = {
     'eats memory': async () => {
-      const { processors } = await day.api.squids.get({ params: { code: day.org, reference: 'attacker@v1' } })
+      const { processors } = await cloud.api.squids.get({ params: { code: cloud.org, reference: 'attacker@v1' } })
       return processors?.[0]?.reason?.match(/memory/) ? (processors[0]?.reason ?? null) : null
     },
     'forks without end': async () => 'nothing: the process limit is enforced',
     'floods its log': async () => {
-      const { logs } = await day.api.logs.history({ params: { code: day.org, reference: 'attacker@v1' }, query: {} })
+      const { logs } = await cloud.api.logs.history({
+        params: { code: cloud.org, reference: 'attacker@v1' },
+        query: {},
+      })
       return logs.length > 0 ? 'nothing: its log is ingested without delay' : null
     },
   }
 
   test.each(Object.keys(attacks) as Attack[])(
-    '%s: its neighbour and the API keep working',
+    'a squid that %s affects neither its neighbour nor the API',
     async (attack) => {
       const project = makeHostileSquid('attacker', attack)
       folders.push(project)
-      const timeline = watch(day, day.endpointOf('neighbour@v1'))
+      const timeline = watchHost(cloud, cloud.endpointOf('neighbour@v1'))
       await until(() => timeline.latest('neighbour') === '200', 'the neighbour responds')
-      expect(await ended(day, await deploy({ ...day, project }, { slot: 'v1', name: 'attacker' }))).toMatchObject({
+      expect(
+        await waitForDeployment(cloud, await deploy({ ...cloud, project }, { slot: 'v1', name: 'attacker' })),
+      ).toMatchObject({
         status: 'OK',
       })
       timeline.mark()
       const attackedMs = performance.now()
-      const message = await until(reported[attack], 'it is noticed', 90_000)
+      const message = await until(effectOf[attack], 'Shoal has noticed the attack', 90_000)
       const noticedMs = performance.now() - attackedMs
       await until(() => performance.now() - attackedMs > 30_000, 'the attack has lasted 30 s')
       await timeline.stop()
-      report(`a squid ${attack}, for 30 s`, timeline, `${message} (${seconds(noticedMs)})`)
-      await day.api.squids.delete({ params: { code: day.org, reference: 'attacker@v1' } })
+      reportHostFault(`a squid ${attack}, for 30 s`, timeline, `${message} (${seconds(noticedMs)})`)
+      await cloud.api.squids.delete({ params: { code: cloud.org, reference: 'attacker@v1' } })
       await until(
-        async () => !(await day.api.squids.list({ params: { code: day.org } })).some((s) => s.name === 'attacker'),
-        'it is deleted',
+        async () => !(await cloud.api.squids.list({ params: { code: cloud.org } })).some((s) => s.name === 'attacker'),
+        'the attacker is deleted',
       )
       expect(timeline.history('neighbour')).toBe('200')
       expect(timeline.history('api')).toBe('200')
@@ -86,27 +98,31 @@ describe.skipIf(!isRoot)('a full disk (a tmpfs as data directory; needs root)', 
     try {
       mkdirSync(join(dataDir, 'data'), { mode: 0o755 })
       shoal = await startShoal({ SHOAL_RUNTIME: 'sim' }, join(dataDir, 'data'))
-      const played = await playOn(shoal)
-      const timeline = watch(played, played.endpoint)
-      await until(() => timeline.latest('neighbour') === '200', 'everything works')
+      const simulated = await deploySimulatedTo(shoal)
+      const timeline = watchHost(simulated, simulated.endpoint)
+      await until(() => timeline.latest('neighbour') === '200', 'the squid responds')
       timeline.mark()
       const filler = join(dataDir, 'filler')
       fill(filler, dataDir)
-      await until(() => timeline.latest('readyz') === '503', '`/readyz` reports it')
+      await until(() => timeline.latest('readyz') === '503', '`/readyz` reports the full disk')
       const { checks } = (await (await fetch(`${shoal.url}/readyz`)).json()) as { checks: { disk: string } }
-      const writes = startWrites(played)
+      const writes = startWrites(simulated)
       await pause(fullMs)
-      const refused = await writes.stop()
+      const resultsWhileFull = await writes.stop()
       rmSync(filler)
       const freedMs = performance.now()
-      await until(() => hasHealed(timeline), 'everything works again', 90_000)
-      const healedMs = performance.now() - freedMs
-      const written = startWrites(played)
-      await until(() => written.results().at(-1) === 'stored', 'changes are stored again')
-      await written.stop()
+      await until(() => hasRecovered(timeline), 'the API and the squid respond and the server is ready', 90_000)
+      const recoveryMs = performance.now() - freedMs
+      const laterWrites = startWrites(simulated)
+      await until(() => laterWrites.results().at(-1) === 'stored', 'changes are stored again')
+      await laterWrites.stop()
       await timeline.stop()
-      const messages = `\`/readyz\`: disk, ${checks.disk}; changes: ${refused.join(', ')}`
-      report('disk full for 20 s, then freed', timeline, `${messages}; healthy ${seconds(healedMs)} after it was freed`)
+      const messages = `\`/readyz\`: disk, ${checks.disk}; changes: ${resultsWhileFull.join(', ')}`
+      reportHostFault(
+        'disk full for 20 s, then freed',
+        timeline,
+        `${messages}; healthy ${seconds(recoveryMs)} after it was freed`,
+      )
       expect(timeline.history('neighbour')).toBe('200')
     } finally {
       await shoal?.end()
@@ -117,7 +133,7 @@ describe.skipIf(!isRoot)('a full disk (a tmpfs as data directory; needs root)', 
 })
 
 /** Changes the organization's secrets repeatedly. `stop` returns the distinct results in the order of their first occurrence. */
-function startWrites({ api, org }: Awaited<ReturnType<typeof playOn>>) {
+function startWrites({ api, org }: Awaited<ReturnType<typeof deploySimulatedTo>>) {
   const results: string[] = []
   let isStopped = false
   const loop = async () => {

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startDevnet, type Devnet } from '../../scripts/devnet/devnet.ts'
-import { startDay, type Day } from '../support/day.ts'
-import { deploy, ended } from '../support/deploy.ts'
+import { startTestCloud, type TestCloud } from '../support/test-cloud.ts'
+import { deploy, waitForDeployment } from '../support/deploy.ts'
 import { printFaults, reportFault } from '../support/fault-report.ts'
 import { startFaultyNode, type Fault, type FaultyNode } from '../support/faulty-node.ts'
 import { totalTransfers } from '../support/squid.ts'
@@ -13,13 +13,14 @@ import { startTimeline, type Timeline } from '../support/timeline.ts'
 import { until } from '../support/until.ts'
 
 const squid = 'erc20-transfers@v1'
-const servedMs = 45_000
-/** The status must show an unknown head within this time. */
+/** Duration of a fault that the gateway hides from callers. */
+const hiddenFaultMs = 45_000
+/** The processor must be STALLED within this time. */
 const stalledMs = 60_000
 
 /** A squid reads a chain through Shoal's RPC gateway, while one or both of its two nodes misbehave. */
-describe('RPC nodes', () => {
-  let day: Day
+describe('a fault in RPC nodes', () => {
+  let cloud: TestCloud
   let chain: Devnet
   let nodes: FaultyNode[] = []
   let folder: string
@@ -32,11 +33,11 @@ describe('RPC nodes', () => {
     const upstreams = nodes.map(({ url }, index) => ({ name: `node ${index + 1}`, url }))
     const config = { chains: { devnet: { type: 'evm', title: 'Devnet', chainId: 31337, headPollMs: 500, upstreams } } }
     writeFileSync(join(folder, 'rpc.json'), JSON.stringify(config))
-    day = await startDay({ env: { SHOAL_RPC_CONFIG: join(folder, 'rpc.json') } })
-    const { token } = await day.api.rpc.getToken({ params: { code: day.org } })
-    rpcUrl = `${day.shoal.gatewayUrl}/rpc/devnet/${token}`
-    await day.api.secrets.change({
-      params: { code: day.org },
+    cloud = await startTestCloud({ env: { SHOAL_RPC_CONFIG: join(folder, 'rpc.json') } })
+    const { token } = await cloud.api.rpc.getToken({ params: { code: cloud.org } })
+    rpcUrl = `${cloud.shoal.gatewayUrl}/rpc/devnet/${token}`
+    await cloud.api.secrets.change({
+      params: { code: cloud.org },
       body: {
         secrets: [
           { action: 'UPDATE', name: 'RPC_URL', value: rpcUrl },
@@ -44,21 +45,24 @@ describe('RPC nodes', () => {
         ],
       },
     })
-    expect(await ended(day, await deploy(day, { slot: 'v1' }))).toMatchObject({ status: 'OK' })
-    await untilCounted()
+    expect(await waitForDeployment(cloud, await deploy(cloud, { slot: 'v1' }))).toMatchObject({ status: 'OK' })
+    await untilIndexed()
   }, 300_000)
 
   afterAll(async () => {
     printFaults('a call to the gateway', 'slowest call', "the processor's status", 'indexed again after')
-    await day?.end()
+    await cloud?.end()
     for (const node of nodes) await node.close()
     await chain?.stop()
     rmSync(folder, { recursive: true, force: true })
   })
 
-  const untilCounted = async () => {
+  const untilIndexed = async () => {
     const expected = await chain.chain.countTransfers()
-    await until(async () => (await totalTransfers(day.endpointOf(squid)).catch(() => null)) === expected, 'it counts')
+    await until(
+      async () => (await totalTransfers(cloud.endpointOf(squid)).catch(() => null)) === expected,
+      'the squid has indexed all transfers',
+    )
   }
 
   const watch = (): Timeline =>
@@ -74,15 +78,15 @@ describe('RPC nodes', () => {
         return error ? `error ${error.code}` : 'right'
       },
       status: async () => {
-        const { processors } = await day.api.squids.get({ params: { code: day.org, reference: squid } })
+        const { processors } = await cloud.api.squids.get({ params: { code: cloud.org, reference: squid } })
         return processors?.[0]?.status ?? 'none'
       },
     })
 
   const both = (fault: Fault) => async () => {
-    for (const node of nodes) await node.become(fault)
+    for (const node of nodes) await node.setFault(fault)
   }
-  const setFirstNode = (fault: Fault) => async () => await nodes[0]?.become(fault)
+  const setFirstNode = (fault: Fault) => async () => await nodes[0]?.setFault(fault)
 
   test.each([
     { fault: 'one of two dead', begin: setFirstNode('dead'), isServed: true },
@@ -95,22 +99,22 @@ describe('RPC nodes', () => {
     '$fault',
     async ({ fault, begin, isServed }) => {
       const timeline = watch()
-      await until(() => timeline.latest('status') === 'SYNCED', 'everything works')
+      await until(() => timeline.latest('status') === 'SYNCED', 'the processor is synced')
       timeline.mark()
       await begin()
       if (isServed) {
         await chain.chain.transfer(5)
-        await untilCounted()
+        await untilIndexed()
       }
-      if (isServed) await pause(servedMs)
+      if (isServed) await pause(hiddenFaultMs)
       else await until(() => timeline.latest('status') !== 'SYNCED', 'users see that the head is unknown', stalledMs)
       const during = { call: timeline.history('call'), status: timeline.history('status') }
       await both('none')()
-      const healedMs = performance.now()
+      const repairedMs = performance.now()
       await chain.chain.transfer(5)
-      await untilCounted()
-      const indexedMs = performance.now() - healedMs
-      await until(() => timeline.latest('status') === 'SYNCED', 'it is synced again')
+      await untilIndexed()
+      const indexedMs = performance.now() - repairedMs
+      await until(() => timeline.latest('status') === 'SYNCED', 'the processor is synced again')
       await timeline.stop()
       reportFault(
         fault,
@@ -125,16 +129,16 @@ describe('RPC nodes', () => {
     240_000,
   )
 
-  test('a reorganisation of four blocks', async () => {
+  test('the squid follows a reorganisation of four blocks', async () => {
     const timeline = watch()
-    await until(() => timeline.latest('status') === 'SYNCED', 'everything works')
+    await until(() => timeline.latest('status') === 'SYNCED', 'the processor is synced')
     timeline.mark()
     const before = await chain.chain.countTransfers()
     const startedMs = performance.now()
     await chain.chain.reorg(4)
     await chain.chain.transfer(1)
     expect(await chain.chain.countTransfers()).not.toBe(before)
-    await untilCounted()
+    await untilIndexed()
     const elapsed = `${((performance.now() - startedMs) / 1000).toFixed(1)} s`
     await timeline.stop()
     const { history, slowestMs } = timeline

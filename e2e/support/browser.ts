@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core'
 import { findBrowser } from '../../scripts/browser.ts'
 import type { RunningShoal } from './shoal.ts'
+import { isFull } from './tier.ts'
 
 const themes = ['light', 'dark'] as const
 /** Widths of a desktop, a small window and a phone, in pixels. */
@@ -24,20 +25,28 @@ export const openBrowser = (): Promise<Browser> =>
   })
 
 /** The initial local storage, with the keys of spec 3. */
-export type Remembered = Partial<
+export type StoredSettings = Partial<
   Record<'user_token' | 'userOrg' | 'tmp_invites_checked' | 'onboardingGuide' | 'theme', string>
 >
 
 /** Uncaught errors and policy violations in pages since the file's tests began. */
-export const complaints: string[] = []
+export const pageErrors: string[] = []
 
-/** Opens an isolated browser context for one user. The tour counts as finished unless requested. */
-export async function newPerson(
+/** Violations of the content security policy in pages since the last check, one line each. `e2e/console/violations.ts` checks them after each test. */
+export const policyViolations: string[] = []
+
+const reportViolations = `addEventListener('securitypolicyviolation', (event) => {
+  const source = event.sourceFile ? ' in ' + event.sourceFile + ':' + event.lineNumber : ''
+  reportViolation(location.pathname + ': ' + event.effectiveDirective + ' blocks ' + event.blockedURI + ' ' + event.sample + source)
+})`
+
+/** Opens an isolated browser context for one user. By default the tour is finished. */
+export async function newUser(
   browser: Browser,
   shoal: RunningShoal,
-  remembered: Remembered = {},
+  stored: StoredSettings = {},
 ): Promise<BrowserContext> {
-  const settings = { onboardingGuide: '4', ...remembered }
+  const settings = { onboardingGuide: '4', ...stored }
   const localStorage = Object.entries(settings).map(([name, value]) => ({ name, value }))
   const context = await browser.newContext({
     baseURL: shoal.url,
@@ -45,16 +54,18 @@ export async function newPerson(
     permissions: ['clipboard-read', 'clipboard-write'],
     storageState: { cookies: [], origins: [{ origin: shoal.url, localStorage }] },
   })
-  context.on('weberror', (error) => complaints.push(error.error().message))
+  await context.exposeFunction('reportViolation', (violation: string) => void policyViolations.push(violation))
+  await context.addInitScript(reportViolations)
+  context.on('weberror', (error) => pageErrors.push(error.error().message))
   context.on('console', (message) => {
-    // Pages handle error responses of the API.
-    const isErrorResponse = message.text().startsWith('Failed to load resource')
-    if (message.type() === 'error' && !isErrorResponse) complaints.push(`${message.page()?.url()}: ${message.text()}`)
+    // Pages handle error responses of the API, and code that could not be loaded.
+    const isFailedRequest = /^Failed to load resource|Failed to fetch dynamically imported module/.test(message.text())
+    if (message.type() === 'error' && !isFailedRequest) pageErrors.push(`${message.page()?.url()}: ${message.text()}`)
   })
   return context
 }
 
-/** Returns axe's findings of serious or worse impact on the current page, one line each; of all rules, or of those named. */
+/** Checks the current page with all axe rules or the given ones. Returns the serious and critical findings, one line each. */
 export async function seriousFlaws(page: Page, ...rules: string[]): Promise<string[]> {
   const isLoaded = await page.evaluate<boolean>("typeof axe !== 'undefined'")
   if (!isLoaded) await page.evaluate(axe.source)
@@ -68,7 +79,7 @@ export async function seriousFlaws(page: Page, ...rules: string[]): Promise<stri
 }
 
 /**
- * Changes the theme like another tab: in the setting that all tabs share, so it also applies to pages opened later. Resolves
+ * Changes the theme as another tab would: in the setting that all tabs share, so it also applies to pages opened later. Resolves
  * when charts have been redrawn.
  */
 export const switchTheme = (page: Page, theme: (typeof themes)[number]): Promise<void> =>
@@ -78,9 +89,7 @@ export const switchTheme = (page: Page, theme: (typeof themes)[number]): Promise
     requestAnimationFrame(() => requestAnimationFrame(() => done()))
   })`)
 
-/** `npm run test:full` sets it. */
-const isFull = process.env['SHOAL_TEST_FULL'] === 'true'
-const shots = process.env['SHOAL_TEST_SHOTS']
+const screenshotFolder = process.env['SHOAL_TEST_SHOTS']
 
 /**
  * Checks the current page in both themes and returns the problems, one line each: content wider than the window at any width,
@@ -90,27 +99,27 @@ const shots = process.env['SHOAL_TEST_SHOTS']
  *
  * @param height of the window in pixels
  */
-export async function flawsOfLooks(page: Page, name: string, height = 900): Promise<string[]> {
+export async function accessibilityFlaws(page: Page, name: string, height = 900): Promise<string[]> {
   const flaws: string[] = []
   for (const theme of themes) {
     await switchTheme(page, theme)
-    const checked = theme === 'light' || isFull || shots ? [...widths, 480] : [widths[0]]
-    for (const width of checked) {
+    const checkedWidths = theme === 'light' || isFull || screenshotFolder ? [...widths, 480] : [widths[0]]
+    for (const width of checkedWidths) {
       await page.setViewportSize({ width, height })
-      await keepShot(page, `${name}-${theme}-${width}`)
+      await saveScreenshot(page, `${name}-${theme}-${width}`)
       const overflowPx = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
       const rules = theme === 'light' || isFull ? [] : ['color-contrast']
-      const found = width === widths[0] || isFull ? await seriousFlaws(page, ...rules) : []
-      if (overflowPx > 0) found.push(`${overflowPx} px wider than the window`)
-      flaws.push(...found.map((flaw) => `${name}, ${theme}, ${width} px: ${flaw}`))
+      const findings = width === widths[0] || isFull ? await seriousFlaws(page, ...rules) : []
+      if (overflowPx > 0) findings.push(`${overflowPx} px wider than the window`)
+      flaws.push(...findings.map((flaw) => `${name}, ${theme}, ${width} px: ${flaw}`))
     }
   }
   return flaws
 }
 
 /** Saves a screenshot if SHOAL_TEST_SHOTS names a folder, as in CI. */
-export async function keepShot(page: Page, name: string): Promise<void> {
-  if (!shots) return
-  mkdirSync(shots, { recursive: true })
-  await page.screenshot({ path: join(shots, `${name}.png`), fullPage: true })
+export async function saveScreenshot(page: Page, name: string): Promise<void> {
+  if (!screenshotFolder) return
+  mkdirSync(screenshotFolder, { recursive: true })
+  await page.screenshot({ path: join(screenshotFolder, `${name}.png`), fullPage: true })
 }

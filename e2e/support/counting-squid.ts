@@ -1,22 +1,6 @@
-import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { makePgSquid } from './pg-squid.ts'
 
-const example = join(import.meta.dirname, '../../examples/erc20-transfers/package-lock.json')
-
-const manifest = `manifest_version: subsquid.io/v0.1
-name: counting
-deploy:
-  addons:
-    postgres:
-  init: false
-  processor:
-    cmd: [node, processor.js]
-  api:
-    cmd: [node, api.js]
-`
-
-/** Each row of `starts` is a run of the processor; `was_alone`: no other run held the writer's lock. */
+/** Source of the processor. Each row of `starts` is one of its runs; `was_alone` is true if no other run held the lock. */
 const processor = `
 const { Client } = require('pg')
 const http = require('node:http')
@@ -28,9 +12,9 @@ http.createServer((request, response) => response.end(metrics())).listen(process
 async function main() {
   const client = new Client({ connectionString: process.env.DB_URL })
   await client.connect()
-  const { rows: [lock] } = await client.query('select pg_try_advisory_lock(7) as taken')
+  const { rows: [lock] } = await client.query('select pg_try_advisory_lock(7) as acquired')
   await client.query('create table if not exists starts (id int generated always as identity, was_alone boolean)')
-  const { rows: [start] } = await client.query('insert into starts (was_alone) values ($1) returning id', [lock.taken])
+  const { rows: [start] } = await client.query('insert into starts (was_alone) values ($1) returning id', [lock.acquired])
   for (;; block++) {
     console.log('run ' + start.id + ' line ' + block)
     if (block % 20 === 0) await client.query('select 1')
@@ -53,42 +37,7 @@ http.createServer((request, response) => {
 `
 
 /**
- * A squid whose processor takes a lock in its database, records whether it was free, and numbers the lines of its log:
+ * Creates a squid whose processor takes a lock in its database, records whether it was free, and numbers the lines of its log:
  * this shows whether two processors ran at the same time, and whether a line was lost.
  */
-export function makeCountingSquid(): string {
-  const folder = join(mkdtempSync(join(tmpdir(), 'counting-')), 'counting')
-  mkdirSync(folder)
-  const entry = { name: 'counting', version: '1.0.0', private: true, dependencies: { pg: versionOf('pg') } }
-  const files = {
-    'squid.yaml': manifest,
-    'api.js': api,
-    'processor.js': processor,
-    'package.json': JSON.stringify({ ...entry, scripts: { build: 'node --version' } }),
-    'package-lock.json': JSON.stringify({
-      name: entry.name,
-      version: entry.version,
-      lockfileVersion: 3,
-      packages: { '': entry, ...lockedWith('pg') },
-    }),
-  }
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
-  return folder
-}
-
-type Locked = { version: string; dependencies?: Record<string, string>; optionalDependencies?: Record<string, string> }
-
-const lockOfExample = (): Record<string, Locked> =>
-  (JSON.parse(readFileSync(example, 'utf8')) as { packages: Record<string, Locked> }).packages
-
-const versionOf = (name: string): string => lockOfExample()[`node_modules/${name}`]?.version ?? '*'
-
-/** Returns the entries of the example's lockfile for a package and its dependencies. */
-function lockedWith(name: string, locked: Record<string, Locked> = {}): Record<string, Locked> {
-  const path = `node_modules/${name}`
-  const entry = lockOfExample()[path]
-  if (!entry || locked[path]) return locked
-  locked[path] = entry
-  for (const needed of Object.keys({ ...entry.dependencies, ...entry.optionalDependencies })) lockedWith(needed, locked)
-  return locked
-}
+export const makeCountingSquid = (): string => makePgSquid('counting', { 'api.js': api, 'processor.js': processor })

@@ -1,11 +1,12 @@
 /** The effects of each fault for users, printed at the end of the file as rows for the table in docs/reliability.md. */
 const rows: string[] = []
 
-/** `cells`: one per column, in the order of the table's header. */
+/** Adds a row with one cell per column, in the order of the header. */
 export function reportFault(fault: string, ...cells: string[]): void {
   rows.push(`| ${[fault, ...cells].join(' | ')} |`)
 }
 
+/** Prints the table and clears it. */
 export function printFaults(...columns: string[]): void {
   const header = ['fault', ...columns]
   console.log([`| ${header.join(' | ')} |`, `|${header.map(() => '---').join('|')}|`, ...rows.splice(0)].join('\n'))

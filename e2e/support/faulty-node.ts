@@ -5,10 +5,10 @@ import { setTimeout as pause } from 'node:timers/promises'
 /** `dead`: refuses connections. `silent`: accepts requests and never responds. `slow`: responds after five seconds. `lying`: reports a head 1,000 blocks too high. */
 export type Fault = 'none' | 'dead' | 'silent' | 'slow' | 'lying'
 
-export type FaultyNode = { url: string; become: (fault: Fault) => Promise<void>; close: () => Promise<void> }
+export type FaultyNode = { url: string; setFault: (fault: Fault) => Promise<void>; close: () => Promise<void> }
 
 const slowMs = 5_000
-const liedBlocks = 1_000
+const falseBlocks = 1_000
 
 /** Starts a node that forwards requests to the node at `targetUrl`, and can be made to misbehave. */
 export async function startFaultyNode(targetUrl: string): Promise<FaultyNode> {
@@ -40,7 +40,7 @@ export async function startFaultyNode(targetUrl: string): Promise<FaultyNode> {
     })
   return {
     url: `http://127.0.0.1:${port}`,
-    become: async (next) => {
+    setFault: async (next) => {
       if (next === 'dead' && fault !== 'dead') await stop()
       if (next !== 'dead' && fault === 'dead') server = await listen(port)
       fault = next
@@ -54,26 +54,26 @@ export async function startFaultyNode(targetUrl: string): Promise<FaultyNode> {
 function forward(url: string, body: Buffer): Promise<string> {
   return new Promise((done, fail) => {
     const headers = { 'content-type': 'application/json', 'content-length': body.length }
-    const sent = request(url, { method: 'POST', headers }, (response) => {
+    const outgoing = request(url, { method: 'POST', headers }, (response) => {
       let text = ''
       response
         .setEncoding('utf8')
         .on('data', (chunk: string) => (text += chunk))
         .on('end', () => done(text))
     })
-    sent.on('error', fail).end(body)
+    outgoing.on('error', fail).end(body)
   })
 }
 
 type Call = { id: unknown; method?: string }
 type Result = { id: unknown; result?: unknown }
 
-/** Raises only the number of the newest block; the node still reports that the block does not exist. */
+/** Raises the result of `eth_blockNumber`; the node still responds that the block does not exist. */
 function raiseHead(body: Buffer, response: string): string {
   const calls = [JSON.parse(body.toString()) as Call | Call[]].flat()
   const isHead = ({ id }: Result) => calls.find((call) => call.id === id)?.method === 'eth_blockNumber'
   const results = JSON.parse(response) as Result | Result[]
-  const changed = (result: Result) =>
-    isHead(result) ? { ...result, result: `0x${(Number(result.result) + liedBlocks).toString(16)}` } : result
-  return JSON.stringify(Array.isArray(results) ? results.map(changed) : changed(results))
+  const withFalseHead = (result: Result) =>
+    isHead(result) ? { ...result, result: `0x${(Number(result.result) + falseBlocks).toString(16)}` } : result
+  return JSON.stringify(Array.isArray(results) ? results.map(withFalseHead) : withFalseHead(results))
 }

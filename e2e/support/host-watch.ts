@@ -1,7 +1,7 @@
 import type { Client, Contract } from '@shoal/contract'
 import { printFaults, reportFault } from './fault-report.ts'
 import { addOrg } from './org.ts'
-import { played } from './played-squid.ts'
+import { deploySimulated } from './simulated-squid.ts'
 import type { Shoal } from './shoal.ts'
 import { startTimeline, type Timeline } from './timeline.ts'
 
@@ -9,12 +9,16 @@ const columns = ['console API', 'slowest API response', '`/readyz`', "the neighb
 
 export const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`
 
-/** Prints the table of faults. To be called after all tests of a file. */
+/** Prints the table of faults. Call it after all tests of a file. */
 export const printHostFaults = () => printFaults(...columns)
 
-export type Watched = { shoal: Shoal; token: string; org: string }
+export type WatchedOrg = { shoal: Shoal; token: string; org: string }
 
-export const watch = ({ shoal, token, org }: Watched, squid: string): Timeline =>
+/**
+ * Starts probing the API, `/readyz` and a squid's endpoint. The squid is called the neighbour: it runs on the host that has the fault, but
+ * does not cause it.
+ */
+export const watchHost = ({ shoal, token, org }: WatchedOrg, squidUrl: string): Timeline =>
   startTimeline({
     api: async (signal) => {
       const headers = { authorization: `token ${token}` }
@@ -24,11 +28,11 @@ export const watch = ({ shoal, token, org }: Watched, squid: string): Timeline =
     neighbour: async (signal) => {
       const body = JSON.stringify({ query: '{ __typename }' })
       const headers = { 'content-type': 'application/json' }
-      return String((await fetch(squid, { method: 'POST', headers, body, signal })).status)
+      return String((await fetch(squidUrl, { method: 'POST', headers, body, signal })).status)
     },
   })
 
-export const report = (fault: string, timeline: Timeline, message: string) =>
+export const reportHostFault = (fault: string, timeline: Timeline, message: string) =>
   reportFault(
     fault,
     timeline.history('api'),
@@ -38,15 +42,17 @@ export const report = (fault: string, timeline: Timeline, message: string) =>
     message,
   )
 
-export const hasHealed = (timeline: Timeline) =>
+export const hasRecovered = (timeline: Timeline) =>
   ['api', 'readyz', 'neighbour'].every((probe) => timeline.latest(probe) === '200')
 
 /** Creates an organization with a deployed squid on a Shoal with the sim runtime. */
-export async function playOn(shoal: Shoal): Promise<Watched & { endpoint: string; api: Client<Contract> }> {
+export async function deploySimulatedTo(
+  shoal: Shoal,
+): Promise<WatchedOrg & { endpoint: string; api: Client<Contract> }> {
   const org = 'acme-labs'
   const { token, api } = await addOrg(shoal, org)
   const deployer = { shoal, org, token, api }
-  const { status } = await played(deployer, { name: 'played', slot: 'v1' })
+  const { status } = await deploySimulated(deployer, { name: 'simulated', slot: 'v1' })
   if (status !== 'OK') throw new Error(`The deployment ended with ${status}`)
-  return { ...deployer, endpoint: `${shoal.gatewayUrl}/${org}/played@v1/api/graphql` }
+  return { ...deployer, endpoint: `${shoal.gatewayUrl}/${org}/simulated@v1/api/graphql` }
 }

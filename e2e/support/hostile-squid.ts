@@ -1,10 +1,10 @@
 import { makeBareSquid } from './bare-squid.ts'
 
-/** Attacks of a hostile squid's processor, repeated until it is stopped. */
+/** Source of each attack, which repeats until the processor is stopped. */
 export const attacks = {
   'eats memory': `
-const kept = []
-setInterval(() => kept.push(Buffer.alloc(20 << 20, 1)), 10)`,
+const chunks = []
+setInterval(() => chunks.push(Buffer.alloc(20 << 20, 1)), 10)`,
   'forks without end': `
 const { spawn } = require('node:child_process')
 setInterval(() => {
@@ -18,7 +18,7 @@ write()`,
 
 export type Attack = keyof typeof attacks
 
-/** A squid without dependencies whose processor begins its attack ten seconds after its start, when it counts as deployed. */
+/** Creates a squid whose processor attacks ten seconds after its start, when the deployment is complete. */
 export const makeHostileSquid = (name: string, attack: Attack): string =>
   makeBareSquid(name, {
     'processor.js': `setTimeout(() => {${attacks[attack]}\n}, 10_000)\nsetInterval(() => undefined, 60_000)\n`,

@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http'
 
-/** A node of chain 1 that stays at block 100. */
+/** Starts a node of chain 1 that stays at block 100. */
 export function startIdleNode(): Promise<Server> {
   const block = { number: '0x64', hash: `0x${'ab'.repeat(32)}`, parentHash: `0x${'cd'.repeat(32)}` }
   const results: Record<string, unknown> = { eth_chainId: '0x1', eth_blockNumber: '0x64', eth_gasPrice: '0x7' }

@@ -15,14 +15,11 @@ export type Kill = {
   operation: 'first deployment' | 'update' | 'hard reset'
   /** The step during which the server is killed. */
   step: DeployStep
-  /** The moment within the step's usual duration: 0 is its start, 1 its end. */
-  part: number
+  /** The moment of the kill, as a fraction of the step's usual duration: 0 is its start, 1 its end. */
+  fraction: number
 }
 
-/** `npm run test:full` sets it. */
-export const isFull = process.env['SHOAL_TEST_FULL'] === 'true'
-
-/** `SHOAL_TEST_SEED` repeats an earlier run. */
+/** Set `SHOAL_TEST_SEED` to repeat an earlier run. */
 export const seed = Number(process.env['SHOAL_TEST_SEED'] ?? Math.floor(Math.random() * 1_000_000))
 
 /**
@@ -30,20 +27,20 @@ export const seed = Number(process.env['SHOAL_TEST_SEED'] ?? Math.floor(Math.ran
  * there are fewer kills than steps.
  */
 export function planKills(count: number): Kill[] {
-  const draw = fc.record({
+  const killArbitrary = fc.record({
     order: fc.nat(),
     operation: fc.constantFrom<Kill['operation']>('first deployment', 'update', 'update', 'hard reset'),
-    part: fc.integer({ min: 0, max: 100 }).map((percent) => percent / 100),
+    fraction: fc.integer({ min: 0, max: 100 }).map((percent) => percent / 100),
   })
-  const drawn = fc.sample(draw, { seed, numRuns: count })
+  const samples = fc.sample(killArbitrary, { seed, numRuns: count })
   const [shuffled = [...steps]] = fc.sample(fc.shuffledSubarray([...steps], { minLength: steps.length }), {
     seed,
     numRuns: 1,
   })
-  return drawn
-    .map(({ order, operation, part }, index) => {
+  return samples
+    .map(({ order, operation, fraction }, index) => {
       const step = shuffled[index % steps.length] ?? 'UNPACKING'
-      return { order, kill: { operation: step === 'RESETTING' ? ('hard reset' as const) : operation, step, part } }
+      return { order, kill: { operation: step === 'RESETTING' ? ('hard reset' as const) : operation, step, fraction } }
     })
     .sort((a, b) => a.order - b.order)
     .map(({ kill }) => kill)

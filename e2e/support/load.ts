@@ -3,10 +3,10 @@ import { Agent, request } from 'node:http'
 export type Load = {
   /** Number of requests with status 200. */
   successes: () => number
-  /** Number of those served by this server, `host:port` as in nginx. */
+  /** Number of successful requests served by this server, given as `host:port`. */
   successesOf: (server: string) => number
-  /** The other requests: their status or error, and the servers that nginx tried. */
-  failures: () => { what: string; servers: string }[]
+  /** The failed requests: their status or error, and the servers that nginx tried. */
+  failures: () => { reason: string; servers: string }[]
   stop: () => Promise<void>
 }
 
@@ -18,24 +18,24 @@ export function startLoad(url: string, connections: number, body = '{"query":"{ 
   const agent = new Agent({ keepAlive: true, maxSockets: connections })
   let isStopped = false
   const successes = new Map<string, number>()
-  const failures: { what: string; servers: string }[] = []
+  const failures: { reason: string; servers: string }[] = []
   const send = () =>
     new Promise<void>((done) => {
       const headers = { 'content-type': 'application/json', 'content-length': body.length }
-      const sent = request(url, { method: 'POST', agent, headers }, (response) => {
+      const outgoing = request(url, { method: 'POST', agent, headers }, (response) => {
         response.resume().once('close', () => {
           const servers = String(response.headers['x-server'] ?? '')
-          if (response.statusCode !== 200) failures.push({ what: String(response.statusCode), servers })
-          else if (!response.complete) failures.push({ what: 'incomplete response', servers })
+          if (response.statusCode !== 200) failures.push({ reason: String(response.statusCode), servers })
+          else if (!response.complete) failures.push({ reason: 'incomplete response', servers })
           else successes.set(servers, (successes.get(servers) ?? 0) + 1)
           done()
         })
       })
-      sent.once('error', (error) => {
-        failures.push({ what: error.message, servers: '' })
+      outgoing.once('error', (error) => {
+        failures.push({ reason: error.message, servers: '' })
         done()
       })
-      sent.end(body)
+      outgoing.end(body)
     })
   const loop = async () => {
     while (!isStopped) await send()

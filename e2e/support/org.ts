@@ -3,7 +3,7 @@ import type { Shoal } from './shoal.ts'
 
 export const adminPassword = 'correct-horse'
 
-/** `token` is an API token of the administrator, and `api` uses it. */
+/** An organization with its administrator. `token` is an API token with the default scope, for the public client; `api` uses a token with the scope `admin`. */
 export type Org = { id: number; org: string; email: string; token: string; api: Client<Contract> }
 
 /**
@@ -17,5 +17,6 @@ export async function addOrg({ cli, as }: Pick<Shoal, 'cli' | 'as'>, org: string
   const { id } = await as(session).orgs.create({ body: { code: org, name: org, email } })
   await cli('org', 'set-status', '--code', org, '--status', 'ACTIVE')
   const { token } = await as(session).user.createApiToken({ body: { name: 'laptop', expiresAt: null } })
-  return { id, org, email, token, api: as(token) }
+  const admin = await as(session).user.createApiToken({ body: { name: 'setup', expiresAt: null, scope: 'admin' } })
+  return { id, org, email, token, api: as(admin.token) }
 }

@@ -1,10 +1,10 @@
 import type { Page } from 'playwright-core'
 
 /** Waits until an element of the page contains this text. */
-export const says = (page: Page, text: string | RegExp): Promise<void> => page.getByText(text).first().waitFor()
+export const waitForText = (page: Page, text: string | RegExp): Promise<void> => page.getByText(text).first().waitFor()
 
-/** Waits until the full text of an element is this text. */
-export const saysExactly = (page: Page, text: string | RegExp): Promise<void> =>
+/** Waits until an element has exactly this text. */
+export const waitForExactText = (page: Page, text: string | RegExp): Promise<void> =>
   page.getByText(text, { exact: true }).first().waitFor()
 
 /** Presses the button whose name contains this text. */

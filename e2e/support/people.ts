@@ -1,48 +1,47 @@
 import type { Client, Contract } from '@shoal/contract'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { newPerson } from './browser.ts'
+import { newUser } from './browser.ts'
 import type { RunningShoal } from './shoal.ts'
 import { until } from './until.ts'
 
 type Account = { email: string; password: string; fullName: string }
 
+/** The password of the accounts that `signInAs` creates. */
 export const password = 'a password of tests'
 
 /** Signs up through the page, with its bot check. */
-export async function signUpInBrowser(page: Page, { email, fullName, password: chosen }: Account): Promise<void> {
+export async function signUpInBrowser(page: Page, { email, fullName, password }: Account): Promise<void> {
   await page.goto('/signup')
   await page.getByLabel('Full name').fill(fullName)
   await page.getByLabel('Work email').fill(email)
-  await page.getByLabel('Password', { exact: true }).fill(chosen)
+  await page.getByLabel('Password', { exact: true }).fill(password)
   await page.getByLabel('I accept the terms of service').check()
   const submit = page.getByRole('button', { name: 'Create account' })
-  // Solved automatically in the background.
+  // The page solves the bot check in the background.
   await until(async () => (await submit.getAttribute('aria-disabled')) === null, 'the bot check is solved')
   await submit.click()
 }
 
-export async function signInInBrowser(
-  page: Page,
-  { email, password: known }: Omit<Account, 'fullName'>,
-): Promise<void> {
+export async function signInInBrowser(page: Page, { email, password }: Omit<Account, 'fullName'>): Promise<void> {
   await page.goto('/')
   await page.getByLabel('Work email').fill(email)
-  await page.getByLabel('Password', { exact: true }).fill(known)
+  await page.getByLabel('Password', { exact: true }).fill(password)
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()
 }
 
-/** Returns the mails to this address, newest first, as HTML of the outbox page. */
-export async function mailsTo(shoal: RunningShoal, email: string): Promise<string[]> {
-  const html = await (await fetch(`${shoal.url}/outbox`)).text()
-  return html.split('<article>').filter((article) => article.includes(`To ${email},`))
+/** Returns the emails to this address, newest first, as HTML of the outbox page. */
+export async function emailsTo(shoal: RunningShoal, email: string): Promise<string[]> {
+  const key = new URL(shoal.outboxUrl ?? '').searchParams.get('key') ?? ''
+  const html = await (await fetch(`${shoal.url}/outbox`, { headers: { cookie: `shoal_outbox=${key}` } })).text()
+  return html.split('<article>').filter((article) => article.includes(`To ${email}<`))
 }
 
-/** Returns the link in the newest mail to this address. */
+/** Returns the link in the newest email to this address. */
 export function newestLink(shoal: RunningShoal, email: string): Promise<string> {
   return until(async () => {
-    const [mail] = await mailsTo(shoal, email)
-    return /href="([^"]+)"/.exec(mail ?? '')?.[1]?.replaceAll('&#38;', '&')
-  }, `a mail to ${email}`)
+    const [newest] = await emailsTo(shoal, email)
+    return /href="([^"]+)"/.exec(newest ?? '')?.[1]?.replaceAll('&#38;', '&')
+  }, `an email to ${email} arrives`)
 }
 
 type Person = { context: BrowserContext; page: Page; token: string; api: Client<Contract> }
@@ -56,11 +55,11 @@ type PersonOptions = {
   userOrg?: number
 }
 
-/** `<server> <email>` of the accounts that `personAs` made. */
+/** `<server> <email>` of the accounts that `signInAs` has created. */
 const accounts = new Set<string>()
 
-/** Signs in a user with a confirmed account. The first call for an email creates the account. */
-export async function personAs(
+/** Signs in a user with a confirmed account and opens a page. The first call for an email creates the account. */
+export async function signInAs(
   browser: Browser,
   shoal: RunningShoal,
   email: string,
@@ -78,7 +77,7 @@ export async function personAs(
     const onboardingForm = { occupation: 'Analyst', source: 'Google', usage: 'DeFi' }
     await api.user.completeOnboarding({ body: { policyAccepted: true, onboardingForm } })
   }
-  const context = await newPerson(browser, shoal, {
+  const context = await newUser(browser, shoal, {
     user_token: token,
     tmp_invites_checked: String(options.areInvitesChecked ?? true),
     ...(options.hasTour && { onboardingGuide: '0' }),

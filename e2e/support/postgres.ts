@@ -2,9 +2,16 @@ import { Client } from 'pg'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Connects to a database of the embedded Postgres of this data directory. */
-export async function connectTo(dataDir: string, database: string): Promise<Client> {
-  const read = (name: string) => readFileSync(join(dataDir, 'postgres', name), 'utf8').trim()
+/** The embedded clusters: that of the control plane, and that of squids. */
+export type Cluster = 'postgres' | 'postgres-squids'
+
+/** Connects to a database of the embedded Postgres of this data directory; databases of squids (`sq_…`) are in the cluster of squids. */
+export async function connectTo(
+  dataDir: string,
+  database: string,
+  cluster: Cluster = database.startsWith('sq_') ? 'postgres-squids' : 'postgres',
+): Promise<Client> {
+  const read = (name: string) => readFileSync(join(dataDir, cluster, name), 'utf8').trim()
   const port = Number(read('port'))
   const client = new Client({ host: '127.0.0.1', port, user: 'shoal', password: read('password'), database })
   await client.connect()
@@ -12,12 +19,12 @@ export async function connectTo(dataDir: string, database: string): Promise<Clie
 }
 
 /** Returns the process id of the embedded Postgres of this data directory. */
-export const postmasterOf = (dataDir: string): number =>
-  Number(readFileSync(join(dataDir, 'postgres/data/postmaster.pid'), 'utf8').split('\n')[0])
+export const postmasterOf = (dataDir: string, cluster: Cluster = 'postgres'): number =>
+  Number(readFileSync(join(dataDir, cluster, 'data/postmaster.pid'), 'utf8').split('\n')[0])
 
-/** Freezes all processes of the embedded Postgres, as on a host that is out of memory or has a hanging disk. Returns a function that resumes them. */
-export function freezePostgres(dataDir: string): () => void {
-  const postmaster = postmasterOf(dataDir)
+/** Freezes all processes of the embedded Postgres, as when memory runs out or the disk hangs. Returns a function that resumes them. */
+export function freezePostgres(dataDir: string, cluster: Cluster = 'postgres'): () => void {
+  const postmaster = postmasterOf(dataDir, cluster)
   const parentOf = (pid: string) => {
     try {
       return Number(

@@ -3,18 +3,18 @@ import { createHash } from 'node:crypto'
 import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** The parts of the example squid that a test reuses; `npm test` builds them once for all tests. */
+/** The parts of the example squid that a test reuses. `npm test` builds them once for all tests. */
 export type Prebuilt = 'nothing' | 'dependencies' | 'dependencies and code'
 
-/** Undefined when vitest runs without `npm test`, or when the squid could not be built, which `npm test` reports. */
+/** Undefined when vitest runs without `npm test`; the folder is missing when the squid could not be built, which `npm test` reports. */
 const buildFolder = process.env['SHOAL_TEST_SQUID']
 const folder = buildFolder && existsSync(buildFolder) ? buildFolder : null
 
 /**
- * Puts the installed dependencies of the example squid into the server's build cache of this organization, as if it had built
- * the squid before. Uses hard links, because builds cannot modify cached files. Without `npm test` the server installs them.
+ * Adds the installed dependencies of the example squid to the organization's build cache, as if the server had already built the
+ * squid. Hard links are safe, because builds cannot modify cached files. Without `npm test`, the server installs the dependencies.
  */
-export function lendDependencies(dataDir: string, orgId: number): void {
+export function addDependenciesToCache(dataDir: string, orgId: number): void {
   if (!folder) return
   const tenant = createHash('sha256').update(String(orgId)).digest('hex').slice(0, 32)
   const cache = join(dataDir, 'builds/cache', tenant)

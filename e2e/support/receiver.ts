@@ -4,13 +4,13 @@ import { text } from 'node:stream/consumers'
 
 export type Received = { headers: Record<string, string>; body: string }
 
-/** An external program on this host that receives webhooks. */
+/** A server that receives webhooks. */
 export type Receiver = {
   url: string
-  /** In the order of arrival. */
+  /** The received requests, oldest first. */
   received: Received[]
-  /** Sets the status of further responses; initially 204. */
-  answer: (status: number) => void
+  /** Sets the status of all further responses; initially 204. */
+  respondWith: (status: number) => void
   close: () => Promise<void>
 }
 
@@ -29,7 +29,7 @@ export async function startReceiver(): Promise<Receiver> {
   return {
     url: `http://127.0.0.1:${port}/hook`,
     received,
-    answer: (next) => void (status = next),
+    respondWith: (newStatus) => void (status = newStatus),
     close: async () => {
       server.closeAllConnections()
       await new Promise((done) => server.close(done))

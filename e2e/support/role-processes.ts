@@ -12,7 +12,8 @@ export type RoleProcess = {
   /** Such as `gateway-2`. */
   name: string
   role: Role
-  /** The port of its role; for a worker, of its health endpoints. */
+  dataDir: string
+  /** The port of the API or the gateway; unused by a worker, which has only health endpoints. */
   port: number
   healthUrl: string
   output: () => string
@@ -26,18 +27,29 @@ export type Installation = {
   postgres: ExternalPostgres
   dataDir: string
   processes: RoleProcess[]
-  of: (role: Role) => RoleProcess[]
+  /** Returns the processes with this role. */
+  withRole: (role: Role) => RoleProcess[]
   cli: <T = Record<string, unknown>>(...args: string[]) => Promise<T>
   end: () => Promise<void>
 }
 
-/** Several processes of each role on one host, with one data directory and an external Postgres. */
+/**
+ * Starts several processes of each role with an external Postgres, and with one data directory, or with one for each process, as on
+ * separate hosts.
+ */
 export async function startInstallation(
   counts: Record<Role, number>,
   env: Record<string, string> = {},
+  { separateDataDirs = false } = {},
 ): Promise<Installation> {
   const postgres = await startExternalPostgres()
   const dataDir = makeDataDir()
+  const dataDirs = [dataDir]
+  const newDataDir = () => {
+    const dir = makeDataDir()
+    dataDirs.push(dir)
+    return dir
+  }
   const settings = {
     ...hostEnvironment(),
     DATABASE_URL: postgres.url('shoal'),
@@ -48,13 +60,14 @@ export async function startInstallation(
   const roles = (Object.keys(counts) as Role[]).flatMap((role) =>
     Array.from({ length: counts[role] }, (_, index) => ({ role, name: `${role}-${index + 1}` })),
   )
-  const processes = await Promise.all(roles.map(({ role, name }) => describeProcess(role, name, settings)))
+  const settingsOf = () => (separateDataDirs ? { ...settings, SHOAL_DATA_DIR: newDataDir() } : settings)
+  const processes = await Promise.all(roles.map(({ role, name }) => createProcess(role, name, settingsOf())))
   const end = async () => {
     // The last worker stops the squids.
     for (const process of processes.filter(({ role }) => role !== 'worker')) await process.end('SIGTERM')
     for (const process of processes.filter(({ role }) => role === 'worker')) await process.end('SIGTERM')
     await postgres.stop()
-    rmSync(dataDir, { recursive: true, force: true })
+    for (const dir of dataDirs) rmSync(dir, { recursive: true, force: true })
   }
   try {
     await Promise.all(processes.map((process) => process.start()))
@@ -66,13 +79,17 @@ export async function startInstallation(
     postgres,
     dataDir,
     processes,
-    of: (role) => processes.filter((process) => process.role === role),
+    withRole: (role) => processes.filter((process) => process.role === role),
     cli: (...args) => runCli(settings, args),
     end,
   }
 }
 
-async function describeProcess(role: Role, name: string, settings: Record<string, string>): Promise<RoleProcess> {
+async function createProcess(
+  role: Role,
+  name: string,
+  settings: Record<string, string> & { SHOAL_DATA_DIR: string },
+): Promise<RoleProcess> {
   const [port, healthPort] = [await freePort(), await freePort()]
   const healthUrl = `http://127.0.0.1:${healthPort}`
   let child: ChildProcess | null = null
@@ -104,13 +121,23 @@ async function describeProcess(role: Role, name: string, settings: Record<string
   }
   const end = async (signal: 'SIGTERM' | 'SIGKILL') => {
     if (!child) return null
-    const ending = child
-    if (!hasEnded(ending)) {
-      const ended = new Promise((done) => ending.once('exit', done))
-      ending.kill(signal)
-      await ended
+    const current = child
+    if (!hasEnded(current)) {
+      const exited = new Promise((done) => current.once('exit', done))
+      current.kill(signal)
+      await exited
     }
-    return ending.exitCode
+    return current.exitCode
   }
-  return { name, role, port, healthUrl, output: () => output, pid: () => child?.pid ?? 0, start, end }
+  return {
+    name,
+    role,
+    dataDir: settings.SHOAL_DATA_DIR,
+    port,
+    healthUrl,
+    output: () => output,
+    pid: () => child?.pid ?? 0,
+    start,
+    end,
+  }
 }

@@ -9,14 +9,14 @@ const root = join(import.meta.dirname, '../..')
 /** One process of an installation, of any roles. */
 export type ServerProcess = {
   pid: number
-  /** The URL of console and API; `gatewayUrl` that of the gateway. */
+  /** The URL of the console and the API. */
   url: string
   gatewayUrl: string
   /** Its output so far. */
   output: () => string
   /** Resolves to the exit code, or to 128 if a signal ended the process. */
   ended: Promise<number>
-  /** Waits until it reports that it is ready. @throws with its output if it ends before */
+  /** Waits until the server reports that it is ready. @throws with its output if it ends before that */
   ready: () => Promise<void>
   signal: (name: NodeJS.Signals) => void
   /** Sends SIGTERM and returns the exit code. */
@@ -53,7 +53,7 @@ export async function startProcess(env: Record<string, string>, file?: string): 
           if (child.exitCode !== null || child.signalCode !== null) throw new Error(`the server ended:\n${output}`)
           return output.includes('Shoal is ready')
         },
-        'the server says that it is ready',
+        'the server reports that it is ready',
         120_000,
       )
     },

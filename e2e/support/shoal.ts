@@ -26,32 +26,36 @@ export type Shoal = {
   url: string
   gatewayUrl: string
   dataDir: string
-  /** The settings it runs with, as environment variables. */
+  /** The server's settings, as environment variables. */
   settings: Record<string, string>
+  /** The URL of the outbox with its key, as the server printed it at its last start; null without SHOAL_OUTBOX. */
+  readonly outboxUrl: string | null
   /** The server's output so far. */
   output: () => string
   /** The sandbox, limits and users of its squids, from its log; empty with the sim runtime. */
   host: () => string
   /** The operator's command line. */
   cli: <T = Record<string, unknown>>(...args: string[]) => Promise<T>
+  /** Returns a client that sends this token; an empty one is for calls without a sign-in. */
   as: (token: string) => Client<Contract>
   /** Sends SIGKILL to the server only: its child processes keep running. */
   kill: () => Promise<void>
-  /** Starts it again on the same data. */
+  /** Starts the server again on the same data. */
   start: () => Promise<void>
-  /** Sends SIGTERM, checks that the server exits, and removes everything. */
+  /** Sends SIGTERM, checks that the server exits with 0, and removes its data. */
   end: () => Promise<void>
 }
 
-/** The parts of `Shoal` for tests that use a server which they neither start nor end. */
-export type RunningShoal = Pick<Shoal, 'url' | 'gatewayUrl' | 'cli' | 'as'>
+/** The parts of `Shoal` for tests that share a server, which they neither start nor end. */
+export type RunningShoal = Pick<Shoal, 'url' | 'gatewayUrl' | 'outboxUrl' | 'cli' | 'as'>
 
 /** The address and the settings of a server that another process started. */
-export type ShoalAddress = Pick<Shoal, 'url' | 'gatewayUrl' | 'settings'>
+export type ShoalAddress = Pick<Shoal, 'url' | 'gatewayUrl' | 'outboxUrl' | 'settings'>
 
-export const connectToShoal = ({ url, gatewayUrl, settings }: ShoalAddress): RunningShoal => ({
+export const connectToShoal = ({ url, gatewayUrl, outboxUrl, settings }: ShoalAddress): RunningShoal => ({
   url,
   gatewayUrl,
+  outboxUrl,
   cli: (...args) => runCli({ ...hostEnvironment(), ...settings }, args),
   as: (token) => createClient(contract, { baseUrl: `${url}/api`, token: () => token }),
 })
@@ -59,7 +63,7 @@ export const connectToShoal = ({ url, gatewayUrl, settings }: ShoalAddress): Run
 /** Creates a data directory for a test server; `end` of the server removes it. */
 export const makeDataDir = (): string => mkdtempSync(join(tmpdir(), 'shoal-e2e-'))
 
-/** The same with a Postgres cluster that already has Shoal's tables, if `npm test` made one: the server starts faster. */
+/** Creates a data directory with a Postgres cluster that already has Shoal's tables, if `npm test` made one: the server starts faster. */
 export function makeReadyDataDir(): string {
   const dataDir = makeDataDir()
   const template = process.env['SHOAL_TEST_DATA']
@@ -67,29 +71,46 @@ export function makeReadyDataDir(): string {
   return dataDir
 }
 
+/** A user as whom a server runs. `prefix`: the command that runs a program as the user; `own` gives them a directory. */
+export type ServerUser = { prefix: string[]; own: (dir: string) => void }
+
 /**
- * Starts a real server as a separate process and waits until it is ready; by default on a new data directory. Squids stop with it. If
- * it does not start, its Postgres is stopped too.
+ * Starts a real server as a separate process and waits until it is ready; by default on a new data directory, and as this user. Squids stop when
+ * the server does. If the server does not start, its Postgres is stopped too.
  */
-export async function startShoal(env: Record<string, string> = {}, givenDataDir?: string): Promise<Shoal> {
-  const dataDir = givenDataDir ?? makeReadyDataDir()
+export async function startShoal(
+  env: Record<string, string> = {},
+  existingDataDir?: string,
+  user?: ServerUser,
+): Promise<Shoal> {
+  const dataDir = existingDataDir ?? (user ? makeDataDir() : makeReadyDataDir())
+  const tmpDir = join(dataDir, 't')
+  if (user) for (const dir of [dataDir, tmpDir]) user.own(mkdirSync(dir, { recursive: true }) ?? dir)
   const [port, gatewayPort] = [await freePort(), await freePort()]
   const settings: Record<string, string> = {
     SHOAL_DATA_DIR: dataDir,
     SHOAL_PORT: String(port),
     SHOAL_GATEWAY_PORT: String(gatewayPort),
     SHOAL_ON_EXIT: 'stop',
+    // Tests with several organizations must run on any host.
+    SHOAL_ALLOW_SHARED_NETWORK: 'true',
     ...env,
   }
   const url = `http://localhost:${port}`
-  if (env['SHOAL_RUNTIME'] !== 'sim') lendToolchain(dataDir)
+  if (env['SHOAL_RUNTIME'] !== 'sim') linkToolchain(dataDir)
+  if (user) for (const dir of directoriesIn(dataDir)) user.own(dir)
   let server: ChildProcess | null = null
   let output = ''
+  let outputStart = 0
+
+  const outboxUrl = () => /http\S+\/outbox\?key=\S+/.exec(output.slice(outputStart))?.[0] ?? null
 
   const start = async () => {
-    const child = spawn(process.execPath, serverArguments, {
+    outputStart = output.length
+    const [program = '', ...args] = [...(user?.prefix ?? []), process.execPath, ...serverArguments]
+    const child = spawn(program, args, {
       cwd: repositoryRoot,
-      env: { ...hostEnvironment(), ...settings },
+      env: { ...hostEnvironment(), ...(user && { HOME: dataDir, TMPDIR: tmpDir }), ...settings },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     server = child
@@ -98,7 +119,8 @@ export async function startShoal(env: Record<string, string> = {}, givenDataDir?
     await until(
       async () => {
         if (child.exitCode !== null) throw new Error(`the server ended with ${child.exitCode}:\n${output}`)
-        return (await fetch(`${url}/readyz`).catch(() => null))?.ok === true
+        const isReady = (await fetch(`${url}/readyz`).catch(() => null))?.ok === true
+        return isReady && (!settings['SHOAL_OUTBOX'] || outboxUrl() !== null)
       },
       'the server is ready',
       120_000,
@@ -119,19 +141,22 @@ export async function startShoal(env: Record<string, string> = {}, givenDataDir?
     server?.kill('SIGTERM')
     if (server) await ended(server)
     const code = server?.exitCode
-    await endPostgresOf(dataDir)
+    await stopPostgresOf(dataDir)
     rmSync(dataDir, { recursive: true, force: true })
     if (code !== 0) throw new Error(`the server ended with ${code}:\n${output.slice(-4000)}`)
   }
   const host = () => /Squids run with: ([^"\n]+)/.exec(output)?.[1] ?? ''
   await start().catch(async (error: unknown) => {
-    await endPostgresOf(dataDir)
-    if (givenDataDir === undefined) rmSync(dataDir, { recursive: true, force: true })
+    await stopPostgresOf(dataDir)
+    if (existingDataDir === undefined) rmSync(dataDir, { recursive: true, force: true })
     throw error
   })
-  noteHost(env['SHOAL_SANDBOX'] ?? 'auto', host())
+  recordHost(env['SHOAL_SANDBOX'] ?? 'auto', host())
   return {
-    ...connectToShoal({ url, gatewayUrl: `http://localhost:${gatewayPort}`, settings }),
+    ...connectToShoal({ url, gatewayUrl: `http://localhost:${gatewayPort}`, outboxUrl: null, settings }),
+    get outboxUrl() {
+      return outboxUrl()
+    },
     settings,
     dataDir,
     output: () => output,
@@ -142,8 +167,8 @@ export async function startShoal(env: Record<string, string> = {}, givenDataDir?
   }
 }
 
-/** Hard links to the toolchain that `npm test` installed once, so that test servers do not download it again. */
-function lendToolchain(dataDir: string): void {
+/** Hard-links the toolchain that `npm test` installed once, so that test servers do not download it again. */
+function linkToolchain(dataDir: string): void {
   const installed = process.env['SHOAL_TEST_TOOLCHAIN']
   if (!installed || existsSync(join(dataDir, 'toolchain'))) return
   mkdirSync(dataDir, { recursive: true })
@@ -151,13 +176,19 @@ function lendToolchain(dataDir: string): void {
   execFileSync('cp', ['-al', installed, join(dataDir, 'toolchain')])
 }
 
-/** Records the sandbox and limits that `npm test` prints for each suite. */
-function noteHost(sandbox: string, summary: string): void {
+/** Lists a directory and all directories below it, but no files, which may be hard links. */
+function directoriesIn(dir: string): string[] {
+  const entries = readdirSync(dir, { recursive: true, withFileTypes: true })
+  return [dir, ...entries.filter((entry) => entry.isDirectory()).map(({ parentPath, name }) => join(parentPath, name))]
+}
+
+/** Records the sandbox and limits of this server, which `npm test` prints for each suite. */
+function recordHost(sandbox: string, summary: string): void {
   const file = process.env['SHOAL_TEST_HOSTS']
   if (file && summary) appendFileSync(file, `e2e with SHOAL_SANDBOX=${sandbox}\t${summary}\n`)
 }
 
-/** The operator's command line on a data directory, with or without a server. */
+/** Returns the operator's command line for a data directory, with or without a running server. */
 export const cliOf =
   (dataDir: string) =>
   <T = Record<string, unknown>>(...args: string[]): Promise<T> =>
@@ -171,23 +202,25 @@ export async function runCli<T>(env: Record<string, string>, args: string[]): Pr
   return JSON.parse(stdout) as T
 }
 
-/** Stops the Postgres that servers of this data directory left running, and waits for its end. */
-export async function endPostgresOf(dataDir: string): Promise<void> {
-  const pid = postmasterOf(dataDir)
-  if (pid === 0 || !isAlive(pid)) return
-  process.kill(pid, 'SIGQUIT')
-  await until(() => !isAlive(pid), 'Postgres has ended')
+/** Stops the embedded clusters that servers of this data directory left running, and waits until they have ended. */
+export async function stopPostgresOf(dataDir: string): Promise<void> {
+  for (const cluster of ['postgres', 'postgres-squids']) {
+    const pid = postmasterOf(dataDir, cluster)
+    if (pid === 0 || !isAlive(pid)) continue
+    process.kill(pid, 'SIGQUIT')
+    await until(() => !isAlive(pid), 'Postgres has ended')
+  }
 }
 
 const isAlive = (pid: number) => existsSync(`/proc/${pid}`)
 
-/** Returns the process id of the embedded Postgres; 0 if there is none. */
-export function postmasterOf(dataDir: string): number {
-  const file = join(dataDir, 'postgres/data/postmaster.pid')
+/** Returns the process id of an embedded Postgres, by default that of the control plane; 0 if there is none. */
+export function postmasterOf(dataDir: string, cluster = 'postgres'): number {
+  const file = join(dataDir, cluster, 'data/postmaster.pid')
   return existsSync(file) ? Number(readFileSync(file, 'utf8').split('\n')[0]) : 0
 }
 
-/** The environment that the host's npm needs, without settings of Shoal. */
+/** The environment of this process without Shoal's settings. */
 export const hostEnvironment = (): Record<string, string> =>
   Object.fromEntries(
     Object.entries(process.env).flatMap(([key, value]) =>
@@ -211,7 +244,7 @@ export function processesIn(dir: string): string[] {
       const isInside = readlinkSync(`/proc/${pid}/cwd`).startsWith(dir)
       return isInside ? [`${pid} ${readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim()}`] : []
     } catch {
-      // It has already ended.
+      // The process has already ended.
       return []
     }
   })

@@ -1,32 +1,18 @@
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { bareManifest, makeBareSquid, postgresAddon } from './bare-squid.ts'
 
-/** Written into the files of every spy squid: a spy that finds the mark of another has read a foreign file. */
+/** Written into the files of every spy squid. A spy that finds another one's mark has read a file of another tenant. */
 export const fileMark = 'mark of the spy called '
 
-const manifest = (name: string) => `manifest_version: subsquid.io/v0.1
-name: ${name}
-deploy:
-  env:
-    SECRET: \${{ secrets.SECRET }}
-  addons:
-    postgres:
-  init: false
-  processor:
-    cmd: [node, processor.js]
-  api:
-    cmd: [node, api.js]
-`
+const secretVariable = '  env:\n    SECRET: ${{ secrets.SECRET }}\n'
 
-/** The spy's api: searches all folders that its user may read, and returns the data of others that it finds. */
+/** Source of the spy's api, which searches all folders that its user may read and returns the data of other tenants that it finds. */
 const api = (name: string) => `// ${fileMark}${name}
 const fs = require('node:fs')
 const net = require('node:net')
 const http = require('node:http')
 
-const tried = (attempt, otherwise) => { try { return attempt() } catch { return otherwise } }
-const childrenOf = (dir) => tried(() => fs.readdirSync(dir, { withFileTypes: true }), []).map((entry) => [entry, dir.replace(/\\/$/, '') + '/' + entry.name])
+const tryOr = (attempt, otherwise) => { try { return attempt() } catch { return otherwise } }
+const childrenOf = (dir) => tryOr(() => fs.readdirSync(dir, { withFileTypes: true }), []).map((entry) => [entry, dir.replace(/\\/$/, '') + '/' + entry.name])
 
 function walk(dir, found, depth = 0) {
   if (depth > 14 || found.seen > 200000) return found
@@ -35,19 +21,19 @@ function walk(dir, found, depth = 0) {
     if (entry.isDirectory()) { if (entry.name !== 'node_modules') walk(path, found, depth + 1) }
     else if (entry.isSocket()) found.sockets.push(path)
     else if (entry.isFile() && /\\.(js|json|log|launch)$|pids$/.test(entry.name)) {
-      const text = tried(() => fs.readFileSync(path, 'utf8').slice(0, 100000), '')
+      const text = tryOr(() => fs.readFileSync(path, 'utf8').slice(0, 100000), '')
       for (const mark of text.match(/${fileMark}\\w+/g) ?? []) found.marks.push(mark)
     }
   }
   return found
 }
 
-const environments = () => childrenOf('/proc').filter(([entry]) => /^\\d+$/.test(entry.name))
-  .map(([, path]) => tried(() => fs.readFileSync(path + '/environ', 'utf8'), ''))
+const secretVariables = () => childrenOf('/proc').filter(([entry]) => /^\\d+$/.test(entry.name))
+  .map(([, path]) => tryOr(() => fs.readFileSync(path + '/environ', 'utf8'), ''))
   .flatMap((text) => text.split('\\0').filter((line) => line.startsWith('SECRET=')))
 
-const commands = () => childrenOf('/proc').filter(([entry]) => /^\\d+$/.test(entry.name))
-  .map(([, path]) => tried(() => fs.readFileSync(path + '/cmdline', 'utf8'), '').replaceAll('\\0', ' ').trim())
+const commandLines = () => childrenOf('/proc').filter(([entry]) => /^\\d+$/.test(entry.name))
+  .map(([, path]) => tryOr(() => fs.readFileSync(path + '/cmdline', 'utf8'), '').replaceAll('\\0', ' ').trim())
 
 const nameAt = (where) => new Promise((done) => {
   const request = http.get({ ...where, path: '/name', timeout: 2000 }, (response) => {
@@ -63,26 +49,18 @@ http.createServer(async (request, response) => {
   if (!url.pathname.endsWith('/spy')) return response.writeHead(404).end()
   const found = { seen: 0, sockets: [], marks: [] }
   for (const dir of [process.cwd(), ...url.searchParams.getAll('dir')]) walk(dir, found)
-  const opened = url.searchParams.getAll('open').filter((path) => tried(() => fs.readdirSync(path), tried(() => fs.readFileSync(path), null)))
+  const opened = url.searchParams.getAll('open').filter((path) => tryOr(() => fs.readdirSync(path), tryOr(() => fs.readFileSync(path), null)))
   const sockets = await Promise.all([...new Set(found.sockets)].map((path) => nameAt({ socketPath: path })))
   const ports = await Promise.all([3000, 4350, Number(process.env.GQL_PORT)].map((port) => nameAt({ host: '127.0.0.1', port })))
-  const report = { seen: found.seen, secrets: environments(), commands: commands(), opened, marks: found.marks, names: [...sockets, ...ports] }
+  const report = { seen: found.seen, secrets: secretVariables(), commands: commandLines(), opened, marks: found.marks, names: [...sockets, ...ports] }
   response.end(JSON.stringify(report))
 }).listen(process.env.GQL_PORT)
 `
 
-/** A squid without dependencies that returns at `/spy?dir=…&open=…` what it can read of others: below `dir`, and at the path `open`. */
-export function makeSpySquid(name: string): string {
-  const folder = join(mkdtempSync(join(tmpdir(), 'shoal-spy-')), name)
-  mkdirSync(folder)
-  const entry = { name, version: '1.0.0', private: true }
-  const files = {
-    'squid.yaml': manifest(name),
+/** Creates a squid whose `/spy?dir=…&open=…` returns what it can read of other tenants, below `dir` and at the path `open`. */
+export const makeSpySquid = (name: string): string =>
+  makeBareSquid(name, {
+    'squid.yaml': bareManifest(name, secretVariable + postgresAddon),
     'api.js': api(name),
     'processor.js': `// ${fileMark}${name}\nconsole.log('${fileMark}${name}')\nsetInterval(() => undefined, 60_000)\n`,
-    'package.json': JSON.stringify({ ...entry, scripts: { build: 'node --version' } }),
-    'package-lock.json': JSON.stringify({ ...entry, lockfileVersion: 3, packages: { '': entry } }),
-  }
-  for (const [file, text] of Object.entries(files)) writeFileSync(join(folder, file), text)
-  return folder
-}
+  })

@@ -4,13 +4,13 @@ import { setTimeout as pause } from 'node:timers/promises'
 type Period = { result: string; fromMs: number; untilMs: number }
 
 export type Timeline = {
-  /** Marks the beginning of a fault: times are counted from the first call. */
+  /** Marks the beginning of a fault. Times are counted from the first mark. */
   mark: () => void
   /** The results of one probe since the first mark, such as `200 → 503 at 0.4 s → 200 at 12.1 s`. */
   history: (probe: string) => string
-  /** Its newest result. */
+  /** The newest result of one probe. */
   latest: (probe: string) => string
-  /** The longest duration of a request of the probe since the first mark. */
+  /** The longest duration of a request of one probe since the first mark. */
   slowestMs: (probe: string) => number
   stop: () => Promise<void>
 }
@@ -44,14 +44,14 @@ export function startTimeline(probes: Record<string, (signal: AbortSignal) => Pr
     }
   }
   const running = Promise.all(Object.entries(probes).map(([name, probe]) => loop(name, probe)))
-  const since = (probe: string) =>
+  const periodsSinceMark = (probe: string) =>
     (periodsByProbe.get(probe) ?? []).filter((period) => period.untilMs >= (markedMs ?? 0))
   return {
     mark: () => {
       markedMs ??= now()
     },
     history: (probe) => {
-      const [first, ...others] = since(probe)
+      const [first, ...others] = periodsSinceMark(probe)
       const seconds = (period: Period) => ((period.fromMs - (markedMs ?? 0)) / 1000).toFixed(1)
       return [first?.result ?? 'nothing', ...others.map((period) => `${period.result} at ${seconds(period)} s`)].join(
         ' → ',

@@ -1,0 +1,91 @@
+import { lstatSync, readdirSync, rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { hostileArchives } from '@shoal/runtime/hostile-archives'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { makeBareSquid } from '../support/bare-squid.ts'
+import { deploy, waitForDeployment } from '../support/deploy.ts'
+import { addOrg, type Org } from '../support/org.ts'
+import { startShoal, type Shoal } from '../support/shoal.ts'
+import { isFull } from '../support/tier.ts'
+
+/**
+ * Archives with one trick each: all of them, or every third. `hostile-archives.test.ts` of the runtime unpacks thousands of
+ * combinations.
+ */
+const archives = [...hostileArchives(20_261_123, 70)].filter((_, i) => isFull || i % 3 === 0)
+/** Each deploys to a slot of its own, because a version has one deployment at a time. */
+const uploaders = 4
+/** Every archive is missing what a build needs, so those that are unpacked fail at the manifest. */
+const expectedFailures = ['REQUIRED_SOURCE_FILE_INVALID', 'REQUIRED_SOURCE_FILE_MISSED', 'REQUIREMENTS']
+
+let shoal: Shoal
+let org: Org
+
+beforeAll(async () => {
+  shoal = await startShoal()
+  org = await addOrg(shoal, 'hostile')
+}, 180_000)
+afterAll(() => shoal?.end())
+
+/** Uploads and deploys an archive. Returns how it was rejected. */
+async function rejectionOf(bytes: Buffer, slot: string): Promise<{ failed: string; reason: string }> {
+  const params = { code: org.org }
+  const { uploadUrl, uploadFields, fileUrl } = await org.api.deployments.createUpload({ params })
+  const form = new FormData()
+  for (const [key, value] of Object.entries(uploadFields)) form.append(key, value)
+  form.append('file', new Blob([new Uint8Array(bytes)]), 'squid.tar.gz')
+  const response = await fetch(`${shoal.url}/api/v1${uploadUrl}`, {
+    method: 'POST',
+    headers: { authorization: `token ${org.token}` },
+    body: form,
+  })
+  if (!response.ok) return { failed: String(response.status), reason: await response.text() }
+  const options = { hardReset: false, overrideName: 'hostile', overrideSlot: slot }
+  const { id } = await org.api.squids.deploy({ params, body: { artifactUrl: fileUrl, options } })
+  const { failed, failureReason } = await waitForDeployment(org, id)
+  return { failed, reason: failureReason ?? '' }
+}
+
+/** Returns files of the data directory that are neither files, folders nor sockets. */
+function specialFiles(): string[] {
+  const folders = ['builds', 'images', 'uploads'].map((name) => join(shoal.dataDir, name))
+  return folders.flatMap((folder) => {
+    return readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((path) => {
+      const stat = lstatSync(join(folder, path), { throwIfNoEntry: false })
+      return stat && !stat.isFile() && !stat.isDirectory() && !stat.isSymbolicLink() && !stat.isSocket()
+    })
+  })
+}
+
+test('hostile archives that are uploaded and deployed are rejected with a sentence that names the path', async () => {
+  const faults: string[] = []
+  const remaining = archives.values()
+  const upload = async (slot: string) => {
+    for (const { title, bytes, culprit } of remaining) {
+      const { failed, reason } = await rejectionOf(bytes, slot)
+      if (!expectedFailures.includes(failed)) faults.push(`${title}: ${failed} ${reason}`)
+      if (culprit !== null && failed !== 'REQUIRED_SOURCE_FILE_INVALID') faults.push(`${title} was unpacked: ${reason}`)
+      if (!/^[A-Z“"][^]{10,600}$/.test(reason) || reason.includes(shoal.dataDir))
+        faults.push(`${title} says: ${reason}`)
+    }
+  }
+  await Promise.all(Array.from({ length: uploaders }, (_, i) => upload(`v${i + 1}`)))
+  expect(faults).toEqual([])
+  expect(specialFiles()).toEqual([])
+  expect(shoal.output()).not.toMatch(/unhandled|ERR_INTERNAL/i)
+  expect((await fetch(`${shoal.url}/readyz`)).status).toBe(200)
+}, 600_000)
+
+test('a package.json that is nested 50,000 deep is rejected with a sentence', async () => {
+  const project = makeBareSquid('nested', { 'package.json': `{"a":${'['.repeat(50_000)}${']'.repeat(50_000)}}` })
+  try {
+    const deployer = { ...org, shoal, project }
+    const deployment = await waitForDeployment(org, await deploy(deployer, { name: 'nested', slot: 'v1' }))
+    expect([deployment.failed, deployment.failureReason]).toEqual([
+      'REQUIRED_SOURCE_FILE_INVALID',
+      'package.json is nested more than 500 levels deep.',
+    ])
+  } finally {
+    rmSync(dirname(project), { recursive: true, force: true })
+  }
+})

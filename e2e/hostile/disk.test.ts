@@ -1,0 +1,132 @@
+import { execFileSync } from 'node:child_process'
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { makeBareSquid } from '../support/bare-squid.ts'
+import { deploy, waitForDeployment } from '../support/deploy.ts'
+import { addOrg, type Org } from '../support/org.ts'
+import { type Shoal, startShoal } from '../support/shoal.ts'
+import { until } from '../support/until.ts'
+
+const isRoot = process.getuid?.() === 0
+const mib = 2 ** 20
+const containerMiB = 64
+const buildMiB = 256
+
+/** Source of a function that writes 1 GiB, in ten files, to a folder. */
+const fillSource = `
+const fs = require('node:fs')
+const fill = (dir) => {
+  const chunk = Buffer.alloc(1 << 20, 1)
+  for (let file = 0; file < 10; file++) {
+    const fd = fs.openSync(dir + '/fill-' + file, 'a')
+    for (let i = 0; i < 100; i++) fs.writeSync(fd, chunk)
+  }
+}
+`
+
+/** A processor that fills its disk again and again after its deployment is complete. */
+const fillingProcessor = `${fillSource}
+setInterval(() => {
+  for (const dir of [process.env.HOME, process.cwd()]) try { fill(dir) } catch (error) { console.log('stopped by ' + error.code) }
+}, 10_000)
+`
+
+const buildScript = (name: string) =>
+  JSON.stringify({ name, version: '1.0.0', private: true, scripts: { build: 'node build.js' } })
+
+describe.runIf(isRoot)('a hostile squid that fills the disk', () => {
+  let shoal: Shoal
+  const orgs: Record<string, Org> = {}
+  const folders: string[] = []
+
+  const deploySquid = async (name: string, files: Record<string, string>) => {
+    const org = (orgs[name] ??= await addOrg(shoal, name))
+    const project = makeBareSquid(name, files)
+    folders.push(dirname(project))
+    const deployer = { ...org, shoal, project }
+    return await waitForDeployment(deployer, await deploy(deployer, { name, slot: 'v1' }))
+  }
+
+  const usedMiB = (folder: string) =>
+    Number(execFileSync('du', ['-s', '-B1', join(shoal.dataDir, folder)], { encoding: 'utf8' }).split('\t')[0]) / mib
+
+  const warnings = async (name: string) => {
+    const { alerts } = await shoal
+      .as(orgs[name]?.token ?? '')
+      .squids.get({ params: { code: name, reference: `${name}@v1` } })
+    return alerts.map(({ label }) => label)
+  }
+
+  /** Loop devices whose files are in the data directory. */
+  const loopDevices = () =>
+    readdirSync('/sys/block').filter((name) => {
+      try {
+        return readFileSync(`/sys/block/${name}/loop/backing_file`, 'utf8').includes(shoal.dataDir)
+      } catch {
+        return false
+      }
+    })
+
+  beforeAll(async () => {
+    shoal = await startShoal({
+      SHOAL_CONTAINER_DISK_MB: String(containerMiB),
+      SHOAL_BUILD_DISK_MB: String(buildMiB),
+    })
+    expect(shoal.host()).toContain('disk space by images')
+    expect((await deploySquid('neighbours', {})).failureReason).toBeNull()
+    expect((await deploySquid('attackers', { 'processor.js': fillingProcessor })).failureReason).toBeNull()
+  })
+
+  afterAll(async () => {
+    for (const folder of folders) rmSync(folder, { recursive: true, force: true })
+    await shoal?.end()
+  })
+
+  const expectHealthyNeighbour = async () => {
+    const response = await fetch(`${shoal.gatewayUrl}/neighbours/neighbours@v1/api/`)
+    expect(response.status).toBe(200)
+    expect(await warnings('neighbours')).toEqual([])
+    expect((await fetch(`${shoal.url}/readyz`)).status).toBe(200)
+  }
+
+  test('a squid gets an error at its limit, the version says so, and its neighbour and the server notice nothing', async () => {
+    await until(
+      async () => (await warnings('attackers')).includes('processor has no disk space left'),
+      'the version shows the warning',
+      90_000,
+    )
+    // The programs of both squids, and the images kept for the next ones.
+    expect(usedMiB('containers')).toBeLessThan(containerMiB + 3 * 8)
+    await expectHealthyNeighbour()
+  })
+
+  test('a build gets an error at its limit, and its deployment says so', async () => {
+    const build = `${fillSource}fill(process.cwd())`
+    const { failureReason, failed } = await deploySquid('builders', {
+      'build.js': build,
+      'package.json': buildScript('builders'),
+    })
+    expect(failed).toBe('SOURCE_FILES_BUILD_FAILED')
+    expect(failureReason).toContain(
+      'ran out of disk space: the files of a build, with its dependencies, may use 268 MB',
+    )
+    await until(async () => usedMiB('builds') < buildMiB / 2, 'the space of the build is free', 30_000)
+    await expectHealthyNeighbour()
+  })
+
+  test('the server may be killed while disks are mounted, and nothing remains of deleted versions', async () => {
+    const before = loopDevices()
+    expect(before.length).toBeGreaterThan(0)
+    await shoal.kill()
+    expect(loopDevices()).toEqual(before)
+    await shoal.start()
+    await expectHealthyNeighbour()
+    expect(await warnings('attackers')).toEqual(['processor has no disk space left'])
+    for (const name of ['attackers', 'neighbours'])
+      await shoal.as(orgs[name]?.token ?? '').squids.delete({ params: { code: name, reference: `${name}@v1` } })
+    await until(async () => loopDevices().length === 0, 'the loop devices of deleted versions are detached', 60_000)
+    await until(async () => usedMiB('containers') < 1, 'the files of deleted versions are deleted', 30_000)
+    expect(readFileSync('/proc/self/mounts', 'utf8')).not.toContain(shoal.dataDir)
+  })
+})

@@ -1,0 +1,101 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { makeAttackerSquid } from '../support/attacker-squid.ts'
+import { deploy, waitForDeployment } from '../support/deploy.ts'
+import { addOrg } from '../support/org.ts'
+import { startShoal, type Shoal } from '../support/shoal.ts'
+import { until } from '../support/until.ts'
+
+const isRoot = process.getuid?.() === 0
+/** A uid that no squid and no service has. */
+const STRANGER = 199_999
+const canary = 'canary-in-the-secret-f3a97c51d0'
+
+let shoal: Shoal
+let project: string
+
+/** The squid's response shows that its program has the secret. */
+const squidHasSecret = () =>
+  until(
+    async () => {
+      const response = await fetch(`${shoal.gatewayUrl}/files/files@v1/api/?attack=own+secret`)
+      return response.ok && (await response.text()).includes(canary) ? true : null
+    },
+    'the squid has its secret',
+    60_000,
+  )
+
+beforeAll(async () => {
+  shoal = await startShoal()
+  const { token, api } = await addOrg(shoal, 'files')
+  await api.secrets.change({
+    params: { code: 'files' },
+    body: { secrets: [{ action: 'UPDATE', name: 'SECRET', value: canary }] },
+  })
+  project = makeAttackerSquid('files')
+  const deployer = { shoal, org: 'files', token, api, project }
+  const deployment = await waitForDeployment(deployer, await deploy(deployer, { name: 'files', slot: 'v1' }))
+  expect(deployment.failureReason).toBeNull()
+  await squidHasSecret()
+}, 180_000)
+
+afterAll(async () => {
+  if (project) rmSync(dirname(project), { recursive: true, force: true })
+  await shoal?.end()
+})
+
+/** Returns the paths below `dir` that are not symbolic links, without the contents of `except`. */
+function pathsBelow(dir: string, except: (path: string) => boolean): string[] {
+  return readdirSync(dir, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(dir, entry.name)
+    if (entry.isSymbolicLink() || except(path)) return []
+    return entry.isDirectory() ? [path, ...pathsBelow(path, except)] : [path]
+  })
+}
+
+test('another user of the host can read nothing in the data directory, except the programs that all squids use', ({
+  skip,
+}) => {
+  if (!isRoot) skip('needs root')
+  const { dataDir } = shoal
+  const isPublic = (path: string) =>
+    /^(toolchain$|postgres(-squids)?\/native-|[0-9a-f]+-\w+\.(cjs|sh)$)/.test(relative(dataDir, path))
+  // The check also covers one public program, which shows that it finds readable files.
+  const script = readdirSync(dataDir).find((name) => name.endsWith('-preload.cjs')) ?? ''
+  const paths = [join(dataDir, script), ...pathsBelow(dataDir, isPublic)]
+  expect(paths.length).toBeGreaterThan(1000)
+  const program = `while (<STDIN>) { chomp; print "$_\\n" if -d $_ ? opendir(my $d, $_) : open(my $f, '<', $_) }`
+  const asStranger = ['--reuid', String(STRANGER), '--regid', String(STRANGER), '--clear-groups']
+  const output = execFileSync('setpriv', [...asStranger, 'perl', '-e', program], {
+    input: paths.join('\n'),
+    encoding: 'utf8',
+    maxBuffer: 100e6,
+  })
+  const readable = output.split('\n').filter(Boolean)
+  expect(readable.map((path) => relative(dataDir, path))).toEqual([script])
+})
+
+test('a secret is nowhere on the disk in plain text, and the squid keeps it when its server is killed', async () => {
+  const containers = join(shoal.dataDir, 'containers')
+  const desired = readdirSync(containers).map((name) => readFileSync(join(containers, name, 'workload.json'), 'utf8'))
+  // The file has the environment of the squid, sealed.
+  expect(desired.length).toBeGreaterThan(0)
+  for (const text of desired) expect(JSON.parse(text)).toHaveProperty('sealedEnvironments')
+  const base64 = Buffer.from(canary).toString('base64').replace(/=+$/, '').slice(0, -1)
+  const search = (text: string, dir: string) =>
+    spawnSync('grep', ['-r', '-l', '-a', '-F', '--exclude-dir=toolchain', '-e', text, dir], { encoding: 'utf8' }).stdout
+  // Shows that the search works: it finds a text that the files contain.
+  expect(search('sealedEnvironments', containers)).not.toBe('')
+  expect(search(canary, shoal.dataDir)).toBe('')
+  expect(search(base64, shoal.dataDir)).toBe('')
+
+  await shoal.kill()
+  await shoal.start()
+  await squidHasSecret()
+  expect(search(canary, shoal.dataDir)).toBe('')
+  const runs = pathsBelow(containers, () => false).filter((path) => /runs\/\d+$/.test(path))
+  // The first runs of the api and the processor continue: the new server has adopted them.
+  expect(runs.map((path) => path.split('/').at(-1))).toEqual(['1', '1'])
+})

@@ -1,0 +1,194 @@
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { attackedPrefix, attackUnconfined, type AttackResults, makeAttackerSquid } from '../support/attacker-squid.ts'
+import { deploy, waitForDeployment } from '../support/deploy.ts'
+import { addOrg } from '../support/org.ts'
+import { startShoal, type Shoal } from '../support/shoal.ts'
+import { until } from '../support/until.ts'
+
+/** With bubblewrap, where all attacks fail, and without, where separate uids stop most of them and the others show that they are real. */
+const kinds: { name: string; settings: Record<string, string>; isBoxed: boolean }[] = [
+  { name: 'bubblewrap', settings: {}, isBoxed: true },
+  {
+    name: 'no sandbox and the network of the host',
+    settings: { SHOAL_SANDBOX: 'none', SHOAL_NETWORK: 'none' },
+    isBoxed: false,
+  },
+]
+
+const isRoot = process.getuid?.() === 0
+
+/** Fail in every kind of sandbox. A program of root succeeds with them. */
+const privileges = [
+  'becomes root',
+  'runs a setuid program',
+  'has privileges',
+  'creates a device',
+  'leaves its cgroup',
+  'changes the kernel',
+  'dumps core',
+  'writes to the host',
+]
+const intrusions = ['reads environments of others', 'reads the private files of the host', 'signals the server']
+
+const all = (names: string[], result: string) => Object.fromEntries(names.map((name) => [name, result]))
+
+/** Returns the process id of the server with this data directory. */
+function serverPid(dataDir: string): string {
+  const isServer = (pid: string) => {
+    try {
+      const environment = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0')
+      const isMain = readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('server/src/main.ts')
+      return isMain && environment.includes(`SHOAL_DATA_DIR=${dataDir}`)
+    } catch {
+      return false
+    }
+  }
+  return readdirSync('/proc').find(isServer) ?? ''
+}
+
+describe.each(kinds)('a hostile squid on a machine with $name', ({ settings, isBoxed }) => {
+  let shoal: Shoal
+  let attack: (org: string, names: string[], values?: [string, string][]) => Promise<AttackResults>
+  let buildResults: AttackResults
+  const folders: string[] = []
+
+  beforeAll(async () => {
+    shoal = await startShoal(settings)
+    const addSquid = async (org: string) => {
+      const { token, api } = await addOrg(shoal, org)
+      const secrets = [{ action: 'UPDATE' as const, name: 'SECRET', value: `secret-of-${org}` }]
+      await api.secrets.change({ params: { code: org }, body: { secrets } })
+      const project = makeAttackerSquid(org)
+      folders.push(dirname(project))
+      const deployer = { shoal, org, token, api, project }
+      const deployment = await waitForDeployment(deployer, await deploy(deployer, { name: org, slot: 'v1' }))
+      expect(deployment.failureReason).toBeNull()
+      return deployment
+    }
+    attack = (org, names, values = []) =>
+      until(
+        async () => {
+          const query = new URLSearchParams([...names.map((name): [string, string] => ['attack', name]), ...values])
+          const response = await fetch(`${shoal.gatewayUrl}/${org}/${org}@v1/api/?${query.toString()}`)
+          return response.ok ? ((await response.json()) as AttackResults) : null
+        },
+        `the squid of ${org} responds`,
+        60_000,
+      )
+    const [, { logs }] = await Promise.all([addSquid('victims'), addSquid('attackers')])
+    const encoded = new RegExp(`${attackedPrefix}([\\w+/=]+)`).exec(JSON.stringify(logs))?.[1] ?? ''
+    buildResults = JSON.parse(Buffer.from(encoded, 'base64').toString()) as AttackResults
+  }, 180_000)
+
+  afterAll(async () => {
+    for (const folder of folders) rmSync(folder, { recursive: true, force: true })
+    await shoal?.end()
+  })
+
+  const skipUnsupported = (skip: (condition: boolean, reason: string) => void) => {
+    const hasBox = shoal.host().startsWith('sandbox bubblewrap') && shoal.host().includes('a network for each version')
+    // Root can install what is missing, so as root its absence fails the test.
+    skip(!isRoot && (!isBoxed || !hasBox), shoal.host())
+  }
+
+  test('gets no privileges and changes nothing outside of its folders', async ({ skip }) => {
+    skipUnsupported(skip)
+    expect(await attack('attackers', privileges)).toEqual(all(privileges, 'refused'))
+  })
+
+  test('creates no namespaces and mounts nothing', async ({ skip }) => {
+    skipUnsupported(skip)
+    const names = ['creates a user namespace', 'mounts a file system']
+    expect(await attack('attackers', names)).toEqual(all(names, isBoxed ? 'refused' : 'done'))
+  })
+
+  test('reads neither the environments nor the files of others', async ({ skip }) => {
+    skipUnsupported(skip)
+    const publicFile = join(shoal.dataDir, 'public.txt')
+    writeFileSync(publicFile, 'public')
+    chmodSync(publicFile, 0o644)
+    const server = serverPid(shoal.dataDir)
+    const { 'own sockets': sockets = '' } = await attack('victims', ['own sockets'])
+    // In the box, the parents of the squid’s own folders exist and contain nothing else, so files are tried, not folders.
+    const desired = readdirSync(join(shoal.dataDir, 'containers')).map((name) => `containers/${name}/workload.json`)
+    const privateFiles = ['secrets.key', 'uids.json', 'postgres/password', 'rpc-cache.sqlite', ...desired]
+    const paths = [...privateFiles.map((name) => join(shoal.dataDir, name)), '/etc/shadow', '/root', sockets]
+    expect(paths.filter((path) => !existsSync(path))).toEqual([])
+    const values: [string, string][] = [
+      ['server', server],
+      ['public', publicFile],
+      ['sockets', sockets],
+      ...paths.map((path): [string, string] => ['private', path]),
+    ]
+    expect(await attack('attackers', intrusions, values)).toEqual(all(intrusions, 'refused'))
+    if (isRoot) {
+      const unconfined = attackUnconfined(intrusions, shoal.dataDir, { server, private: [paths[0]] })
+      expect(unconfined).toEqual(all(intrusions, 'done'))
+    }
+    // The victim itself has the secret and the sockets that the attacker searches for.
+    const own = ['reads environments of others', 'lists sockets of others']
+    expect(await attack('victims', own, values)).toEqual(all(own, 'done'))
+    const hidden = ['reads the public files of the host', 'sees the server', 'lists sockets of others']
+    expect(await attack('attackers', hidden, values)).toEqual(all(hidden, isBoxed ? 'refused' : 'done'))
+  })
+
+  test('cannot use up files, memory or processes', async ({ skip }) => {
+    skipUnsupported(skip)
+    const names = ['opens files without end', ...(isBoxed ? ['fills /tmp'] : [])]
+    expect(await attack('attackers', names)).toEqual({
+      'opens files without end': 'EMFILE true',
+      ...(isBoxed ? { 'fills /tmp': 'refused' } : {}),
+    })
+    if (!shoal.host().includes('limits by cgroups')) return skip(true, 'cgroups cannot be created on this host')
+    const { 'forks without end': forks } = await attack('attackers', ['forks without end'])
+    expect(forks).toBe('refused after less than 512')
+    const { 'eats memory': memory } = await attack('attackers', ['eats memory'])
+    expect(memory).toBe('refused')
+    // The neighbour and the server still respond.
+    expect(await attack('victims', ['becomes root'])).toEqual({ 'becomes root': 'refused' })
+    expect((await fetch(`${shoal.url}/healthz`)).ok).toBe(true)
+  })
+
+  test('its build is confined in the same way', ({ skip }) => {
+    skipUnsupported(skip)
+    const open = ['creates a user namespace', 'mounts a file system', 'sees the server']
+    const closed = ['becomes root', 'has privileges', 'creates a device', 'writes to the host']
+    expect(buildResults).toEqual({
+      ...all(open, isBoxed ? 'refused' : 'done'),
+      ...all(closed, 'refused'),
+      'opens files without end': 'EMFILE true',
+    })
+  })
+})
+
+test('without confinement, the same attacks on privileges and files of the host succeed', ({ skip }) => {
+  skip(!isUnconfined(), 'this host confines its root user')
+  const home = mkdtempSync(join(tmpdir(), 'unconfined-'))
+  try {
+    expect(attackUnconfined(privileges, home)).toEqual(all(privileges, 'done'))
+  } finally {
+    rmSync(home, { recursive: true, force: true })
+  }
+})
+
+function isUnconfined(): boolean {
+  try {
+    accessSync('/proc/sys/kernel/core_pattern', constants.W_OK)
+    return isRoot
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,176 @@
+import { createServer, type Server } from 'node:net'
+import { networkInterfaces } from 'node:os'
+import { rmSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { deploy, waitForDeployment } from '../support/deploy.ts'
+import { addOrg } from '../support/org.ts'
+import { ordinaryUser, reasonWithoutUser } from '../support/ordinary-user.ts'
+import { buildResultPrefix, type ProbeResults, makeProberSquid, type Target } from '../support/prober-squid.ts'
+import { freePort, processesIn, startShoal, type Shoal } from '../support/shoal.ts'
+import { until } from '../support/until.ts'
+
+/**
+ * The same attacks with a network for each version or rules for its user, where they fail, and without, where they succeed.
+ * `isClosed`: programs reach only what the rules allow. `isOwn`: programs have ports and a loopback of their own. `user`: of the server.
+ */
+const networkKinds = [
+  { name: 'a network for each version', setting: 'auto', isClosed: true, isOwn: true },
+  { name: 'a network by pasta', setting: 'auto', isClosed: true, isOwn: true, user: ordinaryUser },
+  { name: 'rules for its user', setting: 'uids', isClosed: true, isOwn: false },
+  { name: 'the network of the host', setting: 'none', isClosed: false, isOwn: false },
+]
+
+const withoutUser = reasonWithoutUser()
+if (withoutUser !== null) console.warn(`A server without root is not tested: ${withoutUser}.`)
+const testedKinds = networkKinds.filter(({ user }) => !user || withoutUser === null)
+
+const isRoot = process.getuid?.() === 0
+const outsideAddress = () =>
+  Object.values(networkInterfaces())
+    .flat()
+    .find(
+      (address) => address && !address.internal && address.family === 'IPv4' && !address.address.startsWith('198.18.'),
+    )?.address
+
+type Report = { found: ProbeResults; database: Target; address: string }
+
+describe.each(testedKinds)('a hostile squid with $name', ({ setting, isClosed, isOwn, user }) => {
+  let shoal: Shoal
+  let listener: Server
+  let listenerPort: number
+  let ports: { api: number; gateway: number; open: number }
+  let report: (org: string, targets: Target[]) => Promise<Report>
+  let buildResults: ProbeResults
+  const folders: string[] = []
+
+  beforeAll(async () => {
+    // Simulates a service of the host that listens on all of its addresses.
+    listener = createServer((socket) => socket.end('a service of the host'))
+    listenerPort = await freePort()
+    await new Promise<void>((resolve) => listener.listen(listenerPort, '0.0.0.0', resolve))
+    // A server without root deploys for both organizations only with networks.
+    const env = { SHOAL_NETWORK: setting, ...(user && { SHOAL_ALLOW_SHARED_NETWORK: 'false' }) }
+    shoal = await startShoal(env, undefined, user)
+    ports = {
+      api: Number(new URL(shoal.url).port),
+      gateway: Number(new URL(shoal.gatewayUrl).port),
+      open: await freePort(),
+    }
+    const reports: Record<string, (targets: Target[]) => Promise<Report>> = {}
+    const addSquid = async (org: string, listeners: Target[], buildTargets: Target[]) => {
+      const { token, api } = await addOrg(shoal, org)
+      const project = makeProberSquid(org, { listeners, buildTargets })
+      folders.push(dirname(project))
+      const deployer = { shoal, org, token, api, project }
+      const deployment = await waitForDeployment(deployer, await deploy(deployer, { name: org, slot: 'v1' }))
+      expect(deployment.failureReason).toBeNull()
+      reports[org] = (targets) =>
+        until(async () => {
+          const query = new URLSearchParams(targets.map((target): [string, string] => ['target', target]))
+          const response = await fetch(`${shoal.gatewayUrl}/${org}/${org}@v1/api/?${query.toString()}`)
+          return response.ok ? ((await response.json()) as Report) : null
+        }, `the squid of ${org} responds`)
+      return deployment
+    }
+    report = (org, targets) => reports[org]?.(targets) ?? Promise.reject(new Error(org))
+    await addSquid('victims', [`0.0.0.0:${ports.open + 1}`], [])
+    const serverAddresses = [
+      `[::1]:${ports.api}`,
+      `127.0.0.2:${ports.api}`,
+      `127.0.0.1:${ports.api}`,
+      `0.0.0.0:${ports.open}`,
+    ]
+    const { logs } = await addSquid('attackers', serverAddresses, [
+      `127.0.0.1:${ports.api}`,
+      `127.0.0.1:${listenerPort}`,
+    ])
+    const encoded = new RegExp(`${buildResultPrefix}([\\w+/=]+)`).exec(JSON.stringify(logs))?.[1] ?? ''
+    buildResults = JSON.parse(Buffer.from(encoded, 'base64').toString()) as ProbeResults
+  }, 180_000)
+
+  afterAll(async () => {
+    for (const folder of folders) rmSync(folder, { recursive: true, force: true })
+    listener?.close()
+    await shoal?.end()
+  })
+
+  const skipWithoutNetworks = (skip: (condition: boolean, reason: string) => void) =>
+    skip(isClosed && !shoal.host().includes('for each version,') && !isRoot, shoal.host())
+
+  const reachability = (found: ProbeResults) =>
+    Object.fromEntries(Object.entries(found).map(([target, text]) => [target, text !== null]))
+
+  test('reaches no service of the host: loopback, the API, or any of its addresses', async ({ skip }) => {
+    skipWithoutNetworks(skip)
+    const targets = [`127.0.0.1:${listenerPort}`, ...(outsideAddress() ? [`${outsideAddress()}:${listenerPort}`] : [])]
+    const { found } = await report('attackers', targets)
+    expect(reachability(found)).toEqual(Object.fromEntries(targets.map((target) => [target, !isClosed])))
+    const api = (await report('attackers', [`127.0.0.1:${ports.api}`])).found[`127.0.0.1:${ports.api}`]
+    // In its own network, its own listener responds.
+    if (isOwn) expect(api).toContain('hostile squid')
+    else if (isClosed) expect(api).toBeNull()
+    else expect(api).toMatch(/^HTTP\/1\.1 (?!.*hostile squid)/s)
+  })
+
+  test('reaches its Postgres and the gateway', async () => {
+    const { database } = await report('attackers', [])
+    const targets = [`127.0.0.1:${ports.gateway}`]
+    const { found } = await report('attackers', [...targets, database])
+    expect(found[targets[0] ?? '']).toContain('HTTP/1.1')
+    // Postgres closes a connection that speaks HTTP, so an empty text shows that the squid could connect.
+    expect(found[database]).not.toBeNull()
+  })
+
+  test('a build reaches no service of the host', () => {
+    expect(reachability(buildResults)).toEqual({
+      [`127.0.0.1:${ports.api}`]: !isClosed,
+      [`127.0.0.1:${listenerPort}`]: !isClosed,
+    })
+  })
+
+  test('does not reach another version', async ({ skip }) => {
+    skipWithoutNetworks(skip)
+    const { address } = await report('victims', [])
+    const target = `${address}:${ports.open + 1}`
+    // The victim itself can reach its listener.
+    const own = await report('victims', [target])
+    if (isOwn || !isClosed) expect(own.found[target]).toContain('hostile squid')
+    expect(reachability((await report('attackers', [target])).found)).toEqual({ [target]: !isClosed })
+  })
+
+  test('opens no port of the host, neither while the server runs nor while it restarts', async ({ skip }) => {
+    skipWithoutNetworks(skip)
+    const own = await report('attackers', [`127.0.0.2:${ports.api}`, `127.0.0.1:${ports.open}`])
+    if (isOwn || !isClosed) for (const text of Object.values(own.found)) expect(text).toContain('hostile squid')
+    const textAt = (url: string) =>
+      fetch(url, { signal: AbortSignal.timeout(2_000) }).then(
+        (response) => response.text(),
+        () => null,
+      )
+    // The server listens on both addresses to which `localhost` may resolve.
+    expect(await textAt(`http://[::1]:${ports.api}/healthz`)).toContain('ok')
+    const urls = [`http://127.0.0.2:${ports.api}`, `http://${outsideAddress() ?? '127.0.0.1'}:${ports.open}`]
+    const texts = await Promise.all(urls.map(textAt))
+    expect(texts.map((text) => text === 'hostile squid')).toEqual(urls.map(() => !isClosed))
+    await shoal.kill()
+    // The squid retries every 200 ms to open the server's port.
+    const hasTakenPort = await until(
+      async () => ((await textAt(`http://127.0.0.1:${ports.api}`)) === 'hostile squid' ? true : null),
+      'the squid responds in place of the server',
+      isClosed ? 1_500 : 10_000,
+    ).catch(() => false)
+    expect(hasTakenPort).toBe(!isClosed)
+    // In the network of the host, the server cannot start until the squid has released its port.
+    const imitators = isOwn ? [] : processesIn(shoal.dataDir).filter((line) => line.includes('hostile squid'))
+    for (const line of imitators) process.kill(Number(line.split(' ')[0]), 'SIGKILL')
+    await shoal.start()
+    if (!isClosed) return
+    expect(await textAt(`${shoal.url}/healthz`)).not.toBe('hostile squid')
+    const afterRestart = await report('attackers', [`[::1]:${ports.api}`, `127.0.0.1:${listenerPort}`])
+    expect(reachability(afterRestart.found)).toEqual({
+      [`[::1]:${ports.api}`]: isOwn,
+      [`127.0.0.1:${listenerPort}`]: false,
+    })
+  })
+})

@@ -1,0 +1,42 @@
+import { rmSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { bareManifest, makeBareSquid } from '../support/bare-squid.ts'
+import { deploy } from '../support/deploy.ts'
+import { addOrg, type Org } from '../support/org.ts'
+import { startShoal, type Shoal } from '../support/shoal.ts'
+
+let shoal: Shoal
+let project: string
+let first: Org
+let second: Org
+
+beforeAll(async () => {
+  shoal = await startShoal({ SHOAL_NETWORK: 'none', SHOAL_ALLOW_SHARED_NETWORK: 'false' })
+  project = makeBareSquid('plain', { 'squid.yaml': bareManifest('plain') })
+  ;[first, second] = [await addOrg(shoal, 'first'), await addOrg(shoal, 'second')]
+}, 180_000)
+
+afterAll(async () => {
+  await shoal?.end()
+  if (project) rmSync(dirname(project), { recursive: true, force: true })
+})
+
+const deployTo = (org: Org) => deploy({ shoal, ...org, project }, { name: 'plain', slot: 'v1' })
+const refusal = { status: 405, body: { code: 'ONE_ORGANIZATION_ONLY' } }
+
+test('a server whose squids share the network warns, deploys for one organization only, and remembers it after a restart', async () => {
+  for (const text of ['can open ports', 'Only one organization can deploy']) expect(shoal.output()).toContain(text)
+  await deployTo(first)
+  await expect(deployTo(second)).rejects.toMatchObject(refusal)
+  await shoal.kill()
+  await shoal.start()
+  await expect(deployTo(second)).rejects.toMatchObject(refusal)
+})
+
+test('the operator can allow several organizations', async () => {
+  await shoal.kill()
+  shoal.settings['SHOAL_ALLOW_SHARED_NETWORK'] = '1'
+  await shoal.start()
+  expect(await deployTo(second)).toBeGreaterThan(0)
+})

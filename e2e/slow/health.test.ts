@@ -1,0 +1,124 @@
+import { rmSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startProcess, type ServerProcess } from '../support/server-process.ts'
+import { stopPostgresOf, freePort, makeDataDir, postmasterOf } from '../support/shoal.ts'
+import { until } from '../support/until.ts'
+
+type Ready = { status: string; checks: Record<string, string>; facts: Record<string, unknown> }
+
+const token = 'a-token-of-the-operator'
+const dataDir = makeDataDir()
+const started: ServerProcess[] = []
+
+async function start(env: Record<string, string> = {}): Promise<ServerProcess> {
+  const server = await startProcess({ SHOAL_DATA_DIR: dataDir, SHOAL_METRICS_TOKEN: token, ...env })
+  started.push(server)
+  await server.ready()
+  return server
+}
+
+afterAll(async () => {
+  for (const server of started) server.signal('SIGKILL')
+  await Promise.all(started.map(({ ended }) => ended))
+  if (postmasterOf(dataDir)) process.kill(postmasterOf(dataDir), 'SIGCONT')
+  await stopPostgresOf(dataDir)
+  rmSync(dataDir, { recursive: true, force: true })
+})
+
+const readReadiness = async (url: string) => (await (await fetch(`${url}/readyz`)).json()) as Ready
+
+describe('one server with all roles', () => {
+  let server: ServerProcess
+  let healthUrl: string
+  beforeAll(async () => {
+    const port = String(await freePort())
+    healthUrl = `http://127.0.0.1:${port}`
+    server = await start({ SHOAL_HEALTH_PORT: port })
+  })
+
+  test('serves GET and HEAD of its page and health endpoints on each port', async () => {
+    for (const url of [server.url, server.gatewayUrl, healthUrl]) {
+      for (const path of ['/', '/healthz', '/readyz']) {
+        const [get, head] = await Promise.all([fetch(url + path), fetch(url + path, { method: 'HEAD' })])
+        expect([url + path, get.status, head.status]).toEqual([url + path, 200, 200])
+        expect((await get.text()).length).toBeGreaterThan(0)
+        expect(await head.text()).toBe('')
+      }
+      const { checks, facts } = await readReadiness(url)
+      expect(checks).toEqual({ database: 'ok', worker: 'ok', gateway: 'ok', disk: 'ok' })
+      expect(facts).toMatchObject({ worker: 'active', lastBackupSecondsAgo: null, diskFreePercent: expect.any(Number) })
+    }
+  })
+
+  test('serves its metrics on each port, only with the token', async () => {
+    for (const url of [server.url, server.gatewayUrl, healthUrl]) {
+      const authorization = `Bearer ${token}`
+      const metrics = await (await fetch(`${url}/metrics`, { headers: { authorization } })).text()
+      expect(metrics).toMatch(/^shoal_worker_active 1$/m)
+      expect(metrics).toMatch(/^process_resident_memory_bytes \d+$/m)
+      const anonymous = await fetch(`${url}/metrics`)
+      expect(anonymous.status).toBe(404)
+      expect(await anonymous.text()).not.toContain('shoal_')
+    }
+  })
+
+  test('reports a frozen database within two seconds, and does not start another one', async () => {
+    const postgres = postmasterOf(dataDir)
+    process.kill(postgres, 'SIGSTOP')
+    try {
+      await until(
+        async () => (await readReadiness(server.url)).checks['database'] !== 'ok',
+        'the server notices the frozen database',
+        10_000,
+      )
+      for (const url of [server.url, server.gatewayUrl, healthUrl]) {
+        const startedMs = performance.now()
+        const response = await fetch(`${url}/readyz`)
+        expect(response.status).toBe(503)
+        expect(await response.json()).toMatchObject({ checks: { database: 'does not respond', disk: 'ok' } })
+        expect(performance.now() - startedMs).toBeLessThan(2_500)
+      }
+    } finally {
+      process.kill(postgres, 'SIGCONT')
+    }
+    await until(async () => (await readReadiness(server.url)).status === 'ok', 'the server is ready again')
+    expect(postmasterOf(dataDir)).toBe(postgres)
+    expect(server.output()).not.toContain('stopped unexpectedly')
+  })
+
+  test('restarts its database when it is killed, and exits when it is killed repeatedly', async () => {
+    const killedPid = postmasterOf(dataDir)
+    process.kill(killedPid, 'SIGKILL')
+    const restartCount = () => server.output().match(/The embedded Postgres in \S+ runs again\./g)?.length ?? 0
+    await until(() => restartCount() > 0, 'the server restarts Postgres')
+    expect(server.output()).toMatch(/stopped unexpectedly and is being restarted\. The end of its log/)
+    expect(postmasterOf(dataDir)).not.toBe(killedPid)
+    await until(async () => (await readReadiness(server.url)).status === 'ok', 'the server is ready again')
+
+    for (let runs = restartCount(); runs < 3; runs++) {
+      process.kill(postmasterOf(dataDir), 'SIGKILL')
+      await Promise.race([server.ended, until(() => restartCount() > runs, 'the server restarts Postgres')])
+      if (server.output().includes('3 times within a minute')) break
+    }
+    expect(await server.ended).toBe(1)
+    expect(server.output()).toMatch(/The embedded Postgres in \S+ ended or did not start 3 times within a minute/)
+  })
+})
+
+test('a process with only the worker role serves health and metrics on a loopback port, which it prints', async () => {
+  const worker = await start({ SHOAL_ROLES: 'worker' })
+  const [, url = ''] = /Health +(http:\/\/127\.0\.0\.1:\d+)\/readyz/.exec(worker.output()) ?? []
+  expect((await readReadiness(url)).checks).toEqual({ database: 'ok', worker: 'ok', disk: 'ok' })
+  expect((await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${token}` } })).status).toBe(200)
+  const standby = await start({ SHOAL_ROLES: 'worker' })
+  const [, standbyUrl = ''] = /Health +(http:\/\/127\.0\.0\.1:\d+)\/readyz/.exec(standby.output()) ?? []
+  expect((await readReadiness(standbyUrl)).facts).toMatchObject({ worker: 'standby' })
+  worker.signal('SIGSTOP')
+  await until(
+    async () => (await readReadiness(standbyUrl)).checks['worker']?.includes('has not responded for'),
+    'the standby is not ready',
+    15_000,
+  )
+  worker.signal('SIGCONT')
+  await until(async () => (await readReadiness(standbyUrl)).status === 'ok', 'the server is ready again')
+})

@@ -1,0 +1,189 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startTestCloud, type TestCloud } from '../support/test-cloud.ts'
+import { deploy, waitForDeployment } from '../support/deploy.ts'
+import { planKills, seed, steps, type DeployStep, type Kill } from '../support/kill-plan.ts'
+import { connectTo } from '../support/postgres.ts'
+import { totalTransfers } from '../support/squid.ts'
+import { isFull } from '../support/tier.ts'
+import { readRecords, orphans, query, readResources } from '../support/installation-resources.ts'
+import { until } from '../support/until.ts'
+
+const kills = Number(process.env['SHOAL_TEST_KILLS'] ?? (isFull ? 100 : steps.length / 2))
+
+type Outcome = Kill & {
+  /** The step the deployment was in when its server was killed; OK if it had already ended. */
+  killedIn: string
+  recoveredMs: number
+  /** `lost: …`, `stuck: …` or `orphan: …`. */
+  problems: string[]
+}
+
+/** The server loses nothing when it is killed with SIGKILL at random moments. */
+describe('killing the server with SIGKILL', () => {
+  let cloud: TestCloud
+  let expected: number
+  let programs: string[]
+  let stepMs: Map<string, number>
+
+  const reference = (slot: string) => `erc20-transfers@${slot}`
+  const isIndexed = async (slot: string) => (await totalTransfers(cloud.endpointOf(reference(slot)))) === expected
+
+  beforeAll(async () => {
+    cloud = await startTestCloud()
+    await cloud.setRpcUrl()
+    await waitForDeployment(cloud, await deploy(cloud, { slot: 'v1' }))
+    expected = await cloud.devnet.chain.countTransfers()
+    await until(() => isIndexed('v1'), 'the squid has indexed the chain')
+    programs = (await readResources(cloud.shoal.dataDir)).programs
+    // Deploy once without a kill, to measure how long each step takes.
+    const id = await deploy(cloud, { slot: 'v1', hardReset: true })
+    expect((await waitForDeployment(cloud, id)).failureReason).toBeNull()
+    stepMs = await durationsOf(id)
+  }, 300_000)
+
+  afterAll(() => cloud?.end())
+
+  test('running squids keep their processes, and the restarted server adopts them', async () => {
+    const before = (await readResources(cloud.shoal.dataDir)).programs
+    expect(before.length).toBe(programs.length)
+    await cloud.shoal.kill()
+    await cloud.shoal.start()
+    await until(() => isIndexed('v1'), 'the squid responds again')
+    expect((await readResources(cloud.shoal.dataDir)).programs).toEqual(before)
+  }, 60_000)
+
+  test(
+    `${kills} kills in the middle of steps: no deployment is lost or stuck, and nothing is orphaned`,
+    { timeout: kills * 240_000 },
+    async () => {
+      const outcomes: Outcome[] = []
+      for (const [index, kill] of planKills(kills).entries()) {
+        const outcome = await round(kill, index)
+        outcomes.push(outcome)
+        const { operation, killedIn, recoveredMs, problems } = outcome
+        const line = `kill ${index + 1}/${kills} of a ${operation} in ${killedIn}: ended ${Math.round(recoveredMs / 100) / 10} s after the restart`
+        console.log([line, ...problems].join('; '))
+      }
+      report(outcomes)
+      const failed = outcomes.filter(({ problems }) => problems.length > 0)
+      expect(failed, `SHOAL_TEST_SEED=${seed}`).toEqual([])
+      // Check that the kills have covered the steps.
+      const killedSteps = new Set(outcomes.map(({ killedIn }) => killedIn))
+      expect(steps.filter((step) => killedSteps.has(step)).length).toBeGreaterThanOrEqual(isFull ? steps.length : 1)
+    },
+  )
+
+  test('a deleted version leaves no process, database or workload', async () => {
+    await remove('v1')
+    const resources = await until(async () => {
+      const remaining = await readResources(cloud.shoal.dataDir)
+      return remaining.databases.length + remaining.programs.length + remaining.workloads.length === 0
+        ? remaining
+        : null
+    }, 'the version is removed')
+    const records = await readRecords(cloud.shoal.dataDir)
+    expect(orphans(resources, records, programs.length)).toEqual([])
+  }, 90_000)
+
+  /** Deploys, kills the server at the planned moment, restarts it, and checks the outcome. */
+  async function round(kill: Kill, index: number): Promise<Outcome> {
+    const slot = kill.operation === 'first deployment' ? `k${index}` : 'v1'
+    writeFileSync(join(cloud.project, 'round.txt'), `${seed} ${index}`)
+    const id = await deploy(cloud, { slot, hardReset: kill.operation === 'hard reset' })
+    await untilStep(id, kill.step)
+    await pause((stepMs.get(kill.step) ?? 0) * kill.fraction)
+    await cloud.shoal.kill()
+    const killedIn = await statusOf(id)
+    await cloud.shoal.start()
+    const startedMs = performance.now()
+    const problems: string[] = []
+    const deployment = await waitForDeployment(cloud, id, 120_000).catch(() => null)
+    const recoveredMs = performance.now() - startedMs
+    if (!deployment) problems.push(`stuck: in ${await statusOf(id)}`)
+    else if (deployment.failed !== 'NO') problems.push(`lost: ${deployment.failed}: ${deployment.failureReason}`)
+    else if (!(await becomesTrue(() => isIndexed(slot))))
+      problems.push(`lost: ${slot} does not serve the data it should have indexed`)
+    let orphaned: string[] = []
+    const isClean = async () => {
+      const { dataDir } = cloud.shoal
+      orphaned = orphans(await readResources(dataDir), await readRecords(dataDir), programs.length)
+      return orphaned.length === 0
+    }
+    if (!(await becomesTrue(isClean))) problems.push(...orphaned.map((resource) => `orphan: ${resource}`))
+    if (problems.length > 0) saveLog(index, problems)
+    if (slot !== 'v1') await remove(slot)
+    return { ...kill, killedIn, recoveredMs, problems }
+  }
+
+  const becomesTrue = (check: () => Promise<boolean>) =>
+    until(check, 'the check passes', 45_000).then(
+      () => true,
+      () => false,
+    )
+
+  async function statusOf(id: number): Promise<string> {
+    const text = 'select status from deployments where id = $1'
+    const [row] = await query<{ status: string }>(cloud.shoal.dataDir, 'shoal', text, [id])
+    return row?.status ?? 'missing'
+  }
+
+  async function durationsOf(id: number): Promise<Map<string, number>> {
+    const text = `select status, extract(epoch from finished_at - started_at) * 1000 as ms from deployment_steps
+      where deployment_id = $1`
+    const rows = await query<{ status: string; ms: string }>(cloud.shoal.dataDir, 'shoal', text, [id])
+    return new Map(rows.map(({ status, ms }) => [status, Number(ms)]))
+  }
+
+  /** Waits until the deployment reaches the step. Polls without a pause, because some steps take only a few milliseconds. */
+  async function untilStep(id: number, step: DeployStep): Promise<void> {
+    const order: string[] = [...steps, 'OK']
+    const client = await connectTo(cloud.shoal.dataDir, 'shoal')
+    try {
+      const text = 'select status from deployments where id = $1'
+      const deadline = performance.now() + 120_000
+      while (performance.now() < deadline) {
+        const { rows } = await client.query<{ status: string }>(text, [id])
+        if (order.indexOf(rows[0]?.status ?? '') >= order.indexOf(step)) return
+      }
+      throw new Error(`deployment ${id} did not reach ${step}`)
+    } finally {
+      await client.end()
+    }
+  }
+
+  async function remove(slot: string): Promise<void> {
+    await cloud.api.squids.delete({ params: { code: cloud.org, reference: reference(slot) } })
+    await until(
+      async () => !(await cloud.api.squids.list({ params: { code: cloud.org } })).some((s) => s.slot === slot),
+      'the version is deleted',
+    )
+  }
+
+  /** Saves the server's output of a failed round to `test-results/`. */
+  function saveLog(index: number, problems: string[]): void {
+    const folder = join(import.meta.dirname, '../../test-results')
+    mkdirSync(folder, { recursive: true })
+    writeFileSync(
+      join(folder, `kill-${seed}-${index}.log`),
+      [...problems, cloud.shoal.output().slice(-20_000)].join('\n'),
+    )
+  }
+
+  function report(outcomes: Outcome[]): void {
+    const count = (word: string) => outcomes.filter(({ problems }) => problems.some((p) => p.startsWith(word))).length
+    console.log(
+      `${kills} kills: ${count('lost')} lost, ${count('orphan')} orphan, ${count('stuck')} stuck (SHOAL_TEST_SEED=${seed})`,
+    )
+    for (const step of [...steps, 'OK']) {
+      const recoveries = outcomes
+        .filter(({ killedIn }) => killedIn === step)
+        .map(({ recoveredMs }) => recoveredMs / 1000)
+      const slowest = Math.max(0, ...recoveries).toFixed(1)
+      console.log(`  ${step}: ${recoveries.length} kills, the slowest deployment ended ${slowest} s after the restart`)
+    }
+    rmSync(join(cloud.project, 'round.txt'), { force: true })
+  }
+})

@@ -1,0 +1,100 @@
+import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { text } from 'node:stream/consumers'
+import { onTestFinished } from 'vitest'
+
+/** True: these tests have a cluster. `npm run test:kubernetes` starts one, or uses that of SHOAL_TEST_KUBECONFIG. */
+export const hasCluster = process.env['SHOAL_TEST_KUBECONFIG'] !== undefined
+
+/** The image of `test/kube/pod`, as the nodes pull it. */
+export const podImage = process.env['SHOAL_TEST_POD_IMAGE'] ?? ''
+
+export type CommandEnd = { code: number; output: string }
+
+/** Runs kubectl on the cluster, as its administrator. `input` is read by `apply -f -`. Returns its exit code and all of its output. */
+export async function tryKubectl(args: string[], input = ''): Promise<CommandEnd> {
+  const [file = '', ...firstArgs] = (process.env['SHOAL_TEST_KUBECTL'] ?? 'kubectl').split(' ')
+  const env = { ...process.env, KUBECONFIG: process.env['SHOAL_TEST_KUBECONFIG'] }
+  const child = spawn(file, [...firstArgs, ...args], { env, timeout: 60_000, killSignal: 'SIGKILL' })
+  const ended = new Promise<number>((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', (code) => resolve(code ?? 1))
+  })
+  child.stdin.on('error', () => undefined).end(input)
+  const [out, error, code] = await Promise.all([text(child.stdout), text(child.stderr), ended])
+  return { code, output: `${out}${error}`.trim() }
+}
+
+/** Like `tryKubectl`. @throws with the output if kubectl fails */
+export async function kubectl(args: string[], input = ''): Promise<string> {
+  const { code, output } = await tryKubectl(args, input)
+  if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${output}`)
+  return output
+}
+
+export async function applyObjects(...objects: object[]): Promise<void> {
+  await kubectl(['apply', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects }))
+}
+
+/** Creates a namespace that is deleted at the end of the test. Returns its name. */
+export async function createNamespace(labels: Record<string, string> = {}): Promise<string> {
+  const name = `shoal-test-${randomBytes(4).toString('hex')}`
+  await applyObjects({ apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } })
+  onTestFinished(async () => {
+    await kubectl(['delete', 'namespace', name, '--wait=false'])
+  })
+  return name
+}
+
+/** The names of the nodes that pods can run on. */
+export async function nodeNames(): Promise<string[]> {
+  const { items } = JSON.parse(await kubectl(['get', 'nodes', '-o', 'json'])) as {
+    items: { metadata: { name: string }; spec: { unschedulable?: boolean; taints?: unknown[] } }[]
+  }
+  return items.filter(({ spec }) => !spec.unschedulable && !spec.taints).map(({ metadata }) => metadata.name)
+}
+
+type PodOptions = { node?: string; labels?: Record<string, string>; args?: string[]; isPrivileged?: boolean }
+
+/** Returns a pod that Pod Security's level "restricted" accepts, unless it is privileged, and that answers HTTP on port 8080. */
+export function podObject(namespace: string, name: string, options: PodOptions = {}): object {
+  const { node, labels = {}, args = ['serve', '8080'], isPrivileged = false } = options
+  const restricted = {
+    allowPrivilegeEscalation: false,
+    capabilities: { drop: ['ALL'] },
+    readOnlyRootFilesystem: true,
+    runAsNonRoot: true,
+    runAsUser: 1000,
+    seccompProfile: { type: 'RuntimeDefault' },
+  }
+  const securityContext = isPrivileged ? { privileged: true } : restricted
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { namespace, name, labels },
+    spec: {
+      ...(node ? { nodeName: node } : {}),
+      automountServiceAccountToken: false,
+      terminationGracePeriodSeconds: 1,
+      containers: [{ name: 'main', image: podImage, args, securityContext }],
+    },
+  }
+}
+
+/** Starts pods and waits until they are ready. Returns their addresses. */
+export async function startPods(namespace: string, pods: Record<string, PodOptions>): Promise<Record<string, string>> {
+  await applyObjects(...Object.entries(pods).map(([name, options]) => podObject(namespace, name, options)))
+  const names = Object.keys(pods).map((name) => `pod/${name}`)
+  await kubectl(['wait', '-n', namespace, '--for=condition=Ready', '--timeout=60s', ...names])
+  const { items } = JSON.parse(await kubectl(['get', 'pods', '-n', namespace, '-o', 'json'])) as {
+    items: { metadata: { name: string }; status: { podIP: string } }[]
+  }
+  return Object.fromEntries(items.map(({ metadata, status }) => [metadata.name, status.podIP]))
+}
+
+/** True if the pod can connect to `host:port` within two seconds. */
+export async function canConnect(namespace: string, pod: string, target: string): Promise<boolean> {
+  const { code, output } = await tryKubectl(['exec', '-n', namespace, pod, '--', '/pod', 'connect', target])
+  if (code !== 0 && !/timeout|refused|no route|unreachable/.test(output)) throw new Error(output)
+  return code === 0
+}

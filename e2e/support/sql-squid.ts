@@ -1,0 +1,156 @@
+import { dirname } from 'node:path'
+import { rmSync } from 'node:fs'
+import { bareManifest } from './bare-squid.ts'
+import { deploy, waitForDeployment } from './deploy.ts'
+import { addOrg, type Org } from './org.ts'
+import { makePgSquid } from './pg-squid.ts'
+import type { Shoal } from './shoal.ts'
+import { until } from './until.ts'
+
+/** The api of the squid: it runs the statements that a test sends, with the version's own DB_URL. */
+const api = `
+const { Client } = require('pg')
+const http = require('node:http')
+const connect = async () => {
+  const client = new Client({ connectionString: process.env.DB_URL })
+  client.on('error', () => undefined)
+  await client.connect()
+  return client
+}
+const failureOf = (error) => error.code ?? error.message
+let held = []
+let isAttacking = false
+let attackers = []
+let own = null
+let connections = 0
+const openOwn = async () => {
+  if (own) return own
+  own = await connect()
+  connections++
+  own.on('end', () => (own = null))
+  return own
+}
+const attack = async (sql, codes) => {
+  let client = null
+  while (isAttacking) {
+    try {
+      client ??= await connect()
+      await client.query(sql)
+      codes.completed = (codes.completed ?? 0) + 1
+    } catch (error) {
+      codes[failureOf(error)] = (codes[failureOf(error)] ?? 0) + 1
+      await client?.end().catch(() => undefined)
+      client = null
+      await new Promise((done) => setTimeout(done, 100))
+    }
+  }
+  void client?.end().catch(() => undefined)
+}
+const codes = {}
+const actions = {
+  async run({ sql }) {
+    const client = await connect()
+    try {
+      const result = await client.query(sql)
+      return { rows: [result].flat().at(-1).rows.slice(0, 10) }
+    } catch (error) {
+      return { error: failureOf(error), message: error.message }
+    } finally {
+      await client.end().catch(() => undefined)
+    }
+  },
+  async hold({ count, sql }) {
+    let error = null
+    for (let i = 0; i < count && !error; i++)
+      try {
+        const client = await connect()
+        held.push(client)
+        if (sql) await client.query(sql)
+      } catch (problem) {
+        error = failureOf(problem)
+      }
+    return { held: held.length, error }
+  },
+  async release() {
+    await Promise.allSettled(held.splice(0).map((client) => client.end()))
+    return {}
+  },
+  async attack({ loops }) {
+    isAttacking = true
+    for (const { sql, connections } of loops) for (let i = 0; i < connections; i++) attackers.push(attack(sql, codes))
+    return {}
+  },
+  async stop() {
+    isAttacking = false
+    return codes
+  },
+}
+http.createServer(async (request, response) => {
+  try {
+    if (request.method === 'GET') {
+      const client = await openOwn()
+      const { rows } = await client.query('select pg_backend_pid() as pid, count(*)::int as rows from pings')
+      return response.end(JSON.stringify({ ...rows[0], connections }))
+    }
+    const chunks = []
+    for await (const chunk of request) chunks.push(chunk)
+    const { action, ...input } = JSON.parse(Buffer.concat(chunks).toString())
+    // The readiness check sends a query.
+    if (!action) return response.end(JSON.stringify({ data: { __typename: 'Query' } }))
+    response.end(JSON.stringify(await actions[action](input)))
+  } catch (error) {
+    response.writeHead(500).end(JSON.stringify({ error: failureOf(error) }))
+  }
+}).listen(process.env.GQL_PORT)
+openOwn().then((client) => client.query('create table if not exists pings as select n from generate_series(1, 100) n'))
+`
+
+export type SqlResult = { rows?: Record<string, unknown>[]; error?: string; message?: string }
+
+/** A deployed squid of an organization of its own, which runs statements in its database. */
+export type SqlSquid = Org & {
+  reference: string
+  /** The URL of its api at the gateway. A GET reads a row of its database: `{pid, rows, connections}`. */
+  url: string
+  /** Runs statements in a new connection. */
+  run: (sql: string) => Promise<SqlResult>
+  /** Opens `count` connections, or fewer when one is refused, runs `sql` in each, and keeps them open. */
+  hold: (count: number, sql?: string) => Promise<{ held: number; error: string | null }>
+  release: () => Promise<unknown>
+  /** Repeats statements on a number of connections each, in the background. */
+  attack: (loops: { sql: string; connections: number }[]) => Promise<unknown>
+  /** Ends the loops after their current statement. Returns how many statements completed or failed, by error code. */
+  stop: () => Promise<Record<string, number>>
+}
+
+/** Deploys the squid in a new organization. @param config of the addon postgres, as YAML in braces */
+export async function deploySqlSquid(shoal: Shoal, code: string, config = '{}'): Promise<SqlSquid> {
+  const org = await addOrg(shoal, code)
+  const addon = `  addons:\n    postgres:\n      config: ${config}\n`
+  const project = makePgSquid(code, { 'squid.yaml': bareManifest(code, addon), 'api.js': api })
+  try {
+    const cloud = { shoal, ...org, project }
+    const deployment = await waitForDeployment(cloud, await deploy(cloud, { name: code, slot: 'v1' }))
+    if (deployment.failed !== 'NO') throw new Error(`${code} was not deployed: ${deployment.failureReason ?? ''}`)
+  } finally {
+    rmSync(dirname(project), { recursive: true, force: true })
+  }
+  const url = `${shoal.gatewayUrl}/${code}/${code}@v1/api/`
+  const call = async (action: string, input: object = {}) => {
+    const response = await fetch(url, { method: 'POST', body: JSON.stringify({ action, ...input }) })
+    const text = await response.text()
+    if (!response.ok) throw new Error(`${action}: ${response.status} ${text}`)
+    return JSON.parse(text) as never
+  }
+  await until(async () => (await fetch(url)).ok, `${code} responds`)
+  return {
+    ...org,
+    reference: `${code}@v1`,
+    url,
+    run: (sql) => call('run', { sql }),
+    hold: (count, sql) => call('hold', { count, sql }),
+    release: () => call('release'),
+    attack: (loops) => call('attack', { loops }),
+    stop: () => call('stop'),
+  }
+}

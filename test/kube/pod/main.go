@@ -1,0 +1,90 @@
+// The program of the cluster's own image: the container that holds a pod's namespaces, and pods that tests probe the network with.
+package main
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+const usage = `pod pause           waits for SIGTERM, and reaps processes
+pod serve PORT…     answers HTTP requests with the pod's name
+pod get URL         prints the body of the response; exit code 1 without one within 2 s
+pod connect ADDRESS connects over TCP; exit code 1 if that takes more than 2 s`
+
+const timeout = 2 * time.Second
+
+func main() {
+	if len(os.Args) < 2 {
+		fail(usage)
+	}
+	switch args := os.Args[2:]; os.Args[1] {
+	case "pause":
+		pause()
+	case "serve":
+		serve(args)
+	case "get":
+		get(args[0])
+	case "connect":
+		connection, err := net.DialTimeout("tcp", args[0], timeout)
+		exitOn(err)
+		connection.Close()
+	default:
+		fail(usage)
+	}
+}
+
+func pause() {
+	signals := make(chan os.Signal, 16)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGCHLD)
+	for received := range signals {
+		if received != syscall.SIGCHLD {
+			return
+		}
+		for {
+			if pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); pid <= 0 || err != nil {
+				break
+			}
+		}
+	}
+}
+
+func serve(ports []string) {
+	name, err := os.Hostname()
+	exitOn(err)
+	handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, name) })
+	for _, port := range ports {
+		listener, err := net.Listen("tcp", ":"+port)
+		exitOn(err)
+		go func() { exitOn(http.Serve(listener, handler)) }()
+	}
+	fmt.Println("listening")
+	stopped := make(chan os.Signal, 1)
+	signal.Notify(stopped, syscall.SIGTERM)
+	<-stopped
+}
+
+func get(url string) {
+	client := http.Client{Timeout: timeout}
+	response, err := client.Get(url)
+	exitOn(err)
+	defer response.Body.Close()
+	_, err = io.Copy(os.Stdout, response.Body)
+	exitOn(err)
+}
+
+func exitOn(err error) {
+	if err != nil {
+		fail(err.Error())
+	}
+}
+
+func fail(message string) {
+	fmt.Fprintln(os.Stderr, message)
+	os.Exit(1)
+}

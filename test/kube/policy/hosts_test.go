@@ -1,0 +1,250 @@
+package policy
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A host is a process in a network namespace of its own, which connects on command. Its namespace ends with it.
+type host struct {
+	commands io.Writer
+	results  *bufio.Reader
+}
+
+const (
+	insideNode = "SHOAL_POLICY_TEST_NODE"
+	asHost     = "SHOAL_POLICY_TEST_HOST"
+	// Packets that are dropped cost a test this long.
+	refusedAfter = 400 * time.Millisecond
+)
+
+var listenedPorts = []int{80, 81, 8080, 9000}
+
+const (
+	udpPort = 5353
+	// Each link has them: nodes and pods have link-local addresses where the kernel has IPv6.
+	nodeLinkLocal = "fe80::1"
+	hostLinkLocal = "fe80::2"
+)
+
+// TestMain runs the tests in a network namespace, which is their node. It needs no root, and leaves nothing: the namespaces end with the processes.
+func TestMain(m *testing.M) {
+	switch {
+	case os.Getenv(asHost) != "":
+		runHost()
+	case os.Getenv(insideNode) != "":
+		os.Exit(m.Run())
+	default:
+		os.Exit(runInside())
+	}
+}
+
+func runInside() int {
+	command := exec.Command("/proc/self/exe", os.Args[1:]...)
+	command.Env = append(os.Environ(), insideNode+"=1")
+	command.Stdout, command.Stderr = os.Stdout, os.Stderr
+	command.SysProcAttr = inNamespace()
+	if err := command.Run(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+func inNamespace() *syscall.SysProcAttr {
+	attributes := &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
+	if os.Geteuid() != 0 {
+		attributes.Cloneflags |= syscall.CLONE_NEWUSER
+		attributes.UidMappings = []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}}
+		attributes.GidMappings = []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}}
+	}
+	return attributes
+}
+
+// startHost starts a host behind interface link of the node, with these addresses.
+func startHost(t *testing.T, link string, addresses ...string) *host {
+	command := exec.Command("/proc/self/exe")
+	command.Env = append(os.Environ(), asHost+"=1")
+	command.Stderr = os.Stderr
+	command.SysProcAttr = inNamespace()
+	input, err := command.StdinPipe()
+	must(t, err)
+	output, err := command.StdoutPipe()
+	must(t, err)
+	must(t, command.Start())
+	t.Cleanup(func() {
+		_ = command.Process.Kill()
+		_ = command.Wait()
+	})
+	// The link of an earlier test's host may still exist: the kernel removes it some time after the host has ended.
+	_ = exec.Command("ip", "link", "delete", link).Run()
+	run(t, "ip", "link", "add", link, "type", "veth", "peer", "name", "eth0", "netns", fmt.Sprint(command.Process.Pid))
+	run(t, "ip", "addr", "add", nodeAddress+"/32", "dev", link)
+	run(t, "ip", "link", "set", link, "up")
+	run(t, "ip", "addr", "add", nodeLinkLocal+"/64", "dev", link, "nodad")
+	for _, address := range addresses {
+		run(t, "ip", "route", "add", address+"/32", "dev", link)
+	}
+	started := &host{input, bufio.NewReader(output)}
+	fmt.Fprintln(input, strings.Join(addresses, " "))
+	if line, err := started.results.ReadString('\n'); err != nil || line != "ready\n" {
+		t.Fatalf("the host behind %s did not start: %q %v", link, line, err)
+	}
+	return started
+}
+
+// probe reports for each target ("tcp 10.0.0.1:80 from 10.0.0.2") whether it can be reached.
+func (h *host) probe(t *testing.T, targets []string) []bool {
+	fmt.Fprintln(h.commands, strings.Join(targets, ","))
+	line, err := h.results.ReadString('\n')
+	must(t, err)
+	fields := strings.Fields(line)
+	results := make([]bool, len(targets))
+	for i := range results {
+		results[i] = fields[i] == "true"
+	}
+	return results
+}
+
+func runHost() {
+	input := bufio.NewScanner(os.Stdin)
+	input.Scan()
+	configure("ip", "link", "set", "lo", "up")
+	configure("ip", "link", "set", "eth0", "up")
+	for _, address := range strings.Fields(input.Text()) {
+		configure("ip", "addr", "add", address+"/32", "dev", "eth0")
+	}
+	configure("ip", "addr", "add", hostLinkLocal+"/64", "dev", "eth0", "nodad")
+	configure("ip", "route", "add", nodeAddress, "dev", "eth0", "scope", "link")
+	configure("ip", "route", "add", "default", "via", nodeAddress)
+	listen()
+	fmt.Println("ready")
+	for input.Scan() {
+		fmt.Println(strings.Trim(fmt.Sprint(probeAll(strings.Split(input.Text(), ","))), "[]"))
+	}
+}
+
+func configure(name string, args ...string) {
+	if output, err := exec.Command(name, args...).CombinedOutput(); err != nil {
+		panic(fmt.Sprintf("%s %v: %s", name, args, output))
+	}
+}
+
+func listen() {
+	for _, port := range listenedPorts {
+		listener, err := net.Listen("tcp", fmt.Sprintf(":%d", port))
+		if err != nil {
+			panic(err)
+		}
+		go func() {
+			for {
+				connection, err := listener.Accept()
+				if err != nil {
+					return
+				}
+				connection.Close()
+			}
+		}()
+	}
+	packets, err := net.ListenPacket("udp4", fmt.Sprintf(":%d", udpPort))
+	if err != nil {
+		panic(err)
+	}
+	go func() {
+		buffer := make([]byte, 16)
+		for {
+			n, from, err := packets.ReadFrom(buffer)
+			if err != nil {
+				return
+			}
+			senders.Store(from.(*net.UDPAddr).IP.String(), true)
+			_, _ = packets.WriteTo(buffer[:n], from)
+		}
+	}()
+}
+
+// The addresses that a host has received UDP packets from.
+var senders sync.Map
+
+func probeAll(targets []string) []bool {
+	type result struct {
+		index   int
+		reached bool
+	}
+	results := make(chan result)
+	for i, target := range targets {
+		go func() { results <- result{i, isReached(target)} }()
+	}
+	reached := make([]bool, len(targets))
+	for range targets {
+		result := <-results
+		reached[result.index] = result.reached
+	}
+	return reached
+}
+
+// isReached also has two targets for tests: "spoof ADDRESS SENDER" sends UDP packets with another host's address, and reports whether it
+// could; "received SENDER" reports whether such packets have arrived here.
+func isReached(target string) bool {
+	protocol, address, _ := strings.Cut(target, " ")
+	switch protocol {
+	case "spoof":
+		receiver, sender, _ := strings.Cut(address, " ")
+		return spoof(receiver, sender) == nil
+	case "received":
+		_, found := senders.Load(address)
+		return found
+	}
+	connection, err := net.DialTimeout(protocol, address, refusedAfter)
+	if err != nil {
+		return false
+	}
+	defer connection.Close()
+	if protocol == "tcp" {
+		return true
+	}
+	_ = connection.SetDeadline(time.Now().Add(refusedAfter))
+	_, _ = connection.Write([]byte("x"))
+	_, err = connection.Read(make([]byte, 1))
+	return err == nil
+}
+
+func spoof(receiver, sender string) error {
+	configure("ip", "addr", "add", sender+"/32", "dev", "lo")
+	to, err := net.ResolveUDPAddr("udp4", receiver)
+	if err != nil {
+		return err
+	}
+	connection, err := net.DialUDP("udp4", &net.UDPAddr{IP: net.ParseIP(sender)}, to)
+	if err != nil {
+		return err
+	}
+	defer connection.Close()
+	_, err = connection.Write([]byte("x"))
+	time.Sleep(refusedAfter)
+	configure("ip", "addr", "del", sender+"/32", "dev", "lo")
+	return err
+}
+
+func run(t *testing.T, name string, args ...string) {
+	t.Helper()
+	if output, err := exec.Command(name, args...).CombinedOutput(); err != nil {
+		t.Fatalf("%s %v: %v\n%s", name, args, err, output)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
