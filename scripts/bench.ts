@@ -14,9 +14,9 @@ const options = {
 } as const
 const { values, positionals } = parseArgs({ options, allowPositionals: true })
 
-/** Benchmarks of the server and its squids; with `--web`, of the console in a browser. */
-const benches = join(root, values.web ? 'scripts/bench-web' : 'scripts/bench')
-const known = globSync('*.ts', { cwd: benches })
+/** The folder of the benchmarks: those of the server and its squids, or with `--web` those of the console in a browser. */
+const benchFolder = join(root, values.web ? 'scripts/bench-web' : 'scripts/bench')
+const names = globSync('*.ts', { cwd: benchFolder })
   .map((file) => basename(file, '.ts'))
   .toSorted()
 
@@ -24,7 +24,7 @@ const usage = `Measures Shoal and compares the results with their bars; see docs
 
   npm run -s ${values.web ? 'bench:web' : 'bench'} -- [name…] [--json]
 
-  names: ${known.join(', ')}; by default all of them, one after the other
+  names: ${names.join(', ')}; by default all of them, one after the other
   --json: one line {"name","value","unit","bar","holds"} per result
 
 Exits with code 1 if a bar is missed.
@@ -37,23 +37,23 @@ function print(result: Result, isJson: boolean): void {
 }
 
 async function main(): Promise<boolean> {
-  const unknown = positionals.filter((name) => !known.includes(name))
+  const unknown = positionals.filter((name) => !names.includes(name))
   if (values.help || unknown.length > 0) {
     console.error(usage)
     return unknown.length === 0
   }
-  let doAllHold = true
-  for (const name of positionals.length > 0 ? positionals : known) {
-    const { bench } = (await import(pathToFileURL(join(benches, `${name}.ts`)).href)) as { bench: Bench }
+  let areAllMet = true
+  for (const name of positionals.length > 0 ? positionals : names) {
+    const { bench } = (await import(pathToFileURL(join(benchFolder, `${name}.ts`)).href)) as { bench: Bench }
     for await (const result of bench.run()) {
       print(result, values.json)
-      doAllHold &&= result.holds
+      areAllMet &&= result.holds
     }
   }
-  return doAllHold
+  return areAllMet
 }
 
-// Everything the benchmarks start uses this folder, so that it can be found and stopped, even when they are interrupted.
+// All processes that the benchmarks start use this folder, so that they can be found and stopped even after an interruption.
 const folder = makeOpenFolder('st-')
 process.env['TMPDIR'] = folder
 process.once('exit', () => {

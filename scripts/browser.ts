@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 
-const known = [
+const knownPaths = [
   '/usr/bin/chromium',
   '/usr/bin/chromium-browser',
   '/usr/bin/google-chrome',
@@ -10,5 +10,5 @@ const known = [
 
 /** Returns the path of an installed Chromium or Chrome, preferably the one in `CHROME_PATH`; null if there is none. */
 export function findBrowser(): string | null {
-  return [process.env['CHROME_PATH'], ...known].find((path) => path && existsSync(path)) ?? null
+  return [process.env['CHROME_PATH'], ...knownPaths].find((path) => path && existsSync(path)) ?? null
 }

@@ -1,13 +1,15 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { operateDoc } from '../server/src/config/operate-doc.ts'
+import { evmChainsSource } from '../server/src/modules/chains/testing/viem-chains.ts'
 import { runChecks } from './checks.ts'
 import { endCommandsOnSignal, runCommand } from './command.ts'
 import { root } from './root.ts'
 
-/** `npm run check -- --write`: formats the sources and regenerates the generated page. */
+/** Formats the sources, and regenerates docs/operate.md and the table of EVM chains (`npm run check -- --write`). */
 async function write(): Promise<void> {
   writeFileSync(join(root, 'docs/operate.md'), operateDoc())
+  writeFileSync(join(root, 'server/src/modules/chains/evm-chains.gen.ts'), evmChainsSource())
   await runCommand('prettier', ['--write', '--log-level', 'warn', '.'])
 }
 

@@ -3,7 +3,7 @@ import { runCommand } from './command.ts'
 type Check = { name: string; file: string; args: string[] }
 export type Counts = { passed: number; failed: number }
 
-const all: Check[] = [
+const allChecks: Check[] = [
   { name: 'lint', file: 'oxlint', args: ['--type-aware'] },
   { name: 'formatting', file: 'prettier', args: ['--check', '--log-level', 'warn', '.'] },
   { name: 'types', file: 'tsc', args: ['--noEmit', '-p', '.'] },
@@ -12,20 +12,20 @@ const all: Check[] = [
   { name: 'rules', file: 'vitest', args: ['run', 'scripts/repo-rules.test.ts'] },
 ]
 
-/** The checks that are not tests: a full test run includes those anyway. */
-export const checksBesideTests = all.filter(({ file }) => file !== 'vitest')
+/** The checks that do not run vitest, since a full test run includes those that do. */
+export const checksWithoutTests = allChecks.filter(({ file }) => file !== 'vitest')
 
 /** Runs the checks, two at a time, and prints one line for each, with its output if it failed. */
-export async function runChecks(checks = all): Promise<Counts> {
+export async function runChecks(checks = allChecks): Promise<Counts> {
   const counts: Counts = { passed: 0, failed: 0 }
-  const waiting = [...checks]
+  const queue = [...checks]
   const runSequentially = async () => {
-    for (let check = waiting.shift(); check; check = waiting.shift()) {
+    for (let check = queue.shift(); check; check = queue.shift()) {
       const { code, output, elapsedMs } = await runCommand(check.file, check.args)
-      const isFine = code === 0
-      counts[isFine ? 'passed' : 'failed']++
-      console.log(`${isFine ? '✓' : '✗'} ${check.name} ${(elapsedMs / 1000).toFixed(1)} s`)
-      if (!isFine) console.log(output.trimEnd())
+      const hasPassed = code === 0
+      counts[hasPassed ? 'passed' : 'failed']++
+      console.log(`${hasPassed ? '✓' : '✗'} ${check.name} ${(elapsedMs / 1000).toFixed(1)} s`)
+      if (!hasPassed) console.log(output.trimEnd())
     }
   }
   await Promise.all([runSequentially(), runSequentially()])

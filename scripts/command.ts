@@ -14,8 +14,8 @@ const running = new Set<number>()
 let isEnding = false
 
 /**
- * Runs a program to its end in a new process group, by default in the repository's folder, and kills the processes it leaves in
- * the group. Returns its exit code: 127 if the program does not exist, 1 if a signal ended it.
+ * Runs a program to its end in a new process group, by default in the repository's folder, and kills the processes that it
+ * leaves in the group. Returns its exit code: 127 if the program does not exist, 1 if a signal ended it.
  */
 export async function runCommand(file: string, args: string[], options: CommandOptions = {}): Promise<CommandResult> {
   const startedAt = performance.now()
@@ -32,7 +32,7 @@ export async function runCommand(file: string, args: string[], options: CommandO
   return await new Promise((resolve) => {
     const finish = (code: number) => {
       if (child.pid) running.delete(child.pid)
-      // During shutdown the caller must not continue with the next command.
+      // During shutdown, the caller must not continue with the next command.
       if (!isEnding) resolve({ code, output: printed, elapsedMs: performance.now() - startedAt })
     }
     child.once('error', (error) => {
@@ -52,10 +52,10 @@ function signalGroup(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** On SIGINT, SIGTERM or SIGHUP: passes the signal to all running commands, kills them after ten seconds, and exits. */
-export function endCommandsOnSignal(lastly: () => void = () => undefined): void {
+/** On SIGINT, SIGTERM or SIGHUP, passes the signal to all running commands, kills them after ten seconds, calls `cleanUp`, and exits. */
+export function endCommandsOnSignal(cleanUp: () => void = () => undefined): void {
   const end = (signal: NodeJS.Signals) => {
-    // npm forwards the Ctrl-C that the terminal has already sent to this process.
+    // A second signal: npm forwards the Ctrl-C that the terminal has already sent to this process.
     if (isEnding) return
     isEnding = true
     for (const pid of running) signalGroup(pid, signal)
@@ -63,7 +63,7 @@ export function endCommandsOnSignal(lastly: () => void = () => undefined): void 
     setInterval(() => {
       if (running.size > 0 && performance.now() < deadline) return
       for (const pid of running) signalGroup(pid, 'SIGKILL')
-      lastly()
+      cleanUp()
       process.exit(signal === 'SIGINT' ? 130 : 143)
     }, 50)
   }

@@ -1,5 +1,5 @@
 import { accessSync, constants, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { basename, delimiter, dirname, join } from 'node:path'
 import { findBrowser } from './browser.ts'
 import { runCommand } from './command.ts'
 import { withProgress } from './progress.ts'
@@ -8,27 +8,53 @@ import { root } from './root.ts'
 type DebianPackage = {
   name: string
   neededFor: string
-  /** Returns the path of its program, or null. */
+  /** Returns the path of the package's program, or null. */
   find: () => string | null
-  /** True: unpacked in node_modules, without root, since installing it would start a service that listens on every address. */
+  /** True: the package is unpacked in node_modules, without root, since installing it would start a service that listens on every address. */
   isUnpacked?: boolean
 }
 
 const unpackedDir = join(root, 'node_modules/.cache/debian')
 
-/** Returns the path of nginx, for tests with several gateways, or null. */
-export const findNginx = (): string | null => findProgram('nginx', [join(unpackedDir, 'usr/sbin'), '/usr/sbin'])
+/** The folder in which a package's files are, if it is one that is unpacked. */
+export const unpackedFolder = (name: string): string => join(unpackedDir, name)
 
-/** The packages that tests need besides Node and npm packages. The README lists the same ones. */
+/** Returns the path of nginx, for tests with several gateways, or null. */
+export const findNginx = (): string | null => findProgram('nginx', [join(unpackedDir, 'nginx/usr/sbin'), '/usr/sbin'])
+
+const systemFolders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/sbin']
+
+/** The packages that tests need in addition to Node and npm packages. The README lists them too. */
 export const debianPackages: DebianPackage[] = [
   { name: 'bubblewrap', neededFor: 'the sandbox of squids', find: () => findProgram('bwrap') },
+  { name: 'iproute2', neededFor: 'the networks of squids', find: () => findProgram('ip', systemFolders) },
+  { name: 'nftables', neededFor: 'the networks of squids', find: () => findProgram('nft', systemFolders) },
+  { name: 'passt', neededFor: 'the networks of squids without root', find: () => findProgram('pasta') },
   { name: 'chromium', neededFor: 'the tests in a browser', find: findBrowser },
   { name: 'nginx', neededFor: 'the tests behind a load balancer', find: findNginx, isUnpacked: true },
 ]
 
+const forCluster = (name: string, program: string): DebianPackage => ({
+  name,
+  neededFor: 'the test cluster',
+  find: () => findProgram(basename(program), [join(unpackedDir, name, dirname(program))]),
+  isUnpacked: true,
+})
+
+/** The packages of the test cluster, in addition to iproute2 and nftables. */
+const unpackedClusterPackages = [
+  forCluster('containerd', 'usr/bin/containerd'),
+  forCluster('runc', 'usr/sbin/runc'),
+  forCluster('containernetworking-plugins', 'usr/lib/cni/ptp'),
+  forCluster('docker-registry', 'usr/bin/docker-registry'),
+]
+
+/** The names of all packages that the test cluster needs. */
+export const clusterPackages = ['iproute2', 'nftables', ...unpackedClusterPackages.map(({ name }) => name)]
+
 export type MissingPackage = {
   name: string
-  /** What is missing, why it could not be installed, and what to do. */
+  /** Names the missing package, why it could not be installed, and how to install it. */
   sentence: string
   /** True: this user may install packages, but installing failed. */
   isFailure: boolean
@@ -37,7 +63,7 @@ export type MissingPackage = {
 /** Installs missing packages, with progress on stderr. Returns those that could not be installed. */
 export async function ensurePackages(names: string[]): Promise<MissingPackage[]> {
   const isMissing = ({ name, find }: DebianPackage) => names.includes(name) && find() === null
-  const missing = debianPackages.filter(isMissing)
+  const missing = [...debianPackages, ...unpackedClusterPackages].filter(isMissing)
   if (missing.length === 0) return []
   const sudo = process.getuid?.() === 0 ? [] : ['sudo', '-n']
   const hasApt = existsSync('/usr/bin/apt-get')
@@ -47,22 +73,24 @@ export async function ensurePackages(names: string[]): Promise<MissingPackage[]>
   if (mayInstall) problems.push(await aptGet('update', '-q'))
   for (const required of missing) {
     if (required.isUnpacked ? !hasApt : !mayInstall) continue
-    const doing = `${required.isUnpacked ? 'Unpacking' : 'Installing'} ${required.name} for ${required.neededFor} (apt-get)`
+    const message = `${required.isUnpacked ? 'Unpacking' : 'Installing'} ${required.name} for ${required.neededFor} (apt-get)`
     const work = required.isUnpacked
       ? () => unpack(required.name)
       : () => aptGet('install', '-y', '-q', '--no-install-recommends', required.name)
-    problems.push(await withProgress(doing, `  Done: ${required.name}`, work))
+    problems.push(await withProgress(message, `  Done: ${required.name}`, work))
   }
   return missing
     .filter((required) => required.find() === null)
     .map(({ name, neededFor }) => {
-      const why = mayInstall ? `apt-get failed: ${problems.join('').slice(-600)}` : 'this user may not install packages'
-      const sentence = `${name}, for ${neededFor}, is not installed and ${why}. To install it: apt-get install ${name}.`
+      const reason = mayInstall
+        ? `apt-get failed: ${problems.join('').slice(-600)}`
+        : 'this user may not install packages'
+      const sentence = `${name}, for ${neededFor}, is not installed and ${reason}. To install it: apt-get install ${name}.`
       return { name, sentence, isFailure: mayInstall }
     })
 }
 
-/** As `ensurePackages`, for required packages. @throws if one is missing, with what to do */
+/** Like `ensurePackages`, for required packages. @throws if one is missing, with how to install it */
 export async function requirePackages(names: string[]): Promise<void> {
   const missing = await ensurePackages(names)
   if (missing.length > 0) throw new Error(missing.map(({ sentence }) => sentence).join('\n'))
@@ -76,12 +104,15 @@ async function run([file = '', ...args]: string[], cwd = root): Promise<string> 
 }
 
 async function unpack(name: string): Promise<string> {
-  rmSync(unpackedDir, { recursive: true, force: true })
-  mkdirSync(unpackedDir, { recursive: true })
-  const problem = await run(['apt-get', 'download', '-q', name], unpackedDir)
-  const [file] = readdirSync(unpackedDir).filter((entry) => entry.endsWith('.deb'))
+  const folder = join(unpackedDir, name)
+  rmSync(folder, { recursive: true, force: true })
+  mkdirSync(folder, { recursive: true })
+  const problem = await run(['apt-get', 'download', '-q', name], folder)
+  const [file] = readdirSync(folder).filter((entry) => entry.endsWith('.deb'))
   if (problem || !file) return problem
-  return await run(['dpkg-deb', '--extract', file, '.'], unpackedDir)
+  const extractProblem = await run(['dpkg-deb', '--extract', file, '.'], folder)
+  rmSync(join(folder, file))
+  return extractProblem
 }
 
 function findProgram(program: string, folders = (process.env['PATH'] ?? '').split(delimiter)): string | null {

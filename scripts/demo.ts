@@ -11,7 +11,7 @@ import { openClient } from './public-client.ts'
 import { root } from './root.ts'
 import { serverArguments } from './server.ts'
 
-const run = promisify(execFile)
+const execute = promisify(execFile)
 const email = 'demo@example.com'
 const squid = 'erc20-transfers'
 const query =
@@ -21,47 +21,53 @@ const ending = new AbortController()
 let server: ChildProcess | undefined
 let devnet: Devnet | undefined
 
-/** Polls every quarter of a second until the result is not null. @throws after five minutes, naming `what` */
-async function until<T>(what: string, poll: () => Promise<T | null>): Promise<T> {
+/** Polls every quarter of a second until the result is not null. @throws after five minutes, in which case the message begins with `subject` */
+async function until<T>(subject: string, poll: () => Promise<T | null>): Promise<T> {
   const deadline = performance.now() + 300_000
   while (performance.now() < deadline) {
     const result = await poll().catch(() => null)
     if (result !== null) return result
     await delay(250, undefined, { signal: ending.signal })
   }
-  throw new Error(`${what} was not ready within five minutes`)
+  throw new Error(`${subject} was not ready within five minutes`)
 }
 
-/** Uses the server that is already running, or starts one that ends with the demo. */
-async function ensureServer(publicUrl: string): Promise<void> {
-  const isReady = async () => ((await fetch(`${publicUrl}/readyz`)).ok ? true : null)
-  if (await isReady().catch(() => null)) return
+const isReady = async (publicUrl: string) => ((await fetch(`${publicUrl}/readyz`)).ok ? true : null)
+
+/** Uses a server that is already running, or starts one that ends with the demo. */
+async function ensureServer(publicUrl: string, rpcUrl: string): Promise<void> {
+  if (await isReady(publicUrl).catch(() => null)) return
   await ensureConsole()
-  // In a separate process group: it must not get Ctrl-C in addition to our signal, as a second signal ends it without its squids.
+  // In a separate process group, so that it does not get Ctrl-C in addition to our signal: a second signal would end it without
+  // stopping its squids.
   server = spawn(process.execPath, serverArguments, {
     cwd: root,
+    // Squids can reach only this chain on loopback.
+    env: { ...process.env, SHOAL_DEVNET_URL: rpcUrl },
     detached: true,
     stdio: ['ignore', 'ignore', 'inherit'],
   })
   server.once('exit', (code) => ending.abort(new Error(`The server ended with code ${code}`)))
-  await until('The server', isReady)
+  await until('The server', () => isReady(publicUrl))
 }
 
-async function operator<T>(...args: string[]): Promise<T> {
-  const { stdout } = await run(process.execPath, [join(root, 'server/src/cli.ts'), ...args, '--json'], { cwd: root })
+async function runOperatorCommand<T>(...args: string[]): Promise<T> {
+  const { stdout } = await execute(process.execPath, [join(root, 'server/src/cli.ts'), ...args, '--json'], {
+    cwd: root,
+  })
   return JSON.parse(stdout) as T
 }
 
 /** Returns a new token of the demo user, and the password if this run created the user. */
 async function signIn(): Promise<{ token: string; password: string | null }> {
   const name = `demo ${randomBytes(3).toString('hex')}`
-  const newToken = () => operator<{ token: string }>('token', 'add', '--email', email, '--name', name)
+  const newToken = () => runOperatorCommand<{ token: string }>('token', 'add', '--email', email, '--name', name)
   try {
     return { ...(await newToken()), password: null }
   } catch (error) {
     if (!(error as Error).message.includes('There is no user')) throw error
     const password = randomBytes(9).toString('base64url')
-    await operator('user', 'add', '--email', email, '--name', 'Demo', '--password', password)
+    await runOperatorCommand('user', 'add', '--email', email, '--name', 'Demo', '--password', password)
     return { ...(await newToken()), password }
   }
 }
@@ -75,15 +81,15 @@ async function playgroundOf(publicUrl: string, token: string): Promise<string> {
 
 async function deploy(publicUrl: string, token: string, org: string, rpcUrl: string): Promise<void> {
   const sqd = await openClient((text) => process.stdout.write(text))
-  const must = async (...args: string[]) => {
+  const runClient = async (...args: string[]) => {
     console.log(`\n$ sqd ${args.join(' ').replace(token, '<token>')}`)
     const { code } = await sqd(...args)
     if (code !== 0) throw new Error(`sqd ${args[0]} ended with code ${code}`)
   }
   try {
-    await must('auth', '-k', token, '-h', `${publicUrl}/api`)
-    await must('secrets', 'set', 'RPC_URL', rpcUrl, '-o', org)
-    await must('secrets', 'set', 'HEAD_POLL_INTERVAL_MS', '1000', '-o', org)
+    await runClient('auth', '-k', token, '-h', `${publicUrl}/api`)
+    await runClient('secrets', 'set', 'RPC_URL', rpcUrl, '-o', org)
+    await runClient('secrets', 'set', 'HEAD_POLL_INTERVAL_MS', '1000', '-o', org)
     // The chain of an earlier demo no longer exists, so its indexed data must be deleted.
     const flags = [
       '--no-interactive',
@@ -92,7 +98,7 @@ async function deploy(publicUrl: string, token: string, org: string, rpcUrl: str
       '--allow-manifest-override',
       '--hard-reset',
     ]
-    await must('deploy', join(root, 'examples', squid), '-o', org, '-s', 'demo', ...flags)
+    await runClient('deploy', join(root, 'examples', squid), '-o', org, '-s', 'demo', ...flags)
   } finally {
     sqd.close()
   }
@@ -109,8 +115,10 @@ async function firstResult(endpoint: string, transfers: number): Promise<string>
 
 async function main(): Promise<void> {
   const { publicUrl, gatewayUrl } = loadConfig()
-  devnet = await startDevnet({ transfers: 100, isStreaming: true })
-  await ensureServer(publicUrl)
+  // Squids of a server that was started with `npm start` can reach a chain only at this port.
+  const port = (await isReady(publicUrl).catch(() => null)) ? 8545 : 0
+  devnet = await startDevnet({ port, transfers: 100, isStreaming: true })
+  await ensureServer(publicUrl, devnet.rpcUrl)
   const { token, password } = await signIn()
   const org = await playgroundOf(publicUrl, token)
   await deploy(publicUrl, token, org, devnet.rpcUrl)

@@ -9,7 +9,7 @@ import { root } from './root.ts'
 
 const statusOf = async (url: string) => (await fetch(url).catch(() => null))?.status
 
-test('npm run dev serves the sources of the console and proxies its API calls; Ctrl-C leaves nothing running', async () => {
+test('npm run dev serves the sources of the console, proxies its API calls, and leaves no processes after Ctrl-C', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'shoal-dev-'))
   onTestFinished(() => {
     endProcessesOf(folder)

@@ -5,8 +5,8 @@ import { lockInstallation } from '../server/src/installation/installation-lock.t
 import { root } from './root.ts'
 import { serverArguments } from './server.ts'
 
-// Check first that no other server is running: Node's watch mode would not exit but wait for a change of the files, with a console
-// that talks to the other server.
+// First check that no other server is running. Otherwise, Node's watch mode would wait for a file to change instead of exiting,
+// and the console would use the other server.
 try {
   const installation = await lockInstallation(loadConfig(), { exclusive: true, roles: [] })
   installation.release()
@@ -15,8 +15,8 @@ try {
   process.exit(1)
 }
 
-// The server restarts when its files change, the console reloads in the browser. When one of them ends, the other is stopped. Vite
-// gets this script's arguments, such as another port.
+// The server restarts when its files change, and the console reloads in the browser. When one of the two ends, the other is stopped.
+// Vite receives this script's arguments, such as another port.
 const server = ['--watch', '--watch-preserve-output', ...serverArguments]
 const children = [
   spawn(process.execPath, server, { stdio: 'inherit' }),

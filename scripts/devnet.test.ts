@@ -12,12 +12,12 @@ const program = join(root, 'scripts/devnet.ts')
 const run = promisify(execFile)
 
 describe('startDevnet', () => {
-  test('is ready with the requested transfers and the mint', async () => {
+  test('resolves when the chain has the requested transfers and the mint', async () => {
     await using devnet = await startDevnet({ transfers: 45 })
     expect(await devnet.chain.countTransfers()).toBe(46)
   })
 
-  test('mines no blocks unless it streams', async () => {
+  test('without isStreaming, mines blocks only on request', async () => {
     await using devnet = await startDevnet()
     const height = await devnet.chain.height()
     await devnet.chain.transfer(1)
@@ -25,7 +25,7 @@ describe('startDevnet', () => {
     expect(await devnet.chain.countTransfers()).toBe(2)
   })
 
-  test('streams a transfer a second with isStreaming', async () => {
+  test('with isStreaming, makes a transfer every second', async () => {
     await using devnet = await startDevnet({ isStreaming: true })
     await expect.poll(() => devnet.chain.countTransfers(), { timeout: 10_000 }).toBeGreaterThanOrEqual(3)
   })
@@ -78,7 +78,7 @@ describe('npm run devnet', () => {
     }
   }
 
-  test('prints its URL, token and transfers; accepts a reorg from another process; ends with SIGTERM', async () => {
+  test('prints its URL, token and transfers, accepts a reorg from another process, and ends on SIGTERM', async () => {
     const { child, ended, ready } = await start('--transfers', '30', '--no-stream')
     expect(ready.transfers).toBe(31)
     const { port } = new URL(ready.rpcUrl)
@@ -89,7 +89,7 @@ describe('npm run devnet', () => {
     await expect.poll(() => isListening(ready.rpcUrl)).toBe(false)
   })
 
-  test.skipIf(!existsSync('/usr/bin/setpriv'))('anvil ends when the devnet is killed by SIGKILL', async () => {
+  test.skipIf(!existsSync('/usr/bin/setpriv'))('anvil exits when the devnet is killed with SIGKILL', async () => {
     const { child, ready } = await start('--transfers', '0')
     child.kill('SIGKILL')
     await expect.poll(() => isListening(ready.rpcUrl)).toBe(false)

@@ -65,17 +65,17 @@ async function reorg(port: number, blocks: number, isJson: boolean): Promise<voi
   }
 }
 
-/** Exits when the parent (npm or a shell) was killed by SIGKILL, which only shows as a change of the parent process. */
+/** Exits after the parent (npm or a shell) was killed with SIGKILL, which shows only in a changed parent process id. */
 function endWithParent(): void {
   const parent = process.ppid
-  const watch = () => {
+  const checkParent = () => {
     if (process.ppid !== parent) process.exit(0)
   }
-  setInterval(watch, 500).unref()
+  setInterval(checkParent, 500).unref()
 }
 
 async function run(port: number, transfers: number, isStreaming: boolean, isJson: boolean): Promise<void> {
-  // `exit` ends anvil too. Registered first, so that no signal can leave anvil behind.
+  // `process.exit` ends anvil too. The handlers are registered first, so that no signal can leave anvil behind.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(0))
   endWithParent()
   const devnet = await startDevnet({ port, transfers, isStreaming })

@@ -5,14 +5,14 @@ import { startEmbeddedPostgres } from '../runtime/src/index.ts'
 import { ensureDatabase } from '../server/src/db/database.ts'
 
 export type ExternalPostgres = {
-  /** The URL of a superuser's connection to `database`. */
+  /** Returns the connection URL of a superuser for `database`. */
   url: (database: string) => string
   /** The postmaster's process id. */
   pid: () => number
   stop: () => Promise<void>
 }
 
-/** Starts a Postgres on loopback with an empty database `shoal`, external to Shoal. `stop` removes its data. */
+/** Starts a Postgres server on loopback that Shoal does not manage, with an empty database `shoal`. `stop` deletes its data. */
 export async function startExternalPostgres(settings: Record<string, string> = {}): Promise<ExternalPostgres> {
   const dir = mkdtempSync(join(tmpdir(), 'pg-'))
   // Postgres runs as another user if this process is root.

@@ -9,15 +9,15 @@ import { findNginx } from './debian-packages.ts'
 
 export type Nginx = {
   url: string
-  /** Its error log, without refused connections to servers, which tests cause on purpose. */
+  /** Reads the error log, without refused connections to servers, which tests cause on purpose. */
   errors(): string
   stop(): Promise<void>
 }
 
 type NginxOptions = {
-  /** `host:port` or `unix:<path>`, used in turn. */
+  /** Each is `host:port` or `unix:<path>`. nginx uses them in turn. */
   servers: string[]
-  /** Number of idle connections to the servers; 0 opens a new one for each request. */
+  /** Max number of idle connections that nginx keeps open to the servers; with 0, it opens one for each request. */
   keepAlive: number
 }
 
@@ -59,20 +59,20 @@ http {
 }
 
 /**
- * Starts Debian's nginx on a free port of loopback. It retries a POST at another server only if it was not sent. The response
- * header `x-server` lists the servers that were tried.
+ * Starts Debian's nginx on a free loopback port. nginx retries a POST with another server only if it has not sent the request yet. The
+ * response header `x-server` lists the servers that it has tried.
  * @throws if nginx is not installed or does not start
  */
 export async function startNginx(options: NginxOptions): Promise<Nginx> {
   const program = findNginx()
-  if (!program) throw new Error('This needs nginx: apt-get install nginx-light')
+  if (!program) throw new Error('nginx is not installed: apt-get install nginx-light')
   const folder = mkdtempSync(join(tmpdir(), 'nginx-'))
   chmodSync(folder, 0o755)
   const port = await freePort()
   const file = join(folder, 'nginx.conf')
   writeFileSync(file, configuration(folder, port, options))
   const nginx = spawn(program, ['-p', folder, '-c', file], { stdio: ['ignore', 'ignore', 'inherit'] })
-  await untilListens(port, nginx)
+  await untilListening(port, nginx)
   const stop = async () => {
     const ended = new Promise((resolve) => nginx.once('exit', resolve))
     nginx.kill('SIGTERM')
@@ -87,7 +87,7 @@ export async function startNginx(options: NginxOptions): Promise<Nginx> {
   return { url: `http://127.0.0.1:${port}`, errors, stop }
 }
 
-async function untilListens(port: number, nginx: ChildProcess): Promise<void> {
+async function untilListening(port: number, nginx: ChildProcess): Promise<void> {
   while (nginx.exitCode === null) {
     const isOpen = await new Promise<boolean>((resolve) => {
       const socket = connect(port, '127.0.0.1', () => resolve(true)).on('error', () => resolve(false))

@@ -1,4 +1,4 @@
-/** Prints the start, the progress every ten seconds, and the end of `work`. Returns its result or rethrows its error. */
+/** Runs `work`: prints `doing`, the elapsed time every ten seconds, and `done`. Returns its result or rethrows its error. */
 export async function withProgress<T>(doing: string, done: string, work: () => Promise<T>): Promise<T> {
   const startedMs = performance.now()
   const seconds = () => Math.round((performance.now() - startedMs) / 1000)

@@ -9,14 +9,14 @@ import { root } from './root.ts'
 
 const version = '3.2.3'
 
-/** With a pinned joi, because two versions of joi prevent the client from starting. */
+/** joi is pinned, because the client does not start with two versions of it. */
 const packages = [`@subsquid/cli@${version}`, 'joi@17.13.3']
 
 type ClientResult = { stdout: string; stderr: string; code: number }
 
-/** A command of the client that runs until it is stopped, such as `logs -f`. */
+/** A running command of the client, such as `logs -f`. */
 type RunningClient = {
-  /** The output so far. */
+  /** Returns the output so far. */
   output(): string
   stop(): Promise<void>
 }
@@ -26,11 +26,11 @@ export type PublicClient = {
   (...args: string[]): Promise<ClientResult>
   start(...args: string[]): RunningClient
   /**
-   * Like `start`, in a terminal, as users run it. Without one the client withholds the output of a deployment's step
-   * until the step ends. Needs `script`, which every Debian has.
+   * Like `start`, but in a terminal, as users run the client. Without a terminal, the client withholds the output of a
+   * deployment's step until the step ends. Requires `script`, which is part of every Debian.
    */
   startInTerminal(...args: string[]): RunningClient
-  /** Removes its home with the credentials in it. */
+  /** Removes the client's home, which contains its credentials. */
   close(): void
 }
 
@@ -44,13 +44,13 @@ export async function openClient(onOutput?: (text: string) => void): Promise<Pub
   const env = {
     PATH: process.env['PATH'],
     HOME: home,
-    // Despite its name, the path of a file.
+    // Despite its name, this is the path of a file.
     SUBSQUID_CLI_CONFIG_DIR: join(home, 'config.json'),
     SQD_SKIP_NEW_VERSION_CHECK: 'true',
   }
-  const spawnClient = (args: string[], wrap: (words: string[]) => string[] = (words) => words) => {
-    const [command = '', ...words] = wrap([process.execPath, program, ...args])
-    const child = spawn(command, words, { cwd: home, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const spawnClient = (args: string[], wrap: (command: string[]) => string[] = (command) => command) => {
+    const [file = '', ...fileArgs] = wrap([process.execPath, program, ...args])
+    const child = spawn(file, fileArgs, { cwd: home, env, stdio: ['ignore', 'pipe', 'pipe'] })
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8')
       if (onOutput) stream.on('data', onOutput)
@@ -60,29 +60,29 @@ export async function openClient(onOutput?: (text: string) => void): Promise<Pub
   const run = async (...args: string[]) => {
     const child = spawnClient(args)
     const [stdout, stderr] = [collect(child, 'stdout'), collect(child, 'stderr')]
-    const code = await ended(child)
+    const code = await exitCodeOf(child)
     return { stdout: stdout(), stderr: stderr(), code }
   }
-  const watch = (child: ChildProcess): RunningClient => {
+  const follow = (child: ChildProcess): RunningClient => {
     const [stdout, stderr] = [collect(child, 'stdout'), collect(child, 'stderr')]
     const stop = async () => {
       child.kill('SIGKILL')
-      await ended(child)
+      await exitCodeOf(child)
     }
     return { output: () => stripVTControlCharacters(stdout() + stderr()), stop }
   }
-  const start = (...args: string[]) => watch(spawnClient(args))
-  const startInTerminal = (...args: string[]) => watch(spawnClient(args, inTerminal))
+  const start = (...args: string[]) => follow(spawnClient(args))
+  const startInTerminal = (...args: string[]) => follow(spawnClient(args, inTerminal))
   return Object.assign(run, { start, startInTerminal, close: () => rmSync(home, { recursive: true, force: true }) })
 }
 
-/** When `script` ends, so does its terminal, and SIGHUP ends the program in it. */
-const inTerminal = (words: string[]): string[] => [
+/** Wraps a command so that it runs in a terminal. When `script` ends, its terminal closes, and SIGHUP ends the command. */
+const inTerminal = (command: string[]): string[] => [
   'script',
   '--quiet',
   '--flush',
   '--command',
-  `exec ${words.map((word) => `'${word.replaceAll("'", String.raw`'\''`)}'`).join(' ')}`,
+  `exec ${command.map((word) => `'${word.replaceAll("'", String.raw`'\''`)}'`).join(' ')}`,
   '/dev/null',
 ]
 
@@ -91,33 +91,33 @@ export async function installClient(): Promise<string> {
   const folder = join(root, `node_modules/.cache/sqd-${version}`)
   const program = 'node_modules/@subsquid/cli/bin/run.js'
   if (existsSync(join(folder, program))) return join(folder, program)
-  await withProgress('Installing the public client', '  Installed it', () => install(folder))
+  await withProgress('Installing the public client', '  Installed', () => install(folder))
   return join(folder, program)
 }
 
 async function install(folder: string): Promise<void> {
   mkdirSync(dirname(folder), { recursive: true })
-  const fresh = mkdtempSync(`${folder}-`)
+  const staging = mkdtempSync(`${folder}-`)
   try {
-    writeFileSync(join(fresh, 'package.json'), '{ "private": true }\n')
+    writeFileSync(join(staging, 'package.json'), '{ "private": true }\n')
     const args = ['install', '--no-audit', '--no-fund', '--loglevel=error', ...packages]
-    const { code, output } = await runCommand('npm', args, { cwd: fresh })
+    const { code, output } = await runCommand('npm', args, { cwd: staging })
     if (code !== 0) throw new Error(`npm could not install the public client:\n${output.slice(-3000)}`)
-    if (!existsSync(folder)) renameSync(fresh, folder)
+    if (!existsSync(folder)) renameSync(staging, folder)
   } finally {
-    rmSync(fresh, { recursive: true, force: true })
+    rmSync(staging, { recursive: true, force: true })
   }
 }
 
 function collect(child: ChildProcess, stream: 'stdout' | 'stderr'): () => string {
   let text = ''
-  child[stream]?.on('data', (more: string) => {
-    text += more
+  child[stream]?.on('data', (chunk: string) => {
+    text += chunk
   })
   return () => text
 }
 
-async function ended(child: ChildProcess): Promise<number> {
+async function exitCodeOf(child: ChildProcess): Promise<number> {
   if (child.exitCode !== null || child.signalCode !== null) return child.exitCode ?? 1
   return await new Promise((resolve, reject) => {
     child.once('error', reject)

@@ -21,15 +21,18 @@ const rules = [
   ...wordRules,
 ]
 
-describe.each(rules)('$says', (rule) => {
+describe.each(rules)('$title', (rule) => {
   test('is followed', () => {
-    const places = rule.find(repo)
-    expect(places, `Rule: ${rule.says}\nWhy: ${rule.why}\nFix: ${rule.fix}\nViolations: ${places.length}`).toEqual([])
+    const violations = rule.find(repo)
+    expect(
+      violations,
+      `Rule: ${rule.title}\nWhy: ${rule.why}\nFix: ${rule.fix}\nViolations: ${violations.length}`,
+    ).toEqual([])
   })
 
   test('finds every violation', () => {
-    const places = rule.find(repoOf({ ...rule.sample, ...rule.broken })).join('\n')
-    const missed = Object.keys(rule.broken).filter((path) => !places.includes(path))
+    const violations = rule.find(repoOf({ ...rule.sample, ...rule.broken })).join('\n')
+    const missed = Object.keys(rule.broken).filter((path) => !violations.includes(path))
     expect(missed).toEqual([])
   })
 })

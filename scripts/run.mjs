@@ -1,5 +1,5 @@
 // Runs one of the project's commands (`node scripts/run.mjs NAME …`) with the Node version it needs. Only this file must work
-// with Node 20 and nothing installed: it installs the dependencies; all other code is TypeScript and runs with the Node from npm.
+// with Node 20 and without dependencies, since it installs them. All other code is TypeScript and runs with the Node from npm.
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { constants } from 'node:os'
@@ -11,21 +11,31 @@ const bin = join(root, 'node_modules/.bin')
 const node = join(bin, 'node')
 const neededNode = 24
 
-/** Local defaults. `npm run devnet` is offered as RPC chain and dataset `devnet`, whether it is running or not. */
-const tryOut = { SHOAL_ON_EXIT: 'stop', SHOAL_OUTBOX: 'true', SHOAL_DEVNET_URL: 'http://127.0.0.1:8545' }
+/** Settings for local use. The chain of `npm run devnet` is offered as RPC chain and dataset `devnet`, even while it is not running. */
+const localDefaults = {
+  SHOAL_ON_EXIT: 'stop',
+  SHOAL_OUTBOX: 'true',
+  SHOAL_ALLOW_SHARED_NETWORK: 'true',
+  SHOAL_DEVNET_URL: 'http://127.0.0.1:8545',
+}
 
-/** `installs`: install missing dependencies first. Commands for production or beside a running server never do. */
+/** `installs`: the command installs missing dependencies first. Commands for production, or for use while a server is running, never do. */
 const commands = {
-  start: { file: 'scripts/start.ts', installs: true, env: tryOut },
+  start: { file: 'scripts/start.ts', installs: true, env: localDefaults },
   serve: { file: 'scripts/serve.ts', installs: false, env: { SHOAL_ON_EXIT: 'keep' } },
   shoal: { file: 'server/src/cli.ts', installs: false },
-  dev: { file: 'scripts/dev.ts', installs: true, env: tryOut },
+  dev: { file: 'scripts/dev.ts', installs: true, env: localDefaults },
   devnet: { file: 'scripts/devnet.ts', installs: true },
-  demo: { file: 'scripts/demo.ts', installs: true, env: tryOut },
+  demo: { file: 'scripts/demo.ts', installs: true, env: localDefaults },
   bench: { file: 'scripts/bench.ts', installs: true },
   check: { file: 'scripts/check.ts', installs: true },
   test: { file: 'scripts/test.ts', installs: true },
-  'test:full': { file: 'scripts/test.ts', installs: true, env: { SHOAL_TEST_FULL: 'true' } },
+  'test:slow': { file: 'scripts/test.ts', installs: true, env: { SHOAL_TEST_SUITES: 'slow' } },
+  'test:full': { file: 'scripts/test.ts', installs: true, env: { SHOAL_TEST_SUITES: 'full', SHOAL_TEST_FULL: 'true' } },
+  'test:kubernetes': { file: 'scripts/test.ts', installs: true, env: { SHOAL_TEST_SUITES: 'kubernetes' } },
+  cluster: { file: 'scripts/cluster.ts', installs: true },
+  sbom: { file: 'scripts/sbom.ts', installs: true },
+  'verify-signatures': { file: 'scripts/verify-signatures.ts', installs: true },
   'test:fresh': { file: 'scripts/test-fresh.ts', installs: true },
 }
 
@@ -40,13 +50,13 @@ function checkMachine() {
   if (process.platform === 'win32') fail('Shoal runs on Linux and macOS. On Windows, use it inside WSL.')
 }
 
-/** Compares the lockfile with npm's record of its last complete install, which npm writes at the very end. */
+/** Compares the lockfile with npm's record of its last complete install, which npm writes last. */
 function isInstalled() {
   const required = readPackages('package-lock.json')
   const installed = readPackages('node_modules/.package-lock.json')
   if (!required || !installed) return false
-  const isThere = ([path, { version, optional }]) => path === '' || optional || installed[path]?.version === version
-  return Object.entries(required).every(isThere) && existsSync(node)
+  const isPresent = ([path, { version, optional }]) => path === '' || optional || installed[path]?.version === version
+  return Object.entries(required).every(isPresent) && existsSync(node)
 }
 
 function readPackages(lockfile) {
@@ -80,8 +90,8 @@ async function install() {
   const seconds = () => Math.round((Date.now() - startedAt) / 1000)
   console.error('Installing the dependencies with npm; the first time this takes about a minute …')
   const ticking = setInterval(() => console.error(`  … ${seconds()} s`), 10_000)
-  // Not `npm ci`, which removes everything first, and rejects a lockfile made where the registry lacked another platform's
-  // optional package. --no-save keeps package-lock.json unchanged. The log level is set because npm inherits that of `npm run -s`.
+  // Not `npm ci`, which removes all packages first, and rejects a lockfile that was generated where the registry lacked an optional
+  // package of another platform. --no-save keeps package-lock.json unchanged. The log level is set because npm inherits that of `npm run -s`.
   const args = ['install', '--no-save', '--loglevel=error', '--no-audit', '--no-fund']
   const npm = spawn('npm', args, { cwd: root, env: environmentForNpm(), stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
@@ -102,7 +112,7 @@ async function install() {
   console.error(`Installed the dependencies in ${seconds()} s.`)
 }
 
-/** The `node` package gets its program from an install script, which a user's npm settings may forbid. */
+/** Exits if the `node` package has no program: its install script creates it, and a user's npm settings may forbid such scripts. */
 function checkNode() {
   const version = existsSync(node) ? spawnSync(node, ['--version'], { encoding: 'utf8' }).stdout.trim() : ''
   if (Number(version.slice(1).split('.')[0]) >= neededNode) return
@@ -113,14 +123,14 @@ function checkNode() {
 }
 
 /** Replaces this process with the command if Node supports it; Node 20 runs it as a child and forwards signals. */
-function become(file, env) {
+function replaceProcess(file, env) {
   const args = [join(root, file), ...process.argv.slice(3)]
   const environment = { ...env, ...process.env, PATH: [bin, process.env.PATH].join(delimiter) }
   if (process.execve) process.execve(node, [node, ...args], environment)
   const child = spawn(node, args, { env: environment, stdio: 'inherit' })
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
-    const isForChildAlready = signal === 'SIGINT' && process.stdin.isTTY // Ctrl-C in a terminal goes to the whole group
-    process.on(signal, () => isForChildAlready || child.kill(signal))
+    const childGetsSignal = signal === 'SIGINT' && process.stdin.isTTY // a terminal sends Ctrl-C to the whole process group
+    process.on(signal, () => childGetsSignal || child.kill(signal))
   }
   child.once('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]))
 }
@@ -135,4 +145,4 @@ if (!isInstalled()) {
   await install()
   checkNode()
 }
-become(command.file, command.env)
+replaceProcess(command.file, command.env)

@@ -2,8 +2,8 @@ import { join } from 'node:path'
 import { root } from './root.ts'
 
 /**
- * Node's arguments to run the server. The young generation is limited: it would grow to three times 32 MB while the
- * sources are loaded and stay that large, a third of the memory of an idle server.
+ * Arguments of Node to run the server. Limits the young generation of the heap, which would grow to three times 32 MB while the
+ * sources are loaded and stay that large: a third of the memory of an idle server.
  */
 export const serverArguments = ['--max-semi-space-size=8', join(root, 'server/src/main.ts')]
 

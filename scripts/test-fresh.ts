@@ -5,30 +5,30 @@ import { freePort } from '../e2e/support/shoal.ts'
 import { endCommandsOnSignal, runCommand } from './command.ts'
 import { makeFreshClone, removeFreshClone, type FreshClone } from './fresh-clone.ts'
 
-const usage = `Runs the README's two commands as on a new machine: in a fresh clone of the committed files, with an empty home, temporary
-folder and npm cache. As root it does so twice: as a temporary ordinary user, and as root.
+const usage = `Runs the two commands of the README as on a new machine: in a fresh clone of the committed files, with an empty home, temporary
+folder and npm cache. If you are root, it runs them twice: as a temporary ordinary user, and as root.
 
   npm run test:fresh [-- [--as user|root] [--only start|test] [PATH…]]
 
 PATH… selects tests; by default npm test runs all of them.`
 
-type Outcome = { what: string; seconds: number; problem: string | null }
+type Outcome = { title: string; seconds: number; problem: string | null }
 
 const outcomes: Outcome[] = []
 const clones: FreshClone[] = []
 
-async function attempt(what: string, work: () => Promise<unknown>): Promise<void> {
+async function attempt(title: string, work: () => Promise<unknown>): Promise<void> {
   const startedMs = performance.now()
-  console.log(`\n=== ${what} ===`)
+  console.log(`\n=== ${title} ===`)
   const problem = await work().then(
     () => null,
     (error: unknown) => (error instanceof Error ? error.message : String(error)),
   )
   const seconds = Math.round((performance.now() - startedMs) / 1000)
-  outcomes.push({ what, seconds, problem })
+  outcomes.push({ title, seconds, problem })
 }
 
-/** Runs `npm start` until its console and gateway respond, then sends SIGINT. @throws if any of this fails */
+/** Runs `npm start` until the console and the gateway respond, then sends SIGINT. @throws if the start or the shutdown fails */
 async function tryStart(fresh: FreshClone): Promise<void> {
   const [port, gatewayPort] = [await freePort(), await freePort()]
   const env = { ...fresh.env, SHOAL_PORT: String(port), SHOAL_GATEWAY_PORT: String(gatewayPort) }
@@ -54,11 +54,11 @@ async function tryStart(fresh: FreshClone): Promise<void> {
       if (status !== 200) throw new Error(`${url} returned ${status}`)
     }
     process.kill(-(child.pid ?? 0), 'SIGINT')
-    // As in a terminal, npm receives the signal too, and either ends because of it or waits for its children.
-    const end = await ended
-    if (!['0', 'SIGINT', '130'].includes(end)) throw new Error(`npm start ended with ${end} after Ctrl-C`)
-    const left = await fresh.processes()
-    if (left.length > 0) throw new Error(`npm start left processes behind:\n${left.join('\n')}`)
+    // As in a terminal, npm receives the signal too. It either ends because of the signal or waits for its children.
+    const exit = await ended
+    if (!['0', 'SIGINT', '130'].includes(exit)) throw new Error(`npm start ended with ${exit} after Ctrl-C`)
+    const remaining = await fresh.processes()
+    if (remaining.length > 0) throw new Error(`npm start left processes behind:\n${remaining.join('\n')}`)
   } finally {
     await fresh.endProcesses()
   }
@@ -68,8 +68,8 @@ async function tryTest(fresh: FreshClone, paths: string[]): Promise<void> {
   const [file = '', ...args] = fresh.as('npm', 'test', ...(paths.length > 0 ? ['--', ...paths] : []))
   const { code } = await runCommand(file, args, { cwd: fresh.clone, env: fresh.env, isShown: true })
   if (code !== 0) throw new Error(`npm test ended with ${code}`)
-  const left = await fresh.processes()
-  if (left.length > 0) throw new Error(`npm test left processes behind:\n${left.join('\n')}`)
+  const remaining = await fresh.processes()
+  if (remaining.length > 0) throw new Error(`npm test left processes behind:\n${remaining.join('\n')}`)
 }
 
 async function main(): Promise<void> {
@@ -79,7 +79,7 @@ async function main(): Promise<void> {
   })
   if (values.help) return console.log(usage)
   const isRoot = process.getuid?.() === 0
-  // The ordinary user first, because packages that root installs are available to both.
+  // The ordinary user is first, because packages that root installs would be available to both.
   const kinds = (isRoot ? (['user', 'root'] as const) : (['self'] as const)).filter(
     (k) => !values.as || k === values.as,
   )
@@ -88,12 +88,12 @@ async function main(): Promise<void> {
     clones.push(fresh)
     if (values.only !== 'test') await attempt(`npm start as ${fresh.user}`, () => tryStart(fresh))
     if (values.only !== 'start') await attempt(`npm test as ${fresh.user}`, () => tryTest(fresh, positionals))
-    await attempt(`removing everything of ${fresh.user}`, () => removeFreshClone(fresh))
+    await attempt(`removing the clone of ${fresh.user}`, () => removeFreshClone(fresh))
     clones.pop()
   }
   console.log('\n')
-  for (const { what, seconds, problem } of outcomes)
-    console.log(`${problem ? '✗' : '✓'} ${what} ${seconds} s${problem ? `: ${problem}` : ''}`)
+  for (const { title, seconds, problem } of outcomes)
+    console.log(`${problem ? '✗' : '✓'} ${title} ${seconds} s${problem ? `: ${problem}` : ''}`)
   const failed = outcomes.filter(({ problem }) => problem).length
   console.log(`${outcomes.length - failed} passed, ${failed} failed`)
   process.exitCode = failed > 0 ? 1 : 0

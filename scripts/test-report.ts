@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 
-/** The used part of the report by vitest's JSON reporter. */
+/** The relevant part of the report of vitest's JSON reporter. */
 type Report = {
   numPassedTests: number
   numFailedTests: number
@@ -14,7 +14,7 @@ export type TestCounts = { passed: number; failed: number; skipped: number; skip
 /** Counts the tests in a report. @throws if the report does not exist */
 export function readReport(file: string): TestCounts {
   const report = JSON.parse(readFileSync(file, 'utf8')) as Report
-  // A file that cannot even be loaded has no tests to count.
+  // A file that cannot be loaded has no tests, and counts as one failure.
   const broken = report.testResults.filter(
     ({ status, assertionResults }) => status === 'failed' && !assertionResults[0],
   )

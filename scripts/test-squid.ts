@@ -13,31 +13,31 @@ import { withProgress } from './progress.ts'
 import { root } from './root.ts'
 
 const example = join(root, 'examples/erc20-transfers')
-/** Files that the built squid depends on: it is built again when one of them changes. */
+/** The squid is rebuilt when one of these files changes. */
 const sources = [
   'examples/erc20-transfers/{*.json,squid.yaml,src/**/*.ts}',
   'runtime/src/build/dependency-key.ts',
   'runtime/toolchain/*.json',
 ]
 const cacheDir = join(root, 'node_modules/.cache/test-squid')
-const limits = { memoryBytes: 2 ** 30, cpuCores: 2, timeMs: 600_000 }
+const limits = { memoryBytes: 2 ** 30, cpuCores: 2, timeMs: 600_000, diskBytes: 0 }
 
 /**
  * Creates `dir`, which must not exist, with the results of building the example squid: `dependencies/<key>` from the builder's
- * cache, and `lib`, the output of the build script. Tests that are not about building start from these instead of installing and
- * compiling for half a minute.
+ * cache, and `lib`, the output of the build script. Tests that need a built squid reuse these instead of spending half a
+ * minute on installing and compiling.
  *
- * @param toolchainDir created by `installTestToolchain`
+ * @param toolchainDir the folder created by `installTestToolchain`
  * @throws Error when the squid cannot be built
  */
 export async function installTestSquid(dir: string, toolchainDir: string): Promise<void> {
-  const built = join(cacheDir, versionOfSources())
+  const built = join(cacheDir, hashOfSources())
   if (!existsSync(built))
-    await withProgress('Building the squid of the tests', '  It is there', () => build(built, toolchainDir))
+    await withProgress('Building the example squid for the tests', '  Built', () => build(built, toolchainDir))
   await run('sh', ['-c', 'cp -al "$0" "$1" 2>/dev/null || cp -a "$0" "$1"', built, dir])
 }
 
-function versionOfSources(): string {
+function hashOfSources(): string {
   const hash = createHash('sha256')
   for (const file of globSync(sources, { cwd: root }).sort()) hash.update(file).update(readFileSync(join(root, file)))
   return hash.digest('hex').slice(0, 20)
@@ -46,12 +46,12 @@ function versionOfSources(): string {
 async function build(built: string, toolchainDir: string): Promise<void> {
   rmSync(cacheDir, { recursive: true, force: true })
   mkdirSync(cacheDir, { recursive: true })
-  // Beside the toolchain, since the users of builds may not be allowed to traverse the repository's folder.
+  // Next to the toolchain, since the users that run builds may not be allowed to enter the repository's folder.
   const stateDir = mkdtempSync(join(dirname(toolchainDir), 'squid-'))
   chmodSync(stateDir, 0o711)
   try {
     const { image } = await buildIn(stateDir, toolchainDir)
-    const staging = join(cacheDir, 'making')
+    const staging = join(cacheDir, 'incomplete')
     mkdirSync(staging)
     const [deps = ''] = globSync('builds/cache/*/deps', { cwd: stateDir })
     await run('cp', ['-a', join(stateDir, deps), join(staging, 'dependencies')])
@@ -103,7 +103,7 @@ async function buildIn(stateDir: string, toolchainDir: string): Promise<Image> {
       signal: new AbortController().signal,
     })
   } catch (error) {
-    throw new Error(`The squid of the tests could not be built:\n${log.slice(-30).join('\n')}`, { cause: error })
+    throw new Error(`The example squid could not be built:\n${log.slice(-30).join('\n')}`, { cause: error })
   } finally {
     if (host.cgroups) await removeCgroupBase(host.cgroups)
   }

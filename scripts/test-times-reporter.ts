@@ -2,7 +2,7 @@ import { appendFileSync } from 'node:fs'
 import type { Reporter, TestModule } from 'vitest/node'
 import type { FileTime } from './test-times.ts'
 
-/** Reporter for vitest: appends one JSON line for each test file to the file that SHOAL_TEST_TIMES names. */
+/** A reporter for vitest. Appends one JSON line for each test file to the file in SHOAL_TEST_TIMES. */
 export default class TestTimesReporter implements Reporter {
   readonly #startedAtMs = new Map<string, number>()
 

@@ -6,16 +6,16 @@ import { runCommand } from './command.ts'
 import { withProgress } from './progress.ts'
 import { root } from './root.ts'
 
-/** Reused by later test runs; its entries are content-addressed. */
+/** Later test runs reuse this directory. Its entries are content-addressed. */
 const cacheDir = join(root, 'node_modules/.cache/toolchain')
 
 /**
  * Copies the programs that build and run squids to `dir`, which must not exist, so that no test spends its time limit on downloading
- * them. They are copied since the users of squids may not be allowed to traverse the repository's folder.
+ * them. Copies them, since the users that run squids may not be allowed to traverse the repository's folder.
  */
 export async function installTestToolchain(dir: string): Promise<void> {
   const isNew = !existsSync(cacheDir)
-  if (isNew) await withProgress('Installing what squids are built and run with', '  It is there', install)
+  if (isNew) await withProgress('Installing the toolchain of squids for the tests', '  Installed', install)
   else await install()
   const { code, output } = await runCommand('sh', [
     '-c',

@@ -1,21 +1,26 @@
 import { globSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { checksBesideTests, runChecks } from './checks.ts'
+import { checksWithoutTests, runChecks } from './checks.ts'
 import { endCommandsOnSignal, runCommand } from './command.ts'
 import { ensureConsole } from './console-build.ts'
 import { debianPackages, ensurePackages } from './debian-packages.ts'
+import { endCluster } from './kubernetes/cluster.ts'
+import { closeTestCluster, openTestCluster } from './kubernetes/test-cluster.ts'
 import { endLeftovers, endProcessesOf } from './leftovers.ts'
-import { makeOpenFolder } from './open-folder.ts'
+import { makeMemoryFolder, makeOpenFolder } from './open-folder.ts'
 import { installClient } from './public-client.ts'
 import { root } from './root.ts'
+import { ensureS3Server } from './s3-server.ts'
 import { installTestData } from './test-data.ts'
 import { hostLines, readReport } from './test-report.ts'
 import { installTestSquid } from './test-squid.ts'
 import { readTimes, timeTable } from './test-times.ts'
 import { installTestToolchain } from './test-toolchain.ts'
 
-/** TMPDIR of all tests, deleted at the end with the processes that still use it. Its name is short, since socket paths are limited. */
+/** TMPDIR of all tests. It is deleted at the end, after the processes that still use it are killed. Its name is short, since socket paths are limited. */
 const folder = makeOpenFolder('st-')
+const memoryFolder = makeMemoryFolder('st-')
+const folders = memoryFolder ? [folder, memoryFolder] : [folder]
 const counts = { passed: 0, failed: 0, skipped: 0 }
 const toolchain = join(folder, 'toolchain')
 const squid = join(folder, 'squid')
@@ -23,16 +28,37 @@ const data = join(folder, 'data')
 const hosts = join(folder, 'hosts')
 const times = join(folder, 'times')
 
-/** Suites that take too long for every push; `npm run test:full` runs them. */
-const longSuites = [
-  'server/src/modules/deployments/resume.test.ts',
-  'e2e/kill.test.ts',
-  'e2e/roles.test.ts',
-  'e2e/full',
-  'e2e/console',
+/** Suites with an S3 server, whose first build takes minutes. Where it was not built, they skip its tests. */
+const s3Suites = [
+  'server/src/artifacts',
+  'server/src/modules/deployments/archives.test.ts',
+  'e2e/slow/separate-hosts.test.ts',
 ]
 
-async function runTests(args: string[]): Promise<void> {
+/** Suites that `npm run test:slow` runs. `npm test` excludes the project `slow`. */
+const slowSuites = [
+  'e2e/slow',
+  'e2e/console/slow',
+  ...s3Suites,
+  'e2e/hostile',
+  // Uses a larger sample in the slow run.
+  'runtime/src/build/hostile-archives.test.ts',
+]
+
+/** Arguments that exclude the slow suites. */
+const quickTests = ['--project=!slow', '--exclude', 'e2e/console/slow/**']
+
+/** Suites with a full matrix or a large sample, which `npm run test:full` runs. */
+const fullSuites = [
+  'server/src/modules/deployments/resume.test.ts',
+  'e2e/slow/kill.test.ts',
+  'e2e/slow/roles.test.ts',
+  'e2e/full',
+  'e2e/console',
+  'e2e/slow/connection.test.ts',
+]
+
+async function runTests(args: string[], extraEnv: Record<string, string> = {}): Promise<void> {
   const reportFile = join(folder, 'report.json')
   const timesReporter = `--reporter=${join(root, 'scripts/test-times-reporter.ts')}`
   const reporters = ['--reporter=default', timesReporter, '--reporter=json', `--outputFile.json=${reportFile}`]
@@ -46,11 +72,13 @@ async function runTests(args: string[]): Promise<void> {
     SHOAL_TEST_DATA: data,
     SHOAL_TEST_HOSTS: hosts,
     SHOAL_TEST_TIMES: times,
+    ...(memoryFolder ? { SHOAL_TEST_MEMORY: memoryFolder } : {}),
+    ...extraEnv,
   }
   const { code } = await runCommand('vitest', ['run', ...reporters, ...args], { env, isShown: true })
   const failedBefore = counts.failed
   countTests(reportFile, args)
-  // An error outside of any test, or a crash of vitest itself.
+  // The failure was an error outside of any test, or a crash of vitest itself.
   if (code !== 0 && counts.failed === failedBefore) counts.failed++
 }
 
@@ -63,7 +91,7 @@ function countTests(reportFile: string, args: string[]): void {
     // With -t, tests that do not match its pattern count as skipped.
     if (!args.includes('-t')) for (const name of skippedNames) console.log(`Skipped: ${name}`)
   } catch (error) {
-    console.error(`There is no report of the tests: ${(error as Error).message}`)
+    console.error(`The test report cannot be read: ${(error as Error).message}`)
   }
 }
 
@@ -76,7 +104,7 @@ function reportHosts(): void {
 }
 
 async function failOnLeftovers(): Promise<void> {
-  const leftovers = await endLeftovers(folder)
+  const leftovers = await endLeftovers(...folders)
   if (leftovers.length === 0) return
   counts.failed++
   console.error(
@@ -85,7 +113,7 @@ async function failOnLeftovers(): Promise<void> {
   for (const { pid, commandLine } of leftovers) console.error(`  ${pid} ${commandLine}`)
 }
 
-/** Prepares a prerequisite of tests. If this fails, the tests still run: those that need it report it, the others are unaffected. */
+/** Prepares a prerequisite of tests. If this fails, all tests still run, and those that need the prerequisite fail. */
 async function prepare(ensure: () => Promise<unknown>): Promise<void> {
   try {
     await ensure()
@@ -95,7 +123,7 @@ async function prepare(ensure: () => Promise<unknown>): Promise<void> {
   }
 }
 
-/** Installs Debian packages, and reports those it could not install. Without a browser, returns the arguments that exclude its tests. */
+/** Installs Debian packages, and reports those that could not be installed. Without a browser, returns the arguments that exclude its tests. */
 async function preparePackages(names: string[]): Promise<string[]> {
   const missing = await ensurePackages(names)
   for (const { sentence, isFailure } of missing) {
@@ -103,18 +131,23 @@ async function preparePackages(names: string[]): Promise<string[]> {
     if (isFailure) counts.failed++
   }
   if (!missing.some(({ name, isFailure }) => name === 'chromium' && !isFailure)) return []
-  for (const file of globSync('e2e/console/*.test.ts', { cwd: root })) {
+  const files = globSync('e2e/{console/**/*,slow/connection}.test.ts', { cwd: root })
+  for (const file of files) {
     counts.skipped++
     console.log(`Skipped: ${file} (there is no browser)`)
   }
-  return ['--exclude', 'e2e/console/**', '--passWithNoTests']
+  return [...files.flatMap((file) => ['--exclude', file]), '--passWithNoTests']
 }
 
-/** Prepares everything that tests below these paths need, before the first one starts. Returns additional arguments for vitest. */
+/** Prepares the prerequisites of the tests below these paths. Returns additional arguments for vitest. */
 async function prepareFor(paths: string[]): Promise<string[]> {
+  if (paths.some((path) => s3Suites.some((suite) => path.startsWith(suite) || suite.startsWith(path))))
+    await prepare(ensureS3Server)
   const includes = (part: string) => paths.length === 0 || paths.some((path) => path.startsWith(part))
   if (!includes('e2e') && !includes('runtime')) return []
-  const extraArgs = await preparePackages(includes('e2e') ? debianPackages.map(({ name }) => name) : ['bubblewrap'])
+  const extraArgs = await preparePackages(
+    includes('e2e') ? debianPackages.map(({ name }) => name) : ['bubblewrap', 'iproute2', 'nftables', 'passt'],
+  )
   await prepare(() => installTestToolchain(toolchain))
   if (includes('e2e')) {
     await prepare(() => installTestSquid(squid, toolchain))
@@ -126,30 +159,62 @@ async function prepareFor(paths: string[]): Promise<string[]> {
 }
 
 async function check(): Promise<void> {
-  const { passed, failed } = await runChecks(checksBesideTests)
+  const { passed, failed } = await runChecks(checksWithoutTests)
   counts.passed += passed
   counts.failed += failed
 }
 
-/** `npm test` runs everything; `npm test -- PATH…` only the tests below these paths. Other arguments are passed to vitest. */
+/**
+ * Without arguments, runs the checks and all tests except those of the slow suites. With paths, runs only the tests below them, of
+ * any project. Other arguments are passed to vitest.
+ */
 async function main(args: string[]): Promise<void> {
   const isUnfiltered = args.length === 0
   const extraArgs = await prepareFor(args)
   if (isUnfiltered) await check()
-  await runTests([...args, ...extraArgs])
+  await runTests([...(isUnfiltered ? quickTests : args), ...extraArgs])
   reportHosts()
   for (const line of timeTable(readTimes(times))) console.log(line)
   await failOnLeftovers()
 }
 
+/** Runs tests that need a cluster. A machine that cannot run one counts as one skipped test. */
+async function runOnCluster(args: string[]): Promise<void> {
+  try {
+    const cluster = await openTestCluster()
+    if ('missing' in cluster) {
+      counts.skipped++
+      console.log(`Skipped: the tests on Kubernetes. ${cluster.missing}`)
+      return
+    }
+    await runTests(args, cluster.env)
+    for (const line of timeTable(readTimes(times))) console.log(line)
+  } catch (error) {
+    counts.failed++
+    console.error((error as Error).message)
+  }
+  for (const leftover of closeTestCluster()) {
+    counts.failed++
+    console.error(`✗ The cluster left behind: ${leftover}`)
+  }
+  await failOnLeftovers()
+}
+
+function removeFolders(): void {
+  for (const path of folders) rmSync(path, { recursive: true, force: true })
+}
+
 endCommandsOnSignal(() => {
-  endProcessesOf(folder)
-  rmSync(folder, { recursive: true, force: true })
+  endCluster()
+  endProcessesOf(...folders)
+  removeFolders()
 })
 const cliArgs = process.argv.slice(2)
-const isFull = process.env['SHOAL_TEST_FULL'] === 'true'
-await main(cliArgs.length === 0 && isFull ? longSuites : cliArgs)
-rmSync(folder, { recursive: true, force: true })
+const suites: Record<string, string[]> = { slow: slowSuites, full: fullSuites, kubernetes: ['e2e/kubernetes'] }
+const suite = process.env['SHOAL_TEST_SUITES'] ?? ''
+const selected = cliArgs.length === 0 ? (suites[suite] ?? []) : cliArgs
+await (suite === 'kubernetes' ? runOnCluster(selected) : main(selected))
+removeFolders()
 const skipped = counts.skipped > 0 ? `, ${counts.skipped} skipped` : ''
 console.log(`${counts.passed} passed, ${counts.failed} failed${skipped}`)
 process.exitCode = counts.failed > 0 ? 1 : 0

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { played, type Deployer } from '../../e2e/support/played-squid.ts'
+import { deploySimulated, type Deployer } from '../../e2e/support/simulated-squid.ts'
 import { until } from '../../e2e/support/until.ts'
 import { startEmbeddedPostgres } from '../../runtime/src/postgres/embedded-postgres.ts'
 import { type Bench, atMost, median } from '../bench/support/result.ts'
@@ -10,18 +10,18 @@ import { org, slowDown, withConsole } from './support/console.ts'
 const versions = 1_000
 const rounds = 5
 const polls = 18
-/** The console's interval (spec 9) plus a little, so that polls do not stay in phase with the worker's rounds every 15 s. */
-const pollEveryMs = 10_370
-/** One in this many polls requests all versions, the others only the visible ones (console/src/api/long-list.ts). */
+/** Slightly longer than the console's interval (spec 9), so that polls do not stay in phase with the worker's rounds every 15 s. */
+const pollIntervalMs = 10_370
+/** Every nth poll requests all versions, the others only the visible ones (console/src/api/long-list.ts). */
 const pollsPerFullPoll = 6
-/** A worker's interval of reading processor metrics. */
-const moveEveryMs = 3_000
+/** The interval at which a worker reads the metrics of processors. */
+const metricsIntervalMs = 3_000
 
-/** The tables with observations of a version. */
+/** The tables whose rows belong to a version. */
 const tables = ['squid_tags', 'squid_databases', 'container_states', 'processor_states', 'api_states']
 
-/** Copies the deployed version with its observations: the copies do not run, but appear to. */
-async function multiply(databaseUrl: string): Promise<void> {
+/** Copies the deployed version with its observations, so that the copies appear to run. */
+async function copyVersion(databaseUrl: string): Promise<void> {
   const client = new pg.Client(databaseUrl)
   await client.connect()
   try {
@@ -38,11 +38,11 @@ async function multiply(databaseUrl: string): Promise<void> {
       select 'squid-' || (n / 4), 'v' || n, ${columns}
       from squids cross join generate_series(1, ${versions - 1}) as n`)
     for (const table of tables) {
-      const others = await columnsOf(table, ['squid_id', 'squid_name'])
+      const otherColumns = await columnsOf(table, ['squid_id', 'squid_name'])
       const [name, ofName] = table === 'squid_tags' ? [', squid_name', ', s.name'] : ['', '']
-      // A tag is on one version of a squid.
+      // Only one version of a squid can have a tag.
       await client.query(`
-        insert into ${table} (squid_id${name}, ${others}) select s.id${ofName}, ${others.replaceAll(/\w+/g, 't.$&')}
+        insert into ${table} (squid_id${name}, ${otherColumns}) select s.id${ofName}, ${otherColumns.replaceAll(/\w+/g, 't.$&')}
         from ${table} t join squids first on first.id = t.squid_id join squids s on s.id <> first.id
         on conflict do nothing`)
     }
@@ -51,35 +51,35 @@ async function multiply(databaseUrl: string): Promise<void> {
   }
 }
 
-/** Advances every processor in the database during `work`, as a worker would: no two polls get the same response. */
-async function whileProcessorsMove<T>(databaseUrl: string, work: () => Promise<T>): Promise<T> {
+/** Advances every processor in the database during `work`, as a worker would, so that no two polls get the same response. */
+async function whileProcessorsAdvance<T>(databaseUrl: string, work: () => Promise<T>): Promise<T> {
   const client = new pg.Client(databaseUrl)
   await client.connect()
-  const stop = new AbortController()
-  const move = async () => {
-    while (!stop.signal.aborted) {
+  const controller = new AbortController()
+  const advance = async () => {
+    while (!controller.signal.aborted) {
       await client.query(`
         update processor_states set current_block = current_block + 2, total_blocks = total_blocks + 2,
           progressed_at = now(), head_moved_at = now(), scraped_at = now()`)
-      await sleep(moveEveryMs, undefined, { signal: stop.signal }).catch(() => undefined)
+      await sleep(metricsIntervalMs, undefined, { signal: controller.signal }).catch(() => undefined)
     }
   }
-  const moving = move()
+  const advancing = advance()
   try {
     return await work()
   } finally {
-    stop.abort()
-    await moving.finally(() => client.end())
+    controller.abort()
+    await advancing.finally(() => client.end())
   }
 }
 
-/** Milliseconds until the headers of each response: for `onScreen` versions, and once a minute for all of them. */
+/** Returns the milliseconds until the headers of each response. Polls `onScreen` versions, and once a minute all versions. */
 async function pollTimes({ shoal, token, api }: Deployer, onScreen: number): Promise<number[]> {
-  const all = await api.squids.listSummaries({ params: { code: org } })
-  const ids = all.slice(0, onScreen).map(({ id }) => id)
+  const summaries = await api.squids.listSummaries({ params: { code: org } })
+  const ids = summaries.slice(0, onScreen).map(({ id }) => id)
   const times: number[] = []
   for (let round = 0; round < polls; round++) {
-    await sleep(pollEveryMs)
+    await sleep(pollIntervalMs)
     const [query, expected] = round % pollsPerFullPoll === 0 ? ['', versions] : [`?ids=${ids.join(',')}`, onScreen]
     const headers = { authorization: `token ${token}`, 'accept-encoding': 'br, gzip' }
     const startedAt = performance.now()
@@ -105,17 +105,22 @@ export const bench: Bench = {
     try {
       yield* await withConsole(
         { SHOAL_RUNTIME: 'sim', DATABASE_URL: databaseUrl },
-        async function* ({ page, who, shoal }) {
-          await played(who, { name: 'transfers', slot: 'v1', tag: 'production', processors: { eth: {}, base: {} } })
-          await until(() => isObserved(who), 'the version is fully observed')
-          await multiply(databaseUrl)
+        async function* ({ page, deployer, shoal }) {
+          await deploySimulated(deployer, {
+            name: 'transfers',
+            slot: 'v1',
+            tag: 'production',
+            processors: { eth: {}, base: {} },
+          })
+          await until(() => isObserved(deployer), 'the version is fully observed')
+          await copyVersion(databaseUrl)
           await slowDown(page)
           const usable: number[] = []
           for (let round = 0; round < rounds; round++) {
             await page.goto('about:blank')
             await page.goto(`${shoal.url}/squids?organization=${org}`, { waitUntil: 'commit' })
             await page.locator('[data-row]').first().waitFor()
-            // Usable: the browser is free to handle a click.
+            // The page is usable when the browser is free to handle a click.
             usable.push(
               await page.evaluate<number>('new Promise((done) => requestIdleCallback(() => done(performance.now())))'),
             )
@@ -124,7 +129,7 @@ export const bench: Bench = {
 
           const onScreen = await page.locator('[data-row]').count()
           await page.goto('about:blank')
-          const pollMs = await whileProcessorsMove(databaseUrl, () => pollTimes(who, onScreen))
+          const pollMs = await whileProcessorsAdvance(databaseUrl, () => pollTimes(deployer, onScreen))
           const meanMs = pollMs.reduce((sum, ms) => sum + ms, 0) / polls
           yield atMost(20, `list, polling ${versions} versions, time of the server`, meanMs, 'ms')
         },

@@ -9,7 +9,7 @@ import { ensureConsole } from '../console-build.ts'
 const rounds = 5
 const chromeFlags = ['--headless=new', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run']
 
-/** Each round uses a new browser profile. */
+/** Runs Lighthouse several times, each time with a new browser profile. */
 async function audit(url: string, config: Config | undefined): Promise<Report[]> {
   const reports: Report[] = []
   for (let round = 0; round < rounds; round++) {
@@ -27,7 +27,7 @@ async function audit(url: string, config: Config | undefined): Promise<Report[]>
 
 const score = (reports: Report[], category: string): number =>
   median(reports.map(({ categories }) => (categories[category]?.score ?? 0) * 100))
-const measure = (reports: Report[], id: string): number =>
+const auditValue = (reports: Report[], id: string): number =>
   median(reports.map(({ audits }) => audits[id]?.numericValue ?? 0))
 
 type Request = { resourceType?: string; url: string }
@@ -38,8 +38,8 @@ function requestsOf({ audits }: Report): Request[] {
   return items.filter(({ url }) => url.startsWith('http'))
 }
 
-/** Size of the compressed bodies; headers are excluded, since they depend on the proxy in front. */
-async function weightKb(report: Report): Promise<number> {
+/** Returns the size of the compressed scripts and styles, without headers, which depend on the proxy in front of the server. */
+async function codeSizeKb(report: Report): Promise<number> {
   const code = requestsOf(report).filter(
     ({ resourceType }) => resourceType === 'Script' || resourceType === 'Stylesheet',
   )
@@ -50,14 +50,14 @@ async function weightKb(report: Report): Promise<number> {
       return Number(response.headers.get('content-length'))
     }),
   )
-  return bytes.reduce((sum, one) => sum + one / 1024, 0)
+  return bytes.reduce((sum, size) => sum + size / 1024, 0)
 }
 
-function* judge(name: string, reports: Report[], performance: number): Iterable<Result> {
-  yield atLeast(performance, `sign-in, Lighthouse performance, ${name}`, score(reports, 'performance'), 'points')
+function* judgeReports(name: string, reports: Report[], minPerformance: number): Iterable<Result> {
+  yield atLeast(minPerformance, `sign-in, Lighthouse performance, ${name}`, score(reports, 'performance'), 'points')
   yield atLeast(100, `sign-in, accessibility, ${name}`, score(reports, 'accessibility'), 'points')
   yield atLeast(100, `sign-in, best practices, ${name}`, score(reports, 'best-practices'), 'points')
-  yield atMost(0.01, `sign-in, layout shift, ${name}`, measure(reports, 'cumulative-layout-shift'), 'CLS')
+  yield atMost(0.01, `sign-in, layout shift, ${name}`, auditValue(reports, 'cumulative-layout-shift'), 'CLS')
 }
 
 export const bench: Bench = {
@@ -68,11 +68,11 @@ export const bench: Bench = {
     const shoal = await startShoal({ SHOAL_RUNTIME: 'sim' })
     try {
       const mobile = await audit(shoal.url, undefined)
-      yield* judge('mobile', mobile, 95)
-      yield atMost(150, 'sign-in, blocking time, mobile', measure(mobile, 'total-blocking-time'), 'ms')
-      yield atMost(130, 'sign-in, scripts and styles', median(await Promise.all(mobile.map(weightKb))), 'KB')
+      yield* judgeReports('mobile', mobile, 95)
+      yield atMost(150, 'sign-in, blocking time, mobile', auditValue(mobile, 'total-blocking-time'), 'ms')
+      yield atMost(130, 'sign-in, scripts and styles', median(await Promise.all(mobile.map(codeSizeKb))), 'KB')
       yield atMost(8, 'sign-in, requests', median(mobile.map((report) => requestsOf(report).length)), 'requests')
-      yield* judge('desktop', await audit(shoal.url, desktopConfig), 99)
+      yield* judgeReports('desktop', await audit(shoal.url, desktopConfig), 99)
     } finally {
       await shoal.end()
     }

@@ -8,19 +8,19 @@ import { copyExample } from './support/squid.ts'
 
 const rounds = 3
 
-/** In seconds. */
+/** The durations of one round, in seconds. */
 type Round = { byHand: number; cold: number; redeployed: number }
 
-/** Measures deployments on the same chain: by hand, to a new Shoal without caches, and to that Shoal with changed sources. */
+/** Measures three deployments on the same chain: by hand, to a new Shoal without caches, and to that Shoal with changed sources. */
 async function measure(rpcUrl: string, transfers: number): Promise<Round> {
   const byHand = await deployByHand(rpcUrl, transfers)
   const deployer = await Deployer.start(rpcUrl)
   try {
     const squid = copyExample()
-    const cold = await deployer.deployUntilAnswered(squid, 'cold', transfers)
+    const cold = await deployer.deployUntilReady(squid, 'cold', transfers)
     appendFileSync(join(squid, 'src/mapping.ts'), '// changed\n')
     // Another slot, so that the earlier version cannot respond for the new one.
-    const redeployed = await deployer.deployUntilAnswered(squid, 'warm', transfers)
+    const redeployed = await deployer.deployUntilReady(squid, 'warm', transfers)
     return { byHand, cold, redeployed }
   } finally {
     await deployer.end()

@@ -1,34 +1,20 @@
 import { startDevnet } from '../devnet/devnet.ts'
 import { makeBareSquid } from './support/bare-squid.ts'
+import { compare } from './support/compare.ts'
 import { Deployer } from './support/deployer.ts'
 import { type Target, latencyMs, throughput, wrk } from './support/load.ts'
 import { startNginx } from '../nginx.ts'
-import { type Bench, type Result, atLeast, atMost, median } from './support/result.ts'
+import { type Bench, type Result, atLeast, atMost } from './support/result.ts'
 import { findSocket } from './support/socket.ts'
 import { copyExample, countQuery, makeLarge, newestQuery } from './support/squid.ts'
 
 const rounds = 5
 const seconds = 4
 
-/** Measures both in each round, alternating which is first, so that a busy machine slows both; returns the medians over the rounds. */
-async function compare(rounds: number, first: () => Promise<number>, second: () => Promise<number>) {
-  const ratios: number[] = []
-  const differences: number[] = []
-  for (let round = 0; round < rounds; round++) {
-    const isSwapped = round % 2 === 1
-    const early = await (isSwapped ? second : first)()
-    const late = await (isSwapped ? first : second)()
-    const [one, other] = isSwapped ? [late, early] : [early, late]
-    ratios.push(one / other)
-    differences.push(one - other)
-  }
-  return { ratio: median(ratios), difference: median(differences) }
-}
-
-async function* realSquid(deployer: Deployer, transfers: number): AsyncIterable<Result> {
+async function* measureRealSquid(deployer: Deployer, transfers: number): AsyncIterable<Result> {
   const squid = copyExample()
   makeLarge(squid)
-  await deployer.deployUntilAnswered(squid, 'bench', transfers)
+  await deployer.deployUntilReady(squid, 'bench', transfers)
   const probe = `/graphql?query=${encodeURIComponent(countQuery)}`
   const socketPath = await findSocket(probe, (response) => response.includes(`"totalCount":${transfers}`))
   const { origin, pathname } = new URL(deployer.endpoint('erc20-transfers@bench'))
@@ -50,7 +36,7 @@ async function* realSquid(deployer: Deployer, transfers: number): AsyncIterable<
   yield atMost(1, 'gateway, added median latency', latencies.difference, 'ms')
 }
 
-async function* bareSquid(deployer: Deployer): AsyncIterable<Result> {
+async function* measureBareSquid(deployer: Deployer): AsyncIterable<Result> {
   await deployer.deploy(makeBareSquid(), 'bench')
   const socketPath = await findSocket('/', (response) => response === 'x'.repeat(200))
   const nginx = await startNginx({ servers: [`unix:${socketPath}`], keepAlive: 32 })
@@ -74,8 +60,8 @@ export const bench: Bench = {
     await using devnet = await startDevnet({ transfers: 500 })
     const deployer = await Deployer.start(devnet.rpcUrl)
     try {
-      yield* realSquid(deployer, await devnet.chain.countTransfers())
-      yield* bareSquid(deployer)
+      yield* measureRealSquid(deployer, await devnet.chain.countTransfers())
+      yield* measureBareSquid(deployer)
     } finally {
       await deployer.end()
     }

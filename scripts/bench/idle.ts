@@ -7,9 +7,9 @@ import { copyExample } from './support/squid.ts'
 
 const versions = 20
 const settleMs = 30_000
-const observedMs = 60_000
+const measuredMs = 60_000
 
-/** `USER_HZ` of Linux: the unit of times in /proc, the same everywhere. */
+/** `USER_HZ`, the unit of times in /proc, which is the same on all Linux systems. */
 const ticksPerSecond = 100
 
 function residentMb(pid: number): number {
@@ -18,12 +18,12 @@ function residentMb(pid: number): number {
 }
 
 function cpuSeconds(pid: number): number {
-  // The program's name, in parentheses, may contain any character; the numbers follow it.
+  // The numbers follow the program's name, which is in parentheses and may contain any character.
   const numbers = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
   return (Number(numbers[11]) + Number(numbers[12])) / ticksPerSecond
 }
 
-/** The pid recorded by the active worker, which is the whole server here. */
+/** Returns the pid that the active worker has recorded. One process has all roles here. */
 function serverPid(dataDir: string): number {
   return (JSON.parse(readFileSync(join(dataDir, 'locks/worker.json'), 'utf8')) as { pid: number }).pid
 }
@@ -38,8 +38,8 @@ export const bench: Bench = {
       const pid = serverPid(deployer.shoal.dataDir)
       await delay(settleMs)
       const before = cpuSeconds(pid)
-      await delay(observedMs)
-      const percentOfCore = ((cpuSeconds(pid) - before) / (observedMs / 1000)) * 100
+      await delay(measuredMs)
+      const percentOfCore = ((cpuSeconds(pid) - before) / (measuredMs / 1000)) * 100
       yield atMost(250, `idle, memory with ${versions} versions`, residentMb(pid), 'MB')
       yield atMost(3, `idle, CPU with ${versions} versions`, percentOfCore, '% of a core')
     } finally {

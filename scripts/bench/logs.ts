@@ -9,10 +9,10 @@ import { copyExample } from './support/squid.ts'
 const lines = 5_000_000
 const reference = 'erc20-transfers@logs'
 
-/** Words that occur in few lines, in a third of them, and in none. */
+/** Searches with few results, with a third of all lines, and with no results. */
 const searches = [rareWord, 'endpoint', 'no such words']
 
-/** Stores the lines as the worker does; returns the seconds it took and the number of stored lines. */
+/** Stores the lines as the worker does. Returns the duration in seconds and the number of stored lines. */
 async function ingest(dataDir: string, squidId: string): Promise<{ seconds: number; stored: number }> {
   const { app, close } = await openApp(
     loadConfig({ SHOAL_DATA_DIR: dataDir, SHOAL_RUNTIME: 'sim', SHOAL_LOG_LEVEL: 'warn' }),
@@ -39,7 +39,7 @@ async function countLines(
   return Number((rows[0] as { count: string }).count)
 }
 
-/** Returns the milliseconds of the slowest search, each measured as the median of five requests for its first page. */
+/** Returns the duration of the slowest search in milliseconds. Each search is measured as the median of five requests for its first page. */
 async function slowestSearchMs(deployer: Deployer): Promise<number> {
   const client = deployer.client()
   const measured: number[] = []
@@ -63,7 +63,7 @@ export const bench: Bench = {
     try {
       await deployer.deploy(copyExample(), 'logs')
       const squid = await deployer.client().squids.get({ params: { code: deployer.org, reference } })
-      // The server stops to free the worker role for this process; its Postgres keeps running.
+      // Killing the server frees the worker role for this process. Its Postgres keeps running.
       await deployer.shoal.kill()
       const { seconds, stored } = await ingest(deployer.shoal.dataDir, `${squid.id}`)
       await deployer.shoal.start()

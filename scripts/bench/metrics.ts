@@ -15,14 +15,14 @@ async function fill(deployer: Deployer): Promise<void> {
   }
 }
 
-/** Returns the median milliseconds of seven requests until the whole response is read. @throws if a response is incomplete */
-async function responseMs(request: () => Promise<number>, atLeast: number): Promise<number> {
+/** Returns the median duration of seven requests in milliseconds, including the whole response. @throws if a response is incomplete */
+async function responseMs(request: () => Promise<number>, minPoints: number): Promise<number> {
   const times: number[] = []
-  for (let time = 0; time < 7; time++) {
+  for (let attempt = 0; attempt < 7; attempt++) {
     const startedAt = performance.now()
     const points = await request()
     times.push(performance.now() - startedAt)
-    if (points < atLeast) throw new Error(`The response has ${points} points, expected at least ${atLeast}`)
+    if (points < minPoints) throw new Error(`The response has ${points} points, expected at least ${minPoints}`)
   }
   return median(times)
 }
@@ -35,7 +35,7 @@ export const bench: Bench = {
       await fill(deployer)
       const client = deployer.client()
       const from = new Date(Date.now() - filledDays * 86_400_000).toISOString()
-      const of = `of ${versions} versions over ${filledDays} days`
+      const scope = `of ${versions} versions over ${filledDays} days`
       const times: number[] = []
       for (const query of monitoringQueries) {
         const request = async () => {
@@ -44,10 +44,10 @@ export const bench: Bench = {
         }
         times.push(await responseMs(request, versions * 20))
       }
-      yield atMost(300, `metrics, slowest chart ${of}`, Math.max(...times), 'ms')
+      yield atMost(300, `metrics, slowest chart ${scope}`, Math.max(...times), 'ms')
       const ingress = async () =>
         (await client.metrics.getIngress({ params: { code: deployer.org }, query: { from } })).length
-      yield atMost(300, `metrics, requests ${of}`, await responseMs(ingress, versions * filledDays), 'ms')
+      yield atMost(300, `metrics, requests ${scope}`, await responseMs(ingress, versions * filledDays), 'ms')
     } finally {
       await deployer.end()
     }

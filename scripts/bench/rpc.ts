@@ -6,7 +6,7 @@ import { atLeast, atMost, median, type Bench } from './support/result.ts'
 const rounds = 5
 const seconds = 2
 const connections = 16
-/** Blocks above the last final one, whose data is never cached. */
+/** Number of blocks above the last final one. Their data is never cached. */
 const hotBlocks = 60
 /** The interval at which the gateway polls the node of the chain `devnet`. */
 const devnetPollMs = 500
@@ -22,7 +22,7 @@ async function call(pool: Pool, path: string, make: MakeCall): Promise<void> {
     throw new Error(`${statusCode}: ${response.toString().slice(0, 500)}`)
 }
 
-/** Each connection sends the next request as soon as it has the response. */
+/** Returns the requests per second over several connections, each of which sends its next request after the response. */
 async function requestsPerSecond(url: string, make: MakeCall): Promise<number> {
   const { origin, pathname } = new URL(url)
   const pool = new Pool(origin, { connections, pipelining: 1 })
@@ -37,7 +37,7 @@ async function requestsPerSecond(url: string, make: MakeCall): Promise<number> {
   return rate
 }
 
-/** One call at a time. */
+/** Returns the median latency in milliseconds with one call at a time. */
 async function medianLatencyMs(url: string, make: MakeCall): Promise<number> {
   const { origin, pathname } = new URL(url)
   const pool = new Pool(origin, { connections: 1, pipelining: 1 })
@@ -51,7 +51,8 @@ async function medianLatencyMs(url: string, make: MakeCall): Promise<number> {
   return median(measured)
 }
 
-async function ratio(url: string, direct: string, make: MakeCall): Promise<number> {
+/** Returns the median ratio of the rates through the gateway and directly. */
+async function rateRatio(url: string, direct: string, make: MakeCall): Promise<number> {
   const ratios: number[] = []
   // Warm-up: the first requests trigger compilation and fill the cache.
   for (const target of [url, direct]) await requestsPerSecond(target, make)
@@ -64,7 +65,7 @@ async function ratio(url: string, direct: string, make: MakeCall): Promise<numbe
 
 type Message = { id?: number; params?: { subscription: string; result: { number: string } } }
 
-/** A WebSocket for one call at a time; passes the heights of notified blocks to `onBlock`. */
+/** Opens a WebSocket for one call at a time. Passes the heights of notified blocks to `onBlock`. */
 async function openSocket(url: string, onBlock: (height: number) => void = () => {}) {
   const socket = new WebSocket(url.replace(/^http/, 'ws'))
   let onResponse: (text: string) => void = () => {}
@@ -78,29 +79,29 @@ async function openSocket(url: string, onBlock: (height: number) => void = () =>
     socket.addEventListener('open', done)
     socket.addEventListener('error', failed)
   })
-  const callOver = async (call: ReturnType<MakeCall>) => {
+  const callOnSocket = async (call: ReturnType<MakeCall>) => {
     const response = new Promise<string>((done) => (onResponse = done))
     socket.send(JSON.stringify({ jsonrpc: '2.0', id: 1, ...call }))
     const text = await response
     if (text.includes('"error"')) throw new Error(text.slice(0, 500))
   }
-  return { callOver, close: () => socket.close() }
+  return { callOnSocket, close: () => socket.close() }
 }
 
-/** One call at a time over one connection. */
+/** Returns the median latency in milliseconds with one call at a time over one WebSocket. */
 async function medianSocketLatencyMs(url: string, make: MakeCall): Promise<number> {
-  const { callOver, close } = await openSocket(url)
+  const { callOnSocket, close } = await openSocket(url)
   const measured: number[] = []
   for (let i = 0; i < 500; i++) {
     const startedAt = performance.now()
-    await callOver(make())
+    await callOnSocket(make())
     measured.push(performance.now() - startedAt)
   }
   close()
   return median(measured)
 }
 
-/** Median milliseconds from mining a block to its notification: `through` the gateway, and `direct` from anvil. */
+/** Returns the median milliseconds from mining a block to its notification, `through` the gateway and `direct` from anvil. */
 async function medianDelaysMs(url: string, devnet: Devnet): Promise<{ through: number; direct: number }> {
   const delays = { through: [] as number[], direct: [] as number[] }
   const minedAt = new Map<number, number>()
@@ -108,19 +109,21 @@ async function medianDelaysMs(url: string, devnet: Devnet): Promise<{ through: n
     delaysMs.push(performance.now() - (minedAt.get(height) ?? NaN))
   const through = await openSocket(url, record(delays.through))
   const direct = await openSocket(devnet.rpcUrl, record(delays.direct))
-  for (const { callOver } of [through, direct]) await callOver({ method: 'eth_subscribe', params: ['newHeads'] })
+  for (const { callOnSocket } of [through, direct])
+    await callOnSocket({ method: 'eth_subscribe', params: ['newHeads'] })
   let height = await devnet.chain.height()
   for (let i = 0; i < 30; i++) {
     minedAt.set(height + 1, performance.now())
     await devnet.chain.transfer(1)
     height++
-    // Random, so as not to be in phase with the gateway's polls.
+    // The delay is random, so that blocks are not in phase with the gateway's polls.
     await new Promise((done) => setTimeout(done, 400 + Math.random() * 400))
   }
-  for (const until = performance.now() + 5_000; delays.through.length < 30 && performance.now() < until;)
+  for (const deadline = performance.now() + 5_000; delays.through.length < 30 && performance.now() < deadline;)
     await new Promise((done) => setTimeout(done, 20))
   for (const { close } of [through, direct]) close()
-  if (delays.through.length < 30 || delays.direct.length < 30) throw new Error('Blocks were not announced')
+  if (delays.through.length < 30 || delays.direct.length < 30)
+    throw new Error('Notifications of new blocks are missing')
   return { through: median(delays.through), direct: median(delays.direct) }
 }
 
@@ -129,7 +132,7 @@ const hex = (n: number) => `0x${n.toString(16)}`
 async function callsOf(devnet: Devnet): Promise<Record<'newest' | 'final' | 'smallest', MakeCall>> {
   const height = await devnet.chain.height()
   let count = 0
-  /** The calls with which a squid indexes a block. */
+  /** Returns the calls with which a squid indexes blocks. */
   const indexFrom = (lowest: number): MakeCall => {
     let calls = 0
     return () => {
@@ -158,13 +161,22 @@ export const bench: Bench = {
       await shoal.cli('user', 'add', '--email', email, '--name', 'Bench', '--password', 'correct-horse')
       await shoal.cli('org', 'add', '--code', 'bench', '--name', 'Bench', '--email', email)
       await shoal.cli('org', 'set-status', '--code', 'bench', '--status', 'ACTIVE')
-      const { token: key } = await shoal.cli<{ token: string }>('token', 'add', '--email', email, '--name', 'bench')
+      const { token: key } = await shoal.cli<{ token: string }>(
+        'token',
+        'add',
+        '--email',
+        email,
+        '--name',
+        'bench',
+        '--scope',
+        'admin',
+      )
       const { token } = await shoal.as(key).rpc.getToken({ params: { code: 'bench' } })
       const url = `${shoal.gatewayUrl}/rpc/devnet/${token}`
       const { newest, final, smallest } = await callsOf(devnet)
-      yield atLeast(0.7, 'rpc, newest blocks over direct', await ratio(url, devnet.rpcUrl, newest), 'ratio')
-      yield atLeast(3, 'rpc, final blocks (cached) over direct', await ratio(url, devnet.rpcUrl, final), 'ratio')
-      yield atLeast(0.25, 'rpc, smallest calls over direct', await ratio(url, devnet.rpcUrl, smallest), 'ratio')
+      yield atLeast(0.7, 'rpc, newest blocks over direct', await rateRatio(url, devnet.rpcUrl, newest), 'ratio')
+      yield atLeast(3, 'rpc, final blocks (cached) over direct', await rateRatio(url, devnet.rpcUrl, final), 'ratio')
+      yield atLeast(0.25, 'rpc, smallest calls over direct', await rateRatio(url, devnet.rpcUrl, smallest), 'ratio')
       const [through, direct] = [await medianLatencyMs(url, smallest), await medianLatencyMs(devnet.rpcUrl, smallest)]
       yield atMost(1, 'rpc, added median latency', through - direct, 'ms')
       const overSocket = await medianSocketLatencyMs(url, smallest)

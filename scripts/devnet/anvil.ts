@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline'
 
 export type Anvil = {
   rpcUrl: string
-  /** Resolves when it has ended for any reason. */
+  /** Resolves when anvil has ended for any reason. */
   exited: Promise<void>
   /** Simulates a node that hangs, until the returned function is called. */
   freeze(): () => void
@@ -13,7 +13,7 @@ export type Anvil = {
 }
 
 /**
- * Starts anvil on loopback and resolves when it listens; port 0 selects a free port. It mines on demand only, and ends with
+ * Starts anvil on loopback and resolves when it listens. Port 0 selects a free port. Anvil mines only on demand, and ends with
  * this process.
  * @throws with anvil's error output if it cannot start, for example because the port is in use
  */
@@ -23,7 +23,7 @@ export async function startAnvil(port: number, genesisTime: Date): Promise<Anvil
   const anvil = spawnTiedToParent(anvilBinary(), args)
   const kill = () => anvil.kill('SIGKILL')
   process.once('exit', kill)
-  // At `close` all of its output has been read; `exit` may happen earlier.
+  // At `close`, all output has been read; `exit` may be emitted earlier.
   const exited = new Promise<void>((resolve) => {
     anvil.once('close', () => {
       process.off('exit', kill)
@@ -41,7 +41,7 @@ export async function startAnvil(port: number, genesisTime: Date): Promise<Anvil
   return { rpcUrl: `http://${await listeningAddress(anvil)}`, exited, freeze, stop }
 }
 
-/** The program itself: npm's wrapper around it leaves it running when the wrapper is killed. */
+/** Returns the path of the program itself. npm's wrapper would leave the program running when the wrapper is killed. */
 function anvilBinary(): string {
   const architectures: Partial<Record<NodeJS.Architecture, string>> = { x64: 'amd64', arm64: 'arm64' }
   const program = `@foundry-rs/anvil-${process.platform}-${architectures[process.arch] ?? process.arch}/bin/anvil`
@@ -54,7 +54,7 @@ function anvilBinary(): string {
   }
 }
 
-/** On Linux the kernel kills anvil when this process dies, even by SIGKILL. */
+/** Starts a program that, on Linux, the kernel kills when this process ends, even if it is killed with SIGKILL. */
 function spawnTiedToParent(program: string, args: string[]): ChildProcess {
   const setpriv = '/usr/bin/setpriv'
   const command = existsSync(setpriv) ? [setpriv, '--pdeathsig', 'SIGKILL', program] : [program]

@@ -6,14 +6,14 @@ const chainId = 31337
 const transferTopic = id('Transfer(address,address,uint256)')
 const erc20 = new Interface(['function transfer(address to, uint256 amount)'])
 
-/** Transfers per block when several are made. */
+/** Maximum number of transfers per block. */
 export const transfersPerBlock = 20
 
 type Transaction = { data: string; to?: string; gas: number; nonce?: number }
 
 /**
  * A client of a devnet: an anvil that mines on demand, where the first dev account deploys the token in block 1 and makes
- * every transfer. `Chain.open` also works in another process than the devnet's.
+ * every transfer. `Chain.open` also works in processes other than the devnet's.
  */
 export class Chain {
   readonly rpcUrl: string
@@ -53,7 +53,7 @@ export class Chain {
     return Number(await this.#rpc.send('eth_blockNumber', []))
   }
 
-  /** Minting the supply is the token's first Transfer. */
+  /** Deploys the token. Minting the supply is its first Transfer. */
   async deployToken(): Promise<void> {
     const require = createRequire(import.meta.url)
     const artifact = readFileSync(
@@ -71,9 +71,9 @@ export class Chain {
   /** Makes `count` transfers, each to a new address, in new blocks. */
   async transfer(count: number): Promise<void> {
     const firstNonce = Number(await this.#rpc.send('eth_getTransactionCount', [this.#sender, 'pending']))
-    for (let made = 0; made < count; made += transfersPerBlock) {
-      const size = Math.min(transfersPerBlock, count - made)
-      await Promise.all(Array.from({ length: size }, (_, index) => this.#sendTransfer(firstNonce + made + index)))
+    for (let sent = 0; sent < count; sent += transfersPerBlock) {
+      const size = Math.min(transfersPerBlock, count - sent)
+      await Promise.all(Array.from({ length: size }, (_, index) => this.#sendTransfer(firstNonce + sent + index)))
       await this.#mine()
     }
   }

@@ -5,9 +5,9 @@ import { Chain, transfersPerBlock } from './chain.ts'
 export type DevnetOptions = {
   /** 0, the default, selects a free port. */
   port?: number
-  /** Number of transfers before it is ready, besides the mint. */
+  /** Number of transfers to make before the chain is ready, in addition to the mint. */
   transfers?: number
-  /** Continue with a block and a transfer a second. Otherwise blocks are mined only on calls of `chain`. */
+  /** True: continues with one block and one transfer every second. Otherwise, blocks are mined only by calls of `chain`. */
   isStreaming?: boolean
 }
 
@@ -17,16 +17,16 @@ export type Devnet = {
   chain: Chain
   /** Resolves when anvil has ended for any reason. */
   exited: Promise<void>
-  /** Its node stops responding until the returned function is called. */
+  /** Makes the node stop responding until the returned function is called. */
   freeze(): () => void
   stop(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** Starts a chain on loopback with an ERC-20 token and transfers. It ends with this process. @throws if anvil does not start */
+/** Starts a chain on loopback with an ERC-20 token and transfers. The chain ends with this process. @throws if anvil does not start */
 export async function startDevnet(options: DevnetOptions = {}): Promise<Devnet> {
   const { port = 0, transfers = 0, isStreaming = false } = options
-  // Blocks are a second apart in chain time but mined much faster: with this start the head's time is about now.
+  // Blocks are a second apart in chain time but are mined much faster. With this start, the time of the head is about now.
   const filledSeconds = Math.ceil(transfers / transfersPerBlock) + 1
   const anvil = await startAnvil(port, new Date(Date.now() - filledSeconds * 1000))
   const stream = new AbortController()

@@ -9,29 +9,29 @@ function findIn(repo: Repo, pattern: RegExp): string[] {
   return repo.files
     .filter(({ path }) => !path.startsWith('scripts/repo-rules/'))
     .flatMap(({ path, text }) => {
-      const found = pattern.exec(text)?.[0]
-      return found ? [`${path}: ${found}`] : []
+      const match = pattern.exec(text)?.[0]
+      return match ? [`${path}: ${match}`] : []
     })
 }
 
 function directDependencies(manifest: Manifest): string {
   const { dependencies, devDependencies, optionalDependencies } = manifest
-  const all = Object.entries({ ...dependencies, ...devDependencies, ...optionalDependencies })
-  return all
+  const allDependencies = Object.entries({ ...dependencies, ...devDependencies, ...optionalDependencies })
+  return allDependencies
     .map(([name, range]) => `${name}@${range}`)
     .toSorted()
     .join(' ')
 }
 
-/** Compares each package.json of workspaces and examples with its entry in the lockfile. */
+/** Returns each package.json of workspaces and examples that differs from its entry in the lockfile. */
 function outdatedLockfiles(repo: Repo): string[] {
   return repo.files
     .filter(({ path }) => path.endsWith('package-lock.json'))
     .flatMap(({ path, text }) => {
       const { packages } = JSON.parse(text) as { packages: Record<string, Manifest> }
       const folder = path.slice(0, -'package-lock.json'.length)
-      const own = Object.entries(packages).filter(([dir]) => !dir.includes('node_modules'))
-      return own.flatMap(([dir, locked]) => {
+      const workspaces = Object.entries(packages).filter(([dir]) => !dir.includes('node_modules'))
+      return workspaces.flatMap(([dir, locked]) => {
         const manifestPath = `${folder}${dir === '' ? '' : `${dir}/`}package.json`
         const manifest = repo.files.find((file) => file.path === manifestPath)
         if (!manifest) return []
@@ -43,14 +43,14 @@ function outdatedLockfiles(repo: Repo): string[] {
 
 export const committedRules: Rule[] = [
   {
-    says: 'no machine-specific path is committed',
+    title: 'no machine-specific path is committed',
     why: 'it is wrong on every other machine',
     fix: 'derive it from import.meta.url, a setting or a temporary folder',
     find: (repo) => findIn(repo, machinePaths),
     broken: { 'docs/a.md': 'as in /home/someone/shoal' },
   },
   {
-    says: 'no registry is committed',
+    title: 'no registry is committed',
     why: 'an install must use the registry configured on its machine',
     fix: 'npm config set omit-lockfile-registry-resolved true, and generate the lockfile again',
     find: (repo) => findIn(repo, registryHosts),
@@ -59,7 +59,7 @@ export const committedRules: Rule[] = [
     },
   },
   {
-    says: 'each package.json and its lockfile have the same dependencies',
+    title: 'each package.json and its lockfile have the same dependencies',
     why: 'otherwise an install uses untested versions',
     fix: 'npm install in the folder of the lockfile, and commit both',
     find: outdatedLockfiles,

@@ -12,18 +12,18 @@ function lineCount(text: string): number {
 
 export const fileRules: Rule[] = [
   {
-    says: 'no file has more than 400 lines, no test more than 600',
-    why: 'a large file hides several things; the aim is 60 to 150 lines',
+    title: 'no file has more than 250 lines, no test more than 600',
+    why: 'a file is a concept; a larger one hides several',
     fix: 'split it by concept',
     find: (repo) =>
       sources(repo).flatMap(({ path, text, isTest }) => {
         const lines = lineCount(text)
-        return lines > (isTest ? 600 : 400) ? [`${path} has ${lines} lines`] : []
+        return lines > (isTest ? 600 : 250) ? [`${path} has ${lines} lines`] : []
       }),
-    broken: { 'server/src/a.ts': 'export {}\n'.repeat(401), 'e2e/b.test.ts': 'export {}\n'.repeat(601) },
+    broken: { 'server/src/a.ts': 'export {}\n'.repeat(251), 'e2e/b.test.ts': 'export {}\n'.repeat(601) },
   },
   {
-    says: 'no file or folder is called utils, helpers, common, shared or misc',
+    title: 'no file or folder is called utils, helpers, common, shared or misc',
     why: 'such a name describes nothing, so unrelated code accumulates there',
     fix: 'name it after its concept',
     find: (repo) =>
@@ -33,7 +33,7 @@ export const fileRules: Rule[] = [
     broken: { 'console/src/lib/date-utils.ts': '', 'server/src/common/a.ts': '' },
   },
   {
-    says: 'only contract/src/index.ts has `export *`',
+    title: 'only contract/src/index.ts has `export *`',
     why: 'elsewhere it hides the exports of a file, and dead code with them',
     fix: 'list the exported names',
     find: (repo) =>
@@ -43,9 +43,9 @@ export const fileRules: Rule[] = [
     broken: { 'runtime/src/index.ts': `export * from './driver.ts'` },
   },
   {
-    says: 'default exports are only for modules that are loaded lazily or by tools',
+    title: 'default exports are only for modules that are loaded lazily or by tools',
     why: 'a named export has the same name everywhere and can be searched for',
-    fix: 'use a named export, or load the module lazily if that was intended',
+    fix: 'use a named export, or load the module lazily',
     find: (repo) => {
       const imports = repo.files.flatMap((file) => file.imports)
       const lazy = new Set(imports.filter(({ isLazy }) => isLazy).map(({ target }) => target))

@@ -1,10 +1,16 @@
 import type { Import, Repo, Rule, SourceFile } from './repo.ts'
 
 /** Returns the imports in files of the folder that `isAllowed` does not allow. */
-function forbiddenImports(repo: Repo, folder: string, isAllowed: (of: Import, file: SourceFile) => boolean): string[] {
+function forbiddenImports(
+  repo: Repo,
+  folder: string,
+  isAllowed: (candidate: Import, file: SourceFile) => boolean,
+): string[] {
   const files = repo.files.filter(({ path }) => path.startsWith(folder))
   return files.flatMap((file) =>
-    file.imports.filter((found) => !isAllowed(found, file)).map(({ specifier }) => `${file.path} imports ${specifier}`),
+    file.imports
+      .filter((candidate) => !isAllowed(candidate, file))
+      .map(({ specifier }) => `${file.path} imports ${specifier}`),
   )
 }
 
@@ -16,19 +22,19 @@ const mayImport: Record<string, string[]> = {
   runtime: [],
   server: ['contract', 'runtime'],
   console: ['contract'],
-  e2e: ['contract'],
+  e2e: ['contract', 'runtime'],
 }
 
-function crossesWorkspaces({ specifier, target }: Import, own: string): boolean {
+function crossesWorkspaces({ specifier, target }: Import, workspace: string): boolean {
   const named = /^@shoal\/([a-z0-9]+)/.exec(specifier)?.[1]
-  if (named) return named !== own && !mayImport[own]?.includes(named)
-  const folder = target?.split('/')[0] ?? own
-  return folder !== own && workspaces.includes(folder)
+  if (named) return named !== workspace && !mayImport[workspace]?.includes(named)
+  const folder = target?.split('/')[0] ?? workspace
+  return folder !== workspace && workspaces.includes(folder)
 }
 
-/** From left to right: a module may import those left of it. */
+/** A module may import the modules to its left. */
 const moduleOrder =
-  'auth orgs user secrets rpc portal manifest versions databases observing squids deployments logs metrics billing alerts'.split(
+  'audit auth orgs user secrets chains rpc portal manifest versions databases observing squids deployments logs metrics billing alerts'.split(
     ' ',
   )
 
@@ -40,15 +46,15 @@ function mayModuleImport({ target }: Import, file: SourceFile): boolean {
   if (!target?.startsWith('server/src/')) return true
   if (file.isTest) return true
   if (target.startsWith('server/src/http/')) return false
-  const own = moduleOf(file.path)
-  const other = moduleOf(target)
-  if (!own || !other || own === other) return true
-  return target.endsWith('/index.ts') && moduleOrder.indexOf(other) < moduleOrder.indexOf(own)
+  const importer = moduleOf(file.path)
+  const imported = moduleOf(target)
+  if (!importer || !imported || importer === imported) return true
+  return target.endsWith('/index.ts') && moduleOrder.indexOf(imported) < moduleOrder.indexOf(importer)
 }
 
-const foundations = ['db', 'jobs', 'mail', 'errors.ts', 'clock.ts', 'config']
+const foundations = ['db', 'jobs', 'mail', 'artifacts', 'errors.ts', 'clock.ts', 'config']
 
-/** Left to right, as for modules; `lib` and `api` are beside the order. */
+/** The layers that each layer may import. */
 const consoleMayImport: Record<string, string[]> = {
   app: ['app', 'pages', 'components', 'ui', 'lib', 'api'],
   pages: ['pages', 'components', 'ui', 'lib', 'api'],
@@ -73,9 +79,20 @@ function mayConsoleImport({ target }: Import, file: SourceFile): boolean {
   return consoleMayImport[layer]?.includes(targetLayer) ?? false
 }
 
+/** Returns the names that a file exports with `export { a, type b } from …` or a declaration. */
+function exportedNames({ code }: SourceFile): string[] {
+  const lists = [...code.matchAll(/^export (?:type )?\{([^}]*)\}/gm)].flatMap(([, names = '']) => names.split(','))
+  const declared = [...code.matchAll(/^export (?:async )?(?:function|const|class|type) (\w+)/gm)].map(
+    ([, name = '']) => name,
+  )
+  return [...lists, ...declared].map((name) => name.trim()).filter((name) => name !== '')
+}
+
+const maxModuleNames = 24
+
 export const importRules: Rule[] = [
   {
-    says: 'contract imports zod only',
+    title: 'contract imports zod only',
     why: 'it runs in the browser and in Node, and every workspace loads it',
     fix: 'move code with other dependencies to the workspace that uses it',
     find: (repo) =>
@@ -85,18 +102,20 @@ export const importRules: Rule[] = [
     broken: { 'contract/src/a.ts': `import { readFile } from 'node:fs'` },
   },
   {
-    says: 'a workspace imports only workspaces below it, and by name',
+    title: 'a workspace imports only workspaces below it, and by name',
     why: 'each can then be understood, tested and replaced without the ones above it',
     fix: `allowed: ${workspaces.map((name) => `${name} → ${mayImport[name]?.join(', ') || 'none'}`).join('; ')}; as @shoal/NAME`,
     find: (repo) =>
-      workspaces.flatMap((own) => forbiddenImports(repo, `${own}/`, (found) => !crossesWorkspaces(found, own))),
+      workspaces.flatMap((workspace) =>
+        forbiddenImports(repo, `${workspace}/`, (candidate) => !crossesWorkspaces(candidate, workspace)),
+      ),
     broken: {
       'runtime/src/a.ts': `import { x } from '@shoal/contract'`,
       'console/src/b.ts': `export { y } from '../../contract/src/y.ts'`,
     },
   },
   {
-    says: 'a server module imports no http, and other modules only through their index.ts and leftward',
+    title: 'a server module imports no http, and other modules only through their index.ts and leftward',
     why: 'modules that depend on internals of others, or in a cycle, can only be changed together',
     fix: `the order is ${moduleOrder.join(', ')}; a dependency in the other direction is a job or a row`,
     find: (repo) => forbiddenImports(repo, 'server/src/modules/', mayModuleImport),
@@ -107,7 +126,21 @@ export const importRules: Rule[] = [
     },
   },
   {
-    says: 'db, jobs, mail, errors, clock and config of the server import neither http nor modules',
+    title: `the index.ts of a server module exports at most ${maxModuleNames} names`,
+    why: 'a module with a small interface can be understood and changed on its own',
+    fix: 'let one function do what callers combine, or split the module; tests may import the files of a module directly',
+    find: (repo) =>
+      repo.files
+        .filter(({ path }) => /^server\/src\/modules\/[^/]+\/index\.ts$/.test(path))
+        .map((file) => ({ path: file.path, names: exportedNames(file).length }))
+        .filter(({ names }) => names > maxModuleNames)
+        .map(({ path, names }) => `${path} exports ${names} names`),
+    broken: {
+      'server/src/modules/orgs/index.ts': `export { ${Array.from({ length: 25 }, (_, i) => `a${i}`).join(', ')} } from './a.ts'`,
+    },
+  },
+  {
+    title: 'db, jobs, mail, artifacts, errors, clock and config of the server import neither http nor modules',
     why: 'everything else depends on them',
     fix: 'let the module call them, or connect the two in server/src/main.ts',
     find: (repo) =>
@@ -119,7 +152,7 @@ export const importRules: Rule[] = [
     broken: { 'server/src/jobs/a.ts': `import { restart } from '../modules/squids/index.ts'` },
   },
   {
-    says: 'the console imports app → pages → components → ui (lib and api from anywhere), and no page another page',
+    title: 'the console imports app → pages → components → ui (lib and api from anywhere), and no page another page',
     why: 'a page can then be changed or removed without affecting the others, and ui depends on neither contract nor router',
     fix: 'move code that two pages share to components, or to ui if it needs neither contract nor router; pass data to ui as props',
     find: (repo) => forbiddenImports(repo, 'console/src/', mayConsoleImport),

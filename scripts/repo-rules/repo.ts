@@ -21,9 +21,9 @@ export type Import = {
 
 export type Repo = { files: SourceFile[]; exists(path: string): boolean }
 
-/** A rule of the repository. `find` returns its violations; each file in `broken` is an example of one. */
+/** A rule of the repository. `find` returns its violations. Each file in `broken` is an example of a violation. */
 export type Rule = {
-  says: string
+  title: string
   why: string
   fix: string
   find(repo: Repo): string[]
@@ -32,9 +32,9 @@ export type Rule = {
   sample?: Record<string, string>
 }
 
-const ignored = /(^|\/)(node_modules|dist|lib|\.git|\.shoal|\.vitest|test-results)(\/|$)/
-const texts = '**/*.{ts,tsx,mjs,js,json,md,yml,yaml,css,html,sql,sh,svg,graphql}'
-const dotted = '{.ci/*,.*.json,.npmrc,.gitignore,.prettierignore}'
+const ignoredFolders = /(^|\/)(node_modules|dist|lib|\.git|\.shoal|\.vitest|test-results)(\/|$)/
+const textFiles = '**/*.{ts,tsx,mjs,js,json,md,yml,yaml,css,html,sql,sh,svg,graphql}'
+const dotFiles = '{.ci/*,.*.json,.npmrc,.gitignore,.prettierignore}'
 
 const importPattern =
   /(?:^|[\n;])\s*(?:import|export)\b[^'"`;]*?\bfrom\s*['"]([^'"]+)['"]|\bimport\s+['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]/g
@@ -56,8 +56,8 @@ function sourceFile(path: string, text: string): SourceFile {
 
 /** Reads the repository at `root`, without ignored files. */
 export function readRepo(root: string): Repo {
-  const exclude = (path: string) => ignored.test(path) && !/^console\/src\/lib|^examples\/[^/]+\/lib$/.test(path)
-  const paths = globSync([texts, dotted], { cwd: root, exclude })
+  const exclude = (path: string) => ignoredFolders.test(path) && !/^console\/src\/lib|^examples\/[^/]+\/lib$/.test(path)
+  const paths = globSync([textFiles, dotFiles], { cwd: root, exclude })
   const files = paths.filter((path) => statSync(join(root, path)).isFile())
   return {
     files: files.map((path) => sourceFile(path, readFileSync(join(root, path), 'utf8'))),
@@ -70,6 +70,6 @@ export function repoOf(files: Record<string, string>): Repo {
   const paths = Object.keys(files)
   return {
     files: paths.map((path) => sourceFile(path, files[path] ?? '')),
-    exists: (path) => paths.some((known) => known === path || known.startsWith(`${path}/`)),
+    exists: (path) => paths.some((existing) => existing === path || existing.startsWith(`${path}/`)),
   }
 }

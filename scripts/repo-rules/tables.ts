@@ -2,12 +2,12 @@ import type { Repo, Rule, SourceFile } from './repo.ts'
 
 type Table = { owner: string; exportedAs: string }
 
-/** The module (or folder of the server) that a file is in, as `modules/orgs` or `mail`. */
+/** Returns the module or folder of the server that contains a file, such as `modules/orgs` or `mail`. */
 function areaOf(path: string): string | null {
   return /^server\/src\/(modules\/[^/]+|[^/]+)\//.exec(path)?.[1] ?? null
 }
 
-/** The tables by their names in Postgres, each with the area that declares it. */
+/** Returns the tables by their names in Postgres, each with the area that declares it. */
 function tablesOf(repo: Repo): Map<string, Table> {
   const tables = new Map<string, Table>()
   for (const { path, code } of repo.files) {
@@ -23,7 +23,7 @@ const readPattern = /\b(?:from|join|using)\s+(?:only\s+)?([a-z_]+)\b/gi
 const writePattern =
   /\b(?:insert\s+into|update|delete\s+from|truncate)\s+([a-z_]+)\b|\.(?:insert|update|delete)\((\w+)\)/gi
 
-/** Other areas' tables that a file names in SQL or imports, by their names in Postgres. */
+/** Returns the tables of other areas that a file names in SQL or imports, by their names in Postgres. */
 function foreignTables(
   { path, code }: SourceFile,
   tables: Map<string, Table>,
@@ -37,7 +37,7 @@ function foreignTables(
     const local = new Set<string>()
     for (const [, names = '', specifier = ''] of code.matchAll(/import (?!type\b)\{([^}]*)\} from '([^']+)'/g))
       if (specifier.endsWith(`/${tables.get(name)?.owner.split('/').at(-1)}/index.ts`))
-        for (const one of names.split(',')) local.add(one.trim())
+        for (const importedName of names.split(',')) local.add(importedName.trim())
     return local
   }
   const nameOf = (exportedAs: string) =>
@@ -49,7 +49,7 @@ function foreignTables(
   return { reads: new Set([...read, ...imported].filter(isForeign)), writes: new Set(written.filter(isForeign)) }
 }
 
-/** The tables that a file declares: `// Reads tables of other modules: squids, orgs. The reason.`, or `// Writes tables …`. */
+/** Returns the tables that a file declares with `// Reads tables of other modules: squids, orgs. The reason.`, or `// Writes tables …`. */
 function declaredTables(verb: 'Reads' | 'Writes', text: string): Set<string> {
   const declared = new RegExp(`^// ${verb} tables of other modules: ([a-z_, ]+)\\. \\S`, 'm').exec(text)?.[1] ?? ''
   return new Set(declared.split(', ').filter((name) => name !== ''))
@@ -59,23 +59,23 @@ function find(repo: Repo): string[] {
   const tables = tablesOf(repo)
   const files = repo.files.filter(({ path, isTest }) => areaOf(path) !== null && !isTest && !path.endsWith('tables.ts'))
   return files.flatMap((file) => {
-    const found = foreignTables(file, tables)
-    const violations = (verb: 'Reads' | 'Writes', names: Set<string>) => {
+    const usedTables = foreignTables(file, tables)
+    const violationsOf = (verb: 'Reads' | 'Writes', names: Set<string>) => {
       const declared = declaredTables(verb, file.text)
       return [
         ...[...names].filter((name) => !declared.has(name)).map((name) => `${name} of ${tables.get(name)?.owner}`),
         ...[...declared].filter((name) => !names.has(name)).map((name) => `${name}, which is declared, but does not`),
       ].map((violation) => `${file.path} ${verb.toLowerCase()} ${violation}`)
     }
-    const reads = new Set([...found.reads].filter((name) => !found.writes.has(name)))
-    return [...violations('Writes', found.writes), ...violations('Reads', reads)]
+    const reads = new Set([...usedTables.reads].filter((name) => !usedTables.writes.has(name)))
+    return [...violationsOf('Writes', usedTables.writes), ...violationsOf('Reads', reads)]
   })
 }
 
 export const tableRules: Rule[] = [
   {
-    says: "a file that reads or writes another module's table declares it",
-    why: 'an engineer who changes a column then finds every file that depends on it, and no other module changes rows without a reason',
+    title: "a file that reads or writes another module's table declares it",
+    why: 'an engineer who changes a column can find every file that depends on it, and no other module changes rows without a reason',
     fix: 'call a function of the owner, or begin the file with "// Reads tables of other modules: table, other_table. The reason." (Writes …, if the owner cannot do it)',
     find: (repo) => find(repo),
     sample: { 'server/src/modules/orgs/tables.ts': `export const orgs = pgTable('orgs', {})` },
@@ -83,7 +83,7 @@ export const tableRules: Rule[] = [
       'server/src/modules/logs/a-store.ts': 'await db.execute(sql`select 1 from lines join orgs o on true`)',
       'server/src/modules/logs/b-store.ts': 'await db.execute(sql`delete from orgs where id = 1`)',
       'server/src/modules/logs/c-store.ts': `import { orgs } from '../orgs/index.ts'\nawait db.select().from(orgs)`,
-      'server/src/modules/logs/d-store.ts': '// Reads tables of other modules: orgs. It did once.',
+      'server/src/modules/logs/d-store.ts': '// Reads tables of other modules: orgs. It no longer does.',
     },
   },
 ]

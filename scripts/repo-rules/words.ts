@@ -32,7 +32,7 @@ function bannedWords(repo: Repo): string[] {
 
 export const wordRules: Rule[] = [
   {
-    says: 'code and documents use plain words',
+    title: 'code and documents use plain words',
     why: 'a stranger reads them without a glossary',
     fix: 'name the actor, and use the words of docs/architecture.md',
     find: bannedWords,

@@ -1,7 +1,7 @@
 import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core'
 import { openBrowser } from '../../../e2e/support/browser.ts'
-import { personAs } from '../../../e2e/support/people.ts'
-import type { Deployer } from '../../../e2e/support/played-squid.ts'
+import { signInAs } from '../../../e2e/support/people.ts'
+import type { Deployer } from '../../../e2e/support/simulated-squid.ts'
 import { startShoal, type Shoal } from '../../../e2e/support/shoal.ts'
 import { ensureConsole } from '../../console-build.ts'
 import { requirePackages } from '../../debian-packages.ts'
@@ -9,9 +9,9 @@ import { requirePackages } from '../../debian-packages.ts'
 export const org = 'bench'
 
 /** A production build of the console on its own server, and a signed-in user whose organization may deploy. */
-export type Console = { shoal: Shoal; browser: Browser; context: BrowserContext; page: Page; who: Deployer }
+export type Console = { shoal: Shoal; browser: Browser; context: BrowserContext; page: Page; deployer: Deployer }
 
-/** `env` are settings of the server. Stops server and browser when `work` ends. */
+/** Passes a console to `work`, and stops its server and browser when `work` ends. `env`: settings of the server. */
 export async function withConsole<T>(
   env: Record<string, string>,
   work: (console: Console) => AsyncIterable<T>,
@@ -20,13 +20,13 @@ export async function withConsole<T>(
   await ensureConsole()
   const shoal = await startShoal(env)
   const browser = await openBrowser()
-  const person = await personAs(browser, shoal, 'bench@example.com')
+  const person = await signInAs(browser, shoal, 'bench@example.com')
   await person.api.orgs.create({ body: { code: org, name: 'Bench', email: 'bench@example.com' } })
   await shoal.cli('org', 'set-status', '--code', org, '--status', 'ACTIVE')
   const { context, page, token, api } = person
   return (async function* () {
     try {
-      yield* work({ shoal, browser, context, page, who: { shoal, org, token, api } })
+      yield* work({ shoal, browser, context, page, deployer: { shoal, org, token, api } })
     } finally {
       await browser.close()
       await shoal.end()
@@ -34,7 +34,7 @@ export async function withConsole<T>(
   })()
 }
 
-/** Simulates a slow laptop: the page's CPU work takes four times as long. */
+/** Simulates a slow laptop: the page's CPU work takes four times as long, until the returned session is detached. */
 export async function slowDown(page: Page): Promise<CDPSession> {
   const session = await page.context().newCDPSession(page)
   await session.send('Emulation.setCPUThrottlingRate', { rate: 4 })

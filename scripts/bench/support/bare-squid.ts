@@ -27,8 +27,8 @@ require('node:http').createServer((request, response) => response.writeHead(200,
 const main = { name: 'bare', version: '1.0.0', private: true, scripts: { build: 'node --version' } }
 
 /**
- * A squid without dependencies whose API returns 200 bytes for every request, so that only the proxy in front of it is
- * measured. `processor` is the source of its processor, which does nothing by default.
+ * Creates a squid without dependencies, and returns its folder. Its API returns 200 bytes for every request, so that a benchmark
+ * measures only the proxy in front of it. `processor`: the source of its processor, which does nothing by default.
  */
 export function makeBareSquid(processor = 'setInterval(() => undefined, 60_000)\n'): string {
   const folder = join(mkdtempSync(join(tmpdir(), 'bare-')), 'bare')

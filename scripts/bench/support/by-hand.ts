@@ -6,11 +6,11 @@ import { freePort } from '../../../e2e/support/shoal.ts'
 import { startEmbeddedPostgres } from '../../../runtime/src/postgres/embedded-postgres.ts'
 import { runCommand } from '../../command.ts'
 import { makeOpenFolder } from '../../open-folder.ts'
-import { answeredAt, copyExample } from './squid.ts'
+import { readyAtMs, copyExample } from './squid.ts'
 
 /**
- * Runs the commands that replace `sqd deploy`: install with an empty npm cache, build, migrate, start the processor and the API.
- * Returns the seconds until the API returns the expected data. The database exists beforehand.
+ * Runs the commands that replace `sqd deploy`: installs with an empty npm cache, builds, migrates, and starts the processor and
+ * the API. Returns the seconds until the API returns the expected data. The time to create the database is not included.
  */
 export async function deployByHand(rpcUrl: string, transfers: number): Promise<number> {
   const cwd = copyExample()
@@ -24,7 +24,7 @@ export async function deployByHand(rpcUrl: string, transfers: number): Promise<n
     RPC_URL: rpcUrl,
     GQL_PORT: `${port}`,
   }
-  const must = async (...args: string[]) => {
+  const runNpm = async (...args: string[]) => {
     const { code, output } = await runCommand('npm', args, { cwd, env })
     if (code !== 0) throw new Error(`npm ${args.join(' ')} failed:\n${output.slice(-2000)}`)
   }
@@ -32,19 +32,19 @@ export async function deployByHand(rpcUrl: string, transfers: number): Promise<n
   const start = (...args: string[]) => programs.push(spawn('node', args, { cwd, env, stdio: 'ignore' }))
   try {
     const startedAt = performance.now()
-    await must('ci', '--no-audit', '--no-fund')
-    await must('run', 'build')
-    await must('run', 'migration:apply')
+    await runNpm('ci', '--no-audit', '--no-fund')
+    await runNpm('run', 'build')
+    await runNpm('run', 'migration:apply')
     start('lib/main.js')
     start('node_modules/@subsquid/graphql-server/bin/run.js')
-    return ((await answeredAt(`http://127.0.0.1:${port}/graphql`, transfers)) - startedAt) / 1000
+    return ((await readyAtMs(`http://127.0.0.1:${port}/graphql`, transfers)) - startedAt) / 1000
   } finally {
     for (const program of programs) program.kill('SIGKILL')
     await postgres.stop()
   }
 }
 
-/** PATH without node_modules/.bin, which would select Shoal's own Node instead of the machine's. */
+/** Returns PATH without node_modules/.bin, which would select Shoal's own Node instead of the machine's. */
 function machinePath(): string {
   const folders = (process.env.PATH ?? '').split(':')
   return folders.filter((folder) => !/\/node_modules\/(\.bin|npm\/.*)$/.test(folder)).join(':')

@@ -2,30 +2,31 @@ import type { Runtime, LogBatch, LogLine } from '@shoal/runtime'
 
 const batchSize = 1000
 
-/** A word in only ten of the oldest lines: its search reads the most. */
+/** A word that occurs only in ten of the oldest lines, so that a search for it reads the most data. */
 export const rareWord = 'reorganised'
 
-const kinds = [
+const messageKinds = [
   (n: number) => `${n} / 21000000, rate: ${n % 977} blocks/sec, mapping: ${n % 1201} blocks/sec, eta: ${n % 59}m`,
   (n: number) => `fetched transfers of block ${n} in ${n % 83} ms from endpoint ${n % 7}`,
   (n: number) => `saved ${n % 641} rows, cursor 0x${(n * 2654435761).toString(16)}`,
 ]
 
 function textOf(n: number): string {
-  const message = n > 1000 && n <= 1010 ? `block ${n} was ${rareWord}` : (kinds[n % kinds.length]?.(n) ?? '')
+  const message =
+    n > 1000 && n <= 1010 ? `block ${n} was ${rareWord}` : (messageKinds[n % messageKinds.length]?.(n) ?? '')
   return JSON.stringify({ level: 2, time: Date.now(), ns: 'sqd:processor', msg: message })
 }
 
-/** The logs of one processor that writes `count` lines as fast as they are read. */
+/** Simulates the logs of a processor that writes `count` lines as fast as they are read. Calls `onStored` when all are stored. */
 export function logsOf(squidId: string, count: number, onStored: () => void): Runtime['logs'] {
   return async function* (_, signal) {
     for (let first = 1; first <= count && !signal.aborted; first += batchSize) {
       const size = Math.min(batchSize, count - first + 1)
       const lines = Array.from({ length: size }, (_, i): LogLine => {
         const text = textOf(first + i)
-        return { workload: `${squidId}.bench`, container: 'processor', stream: 'stderr', text, readAt: new Date() }
+        return { workload: `${squidId}.1`, container: 'processor', stream: 'stderr', text, readAt: new Date() }
       })
-      yield { lines, cursor: { bench: `${first + size - 1}` } } satisfies LogBatch
+      yield { lines, dropped: [], cursor: { bench: `${first + size - 1}` } } satisfies LogBatch
     }
     // Requesting the next batch means that the previous one is stored.
     onStored()

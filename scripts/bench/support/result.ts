@@ -1,7 +1,7 @@
-/** A measurement, its bar, and whether the bar is met. */
+/** A measurement and its bar. `holds`: the bar is met. */
 export type Result = { name: string; value: number; unit: string; bar: string; holds: boolean }
 
-/** A file of `scripts/bench/`; yields each result as soon as it is measured. */
+/** A benchmark in `scripts/bench/` or `scripts/bench-web/`. `run` yields each result as soon as it is measured. */
 export type Bench = { name: string; run(): AsyncIterable<Result> }
 
 function rounded(value: number): number {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { root } from '../../root.ts'
 
-/** A copy of the example squid as a user would have it: sources and lockfile. */
+/** Copies the example squid, without installed and generated files. Returns the folder. */
 export function copyExample(): string {
   const copy = join(mkdtempSync(join(tmpdir(), 'squid-')), 'erc20-transfers')
   const isSource = (path: string) => !/\/(node_modules|lib|builds)(\/|$)/.test(path)
@@ -12,26 +12,26 @@ export function copyExample(): string {
   return copy
 }
 
-/** The typical query of a dApp: the newest entities with their fields. */
+/** A typical query of a dApp, for the newest entities with their fields. */
 export const newestQuery =
   '{ transfers(limit: 20, orderBy: id_DESC) { id block timestamp contract from to value txHash } }'
 
 export const countQuery = '{ transfersConnection(orderBy: id_ASC) { totalCount } }'
 
-/** Sets profiles with the resources of a machine of two cores, so that the benchmark does not measure a profile's limit. */
+/** Sets profiles with the resources of a machine with two cores, so that the benchmark does not measure the limit of a profile. */
 export function makeLarge(squid: string): void {
   const scale = '\nscale:\n  dedicated: true\n  api:\n    profile: large\n  processor:\n    profile: large\n'
   appendFileSync(join(squid, 'squid.yaml'), scale)
 }
 
-/** Polls the squid 20 times a second until it has counted all transfers; returns that time by `performance.now()`. */
-export async function answeredAt(endpoint: string, transfers: number, minutes = 5): Promise<number> {
+/** Polls the squid 20 times a second until it has indexed all transfers. Returns that time in milliseconds, as `performance.now()`. */
+export async function readyAtMs(endpoint: string, transfers: number, minutes = 5): Promise<number> {
   const deadline = performance.now() + minutes * 60_000
   while (performance.now() < deadline) {
     if ((await countOf(endpoint)) === transfers) return performance.now()
     await delay(50)
   }
-  throw new Error(`${endpoint} did not count ${transfers} transfers within ${minutes} minutes`)
+  throw new Error(`${endpoint} has not indexed ${transfers} transfers within ${minutes} minutes`)
 }
 
 async function countOf(endpoint: string): Promise<number | null> {

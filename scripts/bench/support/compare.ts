@@ -1,0 +1,16 @@
+import { median } from './result.ts'
+
+/** Compares two measurements over several rounds, alternating their order, so that a busy machine slows both. Returns the median ratio and difference. */
+export async function compare(rounds: number, first: () => Promise<number>, second: () => Promise<number>) {
+  const ratios: number[] = []
+  const differences: number[] = []
+  for (let round = 0; round < rounds; round++) {
+    const isSwapped = round % 2 === 1
+    const early = await (isSwapped ? second : first)()
+    const late = await (isSwapped ? first : second)()
+    const [firstValue, secondValue] = isSwapped ? [late, early] : [early, late]
+    ratios.push(firstValue / secondValue)
+    differences.push(firstValue - secondValue)
+  }
+  return { ratio: median(ratios), difference: median(differences) }
+}

@@ -1,0 +1,74 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createSimBuilder, createSimRuntime, type Directory } from '../../../../runtime/src/index.ts'
+import type { WorkerApp } from '../../../../server/src/app.ts'
+import { openArtifactStore } from '../../../../server/src/artifacts/open-artifact-store.ts'
+import { systemClock } from '../../../../server/src/clock.ts'
+import { loadConfig } from '../../../../server/src/config/config.ts'
+import { connect } from '../../../../server/src/db/database.ts'
+import { migrate } from '../../../../server/src/db/migrate.ts'
+import { noVitals } from '../../../../server/src/health/vitals.ts'
+import { startJobs } from '../../../../server/src/jobs/jobs.ts'
+import { createMailer } from '../../../../server/src/mail/index.ts'
+import { installationPrefix } from '../../../../server/src/modules/databases/index.ts'
+import type { Sealer } from '../../../../server/src/sealing/sealer.ts'
+import { createLog } from '../../../../server/src/startup/log.ts'
+import { sendableJobs } from '../../../../server/src/startup/sendable-jobs.ts'
+
+/** Leaves values in plain text, so that SQL can fill sealed columns. */
+const identitySealer: Sealer = { seal: (plain) => plain, open: (sealed) => sealed, isCurrent: () => true }
+
+/** Opens the context of a server with all roles and the `sim` runtime, and migrates its database. */
+export async function openBenchApp(
+  databaseUrl: string,
+  filledVersions: number,
+): Promise<{ app: WorkerApp; close: () => Promise<void> }> {
+  const config = loadConfig({
+    SHOAL_DATA_DIR: mkdtempSync(join(tmpdir(), 'data-')),
+    DATABASE_URL: databaseUrl,
+    SHOAL_RUNTIME: 'sim',
+    SHOAL_LOG_LEVEL: 'silent',
+    SHOAL_DEVNET_URL: 'http://127.0.0.1:9',
+    SHOAL_ALERTS_ALLOW_PRIVATE: 'true',
+  })
+  const log = createLog(config)
+  const database = connect(databaseUrl)
+  await migrate(database.pool)
+  const jobs = await startJobs(database, log, sendableJobs)
+  const builder = createSimBuilder()
+  const runtime = createSimRuntime({ serve: true, hasImage: () => true })
+  const base = {
+    config,
+    clock: systemClock,
+    log,
+    database,
+    db: database.db,
+    squidsDatabase: database,
+    jobs,
+    sealer: identitySealer,
+    artifacts: await openArtifactStore(config, () => installationPrefix(database.db)),
+    directory: refusingFilledVersions(runtime.directory, filledVersions),
+    runtime,
+    builder,
+    vitals: noVitals(),
+    outboxKey: null,
+  }
+  const close = async () => {
+    await runtime.close('stop')
+    await jobs.close()
+    await database.close()
+  }
+  return { app: { ...base, mailer: createMailer(base) }, close }
+}
+
+/** Returns a directory that refuses connections to the containers of the first `filledVersions` versions: tens of thousands of servers would need too much memory. */
+const refusingFilledVersions = (directory: Directory, filledVersions: number): Directory => ({
+  start: () => directory.start(),
+  endpoint: (id, name, port) =>
+    Number(id.split('.')[0]) > filledVersions
+      ? directory.endpoint(id, name, port)
+      : { kind: 'tcp', host: '127.0.0.1', port: 9 },
+  changed: (listener) => directory.changed(listener),
+  close: () => directory.close(),
+})

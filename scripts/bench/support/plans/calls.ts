@@ -1,0 +1,94 @@
+import { contract, endpointsOf, monitoringQueries, type Endpoint } from '../../../../contract/src/index.ts'
+import type { createHttpApp } from '../../../../server/src/http/app.ts'
+import { requestFor } from '../../../../server/src/testing/contract-samples.ts'
+import type { PlanRecorder } from './recorder.ts'
+
+type HttpApp = Awaited<ReturnType<typeof createHttpApp>>
+
+/** An organization, with the ids that its endpoints need in their paths. */
+export type Subject = { code: string; token: string; params: Record<string, string> }
+
+/** Further queries of an endpoint, as the console sends them. Each endpoint is also called without a query. */
+const queriesByEndpoint: Record<string, string[]> = {
+  'squids.list': ['search=squid-1'],
+  'squids.listMine': ['name=squid-1'],
+  'squids.listSummaries': ['ids=$squidId'],
+  'deployments.list': ['squidId=$squidId&logs=false', 'before=20000&limit=20', 'statusGroup=IN_PROGRESS'],
+  'deployments.get': ['logsAfter=3'],
+  'logs.history': ['search=rate', 'level=ERROR', 'container=processor', 'search=nothing&orderBy=asc'],
+  'alerts.list': ['state=open', 'state=ended', 'state=ended&before=20000'],
+  'alerts.listDeliveries': ['before=20000'],
+  'metrics.getIngress': ['from=2026-01-01'],
+  'metrics.getSquidIngress': ['from=2026-01-01'],
+  'billing.getReceipt': ['bySquid=true'],
+}
+
+/** Endpoints that read the database of a squid, which the filled versions do not have. */
+const skippedEndpoints = ['squids.exportDatabase']
+
+/** True for endpoints with endless responses, which are read for one second. */
+const isEndless = (e: Endpoint) => e.kind === 'lines'
+
+/** Calls every endpoint that changes nothing, with all its queries. @throws if an endpoint responds with 400 or 500 */
+export async function callReads(http: HttpApp, recorder: PlanRecorder, subject: Subject): Promise<void> {
+  const failures: string[] = []
+  for (const [name, e] of endpointsOf(contract)) {
+    if (e.isChange || skippedEndpoints.includes(name)) continue
+    for (const query of ['', ...(queriesByEndpoint[name] ?? [])])
+      for (const parameter of name === 'monitoring.query' ? monitoringQueries : [''])
+        failures.push(
+          ...(await call(
+            http,
+            recorder,
+            name,
+            e,
+            { ...subject, params: { ...subject.params, query: parameter } },
+            query,
+          )),
+        )
+  }
+  if (failures.length > 0) throw new Error(failures.join('\n'))
+}
+
+/** Calls every endpoint that makes changes, each as a new user, since some sign the caller out or delete resources that others need. */
+export async function callChanges(
+  http: HttpApp,
+  recorder: PlanRecorder,
+  subject: Subject,
+  newCaller: () => Promise<string>,
+): Promise<void> {
+  const changes = endpointsOf(contract).filter(([, e]) => e.isChange)
+  // The organization is deleted last.
+  const ordered = changes.toSorted(([a], [b]) => Number(a === 'orgs.delete') - Number(b === 'orgs.delete'))
+  const failures: string[] = []
+  for (const [name, e] of ordered)
+    failures.push(...(await call(http, recorder, name, e, { ...subject, token: await newCaller() }, '')))
+  if (failures.length > 0) throw new Error(failures.join('\n'))
+}
+
+/** Calls an endpoint, and returns its failure, if any. A change may be rejected, since not all of its ids exist. */
+async function call(
+  http: HttpApp,
+  recorder: PlanRecorder,
+  name: string,
+  e: Endpoint,
+  { code, token, params }: Subject,
+  query: string,
+): Promise<string[]> {
+  const request = requestFor(name, e, { ...params, code }, token)
+  const filledQuery = query.replaceAll(/\$(\w+)/g, (_, key: string) => params[key] ?? '')
+  const url = filledQuery ? `${request.url}${request.url.includes('?') ? '&' : '?'}${filledQuery}` : request.url
+  const controller = new AbortController()
+  const timer = isEndless(e) ? setTimeout(() => controller.abort(), 1_000) : undefined
+  try {
+    // Awaited inside `as`, because the request starts only when its result is awaited.
+    const send = async () => await http.inject({ ...request, url, signal: controller.signal })
+    const { statusCode, body } = await recorder.as(name, send)
+    const isFailure = statusCode === 500 || (e.method === 'GET' && statusCode === 400)
+    return isFailure ? [`${name} ${url}: ${statusCode} ${body.slice(0, 300)}`] : []
+  } catch (error) {
+    return controller.signal.aborted ? [] : [`${name} ${url}: ${(error as Error).message}`]
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,42 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { contract, createClient } from '../../../../contract/src/index.ts'
+import { deploy, waitForDeployment } from '../../../../e2e/support/deploy.ts'
+import { squidFiles } from '../../../../server/src/modules/deployments/testing/squid-files.ts'
+import type { Subject } from './calls.ts'
+
+type Targets = { url: string; gatewayUrl: string; subject: Subject }
+
+/** Writes a squid for the sim runtime. It has no database, since no Postgres allows the connections that 10,000 versions need. */
+function writeSquid(): string {
+  const project = mkdtempSync(join(tmpdir(), 'squid-'))
+  for (const [file, content] of Object.entries(squidFiles({ hasPostgres: false })))
+    writeFileSync(join(project, file), content)
+  return project
+}
+
+/** Deploys a version and performs every change on it: update, restart, rollback, hibernation, deletion. Also sends requests to it. */
+export async function deployAndChange({ url, gatewayUrl, subject: { code, token } }: Targets): Promise<void> {
+  const api = createClient(contract, { baseUrl: `${url}/api`, token: () => token })
+  const deployer = { shoal: { url }, org: code, token, api, project: writeSquid() }
+  const untilFinished = async (id: number) => {
+    const deployment = await waitForDeployment(deployer, id)
+    if (deployment.failed !== 'NO') throw new Error(`Deployment ${id} failed: ${deployment.failureReason}`)
+  }
+  const options = { name: 'measured', slot: 'v1', tag: 'live' }
+  const first = await deploy(deployer, options)
+  await untilFinished(first)
+  await untilFinished(await deploy(deployer, options))
+  const rpc = await api.rpc.getToken({ params: { code } })
+  for (const path of [`/${code}/measured@v1/api/graphql`, `/rpc/devnet/${rpc.token}`, '/portal/datasets/devnet/head'])
+    await fetch(`${gatewayUrl}${path}`, { method: 'POST', body: '{}' }).then((response) => response.text())
+  const params = { code, reference: 'measured@v1' }
+  const changes = [
+    () => api.squids.restart({ params }),
+    () => api.squids.rollback({ params, body: { deploymentId: first } }),
+    () => api.squids.hibernate({ params }),
+    () => api.squids.delete({ params }),
+  ]
+  for (const change of changes) await untilFinished((await change()).id)
+}

@@ -1,0 +1,31 @@
+import { startExternalPostgres } from '../../../external-postgres.ts'
+import { openBenchApp } from './app.ts'
+import { fillInstallation } from './fill.ts'
+import { explainSettings, PlanRecorder, type RecordedStatement } from './recorder.ts'
+import { runEverything } from './run.ts'
+
+/** Records the plans of all statements that a server sends with `versions` versions in its database. */
+export async function recordPlans(versions: number): Promise<RecordedStatement[]> {
+  const postgres = await startExternalPostgres(explainSettings)
+  try {
+    const url = postgres.url('shoal')
+    const filling = await openBenchApp(url, versions)
+    try {
+      await fillInstallation(filling.app.database.pool, versions)
+      // Applies to connections that are opened later.
+      await filling.app.database.pool.query('alter database shoal set auto_explain.log_min_duration = 0')
+    } finally {
+      await filling.close()
+    }
+    const recorder = new PlanRecorder()
+    const { app, close } = await openBenchApp(url, versions)
+    try {
+      await runEverything(app, recorder)
+    } finally {
+      await close()
+    }
+    return recorder.statements()
+  } finally {
+    await postgres.stop()
+  }
+}

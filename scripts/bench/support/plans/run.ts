@@ -1,0 +1,139 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Workload } from '../../../../runtime/src/index.ts'
+import type { WorkerApp } from '../../../../server/src/app.ts'
+import { createGateway } from '../../../../server/src/gateway/gateway.ts'
+import { createHttpApp } from '../../../../server/src/http/app.ts'
+import { metricsOf } from '../../../../server/src/health/metrics.ts'
+import type { Job } from '../../../../server/src/jobs/jobs.ts'
+import { mailJobs } from '../../../../server/src/mail/index.ts'
+import { channelJobs, startAlerts } from '../../../../server/src/modules/alerts/index.ts'
+import { authJobs } from '../../../../server/src/modules/auth/index.ts'
+import { startBilling } from '../../../../server/src/modules/billing/index.ts'
+import {
+  collectionJobs,
+  defaultIntervals,
+  startEngine,
+  startReconcile,
+} from '../../../../server/src/modules/deployments/index.ts'
+import { startLogIngest } from '../../../../server/src/modules/logs/index.ts'
+import { startSampling } from '../../../../server/src/modules/metrics/index.ts'
+import { startObserving } from '../../../../server/src/modules/observing/index.ts'
+import { userJobs } from '../../../../server/src/modules/user/index.ts'
+import { retentionJobs } from '../../../../server/src/startup/retention.ts'
+import { createFactories } from '../../../../server/src/testing/make.ts'
+import { callChanges, callReads, type Subject } from './calls.ts'
+import { deployAndChange } from './deployments.ts'
+import type { PlanRecorder } from './recorder.ts'
+
+const maxWaitMs = 180_000
+
+type Closable = { close: () => Promise<unknown> }
+
+/** Runs every background loop, scheduled job and endpoint of a filled installation at least once, each under its own name. */
+export async function runEverything(app: WorkerApp, recorder: PlanRecorder): Promise<void> {
+  await using stack = new AsyncDisposableStack()
+  const startRecorded = <T extends Closable>(caller: string, start: () => T): T => {
+    const running = recorder.as(caller, start)
+    stack.defer(async () => void (await running.close()))
+    return running
+  }
+  const subjects = await makeSubjects(app)
+  await startContainers(app)
+  recorder.start()
+  stack.defer(() => recorder.stop())
+
+  const engine = startRecorded('deploy engine', () => startEngine(app, defaultIntervals))
+  const loops = {
+    reconcile: () => startReconcile(engine.worker, engine.locks),
+    observing: () => startObserving(app),
+    'log ingest': () => startLogIngest(app),
+    sampling: () => startSampling(app),
+    billing: () => startBilling(app),
+    alerts: () => startAlerts(app),
+  }
+  for (const [caller, start] of Object.entries(loops)) startRecorded(caller, start)
+  const gateway = await recorder.as('gateway', () => createGateway(app))
+  stack.defer(gateway.close)
+  const http = await createHttpApp(app)
+  stack.defer(() => http.close())
+
+  for (const subject of subjects) await callReads(http, recorder, subject)
+  await recorder.as('server metrics', () => metricsOf(app).registry.metrics())
+  const run = (job: Job<never>, ...args: Parameters<Job<never>['run']>) =>
+    recorder.as(`job ${job.name}`, () => job.run(...args))
+  const jobContext = { id: '', signal: AbortSignal.timeout(maxWaitMs) }
+  for (const job of jobsOf(app)) if (job.schedule) await run(job, {} as never, jobContext)
+  await app.jobs.work(jobsOf(app).map((job) => ({ ...job, run: (...args) => run(job, ...args) })))
+
+  const url = await http.listen({ port: 0, host: '127.0.0.1' })
+  const gatewayServer = createServer((req, res) => recorder.as('gateway', () => gateway.request(req, res)))
+  await new Promise<void>((done) => void gatewayServer.listen(0, '127.0.0.1', done))
+  stack.defer(() => void gatewayServer.close())
+  const gatewayUrl = `http://127.0.0.1:${(gatewayServer.address() as AddressInfo).port}`
+  const [, averageOrg] = subjects
+  await deployAndChange({ url, gatewayUrl, subject: averageOrg })
+  await callChanges(http, recorder, averageOrg, () => newMember(app, averageOrg.code))
+  await waitForRounds(recorder, ['deploy engine', ...Object.keys(loops), 'gateway'])
+}
+
+const jobsOf = (app: WorkerApp): Job<never>[] => [
+  ...mailJobs(app),
+  ...authJobs(app),
+  ...userJobs(app),
+  ...retentionJobs(app),
+  ...collectionJobs(app),
+  ...channelJobs(app),
+]
+
+/** Waits until each caller has executed a statement twice, which means that it has completed a round. */
+async function waitForRounds(recorder: PlanRecorder, callers: string[]): Promise<void> {
+  const deadlineMs = performance.now() + maxWaitMs
+  const missing = () => {
+    const completed = new Set(recorder.statements().flatMap((s) => (s.executions > 1 ? [s.caller] : [])))
+    return callers.filter((caller) => !completed.has(caller))
+  }
+  while (missing().length > 0) {
+    if (performance.now() > deadlineMs) throw new Error(`No second round of: ${missing().join(', ')}`)
+    await delay(500)
+  }
+}
+
+/** Starts the containers of all versions, as the reconcile loop would, but without its lock and queries for each version. */
+async function startContainers({ database, runtime }: WorkerApp): Promise<void> {
+  const { rows } = await database.pool.query<{ workload: string }>('select sealed_workload as workload from squids')
+  for (const { workload } of rows) await runtime.apply(JSON.parse(workload) as Workload)
+}
+
+/** Returns the largest organization, and one of average size, each with the token of an administrator. */
+async function makeSubjects(app: WorkerApp): Promise<[Subject, Subject]> {
+  const subject = async (id: number): Promise<Subject> => {
+    const make = createFactories(app)
+    const { token } = await make.member({ id }, 'admin')
+    const { rows } = await app.database.pool.query<Record<string, string>>(
+      `select o.code, s.id::text as "squidId", s.name || '@' || s.slot as reference, s.name, to_char(now(), 'YYYY') as year,
+         (select max(id)::text from deployments where org_id = o.id) as deployment
+       from orgs o join squids s on s.org_id = o.id where o.id = $1 order by s.id limit 1`,
+      [id],
+    )
+    const { code = '', deployment = '', ...row } = rows[0] ?? {}
+    const month = String(new Date().getUTCMonth() + 1)
+    const params = {
+      ...row,
+      id: deployment,
+      tag: 'prod',
+      month,
+      provider: 'github',
+      kind: 'STALLED',
+      title: 'ethereum',
+    }
+    return { code, token, params }
+  }
+  return [await subject(1), await subject(2)]
+}
+
+async function newMember(app: WorkerApp, code: string): Promise<string> {
+  const { rows } = await app.database.pool.query<{ id: number }>('select id from orgs where code = $1', [code])
+  return (await createFactories(app).member({ id: rows[0]?.id ?? 0 }, 'admin')).token
+}

@@ -1,0 +1,92 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createWriteStream, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Agent, fetch } from 'undici'
+import { freePort } from '../../e2e/support/shoal.ts'
+import { apiServerArgs, etcdArgs, writeCertificates } from './control-plane.ts'
+
+export type ApiServer = {
+  url: string
+  /** Path of the administrator's kubeconfig. */
+  kubeconfig: string
+  /** The processes of the API server and its etcd, for tests of what happens without them. */
+  processes: { apiServer: ChildProcess; etcd: ChildProcess }
+  end(): Promise<void>
+}
+
+const readyTimeoutMs = 60_000
+
+/**
+ * Starts etcd and an API server on free ports of loopback, for tests of objects and watches: nothing runs pods. Needs no root. Both end with this
+ * process, even if it is killed.
+ * @param kube the program built from `test/kube`
+ * @throws with the end of the log if it is not ready within a minute
+ */
+export async function startApiServer(kube: string): Promise<ApiServer> {
+  const folder = mkdtempSync(join(tmpdir(), 'kube-'))
+  const [port, clientPort, peerPort] = [await freePort(), await freePort(), await freePort()]
+  const url = `https://127.0.0.1:${port}`
+  const etcdUrl = `http://127.0.0.1:${clientPort}`
+  const pki = join(folder, 'pki')
+  writeCertificates(kube, pki, url)
+  const etcd = start(kube, etcdArgs(join(folder, 'etcd'), etcdUrl, `http://127.0.0.1:${peerPort}`), folder)
+  const apiServer = start(
+    kube,
+    [
+      ...apiServerArgs(pki, etcdUrl, '127.0.0.1', port),
+      '--bind-address=127.0.0.1',
+      // Without controllers no namespace has a service account, so pods could not be created.
+      '--disable-admission-plugins=ServiceAccount',
+    ],
+    folder,
+  )
+  const end = async () => {
+    await Promise.all([apiServer, etcd].map(endProcess))
+    rmSync(folder, { recursive: true, force: true })
+  }
+  try {
+    await untilReady(url, readFileSync(join(pki, 'ca.crt')), [etcd, apiServer])
+  } catch (error) {
+    const log = readFileSync(join(folder, 'log'), 'utf8').trim().slice(-2000)
+    await end()
+    throw new Error(`The API server did not start: ${(error as Error).message}\n${log}`, { cause: error })
+  }
+  return { url, kubeconfig: join(pki, 'admin.conf'), processes: { apiServer, etcd }, end }
+}
+
+function start(kube: string, args: string[], folder: string): ChildProcess {
+  const child = spawn('setpriv', ['--pdeathsig', 'KILL', kube, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const log = createWriteStream(join(folder, 'log'), { flags: 'a' })
+  for (const stream of [child.stdout, child.stderr]) stream.pipe(log, { end: false })
+  return child
+}
+
+async function endProcess(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const ended = new Promise((resolve) => child.once('exit', resolve))
+  child.kill('SIGKILL')
+  await ended
+}
+
+async function untilReady(url: string, ca: Buffer, processes: ChildProcess[]): Promise<void> {
+  const dispatcher = new Agent({ connect: { ca } })
+  const deadline = performance.now() + readyTimeoutMs
+  const isReady = async () => {
+    try {
+      return (await fetch(`${url}/readyz`, { dispatcher, signal: AbortSignal.timeout(5000) })).ok
+    } catch {
+      return false
+    }
+  }
+  try {
+    while (!(await isReady())) {
+      if (processes.some(({ exitCode }) => exitCode !== null)) throw new Error('a process has ended')
+      if (performance.now() > deadline) throw new Error('it was not ready within a minute')
+      await delay(100)
+    }
+  } finally {
+    await dispatcher.destroy()
+  }
+}

@@ -1,0 +1,62 @@
+import { createHash } from 'node:crypto'
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
+import { create } from 'tar'
+
+type Descriptor = { mediaType: string; digest: string; size: number }
+
+const oci = 'application/vnd.oci.image'
+
+/**
+ * Pushes an image with one static program, which is its entrypoint, to a registry without authentication.
+ * @param name `host:port/repository:tag`
+ * @throws with the registry's response if it refuses the image
+ */
+export async function pushImage(name: string, program: string): Promise<void> {
+  const [, host = '', repository = '', tag = ''] = /^([^/]+)\/(.+):([^:]+)$/.exec(name) ?? []
+  const url = `http://${host}/v2/${repository}`
+  const layer = await pack(program)
+  const layers = [await pushBlob(url, `${oci}.layer.v1.tar`, layer)]
+  const config = {
+    architecture: process.arch === 'x64' ? 'amd64' : process.arch,
+    os: 'linux',
+    config: { Entrypoint: [`/${basename(program)}`], Cmd: ['pause'] },
+    rootfs: { type: 'layers', diff_ids: [digestOf(layer)] },
+  }
+  const descriptor = await pushBlob(url, `${oci}.config.v1+json`, Buffer.from(JSON.stringify(config)))
+  const mediaType = `${oci}.manifest.v1+json`
+  const manifest = JSON.stringify({ schemaVersion: 2, mediaType, config: descriptor, layers })
+  await request(`${url}/manifests/${tag}`, 'PUT', { 'content-type': mediaType }, Buffer.from(manifest))
+}
+
+async function pack(program: string): Promise<Buffer> {
+  const folder = mkdtempSync(join(tmpdir(), 'image-'))
+  try {
+    copyFileSync(program, join(folder, basename(program)))
+    return await buffer(create({ cwd: folder, portable: true }, [basename(program)]))
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+async function pushBlob(url: string, mediaType: string, content: Buffer): Promise<Descriptor> {
+  const digest = digestOf(content)
+  const upload = await request(`${url}/blobs/uploads/`, 'POST', {}, Buffer.alloc(0))
+  const location = new URL(upload.headers.get('location') ?? '', url)
+  location.searchParams.set('digest', digest)
+  await request(location.href, 'PUT', { 'content-type': 'application/octet-stream' }, content)
+  return { mediaType, digest, size: content.length }
+}
+
+async function request(url: string, method: string, headers: Record<string, string>, body: Buffer): Promise<Response> {
+  const response = await fetch(url, { method, headers, body: new Uint8Array(body) })
+  if (!response.ok) throw new Error(`${method} ${url}: ${response.status} ${await response.text()}`)
+  await response.body?.cancel()
+  return response
+}
+
+function digestOf(content: Buffer): string {
+  return `sha256:${createHash('sha256').update(content).digest('hex')}`
+}

@@ -1,0 +1,38 @@
+import { clusterPackages, ensurePackages } from '../debian-packages.ts'
+import { withProgress } from '../progress.ts'
+import { clusterLeftovers, endCluster, hasStartedCluster, startCluster } from './cluster.ts'
+import { buildPrograms, goProgram, missingGo, missingPrograms } from './programs.ts'
+
+/** `env` is the environment of the tests. `missing` says what this machine lacks to run a cluster. */
+export type TestCluster = { env: Record<string, string> } | { missing: string }
+
+/**
+ * Starts the cluster of `npm run test:kubernetes`, or uses that of SHOAL_TEST_KUBECONFIG.
+ * @throws if this machine has all that a cluster needs, and it does not start
+ */
+export async function openTestCluster(): Promise<TestCluster> {
+  // The tests inherit the settings of this cluster.
+  if (process.env['SHOAL_TEST_KUBECONFIG']) return { env: {} }
+  const missing = await missingHere()
+  if (missing) return { missing: `${missing}. Another cluster can be used with SHOAL_TEST_KUBECONFIG.` }
+  const programs = await buildPrograms()
+  const env = await withProgress('Starting a cluster', 'Started a cluster', () => startCluster(programs))
+  return { env: (await missingGo()) === null ? { ...env, SHOAL_TEST_GO: goProgram() } : env }
+}
+
+/** Ends the cluster, if this process started one. Returns what is left of it. */
+export function closeTestCluster(): string[] {
+  // A cluster of another process may run on this host, such as that of `npm run cluster`.
+  if (!hasStartedCluster()) return []
+  endCluster()
+  return clusterLeftovers()
+}
+
+async function missingHere(): Promise<string | null> {
+  if (process.platform !== 'linux') return 'A test cluster runs on Linux only'
+  if (process.getuid?.() !== 0) return 'A test cluster needs root'
+  const missing = await missingPrograms()
+  if (missing) return missing
+  const [missingPackage] = await ensurePackages(clusterPackages)
+  return missingPackage?.sentence ?? null
+}

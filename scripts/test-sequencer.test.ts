@@ -1,0 +1,9 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { root } from './root.ts'
+import { slowFiles } from './test-sequencer.ts'
+
+test('all files in the list of slow files exist', () => {
+  expect(slowFiles.filter((file) => !existsSync(join(root, file)))).toEqual([])
+})
