@@ -7,7 +7,10 @@ export const displayedContainer = (container: string): string => (/^api-\d+$/.te
 export const nonProcessors = ['init', 'api', 'db', gapContainer]
 
 /** Legacy names that the public client still requests. */
-const legacyNames: Record<string, string> = { 'query-node': 'api', 'db-migrate': 'init' }
+const legacyNames = new Map([
+  ['query-node', 'api'],
+  ['db-migrate', 'init'],
+])
 
 export type ContainerFilter = { names: string[]; allProcessors: boolean }
 
@@ -19,7 +22,7 @@ export function parseContainers(containers: string[]): ContainerFilter {
   return {
     names: [
       gapContainer,
-      ...containers.filter((name) => name !== 'processor').map((name) => legacyNames[name] ?? name),
+      ...containers.filter((name) => name !== 'processor').map((name) => legacyNames.get(name) ?? name),
     ],
     allProcessors: containers.includes('processor'),
   }

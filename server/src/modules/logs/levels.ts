@@ -7,26 +7,27 @@ export const levelName = (number: number): LogLevel => logLevels[number] ?? 'INF
 /** The levels TRACE, DEBUG, INFO, WARN, ERROR, FATAL of the SDK, in order; the contract has no TRACE. */
 const sdkLevels: LogLevel[] = ['DEBUG', 'DEBUG', 'INFO', 'WARNING', 'ERROR', 'FATAL']
 
-const levelOfWord: Record<string, LogLevel> = {
-  trace: 'DEBUG',
-  debug: 'DEBUG',
-  verbose: 'DEBUG',
-  log: 'INFO',
-  info: 'INFO',
-  notice: 'NOTICE',
-  warn: 'WARNING',
-  warning: 'WARNING',
-  error: 'ERROR',
-  err: 'ERROR',
-  critical: 'CRITICAL',
-  fatal: 'FATAL',
-  panic: 'FATAL',
-}
+/** A map, because a program may write any word as level, such as `constructor`, which every object has. */
+const levelOfWord = new Map<string, LogLevel>([
+  ['trace', 'DEBUG'],
+  ['debug', 'DEBUG'],
+  ['verbose', 'DEBUG'],
+  ['log', 'INFO'],
+  ['info', 'INFO'],
+  ['notice', 'NOTICE'],
+  ['warn', 'WARNING'],
+  ['warning', 'WARNING'],
+  ['error', 'ERROR'],
+  ['err', 'ERROR'],
+  ['critical', 'CRITICAL'],
+  ['fatal', 'FATAL'],
+  ['panic', 'FATAL'],
+])
 
 /** Parses the level of a JSON line: the SDK's 0 to 5, the 10 to 60 of pino and bunyan, or a word. Null for anything else. */
 export function parseLevel(level: unknown): LogLevel | null {
   if (typeof level === 'number') return sdkLevels[level >= 10 ? Math.floor(level / 10) - 1 : level] ?? null
-  return typeof level === 'string' ? (levelOfWord[level.toLowerCase()] ?? null) : null
+  return typeof level === 'string' ? (levelOfWord.get(level.toLowerCase()) ?? null) : null
 }
 
 /** Matches `ERROR: …`, `[warn] …`, `npm error …`, `WARNING …`. */
@@ -43,19 +44,19 @@ export function guessLevel(text: string): LogLevel {
   if (stackFrame.test(text) || namedError.test(text)) return 'ERROR'
   if (nodeWarning.test(text)) return 'WARNING'
   const word = leadingWord.exec(text)?.[1]?.toLowerCase()
-  return (word && levelOfWord[word]) || 'INFO'
+  return (word && levelOfWord.get(word)) || 'INFO'
 }
 
 /** Names that select several levels, or have another name in the contract. The public client has no names for the other levels. */
-const levelsOfName: Partial<Record<string, LogLevel[]>> = {
-  ERROR: ['ERROR', 'CRITICAL', 'FATAL'],
-  INFO: ['INFO', 'NOTICE'],
-  TRACE: ['DEBUG'],
-  WARN: ['WARNING'],
-}
+const levelsOfName = new Map<string, LogLevel[]>([
+  ['ERROR', ['ERROR', 'CRITICAL', 'FATAL']],
+  ['INFO', ['INFO', 'NOTICE']],
+  ['TRACE', ['DEBUG']],
+  ['WARN', ['WARNING']],
+])
 
 /** Returns the numbers of the levels that a query names; unknown names match nothing. */
 export function parseLevels(levels: string[]): number[] {
-  const names = levels.flatMap((level) => levelsOfName[level] ?? logLevels.filter((name) => name === level))
+  const names = levels.flatMap((level) => levelsOfName.get(level) ?? logLevels.filter((name) => name === level))
   return [...new Set(names.map(levelNumber))]
 }

@@ -34,6 +34,9 @@ describe('a JSON line of the SDK', () => {
     ['"FATAL"', 'FATAL'],
     [99, 'INFO'],
     ['null', 'INFO'],
+    // Names of properties that every object has.
+    ['"constructor"', 'INFO'],
+    ['"__proto__"', 'INFO'],
   ])('with level %s is %s', (level, name) => expect(levelOf(`{"level":${level},"msg":"x"}`)).toBe(name))
 
   test('with an error and no message shows the stack, which the public client would omit', () => {
@@ -160,7 +163,7 @@ describe('a filter', () => {
   test('for errors includes more severe levels; unknown levels match nothing', () => {
     expect(parseLevels(['ERROR']).map(levelName)).toEqual(['ERROR', 'CRITICAL', 'FATAL'])
     expect(parseLevels(['FATAL', 'WARNING']).map(levelName)).toEqual(['FATAL', 'WARNING'])
-    expect(parseLevels(['NONSENSE'])).toEqual([])
+    expect(parseLevels(['NONSENSE', 'constructor'])).toEqual([])
   })
 
   test('accepts legacy container names, and `processor` selects all processors', () => {
@@ -171,6 +174,7 @@ describe('a filter', () => {
       'processor',
     ])
     expect(isSelected(filter, gapContainer)).toBe(true)
+    expect(isSelected(parseContainers(['constructor']), 'constructor')).toBe(true)
     expect(['api', 'api-2', 'api-12', 'api-x'].map(displayedContainer)).toEqual(['api', 'api', 'api', 'api-x'])
   })
 })

@@ -85,6 +85,24 @@ test('every line is stored once and in order, even when workers start, stop and 
   }
 })
 
+test('lines with hostile levels are stored and indexed, and do not stop the ingestion', async () => {
+  const hostile = ['"constructor"', '"__proto__"', '-1', '1e300', '{}'].map((level) => `{"level":${level},"msg":"odd"}`)
+  await makeVersion(t.app, org, { processors: { eth: { print: [...hostile, ...numbers(2000)] } } })
+  const ingest = startLogIngest(t.app)
+  try {
+    await until(async () => expect(await messages()).toHaveLength(2005))
+    expect((await history('test-squid@v1', { search: 'odd' })).map(({ level }) => level)).toEqual(
+      hostile.map(() => 'INFO'),
+    )
+    await until(async () => {
+      const { rows } = await t.app.database.pool.query('select count(*)::int as blocks from log_blocks')
+      expect(rows).toEqual([{ blocks: 2 }])
+    })
+  } finally {
+    await ingest.close()
+  }
+})
+
 test('values of secrets, current or replaced, are not stored in any encoding', async () => {
   const api = t.as(org.admin).secrets
   const set = (name: string, value: string) =>
