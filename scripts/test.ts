@@ -56,6 +56,7 @@ const fullSuites = [
   'e2e/full',
   'e2e/console',
   'e2e/slow/connection.test.ts',
+  'e2e/hostile/postgres.test.ts',
 ]
 
 async function runTests(args: string[], extraEnv: Record<string, string> = {}): Promise<void> {

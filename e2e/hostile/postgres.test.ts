@@ -21,6 +21,9 @@ const ping = async (squid = neighbour): Promise<Ping> => {
   return (await response.json()) as Ping
 }
 
+/** A request that takes longer, in milliseconds, counts as one that is not answered. */
+const slowestMs = 30_000
+
 /** The connection that the neighbour opened at its start. */
 let neighbourPid: number
 let postmaster: number
@@ -269,8 +272,9 @@ test('two hostile versions at full tilt: a neighbour loses no connection and no 
     console.log(`${kind}, busy over quiet: median ${ratio(0.5, kind).toFixed(2)}, p99 ${ratio(0.99, kind).toFixed(2)}`)
   expect(errors).toEqual([])
   await expectUnharmed()
-  // On a busy machine the 99th percentile of so few requests is noise; the median of alternating rounds is not.
-  expect(ratio(0.5, 'api')).toBeLessThan(3)
+  for (const kind of ['squid', 'api'] as const) expect(Math.max(...busy[kind])).toBeLessThan(slowestMs)
+  // Other load of the machine changes between the rounds, so only a run without other load can compare them.
+  if (isFull) expect(ratio(0.99, 'api')).toBeLessThan(1.5)
 }, 400_000)
 
 /** Sends requests to the neighbour's squid, which reads its database, and to the API for it, at a fixed rate; adds their times in milliseconds. */
