@@ -146,6 +146,21 @@ ${prefix.join(' ')} sh -ec 'echo 0 >/proc/sys/net/ipv6/conf/eth0/disable_ipv6; i
     expect(await probe(other, ['127.0.0.1'])).toEqual([await addressIn(other)])
   })
 
+  test('a rule of the host that redirects a port opens no service to programs', async () => {
+    await bed.listen()
+    const prefix = await (await open({ squid: [{ host: 'localhost', port: PORT + 1 }], build: [] })).open('one', 'squid')
+    const rule = `iifname "shl${(await tableOf(prefix)).slice(-2)}*" tcp dport 80 redirect to :${PORT}`
+    const chain = 'chain ports { type nat hook prerouting priority dstnat - 1; policy accept;'
+    await runProgram(['nft', '-f', '-'], `table inet shoal-test-redirect { ${chain} ${rule}; }; }\n`)
+    try {
+      expect(await probe(prefix, [HOST_ADDRESS, OUTSIDE.internet], 80)).toEqual([NO_CONNECTION, NO_CONNECTION])
+      await withoutRules(prefix, 'input')
+      expect(await probe(prefix, [HOST_ADDRESS], 80)).toEqual([await addressIn(prefix)])
+    } finally {
+      await runScript('nft delete table inet shoal-test-redirect 2>/dev/null || :')
+    }
+  })
+
   test('programs can reach the ports and ranges that the operator allows, but never the networks of other squids', async () => {
     await bed.listen(bed.outside)
     await bed.listen()

@@ -75,7 +75,7 @@ table inet ${block.table} {
   ${USES.map((use) => `chain allowed_${use} {\n    ${allowedTargets(use, policies).join('\n    ')}\n  }`).join('\n  ')}
   chain input {
     type filter hook input priority filter - 5; policy accept;
-    ${anyInterface} ct status dnat accept
+    ${USES.flatMap((use) => redirectedMatches(interfacesOf(use), policies[use]).map((match) => `${match} accept`)).join('\n    ')}
     ${USES.map((use) => `${interfacesOf(use)} jump allowed_${use}`).join('\n    ')}
     ${anyInterface} ${REJECT}
   }
@@ -105,6 +105,10 @@ function redirectRules(match: string, { loopback }: Policy): string[] {
     protocols.map((protocol) => `${match} ${protocol} dport ${port} dnat ip to ${address}`),
   )
 }
+
+/** Returns the part of a rule that matches what `redirectRules` has redirected. Rules of other programs may redirect ports, too. */
+const redirectedMatches = (match: string, { loopback }: Policy): string[] =>
+  serviceMatches(loopback).map((service) => `${match} ct status dnat ${service}`)
 
 /** Returns rules that make connections appear to come from loopback, as the access rules of services expect. */
 function maskRules(match: string, { loopback }: Policy): string[] {
