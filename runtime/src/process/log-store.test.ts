@@ -52,6 +52,16 @@ describe('the logs of a host', () => {
     return { lines, cursor }
   }
 
+  test('a damaged file about an unread log is deleted, and other unread logs are delivered', async () => {
+    add('kept', 'a line\n')
+    store.end('kept')
+    writeFileSync(join(dir, 'unread/damaged.json'), '')
+    store = new LogStore(join(dir, 'unread'))
+    expect(readdirSync(join(dir, 'unread'))).not.toContain('damaged.json')
+    const { lines } = await read({}, (all) => all.length === 1)
+    expect(lines).toEqual(['kept a line'])
+  })
+
   test('the lines of several containers are delivered completely, in order and in few batches', async () => {
     const names = ['a', 'b', 'c', 'd']
     const count = 50_000

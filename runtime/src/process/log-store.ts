@@ -1,8 +1,10 @@
-import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LogAdmission, LogBatch, LogCursor, LogDrop, LogLine } from '../driver.ts'
+import { readJson } from './container-record.ts'
 import { LogTail, keptOffsetFile } from './log-tail.ts'
+import { replaceFile } from './replace-file.ts'
 import { logBytes } from './run-log.ts'
 
 /** Lines must be delivered within 200 ms. */
@@ -56,7 +58,7 @@ export class LogStore {
     source.isEnded = true
     const { workload, container } = source
     const file = join(this.#unreadDir, `${id}.log`)
-    writeFileSync(join(this.#unreadDir, `${id}.json`), JSON.stringify({ id, workload, container }))
+    replaceFile(this.#metaFile(id), JSON.stringify({ id, workload, container }))
     if (existsSync(keptOffsetFile(source.file))) renameSync(keptOffsetFile(source.file), keptOffsetFile(file))
     renameSync(source.file, file)
     source.file = file
@@ -139,7 +141,9 @@ export class LogStore {
   }
 
   #adopt(metaFile: string): void {
-    const meta: Omit<LogSource, 'file'> = JSON.parse(readFileSync(metaFile, 'utf8'))
+    // Null if it is damaged: one such file must not prevent the start of the server.
+    const meta = readJson(metaFile) as Omit<LogSource, 'file'> | null
+    if (meta === null) return rmSync(metaFile, { force: true })
     const file = join(this.#unreadDir, `${meta.id}.log`)
     const isTooOld = Date.now() - statSync(metaFile).mtimeMs > UNREAD_DAYS * 86_400_000
     if (isTooOld || !existsSync(file))

@@ -1,7 +1,16 @@
-import { renameSync, writeFileSync } from 'node:fs'
+import { renameSync, rmSync, writeFileSync } from 'node:fs'
+
+/** The end of the names of files that are not complete. */
+export const TEMPORARY_SUFFIX = '.new'
 
 /** Replaces a file atomically. Only the user of the server may read it. */
 export function replaceFile(file: string, content: string | Buffer): void {
-  writeFileSync(`${file}.new`, content, { mode: 0o600 })
-  renameSync(`${file}.new`, file)
+  const temporary = `${file}${TEMPORARY_SUFFIX}`
+  try {
+    writeFileSync(temporary, content, { mode: 0o600 })
+    renameSync(temporary, file)
+  } catch (error) {
+    rmSync(temporary, { force: true })
+    throw error
+  }
 }

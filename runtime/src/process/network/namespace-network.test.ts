@@ -148,7 +148,9 @@ ${prefix.join(' ')} sh -ec 'echo 0 >/proc/sys/net/ipv6/conf/eth0/disable_ipv6; i
 
   test('a rule of the host that redirects a port opens no service to programs', async () => {
     await bed.listen()
-    const prefix = await (await open({ squid: [{ host: 'localhost', port: PORT + 1 }], build: [] })).open('one', 'squid')
+    const prefix = await (
+      await open({ squid: [{ host: 'localhost', port: PORT + 1 }], build: [] })
+    ).open('one', 'squid')
     const rule = `iifname "shl${(await tableOf(prefix)).slice(-2)}*" tcp dport 80 redirect to :${PORT}`
     const chain = 'chain ports { type nat hook prerouting priority dstnat - 1; policy accept;'
     await runProgram(['nft', '-f', '-'], `table inet shoal-test-redirect { ${chain} ${rule}; }; }\n`)

@@ -1,5 +1,6 @@
-import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { TEMPORARY_SUFFIX, replaceFile } from '../replace-file.ts'
 
 /** One JSON file per open network in a directory of the installation, by which a later server finds the networks of running programs. */
 export class NetworkRecords<NetworkRecord extends object> {
@@ -10,7 +11,7 @@ export class NetworkRecords<NetworkRecord extends object> {
     mkdirSync(this.#dir, { recursive: true, mode: 0o700 })
   }
 
-  /** Returns null for an unknown network, and for a record that was only partially written. */
+  /** Returns null for an unknown network, and for a damaged record. */
   get(id: string): NetworkRecord | null {
     try {
       return JSON.parse(readFileSync(join(this.#dir, id), 'utf8'))
@@ -19,8 +20,9 @@ export class NetworkRecords<NetworkRecord extends object> {
     }
   }
 
+  /** Replaces a record. An error, such as that of a full disk, leaves the earlier one: without it, the next server would remove the network. */
   set(id: string, record: NetworkRecord): void {
-    writeFileSync(join(this.#dir, id), JSON.stringify(record), { mode: 0o600 })
+    replaceFile(join(this.#dir, id), JSON.stringify(record))
   }
 
   delete(id: string): void {
@@ -28,6 +30,6 @@ export class NetworkRecords<NetworkRecord extends object> {
   }
 
   ids(): string[] {
-    return readdirSync(this.#dir)
+    return readdirSync(this.#dir).filter((name) => !name.endsWith(TEMPORARY_SUFFIX))
   }
 }

@@ -131,7 +131,7 @@ export class PastaNetwork implements Network {
     const desired = this.#desiredOf(created.use)
     const hasRules = desired.rules === created.rules
     const hasArguments = desired.pastaArguments === created.pastaArguments
-    // A record is not written without need: that of a running network would be lost while the disk is full.
+    // While the disk of the host is full, writing fails: nothing is written without need.
     if (hasRules && hasArguments) return
     if (!hasRules) await loadRules(created, desired.rules)
     if (!hasArguments) await restartPasta(this.#fileOf(created.id), created, desired.pastaArguments)
