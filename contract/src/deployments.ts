@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { endpoint } from './endpoint.ts'
-import { CountParam, Id, Time } from './fields.ts'
+import { CountParam, Id, IdParam, Time } from './fields.ts'
 import { limits } from './limits.ts'
 import { UserSummary } from './user.ts'
 
@@ -91,11 +91,11 @@ export const deployments = {
     scope: 'read',
     summary: 'Deployments, newest first; their log lines only with one squid or one deployment',
     query: {
-      squidId: z.string().regex(/^\d+$/).optional(),
+      squidId: IdParam.optional(),
       statusGroup: z.enum(['IN_PROGRESS']).optional(),
       limit: CountParam('limit', limits.deploymentsPageSizeMax).optional(),
       /** Deployments older than this id. */
-      before: z.string().regex(/^\d+$/).optional(),
+      before: IdParam.optional(),
       /** `false` omits log lines, for frequent polling. */
       logs: z.enum(['false']).optional(),
     },

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { endpoint, ListOf } from './endpoint.ts'
-import { CountParam, Time, TimeParam } from './fields.ts'
+import { CountParam, IdParam, Time, TimeParam } from './fields.ts'
 import { limits } from './limits.ts'
 import { logLevels } from './log-levels.ts'
 
@@ -41,7 +41,7 @@ export const logs = {
       limit: CountParam('limit', limits.logsPageSizeMax).optional(),
       nextPage: z.string().max(200).optional(),
       /** Id of the first entry of the page. The entry does not have to match the filter. */
-      at: z.string().max(20).optional(),
+      at: IdParam.optional(),
       orderBy: z.enum(['asc', 'desc']).optional(),
     },
     payload: z.object({
@@ -67,7 +67,7 @@ export const logs = {
     access: 'member',
     scope: 'read',
     summary: 'Log entries as they arrive; blank lines are heartbeats',
-    query: { ...filters, after: z.string().max(200).optional() },
+    query: { ...filters, after: IdParam.optional() },
     kind: 'lines',
     payload: LogEntry,
   }),

@@ -1,7 +1,7 @@
 import { collectDefaultMetrics, Gauge, type Registry } from 'prom-client'
 import type { App } from '../app.ts'
 import { withRequestTimeouts } from '../db/query-timeouts.ts'
-import { isSameSecret } from '../sealing/same-secret.ts'
+import { isSameSecret } from '../sealing/hash-secret.ts'
 import { newestSampleAt } from '../modules/metrics/index.ts'
 import { connectionCounts } from '../modules/databases/index.ts'
 import { metricsRegistry } from './metrics-registry.ts'

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { App } from '../app.ts'
 import type { Config } from '../config/config.ts'
-import { isSameSecret } from '../sealing/same-secret.ts'
+import { isSameSecret } from '../sealing/hash-secret.ts'
 
 /** The cookie of a browser that has opened the outbox with its key. Its value is the key. */
 export const outboxCookie = 'shoal_outbox'

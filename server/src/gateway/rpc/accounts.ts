@@ -2,13 +2,8 @@ import { isUnpaid, limits } from '@shoal/contract'
 import { firstDayOfMonth } from '../../clock.ts'
 import type { App } from '../../app.ts'
 import { notificationsOf } from '../../db/notifications.ts'
-import {
-  findTokenOwner,
-  hashOfRpcToken,
-  looksLikeRpcToken,
-  rpcTokenChannel,
-  type TokenOwner,
-} from '../../modules/rpc/index.ts'
+import { findTokenOwner, looksLikeRpcToken, rpcTokenChannel, type TokenOwner } from '../../modules/rpc/index.ts'
+import { hashSecret } from '../../sealing/hash-secret.ts'
 import { codes, type RpcError } from './json-rpc.ts'
 import { TokenBucket } from './token-bucket.ts'
 
@@ -102,7 +97,7 @@ export class Accounts {
     const now = this.#app.clock.now()
     const month = firstDayOfMonth(now.getTime())
     const monthEndsMs = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1)
-    const owner = await findTokenOwner(this.#app.db, hashOfRpcToken(token), month)
+    const owner = await findTokenOwner(this.#app.db, hashSecret(token), month)
     if (!owner) return null
     const { orgId, isPlayground, used, cap } = owner
     let rate = this.#rates.get(orgId)

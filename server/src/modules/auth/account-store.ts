@@ -29,6 +29,13 @@ export async function findAccount(db: Db, id: number): Promise<Account | null> {
   return row ?? null
 }
 
+/** @throws Error when the account does not exist */
+export async function getAccount(db: Db, id: number): Promise<Account> {
+  const account = await findAccount(db, id)
+  if (!account) throw new Error(`User ${id} does not exist`)
+  return account
+}
+
 /** Inserts an account. Returns null when it has a confirmed email that another account has confirmed too. */
 export async function addAccount(db: Db, account: typeof users.$inferInsert): Promise<Account | null> {
   const [row] = await db.insert(users).values(account).onConflictDoNothing().returning()

@@ -3,7 +3,7 @@ import { deriveKey } from 'altcha-lib/algorithms/pbkdf2'
 import { z } from 'zod'
 import type { App } from '../../app.ts'
 import { minutes } from '../../clock.ts'
-import { hashSecret } from './api-token-key.ts'
+import { hashSecret } from '../../sealing/hash-secret.ts'
 import { tryConsumeRateLimit } from './rate-limits.ts'
 import { signingKey } from './signing-keys.ts'
 

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 
 const tokenPrefix = 'shoal_'
 const displayLength = tokenPrefix.length + 4
@@ -10,6 +10,3 @@ export const isApiTokenKey = (key: string): boolean => key.startsWith(tokenPrefi
 
 /** The part of a key that is shown in lists. */
 export const displayPrefix = (key: string): string => key.slice(0, displayLength)
-
-/** The form in which a random secret is stored: the secret cannot be recovered from it. */
-export const hashSecret = (secret: string): string => createHash('sha256').update(secret).digest('hex')

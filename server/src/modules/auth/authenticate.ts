@@ -1,7 +1,8 @@
 import type { App } from '../../app.ts'
 import { minutes } from '../../clock.ts'
 import type { Actor } from '../call.ts'
-import { hashSecret, isApiTokenKey } from './api-token-key.ts'
+import { hashSecret } from '../../sealing/hash-secret.ts'
+import { isApiTokenKey } from './api-token-key.ts'
 import { readSessionToken } from './sessions.ts'
 import { findApiTokenByHash, findSession, touchApiToken, touchSession } from './store.ts'
 

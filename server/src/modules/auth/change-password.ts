@@ -2,7 +2,7 @@ import type { EndedCredentials, OauthProvider } from '@shoal/contract'
 import type { App } from '../../app.ts'
 import { invalidField, refuse } from '../../errors.ts'
 import type { Actor } from '../call.ts'
-import { findAccount, setPasswordHash } from './account-store.ts'
+import { getAccount, setPasswordHash } from './account-store.ts'
 import { endCredentials, providersOf } from './end-credentials.ts'
 import { passwordChangedMail } from './mails.ts'
 import { hashPassword, verifyPassword } from './passwords.ts'
@@ -18,8 +18,7 @@ export async function changePassword(
   actor: Actor,
   { oldPassword, newPassword, endApiTokens }: { oldPassword: string; newPassword: string; endApiTokens: boolean },
 ): Promise<{ ended: EndedCredentials; providers: OauthProvider[] }> {
-  const user = await findAccount(app.db, actor.userId)
-  if (!user) throw new Error(`User ${actor.userId} does not exist`)
+  const user = await getAccount(app.db, actor.userId)
   if (user.passwordHash === null)
     throw refuse('NO_PASSWORD', 'Your account has no password yet. Sign out and use "Forgot password" to set one.')
   if (!(await verifyPassword(user.passwordHash, oldPassword)))

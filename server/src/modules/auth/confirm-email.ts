@@ -4,7 +4,7 @@ import { days } from '../../clock.ts'
 import { invalidConfirmationLink, refuse } from '../../errors.ts'
 import type { Actor } from '../call.ts'
 import { addEmailLink, confirmAccount, findAccount, findConfirmedAccount, findEmailLink } from './account-store.ts'
-import { hashSecret } from './api-token-key.ts'
+import { hashSecret } from '../../sealing/hash-secret.ts'
 import { isMailAllowed } from './mail-limit.ts'
 import { alreadySignedUpMail, confirmationMail } from './mails.ts'
 

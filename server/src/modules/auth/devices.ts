@@ -4,7 +4,7 @@ import type { App } from '../../app.ts'
 import { days } from '../../clock.ts'
 import type { Request } from '../call.ts'
 import type { Account } from './account-store.ts'
-import { hashSecret } from './api-token-key.ts'
+import { hashSecret } from '../../sealing/hash-secret.ts'
 
 const cookieName = 'shoal_device'
 const sealContext = 'sign-in-device'

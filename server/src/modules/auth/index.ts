@@ -1,5 +1,10 @@
-export { addAccount, changeAccount, deleteUnconfirmedAccounts, findConfirmedAccount } from './account-store.ts'
-export { hashSecret } from './api-token-key.ts'
+export {
+  addAccount,
+  changeAccount,
+  deleteUnconfirmedAccounts,
+  findConfirmedAccount,
+  getAccount,
+} from './account-store.ts'
 export { requireTokenRights, roleWith } from './token-rights.ts'
 export { authenticate } from './authenticate.ts'
 export { changePassword } from './change-password.ts'

@@ -1,6 +1,6 @@
 import type { App } from '../../app.ts'
 import { hours } from '../../clock.ts'
-import { hashSecret } from './api-token-key.ts'
+import { hashSecret } from '../../sealing/hash-secret.ts'
 import { tryConsumeRateLimit } from './rate-limits.ts'
 
 const mailboxLimit = { calls: 10, perMs: hours(1) }

@@ -12,7 +12,7 @@ import {
   consumeEmailLink,
   type Account,
 } from './account-store.ts'
-import { hashSecret } from './api-token-key.ts'
+import { hashSecret } from '../../sealing/hash-secret.ts'
 import { newEmailLink } from './confirm-email.ts'
 import { endCredentials } from './end-credentials.ts'
 import { isMailAllowed } from './mail-limit.ts'

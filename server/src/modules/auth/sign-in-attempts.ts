@@ -2,7 +2,7 @@ import type { App } from '../../app.ts'
 import { hours } from '../../clock.ts'
 import { tooManyRequests } from '../../errors.ts'
 import { isKnownAddress, saveKnownAddress } from './account-store.ts'
-import { hashSecret } from './api-token-key.ts'
+import { hashSecret } from '../../sealing/hash-secret.ts'
 import { addressBlock, refundAttempt, tryConsumeRateLimit } from './rate-limits.ts'
 import { deleteCounter } from './rate-store.ts'
 

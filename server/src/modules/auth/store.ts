@@ -1,6 +1,7 @@
 import { and, desc, eq, gt, lt, ne, sql } from '../../db/sql.ts'
 import type { Db } from '../../db/database.ts'
-import { displayPrefix, hashSecret, newApiTokenKey } from './api-token-key.ts'
+import { hashSecret } from '../../sealing/hash-secret.ts'
+import { displayPrefix, newApiTokenKey } from './api-token-key.ts'
 import { apiTokens, sessions, signingKeys, users } from './tables.ts'
 
 const actorColumns = {

@@ -3,7 +3,7 @@ import { DatabaseError, escapeIdentifier, escapeLiteral } from 'pg'
 import { eq, sql } from '../../db/sql.ts'
 import type { Database, Db } from '../../db/database.ts'
 import { installation, squidDatabases } from './tables.ts'
-import { revokePrivilegesElsewhere, withClient } from './tenant-client-store.ts'
+import { postgresMajor, revokePrivilegesElsewhere, withClient } from './tenant-client-store.ts'
 
 export type SquidDatabaseRow = typeof squidDatabases.$inferSelect
 
@@ -170,13 +170,12 @@ export async function namesWithPrefix(cluster: Database, prefix: string): Promis
 
 /** The major version of Postgres, and the settings that apply to the whole cluster. */
 export async function clusterFacts(cluster: Database): Promise<{ version: string; locks: string; predLocks: string }> {
-  const { rows } = await cluster.pool.query<{ version: string; locks: string; predLocks: string }>(
-    `select (current_setting('server_version_num')::int / 10000)::text as version,
-       current_setting('max_locks_per_transaction') as locks,
+  const { rows } = await cluster.pool.query<{ locks: string; predLocks: string }>(
+    `select current_setting('max_locks_per_transaction') as locks,
        current_setting('max_pred_locks_per_transaction') as "predLocks"`,
   )
   if (!rows[0]) throw new Error('Postgres returned no row')
-  return rows[0]
+  return { version: String(await postgresMajor(cluster.pool)), ...rows[0] }
 }
 
 /** Databases that every role may connect to. */

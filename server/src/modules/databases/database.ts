@@ -25,7 +25,7 @@ import { type Contexts, type Variables, type SquidPlan, billedProfile } from '..
 import { enforceStorage } from './measuring/observe-databases.ts'
 import { measureDatabases } from './measuring/measure-store.ts'
 import { ownerWhileFull } from './measuring/writers-store.ts'
-import { newPassword, passwordContext } from './passwords.ts'
+import { newPassword, ownerPasswordOf, passwordContext, readerPasswordOf } from './passwords.ts'
 import { connectionRange } from './resources.ts'
 
 /** External connections if the manifest does not set a limit; the documentation recommends fewer than 10. */
@@ -80,13 +80,13 @@ export async function syncDatabase(app: App, desired: DesiredDatabase): Promise<
     ]
   await ensureRole(cluster, {
     name: row.role,
-    password: app.sealer.open(row.sealedPassword, passwordContext(squidId, 'owner')),
+    password: ownerPasswordOf(app.sealer, row),
     canLogin: true,
     connectionLimit: row.minConnections,
   })
   await ensureRole(cluster, {
     name: row.readRole,
-    password: app.sealer.open(row.sealedReadPassword, passwordContext(squidId, 'reader')),
+    password: readerPasswordOf(app.sealer, row),
     canLogin: maxExternalConnections > 0,
     connectionLimit: maxExternalConnections,
   })
@@ -116,14 +116,14 @@ export type SquidConnection = NonNullable<Contexts['addons']['postgres']>
 /** Returns the connection of the version's own programs; null without a database. */
 export async function ownerConnection(app: App, squidId: number): Promise<SquidConnection | null> {
   const row = await selectSquidDatabase(app.db, squidId)
-  return row && connectionOf(app, row, row.role, app.sealer.open(row.sealedPassword, passwordContext(squidId, 'owner')))
+  return row && connectionOf(app, row, row.role, ownerPasswordOf(app.sealer, row))
 }
 
 /** Returns the read-only connection for users; null without a database, or if external access is not allowed. */
 export async function readerConnection(app: App, squidId: number): Promise<SquidConnection | null> {
   const row = await selectSquidDatabase(app.db, squidId)
   if (!row || row.maxExternalConnections === 0) return null
-  const password = app.sealer.open(row.sealedReadPassword, passwordContext(squidId, 'reader'))
+  const password = readerPasswordOf(app.sealer, row)
   return connectionOf(app, row, row.readRole, password)
 }
 

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { App } from '../../app.ts'
+import type { Sealer } from '../../sealing/sealer.ts'
 import { selectSquidDatabase } from './database-store.ts'
 
 export const newPassword = (): string => randomBytes(24).toString('base64url')
@@ -8,8 +9,16 @@ export const newPassword = (): string => randomBytes(24).toString('base64url')
 export const passwordContext = (squidId: number, role: 'owner' | 'reader'): string =>
   `squid ${squidId} database ${role}`
 
+/** Opens the password of the role that owns the database. */
+export const ownerPasswordOf = (sealer: Sealer, row: { squidId: number; sealedPassword: string }): string =>
+  sealer.open(row.sealedPassword, passwordContext(row.squidId, 'owner'))
+
+/** Opens the password of the role that may only read the database. */
+export const readerPasswordOf = (sealer: Sealer, row: { squidId: number; sealedReadPassword: string }): string =>
+  sealer.open(row.sealedReadPassword, passwordContext(row.squidId, 'reader'))
+
 /** Returns the password of the database's owner; null without a database. */
 export async function ownerPassword(app: Pick<App, 'db' | 'sealer'>, squidId: number): Promise<string | null> {
   const row = await selectSquidDatabase(app.db, squidId)
-  return row && app.sealer.open(row.sealedPassword, passwordContext(squidId, 'owner'))
+  return row && ownerPasswordOf(app.sealer, row)
 }

@@ -9,7 +9,7 @@ import {
   selectAllDatabases,
 } from './database-store.ts'
 import { ownerWhileFull } from './measuring/writers-store.ts'
-import { passwordContext } from './passwords.ts'
+import { ownerPasswordOf, readerPasswordOf } from './passwords.ts'
 
 /**
  * Creates databases and roles that are recorded in a row but do not exist, as after a restore of the squids' Postgres from
@@ -23,9 +23,9 @@ export async function createMissingDatabases(app: App): Promise<number[]> {
     [database, readRole].some((name) => !existing.has(name)),
   )
   for (const row of missing) {
-    const { squidId, database, role, readRole } = row
-    const owner = { password: app.sealer.open(row.sealedPassword, passwordContext(squidId, 'owner')), canLogin: true }
-    const password = app.sealer.open(row.sealedReadPassword, passwordContext(squidId, 'reader'))
+    const { database, role, readRole } = row
+    const owner = { password: ownerPasswordOf(app.sealer, row), canLogin: true }
+    const password = readerPasswordOf(app.sealer, row)
     const reader = { password, canLogin: row.maxExternalConnections > 0 }
     // If the lost database was full, some of its roles may still exist.
     if (!existing.has(database)) await dropDatabaseAndRoles(cluster, database, [readRole, role, ownerWhileFull(role)])

@@ -24,17 +24,19 @@ export async function selectHiddenStamps(db: Db, squidIds: number[]): Promise<Re
   return rows
 }
 
-/** Selects the sealed passwords of versions with a database. `reader` is null if external access is not allowed. */
+/** Selects the sealed passwords of versions with a database. `sealedReadPassword` is null if external access is not allowed. */
 export async function selectSealedPasswords(
   db: Db,
   squidIds: number[],
-): Promise<{ squidId: number; owner: string; reader: string | null }[]> {
+): Promise<{ squidId: number; sealedPassword: string; sealedReadPassword: string | null }[]> {
   const { squidId, sealedPassword, sealedReadPassword, maxExternalConnections } = squidDatabases
   return await db
     .select({
       squidId,
-      owner: sealedPassword,
-      reader: sql<string | null>`case when ${maxExternalConnections} = 0 then null else ${sealedReadPassword} end`,
+      sealedPassword,
+      sealedReadPassword: sql<
+        string | null
+      >`case when ${maxExternalConnections} = 0 then null else ${sealedReadPassword} end`,
     })
     .from(squidDatabases)
     .where(inArray(squidId, squidIds))

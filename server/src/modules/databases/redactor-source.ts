@@ -1,7 +1,7 @@
 import type { App } from '../../app.ts'
 import { existingRpcTokens } from '../rpc/index.ts'
 import { createRedactor, readHiddenValues, type Redactor } from '../secrets/index.ts'
-import { passwordContext } from './passwords.ts'
+import { ownerPasswordOf, readerPasswordOf } from './passwords.ts'
 import { selectHiddenStamps, selectSealedPasswords } from './redaction-store.ts'
 
 /** Returns the redactors of versions, for the output of their programs before it is stored or shown. */
@@ -52,11 +52,11 @@ async function valuesOfOrgs(app: App, orgIds: number[]): Promise<Map<number, str
 async function passwordsOf({ db, sealer }: App, squidIds: number[]): Promise<Map<number, string[]>> {
   const rows = await selectSealedPasswords(db, squidIds)
   return new Map(
-    rows.map(({ squidId, owner, reader }) => [
+    rows.map(({ squidId, sealedReadPassword, ...row }) => [
       squidId,
       [
-        sealer.open(owner, passwordContext(squidId, 'owner')),
-        ...(reader === null ? [] : [sealer.open(reader, passwordContext(squidId, 'reader'))]),
+        ownerPasswordOf(sealer, { squidId, ...row }),
+        ...(sealedReadPassword === null ? [] : [readerPasswordOf(sealer, { squidId, sealedReadPassword })]),
       ],
     ]),
   )

@@ -67,11 +67,17 @@ export async function withClient<T>(cluster: Database, name: string, work: (clie
   }
 }
 
-async function startOptions(cluster: Database): Promise<string> {
-  const { rows } = await cluster.pool.query<{ major: number }>(
+/** Returns the major version of the connected Postgres. */
+export async function postgresMajor(connection: Pick<Client, 'query'>): Promise<number> {
+  const { rows } = await connection.query<{ major: number }>(
     `select current_setting('server_version_num')::int / 10000 as major`,
   )
-  const major = rows[0]?.major ?? 0
+  if (!rows[0]) throw new Error('Postgres returned no row')
+  return rows[0].major
+}
+
+async function startOptions(cluster: Database): Promise<string> {
+  const major = await postgresMajor(cluster.pool)
   const newer = newerSettings.filter(([from]) => major >= from).map(([, key, value]): [string, string] => [key, value])
   return [...Object.entries(safeSettings), ...newer].map(([key, value]) => `-c ${key}=${value}`).join(' ')
 }

@@ -1,4 +1,4 @@
-import { IdParam, limits, type Contract } from '@shoal/contract'
+import { limits, type Contract } from '@shoal/contract'
 import { parseId } from '../parse-id.ts'
 import type { App } from '../../app.ts'
 import { notFound } from '../../errors.ts'
@@ -13,8 +13,8 @@ export function deploymentsHandlers(app: App): Handlers<Contract['deployments']>
       const found = await listDeployments(app.db, org.id, {
         isInProgress: query.statusGroup === 'IN_PROGRESS',
         limit: query.limit ?? limits.deploymentsPageSize,
-        ...(query.squidId === undefined ? {} : { squidId: idOrZero(query.squidId) }),
-        ...(query.before === undefined ? {} : { beforeId: idOrZero(query.before) }),
+        ...(query.squidId === undefined ? {} : { squidId: query.squidId }),
+        ...(query.before === undefined ? {} : { beforeId: query.before }),
       })
       return await presentDeployments(
         app.db,
@@ -50,6 +50,3 @@ export function deploymentsHandlers(app: App): Handlers<Contract['deployments']>
     },
   }
 }
-
-/** Parses an id. Returns 0, which no row has, for text that is not an id. */
-const idOrZero = (text: string): number => IdParam.safeParse(text).data ?? 0

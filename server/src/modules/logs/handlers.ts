@@ -24,8 +24,8 @@ export function logsHandlers(app: App): Handlers<Contract['logs']> {
         direction,
         after: query.nextPage
           ? parseNextPage(query.nextPage)
-          : query.at
-            ? await positionBefore(app, squid.id, parseId('at', query.at), direction)
+          : query.at !== undefined
+            ? await positionBefore(app, squid.id, query.at, direction)
             : null,
         limit: query.limit ?? limits.logsPageSize,
         signal: request.signal,
@@ -43,7 +43,7 @@ export function logsHandlers(app: App): Handlers<Contract['logs']> {
     },
     follow: async ({ params, query, org, request }) => {
       const squid = await findSquid(app.db, org.id, params.reference)
-      const afterSeq = query.after ? parseId('after', query.after) : null
+      const afterSeq = query.after ?? null
       return follow(app, tails, { squidId: squid.id, filter: filterOf(query), afterSeq, signal: request.signal })
     },
   }
@@ -78,10 +78,4 @@ async function positionBefore(app: App, squidId: number, seq: number, direction:
   const atMs = await findTimeOf(app.db, squidId, seq)
   if (atMs === null) throw notFound('Log line')
   return { atMs, seq: direction === 'desc' ? seq + 1 : seq - 1 }
-}
-
-/** @throws Refusal 400 */
-function parseId(name: string, text: string): number {
-  if (!/^\d{1,16}$/.test(text)) throw invalidField(name, 'Must be the id of an entry')
-  return Number(text)
 }

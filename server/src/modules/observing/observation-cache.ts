@@ -15,6 +15,7 @@ import {
   type ProcessorRow,
   type SourceRow,
 } from './observe-store.ts'
+import { containerKey } from '../container-key.ts'
 import { existingSquids } from '../versions/index.ts'
 
 /** The observations last recorded, by `containerKey`, so that only changes are written. */
@@ -31,11 +32,6 @@ export type ObservationCache = {
 }
 
 const maxRunsPerContainer = 50
-
-type ContainerName = { squidId: number; generation: number; container: string }
-
-export const containerKey = ({ squidId, generation, container }: ContainerName): string =>
-  `${squidId}.${generation}/${container}`
 
 /** Loads the observations recorded by the previous worker. */
 export async function loadObservationCache({ db }: Pick<App, 'db'>): Promise<ObservationCache> {

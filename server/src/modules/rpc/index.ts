@@ -3,7 +3,6 @@ export { addUsage, deleteRpcUsageBefore, findTokenOwner, type TokenOwner, type U
 export {
   chainOfRpcUrl,
   existingRpcTokens,
-  hashOfRpcToken,
   looksLikeRpcToken,
   rpcChainOf,
   rpcTokenChannel,

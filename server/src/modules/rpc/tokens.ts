@@ -1,17 +1,15 @@
 import { rpcTokenPlaceholder } from '@shoal/contract'
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import type { App } from '../../app.ts'
 import { gatewayRootOf, type Config } from '../../config/config.ts'
 import { notify } from '../../db/notifications.ts'
+import { hashSecret } from '../../sealing/hash-secret.ts'
 import { addToken, findTokens, orgCodeOf, replaceToken, type TokenRow } from './store.ts'
 
 const tokenPrefix = 'shoal_rpc_'
 
 /** Notified when an organization's token was replaced; the payload is the organization's id. */
 export const rpcTokenChannel = 'shoal_rpc_token'
-
-/** The hash by which a token is stored and found. */
-export const hashOfRpcToken = (token: string): string => createHash('sha256').update(token).digest('hex')
 
 /** Whether the text has the form of an RPC token; saves a query if not. */
 export const looksLikeRpcToken = (token: string): boolean =>
@@ -22,7 +20,7 @@ export const rpcTokenContext = (orgId: number) => `rpc-token:${orgId}`
 function newToken({ sealer, clock }: App, orgId: number): { token: string; row: TokenRow } {
   const token = `${tokenPrefix}${randomBytes(24).toString('base64url')}`
   const sealed = sealer.seal(token, rpcTokenContext(orgId))
-  return { token, row: { orgId, hash: hashOfRpcToken(token), sealed, createdAt: clock.now() } }
+  return { token, row: { orgId, hash: hashSecret(token), sealed, createdAt: clock.now() } }
 }
 
 /** Returns the organization's RPC token; creates it on first use. */

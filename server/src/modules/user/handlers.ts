@@ -8,17 +8,18 @@ import {
   confirmationQueue,
   deleteApiToken,
   endSessionsOf,
+  getAccount,
   listSessions,
   roleWith,
 } from '../auth/index.ts'
 import type { Actor, Handlers } from '../call.ts'
 import { listInvitations, listOrgsOf, presentOrg } from '../orgs/index.ts'
 import { presentApiToken, createApiToken } from './api-tokens.ts'
-import { findApiToken, getUser, listApiTokens, type UserRow } from './store.ts'
+import { findApiToken, listApiTokens, type UserRow } from './store.ts'
 
 export function userHandlers(app: App): Handlers<Contract['user']> {
   return {
-    get: async ({ actor }) => profileOf(app, actor, await getUser(app.db, actor.userId)),
+    get: async ({ actor }) => profileOf(app, actor, await getAccount(app.db, actor.userId)),
     update: async ({ actor, body, request }) => {
       const user = await changeAccount(app.db, actor.userId, { fullName: body.fullName })
       request.audit({ before: { fullName: actor.fullName }, after: { fullName: user.fullName } })
@@ -31,7 +32,9 @@ export function userHandlers(app: App): Handlers<Contract['user']> {
         ...(body.onboardingForm === undefined ? {} : { onboardingForm: body.onboardingForm }),
       }
       const hasChanges = Object.keys(change).length > 0
-      const user = hasChanges ? await changeAccount(app.db, actor.userId, change) : await getUser(app.db, actor.userId)
+      const user = hasChanges
+        ? await changeAccount(app.db, actor.userId, change)
+        : await getAccount(app.db, actor.userId)
       request.audit({ after: change })
       return profileOf(app, actor, user)
     },

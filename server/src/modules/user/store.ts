@@ -1,17 +1,11 @@
-// Reads tables of other modules: api_tokens, orgs, users. API tokens are listed with their organization; the profile is part of the account.
+// Reads tables of other modules: api_tokens, orgs. API tokens are listed with their organization.
 
 import { and, desc, eq, getTableColumns } from '../../db/sql.ts'
 import type { Db } from '../../db/database.ts'
-import { apiTokens, users } from '../auth/index.ts'
+import { apiTokens, type users } from '../auth/index.ts'
 import { orgs } from '../orgs/index.ts'
 
 export type UserRow = typeof users.$inferSelect
-
-export async function getUser(db: Db, id: number): Promise<UserRow> {
-  const [row] = await db.select().from(users).where(eq(users.id, id))
-  if (!row) throw new Error(`User ${id} does not exist`)
-  return row
-}
 
 const apiTokenColumns = {
   ...getTableColumns(apiTokens),

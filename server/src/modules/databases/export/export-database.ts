@@ -4,7 +4,7 @@ import type { App } from '../../../app.ts'
 import { minutes } from '../../../clock.ts'
 import { refuse } from '../../../errors.ts'
 import { selectSquidDatabase } from '../database-store.ts'
-import { passwordContext } from '../passwords.ts'
+import { ownerPasswordOf } from '../passwords.ts'
 import {
   closeExport,
   listTables,
@@ -39,7 +39,7 @@ type ExportRequest = { squidId: number; reference: string; signal: AbortSignal }
 export async function exportDatabase(app: App, { squidId, reference, signal }: ExportRequest): Promise<Readable> {
   const row = await selectSquidDatabase(app.db, squidId)
   if (!row) throw refuse('NO_DATABASE', `${reference} has no database.`)
-  const password = app.sealer.open(row.sealedPassword, passwordContext(squidId, 'owner'))
+  const password = ownerPasswordOf(app.sealer, row)
   const opened = await openExport(app.squidsDatabase, { database: row.database, role: row.role, password })
   if ('problem' in opened) throw refuse(...refusals[opened.problem])
   const { connection } = opened

@@ -2,7 +2,7 @@ import { escapeIdentifier, escapeLiteral, type Client } from 'pg'
 import type { Database } from '../../../db/database.ts'
 import { enforcedSettings } from '../database-config.ts'
 import { needsSuperuser } from '../database-store.ts'
-import { revokePrivilegesElsewhere, withClient } from '../tenant-client-store.ts'
+import { postgresMajor, revokePrivilegesElsewhere, withClient } from '../tenant-client-store.ts'
 
 const ident = escapeIdentifier
 const literal = escapeLiteral
@@ -133,8 +133,7 @@ async function grantReadAccess(client: Client, database: string, role: string, a
     await client.query(`grant execute on all routines ${inSchema}`)
   }
   if (access !== 'free') return
-  const version = await client.query<{ number: number }>(`select current_setting('server_version_num')::int as number`)
-  const privileges = (version.rows[0]?.number ?? 0) >= 170_000 ? 'delete, truncate, maintain' : 'delete, truncate'
+  const privileges = (await postgresMajor(client)) >= 17 ? 'delete, truncate, maintain' : 'delete, truncate'
   // Excludes materialized views, because a refresh may need any amount of space.
   const tables = await client.query<{ name: string }>(
     `select format('%I.%I', nspname, relname) as name from pg_class c join pg_namespace n on n.oid = c.relnamespace

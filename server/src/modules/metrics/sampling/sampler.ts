@@ -4,6 +4,7 @@ import { dayOf, days } from '../../../clock.ts'
 import { every } from '../../../db/every.ts'
 import { runAsLeader, type LeaderHandle } from '../../../db/leases.ts'
 import { inTransaction } from '../../../db/transaction.ts'
+import { containerKey } from '../../container-key.ts'
 import { applyRetention } from '../rollup/retention.ts'
 import { rollUp } from '../rollup/roll-up.ts'
 import { DatabaseMeter } from './database-usage.ts'
@@ -38,7 +39,7 @@ export async function openSampler(
   { idleRatio }: Pick<SamplingIntervals, 'idleRatio'> = defaultIntervals,
 ): Promise<Sampler> {
   const meter = new DatabaseMeter(app.squidsDatabase)
-  const lastCounters = new Map((await selectCounters(client)).map((row) => [keyOf(row), row]))
+  const lastCounters = new Map((await selectCounters(client)).map((row) => [containerKey(row), row]))
   let currentDay = ''
   let nextRollUpMs = 0
 
@@ -56,7 +57,7 @@ export async function openSampler(
       const nowMs = app.clock.now().getTime()
       await startDay(nowMs)
       const readings = await readAllCounters(app, client, meter)
-      const countersBefore = (reading: CounterReading) => lastCounters.get(keyOf(reading))
+      const countersBefore = (reading: CounterReading) => lastCounters.get(containerKey(reading))
       const samples = sumGenerations(
         readings.map((reading) => sampleOf(reading, countersBefore(reading), blockBefore(lastCounters, reading))),
       )
@@ -65,7 +66,7 @@ export async function openSampler(
         await insertSamples(client, nowMs, samples)
         await putCounters(client, counters)
       })
-      for (const row of counters) lastCounters.set(keyOf(row), row)
+      for (const row of counters) lastCounters.set(containerKey(row), row)
       evictOldCounters(lastCounters, nowMs)
       if (performance.now() < nextRollUpMs) return
       const startedMs = performance.now()
@@ -75,13 +76,12 @@ export async function openSampler(
   }
 }
 
-const keyOf = ({ squidId, generation, container }: Pick<Counters, 'squidId' | 'generation' | 'container'>) =>
-  `${squidId}.${generation}/${container}`
-
 /** Returns the last block of a processor. A new generation continues where the previous one ended. */
 function blockBefore(lastCounters: ReadonlyMap<string, Counters>, reading: CounterReading): number | null {
   for (let generationsBack = 0; generationsBack <= 5; generationsBack++) {
-    const block = lastCounters.get(keyOf({ ...reading, generation: reading.generation - generationsBack }))?.lastBlock
+    const block = lastCounters.get(
+      containerKey({ ...reading, generation: reading.generation - generationsBack }),
+    )?.lastBlock
     if (block != null) return block
   }
   return null

@@ -3,7 +3,8 @@ import { hasFinished } from './ending.ts'
 import type { HeadLookup } from '../sources/known-heads.ts'
 import { readContainers, type ContainersReading } from './observe-containers.ts'
 import type { ContainerRow } from '../observe-store.ts'
-import { containerKey, type ObservationCache } from '../observation-cache.ts'
+import { containerKey } from '../../container-key.ts'
+import type { ObservationCache } from '../observation-cache.ts'
 import { isProcessor, workloadIdOf } from '../../manifest/index.ts'
 
 /** Reads all containers, after deciding whether each processor that ended with exit code 0 has finished its work. */

@@ -2,7 +2,7 @@ import type { LastRun, Observation, Run, Runtime } from '@shoal/runtime'
 import type { Clock } from '../../../clock.ts'
 import { countRuns } from './count-runs.ts'
 import type { ContainerRow, RunRow } from '../observe-store.ts'
-import { containerKey } from '../observation-cache.ts'
+import { containerKey } from '../../container-key.ts'
 import { parseWorkloadId } from '../../manifest/index.ts'
 
 /** All containers of versions at one moment, and the runs that changed since they were last recorded. */
