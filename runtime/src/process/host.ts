@@ -50,57 +50,88 @@ export type HostOptions = {
   containerDiskBytes?: number
 }
 
-const DEFAULT_DISK_BYTES = 4 * 1024 ** 3
+const defaults = {
+  sandbox: 'auto',
+  limits: 'auto',
+  workFolders: 'auto',
+  network: 'auto',
+  targets: noTargets,
+  disk: 'auto',
+  containerDiskBytes: 4 * 1024 ** 3,
+} as const satisfies Partial<HostOptions>
+
+type Bwrap = BwrapState | { status: 'off' }
 
 /** Detects the features of the host. Hosts with the same state directory share uids and cgroups. */
 export async function prepareHost(options: HostOptions): Promise<Host> {
-  const { stateDir: requestedDir, sandbox = 'auto', limits = 'auto', workFolders = 'auto' } = options
-  const { network: networkMode = 'auto', targets = noTargets } = options
-  const { disk: mode = 'auto', containerDiskBytes: containerBytes = DEFAULT_DISK_BYTES } = options
-  mkdirSync(requestedDir, { recursive: true })
-  const stateDir = realpathSync(requestedDir)
+  const chosen = { ...defaults, ...options }
+  mkdirSync(chosen.stateDir, { recursive: true })
+  const stateDir = realpathSync(chosen.stateDir)
   chmodSync(stateDir, 0o711)
   const label = shortHash(stateDir)
   const isRoot = process.getuid?.() === 0
   const hasUids = isRoot && (await canDropTo(65_534))
   const { state: bwrap, features: bwrapFeatures } =
-    sandbox === 'auto'
-      ? await findBwrap(hasUids ? 65_534 : null, stateDir)
-      : { state: { status: 'off' as const }, features: { filterFile: null, limitsTmp: false } }
-  const cgroups = limits === 'auto' ? makeCgroupBase(`shoal-${label}`) : null
+    chosen.sandbox === 'auto' ? await findBwrap(hasUids ? 65_534 : null, stateDir) : bwrapOff
+  const sandbox = bwrap.status === 'usable' ? 'bwrap' : 'none'
+  const cgroups = chosen.limits === 'auto' ? makeCgroupBase(`shoal-${label}`) : null
   // Without a separate uid, programs could modify the image despite the overlay.
-  const hasOverlays = workFolders === 'auto' && hasUids && (await canMountOverlay(stateDir))
-  const uids = join(stateDir, 'uids.json')
-  const sandboxPrefix =
-    bwrap.status === 'usable' ? confine({ sandbox: 'bwrap', bwrapFeatures }, { uid: null, ...NO_FILES }) : null
+  const hasOverlays = chosen.workFolders === 'auto' && hasUids && (await canMountOverlay(stateDir))
   const { number, problem } = hasUids ? await allocateNumber(stateDir) : { number: 0, problem: null }
-  const networkOptions = { stateDir, label, number, targets, hasUids, problem, sandbox: sandboxPrefix }
-  const { network, limitation } = await findNetwork(networkMode, networkOptions)
-  const { disks, limitation: diskLimitation } = await findDisks({ stateDir, mode, containerBytes, hasUids })
+  const { network, limitation: networkLimitation } = await findNetwork(chosen.network, {
+    stateDir,
+    label,
+    number,
+    targets: chosen.targets,
+    hasUids,
+    problem,
+    sandbox: sandbox === 'bwrap' ? confine({ sandbox, bwrapFeatures }, { uid: null, ...NO_FILES }) : null,
+  })
+  const { disks, limitation: diskLimitation } = await findDisks({
+    stateDir,
+    mode: chosen.disk,
+    containerBytes: chosen.containerDiskBytes,
+    hasUids,
+  })
+  const workFolders = hasOverlays ? 'overlay' : 'links'
+  const features = { isRoot, hasUids, bwrap, bwrapFeatures, cgroups, workFolders, network, disks } as const
   return {
     stateDir,
     label,
-    sandbox: bwrap.status === 'usable' ? 'bwrap' : 'none',
+    sandbox,
     bwrapFeatures,
-    workFolders: hasOverlays ? 'overlay' : 'links',
+    workFolders,
     cgroups,
     network,
     disks,
-    uidOf: (key) => (hasUids ? uidFor(uids, key, number) : null),
-    summary: [
-      bwrap.status === 'usable' ? 'sandbox bubblewrap' : `no sandbox (bubblewrap is ${bwrap.status})`,
-      cgroups ? `limits by cgroups (version ${cgroups.version})` : 'limits of the JavaScript heap only',
-      hasOverlays ? 'work folders by overlays' : 'work folders of links',
-      disks.kind === 'image' ? 'disk space by images' : 'no limit of disk space',
-      NETWORK_SUMMARIES[network.kind],
-      hasUids ? 'a user for each version' : isRoot ? 'all squids as root' : 'all squids as the user of the server',
-    ].join(', '),
+    uidOf: (key) => (hasUids ? uidFor(join(stateDir, 'uids.json'), key, number) : null),
+    summary: summaryOf(features),
     limitations: [
-      ...findLimitations({ isRoot, hasUids, bwrap, bwrapFeatures, hasCgroups: cgroups !== null }),
-      ...[limitation, diskLimitation].filter((sentence) => sentence !== null),
+      ...findLimitations({ ...features, hasCgroups: cgroups !== null }),
+      ...[networkLimitation, diskLimitation].filter((sentence) => sentence !== null),
       ...(problem === null ? [] : [`Another installation on this host may give its squids the same uids: ${problem}.`]),
     ],
   }
+}
+
+const bwrapOff = { state: { status: 'off' as const }, features: { filterFile: null, limitsTmp: false } }
+
+type Features = Pick<Host, 'cgroups' | 'workFolders' | 'network' | 'disks'> & {
+  isRoot: boolean
+  hasUids: boolean
+  bwrap: Bwrap
+}
+
+function summaryOf({ bwrap, cgroups, workFolders, disks, network, isRoot, hasUids }: Features): string {
+  const sharedUser = isRoot ? 'all squids as root' : 'all squids as the user of the server'
+  return [
+    bwrap.status === 'usable' ? 'sandbox bubblewrap' : `no sandbox (bubblewrap is ${bwrap.status})`,
+    cgroups ? `limits by cgroups (version ${cgroups.version})` : 'limits of the JavaScript heap only',
+    workFolders === 'overlay' ? 'work folders by overlays' : 'work folders of links',
+    disks.kind === 'image' ? 'disk space by images' : 'no limit of disk space',
+    NETWORK_SUMMARIES[network.kind],
+    hasUids ? 'a user for each version' : sharedUser,
+  ].join(', ')
 }
 
 /** A confinement for testing the sandbox. */
@@ -129,7 +160,7 @@ export const programMark = (host: Pick<Host, 'label'>, name: string): string => 
 export function findLimitations(features: {
   isRoot: boolean
   hasUids: boolean
-  bwrap: BwrapState | { status: 'off' }
+  bwrap: Bwrap
   bwrapFeatures: BwrapFeatures
   hasCgroups: boolean
 }): HostLimitation[] {
@@ -161,7 +192,7 @@ function missingBwrapFeatures({ filterFile, limitsTmp }: BwrapFeatures): HostLim
   ]
 }
 
-function whyNoBwrap(bwrap: Exclude<BwrapState, { status: 'usable' }> | { status: 'off' }): string {
+function whyNoBwrap(bwrap: Exclude<Bwrap, { status: 'usable' }>): string {
   if (bwrap.status === 'off') return 'The sandbox is disabled (SHOAL_SANDBOX=none).'
   if (bwrap.status === 'missing') return 'The package bubblewrap is not installed (apt-get install bubblewrap).'
   return `bubblewrap is installed but does not work here: ${bwrap.reason.replace(/\.$/, '')}.`

@@ -112,6 +112,13 @@ const mountTmpfs = (dir: string, size: string, skip: (note: string) => void) => 
   }
 }
 
+/** Finds the disks for a state directory, and expects that images limit them. */
+const expectImages = async (stateDir: string) => {
+  const { disks, limitation } = await findDisks({ stateDir, mode: 'auto', containerBytes: DISK_BYTES, hasUids: true })
+  expect({ kind: disks.kind, limitation }).toEqual({ kind: 'image', limitation: null })
+  return disks
+}
+
 const observation = async (id = 'one') => (await harness.runtime.observe()).find(({ workload }) => workload === id)
 
 /** Attacks on the disk, and the error that ends each. */
@@ -287,13 +294,7 @@ describe.runIf(isRoot)('with images', () => {
       return ((blocks - bfree) * bsize) / MIB
     }
     try {
-      const { disks, limitation } = await findDisks({
-        stateDir,
-        mode: 'auto',
-        containerBytes: DISK_BYTES,
-        hasUids: true,
-      })
-      expect({ kind: disks.kind, limitation }).toEqual({ kind: 'image', limitation: null })
+      const disks = await expectImages(stateDir)
       const dir = join(stateDir, 'squid')
       mkdirSync(dir)
       const disk = await disks.open({ dir, image: `${dir}.img`, bytes: 32 * MIB })
@@ -320,13 +321,7 @@ describe.runIf(isRoot)('with images', () => {
     mkdirSync(stateDir)
     mountTmpfs(stateDir, '24k', skip)
     try {
-      const { disks, limitation } = await findDisks({
-        stateDir,
-        mode: 'auto',
-        containerBytes: DISK_BYTES,
-        hasUids: true,
-      })
-      expect({ kind: disks.kind, limitation }).toEqual({ kind: 'image', limitation: null })
+      await expectImages(stateDir)
     } finally {
       execFileSync('umount', [stateDir])
     }

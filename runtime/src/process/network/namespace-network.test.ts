@@ -7,6 +7,8 @@ import { NamespaceNetwork } from './namespace-network.ts'
 import { namespacesOf, removalScript, removeNetworks } from './namespaces.ts'
 import { type NetworkTargets, noTargets } from './network.ts'
 import {
+  ALLOWED_ADDRESSES,
+  ALLOWED_TARGETS,
   HOST_ADDRESS,
   NO_CONNECTION,
   OUTSIDE,
@@ -166,15 +168,9 @@ ${prefix.join(' ')} sh -ec 'echo 0 >/proc/sys/net/ipv6/conf/eth0/disable_ipv6; i
   test('programs can reach the ports and ranges that the operator allows, but never the networks of other squids', async () => {
     await bed.listen(bed.outside)
     await bed.listen()
-    const squid = [
-      { host: `${OUTSIDE['10/8']}/24`, port: null },
-      { host: OUTSIDE['192.168/16'], port: PORT },
-      { host: OUTSIDE['172.16/12'], port: PORT + 1 },
-      { host: HOST_ADDRESS, port: PORT },
-    ]
-    const network = await open({ squid, build: [{ host: '0.0.0.0/0', port: null }] })
+    const network = await open(ALLOWED_TARGETS)
     const prefix = await network.open('one', 'squid')
-    const reached = await probe(prefix, [OUTSIDE['10/8'], OUTSIDE['192.168/16'], OUTSIDE['172.16/12'], HOST_ADDRESS])
+    const reached = await probe(prefix, ALLOWED_ADDRESSES)
     expect(reached).toEqual([HOST_ADDRESS, HOST_ADDRESS, NO_CONNECTION, await addressIn(prefix)])
     await bed.listen(prefix)
     const wide = await network.open('wide', 'build')

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll } from 'vitest'
 import { type FileLock, waitForFileLock } from '../../file-lock.ts'
 import { findProgram } from './find-program.ts'
+import type { NetworkTargets } from './network.ts'
 import { runProgram, runScript } from './run-script.ts'
 
 /** True where tests can create network namespaces. */
@@ -27,6 +28,19 @@ export const OUTSIDE = {
 
 /** The host's own address on the link to `OUTSIDE`. */
 export const HOST_ADDRESS = '198.51.100.1'
+
+/** Addresses to probe with `ALLOWED_TARGETS`: squids may connect to all of them but the third, of which another port is allowed. */
+export const ALLOWED_ADDRESSES = [OUTSIDE['10/8'], OUTSIDE['192.168/16'], OUTSIDE['172.16/12'], HOST_ADDRESS]
+export const ALLOWED_TARGETS: NetworkTargets = {
+  squid: [
+    { host: `${OUTSIDE['10/8']}/24`, port: null },
+    { host: OUTSIDE['192.168/16'], port: PORT },
+    { host: OUTSIDE['172.16/12'], port: PORT + 1 },
+    { host: HOST_ADDRESS, port: PORT },
+  ],
+  build: [{ host: '0.0.0.0/0', port: null }],
+}
+
 const OUTSIDE_ADDRESS = '198.51.100.2'
 
 export type TestBed = {

@@ -9,6 +9,8 @@ import { findProcess } from '../processes.ts'
 import { shortHash } from '../short-hash.ts'
 import { findProgram } from './find-program.ts'
 import {
+  ALLOWED_ADDRESSES,
+  ALLOWED_TARGETS,
   HOST_ADDRESS,
   NO_CONNECTION,
   OUTSIDE,
@@ -161,15 +163,8 @@ describe.skipIf(reason !== null)('networks by pasta', () => {
   test('programs can reach the ports and ranges that the operator allows, but never loopback', async () => {
     await bed.listen(bed.outside)
     await bed.listen()
-    const squid = [
-      { host: `${OUTSIDE['10/8']}/24`, port: null },
-      { host: OUTSIDE['192.168/16'], port: PORT },
-      { host: OUTSIDE['172.16/12'], port: PORT + 1 },
-      { host: HOST_ADDRESS, port: PORT },
-    ]
-    const server = await start({ targets: { squid, build: [{ host: '0.0.0.0/0', port: null }] } })
-    const addresses = [OUTSIDE['10/8'], OUTSIDE['192.168/16'], OUTSIDE['172.16/12'], HOST_ADDRESS]
-    expect(await probe(await openIn(server, 'one'), addresses)).toEqual([
+    const server = await start({ targets: ALLOWED_TARGETS })
+    expect(await probe(await openIn(server, 'one'), ALLOWED_ADDRESSES)).toEqual([
       HOST_ADDRESS,
       HOST_ADDRESS,
       NO_CONNECTION,
