@@ -24,6 +24,9 @@ async function runUntilStopped(): Promise<never> {
 const { values } = parseArgs({ options: { check: { type: 'string' }, help: { type: 'boolean' } } })
 if (values.help) {
   console.log(usage)
+} else if (values.check !== undefined && !/^[1-9]\d{0,3}$/.test(values.check)) {
+  console.error(`--check must be a number from 1 to 9999, not ${JSON.stringify(values.check)}.`)
+  process.exitCode = 1
 } else {
   endCommandsOnSignal(endCluster)
   await requirePackages(clusterPackages)

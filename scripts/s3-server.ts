@@ -1,14 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
-import { homedir, tmpdir } from 'node:os'
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { freePort } from '../e2e/support/shoal.ts'
 import { runCommand } from './command.ts'
 import { withProgress } from './progress.ts'
+import { fillOnce, userCache } from './user-cache.ts'
 
 const version = 'v1.8.0'
-const cacheDir = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'shoal-versitygw', version)
+const cacheDir = join(userCache('shoal-versitygw'), version)
 const program = join(cacheDir, 'versitygw')
 
 /** Whether versitygw is in the user's cache. Otherwise, tests with S3 are skipped: `npm run test:slow` builds it where Go is installed. */
@@ -17,10 +18,8 @@ export const hasS3Server = (): boolean => existsSync(program)
 /** Builds versitygw, an S3 server, from its Go module into the user's cache. Does nothing without Go. Prints why when Go fails, for example offline. */
 export async function ensureS3Server(): Promise<void> {
   if (existsSync(program) || (await runCommand('go', ['version'])).code !== 0) return
-  const unfinished = `${cacheDir}.${process.pid}`
-  mkdirSync(unfinished, { recursive: true })
-  try {
-    await withProgress('Building versitygw for tests with S3', '  Done: versitygw', async () => {
+  await withProgress('Building versitygw for tests with S3', '  Done: versitygw', () =>
+    fillOnce(cacheDir, async (unfinished) => {
       const args = [
         'go',
         'install',
@@ -32,12 +31,9 @@ export async function ensureS3Server(): Promise<void> {
       const { code, output } = await runCommand('nice', args, { env, cwd: unfinished })
       if (code !== 0)
         console.log(`versitygw cannot be built. Tests that need it are skipped.\n${output.trim().slice(-500)}`)
-    })
-    // Another run may have been faster.
-    if (existsSync(join(unfinished, 'versitygw')) && !existsSync(cacheDir)) renameSync(unfinished, cacheDir)
-  } finally {
-    rmSync(unfinished, { recursive: true, force: true })
-  }
+      return code === 0
+    }),
+  )
 }
 
 export type S3Server = {

@@ -14,6 +14,7 @@ import { ensureS3Server } from './s3-server.ts'
 import { installTestData } from './test-data.ts'
 import { hostLines, readReport } from './test-report.ts'
 import { installTestSquid } from './test-squid.ts'
+import { splitArguments } from './test-arguments.ts'
 import { readTimes, timeTable } from './test-times.ts'
 import { installTestToolchain } from './test-toolchain.ts'
 
@@ -171,7 +172,7 @@ async function check(): Promise<void> {
  */
 async function main(args: string[]): Promise<void> {
   const isUnfiltered = args.length === 0
-  const extraArgs = await prepareFor(args)
+  const extraArgs = await prepareFor(splitArguments(args).paths)
   if (isUnfiltered) await check()
   await runTests([...(isUnfiltered ? quickTests : args), ...extraArgs])
   reportHosts()
@@ -213,7 +214,8 @@ endCommandsOnSignal(() => {
 const cliArgs = process.argv.slice(2)
 const suites: Record<string, string[]> = { slow: slowSuites, full: fullSuites, kubernetes: ['e2e/kubernetes'] }
 const suite = process.env['SHOAL_TEST_SUITES'] ?? ''
-const selected = cliArgs.length === 0 ? (suites[suite] ?? []) : cliArgs
+const { paths, options } = splitArguments(cliArgs)
+const selected = paths.length === 0 ? [...(suites[suite] ?? []), ...options] : cliArgs
 await (suite === 'kubernetes' ? runOnCluster(selected) : main(selected))
 removeFolders()
 const skipped = counts.skipped > 0 ? `, ${counts.skipped} skipped` : ''

@@ -118,7 +118,7 @@ export async function startShoal(
       stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
     await until(
       async () => {
-        if (child.exitCode !== null) throw new Error(`the server ended with ${child.exitCode}:\n${output}`)
+        if (hasEnded(child)) throw new Error(`the server ended with ${child.exitCode ?? child.signalCode}:\n${output}`)
         const isReady = (await fetch(`${url}/readyz`).catch(() => null))?.ok === true
         return isReady && (!settings['SHOAL_OUTBOX'] || outboxUrl() !== null)
       },
@@ -130,9 +130,7 @@ export async function startShoal(
     })
   }
   const ended = (child: ChildProcess) =>
-    child.exitCode !== null || child.signalCode !== null
-      ? Promise.resolve()
-      : new Promise<void>((done) => child.once('exit', () => done()))
+    hasEnded(child) ? Promise.resolve() : new Promise<void>((done) => child.once('exit', () => done()))
   const kill = async () => {
     server?.kill('SIGKILL')
     if (server) await ended(server)
@@ -166,6 +164,8 @@ export async function startShoal(
     end,
   }
 }
+
+const hasEnded = ({ exitCode, signalCode }: ChildProcess) => exitCode !== null || signalCode !== null
 
 /** Hard-links the toolchain that `npm test` installed once, so that test servers do not download it again. */
 function linkToolchain(dataDir: string): void {

@@ -20,7 +20,16 @@ import {
   insidePki,
   processesOfMachines,
 } from './machine.ts'
-import { connectMachines, disconnectHost, hostAddress, isHostConnected, nodes, requireFreeRange } from './network.ts'
+import {
+  clusterRange,
+  connectMachines,
+  disconnectHost,
+  hostAddress,
+  isHostConnected,
+  nodes,
+  requireFreeRange,
+  serviceRange,
+} from './network.ts'
 import {
   cgroupsOf,
   createCgroup,
@@ -204,5 +213,9 @@ function environment({ kube }: Programs): Record<string, string> {
     SHOAL_TEST_POD_IMAGE: podImage,
     SHOAL_TEST_REGISTRY: registryAddress,
     SHOAL_TEST_HOST_ADDRESS: hostAddress,
+    // A proxy cannot reach the cluster.
+    NO_PROXY: [process.env['NO_PROXY'] ?? process.env['no_proxy'], clusterRange, serviceRange]
+      .filter(Boolean)
+      .join(','),
   }
 }

@@ -1,20 +1,10 @@
 import { createHash } from 'node:crypto'
-import {
-  existsSync,
-  globSync,
-  mkdirSync,
-  readFileSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-  utimesSync,
-} from 'node:fs'
-import { homedir } from 'node:os'
+import { existsSync, globSync, readFileSync, readdirSync, rmSync, statSync, utimesSync } from 'node:fs'
 import { basename, delimiter, dirname, join } from 'node:path'
 import { runCommand } from '../command.ts'
 import { withProgress } from '../progress.ts'
 import { root } from '../root.ts'
+import { fillOnce, userCache } from '../user-cache.ts'
 
 /** Paths of the programs built from `test/kube`: `kube` is every part of Kubernetes, `pod` the program of the cluster's image. */
 export type Programs = { kube: string; pod: string }
@@ -46,15 +36,13 @@ export async function buildPrograms(): Promise<Programs> {
   const folder = dirname(programs.kube)
   const now = new Date()
   if (existsSync(programs.kube)) utimesSync(folder, now, now)
-  else await withProgress('Building Kubernetes from its Go modules', 'Built Kubernetes', () => build(folder))
+  else await withProgress('Building Kubernetes from its Go modules', 'Built Kubernetes', () => fillOnce(folder, build))
   removeUnused(dirname(folder))
   return programs
 }
 
 /** The user's cache of the programs. */
-export function cacheFolder(): string {
-  return join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'shoal-kube')
-}
+export const cacheFolder = (): string => userCache('shoal-kube')
 
 function cachedPrograms(): Programs {
   const hash = createHash('sha256')
@@ -65,40 +53,24 @@ function cachedPrograms(): Programs {
   return { kube: join(folder, 'kube'), pod: join(folder, 'pod') }
 }
 
-async function build(folder: string): Promise<void> {
-  const unfinished = `${folder}.${process.pid}`
-  try {
-    mkdirSync(unfinished, { recursive: true })
-    const version = /k8s\.io\/kubernetes (v1\.(\d+)\.\d+)/.exec(readFileSync(join(sourceFolder, 'go.mod'), 'utf8'))
-    const [, full = '', minor = ''] = version ?? []
-    // Without these, the parts believe to be of version 0.
-    const values = {
-      'k8s.io/component-base/version.gitVersion': full,
-      'k8s.io/component-base/version.gitMajor': '1',
-      'k8s.io/component-base/version.gitMinor': minor,
-      'k8s.io/client-go/pkg/version.gitVersion': full,
-    }
-    const flags = Object.entries(values).map(([name, value]) => `-X ${name}=${value}`)
-    for (const target of ['.', './pod']) {
-      const output = join(unfinished, target === '.' ? 'kube' : basename(target))
-      const args = [
-        'build',
-        '-trimpath',
-        '-buildvcs=false',
-        '-ldflags',
-        `-s -w ${flags.join(' ')}`,
-        '-o',
-        output,
-        target,
-      ]
-      const result = await runCommand('nice', [goProgram(), ...args], { cwd: sourceFolder, env: goEnvironment() })
-      if (result.code !== 0) throw new Error(`go build failed:\n${result.output.trim().slice(-3000)}`)
-    }
-    // Another build of the same sources may have been faster.
-    if (!existsSync(folder)) renameSync(unfinished, folder)
-  } finally {
-    rmSync(unfinished, { recursive: true, force: true })
+async function build(unfinished: string): Promise<boolean> {
+  const version = /k8s\.io\/kubernetes (v1\.(\d+)\.\d+)/.exec(readFileSync(join(sourceFolder, 'go.mod'), 'utf8'))
+  const [, full = '', minor = ''] = version ?? []
+  // Without these, the parts believe to be of version 0.
+  const values = {
+    'k8s.io/component-base/version.gitVersion': full,
+    'k8s.io/component-base/version.gitMajor': '1',
+    'k8s.io/component-base/version.gitMinor': minor,
+    'k8s.io/client-go/pkg/version.gitVersion': full,
   }
+  const flags = Object.entries(values).map(([name, value]) => `-X ${name}=${value}`)
+  for (const target of ['.', './pod']) {
+    const output = join(unfinished, target === '.' ? 'kube' : basename(target))
+    const args = ['build', '-trimpath', '-buildvcs=false', '-ldflags', `-s -w ${flags.join(' ')}`, '-o', output, target]
+    const result = await runCommand('nice', [goProgram(), ...args], { cwd: sourceFolder, env: goEnvironment() })
+    if (result.code !== 0) throw new Error(`go build failed:\n${result.output.trim().slice(-3000)}`)
+  }
+  return true
 }
 
 function removeUnused(folder: string): void {

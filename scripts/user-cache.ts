@@ -1,0 +1,21 @@
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+
+/** Returns the path of a folder in the user's cache, which outlives test runs. */
+export const userCache = (name: string): string =>
+  join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), name)
+
+/**
+ * Creates `folder`, complete or not at all: `fill` writes into an empty folder next to it, which is then renamed if `fill` returned true.
+ * Two processes may do so at the same time: the first folder is kept.
+ */
+export async function fillOnce(folder: string, fill: (unfinished: string) => Promise<boolean>): Promise<void> {
+  const unfinished = `${folder}.${process.pid}`
+  mkdirSync(unfinished, { recursive: true })
+  try {
+    if ((await fill(unfinished)) && !existsSync(folder)) renameSync(unfinished, folder)
+  } finally {
+    rmSync(unfinished, { recursive: true, force: true })
+  }
+}
