@@ -10,7 +10,8 @@ const themes = ['light', 'dark'] as const
 /** Widths of a desktop, a small window and a phone, in pixels. */
 const widths = [1440, 1000, 400] as const
 
-export const openBrowser = (): Promise<Browser> =>
+/** Starts a browser with these command-line arguments in addition to the usual ones. */
+export const openBrowser = (...args: string[]): Promise<Browser> =>
   chromium.launch({
     executablePath: findBrowser() ?? '/usr/bin/chromium',
     args: [
@@ -21,6 +22,7 @@ export const openBrowser = (): Promise<Browser> =>
       '--disable-background-networking',
       '--disable-component-update',
       '--disable-sync',
+      ...args,
     ],
   })
 

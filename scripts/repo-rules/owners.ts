@@ -43,6 +43,14 @@ export const ownerRules: Rule[] = [
     broken: { 'server/src/modules/orgs/store.ts': `import { eq } from 'drizzle-orm'` },
   },
   {
+    title: 'only console/src/lib/copy-text.ts uses the clipboard',
+    why: 'browsers have no navigator.clipboard on pages over plain HTTP, and may refuse to copy',
+    fix: 'call copyText or copyWithToast',
+    find: (repo) =>
+      matchesOutsideOwners(repo, /navigator\.clipboard/, /^console\/src\//, /^console\/src\/lib\/copy-text\.ts$/),
+    broken: { 'console/src/pages/a/A.tsx': `void navigator.clipboard.writeText(text)` },
+  },
+  {
     title: 'only runtime and scripts start processes',
     why: 'the code that starts a process must also limit, monitor and end it in every case',
     fix: 'add a function to the runtime',

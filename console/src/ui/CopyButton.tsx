@@ -1,5 +1,6 @@
 import { Check, Copy } from 'lucide-react'
 import { useEffect, useState } from 'react'
+import { copyText } from '../lib/copy-text.ts'
 import { IconButton } from './IconButton.tsx'
 
 const confirmationMs = 1500
@@ -32,7 +33,7 @@ export function useCopy(text: string): { isCopied: boolean; copy: () => void } {
   }, [copiedAt])
   return {
     isCopied: copiedAt > 0,
-    copy: () => void navigator.clipboard.writeText(text).then(() => setCopiedAt(Date.now())),
+    copy: () => void copyText(text).then((done) => done && setCopiedAt(Date.now())),
   }
 }
 

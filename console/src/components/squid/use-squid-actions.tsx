@@ -3,7 +3,7 @@ import { Copy, Moon, RotateCw, Trash2 } from 'lucide-react'
 import { useOrg } from '../../api/active-org.ts'
 import type { EndpointName } from '../../api/client.ts'
 import { useApiMutation } from '../../api/mutation.ts'
-import { toast } from '../../lib/toasts.ts'
+import { copyWithToast } from '../../lib/copy-text.ts'
 import type { MenuAction } from '../../ui/Menu.tsx'
 import { useDeniedReason } from '../access.tsx'
 import { confirm } from '../confirm.ts'
@@ -91,5 +91,5 @@ export const endpointDisabledReason = (squid: SquidSummary): string | null =>
 export function copyEndpoint(squid: SquidSummary): void {
   const url = endpointOf(squid)
   if (url === null) return
-  void navigator.clipboard.writeText(url).then(() => toast({ tone: 'good', title: 'Endpoint copied', message: url }))
+  void copyWithToast(url, 'Endpoint copied', url)
 }

@@ -3,7 +3,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { Activity, Copy, ScrollText } from 'lucide-react'
 import { DataTable } from '../../components/data-table/DataTable.tsx'
 import { EmptyState } from '../../components/EmptyState.tsx'
-import { toast } from '../../lib/toasts.ts'
+import { copyWithToast } from '../../lib/copy-text.ts'
 import { compactProcessorColumns, processorColumns } from './processor-columns.tsx'
 
 /** The processors of a version, with their actions (spec 2.9). */
@@ -37,10 +37,7 @@ export function ProcessorsTable({ squid, isNarrow = false }: { squid: Squid; isN
             id: 'copy',
             label: 'Copy metrics URL',
             icon: <Copy size={16} />,
-            onAction: () =>
-              void navigator.clipboard
-                .writeText(metrics)
-                .then(() => toast({ tone: 'good', title: `The metrics URL of ${name} has been copied` })),
+            onAction: () => void copyWithToast(metrics, `The metrics URL of ${name} has been copied`),
           },
         ],
       },

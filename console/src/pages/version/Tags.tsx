@@ -5,7 +5,7 @@ import { useApiMutation } from '../../api/mutation.ts'
 import { useDeniedReason } from '../../components/access.tsx'
 import { confirm } from '../../components/confirm.ts'
 import { invalidatedByActions } from '../../components/squid/use-squid-actions.tsx'
-import { toast } from '../../lib/toasts.ts'
+import { copyWithToast } from '../../lib/copy-text.ts'
 import { Button } from '../../ui/Button.tsx'
 import { cx } from '../../ui/classes.ts'
 import { MenuButton } from '../../ui/MenuButton.tsx'
@@ -30,10 +30,7 @@ export function Tags({ squid }: { squid: Squid }) {
       isDanger: true,
       action: () => remove.mutateAsync({ params: { code: squid.organization.code, reference: squid.reference, tag } }),
     })
-  const copy = (tag: string, url: string) =>
-    void navigator.clipboard
-      .writeText(url)
-      .then(() => toast({ tone: 'good', title: `The URL of ${tag} has been copied` }))
+  const copy = (tag: string, url: string) => void copyWithToast(url, `The URL of ${tag} has been copied`)
   return (
     <span className="inline-flex flex-wrap items-center gap-1.5">
       {squid.tags.map(({ name }) => {

@@ -9,7 +9,7 @@ import {
   type MouseEvent,
   type RefObject,
 } from 'react'
-import { toast } from '../../../lib/toasts.ts'
+import { copyWithToast } from '../../../lib/copy-text.ts'
 import { cx } from '../../../ui/classes.ts'
 import type { FeedState, LogFeed } from '../feed/log-feed.ts'
 import { plainLine } from './line-text.ts'
@@ -50,8 +50,8 @@ export function LogView(props: Props) {
     const number = numberOf(event)
     const entry = number === null ? undefined : lineAt(number)
     if (!act || !entry || number === null) return
-    if (act === 'copy') copyText(plainLine(entry), 'Line copied')
-    if (act === 'link') copyText(getLink(entry.id), 'Link copied')
+    if (act === 'copy') void copyWithToast(plainLine(entry), 'Line copied')
+    if (act === 'link') void copyWithToast(getLink(entry.id), 'Link copied')
     if (act === 'toggle') {
       rows.setHeight(number, rows.isOpen(number) ? null : 0)
       onFollowingChange(false)
@@ -146,10 +146,6 @@ export function LogView(props: Props) {
 function numberOf(event: MouseEvent<HTMLElement>): number | null {
   const text = (event.target as HTMLElement).closest<HTMLElement>('[data-number]')?.dataset['number']
   return text === undefined ? null : Number(text)
-}
-
-function copyText(text: string, toastTitle: string): void {
-  void navigator.clipboard.writeText(text).then(() => toast({ tone: 'good', title: toastTitle }))
 }
 
 /** Space below the lines: the table's border and the page's padding. */

@@ -1,0 +1,60 @@
+import { toast } from './toasts.ts'
+
+/**
+ * Copies text, and shows a toast if the browser refuses. Call it from the handler of a click or key, since browsers
+ * allow copying only there. Resolves to whether the text was copied.
+ */
+export async function copyText(text: string): Promise<boolean> {
+  const isCopied = (await writeToClipboard(text)) || copyBySelection(text)
+  if (!isCopied)
+    toast({
+      tone: 'bad',
+      title: 'The text could not be copied',
+      message: 'The browser does not allow it. Select the text and copy it yourself.',
+    })
+  return isCopied
+}
+
+/** Copies text and shows a toast with this title. */
+export async function copyWithToast(text: string, title: string, message?: string): Promise<void> {
+  if (await copyText(text)) toast({ tone: 'good', title, ...(message !== undefined && { message }) })
+}
+
+/** Browsers have no `navigator.clipboard` on pages that were loaded over plain HTTP. */
+async function writeToClipboard(text: string): Promise<boolean> {
+  const { clipboard } = navigator as { clipboard?: Clipboard }
+  if (!clipboard) return false
+  return clipboard.writeText(text).then(
+    () => true,
+    () => false,
+  )
+}
+
+/**
+ * The way that works over plain HTTP. It selects an element instead of focusing a field, because an open dialog moves
+ * the focus back. Keeps the user's selection.
+ */
+function copyBySelection(text: string): boolean {
+  const selection = getSelection()
+  const element = document.createElement('span')
+  if (!selection) return false
+  const previous = selection.rangeCount > 0 ? selection.getRangeAt(0) : null
+  element.textContent = text
+  element.style.cssText = 'position:fixed;top:0;clip-path:inset(50%);white-space:pre;user-select:text'
+  const setText = (event: ClipboardEvent) => {
+    event.clipboardData?.setData('text/plain', text)
+    event.preventDefault()
+    event.stopPropagation()
+  }
+  document.body.append(element)
+  selection.selectAllChildren(element)
+  addEventListener('copy', setText, true)
+  try {
+    return document.execCommand('copy')
+  } finally {
+    removeEventListener('copy', setText, true)
+    element.remove()
+    selection.removeAllRanges()
+    if (previous) selection.addRange(previous)
+  }
+}

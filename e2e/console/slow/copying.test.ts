@@ -1,0 +1,76 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { newUser, openBrowser } from '../../support/browser.ts'
+import { consoleShoal } from '../../support/console-shoal.ts'
+import { press, waitForText } from '../../support/page.ts'
+import { signInAs } from '../../support/people.ts'
+import { deploySimulated } from '../../support/simulated-squid.ts'
+
+const code = 'copying-labs'
+const email = 'mira@copying.dev'
+const shoal = consoleShoal()
+/** The same Shoal under a name that is not localhost, as in a private network without a certificate. */
+const plainHttp = new URL(shoal.url)
+plainHttp.hostname = 'shoal.test'
+let browser: Browser
+let token: string
+
+beforeAll(async () => {
+  browser = await openBrowser(`--host-resolver-rules=MAP shoal.test ${new URL(shoal.url).hostname}`)
+  const { api, context, ...person } = await signInAs(browser, shoal, email)
+  token = person.token
+  await api.orgs.create({ body: { code, name: 'Copying Labs', email } })
+  await shoal.cli('org', 'set-status', '--code', code, '--status', 'ACTIVE')
+  await deploySimulated({ shoal, org: code, token, api }, { name: 'transfers', slot: 'v1' })
+  await context.close()
+}, 120_000)
+
+afterAll(async () => {
+  await browser?.close()
+})
+
+const openVersion = (page: Page) => page.goto(`/squids/transfers/v1?organization=${code}`)
+
+test('over plain HTTP, copy buttons and menus copy, also inside a dialog', async () => {
+  const stored = { user_token: token, tmp_invites_checked: 'true' }
+  const context = await newUser(browser, { ...shoal, url: plainHttp.origin }, stored)
+  const page = await context.newPage()
+  await openVersion(page)
+  expect(await page.evaluate('isSecureContext')).toBe(false)
+  // A page of a secure origin in the same browser reads what the other one has copied.
+  const reader = await context.newPage()
+  await reader.goto(shoal.url)
+  const copied = async () => {
+    await reader.bringToFront()
+    const text = await reader.evaluate<string>('navigator.clipboard.readText()')
+    await page.bringToFront()
+    return text
+  }
+  await press(page, 'Copy reference')
+  await page.getByRole('button', { name: 'Copied' }).waitFor()
+  expect(await copied()).toBe('transfers@v1')
+  await press(page, 'Copy endpoint')
+  await waitForText(page, 'Endpoint copied')
+  expect(await copied()).toBe(`${shoal.gatewayUrl}/${code}/transfers@v1/api/graphql`)
+
+  await page.goto(`/profile/api-tokens/create?organization=${code}`)
+  await page.getByLabel('Token name').fill('laptop')
+  await page.getByRole('button', { name: 'Create', exact: true }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('button', { name: /^Copy/ }).first().click()
+  await dialog.getByRole('button', { name: 'Copied' }).waitFor()
+  expect(await copied()).toMatch(/^shoal_/)
+  await context.close()
+})
+
+test('a browser that refuses to copy is reported', async () => {
+  const { page, context } = await signInAs(browser, shoal, email)
+  await page.addInitScript(() => {
+    Object.assign(navigator.clipboard, { writeText: () => Promise.reject(new DOMException('', 'NotAllowedError')) })
+    Object.assign(document, { execCommand: () => false })
+  })
+  await openVersion(page)
+  await press(page, 'Copy reference')
+  await waitForText(page, 'The text could not be copied')
+  await context.close()
+})
