@@ -348,7 +348,7 @@ test('an unknown version shows "not found"; deleting a version redirects from it
   await waitForText(page, 'Version not found')
   await open('leaving@v1')
   await waitForText(page, 'Canonical URL')
-  await expect.poll(() => page.title()).toBe('leaving@v1 · Shoal')
+  await expect.poll(() => page.title()).toBe('General · leaving@v1 · Shoal')
   await openActions('leaving@v1')
   expect(await seriousFlaws(page)).toEqual([])
   await menuItem('Delete').click()

@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react'
+import { useEffect, useRef, type ReactNode, type RefObject } from 'react'
 import { Breadcrumbs } from '../ui/Breadcrumbs.tsx'
 import { usePageTitle } from './use-page-title.ts'
 
@@ -14,17 +14,44 @@ type Props = {
   actions?: ReactNode
 }
 
-/** The header of every page of the app. Also sets the title of the browser tab. */
+/** The header of every page of the app. Also sets the title of the browser tab, and announces the page. */
 export function PageHeader({ title, heading, context, crumbs, actions }: Props) {
+  const headingRef = useRef<HTMLHeadingElement>(null)
   usePageTitle(title)
+  useAnnouncement(title, headingRef)
   return (
     <header className="mb-4.5 flex flex-wrap items-start gap-x-4 gap-y-3">
       <div className="min-w-0 flex-1 basis-72">
         {crumbs && <Breadcrumbs>{crumbs}</Breadcrumbs>}
-        <h1 className="text-xl font-semibold tracking-tight break-words">{heading ?? title}</h1>
+        <h1 ref={headingRef} tabIndex={-1} className="rounded-sm text-xl font-semibold tracking-tight break-words">
+          {heading ?? title}
+        </h1>
         {context && <div className="mt-0.5 text-ink-2">{context}</div>}
       </div>
       {actions && <div className="flex flex-wrap gap-x-1 gap-y-2 xs:gap-x-2">{actions}</div>}
     </header>
   )
+}
+
+const announcementId = 'page-announcement'
+
+/** The live region in which `PageHeader` announces pages. The layout renders it once, since it has to exist before. */
+export const PageAnnouncement = () => <p id={announcementId} role="status" className="sr-only" />
+
+/** The browser itself announces the first page of a visit. */
+let isFirstPage = true
+
+/**
+ * Tells screen readers which page has been opened. Moves the focus to its heading if the element that had the focus
+ * has gone with the previous page, so that the keyboard continues at the top of the page.
+ */
+function useAnnouncement(title: string, heading: RefObject<HTMLElement | null>): void {
+  useEffect(() => {
+    if (isFirstPage) {
+      isFirstPage = false
+      return
+    }
+    document.getElementById(announcementId)?.replaceChildren(title)
+    if (document.activeElement === document.body) heading.current?.focus({ preventScroll: true })
+  }, [title, heading])
 }

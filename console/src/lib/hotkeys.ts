@@ -1,4 +1,5 @@
 import { useEffect, useEffectEvent } from 'react'
+import { getSetting } from './local-settings.ts'
 
 export type Hotkey = {
   /** `mod+k`, `/`, or a sequence such as `g s`. `mod` is ⌘ on Apple's keyboards, Ctrl elsewhere. */
@@ -18,8 +19,9 @@ const registered = new Set<Hotkey>()
 let pending = ''
 let pendingAtMs = 0
 
-/** All registered hotkeys. */
-export const hotkeys = (): Hotkey[] => [...registered]
+/** The registered hotkeys that the user has not turned off. */
+export const hotkeys = (): Hotkey[] =>
+  [...registered].filter(({ keys }) => keys.startsWith('mod+') || getSetting('singleKeys'))
 
 function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
@@ -28,7 +30,8 @@ function isTyping(target: EventTarget | null): boolean {
 function onKeyDown(event: KeyboardEvent): void {
   if (event.defaultPrevented || event.isComposing || event.altKey) return
   const hasMod = event.metaKey || event.ctrlKey
-  if (!hasMod && isTyping(event.target)) return
+  // People who dictate, or who press keys by accident, can turn off shortcuts without a modifier (WCAG 2.1.4).
+  if (!hasMod && (isTyping(event.target) || !getSetting('singleKeys'))) return
   // An open dialog or menu handles the keyboard itself.
   if (!hasMod && document.querySelector('[role=dialog], [role=alertdialog], [role=menu], [role=listbox]')) return
   const key = hasMod ? `mod+${event.key.toLowerCase()}` : event.key

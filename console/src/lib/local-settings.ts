@@ -10,6 +10,8 @@ export type LocalSettings = {
   /** Step of the guided tour. */
   onboardingGuide: number
   theme: 'light' | 'dark'
+  /** Whether keys without a modifier, such as `/` and `g s`, are shortcuts. */
+  singleKeys: boolean
 }
 
 const defaults: LocalSettings = {
@@ -18,6 +20,7 @@ const defaults: LocalSettings = {
   tmp_invites_checked: false,
   onboardingGuide: 0,
   theme: 'light',
+  singleKeys: true,
 }
 
 const isValid: { [K in keyof LocalSettings]: (value: unknown) => value is LocalSettings[K] } = {
@@ -26,7 +29,11 @@ const isValid: { [K in keyof LocalSettings]: (value: unknown) => value is LocalS
   tmp_invites_checked: (value): value is boolean => typeof value === 'boolean',
   onboardingGuide: (value): value is number => typeof value === 'number',
   theme: (value): value is 'light' | 'dark' => value === 'light' || value === 'dark',
+  singleKeys: (value): value is boolean => typeof value === 'boolean',
 }
+
+/** Settings of the browser, not of the session. */
+const lasting = ['theme', 'singleKeys']
 
 const listeners = new Set<() => void>()
 
@@ -53,9 +60,9 @@ export function setSetting<K extends keyof LocalSettings>(key: K, value: LocalSe
   for (const listener of listeners) listener()
 }
 
-/** Removes everything but the theme on logout (spec 4). */
+/** Removes everything but the theme and the choice of shortcuts on logout (spec 4). */
 export function clearSession(): void {
-  for (const key of Object.keys(defaults)) if (key !== 'theme') localStorage.removeItem(key)
+  for (const key of Object.keys(defaults)) if (!lasting.includes(key)) localStorage.removeItem(key)
   for (const listener of listeners) listener()
 }
 

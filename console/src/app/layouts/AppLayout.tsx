@@ -3,6 +3,7 @@ import { Outlet, useMatches, useNavigate, useRouterState } from '@tanstack/react
 import { lazy, Suspense, useState } from 'react'
 import { useOrg } from '../../api/active-org.ts'
 import { sessionQuery, UserContext, useUser } from '../../api/session.ts'
+import { PageAnnouncement } from '../../components/PageHeader.tsx'
 import { useHotkey } from '../../lib/hotkeys.ts'
 import { isPreviewOn } from '../../lib/preview-mode.ts'
 import { OnboardingGate } from '../../pages/onboarding/OnboardingGate.tsx'
@@ -60,6 +61,7 @@ function SignedIn() {
         topBar={<TopBar onOpenNavigation={() => void loadSheet().then(() => setNavigationOpenOn(path))} />}
         sidebar={<Sidebar />}
       >
+        <PageAnnouncement />
         <ConnectionBar />
         {/* Remount when the organization changes, so that no data of the previous one stays on screen. */}
         <div key={org.id}>{user.emailVerified || isOpenToUnverified ? <Outlet /> : <ConfirmEmail />}</div>

@@ -1,9 +1,11 @@
 import { hotkeys, modKey } from '../../lib/hotkeys.ts'
+import { useSetting } from '../../lib/local-settings.ts'
 import { Dialog } from '../../ui/Dialog.tsx'
 import { Kbd } from '../../ui/Kbd.tsx'
 
-/** The hotkeys that are currently registered. */
+/** The hotkeys that work on the current page. */
 export default function KeyboardHelp({ onClose }: { onClose: () => void }) {
+  const hasSingleKeys = useSetting('singleKeys')
   const shortcuts = [...hotkeys(), { keys: 'Esc', label: 'Close the open dialog or menu' }]
   return (
     <Dialog title="Keyboard shortcuts" isOpen onClose={onClose}>
@@ -20,6 +22,9 @@ export default function KeyboardHelp({ onClose }: { onClose: () => void }) {
           </div>
         ))}
       </dl>
+      {!hasSingleKeys && (
+        <p className="mt-3 text-sm text-ink-3">Single-key shortcuts are off. The account settings turn them on.</p>
+      )}
     </Dialog>
   )
 }

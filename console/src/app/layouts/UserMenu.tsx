@@ -15,6 +15,7 @@ export function UserMenu() {
   const queryClient = useQueryClient()
   const navigate = useNavigate()
   const isDark = useSetting('theme') === 'dark'
+  const hasSingleKeys = useSetting('singleKeys')
   const name = user.fullName || user.email || user.username
   const needsEmail = user.emailVerified ? null : 'Please, confirm your email.'
 
@@ -39,7 +40,7 @@ export function UserMenu() {
       id: 'keyboard',
       label: 'Keyboard shortcuts',
       icon: <Keyboard size={16} />,
-      hint: <Kbd keys="?" />,
+      ...(hasSingleKeys && { hint: <Kbd keys="?" /> }),
       onAction: openKeyboardHelp,
     },
   ]
@@ -69,7 +70,7 @@ export function UserMenu() {
           className="flex items-center gap-2 rounded-full p-0.5 text-ink-2 hover:text-ink sm:pr-2"
         >
           <Avatar name={name} url={user.avatarUrl} />
-          <span className="sr-only">Account of</span>
+          <span className="sr-only">Account of </span>
           <span className="max-w-48 truncate text-sm max-sm:sr-only">{name}</span>
         </button>
       )}

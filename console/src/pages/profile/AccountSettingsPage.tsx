@@ -3,14 +3,18 @@ import { useApiMutation } from '../../api/mutation.ts'
 import { useUser } from '../../api/session.ts'
 import { FormShell } from '../../components/FormShell.tsx'
 import { PageHeader } from '../../components/PageHeader.tsx'
+import { modKey } from '../../lib/hotkeys.ts'
+import { setSetting, useSetting } from '../../lib/local-settings.ts'
 import { toast } from '../../lib/toasts.ts'
 import { Card } from '../../ui/Card.tsx'
+import { Kbd } from '../../ui/Kbd.tsx'
+import { Switch } from '../../ui/Switch.tsx'
 import { TextField } from '../../ui/TextField.tsx'
 import { PasswordForm } from './PasswordForm.tsx'
 
 const Sessions = lazy(() => import('./Sessions.tsx'))
 
-/** The user's profile, password and sessions (spec 2.12, `/profile/settings`). */
+/** The user's profile, password, shortcuts and sessions (spec 2.12, `/profile/settings`). */
 export default function AccountSettingsPage() {
   return (
     <div className="flex max-w-200 flex-col gap-5">
@@ -23,10 +27,33 @@ export default function AccountSettingsPage() {
       <Card title="Password" isPadded>
         <PasswordForm />
       </Card>
+      <Card title="Keyboard" isPadded>
+        <SingleKeysSwitch />
+      </Card>
       <Suspense>
         <Sessions />
       </Suspense>
     </div>
+  )
+}
+
+/** Turns the shortcuts without a modifier on and off, in this browser. */
+function SingleKeysSwitch() {
+  const isOn = useSetting('singleKeys')
+  return (
+    <>
+      <Switch
+        checked={isOn}
+        onChange={({ target }) => setSetting('singleKeys', target.checked)}
+        aria-describedby="single-keys-note"
+      >
+        Single-key shortcuts
+      </Switch>
+      <p id="single-keys-note" className="mt-1 ml-10.5 text-sm text-ink-2">
+        Such as <Kbd keys="/" /> to search and <Kbd keys="g s" /> to open the squids, in this browser. Turn them off if
+        you dictate text or press keys by accident. <Kbd keys={`${modKey} K`} /> always works.
+      </p>
+    </>
   )
 }
 

@@ -6,12 +6,12 @@ import { CopyButton } from '../../ui/CopyButton.tsx'
 import { Tags } from './Tags.tsx'
 import { VersionActions } from './VersionActions.tsx'
 
-/** Name, slot, status, tags and actions of the version. */
-export function VersionHeader({ squid }: { squid: Squid }) {
+/** Name, slot, status, tags and actions of the version. `tab` names the open tab, for the title. */
+export function VersionHeader({ squid, tab }: { squid: Squid; tab: string | undefined }) {
   const { name, slot, reference } = squid
   return (
     <PageHeader
-      title={reference}
+      title={tab ? `${tab} · ${reference}` : reference}
       crumbs={<Link to="/squids">Squids</Link>}
       heading={
         <span className="inline-flex flex-wrap items-center">

@@ -1,3 +1,4 @@
+import type { Squid } from '@shoal/contract'
 import { Link, Outlet, useNavigate } from '@tanstack/react-router'
 import { useEffect } from 'react'
 import { orgTitle, useOrg } from '../../api/active-org.ts'
@@ -22,12 +23,7 @@ export default function VersionPage() {
   if (isMissing) return <MissingVersion wasLoaded={query.data !== undefined} />
   return (
     <QueryView query={query} what="This version" skeleton={<VersionSkeleton />}>
-      {(squid) => (
-        <>
-          <VersionHeader squid={squid} />
-          <Tabs tabs={versionTabs(squid)} />
-        </>
-      )}
+      {(squid) => <Version squid={squid} />}
     </QueryView>
   )
 }
@@ -43,10 +39,13 @@ function MissingVersion({ wasLoaded }: { wasLoaded: boolean }) {
   return wasLoaded ? null : <VersionNotFound />
 }
 
-function Tabs({ tabs }: { tabs: ReturnType<typeof versionTabs> }) {
-  const disabledReason = useCurrentTab(tabs)?.disabledReason ?? null
+function Version({ squid }: { squid: Squid }) {
+  const tabs = versionTabs(squid)
+  const current = useCurrentTab(tabs)
+  const disabledReason = current?.disabledReason ?? null
   return (
     <>
+      <VersionHeader squid={squid} tab={current?.label} />
       <VersionTabs tabs={tabs} />
       {disabledReason === null ? <Outlet /> : <EmptyState title="Not available now" text={disabledReason} />}
     </>

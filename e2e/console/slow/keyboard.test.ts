@@ -1,0 +1,72 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openBrowser } from '../../support/browser.ts'
+import { consoleShoal } from '../../support/console-shoal.ts'
+import { press, waitForText } from '../../support/page.ts'
+import { signInAs } from '../../support/people.ts'
+import { deploySimulated } from '../../support/simulated-squid.ts'
+
+const code = 'keyboard-labs'
+const email = 'kim@keyboard.dev'
+const shoal = consoleShoal()
+let browser: Browser
+let page: Page
+
+beforeAll(async () => {
+  browser = await openBrowser()
+  const person = await signInAs(browser, shoal, email)
+  page = person.page
+  await person.api.orgs.create({ body: { code, name: 'Keyboard Labs', email } })
+  await shoal.cli('org', 'set-status', '--code', code, '--status', 'ACTIVE')
+  await deploySimulated({ ...person, shoal, org: code }, { name: 'transfers', slot: 'v1' })
+}, 120_000)
+
+afterAll(async () => {
+  await browser?.close()
+})
+
+const focused = () => page.evaluate<string>('document.activeElement.tagName + ": " + document.activeElement.innerText')
+const announcement = () => page.locator('#page-announcement').textContent()
+
+test('a page opened by keyboard is announced, and the focus is on its heading', async () => {
+  await page.goto(`/squids?organization=${code}`)
+  await page.getByRole('heading', { name: 'Squids', exact: true }).waitFor()
+  expect(await focused()).not.toMatch(/^H1/)
+  expect(await announcement()).toBe('')
+  await page.getByRole('link', { name: 'transfers@v1' }).focus()
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: /^transfers/, level: 1 }).waitFor()
+  await expect.poll(focused).toMatch(/^H1: transfers/)
+  expect(await announcement()).toBe('General · transfers@v1')
+  // A tab that was opened keeps the focus, so that the next one is a key away.
+  await page.getByRole('navigation', { name: 'Version' }).getByRole('link', { name: 'Deployments' }).focus()
+  await page.keyboard.press('Enter')
+  await expect.poll(announcement).toBe('Deployments · transfers@v1')
+  expect(await focused()).toBe('A: Deployments')
+  expect(await page.title()).toBe('Deployments · transfers@v1 · Shoal')
+})
+
+test('shortcuts without a modifier can be turned off; those with one keep working', async () => {
+  await page.goto(`/profile/settings?organization=${code}`)
+  const shortcuts = page.getByRole('switch', { name: 'Single-key shortcuts' })
+  await shortcuts.uncheck()
+  await page.reload()
+  expect(await shortcuts.isChecked()).toBe(false)
+  await page.getByRole('heading', { name: 'Account settings' }).click()
+  await page.keyboard.press('?')
+  for (const key of ['g', 's']) await page.keyboard.press(key)
+  await page.keyboard.press('Control+k')
+  await page.getByPlaceholder(/Jump to/).waitFor()
+  expect(await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).count()).toBe(0)
+  expect(new URL(page.url()).pathname).toBe('/profile/settings')
+  await page.keyboard.press('Escape')
+  await press(page, /^Account of kim/)
+  await page.getByRole('menuitem', { name: 'Keyboard shortcuts' }).click()
+  await waitForText(page, 'Single-key shortcuts are off.')
+  expect(await page.getByRole('dialog').getByText('Go to Squids').count()).toBe(0)
+  await page.keyboard.press('Escape')
+  await shortcuts.check()
+  await page.getByRole('heading', { name: 'Account settings' }).click()
+  for (const key of ['g', 's']) await page.keyboard.press(key)
+  await page.waitForURL(/\/squids/)
+})
