@@ -54,7 +54,9 @@ export function TooltipHost() {
     const centred = targetRect.left + targetRect.width / 2 - width / 2
     const above = targetRect.top - height - gapPx
     tooltip.current.style.left = `${Math.max(8, Math.min(centred, window.innerWidth - width - 8))}px`
-    tooltip.current.style.top = `${above < 8 ? targetRect.bottom + gapPx : above}px`
+    // The fields of a form are above its button.
+    const isBelow = above < 8 || shown.target.matches('[type=submit]')
+    tooltip.current.style.top = `${isBelow ? targetRect.bottom + gapPx : above}px`
     if (shown.target.hasAttribute('aria-description') || shown.target.getAttribute('aria-label') === shown.text)
       return undefined
     shown.target.setAttribute('aria-describedby', id)

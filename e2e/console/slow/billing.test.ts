@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { pageErrors, accessibilityFlaws, saveScreenshot, openBrowser, seriousFlaws } from '../../support/browser.ts'
 import { consoleShoal } from '../../support/console-shoal.ts'
@@ -70,6 +70,38 @@ test('a rejected card shows the reason, and leaves the organization in draft', a
   }
   await waitForExactText(page, 'Some unexpected error occurred!')
   expect(await status()).toBe('DRAFT')
+})
+
+test('the card form formats what is typed, and says at each field what is wrong', async () => {
+  const { page } = admin
+  await open(page, '/billing')
+  const [number, expiry, cvc] = ['Card number', 'Expiry', 'CVC'].map((label) => page.getByLabel(label)) as [
+    Locator,
+    Locator,
+    Locator,
+  ]
+  const save = page.getByRole('button', { name: 'Save card' })
+  await number.pressSequentially('42424242')
+  expect(await number.inputValue()).toBe('4242 4242')
+  await expiry.pressSequentially('1320')
+  await waitForExactText(page, 'Enter all digits of the card number')
+  await cvc.pressSequentially('12x')
+  await waitForExactText(page, 'Months are 01 to 12')
+  await number.press('End')
+  await number.pressSequentially('42424242')
+  await waitForExactText(page, 'Enter 3 or 4 digits')
+  expect(await save.getAttribute('aria-disabled')).toBe('true')
+  await save.hover()
+  const tip = await page.getByRole('tooltip').boundingBox()
+  const button = await save.boundingBox()
+  expect(tip?.y).toBeGreaterThan((button?.y ?? 0) + (button?.height ?? 0))
+  await expiry.fill('')
+  await expiry.pressSequentially('1235')
+  expect(await expiry.inputValue()).toBe('12 / 35')
+  await cvc.press('End')
+  await cvc.pressSequentially('3')
+  await expect.poll(() => save.getAttribute('aria-disabled')).toBeNull()
+  expect(await page.getByText('Enter all digits of the card number').count()).toBe(0)
 })
 
 test('a card whose authentication failed can be entered again, and upgrades the organization to Professional', async () => {

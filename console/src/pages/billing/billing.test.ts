@@ -2,7 +2,7 @@ import { receiptCsv } from '@shoal/contract'
 import { expect, test } from 'vitest'
 import { formatCents } from '../../lib/format.ts'
 import { monthlyUsd } from './calculate.ts'
-import { parseCard, expiryOf, expiryStateOf } from './cards/card.ts'
+import { cardErrors, expiryOf, expiryStateOf, formatCvc, formatExpiry, formatNumber, parseCard } from './cards/card.ts'
 import { countryOptions } from './countries.ts'
 import { exportCommand } from './export-commands.ts'
 import { dayLabel, isMonth, monthTitle, recentMonths } from './months.ts'
@@ -23,21 +23,41 @@ test('amounts are rounded to cents', () => {
   ])
 })
 
-test('an incomplete card is parsed as null', () => {
+const now = Date.UTC(2026, 8, 2)
+
+test('an incomplete card is parsed as null, and each incomplete field says why', () => {
   const complete = { number: '4242 4242 4242 4242', expiry: '04 / 31', cvc: '123' }
   const card = { number: '4242424242424242', expMonth: 4, expYear: 2031, cvc: '123' }
-  expect(parseCard(complete)).toEqual(card)
-  expect(parseCard({ ...complete, expiry: '4/2031' })).toEqual(card)
-  for (const invalidFields of [
-    { number: '4242 4242' },
-    { number: '4242 4242 4242 424x' },
-    { expiry: '13/31' },
-    { expiry: '0/31' },
-    { expiry: '04' },
-    { cvc: '12' },
-    { cvc: '' },
-  ])
-    expect(parseCard({ ...complete, ...invalidFields }), JSON.stringify(invalidFields)).toBeNull()
+  expect(parseCard(complete, now)).toEqual(card)
+  expect(parseCard({ ...complete, expiry: '4/2031' }, now)).toEqual(card)
+  expect(parseCard({ number: '4242424242424242', expiry: '0431', cvc: '123' }, now)).toEqual(card)
+  for (const [invalidFields, error] of [
+    [{ number: '4242 4242' }, 'Enter all digits of the card number'],
+    [{ expiry: '13/31' }, 'Months are 01 to 12'],
+    [{ expiry: '00/31' }, 'Months are 01 to 12'],
+    [{ expiry: '04' }, 'Enter month and year, as in 04 / 31'],
+    [{ expiry: '08 / 26' }, 'The card has expired'],
+    [{ cvc: '12' }, 'Enter 3 or 4 digits'],
+    [{ cvc: '' }, 'Enter 3 or 4 digits'],
+  ] as const) {
+    const fields = { ...complete, ...invalidFields }
+    expect(parseCard(fields, now), JSON.stringify(invalidFields)).toBeNull()
+    expect(Object.values(cardErrors(fields, now)).filter((text) => text !== undefined)).toEqual([error])
+  }
+  expect(parseCard({ ...complete, expiry: '09 / 26' }, now)).toMatchObject({ expMonth: 9, expYear: 2026 })
+})
+
+test('card fields are formatted at each key, and deleting is possible', () => {
+  const typed = (text: string, format: (text: string) => string) =>
+    Array.from(text).reduce<string[]>((values, key) => [...values, format((values.at(-1) ?? '') + key)], [])
+  expect(typed('42424242', formatNumber).at(-1)).toBe('4242 4242')
+  expect(typed('1230', formatExpiry)).toEqual(['1', '12', '12 / 3', '12 / 30'])
+  expect(typed('12/30', formatExpiry).at(-1)).toBe('12 / 30')
+  expect(typed('4/31', formatExpiry).at(-1)).toBe('04 / 31')
+  expect(typed('12/2030', formatExpiry).at(-1)).toBe('12 / 30')
+  expect(['12 / 2030', '122030', '1/30'].map(formatExpiry)).toEqual(['12 / 30', '12 / 30', '01 / 30'])
+  expect(['12 / 3', '12 / ', '12 /', '1'].map(formatExpiry)).toEqual(['12 / 3', '12', '12', '1'])
+  expect(formatCvc('12a345')).toBe('1234')
 })
 
 test('the calculator adds up programs, storage and the requests beyond the included ones', () => {

@@ -1,11 +1,11 @@
-import { useState } from 'react'
+import { useState, type ChangeEvent, type FocusEvent } from 'react'
 import { useApiMutation } from '../../../api/mutation.ts'
 import { FormShell } from '../../../components/FormShell.tsx'
 import { LazyDialog } from '../../../components/LazyDialog.tsx'
 import { toast, unexpectedErrorTitle } from '../../../lib/toasts.ts'
 import { Button } from '../../../ui/Button.tsx'
 import { TextField } from '../../../ui/TextField.tsx'
-import { parseCard, type Card, type CardFields } from './card.ts'
+import { cardErrors, formatCvc, formatExpiry, formatNumber, parseCard, type Card, type CardFields } from './card.ts'
 
 type Props = { code: string; clientSecret: string; isSaving: boolean; onSetUp: () => void }
 
@@ -28,36 +28,70 @@ export function TestCardForm({ code, clientSecret, isSaving, onSetUp }: Props) {
   return (
     <>
       <FormShell
-        schema={({ z }) => z.object({ number: z.string(), expiry: z.string(), cvc: z.string() })}
+        schema={({ z }) =>
+          z.object({ number: z.string(), expiry: z.string(), cvc: z.string() }).superRefine((fields, issues) => {
+            for (const [name, message] of Object.entries(cardErrors(fields, Date.now())))
+              if (message) issues.addIssue({ code: 'custom', path: [name], message })
+          })
+        }
         values={emptyFields}
         onSubmit={(fields) => {
-          const card = parseCard(fields)
+          const card = parseCard(fields, Date.now())
           if (card) submitCard(card)
         }}
         pending={enterCard.isPending || isSaving}
         submitError={null}
         submitLabel="Save card"
-        disabledReasonOf={(fields) => (parseCard(fields) ? null : 'Complete the card details first.')}
+        disabledReasonOf={(fields) => (parseCard(fields, Date.now()) ? null : 'Complete the card details first.')}
         isGuarded={false}
       >
-        {({ field }) => (
-          <>
-            <p className="text-ink-2">
-              Test mode: no money is charged. Use <code>4242 4242 4242 4242</code> with any future date and any code.
-            </p>
-            <div className="grid max-w-140 gap-3 xs:grid-cols-[minmax(0,1fr)_110px_90px]">
-              <TextField
-                label="Card number"
-                inputMode="numeric"
-                autoComplete="cc-number"
-                placeholder="1234 1234 1234 1234"
-                {...field('number')}
-              />
-              <TextField label="Expiry" autoComplete="cc-exp" placeholder="MM / YY" {...field('expiry')} />
-              <TextField label="CVC" inputMode="numeric" autoComplete="cc-csc" placeholder="123" {...field('cvc')} />
-            </div>
-          </>
-        )}
+        {({ field, form }) => {
+          const formatted = (name: keyof CardFields, format: (text: string) => string) => {
+            const props = field(name)
+            return {
+              ...props,
+              onChange: (event: ChangeEvent<HTMLInputElement>) => {
+                reformat(event.target, format)
+                return props.onChange(event)
+              },
+              onBlur: (event: FocusEvent<HTMLInputElement>) => {
+                if (event.target.value !== '') void form.trigger(name)
+                return props.onBlur(event)
+              },
+            }
+          }
+          return (
+            <>
+              <p className="text-ink-2">
+                Test mode: no money is charged. Use <code>4242 4242 4242 4242</code> with any future date and any code.
+              </p>
+              <div className="grid max-w-140 grid-cols-2 gap-3 xs:grid-cols-[minmax(0,1fr)_120px_100px]">
+                <TextField
+                  label="Card number"
+                  inputMode="numeric"
+                  autoComplete="cc-number"
+                  placeholder="1234 1234 1234 1234"
+                  className="max-xs:col-span-2"
+                  {...formatted('number', formatNumber)}
+                />
+                <TextField
+                  label="Expiry"
+                  inputMode="numeric"
+                  autoComplete="cc-exp"
+                  placeholder="MM / YY"
+                  {...formatted('expiry', formatExpiry)}
+                />
+                <TextField
+                  label="CVC"
+                  inputMode="numeric"
+                  autoComplete="cc-csc"
+                  placeholder="123"
+                  {...formatted('cvc', formatCvc)}
+                />
+              </div>
+            </>
+          )
+        }}
       </FormShell>
       {challengedCard && (
         <LazyDialog title="Your bank asks for confirmation" isOpen onClose={() => setChallengedCard(null)}>
@@ -76,4 +110,14 @@ export function TestCardForm({ code, clientSecret, isSaving, onSetUp }: Props) {
       )}
     </>
   )
+}
+
+/** Formats the value while the user types. The caret stays behind the same digit. */
+function reformat(input: HTMLInputElement, format: (text: string) => string): void {
+  const isAtEnd = input.selectionStart === input.value.length
+  const text = format(input.value)
+  if (text === input.value) return
+  const caret = isAtEnd ? text.length : format(input.value.slice(0, input.selectionStart ?? 0)).length
+  input.value = text
+  input.setSelectionRange(caret, caret)
 }

@@ -2,13 +2,54 @@ export type CardFields = { number: string; expiry: string; cvc: string }
 
 export type Card = { number: string; expMonth: number; expYear: number; cvc: string }
 
-/** Parses the form; returns null while a field is missing or invalid. The expiry is `MM / YY`. */
-export function parseCard({ number, expiry, cvc }: CardFields): Card | null {
-  const digits = number.replaceAll(/\s/g, '')
-  const [, month, year] = /^\s*(\d{1,2})\s*\/\s*(?:20)?(\d{2})\s*$/.exec(expiry) ?? []
-  const expMonth = Number(month)
-  if (!/^\d{12,19}$/.test(digits) || !(expMonth >= 1 && expMonth <= 12) || !/^\d{3,4}$/.test(cvc.trim())) return null
-  return { number: digits, expMonth, expYear: 2000 + Number(year), cvc: cvc.trim() }
+/** Groups digits as on a card: `4242 4242 4242 4242`. Drops everything else. */
+export const formatNumber = (text: string): string =>
+  digitsOf(text)
+    .slice(0, maxDigits)
+    .replaceAll(/(\d{4})(?=\d)/g, '$1 ')
+
+/** `12 / 30`. Adds the slash and a leading zero, and accepts a year of four digits. */
+export function formatExpiry(text: string): string {
+  const digits = digitsOf(text.replace(/^\s*(\d)\s*\//, '0$1/'))
+  const padded = /^[2-9]/.test(digits) ? `0${digits}` : digits
+  const [month, year] = [padded.slice(0, 2), padded.slice(2)]
+  const shownYear = /^20\d\d/.test(year) ? year.slice(2, 4) : /^20\d$/.test(year) ? year : year.slice(0, 2)
+  return shownYear === '' ? month : `${month} / ${shownYear}`
+}
+
+/** Three or four digits. */
+export const formatCvc = (text: string): string => digitsOf(text).slice(0, 4)
+
+const maxDigits = 19
+const digitsOf = (text: string): string => text.replaceAll(/\D/g, '')
+
+/** What is missing or wrong in each field, as a sentence; undefined for a complete field. */
+export function cardErrors(fields: CardFields, nowMs: number): { [K in keyof CardFields]: string | undefined } {
+  return {
+    number: digitsOf(fields.number).length < 12 ? 'Enter all digits of the card number' : undefined,
+    expiry: expiryError(digitsOf(formatExpiry(fields.expiry)), nowMs),
+    cvc: digitsOf(fields.cvc).length < 3 ? 'Enter 3 or 4 digits' : undefined,
+  }
+}
+
+function expiryError(digits: string, nowMs: number): string | undefined {
+  const month = Number(digits.slice(0, 2))
+  if (digits.length !== 4) return 'Enter month and year, as in 04 / 31'
+  if (month < 1 || month > 12) return 'Months are 01 to 12'
+  const expiry = { exp_month: month, exp_year: 2000 + Number(digits.slice(2)) }
+  return expiryStateOf(expiry, nowMs) === 'expired' ? 'The card has expired' : undefined
+}
+
+/** Parses the fields; returns null while one is missing or invalid. */
+export function parseCard(fields: CardFields, nowMs: number): Card | null {
+  if (Object.values(cardErrors(fields, nowMs)).some((error) => error !== undefined)) return null
+  const expiry = digitsOf(formatExpiry(fields.expiry))
+  return {
+    number: digitsOf(fields.number),
+    expMonth: Number(expiry.slice(0, 2)),
+    expYear: 2000 + Number(expiry.slice(2)),
+    cvc: digitsOf(fields.cvc),
+  }
 }
 
 type CardExpiry = { exp_month: number; exp_year: number }
