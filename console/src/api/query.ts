@@ -8,7 +8,7 @@ export type CallArgument<N extends EndpointName> = CallOf<EndpointOf<N>>
 /** Options of a query other than its call, mainly how long the data is fresh and when to refetch. */
 type Timing<P> = Pick<
   UseQueryOptions<P, Error, P, readonly [EndpointName, Call]>,
-  'staleTime' | 'gcTime' | 'refetchInterval' | 'enabled' | 'retry' | 'placeholderData'
+  'staleTime' | 'gcTime' | 'refetchInterval' | 'refetchOnMount' | 'enabled' | 'retry' | 'placeholderData'
 >
 
 /**

@@ -2,6 +2,7 @@ import { flag, list, oneOf, searchOf, text } from '../lib/search-params.ts'
 
 /** The parameters that routes read from the query string. */
 export const search = {
+  guest: searchOf({ organization: text, acceptInviteId: text, email: text }),
   signUp: searchOf({ email: text, turnstileInteractive: text }),
   oauth: searchOf({ code: text, state: text }),
   confirmEmail: searchOf({ code: text, email: text }),

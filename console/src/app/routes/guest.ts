@@ -12,6 +12,7 @@ const authOptions = (queryClient: QueryClient) => queryClient.ensureQueryData(au
 const guest = createRoute({
   getParentRoute: () => root,
   id: 'guest',
+  validateSearch: search.guest,
   component: lazyRouteComponent(() => import('../layouts/GuestLayout.tsx')),
   errorComponent: RootError,
   beforeLoad: ({ context }) => requireSignedOut(context.queryClient),

@@ -8,9 +8,9 @@ type StepHandlers = { onPrev: () => void; onNext: () => void; onSkip: () => void
 /** Points a popover at the target of the step. Returns a function that removes it. */
 export function showStep(index: number, { onPrev, onNext, onSkip }: StepHandlers): () => void {
   const tour = driver({
-    steps: shownSteps.map(({ target, title, text }) => ({
+    steps: shownSteps.map(({ target, title, text, side = 'bottom' as const }) => ({
       element: target,
-      popover: { title, description: text, side: 'bottom', align: 'center' },
+      popover: { title, description: text, side, align: 'center' },
     })),
     popoverClass: 'tour',
     animate: false,

@@ -11,7 +11,14 @@ export const pathOf: Partial<Record<Step, '/settings'>> = { org_settings: '/sett
 
 export const doneStep = firstTour.indexOf('done')
 
-type ShownStep = { name: (typeof firstTour)[number]; target: string; title: string; text: string }
+type ShownStep = {
+  name: (typeof firstTour)[number]
+  target: string
+  title: string
+  text: string
+  /** Where the popover is, by default below the target. */
+  side?: 'right'
+}
 
 /** The steps with a popover. */
 export const shownSteps: readonly ShownStep[] = [
@@ -38,5 +45,7 @@ export const shownSteps: readonly ShownStep[] = [
     target: 'nav a[href="/settings"]',
     title: 'Settings and documentation',
     text: 'Manage the members, name and code of your organization in the settings. The documentation is linked below.',
+    // Below, it would cover that link.
+    side: 'right',
   },
 ]

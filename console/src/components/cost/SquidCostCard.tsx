@@ -7,11 +7,16 @@ import { formatCents, formatHourlyUsd } from '../../lib/format.ts'
 import { Card } from '../../ui/Card.tsx'
 import { QueryView } from '../QueryView.tsx'
 
-/** The cost of a version this month and its forecast. Hidden in a playground, which is free. */
+/**
+ * The cost of a version this month and its forecast. Hidden in a playground, which is free. Requested at each mount:
+ * pass a `key` that changes when the version starts to cost more or less.
+ */
 export function SquidCostCard({ squid: { reference, organization } }: { squid: Squid }) {
   const isFree = useOrg().limits.playground
   const params = { code: organization.code, reference }
-  const cost = useQuery(q('billing.getSquidCost', { params }, { refetchInterval: 60_000, enabled: !isFree }))
+  const cost = useQuery(
+    q('billing.getSquidCost', { params }, { refetchInterval: 60_000, refetchOnMount: 'always', enabled: !isFree }),
+  )
   if (isFree) return null
   const usage = (
     <Link to="/billing/usage" search={{ bySquid: 'true' }} className="text-accent hover:underline">

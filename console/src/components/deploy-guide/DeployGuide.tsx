@@ -1,7 +1,9 @@
+import { isCardAdded } from '@shoal/contract'
 import { Link } from '@tanstack/react-router'
 import { lazy, Suspense, useState, type ReactNode } from 'react'
 import { useOrg } from '../../api/active-org.ts'
 import { documentationUrl } from '../../lib/installation.ts'
+import { Alert } from '../../ui/Alert.tsx'
 import { CodeBlock } from '../../ui/CodeBlock.tsx'
 import { SkeletonRows } from '../../ui/Skeleton.tsx'
 import { TextField } from '../../ui/TextField.tsx'
@@ -16,7 +18,7 @@ const linkClass = 'text-accent underline underline-offset-2'
 
 /** Spec 2.8: four steps to a running squid, with commands for this installation and organization. */
 export default function DeployGuide() {
-  const { code, limits } = useOrg()
+  const { code, status, limits } = useOrg()
   const [token, setToken] = useState('')
   const [name, setName] = useState('')
   const [template, setTemplate] = useState<Template>('evm')
@@ -60,8 +62,25 @@ export default function DeployGuide() {
             </a>{' '}
             explains.
           </p>
+          <p>
+            If <Code>squid.yaml</Code> refers to secrets, such as <Code>{'${{ secrets.RPC_URL }}'}</Code>, add them
+            under{' '}
+            <Link to="/secrets" className={linkClass}>
+              Secrets
+            </Link>{' '}
+            before you deploy.
+          </p>
         </Step>
         <Step number={4} title="Deploy it">
+          {!limits.playground && !isCardAdded(status) && (
+            <Alert tone="warn">
+              Shoal refuses deployments to this organization until a card is added under{' '}
+              <Link to="/billing" className={linkClass}>
+                Billing
+              </Link>
+              .
+            </Alert>
+          )}
           <CodeBlock code={deployCommand(code)} what="deploy command" isWrapped />
           <WaitingLine />
         </Step>

@@ -32,7 +32,7 @@ test('the lag is unknown without a head, and never negative', () => {
 test('the summary describes the processor that is furthest behind', () => {
   const behind = processor('SYNCING', 25, 100, 780)
   expect(syncSummary([processor('SYNCED', 100, 100), behind])).toBe(
-    '25.00% synced · 2,100 blocks/s · about 13 min left',
+    '25.00% synced · 2,100 blocks/s mapped · about 13 min left',
   )
   expect(shortSyncSummary([behind])).toBe('25.00% · 13 min left')
   expect(syncSummary([processor('SYNCED', 100, 100), processor('SYNCED', 998, 1000)])).toBe('2 blocks behind the head')

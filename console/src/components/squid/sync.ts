@@ -38,7 +38,7 @@ export function syncSummary(processors: readonly Progress[]): string | null {
   }
   const parts = [`${formatPercent(slowest.percent / 100)} synced`]
   if (slowest.status === 'STALLED') return [...parts, 'data source not responding'].join(' · ')
-  if (slowest.blocksPerSecond) parts.push(`${formatSpeed(slowest.blocksPerSecond)} blocks/s`)
+  if (slowest.blocksPerSecond) parts.push(`${formatSpeed(slowest.blocksPerSecond)} blocks/s mapped`)
   if (slowest.etaSeconds) parts.push(`about ${formatSpan(slowest.etaSeconds)} left`)
   return parts.join(' · ')
 }

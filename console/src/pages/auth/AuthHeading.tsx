@@ -1,3 +1,4 @@
+import { useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { usePageTitle } from '../../components/use-page-title.ts'
 
@@ -10,6 +11,12 @@ export function AuthHeading({ title, children }: { title: string; children?: Rea
       {children && <p className="mt-0.5 text-ink-2">{children}</p>}
     </header>
   )
+}
+
+/** The organization of the invitation whose link the visitor has followed; another text without one. */
+export function InvitationText({ otherwise }: { otherwise: string }) {
+  const { acceptInviteId, organization } = useSearch({ from: '/guest' })
+  return acceptInviteId && organization ? `To accept the invitation to ${organization}.` : otherwise
 }
 
 export const textLinkClass =

@@ -1,5 +1,5 @@
-import { Link } from '@tanstack/react-router'
-import { AuthHeading, textLinkClass } from './AuthHeading.tsx'
+import { Link, useSearch } from '@tanstack/react-router'
+import { AuthHeading, InvitationText, textLinkClass } from './AuthHeading.tsx'
 import { SignInForm } from './SignInForm.tsx'
 import { SocialButtons } from './SocialButtons.tsx'
 
@@ -7,8 +7,10 @@ import { SocialButtons } from './SocialButtons.tsx'
 export default function SignInPage() {
   return (
     <>
-      <AuthHeading title="Sign in">Host, monitor and pay for your squids in one place.</AuthHeading>
-      <SignInForm />
+      <AuthHeading title="Sign in">
+        <InvitationText otherwise="Host, monitor and pay for your squids in one place." />
+      </AuthHeading>
+      <SignInForm email={useSearch({ from: '/guest' }).email ?? ''} />
       <SocialButtons verb="Sign in" />
       <p className="mt-6 text-ink-2">
         No account yet?{' '}

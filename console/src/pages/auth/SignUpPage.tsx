@@ -7,7 +7,7 @@ import { OutboxHint } from '../../components/OutboxHint.tsx'
 import { TermsLink } from '../../components/TermsLink.tsx'
 import { Checkbox } from '../../ui/Checkbox.tsx'
 import { TextField } from '../../ui/TextField.tsx'
-import { AuthHeading, textLinkClass } from './AuthHeading.tsx'
+import { AuthHeading, InvitationText, textLinkClass } from './AuthHeading.tsx'
 import { BotCheck } from './BotCheck.tsx'
 import { SocialButtons } from './SocialButtons.tsx'
 
@@ -22,7 +22,9 @@ export default function SignUpPage() {
   })
   return (
     <>
-      <AuthHeading title="Create account">One squid is free, with no time limit.</AuthHeading>
+      <AuthHeading title="Create account">
+        <InvitationText otherwise="One squid is free, with no time limit." />
+      </AuthHeading>
       <FormShell
         schema={({ contract, z }) =>
           contract.auth.signUp.body.required({ subscribeToNewsletter: true }).extend({

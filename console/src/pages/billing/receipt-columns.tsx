@@ -1,6 +1,6 @@
-import { billableLabel, type ReceiptItem } from '@shoal/contract'
+import { billableLabel, billableOf, type ReceiptItem } from '@shoal/contract'
 import type { Column } from '../../components/data-table/columns.ts'
-import { formatAmount, formatUsd, emptyValue } from '../../lib/format.ts'
+import { emptyValue, formatAmount, formatDecimal, formatUsd } from '../../lib/format.ts'
 
 const squid: Column<ReceiptItem> = {
   id: 'squid',
@@ -28,6 +28,10 @@ const wrappedTypeName: Column<ReceiptItem> = {
   cell: ({ type }) => <span className="block py-1">{billableLabel(type)}</span>,
 }
 
+/** The unit of the amount, which the rate is the price of. */
+const units: Record<string, string> = { storage: 'GB h', rpc: 'M' }
+const unitOf = (type: string): string => units[billableOf(type).resource] ?? 'h'
+
 const numbers: Column<ReceiptItem>[] = [
   {
     id: 'amount',
@@ -35,7 +39,11 @@ const numbers: Column<ReceiptItem>[] = [
     isNumber: true,
     width: '150px',
     hideBelow: 'sm',
-    cell: ({ amount }) => formatAmount(Number(amount)),
+    cell: ({ type, amount }) => (
+      <span data-tip={formatAmount(Number(amount))}>
+        {formatDecimal(Number(amount))} <span className="text-ink-3">{unitOf(type)}</span>
+      </span>
+    ),
   },
   {
     id: 'rate',

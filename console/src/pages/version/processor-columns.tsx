@@ -106,8 +106,10 @@ const lag: Column<Processor> = {
 
 const speed: Column<Processor> = {
   id: 'speed',
-  header: 'Blocks/s',
-  width: '86px',
+  header: 'Mapping/s',
+  headerTip:
+    'Blocks per second while its handlers run. Indexing takes longer, as the processor also waits for data and the database.',
+  width: '92px',
   isNumber: true,
   hideBelow: 'lg',
   cell: ({ blocksPerSecond }) => (blocksPerSecond === null ? emptyCell : formatSpeed(blocksPerSecond)),

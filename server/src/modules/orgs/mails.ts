@@ -18,7 +18,8 @@ type Invitation = {
 
 /** The link accepts the invitation for a user signed in with this email (spec 2.2). */
 export function invitationMail(config: Config, { id, key, email, type, org, invitedBy }: Invitation): Mail {
-  const link = new URLSearchParams({ organization: org.code, acceptInviteId: String(id), inviteKey: key })
+  // Signing in and signing up start with this email.
+  const link = new URLSearchParams({ organization: org.code, acceptInviteId: String(id), inviteKey: key, email })
   return renderMail({
     to: email,
     subject: `Invitation to ${displayName(org)}`,

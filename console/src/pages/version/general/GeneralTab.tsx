@@ -45,7 +45,7 @@ export default function GeneralTab() {
         </div>
         <div className="flex min-w-0 flex-col gap-4.5">
           <LastDeployment />
-          <SquidCostCard squid={squid} />
+          <SquidCostCard key={squid.hibernatedAt ?? squid.deployedAt} squid={squid} />
         </div>
       </div>
     </>
