@@ -27,12 +27,12 @@ const chunks = [
   // requests.
   {
     name: 'app',
-    test: /src\/app\/main\.tsx$|src\/(api\/(?!alerts|deployments|failed-first-deployments|graphql|lines|long-list|poll|squids)|lib\/(?!copy-text|format|hotkeys|preview-mode|save-file|ticker|utc-dates))|src\/components\/(confirm|ErrorState|OutboxHint|use-page-title)\.tsx?$|src\/ui\/(Alert|Field|IconButton|Skeleton|prefetch|tones)\.tsx?$|lucide-react\/dist\/esm\/icons\/x\.m?js$/,
+    test: /src\/app\/main\.tsx$|src\/(api\/(?!alerts|deployments|failed-first-deployments|graphql|lines|long-list|poll|squids)|lib\/(?!format|hotkeys|preview-mode|save-file|ticker|utc-dates))|src\/components\/(confirm|ErrorState|OutboxHint|use-page-title)\.tsx?$|src\/ui\/(Alert|Field|IconButton|Skeleton|prefetch|tones)\.tsx?$|lucide-react\/dist\/esm\/icons\/x\.m?js$/,
   },
   // The frame of all pages behind the session gate.
   {
     name: 'layout',
-    test: /src\/app\/layouts\/(AppLayout|nav)|src\/api\/(alerts|long-list|poll|squids)|src\/components\/(access|EmptyState|PageHeader|RelativeTime|StatusDot)\.tsx$|src\/lib\/(format|hotkeys|preview-mode|ticker)|src\/ui\/(Badge|Kbd|ProgressBar|control-classes)\.tsx?$/,
+    test: /src\/app\/layouts\/(AppLayout|nav)|src\/api\/(alerts|long-list|poll|squids)|src\/components\/(access|EmptyState|PageHeader|RelativeTime|StatusDot)\.tsx$|src\/lib\/(format|hotkeys|preview-mode|ticker)|src\/ui\/(Badge|copy-text|Kbd|ProgressBar|control-classes)\.tsx?$/,
   },
   // Forms, and the sign-in pages, which are little more than a form.
   {

@@ -43,11 +43,11 @@ export const ownerRules: Rule[] = [
     broken: { 'server/src/modules/orgs/store.ts': `import { eq } from 'drizzle-orm'` },
   },
   {
-    title: 'only console/src/lib/copy-text.ts uses the clipboard',
+    title: 'only console/src/ui/copy-text.ts uses the clipboard',
     why: 'browsers have no navigator.clipboard on pages over plain HTTP, and may refuse to copy',
     fix: 'call copyText or copyWithToast',
     find: (repo) =>
-      matchesOutsideOwners(repo, /navigator\.clipboard/, /^console\/src\//, /^console\/src\/lib\/copy-text\.ts$/),
+      matchesOutsideOwners(repo, /navigator\.clipboard/, /^console\/src\//, /^console\/src\/ui\/copy-text\.ts$/),
     broken: { 'console/src/pages/a/A.tsx': `void navigator.clipboard.writeText(text)` },
   },
   {

@@ -43,7 +43,7 @@ let isFirstPage = true
 
 /**
  * Tells screen readers which page has been opened. Moves the focus to its heading if the element that had the focus
- * has gone with the previous page, so that the keyboard continues at the top of the page.
+ * no longer exists, so that the keyboard continues at the top of the page.
  */
 function useAnnouncement(title: string, heading: RefObject<HTMLElement | null>): void {
   useEffect(() => {

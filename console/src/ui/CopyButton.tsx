@@ -1,6 +1,6 @@
 import { Check, Copy } from 'lucide-react'
 import { useEffect, useState } from 'react'
-import { copyText } from '../lib/copy-text.ts'
+import { copyText } from './copy-text.ts'
 import { IconButton } from './IconButton.tsx'
 
 const confirmationMs = 1500

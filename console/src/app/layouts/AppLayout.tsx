@@ -1,12 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
 import { Outlet, useMatches, useNavigate, useRouterState } from '@tanstack/react-router'
-import { lazy, Suspense, useState } from 'react'
+import { lazy, Suspense, useEffect, useState } from 'react'
 import { useOrg } from '../../api/active-org.ts'
 import { sessionQuery, UserContext, useUser } from '../../api/session.ts'
 import { PageAnnouncement } from '../../components/PageHeader.tsx'
 import { useHotkey } from '../../lib/hotkeys.ts'
 import { isPreviewOn } from '../../lib/preview-mode.ts'
+import { toast } from '../../lib/toasts.ts'
 import { OnboardingGate } from '../../pages/onboarding/OnboardingGate.tsx'
+import { copyRefused } from '../../ui/copy-text.ts'
 import { useShouldShowTour } from '../tours/use-should-show-tour.ts'
 import { ConfirmEmail } from './ConfirmEmail.tsx'
 import { ConnectionBar } from './ConnectionBar.tsx'
@@ -51,6 +53,7 @@ function SignedIn() {
   })
 
   useInvitationLink()
+  useCopyRefusedToast()
   useHotkey('mod+k', 'Jump to a squid, page or action', openPalette)
   useHotkey('?', 'Show keyboard shortcuts', openKeyboardHelp)
   useHotkey('/', 'Search on this page', () => document.querySelector<HTMLInputElement>('[data-search]')?.focus())
@@ -82,6 +85,20 @@ function SignedIn() {
       </Suspense>
     </OnboardingGate>
   )
+}
+
+/** Parts of `ui/` copy, but cannot show toasts. */
+function useCopyRefusedToast(): void {
+  useEffect(() => {
+    const showToast = () =>
+      toast({
+        tone: 'bad',
+        title: 'The text could not be copied',
+        message: 'The browser does not allow it. Select the text and copy it yourself.',
+      })
+    document.addEventListener(copyRefused, showToast)
+    return () => document.removeEventListener(copyRefused, showToast)
+  }, [])
 }
 
 function NavHotkey({ keys, label, run }: { keys: string; label: string; run: () => void }) {

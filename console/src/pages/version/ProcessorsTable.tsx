@@ -3,7 +3,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { Activity, Copy, ScrollText } from 'lucide-react'
 import { DataTable } from '../../components/data-table/DataTable.tsx'
 import { EmptyState } from '../../components/EmptyState.tsx'
-import { copyWithToast } from '../../lib/copy-text.ts'
+import { copyWithToast } from '../../components/copy-with-toast.ts'
 import { compactProcessorColumns, processorColumns } from './processor-columns.tsx'
 
 /** The processors of a version, with their actions (spec 2.9). */

@@ -9,7 +9,7 @@ import {
   type MouseEvent,
   type RefObject,
 } from 'react'
-import { copyWithToast } from '../../../lib/copy-text.ts'
+import { copyWithToast } from '../../../components/copy-with-toast.ts'
 import { cx } from '../../../ui/classes.ts'
 import type { FeedState, LogFeed } from '../feed/log-feed.ts'
 import { plainLine } from './line-text.ts'

@@ -1,23 +1,14 @@
-import { toast } from './toasts.ts'
+/** The event of the document when the browser has refused to copy. The layout reports it to the user. */
+export const copyRefused = 'copyrefused'
 
 /**
- * Copies text, and shows a toast if the browser refuses. Call it from the handler of a click or key, since browsers
- * allow copying only there. Resolves to whether the text was copied.
+ * Copies text. Call it from the handler of a click or key, since browsers allow copying only there. Resolves to whether
+ * the text was copied.
  */
 export async function copyText(text: string): Promise<boolean> {
   const isCopied = (await writeToClipboard(text)) || copyBySelection(text)
-  if (!isCopied)
-    toast({
-      tone: 'bad',
-      title: 'The text could not be copied',
-      message: 'The browser does not allow it. Select the text and copy it yourself.',
-    })
+  if (!isCopied) document.dispatchEvent(new Event(copyRefused))
   return isCopied
-}
-
-/** Copies text and shows a toast with this title. */
-export async function copyWithToast(text: string, title: string, message?: string): Promise<void> {
-  if (await copyText(text)) toast({ tone: 'good', title, ...(message !== undefined && { message }) })
 }
 
 /** Browsers have no `navigator.clipboard` on pages that were loaded over plain HTTP. */
