@@ -117,7 +117,7 @@ scrape_configs:
 \`shoal_processor_lag_blocks\` and \`shoal_processor_lag_seconds\` show how far each processor is behind the head of its chain, as reported by the nodes of the RPC gateway if the processor uses it, otherwise by
 its own data source (\`docs/alerts.md\`, Freshness). A first alert rule is \`shoal_processor_lag_seconds > 300\`. Series without a known value are omitted, so alert on \`absent\` too.
 
-Logs of squids use at most \`SHOAL_LOG_MB_PER_DAY\` × \`SHOAL_LOG_RETENTION_DAYS\` of the control plane's database for each version. \`shoal_log_lines_dropped_total\` counts the lines that were dropped because a version exceeded a limit, \`shoal_log_lines_stored_total\` the others; the server's log names the version
+Logs of squids use at most \`SHOAL_LOG_MB_PER_DAY\` × \`SHOAL_LOG_RETENTION_DAYS\` of the control plane's database for each version, and \`SHOAL_LOG_ORG_MB_PER_DAY\` × \`SHOAL_LOG_RETENTION_DAYS\` for each organization. \`shoal_log_lines_dropped_total\` counts the lines that were dropped because a version or its organization exceeded a limit, \`shoal_log_lines_stored_total\` the others; the server's log names the version
 (\`squidId\`). \`rate(shoal_log_lines_dropped_total[5m]) > 0\` shows that a version floods its log.
 
 ## The operator's command line

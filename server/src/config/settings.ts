@@ -204,6 +204,11 @@ export const settings = {
     .describe(
       'Quota of the log of each version in megabytes a UTC day, including 120 bytes for each line. Further lines are dropped, and the log says so. 0: unlimited.',
     ),
+  SHOAL_LOG_ORG_MB_PER_DAY: z.coerce
+    .number()
+    .min(0)
+    .default(5000)
+    .describe('The same quota for the logs of all versions of an organization together. 0: unlimited.'),
   SHOAL_METRICS_SAMPLE_DAYS: z.coerce
     .number()
     .int()

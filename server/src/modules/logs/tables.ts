@@ -12,7 +12,8 @@ export const logCursors = pgTable('log_cursors', {
 
 /**
  * One row for each version that ever logged. Lines up to `indexedSeq` are in blocks; searches read later lines one by one.
- * `usageBytes` is what the version stored on `usageDay`, its last UTC day with lines.
+ * `usageBytes` is what the version stored on `usageDay`, its last UTC day with lines. `quotaReportedOn` is the last UTC day on which its
+ * log reported that a daily quota is used up.
  */
 export const logStreams = pgTable('log_streams', {
   squidId: bigId().primaryKey(),
@@ -20,6 +21,14 @@ export const logStreams = pgTable('log_streams', {
   indexedSeq: bigId().notNull(),
   usageDay: date(),
   usageBytes: bigId().notNull().default(0),
+  quotaReportedOn: date(),
+})
+
+/** What the versions of an organization stored on a UTC day, including versions that were deleted. Rows of past days are deleted. */
+export const logOrgUsage = pgTable('log_org_usage', {
+  orgId: bigId().primaryKey(),
+  day: date().notNull(),
+  bytes: bigId().notNull(),
 })
 
 /** Dropped lines that the logs of their versions have not reported yet; see `ingest/drops.ts`. */

@@ -55,14 +55,14 @@ const minuteMs = (minute: number) => day + minute * 60_000
 
 /** Writes the batches to a new version, repeatedly, until there are several blocks. Returns the version and all stored lines. */
 const createUnlimitedWriter = () => {
-  const limits = { bytesPerSecond: Infinity, linesPerSecond: Infinity, bytesPerDay: Infinity }
-  const limiter = createLimiter(limits, t.app.clock, new Map())
+  const limits = { bytesPerSecond: Infinity, linesPerSecond: Infinity, bytesPerDay: Infinity, orgBytesPerDay: Infinity }
+  const limiter = createLimiter(limits, t.app.clock, { versions: new Map(), orgs: new Map() })
   return createWriter(client, {
     redactors: async () => () => (text) => text,
     oldestAtMs: () => 0,
     clock: t.app.clock,
     limiter,
-    drops: createDrops([], limiter),
+    drops: createDrops({ pending: [], quotaReportedOn: new Map() }, limiter),
   })
 }
 

@@ -14,7 +14,10 @@ export function recordWrite(app: App, { storedLines, reported }: WriteResult): v
   counters.stored.inc(storedLines)
   for (const { squidId, lines, exceeded } of reported) {
     counters.dropped.inc({ limit: exceeded }, lines)
-    app.log.warn({ squidId, lines, exceeded }, 'lines of a log were dropped: the version writes more than its limit')
+    app.log.warn(
+      { squidId, lines, exceeded },
+      'lines of a log were dropped: the version, or its organization, writes more than its limit',
+    )
   }
 }
 
@@ -28,7 +31,7 @@ function createCounters(registry: Registry): Counters {
     }),
     dropped: new Counter({
       name: 'shoal_log_lines_dropped_total',
-      help: 'Lines of the logs of squids that were dropped because their version exceeded a limit, by that limit.',
+      help: 'Lines of the logs of squids that were dropped because their version or organization exceeded a limit, by that limit.',
       labelNames: ['limit'],
       registers,
     }),

@@ -28,26 +28,35 @@ export type Drops = {
   record: (dropped: LogDrop[], nowMs: number) => PendingDrop[]
   /** Returns the unreported drops of these versions, which must be stored. */
   pendingOf: (squidIds: number[]) => PendingDrop[]
+  /** Returns the day on which the log of a version last reported that a daily quota is used up. */
+  quotaReportedOn: (squidId: number) => string | null
+  /** Removes the state of deleted versions. */
+  evict: (squidIds: number[]) => void
   /** Whether a drop is due to be reported, even if no new lines arrive. */
   hasDue: (nowMs: number) => boolean
 }
 
-/** Collects dropped lines until they are reported. `pending`: those that an earlier worker did not report. */
-export function createDrops(pending: PendingDrop[], limiter: Pick<Limiter, 'exceededBy'>): Drops {
-  const bySquid = new Map(pending.map((drop) => [drop.squidId, drop]))
-  /** The day on which the log of a version last reported that the quota is used up. */
-  const quotaReportedOn = new Map<number, string>()
+/**
+ * Collects dropped lines until they are reported.
+ * @param stored - the lines that an earlier worker did not report, and what it reported about quotas
+ */
+export function createDrops(
+  stored: { pending: PendingDrop[]; quotaReportedOn: ReadonlyMap<number, string> },
+  limiter: Pick<Limiter, 'exceededBy'>,
+): Drops {
+  const bySquid = new Map(stored.pending.map((drop) => [drop.squidId, drop]))
+  const quotaReportedOn = new Map(stored.quotaReportedOn)
 
   const isDue = ({ squidId, exceeded, fromMs, toMs }: PendingDrop, nowMs: number): boolean => {
     if (dayOf(fromMs) !== dayOf(nowMs)) return true
-    if (exceeded === 'bytesPerDay')
+    if (isQuota(exceeded))
       return nowMs - fromMs >= (quotaReportedOn.get(squidId) === dayOf(nowMs) ? quotaReportMs : quietMs)
     return nowMs - toMs >= quietMs || nowMs - fromMs >= reportMs
   }
 
   const report = (drop: PendingDrop): PendingDrop => {
     bySquid.delete(drop.squidId)
-    if (drop.exceeded === 'bytesPerDay') quotaReportedOn.set(drop.squidId, dayOf(drop.fromMs))
+    if (isQuota(drop.exceeded)) quotaReportedOn.set(drop.squidId, dayOf(drop.fromMs))
     return drop
   }
 
@@ -80,9 +89,19 @@ export function createDrops(pending: PendingDrop[], limiter: Pick<Limiter, 'exce
       return reported
     },
     pendingOf: (squidIds) => squidIds.flatMap((squidId) => bySquid.get(squidId) ?? []),
+    quotaReportedOn: (squidId) => quotaReportedOn.get(squidId) ?? null,
+    evict: (squidIds) => {
+      for (const squidId of squidIds) {
+        bySquid.delete(squidId)
+        quotaReportedOn.delete(squidId)
+      }
+    },
     hasDue: (nowMs) => bySquid.values().some((drop) => isDue(drop, nowMs)),
   }
 }
+
+/** Whether nothing more of the version is stored until the next day. */
+const isQuota = (exceeded: LimitKind) => exceeded === 'bytesPerDay' || exceeded === 'orgBytesPerDay'
 
 /** Returns the line of the log that reports a drop. */
 export function lineOfDrop(drop: PendingDrop, limits: LogLimits, nowMs: number): Omit<NewLine, 'seq'> {
@@ -95,7 +114,7 @@ function messageOf({ lines, isEstimate, exceeded, fromMs, toMs }: PendingDrop, l
   const count = `${isEstimate ? 'about ' : ''}${format(lines)} ${lines === 1 ? 'line' : 'lines'}`
   const when = `between ${timeOfDay(fromMs)} and ${timeOfDay(toMs)} UTC`
   const isToday = dayOf(fromMs) === dayOf(nowMs)
-  const outlook = exceeded === 'bytesPerDay' && isToday ? '. Further lines are dropped until 00:00 UTC' : ''
+  const outlook = isQuota(exceeded) && isToday ? '. Further lines are dropped until 00:00 UTC' : ''
   return `${count} dropped ${when}: more than ${descriptions[exceeded](limits[exceeded])}${outlook}`
 }
 
@@ -103,6 +122,7 @@ const descriptions: Record<LimitKind, (limit: number) => string> = {
   bytesPerSecond: (limit) => `${formatBytes(limit)} a second`,
   linesPerSecond: (limit) => `${format(limit)} ${limit === 1 ? 'line' : 'lines'} a second`,
   bytesPerDay: (limit) => `${formatBytes(limit)} a day`,
+  orgBytesPerDay: (limit) => `${formatBytes(limit)} a day in all logs of the organization`,
 }
 
 const timeOfDay = (ms: number) => isoTime(ms).slice(11, 19)

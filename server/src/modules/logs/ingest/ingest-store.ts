@@ -60,32 +60,25 @@ export async function findUnindexed(client: ClientBase, lines: number): Promise<
   return rows
 }
 
-export async function updateStreams(
-  client: ClientBase,
-  streams: { squidId: number; lastSeq: number; usage: DayUsage }[],
-): Promise<void> {
+/** `quotaReportedOn`: the last day on which the log reported that a daily quota is used up. */
+export type StreamUpdate = { squidId: number; lastSeq: number; usage: DayUsage; quotaReportedOn: string | null }
+
+export async function updateStreams(client: ClientBase, streams: StreamUpdate[]): Promise<void> {
   await client.query(
-    `insert into log_streams (squid_id, last_seq, indexed_seq, usage_day, usage_bytes)
-     select squid_id, last_seq, 0, usage_day, usage_bytes
-     from unnest($1::bigint[], $2::bigint[], $3::date[], $4::bigint[]) as t (squid_id, last_seq, usage_day, usage_bytes)
-     on conflict (squid_id) do update set
-       last_seq = excluded.last_seq, usage_day = excluded.usage_day, usage_bytes = excluded.usage_bytes`,
+    `insert into log_streams (squid_id, last_seq, indexed_seq, usage_day, usage_bytes, quota_reported_on)
+     select squid_id, last_seq, 0, usage_day, usage_bytes, quota_reported_on
+     from unnest($1::bigint[], $2::bigint[], $3::date[], $4::bigint[], $5::date[])
+       as t (squid_id, last_seq, usage_day, usage_bytes, quota_reported_on)
+     on conflict (squid_id) do update set last_seq = excluded.last_seq, usage_day = excluded.usage_day,
+       usage_bytes = excluded.usage_bytes, quota_reported_on = excluded.quota_reported_on`,
     [
       streams.map((s) => s.squidId),
       streams.map((s) => s.lastSeq),
       streams.map((s) => s.usage.day),
       streams.map((s) => s.usage.bytes),
+      streams.map((s) => s.quotaReportedOn),
     ],
   )
-}
-
-/** Returns the usage on `day` of each version that has stored lines on that day. */
-export async function readUsage(client: ClientBase, day: string): Promise<Map<number, DayUsage>> {
-  const { rows } = await client.query<{ squidId: number; bytes: number }>(
-    'select squid_id as "squidId", usage_bytes as bytes from log_streams where usage_day = $1::date',
-    [day],
-  )
-  return new Map(rows.map(({ squidId, bytes }) => [squidId, { day, bytes }]))
 }
 
 export async function readPendingDrops(client: ClientBase): Promise<PendingDrop[]> {
@@ -196,14 +189,16 @@ export async function dropLinesBefore(client: ClientBase, day: string): Promise<
   await client.query(`delete from log_blocks where max_at < ($1::text || ' 00:00Z')::timestamptz`, [day])
 }
 
-/** Deletes the rows of deleted versions; their lines are dropped with their days. */
-export async function deleteLinesOfDeletedSquids(client: ClientBase): Promise<void> {
-  await client.query(
+/** Deletes the rows of deleted versions; their lines are dropped with their days. Returns the ids of these versions. */
+export async function deleteLinesOfDeletedSquids(client: ClientBase): Promise<number[]> {
+  const { rows } = await client.query<{ squidId: number }>(
     `with deleted as (
        delete from log_streams l where not exists (select from squids s where s.id = l.squid_id) returning squid_id),
-     drops as (delete from log_drops d using deleted where d.squid_id = deleted.squid_id)
-     delete from log_blocks b using deleted where b.squid_id = deleted.squid_id`,
+     drops as (delete from log_drops d using deleted where d.squid_id = deleted.squid_id),
+     blocks as (delete from log_blocks b using deleted where b.squid_id = deleted.squid_id)
+     select squid_id as "squidId" from deleted`,
   )
+  return rows.map(({ squidId }) => squidId)
 }
 
 export type Notice = { id: number; squidId: number; atMs: number; container: string; message: string }

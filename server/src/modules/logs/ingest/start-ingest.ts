@@ -7,9 +7,10 @@ import { createRedactorSource } from '../../databases/index.ts'
 import { blocksOfBacklog, indexBlock, linesPerBlock } from './blocks.ts'
 import { recordWrite } from './counts.ts'
 import { createDrops } from './drops.ts'
-import { findUnindexed, readCursor, readPendingDrops, readUsage } from './ingest-store.ts'
+import { findUnindexed, readCursor, readPendingDrops } from './ingest-store.ts'
 import { createLimiter, limitsOf } from './limiter.ts'
 import { rotateDayPartitions, oldestDay } from './retention.ts'
+import { readQuotaReports, readUsage } from './usage-store.ts'
 import { createWriter } from './writer.ts'
 
 /** How often notices are moved to the logs of their versions. */
@@ -26,18 +27,16 @@ export function startLogIngest(app: App & { runtime: Pick<Runtime, 'logs'> }): L
   const nowMs = () => app.clock.now().getTime()
   return runAsLeader(app.database, app.log, 'log-ingest', async (client, signal) => {
     await rotateDayPartitions(app)
-    const rotate = () =>
-      void rotateDayPartitions(app).catch((error: unknown) =>
-        app.log.warn({ err: error }, 'failed to rotate the partitions of logs'),
-      )
-    const rotationTimer = setInterval(rotate, hours(1))
     const ended = new AbortController()
+    let rotationTimer: NodeJS.Timeout | undefined
     let loops: Promise<unknown> = Promise.resolve()
     try {
       for (const { squidId, indexedSeq, lastSeq } of await findUnindexed(client, linesPerBlock))
         for (const block of blocksOfBacklog(indexedSeq, lastSeq)) await indexBlock(client, squidId, block)
-      const limiter = createLimiter(limitsOf(app.config), app.clock, await readUsage(client, dayOf(nowMs())))
-      const drops = createDrops(await readPendingDrops(client), limiter)
+      const today = dayOf(nowMs())
+      const limiter = createLimiter(limitsOf(app.config), app.clock, await readUsage(client, today))
+      const pending = await readPendingDrops(client)
+      const drops = createDrops({ pending, quotaReportedOn: await readQuotaReports(client, today) }, limiter)
       const writer = createWriter(client, {
         redactors: createRedactorSource(app),
         oldestAtMs: () => Date.parse(oldestDay(app)),
@@ -45,6 +44,13 @@ export function startLogIngest(app: App & { runtime: Pick<Runtime, 'logs'> }): L
         limiter,
         drops,
       })
+      const rotate = () =>
+        rotateDayPartitions(app)
+          .then((deletedIds) => {
+            for (const part of [limiter, drops, writer]) part.evict(deletedIds)
+          })
+          .catch((error: unknown) => app.log.warn({ err: error }, 'failed to rotate the partitions of logs'))
+      rotationTimer = setInterval(() => void rotate(), hours(1))
       // After a failure, the state in memory may differ from the database. The leader then starts over, and reads it again.
       const onError = (error: unknown) => {
         app.log.warn({ err: error }, 'failed to write notices or dropped lines to the logs of versions')

@@ -22,7 +22,9 @@ import {
   type NewLine,
   type Notice,
 } from './ingest-store.ts'
-import { quotaBytes, type Limiter } from './limiter.ts'
+import type { Limiter } from './limiter.ts'
+import { storedBytes, writtenBytes } from './line-bytes.ts'
+import { readOrgs, updateOrgUsage } from './usage-store.ts'
 import { squidOf } from './workload.ts'
 
 export type Writer = {
@@ -30,6 +32,8 @@ export type Writer = {
   write: (batch: LogBatch) => Promise<WriteResult>
   /** Moves Shoal's own messages about versions to their logs. */
   writeNotices: () => Promise<WriteResult>
+  /** Removes the state of deleted versions. */
+  evict: (squidIds: number[]) => void
 }
 
 export type WriteResult = { storedLines: number; reported: PendingDrop[] }
@@ -49,7 +53,7 @@ type WriterOptions = {
   /** Earlier times in lines are ignored, because their day was dropped. */
   oldestAtMs: () => number
   clock: Clock
-  limiter: Pick<Limiter, 'limits' | 'usageOf' | 'addUsage'>
+  limiter: Pick<Limiter, 'limits' | 'usageOf' | 'usageOfOrgs' | 'addUsage' | 'assignOrg'>
   drops: Drops
 }
 
@@ -63,6 +67,7 @@ export function createWriter(client: ClientBase, options: WriterOptions): Writer
     const missing = squidIds.filter((id) => !streams.has(id))
     if (missing.length === 0) return
     const states = new Map((await readStreams(client, missing)).map((state) => [state.squidId, state]))
+    for (const { squidId, orgId } of await readOrgs(client, missing)) limiter.assignOrg(squidId, orgId)
     for (const squidId of missing) {
       const { lastSeq = 0, indexedSeq = 0 } = states.get(squidId) ?? {}
       const open = { firstSeq: indexedSeq + 1, lastSeq, chars: 0 }
@@ -105,11 +110,17 @@ export function createWriter(client: ClientBase, options: WriterOptions): Writer
         const extendedIds = updates.flatMap(({ stream, lines }) => (lines.length > 0 ? [stream.squidId] : []))
         await notifyFollowers(client, extendedIds)
       }
-      if (updates.length > 0)
+      if (updates.length > 0) {
         await updateStreams(
           client,
-          updates.map(({ stream, usage }) => ({ squidId: stream.squidId, lastSeq: stream.lastSeq, usage })),
+          updates.map((u) => ({
+            ...u.stream,
+            usage: u.usage,
+            quotaReportedOn: drops.quotaReportedOn(u.stream.squidId),
+          })),
         )
+        await updateOrgUsage(client, limiter.usageOfOrgs(squidIds))
+      }
       if (droppingIds.length > 0) await replacePendingDrops(client, squidIds, drops.pendingOf(squidIds))
       await updateCursor(client, cursor)
       if (noticeIds.length > 0) await deleteNotices(client, noticeIds)
@@ -147,7 +158,11 @@ export function createWriter(client: ClientBase, options: WriterOptions): Writer
     last = result.catch(() => undefined)
     return result
   }
-  return { write: (batch) => runNext(() => write(batch)), writeNotices: () => runNext(writeNotices) }
+  return {
+    write: (batch) => runNext(() => write(batch)),
+    writeNotices: () => runNext(writeNotices),
+    evict: (squidIds) => squidIds.forEach((squidId) => streams.delete(squidId)),
+  }
 }
 
 const maxNotices = 1_000
@@ -159,26 +174,6 @@ const lineOf = ({ squidId, atMs, container, message }: Notice): LogLine => ({
   text: JSON.stringify({ level: 'WARNING', time: atMs, ns: 'shoal', msg: message }),
   readAt: new Date(atMs),
 })
-
-/** Returns the bytes that were counted for these lines when they were admitted, as the program wrote them. */
-const writtenBytes = (lines: LogLine[]): number =>
-  quotaBytes(
-    lines.length,
-    lines.reduce((bytes, { text }) => bytes + Buffer.byteLength(text), 0),
-  )
-
-/** Returns the bytes to count for stored lines: invalid UTF-8 and JSON can need more bytes than the program wrote. */
-const storedBytes = (lines: NewLine[]): number =>
-  quotaBytes(
-    lines.length,
-    lines.reduce(
-      (bytes, { ns, message, fields }) =>
-        bytes + [ns, message, fields].reduce((sum, part) => sum + byteLength(part), 0),
-      0,
-    ),
-  )
-
-const byteLength = (text: string | null): number => (text === null ? 0 : Buffer.byteLength(text))
 
 /** Parses and redacts the lines, sorts them by time, and assigns the next numbers of the version. */
 function numberLines(

@@ -1,0 +1,124 @@
+import { gapContainer } from '@shoal/contract'
+import { createSimRuntime, ManualClock, type SimRuntime } from '@shoal/runtime'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { days } from '../../../clock.ts'
+import type { LeaderHandle } from '../../../db/leases.ts'
+import { startTestApp, type TestApp, type TestOrg } from '../../../testing/index.ts'
+import { until } from '../../../testing/until.ts'
+import { deleteSquid, type SquidRow } from '../../versions/index.ts'
+import { makeVersion, specOf, workloadOf } from '../../versions/testing/make-version.ts'
+import { rotateDayPartitions } from './retention.ts'
+import { startLogIngest } from './start-ingest.ts'
+
+/** 300 lines of 1,000 bytes for an organization, 200 for a version. The rates are not limited. */
+const env = {
+  SHOAL_LOG_LINES_PER_SECOND: '0',
+  SHOAL_LOG_KB_PER_SECOND: '0',
+  SHOAL_LOG_MB_PER_DAY: '0.2',
+  SHOAL_LOG_ORG_MB_PER_DAY: '0.3',
+}
+
+let t: TestApp
+let clock: ManualClock
+let runtime: SimRuntime
+let org: TestOrg
+let neighbour: TestOrg
+let ingest: LeaderHandle
+
+beforeEach(async () => {
+  clock = new ManualClock()
+  runtime = createSimRuntime({ clock })
+  t = await startTestApp({ clock, runtime, env })
+  org = await t.make.org()
+  neighbour = await t.make.org()
+  ingest = startLogIngest(t.app)
+})
+afterEach(async () => {
+  await ingest.close()
+  await t.close()
+})
+
+const restartWorker = async () => {
+  await ingest.close()
+  ingest = startLogIngest(t.app)
+}
+
+let batches = 0
+/** Each line counts as its 880 bytes plus 120. */
+const lines = (count: number) =>
+  Array.from({ length: count }, (_, i) => `${batches++} ${i} ${'x'.repeat(900)}`.slice(0, 880))
+
+const logOf = async ({ code, admin }: TestOrg, name: string) => {
+  const params = { code, reference: `${name}@v1` }
+  return (await t.as(admin).logs.history({ params, query: { limit: '10000', orderBy: 'asc' } })).logs
+}
+const written = async (of: TestOrg, name: string) =>
+  (await logOf(of, name)).filter(({ container }) => container === 'eth').length
+const reports = async (of: TestOrg, name: string) =>
+  (await logOf(of, name)).filter(({ container }) => container === gapContainer).map(({ payload }) => String(payload))
+
+const makeSquid = async (of: TestOrg, name: string) => {
+  const squid = await makeVersion(t.app, of, { name, processors: { eth: { print: ['started'] } } })
+  await until(async () => expect(await written(of, name)).toBe(1))
+  return squid
+}
+
+/** Restarts the container of a version so that it prints these lines. Resolves when they are stored or dropped. */
+const write = async (squid: SquidRow, count: number) => {
+  await runtime.apply(workloadOf(squid, [specOf('eth', 3000, { print: lines(count) })]))
+  const name = `marker-${batches}`
+  await makeSquid(neighbour, name)
+}
+
+const ofOrg =
+  /^[\d,]+ lines? dropped between [\d:]{8} and [\d:]{8} UTC: more than 300 KB a day in all logs of the organization\. Further lines are dropped until 00:00 UTC$/
+
+test('the versions of an organization share a daily quota, and each log says that it is used up', async () => {
+  const [one, two, three] = [await makeSquid(org, 'one'), await makeSquid(org, 'two'), await makeSquid(org, 'three')]
+  await write(one, 150)
+  await write(two, 150)
+  expect([await written(org, 'one'), await written(org, 'two')]).toEqual([151, 151])
+  await write(three, 50)
+  expect(await written(org, 'three')).toBe(1)
+  clock.advance(3_000)
+  await until(async () => expect(await reports(org, 'three')).toEqual([expect.stringMatching(ofOrg)]))
+
+  // The quota of a version is smaller, and is reported as its own.
+  const other = await makeSquid(neighbour, 'other')
+  await write(other, 250)
+  expect(await written(neighbour, 'other')).toBe(201)
+  clock.advance(3_000)
+  await until(async () => expect(await reports(neighbour, 'other')).toHaveLength(1))
+  expect((await reports(neighbour, 'other'))[0]).toContain('more than 200 KB a day. Further')
+})
+
+test('a deleted version does not return its part of the quota, nor does a restart of the worker, but the next day does', async () => {
+  const one = await makeSquid(org, 'one')
+  await write(one, 199)
+  await runtime.remove(workloadOf(one, []).id)
+  await t.app.db.transaction((tx) => deleteSquid(tx, one.id))
+  await rotateDayPartitions(t.app)
+  await restartWorker()
+
+  const two = await makeSquid(org, 'two')
+  await write(two, 150)
+  const stored = 102
+  expect(await written(org, 'two')).toBe(stored)
+
+  clock.advance(days(1))
+  await write(two, 50)
+  expect(await written(org, 'two')).toBe(stored + 50)
+})
+
+test('a restart of the worker does not repeat the report of a used quota', async () => {
+  const one = await makeSquid(org, 'one')
+  await write(one, 250)
+  clock.advance(3_000)
+  await until(async () => expect(await reports(org, 'one')).toHaveLength(1))
+  await restartWorker()
+  await write(one, 5)
+  clock.advance(3_000)
+  await restartWorker()
+  await write(one, 5)
+  expect(await reports(org, 'one')).toHaveLength(1)
+})

@@ -1,0 +1,53 @@
+// Reads tables of other modules: squids. The organization of a version, and the versions that were deleted.
+
+import type { ClientBase } from 'pg'
+import type { DayUsage, StoredUsage } from './limiter.ts'
+
+/** Returns what versions and organizations have stored on `day`. */
+export async function readUsage(client: ClientBase, day: string): Promise<StoredUsage> {
+  const versions = await client.query<{ squidId: number; bytes: number; orgId: number | null }>(
+    `select l.squid_id as "squidId", l.usage_bytes as bytes, s.org_id as "orgId"
+     from log_streams l left join squids s on s.id = l.squid_id where l.usage_day = $1::date`,
+    [day],
+  )
+  const orgs = await client.query<{ orgId: number; bytes: number }>(
+    'select org_id as "orgId", bytes from log_org_usage where day = $1::date',
+    [day],
+  )
+  return {
+    versions: new Map(versions.rows.map(({ squidId, bytes, orgId }) => [squidId, { day, bytes, orgId }])),
+    orgs: new Map(orgs.rows.map(({ orgId, bytes }) => [orgId, { day, bytes }])),
+  }
+}
+
+/** Returns the versions whose logs have reported on `day` that a quota is used up, with that day. */
+export async function readQuotaReports(client: ClientBase, day: string): Promise<Map<number, string>> {
+  const { rows } = await client.query<{ squidId: number }>(
+    'select squid_id as "squidId" from log_streams where quota_reported_on = $1::date',
+    [day],
+  )
+  return new Map(rows.map(({ squidId }) => [squidId, day]))
+}
+
+/** Returns the organizations of these versions. Deleted versions have none. */
+export async function readOrgs(client: ClientBase, squidIds: number[]): Promise<{ squidId: number; orgId: number }[]> {
+  const { rows } = await client.query<{ squidId: number; orgId: number }>(
+    'select id as "squidId", org_id as "orgId" from squids where id = any($1)',
+    [squidIds],
+  )
+  return rows
+}
+
+export async function updateOrgUsage(client: ClientBase, usage: ReadonlyMap<number, DayUsage>): Promise<void> {
+  const rows = [...usage]
+  await client.query(
+    `insert into log_org_usage (org_id, day, bytes) select * from unnest($1::bigint[], $2::date[], $3::bigint[])
+     on conflict (org_id) do update set day = excluded.day, bytes = excluded.bytes`,
+    [rows.map(([orgId]) => orgId), rows.map(([, { day }]) => day), rows.map(([, { bytes }]) => bytes)],
+  )
+}
+
+/** Deletes the usage of organizations on days before `day`. */
+export async function deleteOrgUsageBefore(client: ClientBase, day: string): Promise<void> {
+  await client.query('delete from log_org_usage where day < $1::date', [day])
+}
