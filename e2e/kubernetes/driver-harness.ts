@@ -1,0 +1,93 @@
+import { randomBytes } from 'node:crypto'
+import {
+  createKubernetesDirectory,
+  createKubernetesRuntime,
+  type ContainerSpec,
+  type Directory,
+  type KubernetesOptions,
+  type Observation,
+  type Runtime,
+  type Workload,
+} from '@shoal/runtime'
+import { expect, onTestFinished } from 'vitest'
+import { kubectl, podImage } from '../support/kubernetes.ts'
+
+const MIB = 1024 * 1024
+
+export type Driver = {
+  runtime: Runtime
+  directory: Directory
+  options: KubernetesOptions
+  /** The namespace of the tenant `7`. */
+  namespace: string
+  observe: (container: string, id?: string) => Promise<Observation | undefined>
+  until: (container: string, expected: object, id?: string) => Promise<void>
+  /** Starts another runtime on the same installation after ending the first, as a new server would. */
+  restart: () => Promise<Runtime>
+}
+
+/** Starts a runtime and a directory for an installation of its own; its namespaces are deleted at the end of the test. */
+export async function openDriver(overrides: Partial<KubernetesOptions> = {}): Promise<Driver> {
+  const installation = `t${randomBytes(4).toString('hex')}`
+  const options: KubernetesOptions = {
+    installation,
+    kubeconfig: process.env['SHOAL_TEST_KUBECONFIG'] ?? null,
+    cpuRequestRatio: 0.1,
+    runtimeClass: null,
+    containerDiskBytes: 0,
+    ingressFrom: [{ cidr: `${process.env['SHOAL_TEST_HOST_ADDRESS'] ?? '0.0.0.0'}/32` }],
+    egressTo: [],
+    quota: { pods: '20', 'limits.cpu': '20', 'limits.memory': '8Gi' },
+    registryAuth: null,
+    log: () => undefined,
+    ...overrides,
+  }
+  const start = async () => {
+    const runtime = createKubernetesRuntime(options)
+    await runtime.start()
+    return runtime
+  }
+  const driver: Driver = {
+    runtime: await start(),
+    directory: createKubernetesDirectory(options),
+    options,
+    namespace: `shoal-${installation}-o7`,
+    observe: async (container, id = '12.1') =>
+      (await driver.runtime.observe()).find((seen) => seen.workload === id && seen.container === container),
+    until: (container, expected, id) =>
+      expect.poll(() => driver.observe(container, id), { timeout: 60_000, interval: 50 }).toMatchObject(expected),
+    async restart() {
+      await driver.runtime.close('keep')
+      driver.runtime = await start()
+      return driver.runtime
+    },
+  }
+  await driver.directory.start()
+  onTestFinished(async () => {
+    await driver.directory.close()
+    await driver.runtime.close('keep')
+    await kubectl(['delete', 'namespace', '-l', `shoal.dev/installation=${installation}`, '--wait=false'])
+  })
+  return driver
+}
+
+/** Returns a container of the image of `test/kube/pod`. */
+export const container = (name: string, overrides: Partial<ContainerSpec> = {}): ContainerSpec => ({
+  name,
+  command: ['serve', '4350'],
+  env: {},
+  resources: { cpuCores: 0.2, memoryBytes: 64 * MIB },
+  restart: name.startsWith('api') ? 'always' : 'on-failure',
+  ports: name.startsWith('api') ? [4350] : [],
+  stopGraceMs: 1000,
+  ...overrides,
+})
+
+export const workload = (containers: ContainerSpec[], overrides: Partial<Workload> = {}): Workload => ({
+  id: '12.1',
+  tenant: '7',
+  version: '12',
+  image: podImage,
+  containers,
+  ...overrides,
+})

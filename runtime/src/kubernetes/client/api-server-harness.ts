@@ -1,0 +1,82 @@
+import { type IncomingMessage, type ServerResponse, createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { KubeConfig } from '@kubernetes/client-node'
+import { onTestFinished } from 'vitest'
+import { KubeClient } from './kube-client.ts'
+
+/** How a scripted API server answers the next request for a list or watch. */
+export type Answer = (response: ServerResponse, url: URL) => void
+
+/** An API server that answers requests as a test says, for endings that cannot be caused on a real one. */
+export async function scriptedApiServer(): Promise<{
+  client: KubeClient
+  answers: Answer[]
+  requests: URL[]
+  bodies: string[]
+}> {
+  const answers: Answer[] = []
+  const requests: URL[] = []
+  const bodies: string[] = []
+  const server = createServer(async (request: IncomingMessage, response) => {
+    const url = new URL(request.url ?? '', 'http://localhost')
+    requests.push(url)
+    bodies.push(await text(request))
+    const answer = answers.shift()
+    if (answer) answer(response, url)
+    // Without an answer, a request hangs as it does on a watch without changes.
+    else if (url.searchParams.get('watch')) response.writeHead(200).flushHeaders()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const config = new KubeConfig()
+  config.loadFromClusterAndUser(
+    { name: 'test', server: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, skipTLSVerify: true },
+    { name: 'test' },
+  )
+  const client = new KubeClient(config)
+  onTestFinished(() => {
+    client.close()
+    server.closeAllConnections()
+    server.close()
+  })
+  return { client, answers, requests, bodies }
+}
+
+export const list =
+  (version: number, ...names: string[]): Answer =>
+  (response) =>
+    response.end(
+      JSON.stringify({
+        metadata: { resourceVersion: String(version) },
+        items: names.map((name) => object(name, version)),
+      }),
+    )
+
+/** Sends events as lines, then ends the watch, breaks its connection or leaves it open. */
+export const events =
+  (then: 'end' | 'break' | 'stay', ...lines: object[]): Answer =>
+  (response) => {
+    response.writeHead(200)
+    response.write(lines.map((line) => `${JSON.stringify(line)}\n`).join(''), () => {
+      if (then === 'end') response.end()
+      if (then === 'break') response.destroy()
+    })
+  }
+
+export const event = (type: string, name: string, version: number) => ({ type, object: object(name, version) })
+
+export const failure =
+  (status: number, reason: string): Answer =>
+  (response) => {
+    response.writeHead(status).end(JSON.stringify({ kind: 'Status', reason, message: `It is ${reason}` }))
+  }
+
+const object = (name: string, version: number) => ({
+  metadata: {
+    name,
+    namespace: 'one',
+    uid: name,
+    resourceVersion: String(version),
+    creationTimestamp: '2026-01-01T00:00:00Z',
+  },
+})

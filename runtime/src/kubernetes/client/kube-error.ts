@@ -1,0 +1,17 @@
+/** The API server refused a request. `message` is its sentence. */
+export class KubeError extends Error {
+  override name = 'KubeError'
+  readonly status: number
+  /** `NotFound`, `AlreadyExists`, `Conflict`, `Forbidden`, `Expired` …; empty if the response has none. */
+  readonly reason: string
+  constructor(status: number, reason: string, message: string) {
+    super(message)
+    this.status = status
+    this.reason = reason
+  }
+}
+
+/** The API server did not answer, so the state of the cluster is not known. */
+export class ClusterUnreachable extends Error {
+  override name = 'ClusterUnreachable'
+}

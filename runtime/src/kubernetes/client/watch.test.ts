@@ -1,0 +1,108 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { event, events, failure, list, scriptedApiServer } from './api-server-harness.ts'
+import { KubeError } from './kube-error.ts'
+import { kinds } from './kinds.ts'
+import { Watch } from './watch.ts'
+
+async function openWatch(...answers: Parameters<typeof list>[]) {
+  const server = await scriptedApiServer()
+  server.answers.push(...answers.map((answer) => list(...answer)))
+  const changes: string[] = []
+  const watch = new Watch({
+    client: server.client,
+    kind: kinds.pod,
+    selector: { labelSelector: 'a=b' },
+    onChange: ({ metadata }, isDeleted) => changes.push(`${isDeleted ? '-' : '+'}${metadata.name}`),
+  })
+  onTestFinished(() => watch.close())
+  const names = () => [...watch.objects].map(({ metadata }) => metadata.name).sort()
+  const versions = () => server.requests.map(({ searchParams }) => searchParams.get('resourceVersion'))
+  return { ...server, watch, changes, names, versions }
+}
+
+test('a watch lists all objects and follows their changes', async () => {
+  const { watch, answers, changes, names, requests } = await openWatch([5, 'one', 'two'])
+  answers.push(events('stay', event('ADDED', 'three', 6), event('DELETED', 'one', 7), event('MODIFIED', 'two', 8)))
+  await watch.start()
+  await watch.reach('8')
+  expect(names()).toEqual(['three', 'two'])
+  expect(changes).toEqual(['+one', '+two', '+three', '-one', '+two'])
+  expect(watch.get('one', 'two')?.metadata.resourceVersion).toBe('8')
+  for (const { searchParams } of requests) expect(searchParams.get('labelSelector')).toBe('a=b')
+})
+
+test('a list is read in pages', async () => {
+  const { watch, answers, names, requests } = await openWatch()
+  answers.push(
+    (response) => {
+      const object = event('', 'one', 4).object
+      response.end(JSON.stringify({ metadata: { resourceVersion: '5', continue: 'next' }, items: [object] }))
+    },
+    list(5, 'two'),
+  )
+  await watch.start()
+  expect(names()).toEqual(['one', 'two'])
+  expect(requests[1]?.searchParams.get('continue')).toBe('next')
+})
+
+test.each(['end', 'break'] as const)('a watch whose connection has an %s continues where it was', async (how) => {
+  const { watch, answers, versions, changes } = await openWatch([5, 'one'])
+  answers.push(
+    events(how, event('ADDED', 'two', 6), event('BOOKMARK', '', 9)),
+    events('stay', event('ADDED', 'three', 10)),
+  )
+  await watch.start()
+  await watch.reach('10')
+  expect(versions()).toEqual([null, '5', '9'])
+  expect(changes).toEqual(['+one', '+two', '+three'])
+})
+
+test.each(['response', 'event'])(
+  'a watch whose version has expired (%s) lists again, and reports what it missed',
+  async (how) => {
+    const { watch, answers, changes, names } = await openWatch([5, 'one', 'two'])
+    const expired = { type: 'ERROR', object: { code: 410, reason: 'Expired', message: 'too old' } }
+    answers.push(how === 'event' ? events('end', expired) : failure(410, 'Expired'), list(20, 'two', 'three'))
+    await watch.start()
+    await watch.reach('20')
+    expect(names()).toEqual(['three', 'two'])
+    expect(changes.slice(2)).toEqual(['-one', '+two', '+three'])
+  },
+)
+
+test('a watch that is refused for a while returns', async () => {
+  const { watch, answers, names } = await openWatch([5, 'one'])
+  answers.push(failure(500, 'InternalError'), failure(429, 'TooManyRequests'), events('stay', event('ADDED', 'two', 6)))
+  await watch.start()
+  await watch.reach('6')
+  expect(names()).toEqual(['one', 'two'])
+})
+
+test('the state is unknown while the API server does not answer', { timeout: 30_000 }, async () => {
+  const { watch, answers } = await openWatch([5, 'one'])
+  for (let attempt = 0; attempt < 20; attempt++) answers.push((response) => response.destroy())
+  await watch.start()
+  await expect.poll(() => answers.length).toBeLessThan(20)
+  await expect(watch.reach()).rejects.toThrow('The state of the pods in the cluster is not known')
+  answers.length = 0
+  await expect.poll(() => watch.reach().then(() => 'known', String), { timeout: 20_000 }).toBe('known')
+})
+
+test('a deletion waits for all that the object owns', async () => {
+  const { client, answers, bodies } = await scriptedApiServer()
+  answers.push((response) => response.end('{"kind":"Pod"}'))
+  expect(await client.delete(kinds.pod, 'one', 'two')).toEqual({ kind: 'Pod' })
+  expect(JSON.parse(bodies[0] ?? '')).toMatchObject({ propagationPolicy: 'Foreground' })
+})
+
+test('errors of the API server have its status, reason and sentence', async () => {
+  const { client, answers } = await scriptedApiServer()
+  answers.push(failure(403, 'Forbidden'), failure(404, 'NotFound'), (response) =>
+    response.writeHead(502).end('no backend'),
+  )
+  const error = await client.list(kinds.pod, {}).catch((reason: unknown) => reason)
+  expect(error).toBeInstanceOf(KubeError)
+  expect(error).toMatchObject({ status: 403, reason: 'Forbidden', message: 'It is Forbidden' })
+  expect(await client.delete(kinds.pod, 'one', 'two')).toBeNull()
+  await expect(client.list(kinds.pod, {})).rejects.toMatchObject({ status: 502, message: 'no backend' })
+})

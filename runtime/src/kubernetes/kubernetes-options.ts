@@ -1,0 +1,13 @@
+import type { Clock } from '../clock.ts'
+import type { TenantOptions } from './objects/tenant-objects.ts'
+import type { WorkloadOptions } from './objects/workload-objects.ts'
+
+export type KubernetesOptions = TenantOptions &
+  WorkloadOptions & {
+    /** Path of a kubeconfig; null: see `loadKubeConfig`. */
+    kubeconfig: string | null
+    /** For operators. */
+    log: (message: string) => void
+    /** Default: the clock of the machine. */
+    clock?: Clock
+  }

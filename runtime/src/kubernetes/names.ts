@@ -1,0 +1,53 @@
+import { createHash } from 'node:crypto'
+import type { ContainerName, ContainerSpec, Workload, WorkloadId } from '../driver.ts'
+
+/** Labels of all objects of an installation. Values that are no valid labels are replaced by hashes; annotations have the exact ones. */
+export const labels = {
+  managedBy: 'app.kubernetes.io/managed-by',
+  installation: 'shoal.dev/installation',
+  tenant: 'shoal.dev/org',
+  version: 'shoal.dev/version',
+  workload: 'shoal.dev/workload',
+  container: 'shoal.dev/container',
+} as const
+
+/** Annotations with the exact names of the workload and container of a Job, Deployment or Pod. */
+export const annotations = { workload: 'shoal.dev/workload', container: 'shoal.dev/container' } as const
+
+export const MANAGER = 'shoal'
+
+const LABEL_VALUE = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/
+const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
+
+const hashOf = (text: string, length: number): string =>
+  createHash('sha256').update(text).digest('hex').slice(0, length)
+
+/** Returns the text as the value of a label. */
+export const labelValue = (text: string): string => (LABEL_VALUE.test(text) ? text : `x-${hashOf(text, 16)}`)
+
+/** Returns the text as a part of an object's name of at most 40 characters. */
+const namePart = (text: string): string => {
+  const part = text.replaceAll('.', '-')
+  return DNS_LABEL.test(part) && part.length <= 40 ? part : `x${hashOf(text, 16)}`
+}
+
+/** The namespace of a tenant. Installations that share a cluster have different `installation` keys. */
+export const namespaceOf = (installation: string, tenant: string): string =>
+  `shoal-${namePart(installation)}-o${namePart(tenant)}`
+
+/** The ConfigMap that owns all other objects of a workload. */
+export const anchorName = (id: WorkloadId): string => `w${namePart(id)}`
+
+/**
+ * The name of the Job or Deployment and of the Secret of a container. Ends with a hash of everything that requires a new run, so a
+ * changed container has another name.
+ */
+export function containerObjectName(workload: Workload, spec: ContainerSpec): string {
+  const { stopGraceMs: _, env, ...rest } = spec
+  const sortedEnv = Object.entries(env).sort(([first], [second]) => (first < second ? -1 : 1))
+  const key = hashOf(JSON.stringify([workload.image, rest, sortedEnv]), 10)
+  return `${anchorName(workload.id)}-${hashOf(spec.name, 8)}-${key}`
+}
+
+/** The name of the container in its pod, which is also part of the path of its log. */
+export const podContainerName = (name: ContainerName): string => (DNS_LABEL.test(name) ? name : `c-${hashOf(name, 16)}`)

@@ -1,0 +1,64 @@
+import { PRIVATE_RANGES } from '../../process/network/addresses.ts'
+import type { NewObject } from './object-types.ts'
+
+/** An address range that squids may reach; `port` null: every port and protocol. */
+export type EgressTarget = { cidr: string; port: number | null }
+
+/** Where connections to squids may come from: the pods of a namespace, or addresses. */
+export type IngressSource = { namespace: string } | { cidr: string }
+
+/** IPv6 ranges that are not on the public internet: loopback, unique local, link-local and multicast addresses. */
+const PRIVATE_RANGES_6 = ['::1/128', 'fc00::/7', 'fe80::/10', 'ff00::/8']
+
+export type PolicyOptions = {
+  ingressFrom: IngressSource[]
+  egressTo: EgressTarget[]
+  /** The ports of squids. */
+  ports: number[]
+}
+
+/**
+ * Returns the policy of a tenant's namespace: pods accept connections only from the gateway, and reach only DNS, `egressTo` and the
+ * public internet. Everything else is denied, other pods of the same tenant included.
+ */
+export function networkPolicy(
+  metadata: NewObject['metadata'],
+  { ingressFrom, egressTo, ports }: PolicyOptions,
+): NewObject {
+  const tcp = ports.map((port) => ({ port, protocol: 'TCP' }))
+  return {
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'NetworkPolicy',
+    metadata,
+    spec: {
+      podSelector: {},
+      policyTypes: ['Ingress', 'Egress'],
+      // A rule without peers would allow every source.
+      ingress: ingressFrom.length === 0 ? [] : [{ from: ingressFrom.map(peerOf), ports: tcp }],
+      egress: [
+        {
+          to: [{ namespaceSelector: {}, podSelector: { matchLabels: { 'k8s-app': 'kube-dns' } } }],
+          ports: [
+            { port: 53, protocol: 'UDP' },
+            { port: 53, protocol: 'TCP' },
+          ],
+        },
+        {
+          to: [
+            { ipBlock: { cidr: '0.0.0.0/0', except: PRIVATE_RANGES } },
+            { ipBlock: { cidr: '::/0', except: PRIVATE_RANGES_6 } },
+          ],
+        },
+        ...egressTo.map(({ cidr, port }) => ({
+          to: [{ ipBlock: { cidr: cidr.includes('/') ? cidr : `${cidr}/32` } }],
+          ...(port === null ? {} : { ports: [{ port, protocol: 'TCP' }] }),
+        })),
+      ],
+    },
+  }
+}
+
+const peerOf = (source: IngressSource) =>
+  'cidr' in source
+    ? { ipBlock: { cidr: source.cidr.includes('/') ? source.cidr : `${source.cidr}/32` } }
+    : { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': source.namespace } } }

@@ -1,0 +1,111 @@
+import type { ContainerSpec, Workload } from '../../driver.ts'
+import { annotations, podContainerName } from '../names.ts'
+import { SERVICE_ACCOUNT } from './tenant-objects.ts'
+
+export type PodOptions = {
+  /** `requests.cpu` as a share of the limit. */
+  cpuRequestRatio: number
+  /** Null: the cluster's default. */
+  runtimeClass: string | null
+  /** Disk space for the files of each program in bytes; 0: not limited. */
+  containerDiskBytes: number
+}
+
+/** Share of the memory limit that the V8 heap may use, so that Node reports a full heap before the kernel kills the process. */
+const HEAP_SHARE = 0.7
+const HOME = '/squid-home'
+const MIB = 1024 * 1024
+/** A lost node's api is started on another one after this time. */
+const TOLERATED_SECONDS = 30
+
+/** Returns the environment of a container: its own, and what the place adds. */
+export function podEnvironment({ env, resources }: ContainerSpec): Record<string, string> {
+  const { PATH: _, ...own } = env
+  const heapMiB = Math.max(16, Math.floor((resources.memoryBytes * HEAP_SHARE) / MIB))
+  return {
+    // `npx` must not download and run a package that the squid does not depend on: anyone may register its name.
+    npm_config_yes: 'false',
+    ...own,
+    HOME,
+    NODE_OPTIONS: [`--max-old-space-size=${heapMiB}`, env['NODE_OPTIONS']].filter(Boolean).join(' '),
+  }
+}
+
+/** Returns the pod template of a container. `secret` contains its environment. */
+export function podTemplate(
+  workload: Workload,
+  spec: ContainerSpec,
+  podLabels: Record<string, string>,
+  secret: string,
+  { cpuRequestRatio, runtimeClass, containerDiskBytes }: PodOptions,
+): object {
+  const { cpuCores, memoryBytes } = spec.resources
+  // Without a request of its own, the whole limit would be reserved on the node.
+  const disk = containerDiskBytes === 0 ? [{}, {}] : [String(containerDiskBytes), '64Mi'].map(ephemeralStorage)
+  const emptyDir = containerDiskBytes === 0 ? {} : { sizeLimit: String(containerDiskBytes) }
+  const [port] = spec.ports
+  return {
+    metadata: {
+      labels: podLabels,
+      annotations: { [annotations.workload]: workload.id, [annotations.container]: spec.name },
+    },
+    spec: {
+      restartPolicy: { never: 'Never', 'on-failure': 'OnFailure', always: 'Always' }[spec.restart],
+      terminationGracePeriodSeconds: Math.max(1, Math.ceil(spec.stopGraceMs / 1000)),
+      serviceAccountName: SERVICE_ACCOUNT,
+      automountServiceAccountToken: false,
+      enableServiceLinks: false,
+      ...(runtimeClass === null ? {} : { runtimeClassName: runtimeClass }),
+      securityContext: {
+        runAsNonRoot: true,
+        runAsUser: 1000,
+        runAsGroup: 1000,
+        fsGroup: 1000,
+        seccompProfile: { type: 'RuntimeDefault' },
+      },
+      ...(spec.restart === 'always' ? { tolerations: lostNodes } : {}),
+      containers: [
+        {
+          name: podContainerName(spec.name),
+          image: workload.image,
+          // The entrypoint of the image is its init, which runs the command.
+          args: spec.command,
+          envFrom: [{ secretRef: { name: secret } }],
+          ports: spec.ports.map((containerPort) => ({ containerPort, protocol: 'TCP' })),
+          resources: {
+            limits: { cpu: millicores(cpuCores), memory: String(memoryBytes), ...disk[0] },
+            requests: { cpu: millicores(cpuCores * cpuRequestRatio), memory: String(memoryBytes), ...disk[1] },
+          },
+          // Gateways learn from it when the program listens.
+          ...(port === undefined
+            ? {}
+            : { readinessProbe: { tcpSocket: { port }, periodSeconds: 1, failureThreshold: 3 } }),
+          securityContext: {
+            allowPrivilegeEscalation: false,
+            readOnlyRootFilesystem: true,
+            capabilities: { drop: ['ALL'] },
+          },
+          volumeMounts: [
+            { name: 'tmp', mountPath: '/tmp' },
+            { name: 'home', mountPath: HOME },
+          ],
+        },
+      ],
+      volumes: [
+        { name: 'tmp', emptyDir },
+        { name: 'home', emptyDir },
+      ],
+    },
+  }
+}
+
+const ephemeralStorage = (size: string) => ({ 'ephemeral-storage': size })
+
+const millicores = (cores: number): string => `${Math.max(1, Math.round(cores * 1000))}m`
+
+const lostNodes = ['not-ready', 'unreachable'].map((condition) => ({
+  key: `node.kubernetes.io/${condition}`,
+  operator: 'Exists',
+  effect: 'NoExecute',
+  tolerationSeconds: TOLERATED_SECONDS,
+}))

@@ -1,0 +1,78 @@
+import { MANAGER, labelValue, labels, namespaceOf } from '../names.ts'
+import { type PolicyOptions, networkPolicy } from './network-policy.ts'
+import type { NewObject } from './object-types.ts'
+
+export const SERVICE_ACCOUNT = 'squid'
+export const PULL_SECRET = 'registry'
+
+export type TenantOptions = Pick<PolicyOptions, 'ingressFrom' | 'egressTo'> & {
+  installation: string
+  /** The `hard` limits of the ResourceQuota, by the names of Kubernetes. */
+  quota: Record<string, string>
+  /** The content of a Docker configuration file with the credentials to pull images; null: none. */
+  registryAuth: string | null
+}
+
+/** Ports of squids: GraphQL and metrics. */
+const PORTS = [4350, 3000]
+
+/** Returns the namespace of a tenant and the objects in it that exist once, in the order in which they must be created. */
+export function tenantObjects(options: TenantOptions, tenant: string): NewObject[] {
+  const { installation, quota, registryAuth } = options
+  const namespace = namespaceOf(installation, tenant)
+  const owned = {
+    [labels.managedBy]: MANAGER,
+    [labels.installation]: labelValue(installation),
+    [labels.tenant]: labelValue(tenant),
+  }
+  const metadata = (name: string) => ({ name, namespace, labels: owned })
+  return [
+    {
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      metadata: {
+        name: namespace,
+        labels: {
+          ...owned,
+          'pod-security.kubernetes.io/enforce': 'restricted',
+          'pod-security.kubernetes.io/warn': 'restricted',
+        },
+      },
+    },
+    // The policy must exist before the first pod does.
+    networkPolicy(metadata('squids'), { ...options, ports: PORTS }),
+    { apiVersion: 'v1', kind: 'ResourceQuota', metadata: metadata('squids'), spec: { hard: quota } },
+    {
+      apiVersion: 'v1',
+      kind: 'LimitRange',
+      metadata: metadata('squids'),
+      spec: {
+        limits: [
+          {
+            type: 'Container',
+            default: { cpu: '250m', memory: '256Mi' },
+            defaultRequest: { cpu: '50m', memory: '256Mi' },
+          },
+        ],
+      },
+    },
+    ...(registryAuth === null
+      ? []
+      : [
+          {
+            apiVersion: 'v1',
+            kind: 'Secret',
+            metadata: metadata(PULL_SECRET),
+            type: 'kubernetes.io/dockerconfigjson',
+            data: { '.dockerconfigjson': Buffer.from(registryAuth).toString('base64') },
+          },
+        ]),
+    {
+      apiVersion: 'v1',
+      kind: 'ServiceAccount',
+      metadata: metadata(SERVICE_ACCOUNT),
+      automountServiceAccountToken: false,
+      imagePullSecrets: registryAuth === null ? [] : [{ name: PULL_SECRET }],
+    },
+  ]
+}

@@ -1,0 +1,74 @@
+import type { KubeClient } from './client/kube-client.ts'
+import { KubeError } from './client/kube-error.ts'
+import { kinds } from './client/kinds.ts'
+import { labelValue, labels } from './names.ts'
+import {
+  type DesiredContainer,
+  type DesiredWorkload,
+  type WorkloadOptions,
+  programObject,
+} from './objects/workload-objects.ts'
+import { type Controller, type WorkloadState, containerOf } from './state/workload-state.ts'
+
+/**
+ * Makes the Jobs and Deployments of a workload match the desired state, as far as is possible now: deletes those that are not desired, and
+ * creates missing ones whose predecessors have ended. Called again after each change of the workload's objects.
+ * @throws KubeError, ClusterUnreachable
+ */
+export async function reconcilePrograms(
+  client: KubeClient,
+  options: WorkloadOptions,
+  state: WorkloadState,
+): Promise<void> {
+  const { desired, anchor } = state
+  if (!desired || !anchor) return
+  const names = new Set(desired.containers.map(({ object }) => object))
+  for (const controller of state.controllers.values())
+    if (!names.has(controller.metadata.name)) await deleteProgram(client, controller)
+  for (const spec of desired.containers)
+    await createProgram(client, options, state, { desired, spec, uid: anchor.metadata.uid })
+}
+
+/** Deletes a Job or Deployment once all its pods have ended, and the Secret with its environment. */
+async function deleteProgram(client: KubeClient, controller: Controller): Promise<void> {
+  const { name, namespace, deletionTimestamp } = controller.metadata
+  if (deletionTimestamp !== undefined) return
+  await deleteController(client, controller)
+  await client.delete(kinds.secret, namespace, name)
+}
+
+/** Deletes a Job or Deployment; it exists until all its pods have ended. */
+export async function deleteController(client: KubeClient, controller: Controller): Promise<void> {
+  const { name, namespace } = controller.metadata
+  // Objects of a list do not contain their kind.
+  const isDeployment = 'replicas' in ((controller as { spec?: object }).spec ?? {})
+  await client.delete(isDeployment ? kinds.deployment : kinds.job, namespace, name)
+}
+
+type Program = { desired: DesiredWorkload; spec: DesiredContainer; uid: string }
+
+async function createProgram(
+  client: KubeClient,
+  options: WorkloadOptions,
+  state: WorkloadState,
+  { desired, spec, uid }: Program,
+): Promise<void> {
+  if (state.controllersOf(spec.name).length > 0 || state.newestPod(spec.name)) return
+  // A controller may have created a pod that the watch has not reported yet.
+  const labelSelector = `${labels.workload}=${labelValue(desired.id)},${labels.container}=${labelValue(spec.name)}`
+  const { items } = await client.list(kinds.pod, { labelSelector }, state.namespace)
+  if (items.some((pod) => containerOf(pod) === spec.name)) return
+  try {
+    const created = await client.create<Controller>(programObject(options, desired, spec, uid))
+    state.refusals.delete(spec.object)
+    // Until the watch reports it, so that it is observed even if the workload is removed immediately.
+    state.setController(created, false)
+  } catch (error) {
+    if (error instanceof KubeError && error.reason === 'AlreadyExists') return
+    // A quota that is used up, or a policy of the cluster: the user can read why.
+    if (!(error instanceof KubeError) || error.status !== 403) throw error
+    state.refusals.set(spec.object, error.message)
+    state.invalidate()
+    throw error
+  }
+}

@@ -1,0 +1,138 @@
+import type { KubeClient } from '../client/kube-client.ts'
+import { kinds } from '../client/kinds.ts'
+import { Watch } from '../client/watch.ts'
+import type { Clock } from '../../clock.ts'
+import { MANAGER, labelValue, labels, anchorName, namespaceOf } from '../names.ts'
+import type { ConfigMap, Deployment, Event, Job, KubeObject, Pod } from '../objects/object-types.ts'
+import { WorkloadState } from './workload-state.ts'
+
+export type ClusterStateOptions = {
+  client: KubeClient
+  installation: string
+  clock: Clock
+  log: (message: string) => void
+  /** Called after a change of the objects of a workload. */
+  onChange: (workload: WorkloadState) => void
+  /** Called when the records of runs of a workload have changed. */
+  onRun: (workload: WorkloadState) => void
+}
+
+/** Selects all objects of an installation. */
+export const installationSelector = (installation: string): string =>
+  `${labels.managedBy}=${MANAGER},${labels.installation}=${labelValue(installation)}`
+
+/** The objects of all workloads of an installation, kept up to date by watches. */
+export class ClusterState {
+  readonly #options: ClusterStateOptions
+  readonly #workloads = new Map<string, WorkloadState>()
+  readonly #anchors: Watch<ConfigMap>
+  readonly #watches: Watch<KubeObject>[]
+  #interruptedAt = -Infinity
+
+  constructor(options: ClusterStateOptions) {
+    this.#options = options
+    const { client, installation } = options
+    const selector = { labelSelector: `${installationSelector(installation)},${labels.workload}` }
+    const onInterrupt = (reason: string) => this.#reportInterrupt(reason)
+    const shared = { client, selector, onInterrupt }
+    this.#anchors = new Watch<ConfigMap>({
+      ...shared,
+      kind: kinds.configMap,
+      onChange: (anchor, isDeleted) => this.#change(anchor, (state) => state.setAnchor(isDeleted ? null : anchor)),
+    })
+    const onController = (controller: Job | Deployment, isDeleted: boolean) =>
+      this.#change(controller, (state) => state.setController(controller, isDeleted))
+    // The order of the first lists: the record of runs is in the anchor, and controllers show whether a pod is being stopped.
+    this.#watches = [
+      this.#anchors,
+      new Watch<Job>({ ...shared, kind: kinds.job, onChange: onController }),
+      new Watch<Deployment>({ ...shared, kind: kinds.deployment, onChange: onController }),
+      new Watch<Pod>({
+        ...shared,
+        kind: kinds.pod,
+        onChange: (pod, isDeleted) => this.#changePod(pod, isDeleted),
+      }),
+      // Quotas are reported only by events. They have no labels, so those of other programs arrive too.
+      new Watch<Event>({
+        client,
+        onInterrupt,
+        kind: kinds.event,
+        selector: { fieldSelector: 'involvedObject.kind=Job,reason=FailedCreate' },
+        onChange: (event, isDeleted) => isDeleted || this.#addRefusal(event),
+      }),
+    ] as Watch<KubeObject>[]
+  }
+
+  get workloads(): Iterable<WorkloadState> {
+    return this.#workloads.values()
+  }
+
+  /** @throws ClusterUnreachable, KubeError */
+  async start(): Promise<void> {
+    for (const watch of this.#watches) await watch.start()
+  }
+
+  /** Waits until all objects are known. @throws ClusterUnreachable */
+  async current(): Promise<void> {
+    await Promise.all(this.#watches.map((watch) => watch.reach()))
+  }
+
+  /** Waits until the change of an anchor is known. @throws ClusterUnreachable */
+  async reachAnchor({ metadata }: KubeObject): Promise<void> {
+    await this.#anchors.reach(metadata.resourceVersion)
+  }
+
+  /** Returns the workload; undefined if the cluster has no object of it. */
+  find(tenant: string, id: string): WorkloadState | undefined {
+    return this.#workloads.get(`${namespaceOf(this.#options.installation, tenant)}/${labelValue(id)}`)
+  }
+
+  /** Returns the workload with this id, of any tenant. */
+  findById(id: string): WorkloadState | undefined {
+    return [...this.#workloads].find(([key]) => key.endsWith(`/${labelValue(id)}`))?.[1]
+  }
+
+  anchorOf(tenant: string, id: string): ConfigMap | undefined {
+    return this.#anchors.get(namespaceOf(this.#options.installation, tenant), anchorName(id))
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#watches.map((watch) => watch.close()))
+  }
+
+  #changePod(pod: Pod, isDeleted: boolean): void {
+    const nowIso = this.#options.clock.now().toISOString()
+    let hasNewRun = false
+    const state = this.#change(pod, (workload) => {
+      hasNewRun = workload.setPod(pod, isDeleted, nowIso)
+    })
+    if (state && hasNewRun) this.#options.onRun(state)
+  }
+
+  #change(object: KubeObject, change: (state: WorkloadState) => void): WorkloadState | null {
+    const { namespace = '', labels: own = {} } = object.metadata
+    const key = `${namespace}/${own[labels.workload]}`
+    const state = this.#workloads.get(key) ?? new WorkloadState(namespace)
+    change(state)
+    if (state.isEmpty) this.#workloads.delete(key)
+    else this.#workloads.set(key, state)
+    this.#options.onChange(state)
+    return state.isEmpty ? null : state
+  }
+
+  #addRefusal({ involvedObject: { namespace, name }, message }: Event): void {
+    for (const state of this.#workloads.values()) {
+      if (state.namespace !== namespace || !state.controllers.has(name)) continue
+      state.refusals.set(name, message ?? '')
+      state.invalidate()
+    }
+  }
+
+  /** All watches are interrupted together, so only the first one is logged. */
+  #reportInterrupt(reason: string): void {
+    const nowMs = performance.now()
+    if (nowMs - this.#interruptedAt > 60_000)
+      this.#options.log(`The connection to the cluster was interrupted: ${reason}`)
+    this.#interruptedAt = nowMs
+  }
+}

@@ -1,0 +1,131 @@
+import type { LastRun, Restart } from '../../driver.ts'
+import type { ContainerStatus, Pod, Terminated } from '../objects/object-types.ts'
+
+/**
+ * What is known about the runs of a container, stored in its workload's anchor: a pod shows only its current run and the one before,
+ * and nothing of the pods before it.
+ */
+export type RunRecord = {
+  /** The uid of the pod of these runs. */
+  pod: string
+  /** The ordinal of the first run of the pod. */
+  base: number
+  /** The ordinal of the latest run; `base - 1` before the first one of this pod. */
+  ordinal: number
+  last: StoredRun | null
+  /** Consecutive ends that `retry` has turned into errors. */
+  retries: number
+  /** Set while a finished container waits for its restart by `retry`. */
+  retry: { at: string; reason: string } | null
+}
+
+/** A `LastRun` in JSON. */
+export type StoredRun = Omit<LastRun, 'startedAt' | 'endedAt'> & { startedAt: string; endedAt: string }
+
+/** Reasons for which the place could not start a program at all. */
+const CANNOT_START = new Set(['StartError', 'ContainerCannotRun', 'RunContainerError'])
+
+export const isStartError = (terminated: Terminated | undefined): boolean => CANNOT_START.has(terminated?.reason ?? '')
+
+export const runId = (pod: Pod, restarts: number): string => `${pod.metadata.uid}/${restarts}`
+
+export const statusOf = (pod: Pod): ContainerStatus | undefined => pod.status?.containerStatuses?.[0]
+
+/**
+ * Returns the record after a change of the container's newest pod. `isStopping`: this driver is stopping the container. `nowIso` is
+ * the end of runs whose end nothing observed.
+ */
+export function nextRecord(
+  previous: RunRecord | undefined,
+  pod: Pod,
+  { restart, isStopping, nowIso }: { restart: Restart; isStopping: boolean; nowIso: string },
+): RunRecord {
+  const isSamePod = previous?.pod === pod.metadata.uid
+  const base = isSamePod ? previous.base : (previous?.ordinal ?? -1) + 1
+  const before: RunRecord = isSamePod
+    ? previous
+    : {
+        pod: pod.metadata.uid,
+        base,
+        ordinal: base - 1,
+        last: previous?.last ?? null,
+        retries: previous?.retries ?? 0,
+        retry: null,
+      }
+  const status = statusOf(pod)
+  if (!status) return before
+  const { restartCount, state = {}, lastState = {} } = status
+  const hasBegun = state.running !== undefined || isRun(state.terminated) || isRun(lastState.terminated)
+  const ordinal = hasBegun ? Math.max(before.ordinal, base + restartCount) : before.ordinal
+  const ended = isRun(state.terminated)
+    ? { terminated: state.terminated, restarts: restartCount }
+    : isRun(lastState.terminated)
+      ? { terminated: lastState.terminated, restarts: state.running ? restartCount - 1 : restartCount }
+      : null
+  if (ended === null) return { ...before, ordinal }
+  const id = runId(pod, ended.restarts)
+  if (before.last?.id === id) return { ...before, ordinal }
+  const last: StoredRun = {
+    id,
+    ordinal: base + ended.restarts,
+    startedAt: ended.terminated.startedAt ?? nowIso,
+    node: pod.spec.nodeName ?? null,
+    exitCode: ended.terminated.exitCode,
+    endedAt: ended.terminated.finishedAt ?? nowIso,
+    ...endOf(pod, ended.terminated, { restart, isStopping }),
+  }
+  return { ...before, ordinal, last }
+}
+
+/** Returns the record after its pod disappeared before the end of its run was observed. */
+export function recordOfLostPod(record: RunRecord, pod: Pod, isStopping: boolean, nowIso: string): RunRecord {
+  const running = statusOf(pod)?.state?.running
+  const restarts = record.ordinal - record.base
+  const id = runId(pod, restarts)
+  if (!running || record.pod !== pod.metadata.uid || record.last?.id === id) return record
+  const last: StoredRun = {
+    id,
+    ordinal: record.ordinal,
+    startedAt: running.startedAt,
+    node: pod.spec.nodeName ?? null,
+    exitCode: null,
+    how: isStopping ? 'stopped' : 'evicted',
+    endedAt: nowIso,
+    oomKills: null,
+  }
+  return { ...record, last }
+}
+
+/** The stored run as the driver's interface returns it. */
+export const lastRunOf = ({ startedAt, endedAt, ...run }: StoredRun): LastRun => ({
+  ...run,
+  startedAt: new Date(startedAt),
+  endedAt: new Date(endedAt),
+})
+
+const isRun = (terminated: Terminated | undefined): terminated is Terminated =>
+  terminated !== undefined && !isStartError(terminated)
+
+function endOf(
+  pod: Pod,
+  terminated: Terminated,
+  { restart, isStopping }: { restart: Restart; isStopping: boolean },
+): Pick<LastRun, 'how' | 'oomKills'> {
+  const kills = oomKillsOf(terminated)
+  if (terminated.exitCode === 137 && kills > 0) return { how: 'oom', oomKills: kills }
+  if (isStopping) return { how: 'stopped', oomKills: kills }
+  if (pod.metadata.deletionTimestamp !== undefined || isDisrupted(pod)) return { how: 'evicted', oomKills: kills }
+  const isDone = terminated.exitCode === 0 && restart !== 'always'
+  return { how: isDone ? 'done' : 'error', oomKills: kills }
+}
+
+/** Reads the kills from the message that the image's init writes if there were any; kubelet reports only whether there was one. */
+function oomKillsOf({ reason, message = '' }: Terminated): number {
+  const [, count] = /"oomKills":\s*(\d+)/.exec(message) ?? []
+  return Math.max(Number(count ?? 0), reason === 'OOMKilled' ? 1 : 0)
+}
+
+/** True if the cluster ended the pod: its host was drained, or had too little memory or disk. */
+const isDisrupted = ({ status }: Pod): boolean =>
+  status?.reason === 'Evicted' ||
+  (status?.conditions ?? []).some(({ type, status: value }) => type === 'DisruptionTarget' && value === 'True')

@@ -1,0 +1,200 @@
+import { describe, expect, test } from 'vitest'
+import type { Restart } from '../../driver.ts'
+import { annotations } from '../names.ts'
+import type { ContainerStatus, Job, Pod } from '../objects/object-types.ts'
+import { RUNS, WorkloadState } from './workload-state.ts'
+
+const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString()
+const now = at(50)
+
+const metadata = (name: string, overrides: object = {}) => ({
+  name,
+  uid: name,
+  resourceVersion: '1',
+  creationTimestamp: at(0),
+  annotations: { [annotations.workload]: '12.3', [annotations.container]: 'one' },
+  ...overrides,
+})
+
+/** A workload with the container `one`, and functions that change its objects as the cluster does. */
+function open(restart: Restart = 'on-failure', runs?: string) {
+  const state = new WorkloadState('shoal-a-o7')
+  const desired = { id: '12.3', containers: [{ name: 'one', restart, object: 'w12-3-one-a' }] }
+  const setAnchor = (overrides: object = {}) => {
+    const data = { workload: JSON.stringify(desired), ...(runs === undefined ? {} : { [RUNS]: runs }) }
+    state.setAnchor({ metadata: metadata('w12-3', overrides), data })
+  }
+  const setJob = (name: string, job: Partial<Job> & { overrides?: object } = {}, isDeleted = false) =>
+    state.setController({ ...job, metadata: metadata(name, job.overrides) }, isDeleted)
+  const setPod = (
+    name: string,
+    status: Partial<ContainerStatus> | null,
+    pod: { overrides?: object; status?: object } = {},
+  ) => state.setPod(podOf(name, status, pod), false, now)
+  const dropPod = (name: string, status: Partial<ContainerStatus>, overrides: object = {}) =>
+    state.setPod(podOf(name, status, { overrides }), true, now)
+  setAnchor()
+  setJob('w12-3-one-a')
+  return { state, setAnchor, setJob, setPod, dropPod, seen: () => state.observations()[0] }
+}
+
+function podOf(
+  name: string,
+  status: Partial<ContainerStatus> | null,
+  pod: { overrides?: object; status?: object },
+): Pod {
+  return {
+    metadata: metadata(name, { ownerReferences: [{ name: 'w12-3-one-a' }], ...pod.overrides }),
+    spec: { nodeName: 'n1', containers: [] },
+    status: { ...(status ? { containerStatuses: [{ name: 'one', restartCount: 0, ...status }] } : {}), ...pod.status },
+  }
+}
+
+const running = (second: number) => ({ running: { startedAt: at(second) } })
+const terminated = (exitCode: number, reason = 'Error', message = '') => ({
+  terminated: { exitCode, reason, message, startedAt: at(1), finishedAt: at(2) },
+})
+const crashLoop = (message: string) => ({ waiting: { reason: 'CrashLoopBackOff', message } })
+const waiting = (reason: string, message: string) => ({ state: { waiting: { reason, message } } })
+
+describe('runs', () => {
+  test('are counted over restarts in a pod', () => {
+    const { setPod, seen } = open()
+    setPod('p', { state: running(1) })
+    expect(seen()).toMatchObject({ state: 'running', run: { id: 'p/0', ordinal: 0, node: 'n1' }, lastRun: null })
+    const ended = terminated(7)
+    setPod('p', { restartCount: 0, state: crashLoop('back-off 1m20s restarting failed'), lastState: ended })
+    const lastRun = { id: 'p/0', ordinal: 0, exitCode: 7, how: 'error', endedAt: new Date(at(2)) }
+    expect(seen()).toMatchObject({
+      state: 'backoff',
+      run: null,
+      lastRun,
+      retryAt: new Date(Date.parse(at(2)) + 80_000),
+      reason: 'It ended with exit code 7',
+    })
+    setPod('p', { restartCount: 1, state: running(20), lastState: ended })
+    expect(seen()).toMatchObject({ state: 'running', run: { id: 'p/1', ordinal: 1 }, lastRun, reason: null })
+    // Runs between two observations show as a gap.
+    setPod('p', { restartCount: 5, state: running(40), lastState: terminated(8) })
+    expect(seen()).toMatchObject({ run: { ordinal: 5 }, lastRun: { id: 'p/4', ordinal: 4, exitCode: 8 } })
+  })
+
+  test('continue in the next pod, and a pod that the cluster moves is no crash', () => {
+    const { setPod, dropPod, seen, state } = open()
+    setPod('p', { restartCount: 2, state: running(1), lastState: terminated(7) })
+    const moving = { overrides: { deletionTimestamp: at(30) } }
+    setPod('p', { restartCount: 2, state: terminated(143) }, moving)
+    expect(seen()).toMatchObject({ lastRun: { ordinal: 2, how: 'evicted', exitCode: 143 } })
+    dropPod('p', { restartCount: 2, state: terminated(143) }, moving.overrides)
+    expect(seen()).toMatchObject({ state: 'starting', lastRun: { ordinal: 2, how: 'evicted' } })
+    setPod('q', { state: running(40) }, { overrides: { creationTimestamp: at(35) } })
+    expect(seen()).toMatchObject({ run: { id: 'q/0', ordinal: 3 }, lastRun: { ordinal: 2, how: 'evicted' } })
+    // The next server reads them from the anchor.
+    const next = open('on-failure', state.storedRecords())
+    next.setPod('q', { state: running(40) }, { overrides: { creationTimestamp: at(35) } })
+    expect(next.seen()).toEqual(seen())
+  })
+
+  test('that ended with a lost host have no exit code', () => {
+    const { setPod, dropPod, seen } = open()
+    setPod('p', { state: running(1) })
+    dropPod('p', { state: running(1) }, { deletionTimestamp: at(30) })
+    expect(seen()).toMatchObject({ lastRun: { id: 'p/0', exitCode: null, how: 'evicted', endedAt: new Date(now) } })
+  })
+
+  test('of a container that is replaced are stopped, not crashed', () => {
+    const { setPod, setJob, seen } = open()
+    setPod('p', { state: running(1) })
+    setJob('w12-3-one-a', { overrides: { deletionTimestamp: at(20) } })
+    const overrides = { deletionTimestamp: at(20) }
+    setPod('p', { state: running(1) }, { overrides })
+    expect(seen()).toMatchObject({ state: 'running', run: { id: 'p/0' } })
+    setPod('p', { state: terminated(143) }, { overrides })
+    expect(seen()).toMatchObject({ lastRun: { how: 'stopped', exitCode: 143 } })
+  })
+
+  test.each([
+    ['its own', 137, 'OOMKilled', '', { how: 'oom', exitCode: 137, oomKills: 1 }],
+    ['a child, told by init', 137, 'Error', '{"oomKills": 3}', { how: 'oom', exitCode: 137, oomKills: 3 }],
+    ['a child that it survived', 0, 'Completed', '{"oomKills": 2}', { how: 'done', exitCode: 0, oomKills: 2 }],
+    ['no one', 137, 'Error', '', { how: 'error', exitCode: 137, oomKills: 0 }],
+  ])('count kills for memory: %s', (_, exitCode, reason, message, lastRun) => {
+    const { setPod, seen } = open()
+    setPod('p', { state: terminated(exitCode, reason, message) })
+    expect(seen()).toMatchObject({ lastRun })
+  })
+})
+
+describe('states', () => {
+  test.each([
+    ['on-failure', 0, 'finished', 'done'],
+    ['on-failure', 3, 'backoff', 'error'],
+    ['never', 3, 'finished', 'error'],
+    ['always', 0, 'backoff', 'error'],
+  ] as const)('with restart %s, exit code %i is %s', (restart, exitCode, state, how) => {
+    const { setPod, seen } = open(restart)
+    setPod('p', { state: terminated(exitCode) })
+    const reason = how === 'done' ? null : `It ended with exit code ${exitCode}`
+    expect(seen()).toMatchObject({ state, lastRun: { exitCode, how }, reason })
+  })
+
+  test('of a finished Job whose pod was deleted', () => {
+    const { setPod, setJob, dropPod, seen } = open()
+    setPod('p', { state: terminated(0) })
+    setJob('w12-3-one-a', { status: { conditions: [{ type: 'Complete', status: 'True', lastTransitionTime: at(9) }] } })
+    dropPod('p', { state: terminated(0) })
+    expect(seen()).toMatchObject({ state: 'finished', since: new Date(at(9)), lastRun: { how: 'done' }, reason: null })
+  })
+
+  test.each([
+    [
+      'ErrImagePull',
+      'failed to resolve reference "r/x@sha256:0": r/x@sha256:0: not found',
+      'failed',
+      /no longer exists/,
+    ],
+    ['InvalidImageName', "couldn't parse image name", 'failed', /no longer exists/],
+    ['ImagePullBackOff', 'Back-off pulling: dial tcp: connection refused', 'starting', /cannot be pulled: .*refused/],
+    ['CreateContainerConfigError', 'secret "x" not found', 'starting', /cannot be started yet: secret "x"/],
+  ])('while it waits with %s', (reason, message, state, sentence) => {
+    const { setPod, seen } = open()
+    setPod('p', waiting(reason, message))
+    expect(seen()).toMatchObject({ state, reason: expect.stringMatching(sentence), run: null, lastRun: null })
+  })
+
+  test('of a command that does not exist', () => {
+    const { setPod, seen } = open()
+    const message = 'exec: "no-such": executable file not found in $PATH'
+    const state = crashLoop('back-off 10s restarting failed container')
+    setPod('p', { restartCount: 1, state, lastState: terminated(128, 'StartError', message) })
+    const expected = { state: 'failed', reason: 'There is no command "no-such"', lastRun: null, run: null }
+    expect(seen()).toMatchObject({ ...expected, retryAt: new Date(Date.parse(at(2)) + 10_000) })
+  })
+
+  test('of a pod without a host', () => {
+    const { setPod, seen } = open()
+    const conditions = [{ type: 'PodScheduled', status: 'False', message: '0/2 nodes are available' }]
+    setPod('p', null, { status: { conditions } })
+    expect(seen()).toMatchObject({ state: 'starting', reason: 'No host has room for it: 0/2 nodes are available' })
+  })
+
+  test('of a pod that the quota refuses', () => {
+    const { state, seen } = open()
+    state.refusals.set('w12-3-one-a', 'pods "x" is forbidden: exceeded quota: squids, requested: pods=1')
+    state.invalidate()
+    expect(seen()?.reason).toBe('The quota of the organization is used up: exceeded quota: squids, requested: pods=1')
+  })
+
+  test('while it is removed: it exists as long as its Job or a pod does', () => {
+    const { setAnchor, setJob, setPod, dropPod, state, seen } = open()
+    setPod('p', { state: running(1) })
+    setAnchor({ deletionTimestamp: at(20) })
+    expect(seen()).toMatchObject({ workload: '12.3', container: 'one', state: 'running' })
+    setJob('w12-3-one-a', {}, true)
+    expect(seen()).toMatchObject({ state: 'running' })
+    dropPod('p', { state: running(1) }, { deletionTimestamp: at(20) })
+    expect(seen()).toBeUndefined()
+    state.setAnchor(null)
+    expect(state.isEmpty).toBe(true)
+  })
+})

@@ -1,0 +1,159 @@
+import type { ContainerName, Observation, Restart } from '../../driver.ts'
+import { annotations } from '../names.ts'
+import type { ConfigMap, Deployment, Job, KubeObject, Pod } from '../objects/object-types.ts'
+import { type DesiredWorkload, DESIRED, type DesiredContainer } from '../objects/workload-objects.ts'
+import { observationOf } from './observation.ts'
+import { type RunRecord, nextRecord, recordOfLostPod } from './run-record.ts'
+
+/** The key of the records of runs in the anchor's data. */
+export const RUNS = 'runs'
+
+export type Controller = Job | Deployment
+
+/** All objects of one workload in the cluster, and the records of its runs. */
+export class WorkloadState {
+  readonly namespace: string
+  readonly controllers = new Map<string, Controller>()
+  readonly pods = new Map<string, Pod>()
+  /** Why the cluster could not create a pod or an object of a container, by the name of its Job or Deployment. */
+  readonly refusals = new Map<string, string>()
+  records = new Map<ContainerName, RunRecord>()
+  #anchor: ConfigMap | null = null
+  #desired: DesiredWorkload | null = null
+  #observations: Observation[] | null = null
+
+  constructor(namespace: string) {
+    this.namespace = namespace
+  }
+
+  get anchor(): ConfigMap | null {
+    return this.#anchor
+  }
+
+  /** The desired state; null while the workload is being removed. */
+  get desired(): DesiredWorkload | null {
+    return this.#anchor?.metadata.deletionTimestamp === undefined ? this.#desired : null
+  }
+
+  get isEmpty(): boolean {
+    return this.#anchor === null && this.controllers.size === 0 && this.pods.size === 0
+  }
+
+  setAnchor(anchor: ConfigMap | null): void {
+    // The stored records are read once: later ones are this process's own.
+    if (anchor && anchor.metadata.uid !== this.#anchor?.metadata.uid) {
+      const stored = anchor.data?.[RUNS] ?? '{}'
+      this.records = new Map(Object.entries(JSON.parse(stored) as Record<string, RunRecord>))
+    }
+    this.#anchor = anchor
+    this.#desired = anchor?.data?.[DESIRED] ? (JSON.parse(anchor.data[DESIRED]) as DesiredWorkload) : null
+    this.invalidate()
+  }
+
+  setController(controller: Controller, isDeleted: boolean): void {
+    const { name } = controller.metadata
+    if (isDeleted) this.controllers.delete(name)
+    else this.controllers.set(name, controller)
+    if (isDeleted) this.refusals.delete(name)
+    this.invalidate()
+  }
+
+  /** Returns whether the records of runs have changed. */
+  setPod(pod: Pod, isDeleted: boolean, nowIso: string): boolean {
+    if (isDeleted) this.pods.delete(pod.metadata.uid)
+    else this.pods.set(pod.metadata.uid, pod)
+    this.invalidate()
+    const container = containerOf(pod)
+    const before = this.records.get(container)
+    const isOlder = before !== undefined && before.pod !== pod.metadata.uid && this.newestPod(container) !== pod
+    if (isOlder) return false
+    const isStopping = this.#isStopping(pod)
+    const updated = nextRecord(before, pod, { restart: this.#restartOf(container), isStopping, nowIso })
+    const after = isDeleted ? recordOfLostPod(updated, pod, isStopping, nowIso) : updated
+    this.records.set(container, after)
+    return JSON.stringify(before) !== JSON.stringify(after)
+  }
+
+  /** Forgets the computed observations, after a change of `records` or `refusals`. */
+  invalidate(): void {
+    this.#observations = null
+  }
+
+  observations(): Observation[] {
+    this.#observations ??= this.#containers().map((container) => this.#observe(container))
+    return this.#observations
+  }
+
+  /** The newest pod of a container, if possible one that is not ending. */
+  newestPod(container: ContainerName): Pod | undefined {
+    const pods = [...this.pods.values()].filter((pod) => containerOf(pod) === container)
+    return pods.reduce<Pod | undefined>((best, pod) => (best && !isNewer(pod, best) ? best : pod), undefined)
+  }
+
+  /** The Jobs and Deployments of a container, those that are being deleted included. */
+  controllersOf(container: ContainerName): Controller[] {
+    return [...this.controllers.values()].filter((controller) => containerOf(controller) === container)
+  }
+
+  desiredContainer(container: ContainerName): DesiredContainer | undefined {
+    return this.desired?.containers.find(({ name }) => name === container)
+  }
+
+  /** The records of the runs of existing containers, to be stored in the anchor. */
+  storedRecords(): string {
+    const names = new Set(this.#containers())
+    return JSON.stringify(Object.fromEntries([...this.records].filter(([name]) => names.has(name))))
+  }
+
+  #containers(): ContainerName[] {
+    const desired = (this.desired?.containers ?? []).map(({ name }) => name)
+    const existing = [...this.controllers.values(), ...this.pods.values()].map(containerOf)
+    return [...new Set([...desired, ...existing])]
+  }
+
+  #observe(container: ContainerName): Observation {
+    const spec = this.desiredContainer(container)
+    const controllers = this.controllersOf(container)
+    const controller = controllers.find(({ metadata }) => metadata.name === spec?.object) ?? controllers[0]
+    return observationOf({
+      workload: this.#id(container),
+      container,
+      restart: this.#restartOf(container),
+      controller,
+      pod: this.newestPod(container),
+      record: this.records.get(container),
+      refusal: this.refusals.get(spec?.object ?? controller?.metadata.name ?? '') ?? null,
+      createdAt: this.#anchor?.metadata.creationTimestamp ?? new Date(0).toISOString(),
+    })
+  }
+
+  #id(container: ContainerName): string {
+    const object = this.controllersOf(container)[0] ?? this.newestPod(container)
+    return this.#desired?.id ?? object?.metadata.annotations?.[annotations.workload] ?? ''
+  }
+
+  #restartOf(container: ContainerName): Restart {
+    const desired = this.#desired?.containers.find(({ name }) => name === container)
+    return desired?.restart ?? 'on-failure'
+  }
+
+  /** True if this driver removes the container of the pod or replaces it. */
+  #isStopping(pod: Pod): boolean {
+    if (pod.metadata.deletionTimestamp === undefined) return false
+    const spec = this.desiredContainer(containerOf(pod))
+    const controller = spec && this.controllers.get(spec.object)
+    const owner = pod.metadata.ownerReferences?.[0]?.name ?? ''
+    const isOwned = spec !== undefined && owner.startsWith(spec.object)
+    return !isOwned || controller?.metadata.deletionTimestamp !== undefined
+  }
+}
+
+/** The exact name of the container of an object. */
+export const containerOf = ({ metadata }: KubeObject): ContainerName =>
+  metadata.annotations?.[annotations.container] ?? ''
+
+function isNewer(pod: Pod, other: Pod): boolean {
+  const [isEnding, isOtherEnding] = [pod, other].map(({ metadata }) => metadata.deletionTimestamp !== undefined)
+  if (isEnding !== isOtherEnding) return !isEnding
+  return pod.metadata.creationTimestamp >= other.metadata.creationTimestamp
+}
