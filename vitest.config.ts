@@ -5,12 +5,9 @@ import { SlowestFirst } from './scripts/test-sequencer.ts'
 // One Postgres for all tests of the server; not started when none of them runs.
 const globalSetup = ['server/src/testing/global-setup.ts'].filter((path) => existsSync(path))
 
-// On a machine under load a page may take longer than the second that `expect.poll` waits by default.
-const wholeSystems = {
-  testTimeout: 180_000,
-  hookTimeout: 180_000,
-  expect: { poll: { timeout: 15_000 } },
-}
+// A machine under load takes many times longer than a quiet one. What fails ends at once, so only what hangs waits for these limits.
+const patient = { testTimeout: 120_000, hookTimeout: 120_000, expect: { poll: { timeout: 60_000 } } }
+const wholeSystems = { ...patient, testTimeout: 400_000, hookTimeout: 400_000 }
 
 // Full matrices and long samples: `npm run test:full`.
 const full = {
@@ -38,8 +35,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['{contract,runtime,console}/**/*.test.{ts,tsx}', 'scripts/**/*.test.ts'],
-          testTimeout: 30_000,
-          hookTimeout: 30_000,
+          ...patient,
         },
       },
       {
@@ -49,8 +45,7 @@ export default defineConfig({
           // A worker loads the server once, not once for each file: its state belongs to an App, and each file opens its own.
           isolate: false,
           globalSetup,
-          testTimeout: 30_000,
-          hookTimeout: 60_000,
+          ...patient,
         },
       },
       {

@@ -19,7 +19,7 @@ describe('the public client', () => {
     ;[cloud, sqd] = await Promise.all([startTestCloud({ prebuilt: 'dependencies' }), openClient()])
     const auth = await sqd('auth', '-k', cloud.token, '-h', `${cloud.shoal.url}/api`)
     expect(auth.stdout).toContain('admin@acme-labs.dev')
-  }, 180_000)
+  })
 
   afterAll(async () => {
     sqd?.close()
@@ -67,7 +67,7 @@ describe('the public client', () => {
     )
     expect(await totalTransfers(endpointOf('erc20-transfers:prod'))).toBe(transfers)
     expect(await totalTransfers(endpointOf('erc20-transfers%40v1'))).toBe(transfers)
-  }, 240_000)
+  })
 
   test('a reorganization of the chain replaces the data of the dropped blocks', async () => {
     await cloud.devnet.chain.transfer(3)
@@ -83,7 +83,7 @@ describe('the public client', () => {
       async () => (await totalTransfers(endpointOf('erc20-transfers@v1'))) === transfers,
       'dropped transfers are removed',
     )
-  }, 90_000)
+  })
 
   test('list and view show name, slot, tag and state', async () => {
     const list = await sqd('list', '-o', org)
@@ -150,7 +150,7 @@ describe('the public client', () => {
   test('a restarted squid serves its data again', async () => {
     expect((await sqd('restart', '-r', `${org}/erc20-transfers@v1`, '--no-interactive')).code).toBe(0)
     expect(await totalTransfers(endpointOf('erc20-transfers@v1'))).toBe(await cloud.devnet.chain.countTransfers())
-  }, 60_000)
+  })
 
   test('a slot is deployed again, and a tag moves to a second slot', async () => {
     expect((await deploySlot('v1')).code).toBe(0)
@@ -159,7 +159,7 @@ describe('the public client', () => {
       slot: string
     }
     expect(squid.slot).toBe('v2')
-  }, 120_000)
+  })
 
   test('a hard reset indexes from scratch', async () => {
     expect((await deploySlot('v2', '--hard-reset')).code).toBe(0)
@@ -168,7 +168,7 @@ describe('the public client', () => {
       async () => (await totalTransfers(endpointOf('erc20-transfers@v2'))) === transfers,
       'all transfers are indexed again',
     )
-  }, 120_000)
+  })
 
   test('while a deployment is running, a second one is rejected, and the client reports it', async () => {
     const first = deploySlot('v2')
@@ -180,7 +180,7 @@ describe('the public client', () => {
     expect(second.code).toBe(2)
     expect(second.stdout + second.stderr).toMatch(/in parallel|in progress/)
     expect((await first).code).toBe(0)
-  }, 120_000)
+  })
 
   test('removed versions are not listed, served or found', async () => {
     for (const slot of ['v1', 'v2'])
@@ -188,5 +188,5 @@ describe('the public client', () => {
     expect((await sqd('list', '-o', org)).stdout).not.toContain('erc20-transfers')
     expect((await fetch(endpointOf('erc20-transfers@v1'))).status).toBe(404)
     expect((await sqd('view', '-r', `${org}/erc20-transfers@v1`)).code).toBe(2)
-  }, 60_000)
+  })
 })

@@ -23,7 +23,7 @@ test('runCommand kills the remaining processes of the group when the command end
   // The sleep keeps the output open, so runCommand cannot return before the sleep ends.
   const { code, elapsedMs } = await runCommand('sh', ['-c', 'sleep 300 & exit 0'])
   expect(code).toBe(0)
-  expect(elapsedMs).toBeLessThan(10_000)
+  expect(elapsedMs).toBeLessThan(100_000)
 })
 
 const idle = ['-e', 'setInterval(() => undefined, 1000)']

@@ -29,7 +29,7 @@ test('npm run dev serves the sources of the console, proxies its API calls, and 
   const dev = spawn(process.execPath, args, { env, detached: true, stdio: 'ignore' })
   const ended = new Promise<number | null>((resolve) => dev.once('exit', resolve))
   const page = `http://localhost:${pagePort}`
-  await expect.poll(() => statusOf(`${page}/api/v1/auth/options`), { timeout: 60_000 }).toBe(200)
+  await expect.poll(() => statusOf(`${page}/api/v1/auth/options`)).toBe(200)
   // By now Vite has bundled the dependencies of these files, or has exited.
   for (const file of ['app/main.tsx', 'pages/playground/GraphiqlEditor.tsx'])
     expect(await statusOf(`${page}/src/${file}`)).toBe(200)

@@ -27,7 +27,7 @@ describe('startDevnet', () => {
 
   test('with isStreaming, makes a transfer every second', async () => {
     await using devnet = await startDevnet({ isStreaming: true })
-    await expect.poll(() => devnet.chain.countTransfers(), { timeout: 10_000 }).toBeGreaterThanOrEqual(3)
+    await expect.poll(() => devnet.chain.countTransfers()).toBeGreaterThanOrEqual(3)
   })
 
   test('a reorg removes the transfers of the replaced blocks, and the chain continues', async () => {

@@ -58,6 +58,7 @@ const fullSuites = [
   'e2e/console',
   'e2e/slow/connection.test.ts',
   'e2e/hostile/postgres.test.ts',
+  'e2e/hostile/logs.test.ts',
 ]
 
 async function runTests(args: string[], extraEnv: Record<string, string> = {}): Promise<void> {

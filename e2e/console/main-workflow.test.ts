@@ -64,11 +64,11 @@ test('a user deploys, queries, hibernates, restarts and deletes a version', asyn
   const nonInteractive = ['--allow-manifest-override', '--no-interactive', '--no-stream-logs']
   const clientRun = sqd('deploy', cloud.project, '-o', cloud.org, '-s', 'v1', ...nonInteractive)
   // The version appears without a reload.
-  await row('@v1').waitFor({ timeout: 60_000 })
+  await row('@v1').waitFor()
   await row('@v1').getByText('Deploying').waitFor()
   const { code, stdout, stderr } = await clientRun
   expect(code, stdout + stderr).toBe(0)
-  await row('@v1').getByText('Healthy').waitFor({ timeout: 60_000 })
+  await row('@v1').getByText('Healthy').waitFor()
   await row('@v1').getByRole('link').first().click()
   await page.getByRole('heading', { name: /^erc20-transfers@v1/ }).waitFor()
 
@@ -104,7 +104,7 @@ test('a user deploys, queries, hibernates, restarts and deletes a version', asyn
   await chooseAction('Delete')
   await page.getByRole('alertdialog').getByRole('textbox').fill(reference)
   await confirm('Delete')
-  await page.waitForURL(/\/squids(\?|$)/, { timeout: 60_000 })
-  await expect.poll(() => row('@v1').count(), { timeout: 30_000 }).toBe(0)
+  await page.waitForURL(/\/squids(\?|$)/)
+  await expect.poll(() => row('@v1').count()).toBe(0)
   await expect(squid()).rejects.toMatchObject({ status: 404 })
-}, 170_000)
+})

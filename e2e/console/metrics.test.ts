@@ -43,7 +43,7 @@ beforeAll(async () => {
   const gateway = `${shoal.gatewayUrl}/${code}/transfers@v1/api`
   for (let i = 0; i < valid; i++) await fetch(`${gateway}/graphql`, { method: 'POST', body: '{}' })
   for (let i = 0; i < invalid; i++) await fetch(`${gateway}/nothing-there`)
-}, 120_000)
+})
 
 afterAll(async () => {
   await browser?.close()
@@ -283,4 +283,4 @@ test('charts are accessible in both themes and at every width, and browsers repo
   await plot('RAM usage').hover()
   expect(await accessibilityFlaws(page, 'metrics', 2000)).toEqual([])
   expect(pageErrors).toEqual([])
-}, 60_000)
+})

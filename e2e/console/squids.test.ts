@@ -33,7 +33,7 @@ beforeAll(async () => {
   page = person.page
   deployer = { shoal, org: code, token: person.token, api: person.api }
   await deployer.api.orgs.create({ body: { code, name: 'Acme Labs', email: 'mira@squids.dev' } })
-}, 120_000)
+})
 
 afterAll(async () => {
   await browser?.close()
@@ -123,7 +123,7 @@ test('the list shows the daily requests through the gateway', async () => {
   const url = `${shoal.gatewayUrl}/${code}/erc20-transfers@v1/api/graphql`
   for (let i = 0; i < 3; i++) await fetch(url, { method: 'POST', body: '{}' })
   const bars = row('erc20-transfers@v1').getByRole('img', { name: 'Requests of the last 7 days' })
-  await expect.poll(() => bars.getAttribute('data-tip'), { timeout: 25_000 }).toMatch(/: 3$/)
+  await expect.poll(() => bars.getAttribute('data-tip')).toMatch(/: 3$/)
   await row('erc20-transfers@v1').getByText('3', { exact: true }).waitFor()
 })
 
@@ -321,4 +321,4 @@ test('the list and the guide are accessible in both themes and at every width', 
     await page.setViewportSize({ width: 1440, height: 900 })
   }
   expect(flaws).toEqual([])
-}, 60_000)
+})

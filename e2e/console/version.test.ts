@@ -128,7 +128,7 @@ test('details and processors show the observed state and update', async () => {
   await base.getByText(/^\d+ min$/).waitFor()
   const before = await base.innerText()
   // Without a reload, because the page polls.
-  await expect.poll(() => base.innerText(), { timeout: 20_000 }).not.toBe(before)
+  await expect.poll(() => base.innerText()).not.toBe(before)
   await base.locator('[data-row-menu]').click()
   await menuItem('Copy metrics URL').click()
   await expect
@@ -316,12 +316,12 @@ test('a hibernated version shows a notice, disables the tabs that need running p
   await tab('General').click()
   await press(page, 'Restart')
   await waitForText(page, 'Restarting')
-  await expect.poll(() => tab('Details').getAttribute('aria-disabled'), { timeout: 20_000 }).toBeNull()
+  await expect.poll(() => tab('Details').getAttribute('aria-disabled')).toBeNull()
 })
 
 test('a crashing processor is shown with the reason', async () => {
   await open('crashing@v1')
-  await page.getByText('processor keeps crashing').waitFor({ timeout: 60_000 })
+  await page.getByText('processor keeps crashing').waitFor()
   await row('processor').getByText('Stuck').waitFor()
   await tab('Processors').click()
   await waitForText(page, /It was restarted \d+ times/)

@@ -22,7 +22,7 @@ describe('a Postgres fault', () => {
     await cloud.setRpcUrl()
     expect(await waitForDeployment(cloud, await deploy(cloud, { slot: 'v1' }))).toMatchObject({ status: 'OK' })
     await untilIndexed()
-  }, 300_000)
+  })
 
   afterAll(async () => {
     printFaults('console API', 'slowest API response', '`/readyz`', "squid's programs", "squid's data")

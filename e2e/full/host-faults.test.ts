@@ -35,7 +35,7 @@ describe('a squid that attacks its host', () => {
     folders.push(neighbour)
     const id = await deploy({ ...cloud, project: neighbour }, { slot: 'v1', name: 'neighbour' })
     expect(await waitForDeployment(cloud, id)).toMatchObject({ status: 'OK' })
-  }, 300_000)
+  })
 
   afterAll(async () => {
     await cloud?.end()
@@ -129,7 +129,7 @@ describe.skipIf(!isRoot)('a full disk (a tmpfs as data directory; needs root)', 
       execFileSync('umount', [dataDir])
       rmSync(dataDir, { recursive: true, force: true })
     }
-  }, 240_000)
+  })
 })
 
 /** Changes the organization's secrets repeatedly. `stop` returns the distinct results in the order of their first occurrence. */

@@ -47,7 +47,7 @@ describe('a fault in RPC nodes', () => {
     })
     expect(await waitForDeployment(cloud, await deploy(cloud, { slot: 'v1' }))).toMatchObject({ status: 'OK' })
     await untilIndexed()
-  }, 300_000)
+  })
 
   afterAll(async () => {
     printFaults('a call to the gateway', 'slowest call', "the processor's status", 'indexed again after')
@@ -150,5 +150,5 @@ describe('a fault in RPC nodes', () => {
       elapsed,
     )
     expect(history('call')).toBe('right')
-  }, 120_000)
+  })
 })

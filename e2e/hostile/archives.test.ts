@@ -24,7 +24,7 @@ let org: Org
 beforeAll(async () => {
   shoal = await startShoal()
   org = await addOrg(shoal, 'hostile')
-}, 180_000)
+})
 afterAll(() => shoal?.end())
 
 /** Uploads and deploys an archive. Returns how it was rejected. */

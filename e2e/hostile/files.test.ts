@@ -39,7 +39,7 @@ beforeAll(async () => {
   const deployment = await waitForDeployment(deployer, await deploy(deployer, { name: 'files', slot: 'v1' }))
   expect(deployment.failureReason).toBeNull()
   await squidHasSecret()
-}, 180_000)
+})
 
 afterAll(async () => {
   if (project) rmSync(dirname(project), { recursive: true, force: true })

@@ -8,6 +8,7 @@ import { addOrg, type Org } from '../support/org.ts'
 import { connectTo } from '../support/postgres.ts'
 import { startShoal, type Shoal } from '../support/shoal.ts'
 import { until } from '../support/until.ts'
+import { isFull } from '../support/tier.ts'
 
 /** Scripts of programs that write as fast as their CPU allows. */
 const floods = {
@@ -54,7 +55,7 @@ beforeAll(async () => {
   await deploySquid(neighbour, {
     'processor.js': `let n = 0\nsetInterval(() => console.log('tick', n++, Date.now()), ${tickMs})\n`,
   })
-}, 180_000)
+})
 
 afterAll(async () => {
   followed?.abort()
@@ -128,6 +129,8 @@ const reports = async () =>
   (await hostileLog({ limit: '1000', level: ['WARNING'] })).filter(({ container }) => container === gapContainer)
 
 let quietDelay: number
+/** Other load of the machine may begin after `quietDelay` was measured. Lines that wait for the flood to end take longer. */
+const delayBarMs = () => (isFull ? 2 * quietDelay + 2_000 : 20_000)
 
 test('all lines of a neighbour arrive, soon after they were written, while a squid floods its log', async () => {
   quietDelay = await medianDelay(50)
@@ -138,8 +141,8 @@ test('all lines of a neighbour arrive, soon after they were written, while a squ
   const cpu = ((await metric('process_cpu_seconds_total')) - cpuBefore) / ((performance.now() - startedMs) / 1000)
   console.log(`delay ${quietDelay} ms quiet, ${delay} ms beside the flood; ${cpu.toFixed(2)} cores of the server`)
   // The first ten seconds of the flood are stored, so lines wait for larger writes.
-  expect(delay).toBeLessThan(2 * quietDelay + 2_000)
-  expect(cpu).toBeLessThan(0.8)
+  expect(delay).toBeLessThan(delayBarMs())
+  if (isFull) expect(cpu).toBeLessThan(0.8)
 })
 
 test('the log of the flooding squid says what was dropped, and its quota bounds the database and the disk', async () => {
@@ -169,5 +172,5 @@ test('a crash of the server does not reset the quota', async () => {
   await until(async () => (await metric('shoal_log_lines_dropped_total')) > 0, 'lines are dropped again')
   // A few lines that were counted but not stored when the server was killed fit again. A new quota would admit ten thousand at once.
   expect(Number(await newest()) - Number(before)).toBeLessThan(500)
-  expect(await medianDelay(50)).toBeLessThan(2 * quietDelay + 2_000)
+  expect(await medianDelay(50)).toBeLessThan(delayBarMs())
 })

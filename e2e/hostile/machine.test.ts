@@ -91,7 +91,7 @@ describe.each(kinds)('a hostile squid on a machine with $name', ({ settings, isB
     const [, { logs }] = await Promise.all([addSquid('victims'), addSquid('attackers')])
     const encoded = new RegExp(`${attackedPrefix}([\\w+/=]+)`).exec(JSON.stringify(logs))?.[1] ?? ''
     buildResults = JSON.parse(Buffer.from(encoded, 'base64').toString()) as AttackResults
-  }, 180_000)
+  })
 
   afterAll(async () => {
     for (const folder of folders) rmSync(folder, { recursive: true, force: true })

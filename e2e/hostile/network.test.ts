@@ -87,7 +87,7 @@ describe.each(testedKinds)('a hostile squid with $name', ({ setting, isClosed, i
     ])
     const encoded = new RegExp(`${buildResultPrefix}([\\w+/=]+)`).exec(JSON.stringify(logs))?.[1] ?? ''
     buildResults = JSON.parse(Buffer.from(encoded, 'base64').toString()) as ProbeResults
-  }, 180_000)
+  })
 
   afterAll(async () => {
     for (const folder of folders) rmSync(folder, { recursive: true, force: true })

@@ -15,7 +15,7 @@ beforeAll(async () => {
   shoal = await startShoal({ SHOAL_NETWORK: 'none', SHOAL_ALLOW_SHARED_NETWORK: 'false' })
   project = makeBareSquid('plain', { 'squid.yaml': bareManifest('plain') })
   ;[first, second] = [await addOrg(shoal, 'first'), await addOrg(shoal, 'second')]
-}, 180_000)
+})
 
 afterAll(async () => {
   await shoal?.end()

@@ -22,7 +22,7 @@ describe('a broken update', () => {
       async () => (await totalTransfers(cloud.endpointOf('erc20-transfers@v1'))) === expected,
       'the squid has indexed all transfers',
     )
-  }, 300_000)
+  })
 
   afterAll(() => cloud?.end())
 
@@ -111,5 +111,5 @@ describe('a broken update', () => {
       expect(deployment.status).toBe('OK')
     })
     expect(outcome.failures).toEqual([])
-  }, 180_000)
+  })
 })

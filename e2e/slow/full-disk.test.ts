@@ -69,7 +69,7 @@ test('/readyz and the metrics report a disk with less than 5 % free, and deploym
 
   const file = join(dataDir, 'filler')
   writeFileSync(file, Buffer.alloc((sizeMiB - 3) * 1024 * 1024))
-  const warning = await until(async () => (await facts())['diskWarning'], '/readyz reports a warning', 10_000)
+  const warning = await until(async () => (await facts())['diskWarning'], '/readyz reports a warning')
   expect(warning).toMatch(/^only [1-4]\.\d % is free: deployments are refused$/)
   expect(await facts()).toMatchObject({ diskFreePercent: expect.toSatisfy((percent: number) => percent < 5) })
   expect(await freeShare()).toBeLessThan(0.05)
@@ -80,18 +80,14 @@ test('/readyz and the metrics report a disk with less than 5 % free, and deploym
   await expect(api.squids.deploy({ params: { code: 'acme' }, body })).rejects.toMatchObject(refusal)
 
   expect(() => writeFileSync(join(dataDir, 'last-bytes'), Buffer.alloc(3 * 1024 * 1024))).toThrow('ENOSPC')
-  const notReady = await until(
-    async () => {
-      const response = await fetch(`${url}/readyz`)
-      return response.status === 503 ? ((await response.json()) as { checks: Record<string, string> }) : null
-    },
-    '/readyz fails',
-    10_000,
-  )
+  const notReady = await until(async () => {
+    const response = await fetch(`${url}/readyz`)
+    return response.status === 503 ? ((await response.json()) as { checks: Record<string, string> }) : null
+  }, '/readyz fails')
   expect(notReady.checks['disk']).toBe('only 0.0 % is free')
 
   rmSync(file)
-  await until(async () => (await fetch(`${url}/readyz`)).ok, '/readyz succeeds again', 10_000)
+  await until(async () => (await fetch(`${url}/readyz`)).ok, '/readyz succeeds again')
   expect(await facts()).toMatchObject({ diskWarning: null })
   expect(await openUpload()).toMatchObject({ fileUrl: expect.any(String) })
 })

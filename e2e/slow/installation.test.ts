@@ -4,6 +4,7 @@ import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { startProcess, type ServerProcess } from '../support/server-process.ts'
 import { cliOf, stopPostgresOf, makeDataDir, makeReadyDataDir, postmasterOf } from '../support/shoal.ts'
 import { until } from '../support/until.ts'
+import { withinPromised } from '../support/tier.ts'
 
 const started: ServerProcess[] = []
 const dataDirs: string[] = []
@@ -155,7 +156,7 @@ describe('a second worker', () => {
     )
     active.signal('SIGKILL')
     await active.ended
-    await until(() => standby.output().includes('this worker becomes active'), 'it takes over', 5_000)
+    await until(() => standby.output().includes('this worker becomes active'), 'it takes over', withinPromised(5_000))
     expect(await standby.stop()).toBe(0)
   })
 
@@ -166,7 +167,7 @@ describe('a second worker', () => {
     await until(
       () => standby.output().includes('has not responded for'),
       'the standby reports the frozen worker',
-      15_000,
+      withinPromised(15_000),
     )
     expect(standby.output()).not.toContain('takes over')
     active.signal('SIGCONT')

@@ -42,7 +42,7 @@ describe('killing the server with SIGKILL', () => {
     const id = await deploy(cloud, { slot: 'v1', hardReset: true })
     expect((await waitForDeployment(cloud, id)).failureReason).toBeNull()
     stepMs = await durationsOf(id)
-  }, 300_000)
+  })
 
   afterAll(() => cloud?.end())
 
@@ -53,7 +53,7 @@ describe('killing the server with SIGKILL', () => {
     await cloud.shoal.start()
     await until(() => isIndexed('v1'), 'the squid responds again')
     expect((await readResources(cloud.shoal.dataDir)).programs).toEqual(before)
-  }, 60_000)
+  })
 
   test(
     `${kills} kills in the middle of steps: no deployment is lost or stuck, and nothing is orphaned`,
@@ -86,7 +86,7 @@ describe('killing the server with SIGKILL', () => {
     }, 'the version is removed')
     const records = await readRecords(cloud.shoal.dataDir)
     expect(orphans(resources, records, programs.length)).toEqual([])
-  }, 90_000)
+  })
 
   /** Deploys, kills the server at the planned moment, restarts it, and checks the outcome. */
   async function round(kill: Kill, index: number): Promise<Outcome> {

@@ -18,7 +18,7 @@ async function start(env: Record<string, string>): Promise<ServerProcess> {
   await server.ready()
   return server
 }
-const startApi = (port: string) => start({ SHOAL_ROLES: 'api', SHOAL_PORT: port })
+const startApi = (port: string) => start({ SHOAL_ROLES: 'api', SHOAL_PORT: port, SHOAL_DRAIN_SECONDS: '120' })
 
 beforeAll(async () => {
   await start({ SHOAL_ROLES: 'worker,gateway' })
@@ -28,7 +28,7 @@ beforeAll(async () => {
   await cli('org', 'add', '--code', org, '--name', 'Acme Labs', '--email', email)
   await cli('org', 'set-status', '--code', org, '--status', 'ACTIVE')
   token = (await cli<{ token: string }>('token', 'add', '--email', email, '--name', 'laptop')).token
-}, 180_000)
+})
 
 afterAll(async () => {
   for (const server of servers) server.signal('SIGKILL')
@@ -83,7 +83,7 @@ test('SIGTERM ends a log stream cleanly, and a client that continues at another 
     const stoppedMs = performance.now()
     expect(await stopping.stop()).toBe(0)
     // Well within SHOAL_DRAIN_SECONDS, after which the server cuts connections.
-    expect(performance.now() - stoppedMs).toBeLessThan(15_000)
+    expect(performance.now() - stoppedMs).toBeLessThan(60_000)
     expect(await follower.ended).toBe('cleanly')
     received.push(...follower.entries)
     const started = await startApi(new URL(stopping.url).port)
@@ -93,4 +93,4 @@ test('SIGTERM ends a log stream cleanly, and a client that continues at another 
   const numbers = received.map(({ payload }) => Number(/^line (\d+)$/.exec(String(payload))?.[1]))
   expect(numbers.length).toBeGreaterThan(50 * restarts)
   expect(numbers).toEqual(numbers.map((_, index) => (numbers[0] ?? NaN) + index))
-}, 300_000)
+})

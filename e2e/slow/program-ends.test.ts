@@ -14,7 +14,7 @@ describe('the programs of a squid', () => {
     await cloud.setRpcUrl()
     expect((await waitForDeployment(cloud, await deploy(cloud, { slot: 'v1' }))).failureReason).toBeNull()
     await untilIndexed()
-  }, 300_000)
+  })
 
   afterAll(() => cloud?.end())
 
@@ -69,7 +69,7 @@ describe('the programs of a squid', () => {
     expect((await processor())?.reason).toBeNull()
     expect(programs(isMain)).toHaveLength(1)
     expect(programs(isMain)).not.toEqual(before)
-  }, 120_000)
+  })
 })
 
 /** Returns the arguments or variables of a process; empty if it has ended. */

@@ -120,7 +120,7 @@ beforeAll(async () => {
   heights = { older: last, newer: later.last }
   copyFileSync(join(shoal.dataDir, 'secrets.key'), join(folder, 'secrets.key'))
   await shoal.end()
-}, 300_000)
+})
 
 beforeAll(restorePairs, 240_000)
 
@@ -151,7 +151,7 @@ test('an older control plane with newer databases: squids continue, a lost datab
   } finally {
     await server.end()
   }
-}, 240_000)
+})
 
 test('a newer control plane with older databases: squids continue where their database ends, and databases of deleted versions are dropped', async () => {
   const server = await startShoal({}, restored.newer)
@@ -170,4 +170,4 @@ test('a newer control plane with older databases: squids continue where their da
   } finally {
     await server.end()
   }
-}, 240_000)
+})

@@ -39,7 +39,7 @@ describe('two of each role', () => {
     const first = await waitForEnd(await deployCounting())
     expect(first).toMatchObject({ status: 'OK', failed: 'NO' })
     load = startLoad(`${gatewayBalancer.url}/${org}/counting@v1/api/graphql`, connections)
-  }, 300_000)
+  })
 
   afterAll(async () => {
     printFaults('during', 'successful requests', 'failed requests')
@@ -49,7 +49,7 @@ describe('two of each role', () => {
     await gatewayBalancer?.stop()
     await installation?.end()
     if (project) rmSync(dirname(project), { recursive: true, force: true })
-  }, 120_000)
+  })
 
   const clientOf = (url: string, token: string) => createClient(contract, { baseUrl: `${url}/api`, token: () => token })
   const deployCounting = () =>
@@ -146,7 +146,7 @@ describe('two of each role', () => {
         ).toBe(-1)
       }
     }
-  }, 120_000)
+  })
 
   test('the squid served many requests', () => expect(load.successes()).toBeGreaterThan(1000))
 

@@ -28,7 +28,7 @@ beforeAll(async () => {
   await startGateway(ports[0] ?? '')
   await startGateway(ports[1] ?? '')
   nginx = await startNginx({ servers: ports.map((port) => `127.0.0.1:${port}`), keepAlive: 32 })
-}, 180_000)
+})
 
 afterAll(async () => {
   await nginx?.stop()

@@ -7,7 +7,7 @@ let cloud: RpcCloud
 
 beforeAll(async () => {
   cloud = await startRpcCloud('dependencies and code')
-}, 180_000)
+})
 
 afterAll(() => cloud?.end())
 
@@ -48,4 +48,4 @@ test('a squid with the rpc addon indexes through the gateway alone, before and a
   const { logs } = await api.logs.history({ params: { ...params, reference }, query: { limit: '10000' } })
   expect(logs.length).toBeGreaterThan(0)
   expect(JSON.stringify(logs)).not.toContain(token)
-}, 180_000)
+})

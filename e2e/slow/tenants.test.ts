@@ -75,7 +75,7 @@ describe.each(sandboxKinds)('two tenants that try to reach each other, with $san
   beforeAll(async () => {
     ;[shoal, sqd] = await Promise.all([startShoal({ SHOAL_SANDBOX: setting }), openClient()])
     ;[ours, theirs] = await Promise.all([addTenant('insiders'), addTenant('outsiders')])
-  }, 180_000)
+  })
 
   afterAll(async () => {
     sqd?.close()
@@ -115,7 +115,7 @@ describe.each(sandboxKinds)('two tenants that try to reach each other, with $san
     // Only the sandbox hides processes; without it the server logs a warning.
     expect(report.commands.some((command) => command.includes('server/src/main.ts'))).toBe(!hasSandbox())
     expect(shoal.output().includes('and the list of its processes')).toBe(!hasSandbox())
-  }, 60_000)
+  })
 
   test('the credentials of one database do not open another', async () => {
     const [own, other] = [await databaseOf(theirs), await databaseOf(ours)]
@@ -150,5 +150,5 @@ describe.each(sandboxKinds)('two tenants that try to reach each other, with $san
     }
     const { tags, status, lastDeploy } = await squidOf(ours)
     expect({ tags, status, type: lastDeploy?.type }).toEqual({ tags: [], status: 'DEPLOYED', type: 'DEPLOY' })
-  }, 60_000)
+  })
 })

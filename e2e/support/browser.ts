@@ -56,6 +56,8 @@ export async function newUser(
     permissions: ['clipboard-read', 'clipboard-write'],
     storageState: { cookies: [], origins: [{ origin: shoal.url, localStorage }] },
   })
+  // Twice the default, for machines under load.
+  context.setDefaultTimeout(60_000)
   await context.exposeFunction('reportViolation', (violation: string) => void policyViolations.push(violation))
   await context.addInitScript(reportViolations)
   context.on('weberror', (error) => pageErrors.push(error.error().message))

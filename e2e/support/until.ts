@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 export async function until<T>(
   poll: () => Promise<T> | T,
   condition: string,
-  withinMs = 60_000,
+  withinMs = 120_000,
 ): Promise<NonNullable<T>> {
   const deadline = performance.now() + withinMs
   let lastResult: unknown

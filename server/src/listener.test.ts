@@ -114,9 +114,9 @@ test('a drain closes an idle connection', async () => {
   await once(socket, 'connect')
   const ended = once(socket.resume(), 'end')
   const startedMs = performance.now()
-  await listener.drain(10_000)
+  await listener.drain(60_000)
   await ended
-  expect(performance.now() - startedMs).toBeLessThan(9_000)
+  expect(performance.now() - startedMs).toBeLessThan(30_000)
 })
 
 test('a drain ends after its timeout, even with requests in progress', async () => {

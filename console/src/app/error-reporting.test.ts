@@ -17,7 +17,7 @@ test('Sentry records all traces, a tenth of the sessions and all sessions with e
   startErrorReporting()
   dsn = 'https://key@sentry.example.com/1'
   startErrorReporting()
-  await vi.waitFor(() => expect(init).toHaveBeenCalled())
+  await vi.waitFor(() => expect(init).toHaveBeenCalled(), 60_000)
   expect(init.mock.calls).toEqual([
     [
       {

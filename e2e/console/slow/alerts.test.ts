@@ -44,7 +44,7 @@ beforeAll(async () => {
   page = admin.page
   viewer = viewerUser.page
   deployer = { shoal, org: code, token: admin.token, api: admin.api }
-}, 120_000)
+})
 
 afterAll(async () => {
   await browser?.close()

@@ -31,7 +31,7 @@ beforeAll(async () => {
   }
   developer = await addMember('dev@billing.dev', 'developer')
   viewer = await addMember('vic@billing.dev', 'viewer')
-}, 120_000)
+})
 
 afterAll(async () => {
   await browser?.close()
@@ -252,7 +252,7 @@ test.each(Object.entries(banners).filter(([status]) => isFull || status === 'IN_
 )
 
 const squidStatus = async () => (await admin.api.squids.get({ params: { code, reference } })).status
-const pollOptions = { timeout: 60_000, interval: 500 }
+const pollOptions = { timeout: 120_000, interval: 500 }
 
 test('a terminated organization can export its databases and receipts', async () => {
   await setStatus('TERMINATED')

@@ -75,7 +75,7 @@ const plots = () => page.getByRole('img').filter({ has: page.locator('.u-over') 
 const option = (name: string) => page.getByRole('option', { name, exact: true })
 const pressFilter = (name: string) => page.getByRole('button', { name: new RegExp(`${name}$`) }).click()
 /** Polls with a timeout that is long enough for a busy machine. */
-const pollFor = <T>(read: () => T | Promise<T>) => expect.poll(read, { timeout: 20_000 })
+const pollFor = <T>(read: () => T | Promise<T>) => expect.poll(read)
 const parameter = (name: string) => new URL(page.url()).searchParams.getAll(name)
 
 /** Waits until all frequently sampled charts are on screen. */

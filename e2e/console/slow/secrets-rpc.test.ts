@@ -21,7 +21,7 @@ beforeAll(async () => {
   await admin.api.orgs.create({ body: { code, name: 'Harbour Analytics', email: 'admin@rpc.dev' } })
   await shoal.cli('org', 'set-status', '--code', code, '--status', 'ACTIVE')
   ;[developer, viewer] = await Promise.all([addMember('developer'), addMember('viewer')])
-}, 120_000)
+})
 
 afterAll(async () => {
   await browser?.close()
@@ -188,7 +188,7 @@ test('endpoints can be found by name, type and usage; a chain page shows instruc
     await fetch(url, { method: 'POST', body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: [] }) })
   const requestCount = async () =>
     (await api.rpc.listChains({ params: { code } })).find(({ id }) => id === 'eth')?.requests
-  await expect.poll(requestCount, { timeout: 10_000 }).toBe('2')
+  await expect.poll(requestCount).toBe('2')
 
   await open(page, '/rpc')
   const cards = page.getByRole('list', { name: 'RPC endpoints' }).getByRole('link')
@@ -305,4 +305,4 @@ test('every page is accessible in both themes and at every width', async () => {
     await page.setViewportSize({ width: 1440, height: 900 })
   }
   expect(flaws).toEqual([])
-}, 120_000)
+})

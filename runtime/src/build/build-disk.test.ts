@@ -1,11 +1,12 @@
 import { execFileSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { BuildRequest } from '../builder.ts'
 import type { HostOptions } from '../process/host.ts'
 import { loopDevicesOf } from '../process/process-harness.ts'
 import { type BuilderHarness, LIMITS, LOCKFILES, TINY, openBuilderHarness } from './builder-harness.ts'
+import { until } from '../until.ts'
 
 const MIB = 1024 * 1024
 const NPM = { ...TINY, ...LOCKFILES.npm }
@@ -37,7 +38,7 @@ const usedMiB = () =>
 
 const expectNothingLeft = async () => {
   expect(loopDevicesOf(harness.stateDir)).toEqual([])
-  await vi.waitFor(() => expect(readdirSync(join(harness.stateDir, 'builds/staging'))).toEqual([]), 10_000)
+  await until(() => expect(readdirSync(join(harness.stateDir, 'builds/staging'))).toEqual([]))
 }
 
 describe.runIf(isRoot)('the disk space of builds', () => {

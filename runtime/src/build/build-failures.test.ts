@@ -21,7 +21,7 @@ describe('a failed build reports the cause and the remedy:', () => {
 
   afterEach(async () => {
     // No incomplete files remain: staging folders are either moved or deleted.
-    await expect.poll(() => readdirSync(join(harness.stateDir, 'builds/staging')), { timeout: 20_000 }).toEqual([])
+    await expect.poll(() => readdirSync(join(harness.stateDir, 'builds/staging'))).toEqual([])
   })
 
   test('no package.json', async () => {

@@ -17,8 +17,8 @@ test('a flood of short lines is bounded, and the log says so', () => {
 test('long lines of incomplete escape sequences take little time', () => {
   const { onLine, tail } = openLog()
   const startedMs = performance.now()
-  for (let i = 0; i < 5; i++) onLine(`${'\u001b]'.repeat(32_000)}end`)
-  // Quadratic time would be several seconds.
-  expect(performance.now() - startedMs).toBeLessThan(1000)
+  for (let i = 0; i < 5; i++) onLine(`${'\u001b]'.repeat(128_000)}end`)
+  // Quadratic time would be minutes.
+  expect(performance.now() - startedMs).toBeLessThan(10_000)
   expect(tail).toHaveLength(5)
 })

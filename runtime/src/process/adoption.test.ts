@@ -4,11 +4,12 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { tmpdir } from 'node:os'
 import { createInterface } from 'node:readline'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { ContainerSpec, LogCursor, Workload } from '../driver.ts'
 import { standardKinds, describeKinds } from './host-harness.ts'
 import { type ProcessHarness, containerPids, makeImage, openProcessHarness } from './process-harness.ts'
 import { signal } from './processes.ts'
+import { until } from '../until.ts'
 
 /** Prints a counter. Exits after `ENDS_AFTER_MS`, if set. */
 const COUNTER = `
@@ -89,10 +90,10 @@ describeKinds(standardKinds, (kind) => {
 
   test('the exit of a program is recorded while no server is running', async () => {
     await serveAndKill([container('processor', { ENDS_AFTER_MS: '700' })], 1)
-    await vi.waitFor(() => expect(containerPids(host.host)).toEqual([]), { timeout: 10_000 })
+    await until(() => expect(containerPids(host.host)).toEqual([]))
     // The shim kills leftover processes before it records the exit.
     const exit = join(host.options.stateDir, 'containers/one/processor/runs/1/exit')
-    await vi.waitFor(() => expect(existsSync(exit)).toBe(true), { timeout: 10_000 })
+    await until(() => expect(existsSync(exit)).toBe(true))
     await host.restart()
     expect(await host.runtime.observe()).toMatchObject([
       { state: 'backoff', lastRun: { exitCode: 9, how: 'error', ordinal: 0 } },
@@ -105,9 +106,8 @@ describeKinds(standardKinds, (kind) => {
     const desired: Workload = JSON.parse(readFileSync(file, 'utf8'))
     writeFileSync(file, JSON.stringify({ ...desired, containers: [container('other', {})] }))
     await host.restart()
-    await vi.waitFor(
-      async () => expect(await host.runtime.observe()).toMatchObject([{ container: 'other', state: 'running' }]),
-      { timeout: 10_000 },
+    await until(async () =>
+      expect(await host.runtime.observe()).toMatchObject([{ container: 'other', state: 'running' }]),
     )
     expect(existsSync(join(host.options.stateDir, 'containers/one/processor'))).toBe(false)
   })
@@ -117,12 +117,10 @@ describeKinds(standardKinds, (kind) => {
     await host.restart()
     const [shim] = readFileSync(join(host.options.stateDir, 'containers/one/processor/runs/1/pids'), 'utf8').split(' ')
     signal(Number(shim), 'SIGKILL')
-    await vi.waitFor(
-      async () =>
-        expect(await host.runtime.observe()).toMatchObject([
-          { state: 'backoff', lastRun: { exitCode: null, how: 'error' }, reason: 'It was ended from outside' },
-        ]),
-      { timeout: 10_000 },
+    await until(async () =>
+      expect(await host.runtime.observe()).toMatchObject([
+        { state: 'backoff', lastRun: { exitCode: null, how: 'error' }, reason: 'It was ended from outside' },
+      ]),
     )
     expect(containerPids(host.host)).toEqual([])
   })
@@ -171,7 +169,7 @@ describeKinds(standardKinds, (kind) => {
 
   test('a container in backoff recorded by an earlier release is restarted, and its counters continue', async () => {
     await serveAndKill([container('processor', { ENDS_AFTER_MS: '100' })], 1)
-    await vi.waitFor(() => expect(containerPids(host.host)).toEqual([]), { timeout: 10_000 })
+    await until(() => expect(containerPids(host.host)).toEqual([]))
     writeEarlierRecord({
       isRunOpen: false,
       run: 5,
@@ -180,10 +178,8 @@ describeKinds(standardKinds, (kind) => {
       outOfMemory: true,
     })
     await host.restart()
-    await vi.waitFor(
-      async () =>
-        expect(await host.runtime.observe()).toMatchObject([{ lastRun: { ordinal: 5, exitCode: 9, how: 'error' } }]),
-      { timeout: 10_000 },
+    await until(async () =>
+      expect(await host.runtime.observe()).toMatchObject([{ lastRun: { ordinal: 5, exitCode: 9, how: 'error' } }]),
     )
   })
 
@@ -192,10 +188,8 @@ describeKinds(standardKinds, (kind) => {
     const before = containerPids(host.host)
     writeFileSync(join(host.options.stateDir, 'containers/one/processor/record.json'), '')
     await host.restart()
-    await vi.waitFor(async () => expect(await host.runtime.observe()).toMatchObject([{ state: 'running' }]), {
-      timeout: 10_000,
-    })
-    await vi.waitFor(() => expect(containerPids(host.host)).toHaveLength(1), { timeout: 10_000 })
+    await until(async () => expect(await host.runtime.observe()).toMatchObject([{ state: 'running' }]))
+    await until(() => expect(containerPids(host.host)).toHaveLength(1))
     expect(containerPids(host.host)).not.toEqual(before)
   })
 })

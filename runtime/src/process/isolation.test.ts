@@ -2,11 +2,12 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { type RequestOptions, request } from 'node:http'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { ContainerSpec, Endpoint } from '../driver.ts'
 import { shortHash } from './short-hash.ts'
 import { describeKinds } from './host-harness.ts'
 import { type ProcessHarness, makeImage, openProcessHarness } from './process-harness.ts'
+import { until } from '../until.ts'
 
 const MIB = 1024 * 1024
 /** Ports that are unlikely to be in use on this machine. */
@@ -60,8 +61,8 @@ describeKinds(kinds, ({ sandbox }) => {
   const applyProbes = async () => {
     await host.runtime.apply({ id: 'one', tenant: 'one', version: 'one', image: 'probe', containers: [api] })
     await host.runtime.apply({ id: 'two', tenant: 'two', version: 'two', image: 'other', containers: [api] })
-    await vi.waitFor(async () => expect(await call('one', '/env')).toBeTruthy(), { timeout: 10_000 })
-    await vi.waitFor(async () => expect(await call('two', '/env')).toBeTruthy(), { timeout: 10_000 })
+    await until(async () => expect(await call('one', '/env')).toBeTruthy())
+    await until(async () => expect(await call('two', '/env')).toBeTruthy())
   }
 
   const call = async (id: string, path: string): Promise<unknown> => {
@@ -139,7 +140,7 @@ describeKinds(kinds, ({ sandbox }) => {
     const uid = (uids['version one'] ?? 0) + 50
     writeFileSync(uidsFile, JSON.stringify({ ...uids, 'version one': uid }))
     await host.restart()
-    await vi.waitFor(async () => expect(await call('one', `/write?${file}`)).toBeNull(), { timeout: 10_000 })
+    await until(async () => expect(await call('one', `/write?${file}`)).toBeNull())
     const runsDir = join(host.options.stateDir, 'containers/one/api/runs')
     const [, pid] = readFileSync(join(runsDir, readdirSync(runsDir)[0] ?? '', 'pids'), 'utf8').split(' ')
     // The file is on a disk that only the container mounts.

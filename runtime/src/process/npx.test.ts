@@ -1,11 +1,12 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { tarOf } from '../build/archive-harness.ts'
 import { testToolchain } from '../build/builder-harness.ts'
 import { DEFAULT_NODE } from '../build/tools.ts'
 import { type ProcessHarness, makeImage, openProcessHarness } from './process-harness.ts'
+import { until } from '../until.ts'
 
 const name = 'squid-typeorm-migration'
 
@@ -66,14 +67,11 @@ describe('npx in a container', () => {
         },
       ],
     })
-    return vi.waitFor(
-      async () => {
-        const [observation] = await host.runtime.observe()
-        if (!observation?.lastRun) throw new Error('The program is running')
-        return { exitCode: observation.lastRun.exitCode, output: await host.runtime.tail('one', 'init', 50) }
-      },
-      { timeout: 25_000, interval: 50 },
-    )
+    return until(async () => {
+      const [observation] = await host.runtime.observe()
+      if (!observation?.lastRun) throw new Error('The program is running')
+      return { exitCode: observation.lastRun.exitCode, output: await host.runtime.tail('one', 'init', 50) }
+    })
   }
 
   const downloads = () => requests.filter((request) => request.endsWith('.tgz'))

@@ -12,7 +12,6 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { vi } from 'vitest'
 import type { Behaviour, RemoteDirectory, Harness } from '../driver-suite.ts'
 import { ManualClock } from '../manual-clock.ts'
 import { endIsolatedPrograms } from './isolated-program.ts'
@@ -25,6 +24,7 @@ import { listProcesses, initialEnvironment } from './processes.ts'
 import { createProcessDirectory } from './process-directory.ts'
 import { type ProcessDriverOptions, createProcessRuntime } from './process-driver.ts'
 import { Sockets } from './sockets.ts'
+import { until } from '../until.ts'
 
 /** The program that tests run. The variable BEHAVIOUR controls it. */
 const PROGRAM = `
@@ -65,7 +65,7 @@ export async function openProcessHarness(
       env: { BEHAVIOUR: JSON.stringify(behaviour) },
     }),
     advance: (ms: number) => clock.advance(ms),
-    eventually: (check: () => Promise<void>) => vi.waitFor(check, { timeout: 10_000, interval: 10 }),
+    eventually: (check: () => Promise<void>) => until(check),
     kill: () => harness.runtime.close('keep'),
     async restart() {
       harness.runtime = createProcessRuntime(options)

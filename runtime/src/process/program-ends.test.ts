@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { testToolchain } from '../build/builder-harness.ts'
 import { DEFAULT_NODE } from '../build/tools.ts'
 import type { ContainerSpec, RunOutcome } from '../driver.ts'
@@ -10,6 +10,7 @@ import { type HostKind, describeKinds } from './host-harness.ts'
 import { markOf } from './launch-script.ts'
 import { listProcesses, signal, initialEnvironment } from './processes.ts'
 import { type ProcessHarness, makeImage, openProcessHarness } from './process-harness.ts'
+import { until } from '../until.ts'
 
 const MIB = 1024 * 1024
 const KILLED = 137
@@ -116,7 +117,6 @@ describeKinds(KINDS, ({ wrappers, ...kind }) => {
     return host.runtime.apply({ id: 'one', tenant: 'org', version: 'one', image: 'squid', containers: [processor] })
   }
 
-  const until = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 25_000, interval: 20 })
   const observe = async () => (await host.runtime.observe())[0]
 
   /** Returns the programs of this host whose command line matches. */

@@ -1,10 +1,11 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { ContainerSpec, LogCursor } from '../driver.ts'
 import { type HostKind, describeKinds } from './host-harness.ts'
 import { signal } from './processes.ts'
 import { type ProcessHarness, containerPids, makeImage, openProcessHarness } from './process-harness.ts'
+import { until } from '../until.ts'
 
 const kinds: Partial<HostKind>[] = (['auto', 'none'] as const).flatMap((sandbox) =>
   (['auto', 'none'] as const).map((limits) => ({ sandbox, limits })),
@@ -81,7 +82,6 @@ describeKinds(kinds, (kind) => {
   }
 
   const lastLine = async () => (await host.runtime.tail('one', 'api', 1))[0]
-  const until = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 10_000, interval: 10 })
 
   test('stopping ends the whole process tree, including processes that ignore SIGTERM', async () => {
     await apply('launcher')

@@ -1,9 +1,10 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type ProcessHarness, containerPids, openProcessHarness } from './process-harness.ts'
 import { commandLine } from './processes.ts'
 import { createProcessRuntime } from './process-driver.ts'
+import { until } from '../until.ts'
 
 describe.each([
   { sandbox: 'auto', limits: 'auto' },
@@ -31,8 +32,7 @@ describe.each([
       },
     ],
   })
-  const untilRunning = (count: number) =>
-    vi.waitFor(async () => expect(programs()).toHaveLength(count), { timeout: 10_000, interval: 20 })
+  const untilRunning = (count: number) => until(async () => expect(programs()).toHaveLength(count))
   /** Returns the pids of the program itself, without those of the sandbox. */
   const programs = () => containerPids(host.host).filter((pid) => commandLine(pid).includes('main.cjs'))
 
@@ -58,14 +58,11 @@ describe.each([
     await other.close('keep')
     await host.restart()
     // If both share a cgroup, the recorded one is killed with the copy, and then restarted.
-    await vi.waitFor(
-      async () => {
-        host.advance(2_000)
-        expect(await host.runtime.observe()).toMatchObject([{ container: 'processor', state: 'running' }])
-        expect(programs()).toHaveLength(1)
-      },
-      { timeout: 10_000, interval: 100 },
-    )
+    await until(async () => {
+      host.advance(2_000)
+      expect(await host.runtime.observe()).toMatchObject([{ container: 'processor', state: 'running' }])
+      expect(programs()).toHaveLength(1)
+    })
   })
 
   /** Expects that a restarted server keeps the program that runs this command. */

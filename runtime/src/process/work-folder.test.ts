@@ -1,9 +1,10 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { ContainerSpec } from '../driver.ts'
 import { describeKinds } from './host-harness.ts'
 import { type ProcessHarness, makeImage, openProcessHarness } from './process-harness.ts'
+import { until } from '../until.ts'
 
 /** Performs the operations in OPERATIONS and prints their results. */
 const PROGRAM = `
@@ -58,14 +59,11 @@ describeKinds(KINDS, (kind) => {
       stopGraceMs: 5000,
     }
     await host.runtime.apply({ id: name, tenant: 'org', version: name, image: 'squid', containers: [processor] })
-    const lines = await vi.waitFor(
-      async () => {
-        const output = await host.runtime.tail(name, 'processor', 50)
-        expect(output.at(-1)).toBe('done')
-        return output.slice(0, -1)
-      },
-      { timeout: 15_000, interval: 20 },
-    )
+    const lines = await until(async () => {
+      const output = await host.runtime.tail(name, 'processor', 50)
+      expect(output.at(-1)).toBe('done')
+      return output.slice(0, -1)
+    })
     return Object.fromEntries(
       lines.map((line) => {
         const [method, path, result]: [string, string, string] = JSON.parse(line)
@@ -113,13 +111,11 @@ describeKinds(KINDS, (kind) => {
     expect(await runOperations('two', operations)).toMatchObject({ 'readFileSync kept': 'ENOENT' })
     await host.runtime.close('stop')
     await host.restart()
-    await vi.waitFor(
-      async () =>
-        expect((await host.runtime.tail('one', 'processor', 50)).filter((line) => line.includes('readFile'))).toEqual([
-          '["readFileSync","kept","ENOENT"]',
-          '["readFileSync","kept","done"]',
-        ]),
-      { timeout: 15_000, interval: 20 },
+    await until(async () =>
+      expect((await host.runtime.tail('one', 'processor', 50)).filter((line) => line.includes('readFile'))).toEqual([
+        '["readFileSync","kept","ENOENT"]',
+        '["readFileSync","kept","done"]',
+      ]),
     )
     await host.runtime.remove('one')
     expect(await runOperations('one', operations)).toMatchObject({ 'readFileSync kept': 'ENOENT' })

@@ -1,10 +1,11 @@
 import { mkdtempSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Workload } from '../driver.ts'
 import { openProcessHarness } from './process-harness.ts'
 import { type EnvironmentSealer, WorkloadFiles } from './workload-file.ts'
+import { until } from '../until.ts'
 
 /** A sealer with replaceable keys: the first one seals, all open. */
 function makeSealer() {
@@ -105,14 +106,14 @@ test('a workload whose key was dropped while no server ran is removed with a war
   try {
     await host.runtime.apply(workload)
     const isRunning = async () => expect(await host.runtime.observe()).toMatchObject([{ state: 'running' }])
-    await vi.waitFor(isRunning, { timeout: 10_000 })
+    await until(isRunning)
     await host.kill()
     state.keys = ['second']
     const { runtime } = host.unstarted()
     expect((await runtime.start()).join()).toContain('The environments of 1 running version were sealed with a key')
     host.runtime = runtime
     await host.runtime.apply(workload)
-    await vi.waitFor(isRunning, { timeout: 10_000 })
+    await until(isRunning)
     expect(readFileSync(join(host.options.stateDir, 'containers/one/workload.json'), 'utf8')).toContain('second:')
   } finally {
     await host.dispose()

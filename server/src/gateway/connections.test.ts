@@ -71,7 +71,7 @@ describe('replicas', () => {
     await bed.serve(squid, respond('api-2'), { container: 'api-2' })
     const startedMs = performance.now()
     for (let i = 0; i < 50; i++) expect(await (await fetch(api(), mutation)).text()).toBe('api-2')
-    expect(performance.now() - startedMs).toBeLessThan(2_000)
+    expect(performance.now() - startedMs).toBeLessThan(5_000)
   })
 })
 

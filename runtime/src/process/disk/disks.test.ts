@@ -1,13 +1,14 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import type { ContainerSpec } from '../../driver.ts'
 import { describeKinds } from '../host-harness.ts'
 import { prepareHost } from '../host.ts'
 import { type ProcessDriverOptions } from '../process-driver.ts'
 import { type ProcessHarness, loopDevicesOf, makeImage, openProcessHarness } from '../process-harness.ts'
 import { findDisks } from './find-disks.ts'
+import { until } from '../../until.ts'
 
 const MIB = 1024 * 1024
 const DISK_BYTES = 64 * MIB
@@ -86,8 +87,6 @@ const start = async (attack: string, id = 'one', change: Partial<ContainerSpec> 
   }
   await harness.runtime.apply({ id, tenant: 'org', version: id, image: 'squid', containers: [processor] })
 }
-
-const until = <T>(check: () => Promise<T>) => vi.waitFor(check, { timeout: 20_000, interval: 20 })
 
 /** Resolves with the code of the error that stopped the attack, or `done`. */
 const resultOf = (id = 'one') =>

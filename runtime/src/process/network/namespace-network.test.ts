@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { shortHash } from '../short-hash.ts'
 import { installationNumber } from './allocations.ts'
 import { NamespaceNetwork } from './namespace-network.ts'
@@ -20,6 +20,7 @@ import {
   probe,
 } from './network-harness.ts'
 import { runProgram, runScript } from './run-script.ts'
+import { until } from '../../until.ts'
 
 describe.skipIf(!hasNamespaces)('networks as namespaces', () => {
   let bed: TestBed
@@ -203,7 +204,7 @@ ${prefix.join(' ')} sh -ec 'echo 0 >/proc/sys/net/ipv6/conf/eth0/disable_ipv6; i
     const stateDir = bed.stateDir()
     const network = await open({ squid: [{ host: '127.0.0.1', port: PORT }], build: [] }, stateDir)
     await network.keepOnly([])
-    await vi.waitFor(() => expect(namespacesOf(shortHash(stateDir))).toHaveLength(2), { timeout: 10_000 })
+    await until(() => expect(namespacesOf(shortHash(stateDir))).toHaveLength(2))
     const [one, two] = await Promise.all([network.open('one', 'squid'), network.open('two', 'squid')])
     const build = await network.open('three', 'build')
     expect(new Set([one, two, build].map(String)).size).toBe(3)
@@ -220,7 +221,7 @@ ${prefix.join(' ')} sh -ec 'echo 0 >/proc/sys/net/ipv6/conf/eth0/disable_ipv6; i
     const network = await open(noTargets, stateDir)
     await network.keepOnly([])
     const label = shortHash(stateDir)
-    await vi.waitFor(() => expect(namespacesOf(label)).toHaveLength(2), { timeout: 10_000 })
+    await until(() => expect(namespacesOf(label)).toHaveLength(2))
     await runScript(removalScript(namespacesOf(label)))
     expect(await runProgram([...(await network.open('one', 'squid')), 'echo', 'runs'])).toBe('runs\n')
   })
@@ -230,7 +231,7 @@ ${prefix.join(' ')} sh -ec 'echo 0 >/proc/sys/net/ipv6/conf/eth0/disable_ipv6; i
     const prefix = await (await open()).open('one', 'squid')
     const table = await tableOf(prefix)
     await runScript(`nft delete table inet ${table}`)
-    await vi.waitFor(() => runProgram(['nft', 'list', 'table', 'inet', table]), { timeout: 10_000 })
+    await until(() => runProgram(['nft', 'list', 'table', 'inet', table]))
     expect(await probe(prefix, [HOST_ADDRESS])).toEqual([NO_CONNECTION])
   })
 

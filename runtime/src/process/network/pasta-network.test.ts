@@ -4,7 +4,7 @@ import { chmodSync, copyFileSync, readFileSync, readdirSync, rmSync, statSync, w
 import { networkInterfaces } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { findProcess } from '../processes.ts'
 import { shortHash } from '../short-hash.ts'
 import { findProgram } from './find-program.ts'
@@ -33,6 +33,7 @@ import {
   reasonToSkip,
   startUserServer,
 } from './user-harness.ts'
+import { until } from '../../until.ts'
 
 const reason = await reasonToSkip()
 if (reason !== null) console.warn(`Networks without root are not tested: ${reason}.`)
@@ -238,7 +239,7 @@ describe.skipIf(reason !== null)('networks by pasta', () => {
     await bed.listen(bed.outside)
     expect(await isOccupied()).toBe(false)
     await withoutRules(prefix, 'choose_source_port')
-    await vi.waitFor(async () => expect(await isOccupied()).toBe(true), { timeout: 10_000 })
+    await until(async () => expect(await isOccupied()).toBe(true))
   })
 
   test('programs leave half of the UDP ports from which the kernel chooses to the host', async () => {
@@ -263,7 +264,7 @@ describe.skipIf(reason !== null)('networks by pasta', () => {
     const address = '203.0.113.77'
     await runScript(`ip address add ${address}/32 dev testbed`)
     const rules = () => runProgram([...asRootOf(prefix), 'nft', 'list', 'chain', 'inet', 'shoal', 'output'])
-    await vi.waitFor(async () => expect(await rules()).toContain(address), { timeout: 10_000 })
+    await until(async () => expect(await rules()).toContain(address))
     expect(await probe(prefix, [address])).toEqual([NO_CONNECTION])
     await withoutRules(prefix)
     expect(await probe(prefix, [address])).toEqual([address])
@@ -295,7 +296,7 @@ describe.skipIf(reason !== null)('networks by pasta', () => {
     await setTimeout(200)
     expect(statSync(record).mtimeMs).toBe(mtimeMs)
     await runScript('ip address add 203.0.113.78/32 dev testbed')
-    await vi.waitFor(() => expect(readFileSync(record, 'utf8')).toContain('203.0.113.78'), { timeout: 10_000 })
+    await until(() => expect(readFileSync(record, 'utf8')).toContain('203.0.113.78'))
   })
 
   test('networks outlive a killed server; a later one keeps what it needs with its own targets, and removes the rest', async () => {
@@ -325,7 +326,7 @@ describe.skipIf(reason !== null)('networks by pasta', () => {
     const stateDir = makeStateDir()
     const server = await start({ stateDir })
     for (let index = 0; index < 5; index++) void server.open(`network ${index}`, 'squid').catch(() => undefined)
-    await vi.waitFor(() => expect(processesOf(stateDir).length).toBeGreaterThan(0))
+    await until(() => expect(processesOf(stateDir).length).toBeGreaterThan(0))
     await server.kill()
     const later = await start({ stateDir })
     await later.keepOnly([])
@@ -351,13 +352,13 @@ describe.skipIf(reason !== null)('networks by pasta', () => {
     const hostile = spawn(program, [...args, '/bin/sh', '-c', loop], { stdio: 'ignore' })
     const hasStarted = () => processesOf(stateDir).some((found) => found.program === 'sh')
     try {
-      await vi.waitFor(() => expect(hasStarted()).toBe(true), { timeout: 10_000 })
+      await until(() => expect(hasStarted()).toBe(true))
       await server.keepOnly(['one'])
       expect(hasStarted()).toBe(true)
     } finally {
       // bubblewrap ends the sandbox.
       hostile.kill('SIGKILL')
-      await vi.waitFor(() => expect(hasStarted()).toBe(false), { timeout: 10_000 })
+      await until(() => expect(hasStarted()).toBe(false))
     }
   })
 
@@ -372,9 +373,7 @@ describe.skipIf(reason !== null)('networks by pasta', () => {
     expect(pasta).toHaveLength(1)
     for (const { pid } of pasta) process.kill(pid, 'SIGKILL')
     expect(await probe(prefix, [OUTSIDE.internet])).toEqual([NO_CONNECTION])
-    await vi.waitFor(async () => expect(await probe(prefix, [OUTSIDE.internet])).toEqual([HOST_ADDRESS]), {
-      timeout: 20_000,
-    })
+    await until(async () => expect(await probe(prefix, [OUTSIDE.internet])).toEqual([HOST_ADDRESS]))
     expect(await probe(prefix, [OUTSIDE.metadata])).toEqual([NO_CONNECTION])
   })
 
@@ -385,7 +384,7 @@ describe.skipIf(reason !== null)('networks by pasta', () => {
     const prefix = await openIn(server, 'one')
     const pid = role === 'leader' ? leaderOf(prefix) : holderOf(prefix)
     process.kill(pid, 'SIGKILL')
-    await vi.waitFor(() => expect(findProcess(pid)).toBeNull())
+    await until(() => expect(findProcess(pid)).toBeNull())
     const next = await openIn(server, 'one')
     expect(next).not.toEqual(prefix)
     expect(await probe(next, [OUTSIDE.internet, OUTSIDE.metadata])).toEqual([HOST_ADDRESS, NO_CONNECTION])
@@ -409,7 +408,7 @@ describe.skipIf(reason !== null)('networks by pasta', () => {
     const prepare = `${PREPARE_TUN}\nmount --bind ${dir}/failing ${unshare}`
     const stateDir = makeStateDir()
     await expect(start({ stateDir, prepare })).rejects.toThrow('no more namespaces')
-    await vi.waitFor(() => expect(processesOf(stateDir)).toEqual([]))
+    await until(() => expect(processesOf(stateDir)).toEqual([]))
   })
 
   test('a network that is opened twice at the same time exists once, and closing it leaves nothing behind', async () => {
@@ -435,7 +434,7 @@ describe.skipIf(reason !== null)('networks by pasta', () => {
     // Ends the pause between two checks of the directory.
     const children = readFileSync(`/proc/${holderOf(prefix)}/task/${holderOf(prefix)}/children`, 'utf8').trim()
     process.kill(Number(children), 'SIGKILL')
-    await vi.waitFor(() => expect(processesOf(stateDir)).toEqual([]), { timeout: 10_000 })
+    await until(() => expect(processesOf(stateDir)).toEqual([]))
     // Later than the next check of the rules.
     await setTimeout(100)
     await server.detach()

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { shortHash } from '../short-hash.ts'
 import { uidRangeOf } from '../uids.ts'
 import { installationNumber } from './allocations.ts'
@@ -20,6 +20,7 @@ import { SQUIDS_LOOPBACK_ADDRESS } from './rules.ts'
 import { runProgram, runScript } from './run-script.ts'
 import { UidNetwork } from './uid-network.ts'
 import { uidTableOf } from './uid-rules.ts'
+import { until } from '../../until.ts'
 
 describe.skipIf(!hasNamespaces)('networks as rules for uids', () => {
   let bed: TestBed
@@ -141,7 +142,7 @@ describe.skipIf(!hasNamespaces)('networks as rules for uids', () => {
       NO_CONNECTION,
     ])
     await runScript(`nft delete table inet ${table}`)
-    await vi.waitFor(() => runProgram(['nft', 'list', 'table', 'inet', table]), { timeout: 10_000 })
+    await until(() => runProgram(['nft', 'list', 'table', 'inet', table]))
     expect(await probe(kept, [HOST_ADDRESS])).toEqual([NO_CONNECTION])
   })
 

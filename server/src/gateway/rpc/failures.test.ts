@@ -87,10 +87,10 @@ test('calls to a node that has become slow are hedged', () =>
   withPair(async ({ a, b, send }) => {
     for (let i = 0; i < warmupCalls; i += 1) await send('eth_getBalance', [devnet.token, hex(i)])
     expect(b.calls.filter((c) => c.method === 'eth_getBalance')).toHaveLength(0)
-    a.fault = ({ method }) => (isPoll(method) ? null : { delayMs: 4_000 })
+    a.fault = ({ method }) => (isPoll(method) ? null : { delayMs: 15_000 })
     const startedMs = performance.now()
     expect((await send('eth_getBalance', [devnet.token, hex(30)])).body.result).toBe('0x0')
-    expect(performance.now() - startedMs).toBeLessThan(2_000)
+    expect(performance.now() - startedMs).toBeLessThan(10_000)
     expect(b.calls.filter((c) => c.method === 'eth_getBalance')).toHaveLength(1)
   }))
 
@@ -108,10 +108,10 @@ test('batches to a node that has become slow are hedged too', () =>
 
 test('a node that stops responding does not block requests for the head', () =>
   withPair(async ({ a, send }) => {
-    a.fault = () => ({ delayMs: 10_000 })
+    a.fault = () => ({ delayMs: 15_000 })
     const startedMs = performance.now()
     expect(heightOf(await send('eth_blockNumber'))).toBe(await devnet.chain.height())
-    expect(performance.now() - startedMs).toBeLessThan(2_000)
+    expect(performance.now() - startedMs).toBeLessThan(10_000)
   }))
 
 test('a false head claim is not accepted', () =>

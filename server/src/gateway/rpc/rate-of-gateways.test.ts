@@ -44,10 +44,11 @@ test('the rate of an organization applies across all gateways, and a single gate
   const token = await rpcTokenOf(t.app, (await t.make.org()).id)
   const gateways = [startGateway(token), startGateway(token), startGateway(token)]
   const [first] = gateways
+  // Three gateways that do not know of each other admit 300 %; one that may use only its share, 33 %.
   const combinedRate = await measureRate(gateways)
   expect(combinedRate).toBeGreaterThan(rate * 0.5)
-  expect(combinedRate).toBeLessThan(rate * 1.4)
+  expect(combinedRate).toBeLessThan(rate * 2)
   const singleRate = await measureRate(first ? [first] : [])
-  expect(singleRate).toBeGreaterThan(rate * 0.8)
+  expect(singleRate).toBeGreaterThan(rate * 0.5)
   for (const gateway of gateways) await gateway.close()
 })

@@ -32,7 +32,7 @@ afterAll(async () => {
 
 test(
   'a deployed version is metered as observed, hibernated for debt, and restarted after a payment',
-  { timeout: 60_000 },
+  { timeout: 180_000 },
   async () => {
     const deployer = await t.deployer()
     const params = { code: deployer.org.code }

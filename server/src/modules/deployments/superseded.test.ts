@@ -56,7 +56,7 @@ const writes: [string, RegExp, Begin][] = [
 ]
 
 describe('a worker that was suspended while another worker claimed its deployment does not write', () => {
-  test.each(writes)('%s', { timeout: 60_000 }, async (_, pattern, begin) => {
+  test.each(writes)('%s', { timeout: 120_000 }, async (_, pattern, begin) => {
     const deployment = await begin()
     let isSuperseded = false
     let changed = 0
@@ -68,7 +68,7 @@ describe('a worker that was suspended while another worker claimed its deploymen
       return result
     })
     const engine = startEngine(paused.app, fastIntervals)
-    await until(() => expect(paused.wasReached()).toBe(true), 30_000)
+    await until(() => expect(paused.wasReached()).toBe(true))
     await engine.close()
     await paused.close()
     expect(changed).toBe(0)
@@ -128,7 +128,7 @@ test('the reason of a failure is logged once, even if the worker is superseded b
     return await run()
   })
   const first = startEngine(paused.app, fastIntervals)
-  await until(() => expect(paused.wasReached()).toBe(true), 30_000)
+  await until(() => expect(paused.wasReached()).toBe(true))
   await first.close()
   await paused.close()
   const second = startEngine(t.app, fastIntervals)

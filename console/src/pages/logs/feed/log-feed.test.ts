@@ -45,6 +45,8 @@ function startLog(count: number) {
   }
 }
 
+const until = (check: () => void) => vi.waitFor(check, { timeout: 60_000 })
+
 let feed: LogFeed
 afterEach(() => feed.close())
 const ids = () => feed.getState().window.lines.map(({ id }) => Number(id))
@@ -54,28 +56,28 @@ test('the feed starts at the end, loads older pages, and follows new lines witho
   const log = startLog(25)
   feed = createLogFeed(log.source, noFilters)
   feed.open()
-  await vi.waitFor(() => expect(feed.getState().live).toBe('live'))
+  await until(() => expect(feed.getState().live).toBe('live'))
   expect(ids()).toEqual(range(16, 25))
   expect(log.followedAfter).toEqual(['25'])
   feed.loadOlder()
   // The feed ignores a second request while one is in flight.
   feed.loadOlder()
-  await vi.waitFor(() => expect(ids()).toEqual(range(6, 25)))
+  await until(() => expect(ids()).toEqual(range(6, 25)))
   log.print(26, 27)
-  await vi.waitFor(() => expect(ids()).toEqual(range(6, 27)))
+  await until(() => expect(ids()).toEqual(range(6, 27)))
 })
 
 test('after a broken stream, the feed resumes after the last line it received', async () => {
   const log = startLog(5)
   feed = createLogFeed(log.source, noFilters)
   feed.open()
-  await vi.waitFor(() => expect(feed.getState().live).toBe('live'))
+  await until(() => expect(feed.getState().live).toBe('live'))
   log.print(6)
-  await vi.waitFor(() => expect(ids()).toEqual(range(1, 6)))
+  await until(() => expect(ids()).toEqual(range(1, 6)))
   log.breakStream()
-  await vi.waitFor(() => expect(feed.getState().live).toBe('reconnecting'))
+  await until(() => expect(feed.getState().live).toBe('reconnecting'))
   log.print(7)
-  await vi.waitFor(() => expect(ids()).toEqual(range(1, 7)), 3000)
+  await until(() => expect(ids()).toEqual(range(1, 7)))
   expect(log.followedAfter).toEqual(['5', '6'])
 })
 
@@ -83,17 +85,17 @@ test('a feed around a line follows only after reaching the end, and a feed of a 
   const log = startLog(40)
   feed = createLogFeed(log.source, { ...noFilters, line: '15' })
   feed.open()
-  await vi.waitFor(() => expect(ids()).toEqual(range(6, 24)))
+  await until(() => expect(ids()).toEqual(range(6, 24)))
   expect(feed.getState().live).toBe('off')
   for (let last = 34; last <= 40; last += 6) {
     feed.loadNewer()
-    await vi.waitFor(() => expect(ids().at(-1)).toBe(last))
+    await until(() => expect(ids().at(-1)).toBe(last))
   }
-  await vi.waitFor(() => expect(log.followedAfter).toEqual(['40']))
+  await until(() => expect(log.followedAfter).toEqual(['40']))
   feed.close()
   feed = createLogFeed(log.source, { ...noFilters, to: '2026-09-03' })
   feed.open()
-  await vi.waitFor(() => expect(feed.getState().status).toBe('ready'))
+  await until(() => expect(feed.getState().status).toBe('ready'))
   expect(feed.getState().live).toBe('off')
   expect(log.followedAfter).toHaveLength(1)
 })

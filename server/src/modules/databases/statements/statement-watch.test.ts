@@ -66,7 +66,7 @@ async function watchUntil(isDone: () => unknown, app: App = t.app): Promise<void
         await watch()
         return isDone()
       },
-      { timeout: 15_000, interval: 100 },
+      { timeout: 60_000, interval: 100 },
     )
     .toBeTruthy()
 }
@@ -107,7 +107,7 @@ test('a statement that exceeds the limit its session has lifted is cancelled, an
   const ingest = startLogIngest(t.app)
   try {
     const history = async () => (await t.as(org.admin).logs.history({ params: { code: org.code, reference } })).logs
-    await expect.poll(async () => (await history()).length, { timeout: 10_000 }).toBe(1)
+    await expect.poll(async () => (await history()).length).toBe(1)
     const msg = expect.stringMatching(
       /^Shoal canceled a statement in the database: it ran for [\d.]+ s, longer than 1 s \(statement_timeout of the manifest\)\.$/,
     )

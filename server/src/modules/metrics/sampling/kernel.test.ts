@@ -105,14 +105,14 @@ test('recorded restarts, crashes and out-of-memory kills match the runs and the 
     for (let run = 0; run < ENDING_RUNS; run++) {
       await until(async () => {
         expect(await runtime.observe()).toMatchObject([{ state: 'backoff', lastRun: { ordinal: run } }])
-      }, 20_000)
+      })
       // The ends of these two runs are not observed.
       if (run !== 2 && run !== 3) await observe()
       clock.advance(60_000)
     }
     const starts = async () =>
       (await runtime.tail(workload.id, 'eth', 100)).filter((line) => line.startsWith('run ')).length
-    await until(async () => expect(await starts()).toBe(ENDING_RUNS + 1), 20_000)
+    await until(async () => expect(await starts()).toBe(ENDING_RUNS + 1))
     await observe()
     const kills = readKernelOomKills(workload.id) ?? skip('cgroups cannot be created here')
     expect(kills).toBe(2)
