@@ -7,6 +7,8 @@ const globalSetup = ['server/src/testing/global-setup.ts'].filter((path) => exis
 
 // A machine under load takes many times longer than a quiet one. What fails ends at once, so only what hangs waits for these limits.
 const patient = { testTimeout: 120_000, hookTimeout: 120_000, expect: { poll: { timeout: 60_000 } } }
+/** These tests mostly wait for programs that they start and end, so two cores have time for a third file. */
+const partsWorkers = 3
 const wholeSystems = { ...patient, testTimeout: 400_000, hookTimeout: 400_000 }
 
 // Full matrices and long samples: `npm run test:full`.
@@ -35,6 +37,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['{contract,runtime,console}/**/*.test.{ts,tsx}', 'scripts/**/*.test.ts'],
+          maxWorkers: partsWorkers,
           ...patient,
         },
       },
@@ -42,6 +45,7 @@ export default defineConfig({
         test: {
           name: 'server',
           include: ['server/**/*.test.ts'],
+          maxWorkers: partsWorkers,
           // A worker loads the server once, not once for each file: its state belongs to an App, and each file opens its own.
           isolate: false,
           globalSetup,

@@ -16,7 +16,7 @@ describe('the public client', () => {
     sqd('deploy', cloud.project, '-o', org, '-s', slot, ...options, ...nonInteractive, ...allowChanges)
 
   beforeAll(async () => {
-    ;[cloud, sqd] = await Promise.all([startTestCloud({ prebuilt: 'dependencies' }), openClient()])
+    ;[cloud, sqd] = await Promise.all([startTestCloud(), openClient()])
     const auth = await sqd('auth', '-k', cloud.token, '-h', `${cloud.shoal.url}/api`)
     expect(auth.stdout).toContain('admin@acme-labs.dev')
   })

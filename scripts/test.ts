@@ -36,6 +36,21 @@ const s3Suites = [
   'e2e/slow/separate-hosts.test.ts',
 ]
 
+/** Suites for several kinds of host. `npm test` runs them for the first kind that this host supports, `npm run test:slow` for the others. */
+const kindSuites = [
+  'adoption',
+  'isolated-program',
+  'isolation',
+  'limits',
+  'process-driver',
+  'program-ends',
+  'stopping',
+  'work-folder',
+].map((name) => `runtime/src/process/${name}.test.ts`)
+
+/** Long suites outside of the slow folders, which `npm test` does not run. */
+const slowOnly = ['runtime/src/postgres/split-cluster.test.ts']
+
 /** Suites that `npm run test:slow` runs. `npm test` excludes the project `slow`. */
 const slowSuites = [
   'e2e/slow',
@@ -44,10 +59,12 @@ const slowSuites = [
   'e2e/hostile',
   // Uses a larger sample in the slow run.
   'runtime/src/build/hostile-archives.test.ts',
+  ...kindSuites,
+  ...slowOnly,
 ]
 
 /** Arguments that exclude the slow suites. */
-const quickTests = ['--project=!slow', '--exclude', 'e2e/console/slow/**']
+const quickTests = ['--project=!slow', ...['e2e/console/slow/**', ...slowOnly].flatMap((path) => ['--exclude', path])]
 
 /** Suites with a full matrix or a large sample, which `npm run test:full` runs. */
 const fullSuites = [
@@ -59,6 +76,7 @@ const fullSuites = [
   'e2e/slow/connection.test.ts',
   'e2e/hostile/postgres.test.ts',
   'e2e/hostile/logs.test.ts',
+  'runtime/src/process/program-ends.test.ts',
 ]
 
 async function runTests(args: string[], extraEnv: Record<string, string> = {}): Promise<void> {
@@ -173,9 +191,10 @@ async function check(): Promise<void> {
  */
 async function main(args: string[]): Promise<void> {
   const isUnfiltered = args.length === 0
+  const kinds = isUnfiltered ? 'first' : args === slowSuites ? 'others' : null
   const extraArgs = await prepareFor(splitArguments(args).paths)
   if (isUnfiltered) await check()
-  await runTests([...(isUnfiltered ? quickTests : args), ...extraArgs])
+  await runTests([...(isUnfiltered ? quickTests : args), ...extraArgs], kinds ? { SHOAL_TEST_KINDS: kinds } : {})
   reportHosts()
   for (const line of timeTable(readTimes(times))) console.log(line)
   await failOnLeftovers()

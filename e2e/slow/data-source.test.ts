@@ -22,6 +22,26 @@ afterAll(async () => {
   silent?.close()
 })
 
+test('when a node hangs, the processor is Stalled and its lag grows within 60 s; afterwards it is synced again', async () => {
+  await cloud.deployTo('v1')
+  await until(async () => (await cloud.processor('v1'))?.status === 'SYNCED', 'the processor is synced')
+  const thaw = cloud.devnet.freeze()
+  try {
+    const stalled = await until(
+      async () => {
+        const processor = await cloud.processor('v1')
+        return processor?.status === 'STALLED' ? processor : null
+      },
+      'the processor is stalled',
+      withinPromised(60_000),
+    )
+    expect(stalled.lag?.seconds).toBeGreaterThan(30)
+  } finally {
+    thaw()
+  }
+  await until(async () => (await cloud.processor('v1'))?.status === 'SYNCED', 'the processor is synced again')
+})
+
 test('a processor that has reached its last block is finished; one that exits earlier is restarted', async () => {
   const files = ['squid.yaml', 'src/main.ts', 'src/processor.ts']
   const originals = files.map((file) => readFileSync(join(cloud.project, file), 'utf8'))

@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { describeKinds } from '../process/host-harness.ts'
+import { describeAllKinds } from '../process/host-harness.ts'
 import { listProcesses, initialEnvironment } from '../process/processes.ts'
 import { type BuilderHarness, LOCKFILES, TINY, buildRequest, openBuilderHarness } from './builder-harness.ts'
 
@@ -32,7 +32,7 @@ attempt(() => fs.chmodSync('lib/report.json', 0o4777))
 
 const kinds = [{ sandbox: 'auto' }, { sandbox: 'none' }] as const
 
-describeKinds(kinds, (kind) => {
+describeAllKinds(kinds, (kind) => {
   describe.runIf(isRoot)('isolation of builds (as root)', () => {
     let harness: BuilderHarness
 
@@ -91,7 +91,7 @@ describeKinds(kinds, (kind) => {
   })
 })
 
-describeKinds(kinds, (kind) => {
+describeAllKinds(kinds, (kind) => {
   describe('a server killed during a build', () => {
     let harness: BuilderHarness
 

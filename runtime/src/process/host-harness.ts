@@ -1,7 +1,7 @@
 import { appendFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
-import { describe, expect } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { removeCgroupBase } from './cgroup.ts'
 import { type Host, type HostOptions, prepareHost } from './host.ts'
 
@@ -42,11 +42,26 @@ export const standardKinds: readonly Partial<HostKind>[] = [
 ]
 
 /**
+ * Describes tests for the kinds of host that this run tests: `npm test` the first that this host supports, `npm run test:slow` the
+ * others, and a run of chosen files all. The file must have no other tests, and be one of `kindSuites` in scripts/test.ts.
+ * @throws Error when run as root without bubblewrap, which root can install
+ */
+export function describeKinds<K extends Partial<HostKind>>(kinds: readonly K[], body: (kind: K) => void): void {
+  const first = kinds.find((kind) => unsupportedReason(kind) === null)
+  const tested = {
+    first: kinds.filter((kind) => kind === first || unsupportedReason(kind) !== null),
+    others: kinds.filter((kind) => kind !== first && unsupportedReason(kind) === null),
+  }[process.env['SHOAL_TEST_KINDS'] ?? '']
+  describeAllKinds(tested ?? kinds, body)
+  if (tested?.length === 0) test.skip('this host supports only one kind', () => undefined)
+}
+
+/**
  * Describes tests for each kind of host, named after the features in use. Skips kinds that this host does not support, with the
  * reason in the name.
  * @throws Error when run as root without bubblewrap, which root can install
  */
-export function describeKinds<K extends Partial<HostKind>>(kinds: readonly K[], body: (kind: K) => void): void {
+export function describeAllKinds<K extends Partial<HostKind>>(kinds: readonly K[], body: (kind: K) => void): void {
   for (const kind of kinds) {
     const reason = unsupportedReason(kind)
     if (reason === 'bubblewrap is not installed' && isRoot)

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, sta
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { ContainerSpec } from '../../driver.ts'
-import { describeKinds } from '../host-harness.ts'
+import { describeAllKinds } from '../host-harness.ts'
 import { prepareHost } from '../host.ts'
 import { type ProcessDriverOptions } from '../process-driver.ts'
 import { type ProcessHarness, loopDevicesOf, makeImage, openProcessHarness } from '../process-harness.ts'
@@ -134,7 +134,7 @@ const attacks = [
 ] as const
 
 describe.runIf(isRoot)('with images', () => {
-  describeKinds([{ sandbox: 'auto' }, { sandbox: 'none' }], (kind) => {
+  describeAllKinds([{ sandbox: 'auto' }, { sandbox: 'none' }], (kind) => {
     const sample = kind.sandbox === 'auto' ? attacks : attacks.slice(0, 2)
     test.each(sample)('a squid cannot %s beyond its disk space: %s', async (attack, code) => {
       await open(kind)

@@ -57,7 +57,7 @@ async function workUntilKilled(deployment: Deployment, killPoint: KillPoint): Pr
 async function killAtEveryWrite(
   begin: () => Promise<Deployment>,
   check: (ended: Deployment, killPoint: KillPoint) => Promise<void>,
-  { stride = 6 } = {},
+  { stride = 9 } = {},
 ): Promise<number> {
   const startedMs = performance.now()
   let kills = 0

@@ -1,11 +1,11 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { pageErrors, accessibilityFlaws, openBrowser } from '../support/browser.ts'
-import { consoleShoal } from '../support/console-shoal.ts'
-import { press, waitForText } from '../support/page.ts'
-import { signInAs } from '../support/people.ts'
-import { deploySimulated, type Deployer, type SimulatedSquid } from '../support/simulated-squid.ts'
-import { until } from '../support/until.ts'
+import { pageErrors, accessibilityFlaws, openBrowser } from '../../support/browser.ts'
+import { consoleShoal } from '../../support/console-shoal.ts'
+import { press, waitForText } from '../../support/page.ts'
+import { signInAs } from '../../support/people.ts'
+import { deploySimulated, type Deployer, type SimulatedSquid } from '../../support/simulated-squid.ts'
+import { until } from '../../support/until.ts'
 
 const shoal = consoleShoal()
 let browser: Browser
