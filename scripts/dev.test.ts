@@ -36,4 +36,4 @@ test('npm run dev serves the sources of the console, proxies its API calls, and 
   process.kill(-(dev.pid ?? 0), 'SIGINT')
   expect(await ended).toBe(0)
   expect(await endLeftovers(folder)).toEqual([])
-}, 90_000)
+})

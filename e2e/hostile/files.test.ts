@@ -18,14 +18,10 @@ let project: string
 
 /** The squid's response shows that its program has the secret. */
 const squidHasSecret = () =>
-  until(
-    async () => {
-      const response = await fetch(`${shoal.gatewayUrl}/files/files@v1/api/?attack=own+secret`)
-      return response.ok && (await response.text()).includes(canary) ? true : null
-    },
-    'the squid has its secret',
-    60_000,
-  )
+  until(async () => {
+    const response = await fetch(`${shoal.gatewayUrl}/files/files@v1/api/?attack=own+secret`)
+    return response.ok && (await response.text()).includes(canary) ? true : null
+  }, 'the squid has its secret')
 
 beforeAll(async () => {
   shoal = await startShoal()

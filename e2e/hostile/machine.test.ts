@@ -79,15 +79,11 @@ describe.each(kinds)('a hostile squid on a machine with $name', ({ settings, isB
       return deployment
     }
     attack = (org, names, values = []) =>
-      until(
-        async () => {
-          const query = new URLSearchParams([...names.map((name): [string, string] => ['attack', name]), ...values])
-          const response = await fetch(`${shoal.gatewayUrl}/${org}/${org}@v1/api/?${query.toString()}`)
-          return response.ok ? ((await response.json()) as AttackResults) : null
-        },
-        `the squid of ${org} responds`,
-        60_000,
-      )
+      until(async () => {
+        const query = new URLSearchParams([...names.map((name): [string, string] => ['attack', name]), ...values])
+        const response = await fetch(`${shoal.gatewayUrl}/${org}/${org}@v1/api/?${query.toString()}`)
+        return response.ok ? ((await response.json()) as AttackResults) : null
+      }, `the squid of ${org} responds`)
     const [, { logs }] = await Promise.all([addSquid('victims'), addSquid('attackers')])
     const encoded = new RegExp(`${attackedPrefix}([\\w+/=]+)`).exec(JSON.stringify(logs))?.[1] ?? ''
     buildResults = JSON.parse(Buffer.from(encoded, 'base64').toString()) as AttackResults

@@ -144,7 +144,7 @@ describe.each(testedKinds)('a hostile squid with $name', ({ setting, isClosed, i
     const own = await report('attackers', [`127.0.0.2:${ports.api}`, `127.0.0.1:${ports.open}`])
     if (isOwn || !isClosed) for (const text of Object.values(own.found)) expect(text).toContain('hostile squid')
     const textAt = (url: string) =>
-      fetch(url, { signal: AbortSignal.timeout(2_000) }).then(
+      fetch(url, { signal: AbortSignal.timeout(10_000) }).then(
         (response) => response.text(),
         () => null,
       )
@@ -158,7 +158,7 @@ describe.each(testedKinds)('a hostile squid with $name', ({ setting, isClosed, i
     const hasTakenPort = await until(
       async () => ((await textAt(`http://127.0.0.1:${ports.api}`)) === 'hostile squid' ? true : null),
       'the squid responds in place of the server',
-      isClosed ? 1_500 : 10_000,
+      isClosed ? 1_500 : 60_000,
     ).catch(() => false)
     expect(hasTakenPort).toBe(!isClosed)
     // In the network of the host, the server cannot start until the squid has released its port.

@@ -162,11 +162,7 @@ test('a newer control plane with older databases: squids continue where their da
     await untilPast(dataDir, ids['added'] ?? 0, 5)
     expect(server.output()).toContain('have been created empty')
     expect(await statusesOf(server)).toEqual({ kept: 'DEPLOYED', added: 'DEPLOYED' })
-    await until(
-      async () => (await databaseOf(dataDir, ids['removed'] ?? 0)) === null,
-      'the database is dropped',
-      60_000,
-    )
+    await until(async () => (await databaseOf(dataDir, ids['removed'] ?? 0)) === null, 'the database is dropped')
   } finally {
     await server.end()
   }

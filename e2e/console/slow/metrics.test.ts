@@ -77,20 +77,16 @@ const squidParams = async () => {
 
 /** Waits until the API returns all requests and the usage of both programs. */
 const waitForMetrics = () =>
-  until(
-    async () => {
-      const call = await squidParams()
-      const [ingress, usage] = await Promise.all([
-        deployer.api.metrics.getSquidIngress(call),
-        deployer.api.metrics.getSquidUsage(call),
-      ])
-      const count = sum(ingress.metrics.map(({ success, error }) => Number(success.count) + Number(error.count)))
-      const hasUsage = usage.metrics.some((point) => point.apiCpuUsage !== null && point.processorCpuUsage !== null)
-      return count === valid + invalid && hasUsage ? { ingress, usage } : null
-    },
-    'the API returns all requests and the usage',
-    60_000,
-  )
+  until(async () => {
+    const call = await squidParams()
+    const [ingress, usage] = await Promise.all([
+      deployer.api.metrics.getSquidIngress(call),
+      deployer.api.metrics.getSquidUsage(call),
+    ])
+    const count = sum(ingress.metrics.map(({ success, error }) => Number(success.count) + Number(error.count)))
+    const hasUsage = usage.metrics.some((point) => point.apiCpuUsage !== null && point.processorCpuUsage !== null)
+    return count === valid + invalid && hasUsage ? { ingress, usage } : null
+  }, 'the API returns all requests and the usage')
 
 test('a loading chart keeps its height, and a failed one does not affect the others', async () => {
   let sendResponse = () => {}

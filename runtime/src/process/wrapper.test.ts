@@ -15,7 +15,7 @@ function exitCodeOf(body: string, type = 'commonjs'): number | null {
     const run = (words, stdio = 'inherit') => new Promise((done) => spawn('sh', words, { stdio }).on('exit', done))
     ${body}`
   const args = ['--require', WRAPPER, `--input-type=${type}`, '-e', script]
-  return spawnSync(process.execPath, args, { timeout: 20_000, env: { PATH: process.env['PATH'] } }).status
+  return spawnSync(process.execPath, args, { timeout: 60_000, env: { PATH: process.env['PATH'] } }).status
 }
 
 test.each([

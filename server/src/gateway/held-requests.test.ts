@@ -96,7 +96,7 @@ describe('while no program of a version responds', () => {
     calls.pop()?.destroy()
     await until(async () => await expect(fetch(api(), { signal: AbortSignal.timeout(500) })).rejects.toThrow('timeout'))
     for (const call of calls) call.destroy()
-  }, 30_000)
+  })
 
   test('requests for the metrics of a processor are rejected immediately', async () => {
     const metrics = `${bed.url}/acme/test-squid@v1/processors/eth/metrics`

@@ -40,7 +40,7 @@ test('viem reads, writes and waits for receipts', async () => {
   expect(hash === null || hash.startsWith('0x')).toBe(true)
   const paymentHash = await writer.sendTransaction({ account: from, to: from, value: parseEther('1') })
   await devnet.chain.transfer(1)
-  const receipt = await reader.waitForTransactionReceipt({ hash: paymentHash, timeout: 10_000 })
+  const receipt = await reader.waitForTransactionReceipt({ hash: paymentHash, timeout: 60_000 })
   expect(receipt.status).toBe('success')
   expect(await reader.getBlockNumber()).toBeGreaterThanOrEqual(receipt.blockNumber)
 })
@@ -142,7 +142,7 @@ test('only POST is accepted, from every origin', async () => {
 })
 
 test('a large response is forwarded completely, with the id of its caller', async () => {
-  const options = { chain: foundry, transport: http(url, { timeout: 20_000 }) }
+  const options = { chain: foundry, transport: http(url, { timeout: 60_000 }) }
   expect(await createPublicClient(options).getChainId()).toBe(31337)
   const range = { fromBlock: '0x0', toBlock: 'latest', address: devnet.token }
   const expected = await post(devnet.rpcUrl, call('eth_getLogs', [range], 1))

@@ -184,7 +184,7 @@ export const call = (method: string, params: unknown[] = [], id: unknown = 1) =>
 })
 
 /** Polls until the condition is met, and resolves with the value. @throws Error with the last value after `timeoutMs` */
-export async function until<T>(read: () => Promise<T>, isDone: (value: T) => boolean, timeoutMs = 8_000): Promise<T> {
+export async function until<T>(read: () => Promise<T>, isDone: (value: T) => boolean, timeoutMs = 60_000): Promise<T> {
   const deadline = performance.now() + timeoutMs
   for (;;) {
     const value = await read()
