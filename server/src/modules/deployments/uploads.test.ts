@@ -69,7 +69,8 @@ test('an archive that is too large is rejected with a message that the client pr
 test('uploads that wait for the store of archives leave connections of the database for other calls', async () => {
   const { artifacts } = t.app
   const createUpload = () => d.api.deployments.createUpload({ params: { code: d.org.code } })
-  const created = await Promise.all(Array.from({ length: 25 }, createUpload))
+  const created: Awaited<ReturnType<typeof createUpload>>[] = []
+  for (let n = 0; n < 25; n++) created.push(await createUpload())
   const store = Promise.withResolvers<void>()
   let received = 0
   const receive: typeof artifacts.receive = async (content) => {
