@@ -31,4 +31,6 @@ export function useCompiledCode(project: string): void {
   const file = join(project, 'package.json')
   const { scripts, ...rest } = JSON.parse(readFileSync(file, 'utf8')) as { scripts: Record<string, string> }
   writeFileSync(file, JSON.stringify({ ...rest, scripts: { ...scripts, build: 'node --version' } }))
+  // Without this file, the public client leaves out `lib`.
+  writeFileSync(join(project, '.squidignore'), 'builds\n')
 }
