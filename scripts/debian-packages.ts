@@ -22,6 +22,10 @@ export const unpackedFolder = (name: string): string => join(unpackedDir, name)
 /** Returns the path of nginx, for tests with several gateways, or null. */
 export const findNginx = (): string | null => findProgram('nginx', [join(unpackedDir, 'nginx/usr/sbin'), '/usr/sbin'])
 
+/** Returns the path of a registry of images, for tests, or null. */
+export const findRegistry = (): string | null =>
+  findProgram('docker-registry', [join(unpackedDir, 'docker-registry/usr/bin'), '/usr/bin'])
+
 const systemFolders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/sbin']
 
 /** The packages that tests need in addition to Node and npm packages. The README lists them too. */
@@ -32,6 +36,7 @@ export const debianPackages: DebianPackage[] = [
   { name: 'passt', neededFor: 'the networks of squids without root', find: () => findProgram('pasta') },
   { name: 'chromium', neededFor: 'the tests in a browser', find: findBrowser },
   { name: 'nginx', neededFor: 'the tests behind a load balancer', find: findNginx, isUnpacked: true },
+  { name: 'docker-registry', neededFor: 'the tests with a registry of images', find: findRegistry, isUnpacked: true },
 ]
 
 const forCluster = (name: string, program: string): DebianPackage => ({
@@ -41,16 +46,20 @@ const forCluster = (name: string, program: string): DebianPackage => ({
   isUnpacked: true,
 })
 
-/** The packages of the test cluster, in addition to iproute2 and nftables. */
+/** The packages of the test cluster, in addition to iproute2, nftables and docker-registry. */
 const unpackedClusterPackages = [
   forCluster('containerd', 'usr/bin/containerd'),
   forCluster('runc', 'usr/sbin/runc'),
   forCluster('containernetworking-plugins', 'usr/lib/cni/ptp'),
-  forCluster('docker-registry', 'usr/bin/docker-registry'),
 ]
 
 /** The names of all packages that the test cluster needs. */
-export const clusterPackages = ['iproute2', 'nftables', ...unpackedClusterPackages.map(({ name }) => name)]
+export const clusterPackages = [
+  'iproute2',
+  'nftables',
+  'docker-registry',
+  ...unpackedClusterPackages.map(({ name }) => name),
+]
 
 export type MissingPackage = {
   name: string

@@ -167,7 +167,9 @@ async function prepareFor(paths: string[]): Promise<string[]> {
   const includes = (part: string) => paths.length === 0 || paths.some((path) => path.startsWith(part))
   if (!includes('e2e') && !includes('runtime')) return []
   const extraArgs = await preparePackages(
-    includes('e2e') ? debianPackages.map(({ name }) => name) : ['bubblewrap', 'iproute2', 'nftables', 'passt'],
+    includes('e2e')
+      ? debianPackages.map(({ name }) => name)
+      : ['bubblewrap', 'iproute2', 'nftables', 'passt', 'docker-registry'],
   )
   await prepare(() => installTestToolchain(toolchain))
   if (includes('e2e')) {

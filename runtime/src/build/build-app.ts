@@ -12,8 +12,13 @@ import { install, cloneWritable, makeProduction, pruneInPlace, sealInstalled, cl
 import { dependencyKey, scriptOf } from './dependency-key.ts'
 import { commandsOf, managerEnvironment } from './manager-commands.ts'
 
-/** A sealed app with its production dependencies, on the disk of the images. `bytes`: its size. */
-export type BuiltApp = { app: string; bytes: number }
+/**
+ * A sealed app with its production dependencies, on the disk of the images. `bytes`: its size. `dependencyKey`: builds of the tenant with
+ * the same key have the same dependencies; null: unknown.
+ */
+export type BuiltApp = { app: string; bytes: number; dependencyKey: string | null }
+
+type SealedApp = Omit<BuiltApp, 'dependencyKey'>
 
 /** Builds the app with its production dependencies and seals it. */
 export async function buildApp(context: BuilderContext, plan: BuildPlan, work: BuildWorkspace): Promise<BuiltApp> {
@@ -27,13 +32,15 @@ export async function buildApp(context: BuilderContext, plan: BuildPlan, work: B
   })
   if (key === null) {
     plan.log.info(`Dependencies are installed from scratch for each build, because ${reason}`)
-    return await buildInPlace(context, plan, work)
+    return { ...(await buildInPlace(context, plan, work)), dependencyKey: null }
   }
-  return await context.cache.withDependencies(plan.request.tenant, key, async (cached) =>
-    cached === null
-      ? await buildAndCache(context, plan, work, key)
-      : await buildWithCached(context, plan, work, cached),
-  )
+  return await context.cache.withDependencies(plan.request.tenant, key, async (cached) => {
+    const app =
+      cached === null
+        ? await buildAndCache(context, plan, work, key)
+        : await buildWithCached(context, plan, work, cached)
+    return { ...app, dependencyKey: key }
+  })
 }
 
 /** Installs, builds and prunes in the app's folder, without cached dependencies. */
@@ -41,7 +48,7 @@ async function buildInPlace(
   context: BuilderContext,
   plan: BuildPlan,
   { run, dirs }: BuildWorkspace,
-): Promise<BuiltApp> {
+): Promise<SealedApp> {
   const { installCommand } = plan.request
   await withDownloads(context, plan, { run, dirs }, async (installDirs) => {
     await install(run, installDirs, installCommand)
@@ -61,7 +68,7 @@ async function buildWithCached(
   plan: BuildPlan,
   work: BuildWorkspace,
   cached: CachedDependencies,
-): Promise<BuiltApp> {
+): Promise<SealedApp> {
   const { run, dirs } = work
   plan.log.info('Dependencies unchanged: installed nothing')
   await cloneWritable(run, cached.full, join(dirs.app, 'node_modules'))
@@ -79,7 +86,7 @@ async function buildAndCache(
   plan: BuildPlan,
   work: BuildWorkspace,
   key: string,
-): Promise<BuiltApp> {
+): Promise<SealedApp> {
   const { run, dirs } = work
   const dependenciesDir = join(dirs.dir, 'dependencies')
   const full = join(dependenciesDir, 'full')
@@ -105,7 +112,7 @@ async function buildAndCache(
 const imageModulesDir = (dirs: WorkDirs) => join(dirs.results, 'image-modules')
 
 /** Replaces the build's `node_modules` with the production tree. */
-async function finishApp({ run, dirs }: BuildWorkspace, productionBytes: number): Promise<BuiltApp> {
+async function finishApp({ run, dirs }: BuildWorkspace, productionBytes: number): Promise<SealedApp> {
   await moveAway(join(dirs.app, 'node_modules'), join(dirs.dir, 'build-modules'))
   const bytes = await sealResult(run, dirs.app)
   const app = await moveToResults(run, dirs, dirs.app)

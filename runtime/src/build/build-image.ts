@@ -28,7 +28,7 @@ export async function buildImage(context: BuilderContext, plan: BuildPlan): Prom
   const startedAt = performance.now()
   const work = await openWorkspace(context, plan)
   try {
-    const { app, bytes } = await buildApp(context, plan, work)
+    const { app, bytes, dependencyKey } = await buildApp(context, plan, work)
     const { node, manager, unpacked, image, log } = plan
     await context.images.store(image, app, {
       nodeBinDir: node.binDir,
@@ -38,6 +38,7 @@ export async function buildImage(context: BuilderContext, plan: BuildPlan): Prom
       nodeVersion: node.version,
       packageManager: [manager.name, manager.tool?.version ?? ''].join(' ').trim(),
       digest: unpacked.digest,
+      dependencyKey,
       createdAt: new Date().toISOString(),
       bytes,
     })

@@ -13,6 +13,8 @@ export type ImageRecord = ImageManifest & {
   packageManager: string
   /** Digest of the source. */
   digest: string
+  /** Images of a tenant with the same key have the same dependencies; null or missing: unknown. */
+  dependencyKey?: string | null
   createdAt: string
   bytes: number
 }

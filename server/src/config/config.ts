@@ -1,7 +1,8 @@
-import { parseTargets, type NetworkTarget } from '@shoal/runtime'
+import { parseTargets, type NetworkTarget, type RegistrySettings } from '@shoal/runtime'
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import { settings } from './settings.ts'
+import { parseRegistrySettings } from './registry-settings.ts'
 import { parseS3Settings, type S3Settings } from './s3-settings.ts'
 import { describeAllowed, invalidSettingMessage, InvalidSettingError } from './invalid-setting.ts'
 
@@ -14,6 +15,8 @@ export type Config = z.output<typeof Settings> & {
   gatewayUrl: string
   /** The bucket for archives; null if they are stored in `dataDir`. */
   s3: S3Settings | null
+  /** The registry to which images are pushed; null if there is none. */
+  registry: RegistrySettings | null
   /** The targets that SHOAL_NETWORK_ALLOW lists. */
   networkAllow: NetworkTarget[]
   /** The whole environment, for npm on this host. Must never be passed to code of a tenant. */
@@ -52,6 +55,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     publicUrl: (values.SHOAL_PUBLIC_URL ?? `http://localhost:${values.SHOAL_PORT}`).replace(/\/$/, ''),
     gatewayUrl: (values.SHOAL_GATEWAY_URL ?? `http://localhost:${values.SHOAL_GATEWAY_PORT}/{org}`).replace(/\/$/, ''),
     s3: parseS3Settings(values),
+    registry: parseRegistrySettings(values),
     networkAllow: allowedTargets(values.SHOAL_NETWORK_ALLOW),
     environment: Object.fromEntries(
       Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined),

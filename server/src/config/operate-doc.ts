@@ -42,6 +42,16 @@ The squids run on the host and data directory of the worker that started first, 
 
 With \`SHOAL_RUNTIME=sim\` a gateway must be in the process of the worker.
 
+## Images in a registry
+
+With \`SHOAL_REGISTRY\`, each image is also pushed to an OCI registry, as \`<registry>/o<organization>@sha256:…\`, for clusters and other machines. Squids still run from the images in the data directory. A build fails, with the reason in its log, if its image cannot be pushed.
+
+- Credentials are read from \`SHOAL_REGISTRY_AUTH_FILE\`, which \`docker login\` writes, for each sign-in. They must allow pushing, pulling and, for cleaning up, deleting in all repositories of the path. Credential helpers (\`credsStore\`) are not supported. Only the server's user should be able to read the file.
+- Unchanged dependencies are not uploaded again. The first image uploads 40 to 60 MB of Node and tools once.
+- \`SHOAL_BASE_IMAGE\` names the image that provides the C library and shell, for example \`docker.io/library/node:20-bookworm-slim\`, or one with your own certificates. A tag is resolved when the server starts. Unset: files of the server's host.
+- Images that no version uses are deleted by digest. Run the registry's garbage collection to free their space, and permit deletions in its configuration; the log says when it refuses them.
+- A registry with a certificate of your own authority: set \`NODE_EXTRA_CA_CERTS\`. Several installations need different paths in \`SHOAL_REGISTRY\`.
+
 ## Starting and stopping
 
 A data directory is one installation. Before a process uses it, the process takes a lock in \`locks/\`. The kernel releases the lock when the process ends for any reason, so nothing has to be

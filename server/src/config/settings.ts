@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { registrySettings } from './registry-settings.ts'
 import { s3Settings } from './s3-settings.ts'
 import { flag, serviceSettings } from './service-settings.ts'
 
@@ -132,6 +133,7 @@ export const settings = {
     .default(100_000_000)
     .describe('Maximum size of the archive of a squid.'),
   ...s3Settings,
+  ...registrySettings,
   SHOAL_BUILDS_AT_ONCE: z.coerce
     .number()
     .int()

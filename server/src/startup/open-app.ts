@@ -153,6 +153,7 @@ function createSquidBackend(
         containerDiskBytes: config.SHOAL_CONTAINER_DISK_MB * 2 ** 20,
         maxConcurrentBuilds: config.SHOAL_BUILDS_AT_ONCE,
         maxCacheBytes: config.SHOAL_BUILD_CACHE_MB * 1_000_000,
+        registry: config.registry,
         env: config.environment,
         log: (message) => log.info(message),
       }),

@@ -1,0 +1,106 @@
+import { createHash } from 'node:crypto'
+import { hostEntries, hostFiles } from './layers/host-files.ts'
+import { type PackedLayer, packLayer } from './layers/pack-layer.ts'
+import type { LayerSource } from './layers/push-layer.ts'
+import { type Descriptor, MEDIA_TYPES } from './registry/blob.ts'
+import type { FindCredentials } from './registry/credentials.ts'
+import { type ImageReference, parseImageReference } from './registry/registry-address.ts'
+import { RegistryClient } from './registry/registry-client.ts'
+
+/** The lowest layers of every image: a Linux system with glibc, its C++ library and a shell. */
+export type BaseImage = {
+  layers: LayerSource[]
+  /** Variables of the base image, such as `LANG=C.UTF-8`. */
+  env: string[]
+}
+
+/** Makes the base of images. `node`: the program whose libraries it must contain. */
+export type OpenBaseImage = (node: string, signal: AbortSignal) => Promise<BaseImage>
+
+/**
+ * Returns a function that opens the base of images: the image that the operator named, or, if that is null, one made of files of this
+ * host, which works where no public registry can be reached.
+ * @throws Error for a name that is none
+ */
+export function baseImages(name: string | null, findCredentials: FindCredentials): OpenBaseImage {
+  if (name === null) return (node) => baseOfHost(node)
+  const image = parseImageReference(name)
+  const client = new RegistryClient(image, findCredentials)
+  // Resolved once for each process, so that its images share one base although a tag may move.
+  let opened: Promise<BaseImage> | null = null
+  return async (_node, signal) => {
+    opened ??= baseOfRegistry(client, image, signal)
+    try {
+      return await opened
+    } catch (error) {
+      opened = null
+      throw error
+    }
+  }
+}
+
+async function baseOfHost(node: string): Promise<BaseImage> {
+  const files = await hostFiles(node)
+  const state = files.map(({ path, source, size, mtimeMs }) => [path, source, size, mtimeMs])
+  const key = `base ${createHash('sha256').update(JSON.stringify(state)).digest('hex')}`
+  return {
+    layers: [{ key, isShared: true, write: (file, signal) => packLayer(hostEntries(files), file, signal) }],
+    env: ['LANG=C.UTF-8'],
+  }
+}
+
+type ImageManifestJson = { config: Descriptor; layers: Descriptor[] }
+type IndexJson = { manifests: (Descriptor & { platform?: { os?: string; architecture?: string } })[] }
+type ConfigJson = { rootfs: { diff_ids: string[] }; config?: { Env?: string[] } }
+
+/** Layers of images that Docker made have other names, and the same form. */
+const LAYER_TYPES: Record<string, string> = {
+  [MEDIA_TYPES.layer]: MEDIA_TYPES.layer,
+  'application/vnd.oci.image.layer.v1.tar': 'application/vnd.oci.image.layer.v1.tar',
+  'application/vnd.oci.image.layer.v1.tar+zstd': 'application/vnd.oci.image.layer.v1.tar+zstd',
+  'application/vnd.docker.image.rootfs.diff.tar.gzip': MEDIA_TYPES.layer,
+}
+
+async function baseOfRegistry(client: RegistryClient, image: ImageReference, signal: AbortSignal): Promise<BaseImage> {
+  const { path: repository } = image
+  const name = `${image.host}/${repository}`
+  const manifest = await findManifest(client, image, signal)
+  const config: ConfigJson = JSON.parse((await client.readBlob(repository, manifest.config, signal)).toString())
+  const layers = manifest.layers.map((descriptor, index): PackedLayer => {
+    const mediaType = LAYER_TYPES[descriptor.mediaType]
+    const diffId = config.rootfs.diff_ids[index]
+    if (mediaType === undefined || diffId === undefined)
+      throw new Error(`The base image ${name} has a layer of a kind that is not supported (${descriptor.mediaType})`)
+    return { descriptor: { mediaType, digest: descriptor.digest, size: descriptor.size }, diffId }
+  })
+  return {
+    env: (config.config?.Env ?? []).filter((variable) => !variable.startsWith('PATH=')),
+    layers: layers.map((layer) => ({
+      key: `base ${layer.descriptor.digest} ${layer.diffId}`,
+      isShared: true,
+      write: async (file, signal) => {
+        await client.pullBlob(repository, layer.descriptor, file, signal)
+        return layer
+      },
+    })),
+  }
+}
+
+/** Returns the manifest for this host's architecture. @throws Error if the image has none */
+async function findManifest(
+  client: RegistryClient,
+  { host, path: repository, reference }: ImageReference,
+  signal: AbortSignal,
+): Promise<ImageManifestJson> {
+  const { descriptor, content } = await client.readManifest(repository, reference, signal)
+  if (![MEDIA_TYPES.index, MEDIA_TYPES.dockerIndex].includes(descriptor.mediaType))
+    return JSON.parse(content.toString())
+  const { manifests }: IndexJson = JSON.parse(content.toString())
+  const found = manifests.find(({ platform }) => platform?.os === 'linux' && platform.architecture === architecture())
+  if (found === undefined)
+    throw new Error(`The base image ${host}/${repository} has no variant for linux/${architecture()}`)
+  return JSON.parse((await client.readManifest(repository, found.digest, signal)).content.toString())
+}
+
+/** This host's architecture, as images name it. */
+export const architecture = (): string => ({ x64: 'amd64' })[process.arch as string] ?? process.arch

@@ -1,0 +1,45 @@
+#!/bin/sh
+# The first process of a squid's container: runs the program, forwards signals to all processes, and ends as the program ended.
+# arguments: the program and its arguments
+
+export NODE_OPTIONS="--require /shoal/wrapper.cjs --require /shoal/introspection.cjs${NODE_OPTIONS:+ $NODE_OPTIONS}"
+
+# The number of processes of this container that were killed because its memory was used up: cgroup v2, or v1.
+oom_kills() {
+  kills=0
+  for file in /sys/fs/cgroup/memory.events /sys/fs/cgroup/memory/memory.oom_control; do
+    [ -r "$file" ] || continue
+    while read -r name count; do
+      [ "$name" = oom_kill ] && kills=$count
+    done <"$file"
+  done
+}
+
+# The kernel ignores signals for the first process of a container unless it handles them. -1 is every other process that it may
+# signal, which is only the container where this is its first process.
+forward() {
+  stopped=yes
+  if [ "$$" = 1 ]; then kill -"$1" -1; else kill -"$1" "$program"; fi 2>/dev/null
+}
+stopped=
+trap 'forward TERM' TERM
+trap 'forward INT' INT
+trap 'forward HUP' HUP
+
+"$@" &
+program=$!
+# A trapped signal interrupts `wait` while the program is still running. `kill -0` succeeds until `wait` has reaped the program.
+while :; do
+  wait "$program"
+  code=$?
+  kill -0 "$program" 2>/dev/null || break
+done
+
+# Kubernetes shows this text with the end of the container. A child that was killed does not always end the program.
+oom_kills
+[ "$kills" -gt 0 ] && echo "{\"oomKills\":$kills}" 2>/dev/null >/dev/termination-log
+
+# The kernel kills the other processes when this one ends. If the container received a signal to stop, they get their time to finish:
+# the kubelet kills them at the end of the grace period.
+while [ -n "$stopped" ] && [ "$$" = 1 ] && kill -0 -1 2>/dev/null; do sleep 0.05; done
+exit "$code"

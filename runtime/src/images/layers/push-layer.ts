@@ -1,0 +1,69 @@
+import { createReadStream } from 'node:fs'
+import type { KeyedMutex } from '../../concurrency.ts'
+import type { RegistryClient } from '../registry/registry-client.ts'
+import type { LayerRecords } from './layer-records.ts'
+import type { PackedLayer } from './pack-layer.ts'
+
+/** Where layers go. */
+export type LayerTarget = {
+  client: RegistryClient
+  repository: string
+  /** The repository of layers that all tenants share. */
+  sharedRepository: string
+  records: LayerRecords
+  mutex: KeyedMutex
+  /** Number of bytes that were uploaded, by all layers of this push. */
+  uploaded: { bytes: number }
+  signal: AbortSignal
+}
+
+export type LayerSource = {
+  /** What determines the content; null: always packed. */
+  key: string | null
+  /** True: the layer is also pushed to the shared repository, from which other repositories take it. */
+  isShared: boolean
+  /** Writes the layer to a file. */
+  write: (file: string, signal: AbortSignal) => Promise<PackedLayer>
+}
+
+/**
+ * Ensures that the repository has the layer. Packs and uploads nothing if the layer of the same key is already there, and uploads
+ * nothing if a layer with the same content is.
+ * @throws RegistryError
+ */
+export async function pushLayer(target: LayerTarget, source: LayerSource): Promise<PackedLayer> {
+  const { records, repository, mutex, signal } = target
+  const { key } = source
+  if (key === null) return await packAndPush(target, source)
+  // Concurrent builds with the same dependencies pack them once.
+  return await mutex.run(`${source.isShared ? '' : repository} ${key}`, signal, async () => {
+    const known = await records.find(key)
+    if (known !== null && (await isThere(target, source, known))) return known
+    const packed = await packAndPush(target, source)
+    await records.remember(key, packed)
+    return packed
+  })
+}
+
+async function isThere(target: LayerTarget, { isShared }: LayerSource, { descriptor }: PackedLayer): Promise<boolean> {
+  const { client, repository, sharedRepository, signal } = target
+  if (await client.hasBlob(repository, descriptor.digest, signal)) return true
+  return isShared && (await client.mountBlob(repository, descriptor.digest, sharedRepository, signal))
+}
+
+async function packAndPush(target: LayerTarget, source: LayerSource): Promise<PackedLayer> {
+  const { client, records, repository, sharedRepository, uploaded, signal } = target
+  return await records.withFile(async (file) => {
+    const packed = await source.write(file, signal)
+    const { digest, size } = packed.descriptor
+    const content = { digest, size, open: (start: number) => createReadStream(file, { start }) }
+    const push = async (to: string) => {
+      if (await client.hasBlob(to, digest, signal)) return
+      await client.pushBlob(to, content, signal)
+      uploaded.bytes += size
+    }
+    if (source.isShared) await push(sharedRepository)
+    if (!(await isThere(target, source, packed))) await push(repository)
+    return packed
+  })
+}

@@ -1,0 +1,130 @@
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import type { KeyedMutex } from '../concurrency.ts'
+import { type OpenBaseImage, architecture } from './base-image.ts'
+import type { LayerRecords } from './layers/layer-records.ts'
+import { type LayerEntry, type PackedLayer, packLayer } from './layers/pack-layer.ts'
+import { type LayerSource, type LayerTarget, pushLayer } from './layers/push-layer.ts'
+import { IMAGE_PATHS, type Tools, toolsEntries, toolsKey } from './layers/tools-layer.ts'
+import { isFolder, treeLayer } from './layers/tree-layer.ts'
+import { MEDIA_TYPES, digestOf } from './registry/blob.ts'
+import type { RegistryClient } from './registry/registry-client.ts'
+import { RegistryError } from './registry/registry-error.ts'
+
+/** A built squid as the builder stored it. */
+export type BuiltImage = Tools & {
+  /** The app with its production dependencies. */
+  appDir: string
+  /** Identifies the dependencies; null: they are not shared with other builds. */
+  dependencyKey: string | null
+}
+
+export type PushTarget = {
+  client: RegistryClient
+  repository: string
+  sharedRepository: string
+  openBase: OpenBaseImage
+  records: LayerRecords
+  mutex: KeyedMutex
+  signal: AbortSignal
+  /** Called with a sentence for each file that is left out. */
+  onOmitted: (sentence: string) => void
+}
+
+/** `digest`: of the manifest. `uploadedBytes`: 0 if the registry had all of its layers. */
+export type PushedImage = { digest: string; uploadedBytes: number }
+
+/** User and group of programs in pods. Neither owns a file of the image. */
+const USER = '1000:1000'
+
+/**
+ * Pushes a built squid as an OCI image: base, tools, dependencies, app. What the registry has is not uploaded again. The same build
+ * results in the same digest.
+ * @throws RegistryError
+ */
+export async function pushImage(target: PushTarget, image: BuiltImage): Promise<PushedImage> {
+  try {
+    return await pushOnce(target, image)
+  } catch (error) {
+    // The registry's garbage collection may remove a layer between the check and the manifest.
+    const isIncomplete = error instanceof RegistryError && error.codes.includes('MANIFEST_BLOB_UNKNOWN')
+    if (!isIncomplete) throw error
+    return await pushOnce(target, image)
+  }
+}
+
+async function pushOnce(target: PushTarget, image: BuiltImage): Promise<PushedImage> {
+  const { client, repository, openBase, signal } = target
+  const layerTarget: LayerTarget = { ...target, uploaded: { bytes: 0 } }
+  const base = await openBase(join(image.nodeBinDir, 'node'), signal)
+  const sources = [...base.layers, await toolsLayer(image), ...(await appLayers(target, image))]
+  const layers: PackedLayer[] = []
+  // One after the other: packing takes all of a core.
+  for (const source of sources) layers.push(await pushLayer(layerTarget, source))
+  const config = Buffer.from(JSON.stringify(configOf(layers, base.env)))
+  const configDescriptor = { mediaType: MEDIA_TYPES.config, digest: digestOf(config), size: config.length }
+  if (!(await client.hasBlob(repository, configDescriptor.digest, signal))) {
+    await client.pushBlob(repository, contentOf(config), signal)
+    layerTarget.uploaded.bytes += config.length
+  }
+  const descriptors = layers.map(({ descriptor }) => descriptor)
+  const manifest = Buffer.from(
+    JSON.stringify({
+      schemaVersion: 2,
+      mediaType: MEDIA_TYPES.manifest,
+      config: configDescriptor,
+      layers: descriptors,
+    }),
+  )
+  const digest = await client.putManifest(repository, manifest, signal)
+  return { digest, uploadedBytes: layerTarget.uploaded.bytes }
+}
+
+async function toolsLayer(image: BuiltImage): Promise<LayerSource> {
+  return {
+    key: `tools ${await toolsKey(image)}`,
+    isShared: true,
+    write: (file, signal) => packLayer(toolsEntries(image), file, signal),
+  }
+}
+
+/** The dependencies and the app. Links may lead from one to the other. */
+async function appLayers(
+  { repository, onOmitted }: PushTarget,
+  { appDir, dependencyKey }: BuiltImage,
+): Promise<LayerSource[]> {
+  const linksWithin = IMAGE_PATHS.app.slice(1)
+  const modules = join(appDir, 'node_modules')
+  const hasModules = await isFolder(modules)
+  const layer = (key: string | null, entries: () => AsyncIterable<LayerEntry>): LayerSource => ({
+    key,
+    isShared: false,
+    write: (file, signal) => packLayer(entries(), file, signal),
+  })
+  const dependencies = layer(dependencyKey === null ? null : `dependencies ${repository} ${dependencyKey}`, () =>
+    treeLayer({ from: modules, to: `${linksWithin}/node_modules`, linksWithin, onOmitted }),
+  )
+  const isExcluded = (path: string) => hasModules && path === 'node_modules'
+  const app = layer(null, () => treeLayer({ from: appDir, to: linksWithin, isExcluded, onOmitted }))
+  return hasModules ? [dependencies, app] : [app]
+}
+
+function configOf(layers: PackedLayer[], baseEnv: string[]): object {
+  return {
+    architecture: architecture(),
+    os: 'linux',
+    config: {
+      User: USER,
+      Env: [...baseEnv, `PATH=${IMAGE_PATHS.bins.join(':')}`],
+      Entrypoint: [IMAGE_PATHS.init],
+      WorkingDir: IMAGE_PATHS.app,
+    },
+    rootfs: { type: 'layers', diff_ids: layers.map(({ diffId }) => diffId) },
+  }
+}
+
+const contentOf = (content: Buffer) => ({
+  digest: digestOf(content),
+  size: content.length,
+  open: (start: number) => Readable.from([content.subarray(start)]),
+})

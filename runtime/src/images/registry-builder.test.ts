@@ -1,0 +1,229 @@
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { createReadStream, existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
+import { createGunzip } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { type Registry, hasRegistry, startRegistry } from '../../../scripts/registry.ts'
+import { type BuilderHarness, LOCKFILES, TINY, buildRequest, openBuilderHarness } from '../build/builder-harness.ts'
+import type { Builder } from '../builder.ts'
+import { type RegistryBuilderOptions, createRegistryBuilder } from './registry-builder.ts'
+import { MEDIA_TYPES } from './registry/blob.ts'
+import { type Interference, type Relay, startRelay } from './registry/registry-harness.ts'
+
+let harness: BuilderHarness
+let registry: Registry
+
+beforeAll(async () => {
+  if (!hasRegistry) return
+  registry = await startRegistry()
+  harness = await openBuilderHarness()
+}, 120_000)
+
+afterAll(async () => {
+  await harness?.dispose()
+  await registry?.stop()
+})
+
+type Opened = { builder: Builder; relay: Relay; messages: string[]; dir: string }
+
+let count = 0
+
+/** Opens a builder whose requests to the registry are counted. Its images are in a path of their own. */
+async function open(changes: Partial<RegistryBuilderOptions> = {}, interfere?: Interference): Promise<Opened> {
+  const relay = await startRelay(registry.host, interfere)
+  onTestFinished(() => relay.stop())
+  const messages: string[] = []
+  const name = `squids-${(count += 1)}`
+  const options: RegistryBuilderOptions = {
+    builder: harness.builder,
+    imagesDir: harness.imagesDir,
+    dir: join(harness.stateDir, name),
+    names: 'in registry',
+    registry: `${relay.host}/${name}`,
+    baseImage: null,
+    authFile: null,
+    log: (message) => messages.push(message),
+    ...changes,
+  }
+  return { builder: await createRegistryBuilder(options), relay, messages, dir: options.dir }
+}
+
+let sources = 0
+
+async function build(builder: Builder, files: Record<string, string> = {}, tenant = 'acme') {
+  const { key } = await harness.unpack({ ...TINY, ...LOCKFILES.npm, 'source.txt': `${(sources += 1)}`, ...files })
+  const log: string[] = []
+  const built = await builder.build(buildRequest(key, log, { tenant }))
+  return { ...built, log }
+}
+
+type Descriptor = { mediaType: string; digest: string; size: number }
+type ManifestJson = { config: Descriptor; layers: Descriptor[] }
+
+async function fetchJson<T>(path: string): Promise<T> {
+  const response = await fetch(`http://${registry.host}/v2/${path}`, { headers: { accept: `${MEDIA_TYPES.manifest}, */*` } })
+  expect(response.status, path).toBe(200)
+  return (await response.json()) as T
+}
+
+/** Splits `host/repository@digest`. */
+function partsOf(image: string): { repository: string; digest: string } {
+  const [, repository = '', digest = ''] = /^[^/]+\/(.+)@(.+)$/.exec(image) ?? []
+  return { repository, digest }
+}
+
+const manifestOf = (image: string): Promise<ManifestJson> => {
+  const { repository, digest } = partsOf(image)
+  return fetchJson(`${repository}/manifests/${digest}`)
+}
+
+async function isInRegistry(image: string): Promise<boolean> {
+  const { repository, digest } = partsOf(image)
+  const headers = { accept: MEDIA_TYPES.manifest }
+  return (await fetch(`http://${registry.host}/v2/${repository}/manifests/${digest}`, { headers })).ok
+}
+
+/** The content of a layer, from the files of the registry. */
+async function layerText({ digest }: Descriptor): Promise<string> {
+  const [, hex = ''] = digest.split(':')
+  const [file = ''] = globSync(`${registry.folder}/docker/registry/v2/blobs/sha256/*/${hex}/data`)
+  return await text(createReadStream(file).pipe(createGunzip()))
+}
+
+describe.skipIf(!hasRegistry)('with a registry', () => {
+  test('a second deployment with unchanged dependencies uploads less than 1 MB, and only its app', async () => {
+    const { builder, relay } = await open()
+    const first = await build(builder)
+    const manifest = await manifestOf(first.image)
+    const coldBytes = relay.sentBytes()
+    expect(coldBytes).toBeGreaterThan(20e6)
+    const second = await build(builder)
+    expect(relay.sentBytes() - coldBytes).toBeLessThan(1e6)
+    const { layers } = await manifestOf(second.image)
+    expect(layers.slice(0, -1)).toEqual(manifest.layers.slice(0, -1))
+    expect(layers.at(-1)).not.toEqual(manifest.layers.at(-1))
+    const another = await build(builder, {}, 'another tenant')
+    expect(partsOf(another.image).repository).not.toBe(partsOf(first.image).repository)
+    expect(relay.sentBytes() - coldBytes, 'tenants share base and tools').toBeLessThan(1e6)
+  }, 300_000)
+
+  test('the same source has the same digest on another host, where nothing is uploaded', async () => {
+    const { builder, relay } = await open()
+    const files = { 'source.txt': 'the same' }
+    const { image } = await build(builder, files)
+    const other = await openBuilderHarness()
+    onTestFinished(() => other.dispose())
+    const bytes = relay.sentBytes()
+    const { key } = await other.unpack({ ...TINY, ...LOCKFILES.npm, ...files })
+    const elsewhere = await createRegistryBuilder({
+      builder: other.builder,
+      imagesDir: other.imagesDir,
+      dir: join(other.stateDir, 'oci'),
+      names: 'in registry',
+      registry: `${relay.host}/${partsOf(image).repository.split('/')[0]}`,
+      baseImage: null,
+      authFile: null,
+      log: () => undefined,
+    })
+    expect((await elsewhere.build(buildRequest(key, []))).image).toBe(image)
+    expect(relay.sentBytes() - bytes, 'only the manifest').toBeLessThan(10_000)
+  }, 300_000)
+
+  test('an image names our first process, its user and folder, and contains neither credentials nor what builds do not need', async () => {
+    const authFile = join(harness.stateDir, 'auth.json')
+    writeFileSync(authFile, JSON.stringify({ auths: { 'registry.example.com': { auth: 'c2VjcmV0OnNlY3JldA==' } } }))
+    const { builder } = await open({ authFile })
+    const { image } = await build(builder, { '.env': 'TOKEN=in-the-archive' })
+    const { config, layers } = await manifestOf(image)
+    const { repository } = partsOf(image)
+    const json = await fetchJson<{ config: Record<string, unknown>; rootfs: { diff_ids: string[] } }>(
+      `${repository}/blobs/${config.digest}`,
+    )
+    expect(json.config).toMatchObject({ User: '1000:1000', Entrypoint: ['/shoal/init'], WorkingDir: '/squid' })
+    expect(json.config['Env']).toEqual([
+      'LANG=C.UTF-8',
+      expect.stringMatching(
+        /^PATH=\/squid\/node_modules\/\.bin:.*\/shoal\/toolchain\/bin:\/shoal\/node\/bin:.*:\/bin$/,
+      ),
+    ])
+    expect(json.rootfs.diff_ids).toHaveLength(layers.length)
+    const contents = await Promise.all(layers.slice(-2).map(layerText))
+    expect(contents.join()).not.toMatch(/in-the-archive|c2VjcmV0|_authToken/)
+    expect(contents[0]).toContain('squid/node_modules/ms/')
+    expect(contents[0]).not.toContain('squid/node_modules/wrappy/')
+    expect(contents[1]).toContain('squid/lib/main.js')
+  }, 300_000)
+
+  test('a source that was built before is neither built nor pushed, unless its image is gone from the registry', async () => {
+    const { builder, relay } = await open()
+    const files = { 'source.txt': 'built before' }
+    const { image } = await build(builder, files)
+    const bytes = relay.sentBytes()
+    expect(await build(builder, files)).toMatchObject({ image, reused: true })
+    expect(relay.sentBytes()).toBe(bytes)
+    const { repository, digest } = partsOf(image)
+    await fetch(`http://${registry.host}/v2/${repository}/manifests/${digest}`, { method: 'DELETE' })
+    await registry.collectGarbage()
+    expect((await build(builder, files)).image).toBe(image)
+    expect((await manifestOf(image)).layers.length).toBeGreaterThan(3)
+  }, 300_000)
+
+  test('a removed image is gone from the registry and from this host; others remain', async () => {
+    const { builder } = await open()
+    const [removed, kept] = [await build(builder), await build(builder)]
+    const listed = async () => (await builder.listImages()).map(({ image }) => image)
+    expect(await listed()).toEqual(expect.arrayContaining([removed.image, kept.image]))
+    await builder.removeImage(removed.image)
+    await builder.removeImage(removed.image)
+    expect(await listed()).not.toContain(removed.image)
+    expect(await isInRegistry(removed.image)).toBe(false)
+    expect(await isInRegistry(kept.image)).toBe(true)
+    await registry.collectGarbage()
+    expect((await manifestOf(kept.image)).layers.length).toBeGreaterThan(3)
+  }, 300_000)
+
+  test('a registry that refuses deletions is reported, and the image is removed from this host', async () => {
+    const { builder, messages } = await open({}, (method) => (method === 'DELETE' ? { status: 405 } : null))
+    const { image } = await build(builder)
+    await builder.removeImage(image)
+    expect(messages).toEqual([
+      expect.stringContaining(`does not permit Shoal to delete images: ${image} remains there`),
+    ])
+    expect((await builder.listImages()).map((stored) => stored.image)).not.toContain(image)
+  }, 300_000)
+
+  test('for a runtime on this host, images keep their local names and are pushed too', async () => {
+    const { builder, dir } = await open({ names: 'stored' })
+    const { image } = await build(builder)
+    expect(existsSync(join(harness.imagesDir, image, 'app'))).toBe(true)
+    const [file = ''] = globSync(join(dir, 'images/*.json'))
+    const record = JSON.parse(readFileSync(file, 'utf8')) as { repository: string; digest: string }
+    const name = `${registry.host}/${record.repository}@${record.digest}`
+    expect((await manifestOf(name)).layers.length).toBeGreaterThan(3)
+    await builder.removeImage(image)
+    expect(existsSync(join(harness.imagesDir, image))).toBe(false)
+    expect(await isInRegistry(name)).toBe(false)
+  }, 300_000)
+
+  test('images can be based on one in a registry, which is copied once', async () => {
+    const source = await open()
+    const base = await build(source.builder)
+    const baseManifest = await manifestOf(base.image)
+    const { builder, relay } = await open({ baseImage: base.image })
+    const { image } = await build(builder)
+    const { layers } = await manifestOf(image)
+    expect(layers.slice(0, baseManifest.layers.length)).toEqual(baseManifest.layers)
+    const bytes = relay.sentBytes()
+    await build(builder)
+    expect(relay.sentBytes() - bytes).toBeLessThan(1e6)
+  }, 300_000)
+
+  test('a registry that does not answer fails the build in words, and the next build pushes', async () => {
+    let isDown = true
+    const { builder, relay } = await open({}, () => (isDown ? { status: 500 } : null))
+    const files = { 'source.txt': 'registry down' }
+    await expect(build(builder, files)).rejects.toThrow(`Could not find a layer or image in ${relay.host}/squids-`)
+    isDown = false
+    expect((await build(builder, files)).image).toContain('@sha256:')
+  }, 300_000)
+})

@@ -1,0 +1,148 @@
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { ImageRecord } from '../build/image-store.ts'
+import { BuildFailure, type BuildRequest, type Builder, type Image, type StoredImage } from '../builder.ts'
+import { KeyedMutex } from '../concurrency.ts'
+import { imageDir } from '../image.ts'
+import { baseImages } from './base-image.ts'
+import { LayerRecords } from './layers/layer-records.ts'
+import { type PushedImage, pushImage } from './push-image.ts'
+import { PushedImages, type PushedRecord } from './pushed-images.ts'
+import { credentialsFrom } from './registry/credentials.ts'
+import { parseRegistry, repositoryOf } from './registry/registry-address.ts'
+import { RegistryClient } from './registry/registry-client.ts'
+import { RegistryError } from './registry/registry-error.ts'
+
+export type RegistrySettings = {
+  /** `host[:port][/path]`, or `http://` in front for a registry without TLS. */
+  registry: string
+  /** The name of an image in any registry; null: the base is made of this host's files. */
+  baseImage: string | null
+  /** A file with credentials of registries in the format of Docker's `config.json`; null: none. */
+  authFile: string | null
+}
+
+export type RegistryBuilderOptions = RegistrySettings & {
+  /** What `Image.image` is: the name in the registry, or that of the stored image, for a runtime on this host. */
+  names: 'stored' | 'in registry'
+
+  /** Builds and stores images on this host. */
+  builder: Builder
+  /** The folder of the builder's images. */
+  imagesDir: string
+  /** Records of what was pushed, and layers while they are pushed. Only one process may use it. */
+  dir: string
+  log: (message: string) => void
+}
+
+/** The repository of layers that tenants share. The repository of a tenant starts with `o`. */
+const SHARED = 'base'
+
+/**
+ * Creates a builder that pushes its images to a registry, where they are named `host/path/o<tenant>@sha256:…`. The stored images and
+ * caches of this host are kept, so that a later build with the same dependencies uploads only its app.
+ * @throws Error with a sentence for the operator if a setting is invalid
+ */
+export async function createRegistryBuilder(options: RegistryBuilderOptions): Promise<Builder> {
+  const { builder, imagesDir, dir, names, log } = options
+  const address = parseRegistry(options.registry)
+  const findCredentials = credentialsFrom(options.authFile)
+  const client = new RegistryClient(address, findCredentials)
+  const openBase = baseImages(options.baseImage, findCredentials)
+  const records = await LayerRecords.open(join(dir, 'layers'))
+  const pushed = await PushedImages.open(join(dir, 'images'))
+  const mutex = new KeyedMutex()
+  const sharedRepository = repositoryOf(address, SHARED, SHARED)
+  const nameOf = ({ local, repository, digest }: PushedRecord) =>
+    names === 'stored' ? local : `${address.host}/${repository}@${digest}`
+
+  async function push(local: string, request: BuildRequest): Promise<PushedImage & { repository: string }> {
+    const repository = repositoryOf(address, `o${request.tenant}`, hashOf(request.tenant))
+    const { signal } = request
+    const onOmitted = (sentence: string) => request.log('warn', sentence)
+    const target = { client, repository, sharedRepository, openBase, records, mutex, signal, onOmitted }
+    const record: ImageRecord = JSON.parse(await readFile(join(imageDir(imagesDir, local), 'image.json'), 'utf8'))
+    const image = {
+      ...record,
+      dependencyKey: record.dependencyKey ?? null,
+      appDir: join(imageDir(imagesDir, local), 'app'),
+    }
+    return { ...(await pushImage(target, image)), repository }
+  }
+
+  async function buildAndPush(request: BuildRequest): Promise<Image> {
+    const built = await builder.build(request)
+    const known = await pushed.find(built.image)
+    if (known !== null && (await client.hasManifest(known.repository, known.digest, request.signal)))
+      return { ...built, image: nameOf(known) }
+    const startedAt = performance.now()
+    const { repository, digest, uploadedBytes } = await push(built.image, request)
+    const record = { local: built.image, repository, digest, pushedAtMs: Date.now() }
+    await pushed.remember(record)
+    const seconds = ((performance.now() - startedAt) / 1000).toFixed(1)
+    request.log('info', `Image pushed: ${(uploadedBytes / 1e6).toFixed(1)} MB uploaded in ${seconds} s`)
+    return { ...built, image: nameOf(record) }
+  }
+
+  async function remove(name: string): Promise<void> {
+    const all = await pushed.list()
+    const removed = all.filter((record) => nameOf(record) === name)
+    // Builds with the same result have the same manifest.
+    const isUsed = ({ repository, digest }: InRegistry) =>
+      all.some((other) => !removed.includes(other) && other.repository === repository && other.digest === digest)
+    const inRegistry = removed[0] ?? imageIn(address.host, name)
+    if (inRegistry !== null && !isUsed(inRegistry)) await deleteFromRegistry(inRegistry)
+    for (const { local } of removed) {
+      await builder.removeImage(local)
+      await pushed.forget(local)
+    }
+    if (inRegistry === null && !name.includes('@')) await builder.removeImage(name)
+  }
+
+  async function deleteFromRegistry({ repository, digest }: InRegistry): Promise<void> {
+    if (await client.deleteManifest(repository, digest, new AbortController().signal)) return
+    const image = `${address.host}/${repository}@${digest}`
+    log(`The registry ${address.host} does not permit Shoal to delete images: ${image} remains there`)
+  }
+
+  return {
+    unpack: (request) => builder.unpack(request),
+    build: (request) => withExplainedErrors(buildAndPush(request)),
+    async listImages() {
+      const records = await pushed.list()
+      const inRegistry = records.map((record): StoredImage => ({
+        image: nameOf(record),
+        storedAtMs: record.pushedAtMs,
+      }))
+      const known = new Set(records.map(({ local }) => local))
+      // A push may have failed after the build.
+      const notPushed = (await builder.listImages()).filter(({ image }) => !known.has(image))
+      return [...inRegistry, ...notPushed]
+    },
+    removeImage: remove,
+    removeTree: (key) => builder.removeTree(key),
+    recover: () => builder.recover(),
+  }
+}
+
+async function withExplainedErrors<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    if (error instanceof RegistryError) throw new BuildFailure('UNEXPECTED', error.message)
+    throw error
+  }
+}
+
+type InRegistry = Pick<PushedRecord, 'repository' | 'digest'>
+
+/** Parses the name of an image in the registry `host`. Null for names of stored images, and of images in other registries. */
+function imageIn(host: string, name: string): InRegistry | null {
+  const [path = '', digest] = name.split('@')
+  return digest !== undefined && path.startsWith(`${host}/`)
+    ? { repository: path.slice(host.length + 1), digest }
+    : null
+}
+
+const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 32)

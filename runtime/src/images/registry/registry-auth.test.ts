@@ -1,0 +1,129 @@
+import { execFileSync } from 'node:child_process'
+import { createPrivateKey, randomBytes, sign } from 'node:crypto'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { type Server, createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { Readable } from 'node:stream'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { type Registry, hasRegistry, startRegistry } from '../../../../scripts/registry.ts'
+import { digestOf } from './blob.ts'
+import type { Credentials } from './credentials.ts'
+import { parseRegistry } from './registry-address.ts'
+import { RegistryClient } from './registry-client.ts'
+
+const { signal } = new AbortController()
+let folder: string
+let tokenServer: Server
+let registry: Registry
+/** The requests for tokens: their method, credentials and scopes. */
+let granted: { method: string; by: string; scopes: string[] }[]
+let lifetimeS: number
+
+/** Signs a token of the specification of Docker's registry for the scopes. */
+function tokenFor(scopes: string[]): string {
+  const certificate = readFileSync(join(folder, 'certificate.pem'), 'utf8').replace(/-----[^-]+-----|\s/g, '')
+  const now = Math.floor(Date.now() / 1000)
+  const access = scopes.map((scope) => {
+    const [type, name, actions = ''] = scope.split(':')
+    return { type, name, actions: actions.split(',') }
+  })
+  const payload = {
+    iss: 'issuer',
+    aud: 'registry',
+    sub: 'me',
+    iat: now,
+    nbf: now - 10,
+    exp: now + 300,
+    jti: 'x',
+    access,
+  }
+  const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+  const unsigned = `${encode({ alg: 'ES256', typ: 'JWT', x5c: [certificate] })}.${encode(payload)}`
+  const key = createPrivateKey(readFileSync(join(folder, 'key.pem')))
+  return `${unsigned}.${sign('sha256', Buffer.from(unsigned), { key, dsaEncoding: 'ieee-p1363' }).toString('base64url')}`
+}
+
+beforeAll(async () => {
+  if (!hasRegistry) return
+  folder = mkdtempSync(join(tmpdir(), 'token-'))
+  const files = ['-keyout', join(folder, 'key.pem'), '-out', join(folder, 'certificate.pem')]
+  const kind = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-subj', '/CN=issuer']
+  execFileSync('openssl', ['req', ...kind, ...files], { stdio: 'ignore' })
+  tokenServer = createServer((request, response) => {
+    void (async () => {
+      const body = new URLSearchParams(await text(request))
+      const query = new URL(request.url ?? '', 'http://localhost').searchParams
+      const basic = Buffer.from((request.headers.authorization ?? '').replace('Basic ', ''), 'base64').toString()
+      const by = body.get('refresh_token') ?? basic
+      const scopes = [...query.getAll('scope'), ...body.getAll('scope')]
+      granted.push({ method: request.method ?? '', by, scopes })
+      if (!['me:a-password', 'identity'].includes(by)) {
+        response.writeHead(401).end('{"errors":[]}')
+        return
+      }
+      const token = tokenFor(scopes)
+      response.end(JSON.stringify(by === 'identity' ? { access_token: token } : { token, expires_in: lifetimeS }))
+    })()
+  })
+  await new Promise<void>((resolve) => tokenServer.listen(0, '127.0.0.1', resolve))
+  const realm = `http://127.0.0.1:${(tokenServer.address() as AddressInfo).port}/token`
+  registry = await startRegistry({ token: { realm, certificateFile: join(folder, 'certificate.pem') } })
+})
+
+beforeEach(() => {
+  granted = []
+  lifetimeS = 300
+})
+
+afterAll(async () => {
+  await registry?.stop()
+  tokenServer?.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const clientWith = (credentials: Credentials | null) =>
+  new RegistryClient(parseRegistry(registry.host), async () => credentials)
+
+async function push(client: RegistryClient, repository: string): Promise<string> {
+  const content = randomBytes(100_000)
+  const digest = digestOf(content)
+  const blob = { digest, size: content.length, open: (start: number) => Readable.from([content.subarray(start)]) }
+  await client.pushBlob(repository, blob, signal)
+  return digest
+}
+
+describe.skipIf(!hasRegistry)('with a registry', () => {
+  test('requests one token for a repository, and another one to take a layer of a second repository', async () => {
+    const client = clientWith({ username: 'me', password: 'a-password' })
+    const digest = await push(client, 'a')
+    expect(await client.hasBlob('a', digest, signal)).toBe(true)
+    const request = { method: 'GET', by: 'me:a-password' }
+    expect(granted).toEqual([{ ...request, scopes: ['repository:a:pull,push'] }])
+    expect(await client.mountBlob('b', digest, 'a', signal)).toBe(true)
+    expect(granted[1]).toEqual({ ...request, scopes: ['repository:b:pull,push', 'repository:a:pull'] })
+  })
+
+  test('requests a new token when one has ended', async () => {
+    lifetimeS = 1
+    const client = clientWith({ username: 'me', password: 'a-password' })
+    const digest = await push(client, 'short')
+    const before = granted.length
+    expect(await client.hasBlob('short', digest, signal)).toBe(true)
+    expect(granted.length).toBeGreaterThan(before)
+  })
+
+  test('exchanges an identity token', async () => {
+    const client = clientWith({ identityToken: 'identity' })
+    expect(await client.hasBlob('identity', await push(client, 'identity'), signal)).toBe(true)
+    expect(granted[0]).toEqual({ method: 'POST', by: 'identity', scopes: ['repository:identity:pull,push'] })
+  })
+
+  test('explains a refused password without showing it', async () => {
+    const error = await push(clientWith({ username: 'me', password: 'wrong-secret' }), 'a').catch((e: unknown) => e)
+    expect(String(error)).toMatch(/Could not sign in to 127\.0\.0\.1:\d+ at 127\.0\.0\.1:\d+: the server answered 401/)
+    expect(String(error) + JSON.stringify(error)).not.toContain('wrong-secret')
+  })
+})

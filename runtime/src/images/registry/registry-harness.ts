@@ -1,0 +1,55 @@
+import { type Server, createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+export type Relay = {
+  /** `127.0.0.1:port` */
+  host: string
+  /** One line for each request: method and path, with digests and ids of uploads shortened, and the bytes of its body. */
+  requests: { method: string; path: string; bytes: number; headers: Record<string, unknown> }[]
+  /** Bytes of the bodies of all requests. */
+  sentBytes(): number
+  stop(): Promise<void>
+}
+
+/** Decides about a request: the status of a response of the relay, the number of body bytes after which it cuts the connection, or null. */
+export type Interference = (method: string, path: string) => { status: number } | { cutAfter: number } | null
+
+/** Starts an HTTP server that passes requests to a registry, counts their bytes, and fails some of them. */
+export async function startRelay(registryHost: string, interfere: Interference = () => null): Promise<Relay> {
+  const requests: Relay['requests'] = []
+  const server: Server = createServer((incoming, outgoing) => {
+    const { method = '', url = '', headers } = incoming
+    const entry = { method, path: url, bytes: 0, headers }
+    requests.push(entry)
+    const action = interfere(method, url)
+    const [hostname = '', port = ''] = registryHost.split(':')
+    if (action !== null && 'status' in action) {
+      incoming.resume()
+      outgoing.writeHead(action.status).end('unavailable')
+      return
+    }
+    const upstream = request({ hostname, port, method, path: url, headers }, (response) => {
+      outgoing.writeHead(response.statusCode ?? 500, response.headers)
+      response.pipe(outgoing)
+    })
+    upstream.on('error', () => outgoing.destroy())
+    incoming.on('data', (chunk: Buffer) => {
+      entry.bytes += chunk.length
+      if (action !== null && entry.bytes > action.cutAfter) {
+        incoming.destroy()
+        upstream.destroy()
+      }
+    })
+    incoming.pipe(upstream)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    host: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests,
+    sentBytes: () => requests.reduce((sum, { bytes }) => sum + bytes, 0),
+    async stop() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
