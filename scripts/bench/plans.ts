@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { exceptions } from './support/plans/exceptions.ts'
 import { reportOf, judge, unusedExceptions, type Judged } from './support/plans/judge.ts'
 import { recordPlans } from './support/plans/record.ts'
+import { unmeasured } from './support/plans/unmeasured.ts'
 import type { Bench, Result } from './support/result.ts'
 
 const versions = Number(process.env['PLANS_VERSIONS'] ?? 10_000)
@@ -44,13 +45,23 @@ const linesOf = (judged: Judged[]) =>
 export const bench: Bench = {
   name: 'plans',
   async *run() {
-    const judged = judge(await recordPlans(versions), exceptions, versions)
+    const { statements: recorded, uncalled } = await recordPlans(versions)
+    const judged = judge(recorded, exceptions, versions)
     const file = process.env['PLANS_FILE']
     const header = 'caller\texecutions\tms\treturned\tread\tmax read\tpages\tscanned\texception\tstatement'
     if (file) writeFileSync(file, `${[header, ...linesOf(judged)].join('\n')}\n`)
     for (const statement of judged) if (!statement.holds) console.error(reportOf(statement))
     for (const [group, statements] of [...Map.groupBy(judged, groupOf)].toSorted(([a], [b]) => a.localeCompare(b)))
       yield resultOf(group, statements)
+    const missing = uncalled.filter((name) => !unmeasured.has(name))
+    for (const name of missing) console.error(`No loop, job or endpoint called this function: ${name}`)
+    yield {
+      name: 'plans, functions without plans',
+      value: missing.length,
+      unit: '',
+      bar: '≤ 0',
+      holds: missing.length === 0,
+    }
     const unused = unusedExceptions(judged, exceptions)
     for (const statement of unused) console.error(`No statement begins with this exception: ${statement}`)
     yield { name: 'plans, unused exceptions', value: unused.length, unit: '', bar: '≤ 0', holds: unused.length === 0 }

@@ -1,4 +1,5 @@
 import type { App } from '../../../../server/src/app.ts'
+import { catalogs } from './catalogs.ts'
 
 type Pool = App['database']['pool']
 
@@ -64,7 +65,7 @@ const versionRows = (versions: number, orgs: number) => [
   `update squids s set sealed_workload = ${workload}`,
   `insert into squid_tags (org_id, squid_name, tag, squid_id) select org_id, name, 'prod', min(id) from squids group by org_id, name`,
   `insert into squid_databases (squid_id, database, role, sealed_password, read_role, sealed_read_password, version, profile, total_bytes, used_bytes, measured_at)
-   select id, 'bench_' || id, 'bench_' || id, 'password-' || id, 'bench_ro_' || id, 'password-ro-' || id, '18', 'small', 10737418240, 1000000000, now() from squids`,
+   select id, 'bench_' || id, 'bench_' || id, 'password-' || id, 'bench_' || id || '_ro', 'password-ro-' || id, '18', 'small', 10737418240, 1000000000, now() from squids`,
   `insert into container_states (squid_id, generation, container, state, since, restarts, oom_kills, is_out_of_memory, run, run_ordinal)
    select id, 1, c, 'running', now() - interval '1 day', 0, 0, false, 'run-' || id || c, 0 from squids, ${containers} c`,
   `insert into container_runs (squid_id, generation, container, run, ordinal, started_at, ended_at, exit_code, how)
@@ -217,6 +218,7 @@ export async function fillInstallation(pool: Pool, versions: number): Promise<vo
       rpc,
       billing,
       alerts,
+      catalogs,
     ]
     for (const statement of parts.flat()) await client.query(statement)
     await client.query('vacuum analyze')

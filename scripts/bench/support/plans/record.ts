@@ -1,11 +1,15 @@
 import { startExternalPostgres } from '../../../external-postgres.ts'
 import { openBenchApp } from './app.ts'
+import { startStoreCoverage } from './coverage.ts'
 import { fillInstallation } from './fill.ts'
 import { explainSettings, PlanRecorder, type RecordedStatement } from './recorder.ts'
 import { runEverything } from './run.ts'
 
+/** `uncalled`: the functions with SQL that the server never called, as `path#name`. */
+type Recording = { statements: RecordedStatement[]; uncalled: string[] }
+
 /** Records the plans of all statements that a server sends with `versions` versions in its database. */
-export async function recordPlans(versions: number): Promise<RecordedStatement[]> {
+export async function recordPlans(versions: number): Promise<Recording> {
   const postgres = await startExternalPostgres(explainSettings)
   try {
     const url = postgres.url('shoal')
@@ -18,13 +22,14 @@ export async function recordPlans(versions: number): Promise<RecordedStatement[]
       await filling.close()
     }
     const recorder = new PlanRecorder()
+    const coverage = await startStoreCoverage()
     const { app, close } = await openBenchApp(url, versions)
     try {
       await runEverything(app, recorder)
     } finally {
       await close()
     }
-    return recorder.statements()
+    return { statements: recorder.statements(), uncalled: await coverage.uncalled() }
   } finally {
     await postgres.stop()
   }

@@ -1,0 +1,17 @@
+/**
+ * The databases and roles of all versions, as rows of the catalogs: creating 10,000 databases would take an hour and 70 GB. Nothing can
+ * connect to such a database, as to one of a squid whose Postgres is down.
+ */
+export const catalogs = [
+  `insert into installation (prefix) values ('bench')`,
+  `do $$ declare name text; begin
+     for name in select unnest(array[role, read_role]) from squid_databases loop execute format('create role %I login', name); end loop;
+   end $$`,
+  `set allow_system_table_mods = on`,
+  `do $$ declare columns text; begin
+     select string_agg(quote_ident(attname), ', ') into columns from pg_attribute
+     where attrelid = 'pg_database'::regclass and attnum > 0 and attname not in ('oid', 'datname', 'datallowconn');
+     execute format('insert into pg_database (oid, datname, datallowconn, %s) select (1000000 + squid_id)::oid, database, false, %s
+       from squid_databases, pg_database where datname = ''template0''', columns, columns);
+   end $$`,
+]

@@ -1,0 +1,47 @@
+import { globSync, readFileSync } from 'node:fs'
+import { Session } from 'node:inspector/promises'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { root } from '../../../root.ts'
+
+/** Matches the functions at the top level of a file. */
+const functionPattern =
+  /^(?:export )?(?:(?:async )?function\*? (\w+)|const (\w+)(?:: [^=]+)? = (?:async )?(?:\(|<|\w+ =>))/gm
+
+/** Returns the functions that send SQL, as `path#name`: those at the top level of each store file of the server. */
+function storeFunctions(): string[] {
+  const files = globSync('server/src/**/{store,*-store}.ts', { cwd: root }).filter(
+    (file) => !file.includes('/testing/'),
+  )
+  return files.toSorted().flatMap((file) => {
+    const source = readFileSync(join(root, file), 'utf8')
+    return [...source.matchAll(functionPattern)].map(([, name, constant]) => `${file}#${name ?? constant}`)
+  })
+}
+
+/** Finds out which functions with SQL this process calls from now on. */
+export async function startStoreCoverage(): Promise<{ uncalled: () => Promise<string[]> }> {
+  const session = new Session()
+  session.connect()
+  await session.post('Profiler.enable')
+  await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false })
+  return {
+    /** Returns the functions that were never called, as `path#name`, and stops. */
+    uncalled: async () => {
+      const { result } = await session.post('Profiler.takePreciseCoverage')
+      session.disconnect()
+      const called = new Set(
+        result.flatMap(({ url, functions }) =>
+          functions
+            .filter(({ ranges }) => (ranges[0]?.count ?? 0) > 0)
+            .map(({ functionName }) => `${url}#${functionName}`),
+        ),
+      )
+      const urlOf = (file: string) => pathToFileURL(join(root, file)).href
+      return storeFunctions().filter((name) => {
+        const [file = '', functionName] = name.split('#')
+        return !called.has(`${urlOf(file)}#${functionName}`)
+      })
+    },
+  }
+}
