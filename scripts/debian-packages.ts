@@ -16,7 +16,7 @@ type DebianPackage = {
 
 const unpackedDir = join(root, 'node_modules/.cache/debian')
 
-/** The folder in which a package's files are, if it is one that is unpacked. */
+/** Returns the folder with the files of a package that is unpacked instead of installed. */
 export const unpackedFolder = (name: string): string => join(unpackedDir, name)
 
 /** Returns the path of nginx, for tests with several gateways, or null. */

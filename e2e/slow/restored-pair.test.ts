@@ -135,7 +135,7 @@ const statusesOf = async (of: Shoal) => {
   return Object.fromEntries(squids.map(({ name, status }) => [name, status]))
 }
 
-test('an older control plane with newer databases: squids continue, a lost database is created empty, and a new version inherits none', async () => {
+test('an older control plane with newer databases: squids continue, a lost database is created empty, and a new version gets no existing database', async () => {
   const server = await startShoal({}, restored.older)
   try {
     const { dataDir } = server

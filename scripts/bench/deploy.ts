@@ -19,7 +19,7 @@ async function measure(rpcUrl: string, transfers: number): Promise<Round> {
     const squid = copyExample()
     const cold = await deployer.deployUntilReady(squid, 'cold', transfers)
     appendFileSync(join(squid, 'src/mapping.ts'), '// changed\n')
-    // Another slot, so that the earlier version cannot respond for the new one.
+    // In another slot, so that a response cannot come from the earlier version.
     const redeployed = await deployer.deployUntilReady(squid, 'warm', transfers)
     return { byHand, cold, redeployed }
   } finally {

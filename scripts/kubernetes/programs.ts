@@ -56,7 +56,7 @@ function cachedPrograms(): Programs {
 async function build(unfinished: string): Promise<boolean> {
   const version = /k8s\.io\/kubernetes (v1\.(\d+)\.\d+)/.exec(readFileSync(join(sourceFolder, 'go.mod'), 'utf8'))
   const [, full = '', minor = ''] = version ?? []
-  // Without these, the parts believe to be of version 0.
+  // Without these, the programs report version 0.
   const values = {
     'k8s.io/component-base/version.gitVersion': full,
     'k8s.io/component-base/version.gitMajor': '1',

@@ -2,7 +2,7 @@ import { quoted } from './archive-rules.ts'
 
 export type PathKind = 'file' | 'folder' | 'link'
 
-/** The kinds of the type names of the `tar` package; other types are files. */
+/** Maps the entry types of the `tar` package to kinds of paths. All other types are files. */
 export const KINDS: Partial<Record<string, PathKind>> = { Directory: 'folder', SymbolicLink: 'link' }
 
 /** The paths of an archive, including folders that have no entry of their own. */

@@ -25,7 +25,7 @@ test('finds only the hosts of configured data sources, without credentials', asy
   }
 })
 
-test('does not follow links to folders, whose number of paths would be exponential', async () => {
+test('does not follow links to folders, because the number of paths could grow exponentially', async () => {
   const root = mkdtempSync(join(tmpdir(), 'shoal-hosts-'))
   try {
     writeFileSync(join(root, 'processor.ts'), "p.setGateway('https://v2.archive.example')")

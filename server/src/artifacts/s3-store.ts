@@ -166,7 +166,7 @@ class S3Store implements ArtifactStore {
   }
 }
 
-/** Yields the same content, and reports its error. */
+/** Yields the chunks of `source`. Also passes an error of `source` to `onError`. */
 async function* observed(source: AsyncIterable<Buffer>, onError: (error: unknown) => void): AsyncGenerator<Buffer> {
   try {
     yield* source

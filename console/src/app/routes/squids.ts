@@ -6,7 +6,7 @@ const squids = createRoute({
   getParentRoute: () => app,
   path: '/squids',
   validateSearch: search.squids,
-  // The page waits for this module, which is part of the frame's chunk, but not for the responses.
+  // Waits until the module is loaded (the layout loads it too), but not for the responses.
   loader: async ({ context }) => (await import('../../api/squids.ts')).prefetchSquids(context.queryClient),
   component: lazyRouteComponent(() => import('../../pages/squids/SquidsPage.tsx')),
 })
