@@ -38,7 +38,7 @@ const withinNamespace = {
 }
 
 describe.skipIf(!hasCluster)('a cluster', () => {
-  test('runs pods on each node, which answer over their addresses', async () => {
+  test('runs pods on each node, which respond at their addresses', async () => {
     const [first, second] = await nodeNames()
     expect(second, 'the cluster needs two nodes').toBeDefined()
     const namespace = await createNamespace()

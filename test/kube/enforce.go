@@ -109,6 +109,10 @@ func enforce(ctx context.Context, kubeconfig, node string, podRange netip.Prefix
 	untyped.Start(ctx.Done())
 	typed.WaitForCacheSync(ctx.Done())
 	untyped.WaitForCacheSync(ctx.Done())
+	if ctx.Err() != nil {
+		// With a part of the objects, such as pods without policies, the rules could allow too much.
+		return nil
+	}
 	return e.run(ctx)
 }
 
@@ -155,14 +159,17 @@ func (e *enforcer) read() (policy.Cluster, error) {
 	if err != nil {
 		return cluster, err
 	}
+	refused := map[string]string{}
 	for _, object := range objects {
 		decoded, err := decode(object)
 		if err != nil {
 			return cluster, err
 		}
 		e.report(object, decoded)
+		refused[nameOf(decoded)] = decoded.Problem
 		cluster.Policies = append(cluster.Policies, decoded)
 	}
+	e.refused = refused
 	return cluster, nil
 }
 
@@ -180,16 +187,15 @@ func decode(object runtime.Object) (policy.Policy, error) {
 
 // report logs why a policy cannot be enforced, and adds an event to the policy, once for each reason.
 func (e *enforcer) report(object runtime.Object, decoded policy.Policy) {
-	name := decoded.Namespace + "/" + decoded.Name
-	if decoded.Problem == e.refused[name] {
+	if decoded.Problem == "" || decoded.Problem == e.refused[nameOf(decoded)] {
 		return
 	}
-	e.refused[name] = decoded.Problem
-	if decoded.Problem == "" {
-		return
-	}
-	klog.ErrorS(nil, "A policy cannot be enforced: its pods can neither connect nor be reached", "policy", name, "problem", decoded.Problem)
+	klog.ErrorS(nil, "A policy cannot be enforced: its pods can neither connect nor be reached", "policy", nameOf(decoded), "problem", decoded.Problem)
 	e.events.Eventf(object, corev1.EventTypeWarning, "NotEnforced", "On node %s the pods of this policy can neither connect nor be reached: %s", e.node, decoded.Problem)
+}
+
+func nameOf(decoded policy.Policy) string {
+	return decoded.Namespace + "/" + decoded.Name
 }
 
 func (e *enforcer) apply(script string) error {

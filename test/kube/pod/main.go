@@ -13,7 +13,7 @@ import (
 )
 
 const usage = `pod pause           waits for SIGTERM, and reaps processes
-pod serve PORT…     answers HTTP requests with the pod's name
+pod serve PORT…     responds to HTTP requests with the pod's name
 pod get URL         prints the body of the response; exit code 1 without one within 2 s
 pod connect ADDRESS connects over TCP; exit code 1 if that takes more than 2 s`
 

@@ -42,22 +42,15 @@ type PortRange struct {
 // Compile returns the rules of each pod of the node that has an address, sorted by name. Pods in the host's network are not affected by
 // policies. A policy with a Problem isolates the pods that it selects in both directions and allows nothing.
 func Compile(cluster Cluster, node string) []PodRules {
+	cluster.Pods = withoutReused(cluster.Pods)
 	var rules []PodRules
 	for _, pod := range cluster.Pods {
-		if address, ok := addressOf(pod); ok && pod.Spec.NodeName == node && !cluster.isReused(address, pod) {
+		if address, ok := addressOf(pod); ok && pod.Spec.NodeName == node {
 			rules = append(rules, cluster.rulesOf(pod, address))
 		}
 	}
 	slices.SortFunc(rules, func(a, b PodRules) int { return strings.Compare(a.Name, b.Name) })
 	return rules
-}
-
-// isReused reports whether a newer pod has the pod's address already: the status of a pod that is being deleted may be outdated.
-func (c Cluster) isReused(address netip.Addr, by *corev1.Pod) bool {
-	return slices.ContainsFunc(c.Pods, func(pod *corev1.Pod) bool {
-		other, ok := addressOf(pod)
-		return ok && other == address && by.CreationTimestamp.Before(&pod.CreationTimestamp)
-	})
 }
 
 func (c Cluster) rulesOf(pod *corev1.Pod, address netip.Addr) PodRules {
@@ -175,26 +168,6 @@ func blockOf(block *networkingv1.IPBlock) (addresses, except []netip.Prefix, ok 
 		except = append(except, netip.MustParsePrefix(excepted).Masked())
 	}
 	return addresses, except, true
-}
-
-func prefixesOf(pods []*corev1.Pod) []netip.Prefix {
-	var prefixes []netip.Prefix
-	for _, pod := range pods {
-		if address, ok := addressOf(pod); ok {
-			prefixes = append(prefixes, netip.PrefixFrom(address, 32))
-		}
-	}
-	slices.SortFunc(prefixes, func(a, b netip.Prefix) int { return a.Addr().Compare(b.Addr()) })
-	return slices.Compact(prefixes)
-}
-
-// addressOf returns the address that belongs to the pod: none before it has one, after it has ended, or in the host's network.
-func addressOf(pod *corev1.Pod) (netip.Addr, bool) {
-	if pod.Spec.HostNetwork || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
-		return netip.Addr{}, false
-	}
-	address, err := netip.ParseAddr(pod.Status.PodIP)
-	return address, err == nil && address.Is4()
 }
 
 type namedPort struct {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -265,9 +266,12 @@ func TestWaysAroundPolicies(t *testing.T) {
 	toAPI := func(sender string) string {
 		return fmt.Sprintf("spoof %s:%d %s", pods["api"].Status.PodIP, udpPort, sender)
 	}
-	probe := func(from, target string) bool { return hosts[from].probe(t, []string{target})[0] }
+	probeWithin := func(within time.Duration, from, target string) bool {
+		return hosts[from].probe(t, within, []string{target})[0]
+	}
+	probe := func(from, target string) bool { return probeWithin(refusedAfter, from, target) }
 	received := func(sender string) bool { return probe("api", "received "+sender) }
-	if !probe("web", overLinkLocal) {
+	if !probeWithin(allowedWithin, "web", overLinkLocal) {
 		t.Fatal("without rules, the node cannot be reached over IPv6")
 	}
 	if !probe("spy", toAPI("10.90.1.77")) || !received("10.90.1.77") {
@@ -287,7 +291,7 @@ func TestWaysAroundPolicies(t *testing.T) {
 	if !probe("spy", toAPI(web)) || received(web) {
 		t.Error("a pod reaches another one with the address of a third")
 	}
-	if !probe("web", fmt.Sprintf("udp %s:%d", pods["api"].Status.PodIP, udpPort)) || !received(web) {
+	if !probeWithin(allowedWithin, "web", fmt.Sprintf("udp %s:%d", pods["api"].Status.PodIP, udpPort)) || !received(web) {
 		t.Error("the pod with that address does not reach it")
 	}
 }
@@ -299,11 +303,6 @@ func TestScriptsAreAccepted(t *testing.T) {
 	cluster := Cluster{Namespaces: namespaces, Pods: []*corev1.Pod{pods["web"]}, Policies: []Policy{
 		decode(t, "sctp", `{podSelector: {}, ingress: [{ports: [{protocol: SCTP, port: 1000, endPort: 2000}, {protocol: SCTP}]}]}`),
 	}}
-	older := pods["web"].DeepCopy()
-	older.Name = "older"
-	older.CreationTimestamp = metav1.Unix(1, 0)
-	newer := pods["web"].DeepCopy()
-	newer.CreationTimestamp = metav1.Unix(2, 0)
 	script := Render(Compile(cluster, "n1"), podRange)
 	for _, line := range []string{"sctp dport 1000-2000 return", "meta l4proto sctp return"} {
 		if !strings.Contains(script, line) {
@@ -311,12 +310,35 @@ func TestScriptsAreAccepted(t *testing.T) {
 		}
 	}
 	apply(t, script)
-	cluster.Pods = []*corev1.Pod{older, newer}
-	rules := Compile(cluster, "n1")
-	if len(rules) != 1 || rules[0].Name != "a/web" {
-		t.Errorf("of two pods with one address, the newer must be kept: %v", rules)
-	}
 	apply(t, Render(nil, podRange))
+}
+
+// The status of a pod that is being deleted may still have an address that another pod has received.
+func TestReusedAddresses(t *testing.T) {
+	deleted := metav1.Unix(3, 0)
+	copyOf := func(name string, created int64, deleted *metav1.Time) *corev1.Pod {
+		pod := pods["web"].DeepCopy()
+		pod.Name, pod.CreationTimestamp, pod.DeletionTimestamp = name, metav1.Unix(created, 0), deleted
+		pod.Labels = map[string]string{"name": name}
+		return pod
+	}
+	for title, pair := range map[string][]*corev1.Pod{
+		"an older pod": {copyOf("new", 2, nil), copyOf("old", 1, nil)},
+		"a pod of the same second that is deleted": {copyOf("new", 1, nil), copyOf("old", 1, &deleted)},
+	} {
+		for _, address := range [][]*corev1.Pod{pair, {pair[1], pair[0]}} {
+			cluster := Cluster{Namespaces: namespaces, Pods: append(address, pods["api"]), Policies: []Policy{
+				decode(t, "old", `{podSelector: {}, ingress: [{from: [{podSelector: {matchLabels: {name: old}}}]}]}`),
+			}}
+			rules := Compile(cluster, "n1")
+			if len(rules) != 2 || rules[1].Name != "a/new" {
+				t.Errorf("%s: the newer of two pods with one address must be kept: %v", title, rules)
+			}
+			if len(rules[0].Ingress) != 0 {
+				t.Errorf("%s: a pod has the rights of the one that had its address before: %v", title, rules[0].Ingress)
+			}
+		}
+	}
 }
 
 func TestProblems(t *testing.T) {
@@ -406,11 +428,15 @@ func expect(t *testing.T, hosts map[string]*host, probes string, isAllowed bool)
 		for i, probe := range probes {
 			targets[i] = target(t, probe)
 		}
+		within := refusedAfter
+		if isAllowed {
+			within = allowedWithin
+		}
 		reached := probeAll
 		if from != "node" {
-			reached = func(targets []string) []bool { return hosts[from].probe(t, targets) }
+			reached = func(within time.Duration, targets []string) []bool { return hosts[from].probe(t, within, targets) }
 		}
-		for i, isReached := range reached(targets) {
+		for i, isReached := range reached(within, targets) {
 			if isReached != isAllowed {
 				t.Errorf("%s: reached %v, expected %v", probes[i], isReached, isAllowed)
 			}
