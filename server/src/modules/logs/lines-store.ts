@@ -82,9 +82,19 @@ export type LineQuery = {
   filter: LogFilter
   direction: Direction
   limit: number
+  /** Size of the returned text, which the last line may exceed. */
+  maxBytes: number
 }
 
-/** Returns the first `limit` matching lines of the ranges, ordered by time in the query's direction. */
+/** The size of a line's text in bytes. The same in SQL is `bytesColumn`. */
+export const bytesOf = ({ ns, message, fields }: StoredLine): number =>
+  Buffer.byteLength(ns ?? '') + Buffer.byteLength(message) + Buffer.byteLength(fields ?? '')
+
+const bytesColumn = sql.raw(
+  'octet_length(message) + coalesce(octet_length(ns), 0) + coalesce(octet_length(fields), 0) as bytes',
+)
+
+/** Returns the first `limit` matching lines of the ranges, or fewer of `maxBytes`, ordered by time in the query's direction. */
 export async function readRanges(db: Db, query: LineQuery): Promise<StoredLine[]> {
   const order = sql.raw(query.direction)
   // Literal numbers instead of parameters let Postgres estimate how few lines these are.
@@ -95,9 +105,17 @@ export async function readRanges(db: Db, query: LineQuery): Promise<StoredLine[]
     ...boundsOf(query),
     ...conditionsOf(query.filter),
   ]
+  const sorted = sql`order by at ${order}, seq ${order}`
   const { rows } = await db.execute<StoredLine>(sql`
-    select ${lineColumns} from log_lines where ${sql.join(conditions, sql` and `)}
-    order by at ${order}, seq ${order} limit ${query.limit}`)
+    select seq, "atMs", level, container, ns, message, fields
+    from (
+      select *, sum(bytes) over (${sorted} rows unbounded preceding) - bytes as "bytesBefore"
+      from (
+        select ${lineColumns}, at, ${bytesColumn} from log_lines where ${sql.join(conditions, sql` and `)}
+        ${sorted} limit ${query.limit}
+      ) line
+    ) sized
+    where "bytesBefore" < ${query.maxBytes} ${sorted}`)
   return rows
 }
 

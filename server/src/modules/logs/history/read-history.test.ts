@@ -128,6 +128,36 @@ test('pages contain the same lines, in the same order, as a filter over all line
   )
 }, 120_000)
 
+test.each<Direction>(['asc', 'desc'])(
+  'pages of long lines are of limited size, and have all lines (%s)',
+  async (direction) => {
+    const squidId = ++lastSquidId
+    const writer = createUnlimitedWriter()
+    const lineCount = 400
+    for (let from = 0; from < lineCount; from += 100) {
+      const lines = Array.from({ length: 100 }, (_, i): LogLine => {
+        const text = JSON.stringify({ ns: 'x'.repeat(20_000), msg: 'y'.repeat(20_000), more: '€'.repeat(6_000) })
+        return { workload: `${squidId}.1`, container: 'eth', stream: 'stdout', text, readAt: new Date(day + from + i) }
+      })
+      await writer.write({ lines, dropped: [], cursor: {} })
+    }
+    const query = { squidId, fromMs: null, toMs: null, filter: filterOf({}), direction, limit: 10_000 }
+    const found: number[] = []
+    let after: LinePosition | null = null
+    let pages = 0
+    do {
+      const page = await readHistory(t.app.db, { ...query, after, signal: new AbortController().signal })
+      expect(Buffer.byteLength(JSON.stringify(page.lines))).toBeLessThan(10e6)
+      found.push(...page.lines.map(({ seq }) => seq))
+      after = page.next
+      pages++
+    } while (after)
+    const all = Array.from({ length: lineCount }, (_, i) => i + 1)
+    expect(found).toEqual(direction === 'asc' ? all : all.toReversed())
+    expect(pages).toBe(3)
+  },
+)
+
 describe('a filter', () => {
   test('matches the level, and text in any field of a JSON line', async () => {
     const squidId = ++lastSquidId

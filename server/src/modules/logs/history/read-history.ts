@@ -1,6 +1,7 @@
 import type { Db } from '../../../db/database.ts'
 import type { LogFilter } from '../filter.ts'
 import {
+  bytesOf,
   findStream,
   readRanges,
   type Direction,
@@ -23,7 +24,7 @@ export type HistoryQuery = {
   signal: AbortSignal
 }
 
-/** `next` is null on the last page. Any other page may be short or even empty, when the search reached its time limit. */
+/** `next` is null on the last page. Any other page may be short, or even empty, when the search reached its limit of size or time. */
 export type HistoryPage = {
   lines: StoredLine[]
   next: LinePosition | null
@@ -34,6 +35,9 @@ type PageDraft = Omit<HistoryPage, 'lastSeq'>
 
 /** A search that takes longer returns the lines found so far. */
 const searchBudgetMs = 5_000
+
+/** A page of longer lines has fewer of them: a line may have 64 KiB, and a process serves the pages of all tenants from its memory. */
+const maxPageBytes = 8_000_000
 
 /** Blocks per lookup and per scan. The first numbers are small, because the first few blocks fill most pages. */
 const lookupBatchSizes = [8, 64, 512]
@@ -55,12 +59,17 @@ async function scanBlocks(
   { indexedSeq, lastSeq }: { indexedSeq: number; lastSeq: number },
 ): Promise<PageDraft> {
   const startedMs = performance.now()
-  const addMatches = async (ranges: SeqRange[], timeRange: Pick<LineQuery, 'fromMs' | 'toMs'>, lines: StoredLine[]) => {
-    const more = await readRanges(db, { ...query, ...timeRange, ranges, limit: query.limit + 1 })
-    return [...lines, ...more].sort(compareBy(query.direction)).slice(0, query.limit + 1)
+  let { limit } = query
+  let lines: StoredLine[] = []
+  const addMatches = async (ranges: SeqRange[], timeRange: Pick<LineQuery, 'fromMs' | 'toMs'>) => {
+    // Twice the size, so that these are more lines than the page can have.
+    const more = await readRanges(db, { ...query, ...timeRange, ranges, limit: limit + 1, maxBytes: 2 * maxPageBytes })
+    const merged = [...lines, ...more].sort(compareBy(query.direction))
+    limit = Math.min(limit, countFitting(merged))
+    lines = merged.slice(0, limit + 1)
   }
   // Lines that are not in a block yet may have any time.
-  let lines = await addMatches([{ firstSeq: indexedSeq + 1, lastSeq }], query, [])
+  await addMatches([{ firstSeq: indexedSeq + 1, lastSeq }], query)
   let blocks: Candidate[] = []
   let lastFound: Candidate | null = null
   for (let lookups = 0, rounds = 0; ; rounds++) {
@@ -70,12 +79,23 @@ async function scanBlocks(
       lastFound = blocks.at(-1) ?? null
     }
     const [next] = blocks
-    const last = lines[query.limit]
-    if (!next || (last && precedesBlock(last, next, query.direction))) return pageOf(lines, query.limit)
-    if (performance.now() - startedMs > searchBudgetMs || query.signal.aborted) return pageBefore(next, lines, query)
+    const last = lines[limit]
+    if (!next || (last && precedesBlock(last, next, query.direction))) return pageOf(lines, limit)
+    if (performance.now() - startedMs > searchBudgetMs || query.signal.aborted)
+      return pageBefore(next, lines, { direction: query.direction, limit })
     const group = blocks.splice(0, scanBatchSizes[rounds] ?? 32)
-    lines = await addMatches(group, timeRangeOf(group, query), lines)
+    await addMatches(group, timeRangeOf(group, query))
   }
+}
+
+/** Returns the number of lines that fit in a page, the first that fills it included; Infinity if all fit. */
+function countFitting(lines: StoredLine[]): number {
+  let bytes = 0
+  for (const [index, line] of lines.entries()) {
+    bytes += bytesOf(line)
+    if (bytes >= maxPageBytes) return index + 1
+  }
+  return Infinity
 }
 
 /** Narrows the query's time range to that of the lines in these blocks. */
@@ -97,7 +117,11 @@ function pageOf(matches: StoredLine[], limit: number): PageDraft {
 }
 
 /** Returns the lines that certainly precede `block`, the first unscanned one; the next page begins with that block. */
-function pageBefore(block: Candidate, matches: StoredLine[], { direction, limit }: HistoryQuery): PageDraft {
+function pageBefore(
+  block: Candidate,
+  matches: StoredLine[],
+  { direction, limit }: Pick<HistoryQuery, 'direction' | 'limit'>,
+): PageDraft {
   const lines = matches.filter((line) => precedesBlock(line, block, direction)).slice(0, limit)
   const isDescending = direction === 'desc'
   const edge = { atMs: isDescending ? block.maxAtMs : block.minAtMs, seq: isDescending ? Number.MAX_SAFE_INTEGER : 0 }
