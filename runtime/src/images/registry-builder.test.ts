@@ -61,7 +61,9 @@ type Descriptor = { mediaType: string; digest: string; size: number }
 type ManifestJson = { config: Descriptor; layers: Descriptor[] }
 
 async function fetchJson<T>(path: string): Promise<T> {
-  const response = await fetch(`http://${registry.host}/v2/${path}`, { headers: { accept: `${MEDIA_TYPES.manifest}, */*` } })
+  const response = await fetch(`http://${registry.host}/v2/${path}`, {
+    headers: { accept: `${MEDIA_TYPES.manifest}, */*` },
+  })
   expect(response.status, path).toBe(200)
   return (await response.json()) as T
 }
