@@ -29,10 +29,10 @@ const chunks = [
     name: 'app',
     test: /src\/app\/main\.tsx$|src\/(api\/(?!alerts|deployments|failed-first-deployments|graphql|lines|long-list|poll|squids)|lib\/(?!format|hotkeys|preview-mode|save-file|ticker|utc-dates))|src\/components\/(confirm|ErrorState|OutboxHint|use-page-title)\.tsx?$|src\/ui\/(Alert|Field|IconButton|Skeleton|prefetch|tones)\.tsx?$|lucide-react\/dist\/esm\/icons\/x\.m?js$/,
   },
-  // The frame of all pages behind the session gate.
+  // The frame of all pages behind the session gate, and small parts that most of them use.
   {
     name: 'layout',
-    test: /src\/app\/layouts\/(AppLayout|nav)|src\/api\/(alerts|long-list|poll|squids)|src\/components\/(access|EmptyState|PageHeader|RelativeTime|StatusDot)\.tsx$|src\/lib\/(format|hotkeys|preview-mode|ticker)|src\/ui\/(Badge|copy-text|Kbd|ProgressBar|control-classes)\.tsx?$/,
+    test: /src\/app\/layouts\/(AppLayout|nav)|src\/api\/(alerts|long-list|poll|squids)|src\/components\/(access|copy-with-toast|EmptyState|PageHeader|RelativeTime|StatusDot)\.tsx?$|src\/lib\/(format|hotkeys|preview-mode|ticker)|src\/ui\/(Badge|copy-text|Kbd|ProgressBar|control-classes)\.tsx?$|lucide-react\/dist\/esm\/icons\/(arrow-down|arrow-up|ellipsis|rotate-cw|trash)\.m?js$/,
   },
   // Forms, and the sign-in pages, which are little more than a form.
   {

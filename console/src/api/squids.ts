@@ -70,6 +70,12 @@ export function useSquids(): UseQueryResult<SquidSummary[]> {
   return useQuery(squidsQuery(code))
 }
 
+/** A running deployment with its steps; undefined until the next poll. */
+export function useRunningDeployment(id: number): Deployment | undefined {
+  const { code } = useOrg()
+  return useQuery(inProgressQuery(code)).data?.find((deployment) => deployment.id === id)
+}
+
 /**
  * The newest deployment that began after the first poll; null until there is one. Polled every second, because the
  * user waits for it.

@@ -1,4 +1,4 @@
-import type { Deployment, DeploymentType } from '@shoal/contract'
+import type { Deployment, DeploymentStatus, DeploymentType } from '@shoal/contract'
 
 const typeLabels: Record<DeploymentType, string> = {
   DEPLOY: 'Deploy',
@@ -16,3 +16,22 @@ export function deploymentTitle({ type, options: { tag } }: Pick<Deployment, 'ty
   const isAboutTag = type === 'SET_TAG' || type === 'REMOVE_TAG'
   return isAboutTag && tag !== null ? `${typeLabels[type]} ${tag}` : typeLabels[type]
 }
+
+/** Display names of the steps. */
+const stepLabels: Record<DeploymentStatus, string> = {
+  UNPACKING: 'Unpacking',
+  IMAGE_BUILDING: 'Building',
+  RESETTING: 'Resetting data',
+  ADDONS_SYNCING: 'Addons',
+  SQUID_SYNCING: 'Starting',
+  ADDING_INGRESS: 'Adding addresses',
+  REMOVING_INGRESS: 'Removing addresses',
+  SQUID_DELETING: 'Stopping',
+  ADDONS_DELETING: 'Deleting data',
+  DEPLOYING: 'Switching',
+  OK: 'Done',
+}
+
+/** The name of a step in a deployment of this type: hibernating only stops the programs. */
+export const stepLabel = (type: DeploymentType, status: DeploymentStatus): string =>
+  type === 'HIBERNATE' && status === 'SQUID_SYNCING' ? 'Stopping' : stepLabels[status]

@@ -21,14 +21,15 @@ export function Alert({ tone, title, children, action, className }: Props) {
   return (
     <div
       role={tone === 'bad' ? 'alert' : 'status'}
-      className={cx('flex items-start gap-2.5 rounded-r-md border-l-2 px-3.5 py-2.5', soft[tone], className)}
+      className={cx('flex flex-wrap items-start gap-2.5 rounded-r-md border-l-2 px-3.5 py-2.5', soft[tone], className)}
     >
       <Icon size={16} aria-hidden className={cx('mt-0.5 shrink-0', toneText[tone])} />
-      <div className="min-w-0 flex-1">
+      <div className="min-w-0 flex-1 basis-60">
         {title && <p className={cx('font-medium', toneText[tone])}>{title}</p>}
         {children && <div className="text-ink">{children}</div>}
       </div>
-      {action}
+      {/* Where the text would become too narrow beside the action, the action moves below. */}
+      {action && <div className="flex flex-wrap gap-2">{action}</div>}
     </div>
   )
 }

@@ -3,6 +3,7 @@ import { Menu, Search } from 'lucide-react'
 import { useUser } from '../../api/session.ts'
 import { modKey } from '../../lib/hotkeys.ts'
 import { isPreviewOn } from '../../lib/preview-mode.ts'
+import { cx } from '../../ui/classes.ts'
 import { Label } from '../../ui/Badge.tsx'
 import { IconButton } from '../../ui/IconButton.tsx'
 import { Kbd } from '../../ui/Kbd.tsx'
@@ -50,7 +51,7 @@ export function TopBar({ onOpenNavigation }: { onOpenNavigation: () => void }) {
           />
         </>
       )}
-      <div className="ml-auto flex items-center gap-2 max-md:ml-0">
+      <div className={cx('ml-auto flex items-center gap-2', isVerified && 'max-md:ml-0')}>
         {isVerified && <AlertsBell />}
         <UserMenu />
       </div>

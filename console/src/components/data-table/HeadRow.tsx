@@ -25,12 +25,14 @@ export function HeadRow<T>({ columns, sort, onSort, hasMenu }: Props<T>) {
             <th
               key={column.id}
               scope="col"
-              style={{ '--width': column.width ?? 'auto' } as CSSProperties}
+              style={
+                { '--width': column.width ?? 'auto', '--narrow-width': column.narrowWidth ?? 'auto' } as CSSProperties
+              }
               aria-sort={order ? sortLabels[order] : undefined}
               data-tip={column.headerTip}
               className={cx(
                 thClass,
-                'sm:w-(--width)',
+                'w-(--narrow-width) sm:w-(--width)',
                 column.isNumber && 'text-right',
                 column.hideBelow && hideBelowClass[column.hideBelow],
               )}

@@ -16,6 +16,8 @@ export type Column<T> = {
   hideBelow?: HideBelow
   /** CSS width; columns without one share the remaining width. */
   width?: string
+  /** CSS width on phones and small windows, where `width` does not apply. */
+  narrowWidth?: string
 }
 
 export type Sort = { column: string; order: 'asc' | 'desc' }

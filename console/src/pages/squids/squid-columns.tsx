@@ -1,5 +1,6 @@
-import { isDeploying, isHibernated, type SquidSummary } from '@shoal/contract'
+import { isHibernated, type SquidSummary } from '@shoal/contract'
 import { Link } from '@tanstack/react-router'
+import { lazy, Suspense } from 'react'
 import type { Column } from '../../components/data-table/columns.ts'
 import { MiniBars } from '../../components/MiniBars.tsx'
 import { RelativeTime } from '../../components/RelativeTime.tsx'
@@ -8,6 +9,8 @@ import { shortSyncSummary } from '../../components/squid/sync.ts'
 import { formatCount, formatDayMonth, formatInteger, emptyValue } from '../../lib/format.ts'
 import { Tag } from '../../ui/Badge.tsx'
 import type { WeekOfRequests } from './daily-requests.ts'
+
+const DeploymentStep = lazy(() => import('./DeploymentStep.tsx'))
 
 /** The columns of the list. `requests` is null while loading. */
 export const squidColumns = (requests: WeekOfRequests | null): Column<SquidSummary>[] => [
@@ -18,13 +21,30 @@ export const squidColumns = (requests: WeekOfRequests | null): Column<SquidSumma
     // Sorts only by squid. The versions of each squid remain in the server's order, newest first.
     sortBy: ({ name }) => name,
   },
-  { id: 'status', header: 'Status', width: '144px', cell: (squid) => <SquidStatus squid={squid} /> },
+  {
+    id: 'status',
+    header: 'Status',
+    width: '144px',
+    narrowWidth: '130px',
+    cell: (squid) => (
+      <>
+        <SquidStatus squid={squid} />
+        <span className="block truncate text-xs text-ink-3 empty:hidden xs:hidden">
+          <Progress squid={squid} />
+        </span>
+      </>
+    ),
+  },
   {
     id: 'sync',
     header: 'Sync',
     width: '26%',
-    hideBelow: 'lg',
-    cell: (squid) => <span className="text-ink-3">{syncSummaryOf(squid) ?? emptyValue}</span>,
+    hideBelow: 'xs',
+    cell: (squid) => (
+      <span className="text-ink-3 empty:before:content-['–']">
+        <Progress squid={squid} />
+      </span>
+    ),
   },
   {
     id: 'requests',
@@ -32,7 +52,7 @@ export const squidColumns = (requests: WeekOfRequests | null): Column<SquidSumma
     headerTip: 'Total number of queries made to the squid version in the last 7 days',
     isNumber: true,
     width: '150px',
-    hideBelow: 'sm',
+    hideBelow: 'lg',
     cell: ({ id }) => (requests ? <Requests week={requests} squidId={id} /> : emptyValue),
   },
   {
@@ -66,8 +86,16 @@ function Name({ squid: { name, slot, tags } }: { squid: SquidSummary }) {
   )
 }
 
-const syncSummaryOf = (squid: SquidSummary) =>
-  isDeploying(squid) || isHibernated(squid) ? null : shortSyncSummary(squid.processors ?? [])
+/** How far the version is: its sync, or the step of its deployment. Renders nothing while unknown. */
+function Progress({ squid }: { squid: SquidSummary }) {
+  if (squid.lastDeploy?.running)
+    return (
+      <Suspense>
+        <DeploymentStep {...squid.lastDeploy} />
+      </Suspense>
+    )
+  return isHibernated(squid) ? null : shortSyncSummary(squid.processors ?? [])
+}
 
 function Requests({ week, squidId }: { week: WeekOfRequests; squidId: number }) {
   const { days, total } = week.requestsOf(squidId)

@@ -7,13 +7,11 @@ import { cx } from '../../../ui/classes.ts'
 import { levelTones } from '../filters.ts'
 import { splitAtMatches, textOf } from './line-text.ts'
 import { LogDetail } from './LogDetail.tsx'
-import { rowPx } from './row-layout.ts'
 
-/** The column grid of the header and all rows. Phones show only time and message. */
+/** The column grid of the header and all rows. On phones the message is below the other columns. */
 export const rowGrid =
-  'grid grid-cols-[164px_76px_112px_minmax(0,1fr)] gap-x-3 px-3 max-sm:grid-cols-[164px_76px_minmax(0,1fr)] max-xxs:grid-cols-[96px_minmax(0,1fr)]'
-export const hideContainerClass = 'max-sm:hidden'
-export const hideLevelClass = 'max-xxs:hidden'
+  'grid grid-cols-[164px_76px_112px_minmax(0,1fr)] gap-x-3 px-3 max-sm:grid-cols-[164px_76px_minmax(0,1fr)] max-xs:grid-cols-[auto_auto_minmax(0,1fr)]'
+export const hideContainerClass = 'max-sm:hidden max-xs:inline'
 
 type Props = {
   entry: LogEntry
@@ -25,12 +23,13 @@ type Props = {
   isTarget: boolean
   /** Only the hovered row renders buttons: scrolling creates thousands of rows. */
   isHovered: boolean
+  rowPx: number
   onResize: (number: number, px: number) => void
 }
 
 /** One line. `LogView` handles the clicks on its buttons by their `data-act`. */
-function Row({ entry, number, rowIndex, search, isOpen, isTarget, isHovered, onResize }: Props) {
-  if (entry.container === gapContainer) return <GapMarker entry={entry} rowIndex={rowIndex} />
+function Row({ entry, number, rowIndex, search, isOpen, isTarget, isHovered, rowPx, onResize }: Props) {
+  if (entry.container === gapContainer) return <GapMarker {...{ entry, rowIndex, rowPx }} />
   const { ns, message, fields } = textOf(entry)
   const [firstLine = '', ...otherLines] = message.split('\n')
   const tone = levelTones[entry.level]
@@ -54,13 +53,13 @@ function Row({ entry, number, rowIndex, search, isOpen, isTarget, isHovered, onR
         <span role="cell" className="truncate text-ink-2" data-tip={formatDateTime(entry.timestamp)}>
           <Time at={entry.timestamp} />
         </span>
-        <span role="cell" className={cx(toneText[tone], 'truncate', hideLevelClass)}>
+        <span role="cell" className={cx(toneText[tone], 'truncate')}>
           {entry.level}
         </span>
         <span role="cell" className={cx('truncate text-ink-2', hideContainerClass)}>
           <Highlighted text={entry.container} search="" />
         </span>
-        <span role="cell" className="flex min-w-0 items-center gap-1">
+        <span role="cell" className="flex min-w-0 items-center gap-1 max-xs:col-span-full">
           <button
             type="button"
             data-act="toggle"
@@ -119,7 +118,7 @@ function RowAction({ act, label, icon }: { act: string; label: string; icon: Rea
 }
 
 /** Marks a gap: lines that the server skipped because the client read too slowly. */
-function GapMarker({ entry, rowIndex }: { entry: LogEntry; rowIndex: number }) {
+function GapMarker({ entry, rowIndex, rowPx }: Pick<Props, 'entry' | 'rowIndex' | 'rowPx'>) {
   return (
     <div
       role="row"
@@ -140,7 +139,7 @@ function Time({ at }: { at: string }) {
   const timeOfDay = `${pad(time.getHours())}:${pad(time.getMinutes())}:${pad(time.getSeconds())}.${pad(time.getMilliseconds(), 3)}`
   return (
     <time dateTime={at}>
-      <span className="max-xxs:hidden">
+      <span className="max-xs:hidden">
         {pad(time.getDate())}.{pad(time.getMonth() + 1)}{' '}
       </span>
       {timeOfDay}

@@ -13,7 +13,7 @@ import { copyWithToast } from '../../../components/copy-with-toast.ts'
 import { cx } from '../../../ui/classes.ts'
 import type { FeedState, LogFeed } from '../feed/log-feed.ts'
 import { plainLine } from './line-text.ts'
-import { hideContainerClass, hideLevelClass, LogRow, rowGrid } from './LogRow.tsx'
+import { hideContainerClass, LogRow, rowGrid } from './LogRow.tsx'
 import { NewLines } from './NewLines.tsx'
 import { useVirtualRows, type Order } from './use-virtual-rows.ts'
 
@@ -81,13 +81,13 @@ export function LogView(props: Props) {
                 Timestamp <Arrow size={12} aria-hidden />
               </button>
             </span>
-            <span role="columnheader" className={cx('leading-8 font-medium', hideLevelClass)}>
+            <span role="columnheader" className="leading-8 font-medium">
               Level
             </span>
             <span role="columnheader" className={cx('leading-8 font-medium', hideContainerClass)}>
               Container
             </span>
-            <span role="columnheader" className="pl-5 leading-8 font-medium">
+            <span role="columnheader" className="pl-5 leading-8 font-medium max-xs:sr-only">
               Message
             </span>
           </div>
@@ -113,6 +113,7 @@ export function LogView(props: Props) {
                     isOpen={rows.isOpen(number)}
                     isTarget={entry.id === target}
                     isHovered={number === hovered}
+                    rowPx={rows.rowPx}
                     onResize={rows.setHeight}
                   />
                 )

@@ -6,15 +6,24 @@ import {
   useMemo,
   useRef,
   useState,
+  useSyncExternalStore,
   type RefObject,
 } from 'react'
 import type { LogWindow } from '../feed/log-window.ts'
-import { indexAt, offsetOf, rowPx, type ExpandedRow } from './row-layout.ts'
+import { indexAt, offsetOf, rowHeights, type ExpandedRow } from './row-layout.ts'
 
 /** The number of rows rendered beyond each edge of the view. */
 const overscanRows = 8
 /** The view counts as scrolled to the end within this distance. */
 const atEndPx = 4
+
+/** The width below which a row has two lines: the breakpoint `xs`. */
+const phone = matchMedia('(max-width: 599.98px)')
+
+function onPhoneChange(listener: () => void): () => void {
+  phone.addEventListener('change', listener)
+  return () => phone.removeEventListener('change', listener)
+}
 
 export type Order = 'asc' | 'desc'
 
@@ -33,6 +42,7 @@ type VirtualRowsOptions = {
  */
 export function useVirtualRows({ scroller, window, order, isFollowing, onFollowingChange }: VirtualRowsOptions) {
   const count = window.lines.length
+  const rowPx = useSyncExternalStore(onPhoneChange, () => (phone.matches ? rowHeights.phone : rowHeights.wide))
   const [heights, setHeights] = useState<ReadonlyMap<number, number>>(new Map())
   const [viewport, setViewport] = useState({ topPx: 0, viewPx: 0 })
   const anchor = useRef({ number: 0, withinPx: 0 })
@@ -49,13 +59,13 @@ export function useVirtualRows({ scroller, window, order, isFollowing, onFollowi
     }
     return expanded.sort((a, b) => a.index - b.index)
   }, [heights, window.first, count, order])
-  const totalPx = offsetOf(count, expandedRows)
+  const totalPx = offsetOf(count, rowPx, expandedRows)
 
   const measure = () => {
     const element = scroller.current
     if (!element) return
-    const index = indexAt(element.scrollTop, count, expandedRows)
-    anchor.current = { number: numberAt(index), withinPx: element.scrollTop - offsetOf(index, expandedRows) }
+    const index = indexAt(element.scrollTop, count, rowPx, expandedRows)
+    anchor.current = { number: numberAt(index), withinPx: element.scrollTop - offsetOf(index, rowPx, expandedRows) }
     lastTopPx.current = element.scrollTop
     setViewport((current) =>
       current.topPx === element.scrollTop && current.viewPx === element.clientHeight
@@ -68,11 +78,11 @@ export function useVirtualRows({ scroller, window, order, isFollowing, onFollowi
     const element = scroller.current
     if (!element) return
     if (isFollowing) element.scrollTop = order === 'asc' ? totalPx : 0
-    else element.scrollTop = offsetOf(indexOf(anchor.current.number), expandedRows) + anchor.current.withinPx
+    else element.scrollTop = offsetOf(indexOf(anchor.current.number), rowPx, expandedRows) + anchor.current.withinPx
     measure()
   }
   // eslint-disable-next-line react-hooks/exhaustive-deps -- runs only after changes that move rows
-  useLayoutEffect(restoreScroll, [window, expandedRows, order, isFollowing])
+  useLayoutEffect(restoreScroll, [window, expandedRows, order, isFollowing, rowPx])
   const handleResize = useEffectEvent(restoreScroll)
   useEffect(() => {
     if (!scroller.current) return undefined
@@ -106,20 +116,22 @@ export function useVirtualRows({ scroller, window, order, isFollowing, onFollowi
     const element = scroller.current
     if (!element) return
     anchor.current = { number, withinPx: -(element.clientHeight - rowPx) / 3 }
-    element.scrollTop = offsetOf(indexOf(number), expandedRows) + anchor.current.withinPx
+    element.scrollTop = offsetOf(indexOf(number), rowPx, expandedRows) + anchor.current.withinPx
     measure()
   }
 
-  const start = Math.max(0, indexAt(viewport.topPx, count, expandedRows) - overscanRows)
-  const end = Math.min(count, indexAt(viewport.topPx + viewport.viewPx, count, expandedRows) + 1 + overscanRows)
+  const start = Math.max(0, indexAt(viewport.topPx, count, rowPx, expandedRows) - overscanRows)
+  const end = Math.min(count, indexAt(viewport.topPx + viewport.viewPx, count, rowPx, expandedRows) + 1 + overscanRows)
   const lastIndex = count - 1
   return {
+    /** The height of a collapsed row. */
+    rowPx,
     /** The visible rows in display order, with the numbers of their lines. */
     visible: Array.from({ length: Math.max(0, end - start) }, (_, i) => ({
       index: start + i,
       number: numberAt(start + i),
     })),
-    beforePx: offsetOf(start, expandedRows),
+    beforePx: offsetOf(start, rowPx, expandedRows),
     totalPx,
     /** The number of rows between the visible ones and the oldest or newest loaded line. */
     rowsToOlder: order === 'asc' ? start : lastIndex - end,

@@ -5,7 +5,7 @@ import { formatDuration } from '../../../lib/format.ts'
 import { useTicking } from '../../../lib/ticker.ts'
 import { Spinner } from '../../../ui/Spinner.tsx'
 import { cx } from '../../../ui/classes.ts'
-import { stepLabel } from './deployment-labels.ts'
+import { stepLabel } from '../../../components/deployment-title.ts'
 import { timelineOf, type TimelineStep } from './timeline.ts'
 
 const icons: Record<TimelineStep['state'], ReactNode> = {

@@ -1,30 +1,5 @@
-import {
-  isInProgress,
-  type Deployment,
-  type DeploymentFailure,
-  type DeploymentStatus,
-  type DeploymentType,
-} from '@shoal/contract'
+import { isInProgress, type Deployment, type DeploymentFailure } from '@shoal/contract'
 import type { Tone } from '../../../ui/tones.ts'
-
-/** Display names of the steps. */
-const stepLabels: Record<DeploymentStatus, string> = {
-  UNPACKING: 'Unpacking',
-  IMAGE_BUILDING: 'Building',
-  RESETTING: 'Resetting data',
-  ADDONS_SYNCING: 'Addons',
-  SQUID_SYNCING: 'Starting',
-  ADDING_INGRESS: 'Adding addresses',
-  REMOVING_INGRESS: 'Removing addresses',
-  SQUID_DELETING: 'Stopping',
-  ADDONS_DELETING: 'Deleting data',
-  DEPLOYING: 'Switching',
-  OK: 'Done',
-}
-
-/** The name of a step in a deployment of this type: hibernating only stops the programs. */
-export const stepLabel = (type: DeploymentType, status: DeploymentStatus): string =>
-  type === 'HIBERNATE' && status === 'SQUID_SYNCING' ? 'Stopping' : stepLabels[status]
 
 export const failureLabels: Record<Exclude<DeploymentFailure, 'NO'>, string> = {
   UNEXPECTED: 'Something failed on our side',

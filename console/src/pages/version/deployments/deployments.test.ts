@@ -1,7 +1,7 @@
 import type { Deployment } from '@shoal/contract'
 import { expect, test } from 'vitest'
-import { deploymentTitle } from '../../../components/deployment-title.ts'
-import { deploymentChip, stepLabel } from './deployment-labels.ts'
+import { deploymentTitle, stepLabel } from '../../../components/deployment-title.ts'
+import { deploymentChip } from './deployment-labels.ts'
 import { rollbackDisabledReason } from './rollback-rule.ts'
 import { timelineOf } from './timeline.ts'
 

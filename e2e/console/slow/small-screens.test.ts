@@ -1,0 +1,110 @@
+import type { Browser, Locator, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openBrowser, saveScreenshot } from '../../support/browser.ts'
+import { consoleShoal } from '../../support/console-shoal.ts'
+import { signInAs } from '../../support/people.ts'
+import { deploySimulated, requestSimulatedDeploy, type Deployer } from '../../support/simulated-squid.ts'
+
+const code = 'phone-labs'
+const email = 'pia@phones.dev'
+const shoal = consoleShoal()
+let browser: Browser
+let page: Page
+let deployer: Deployer
+
+beforeAll(async () => {
+  browser = await openBrowser()
+  const person = await signInAs(browser, shoal, email)
+  page = person.page
+  await person.api.orgs.create({ body: { code, name: 'Phone Labs', email } })
+  await shoal.cli('org', 'set-status', '--code', code, '--status', 'ACTIVE')
+  deployer = { ...person, shoal, org: code }
+  const message = JSON.stringify({ level: 2, ns: 'sqd:processor', msg: '1200 / 5000, rate: 2 blocks/sec, mapping: 24' })
+  const { failed } = await deploySimulated(deployer, {
+    name: 'transfers',
+    slot: 'slot',
+    tag: 'production',
+    processors: {
+      eth: {
+        sync: { fromBlock: 0, headBlock: 1_000_000, headBlocksPerSecond: 0.1, blocksPerSecond: 50 },
+        print: [message],
+      },
+    },
+  })
+  expect(failed).toBe('NO')
+}, 120_000)
+
+afterAll(async () => {
+  await browser?.close()
+})
+
+const at = (width: number) => page.setViewportSize({ width, height: 844 })
+const open = (path: string) => page.goto(`${path}?organization=${code}`)
+const row = (reference: string) => page.locator(`[data-row="${reference}"]`)
+async function boxOf(locator: Locator) {
+  const box = await locator.boundingBox()
+  if (!box) throw new Error('The element is not visible')
+  return { ...box, right: box.x + box.width, bottom: box.y + box.height }
+}
+
+test('the list shows the sync at every width and cuts no tag; requests are hidden first', async () => {
+  await at(1440)
+  await open('/squids')
+  const sync = row('transfers@slot')
+    .getByText(/^\d+\.\d\d% · .* left$/)
+    .filter({ visible: true })
+  const requests = page.getByRole('columnheader', { name: 'Last 7d Req.' })
+  for (const [width, hasRequests] of [
+    [1440, true],
+    [1024, false],
+    [800, false],
+    [390, false],
+  ] as const) {
+    await at(width)
+    await sync.waitFor()
+    expect(await sync.count(), `${width} px`).toBe(1)
+    expect(await requests.isVisible(), `${width} px`).toBe(hasRequests)
+    await saveScreenshot(page, `list-${width}`)
+  }
+  // A clipped tag would make the content wider than its cell.
+  const name = row('transfers@slot').getByRole('cell').first()
+  expect(await name.evaluate((cell) => cell.scrollWidth - cell.clientWidth)).toBeLessThanOrEqual(0)
+  expect((await boxOf(row('transfers@slot'))).height).toBeLessThanOrEqual(41)
+})
+
+test('while a version is being deployed, the list shows the step and its time', async () => {
+  await at(1024)
+  await requestSimulatedDeploy(deployer, { name: 'lending', slot: 'v1', build: { takesMs: 6000 } })
+  await open('/squids')
+  const step = row('lending@v1')
+    .getByText(/^Building/)
+    .filter({ visible: true })
+  await expect.poll(() => step.innerText(), { timeout: 30_000 }).toMatch(/^Building · \d+ s$/)
+  await saveScreenshot(page, 'list-deploying')
+  await step.waitFor({ state: 'detached', timeout: 60_000 })
+})
+
+test('on a phone, a line of the log has its message below time, level and container', async () => {
+  await at(390)
+  await open('/squids/transfers/slot/logs')
+  const line = page
+    .getByRole('row')
+    .filter({ hasText: /rate: 2 blocks/ })
+    .last()
+  await line.waitFor()
+  const [time, level, container, message] = await Promise.all(
+    [0, 1, 2, 3].map((index) => boxOf(line.getByRole('cell').nth(index))),
+  )
+  expect(time?.y).toBe(level?.y)
+  expect(level?.y).toBe(container?.y)
+  expect(message?.y).toBeGreaterThanOrEqual(time?.bottom ?? Infinity)
+  expect(message?.width).toBeGreaterThan(300)
+  await saveScreenshot(page, 'logs-390')
+  await line.getByRole('button', { name: /^Whole line/ }).click()
+  await page.getByLabel('Whole line', { exact: true }).waitFor()
+  expect((await boxOf(page.getByLabel('Whole line', { exact: true }))).y).toBeGreaterThanOrEqual(
+    message?.bottom ?? Infinity,
+  )
+  await page.setViewportSize({ width: 1024, height: 844 })
+  await expect.poll(async () => (await boxOf(line)).height).toBeGreaterThan(22)
+})
