@@ -38,7 +38,7 @@ export function mount(
 }
 
 /**
- * Endpoints that wait for a payment provider, an upload or a webhook receiver, or that record failed sign-ins. Their handlers use
+ * Endpoints that wait for a payment provider, an upload, a disk or a webhook receiver, or that record failed sign-ins. Their handlers use
  * `request.inTransaction` for writes that must be atomic with the audit row.
  */
 const manualTransactions = new Set([
@@ -51,7 +51,9 @@ const manualTransactions = new Set([
   'billing.pay',
   'alerts.testChannel',
   'alerts.replayDelivery',
+  'deployments.createUpload',
   'deployments.upload',
+  'squids.deploy',
 ])
 
 async function respond(
@@ -84,7 +86,9 @@ async function respond(
     ...(endpoint.kind === 'upload' ? { file: await readUploadedFile(request) } : {}),
   }
   const isOneTransaction = endpoint.isChange && !manualTransactions.has(name)
-  const result = await (isOneTransaction ? inTransaction : withAudit)(() => handler(call))
+  const result = await (isOneTransaction ? inTransaction : withAudit)(() => handler(call)).finally(() => {
+    if (endpoint.kind === 'upload') discardRest(request)
+  })
   if (endpoint.kind === 'file') return sendFile(reply, result as FileResponse)
   if (endpoint.kind === 'lines') return sendLines(app, reply, endpoint, result as AsyncIterable<unknown[]>)
   return reply.code(endpoint.status).send({ payload: endpoint.payload.parse(result) })
@@ -148,6 +152,12 @@ async function readUploadedFile(request: FastifyRequest): Promise<Readable> {
   const part = request.isMultipart() ? await request.file().catch(() => undefined) : undefined
   if (!part) throw new Refusal(400, 'INVALID', 'Send the archive as a multipart part named "file".')
   return part.file
+}
+
+/** Reads what a handler did not, as when it refused an upload: the connection could serve no further request before that. */
+function discardRest({ raw }: FastifyRequest): void {
+  raw.unpipe()
+  raw.resume()
 }
 
 function sendFile(reply: FastifyReply, file: FileResponse) {

@@ -46,7 +46,7 @@ export async function serveLocalDataset(request: LocalRequest): Promise<number> 
   const { req, res, dataset, path } = request
   const route = `${req.method} ${path}`
   try {
-    if (/^GET \d+\/worker$/.test(route)) return sendText(res, 200, workerUrl(req, dataset))
+    if (/^GET \d+\/worker$/.test(route)) return sendText(res, 200, workerUrl(req, dataset), { 'cache-control': 'no-store' })
     const handler = Object.hasOwn(handlers, route) ? handlers[route] : undefined
     if (handler) return await handler(request)
     return sendJson(res, 404, { error: 'Not found.' })
@@ -103,7 +103,10 @@ function headersOf(head: BlockRef | null, finalized: BlockRef | null): Record<st
   }
 }
 
-/** Returns the URL to which the SDK sends its queries, which is also on this gateway. */
+/**
+ * Returns the URL to which the SDK sends its queries: at the address of this gateway that the caller used. Must not be cached, because
+ * it contains what the caller sent as `Host`.
+ */
 function workerUrl(req: IncomingMessage, dataset: Dataset): string {
   const scheme = req.headers['x-forwarded-proto'] === 'https' ? 'https' : 'http'
   return `${scheme}://${req.headers.host ?? 'localhost'}/portal/datasets/${dataset.id}/worker`

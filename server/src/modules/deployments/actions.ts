@@ -5,6 +5,7 @@ import type { Actor, Handlers, OrgScope, Request } from '../call.ts'
 import { presentDeployment } from './present.ts'
 import { requestAction, type Action } from './request-action.ts'
 import { requestDeploy } from './request-deploy.ts'
+import { diskRefusal } from './requirements.ts'
 import type { DeploymentRow } from './store.ts'
 
 type ActionName = 'deploy' | 'restart' | 'hibernate' | 'rollback' | 'delete' | 'setTag' | 'removeTag'
@@ -25,7 +26,12 @@ export function squidActionHandlers(app: App): Pick<Handlers<Contract['squids']>
   const startAction = async (call: Call, action: Action) =>
     presentStarted(call, await requestAction(app, call.org, call.actor, action))
   return {
-    deploy: async (call) => presentStarted(call, await requestDeploy(app, call.org, call.actor, call.body)),
+    deploy: async (call) => {
+      const refusal = await diskRefusal(app.config)
+      return await call.request.inTransaction(async () =>
+        presentStarted(call, await requestDeploy(app, call.org, call.actor, call.body, refusal)),
+      )
+    },
     restart: (call) => startAction(call, { type: 'RESTART', reference: call.params.reference }),
     hibernate: (call) => startAction(call, { type: 'HIBERNATE', reference: call.params.reference }),
     delete: (call) => startAction(call, { type: 'DELETE', reference: call.params.reference }),

@@ -5,6 +5,7 @@ import { notFound } from '../../errors.ts'
 import type { Handlers } from '../call.ts'
 import { presentDeployment, presentDeployments } from './present.ts'
 import { listDeployments } from './store.ts'
+import { checkDiskForRequest } from './requirements.ts'
 import { artifactUrlOf, openUpload, receiveUpload } from './uploads.ts'
 
 export function deploymentsHandlers(app: App): Handlers<Contract['deployments']> {
@@ -30,8 +31,9 @@ export function deploymentsHandlers(app: App): Handlers<Contract['deployments']>
       if (!deployment) throw notFound('Deployment')
       return deployment
     },
-    createUpload: async ({ org, actor }) => {
-      const id = await openUpload(app, org.id, actor.userId)
+    createUpload: async ({ org, actor, request }) => {
+      await checkDiskForRequest(app.config)
+      const id = await request.inTransaction(() => openUpload(app, org.id, actor.userId))
       return {
         uploadUrl: `/orgs/${org.code}/uploads/${id}`,
         uploadFields: {},

@@ -2,14 +2,14 @@ import { Slot, type DeployRequest } from '@shoal/contract'
 import { randomInt } from 'node:crypto'
 import type { App } from '../../app.ts'
 import type { Db } from '../../db/database.ts'
-import { invalidField, refuse } from '../../errors.ts'
+import { invalidField, refuse, type Refusal } from '../../errors.ts'
 import type { Actor, OrgScope } from '../call.ts'
 import { countSquids, insertSquid, selectSquidBySlot, type SquidRow } from '../versions/index.ts'
 import { enqueue } from './enqueue.ts'
 import { checkOnlyOrg } from './one-org.ts'
 import { checkActionAllowed } from './request-action.ts'
 import { requestKeyOf } from './request-key.ts'
-import { checkDiskForRequest, checkMayDeploy } from './requirements.ts'
+import { checkMayDeploy } from './requirements.ts'
 import { lockOrg } from '../orgs/index.ts'
 import { selectByRequestKey, type DeploymentRow } from './store.ts'
 import { findArtifact } from './uploads.ts'
@@ -17,13 +17,15 @@ import { findArtifact } from './uploads.ts'
 /**
  * Starts the deployment of an archive: a new version, or an update of the one in the slot. The same archive with the same options
  * from the same user counts as the same request, even after the deployment has ended.
- * @throws Refusal 400 for an invalid slot; 405 when the organization may not deploy, while the disk is almost full, or while another deployment is in progress
+ * @param refusalOfNew - thrown if the request is not a repeated one
+ * @throws Refusal 400 for an invalid slot; 405 when the organization may not deploy, or while another deployment is in progress
  */
 export async function requestDeploy(
   app: App,
   org: OrgScope,
   actor: Actor,
   { artifactUrl, manifestPath, options }: DeployRequest,
+  refusalOfNew: Refusal | null,
 ): Promise<DeploymentRow> {
   const { overrideName: name, hardReset, tag = null } = options
   const slot = options.overrideSlot ? parseSlot(options.overrideSlot) : null
@@ -42,7 +44,7 @@ export async function requestDeploy(
     const payer = await lockOrg(tx, org.id)
     const duplicate = await selectByRequestKey(tx, requestKey)
     if (duplicate) return duplicate
-    await checkDiskForRequest(app.config)
+    if (refusalOfNew) throw refusalOfNew
     checkMayDeploy(payer, app.config, app.clock.now())
     await checkOnlyOrg(tx, org.id)
     const existing = slot ? await selectSquidBySlot(tx, org.id, name, slot) : null

@@ -1,6 +1,6 @@
 import { isUnpaid, type OrgStatus } from '@shoal/contract'
 import type { Config } from '../../config/config.ts'
-import { refuse } from '../../errors.ts'
+import { refuse, type Refusal } from '../../errors.ts'
 import { isReserveUsed } from '../../health/disk.ts'
 import { programResources, type evaluateEnvironments, type SquidPlan, type Variables } from '../manifest/index.ts'
 import { DeployFailure } from './failure.ts'
@@ -47,12 +47,23 @@ export function checkMayDeploy(
 const diskReserveText =
   'The disk of this installation is almost full, so it accepts no deployments now. Running squids continue. Please try again later, or tell its operator.'
 
-/** @throws Refusal 405 while the disk of the installation is almost full */
-export async function checkDiskForRequest(config: Config): Promise<void> {
-  if (await isReserveUsed(config)) throw refuse('DISK_ALMOST_FULL', diskReserveText)
+/**
+ * Returns the refusal while the disk is almost full; otherwise null. Checks the disk of this process if archives or builds use it: an
+ * api on a host of its own stores archives in S3, and the worker checks its disk before it builds. Must be called outside of
+ * transactions, since it waits while the disk hangs.
+ */
+export async function diskRefusal(config: Config): Promise<Refusal | null> {
+  if (config.s3 && !config.SHOAL_ROLES.includes('worker')) return null
+  return (await isReserveUsed(config)) ? refuse('DISK_ALMOST_FULL', diskReserveText) : null
 }
 
-/** For a deployment that was accepted earlier. @throws DeployFailure while the disk of the installation is almost full */
+/** Like `diskRefusal`. @throws Refusal 405 while the disk is almost full */
+export async function checkDiskForRequest(config: Config): Promise<void> {
+  const refusal = await diskRefusal(config)
+  if (refusal) throw refusal
+}
+
+/** For a deployment that was accepted earlier, on the disk of the worker. @throws DeployFailure while the disk of the installation is almost full */
 export async function checkDiskForBuild(config: Config): Promise<void> {
   if (await isReserveUsed(config)) throw new DeployFailure('UNEXPECTED', diskReserveText)
 }

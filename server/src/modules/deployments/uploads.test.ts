@@ -68,9 +68,14 @@ test('an archive that is too large is rejected with a message that the client pr
 
 test('uploads that wait for the store of archives leave connections of the database for other calls', async () => {
   const { artifacts } = t.app
-  const createUpload = () => d.api.deployments.createUpload({ params: { code: d.org.code } })
-  const created: Awaited<ReturnType<typeof createUpload>>[] = []
-  for (let n = 0; n < 25; n++) created.push(await createUpload())
+  // Of several organizations, since each may send only some archives at the same time.
+  const orgs = await Promise.all(Array.from({ length: 5 }, () => t.make.org()))
+  const createUpload = async ({ admin, code } = d.org) => {
+    const { uploadUrl } = await t.as(admin).deployments.createUpload({ params: { code } })
+    return { uploadUrl, token: admin.token }
+  }
+  const created = []
+  for (const org of orgs) for (let count = 0; count < 5; count += 1) created.push(await createUpload(org))
   const store = Promise.withResolvers<void>()
   let received = 0
   const receive: typeof artifacts.receive = async (content) => {
@@ -80,7 +85,7 @@ test('uploads that wait for the store of archives leave connections of the datab
   }
   t.app.artifacts = { ...artifacts, receive }
   try {
-    const uploads = created.map(({ uploadUrl }) => post(uploadUrl, randomBytes(10)))
+    const uploads = created.map(({ uploadUrl, token }) => post(uploadUrl, randomBytes(10), token))
     await expect.poll(() => received).toBe(created.length)
     await createUpload()
     store.resolve()

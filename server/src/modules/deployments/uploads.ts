@@ -7,6 +7,7 @@ import { hours, systemClock } from '../../clock.ts'
 import { notFound, refuse, Refusal } from '../../errors.ts'
 import { checkDiskForRequest, checkMayDeploy } from './requirements.ts'
 import { selectOrg } from './store.ts'
+import { takeUploadPlace } from './upload-places.ts'
 import {
   countWaitingUploads,
   insertUpload,
@@ -32,11 +33,10 @@ const transactions = new Semaphore(4)
 
 /**
  * Creates an upload and returns its id.
- * @throws Refusal 405 when the organization may not deploy now, when the disk is almost full, or when it has too many uploads that no deployment has used
+ * @throws Refusal 405 when the organization may not deploy now, or when it has too many uploads that no deployment has used
  */
 export async function openUpload(app: App, orgId: number, userId: number): Promise<string> {
   checkMayDeploy(await selectOrg(app.db, orgId), app.config, app.clock.now())
-  await checkDiskForRequest(app.config)
   if ((await countWaitingUploads(app.db, orgId)) >= maxWaiting)
     throw refuse(
       'TOO_MANY_UPLOADS',
@@ -50,8 +50,8 @@ export async function openUpload(app: App, orgId: number, userId: number): Promi
 /**
  * Streams the archive to the store, and records it with `inTransaction`, which must run its argument in a transaction. A client may
  * repeat an upload.
- * @throws Refusal 404 when the upload does not exist; 405 when the archive is empty or too large, or while the disk is almost full; 503
- * when the store is unavailable
+ * @throws Refusal 404 when the upload does not exist; 405 when the archive is empty or too large, or while the disk is almost full; 429
+ * while the organization sends too many archives; 503 when the store is unavailable
  */
 export async function receiveUpload(
   app: App,
@@ -61,6 +61,7 @@ export async function receiveUpload(
   inTransaction: (bytes: number, write: () => Promise<void>) => Promise<void>,
 ): Promise<{ bytes: number }> {
   if (!isUuid(id) || !(await selectUpload(app.db, orgId, id))) throw notFound('Upload')
+  using _ = takeUploadPlace(orgId)
   await checkDiskForRequest(app.config)
   try {
     await using artifact = disposable(await app.artifacts.receive(checked(file, app.config.SHOAL_MAX_UPLOAD_BYTES)))
