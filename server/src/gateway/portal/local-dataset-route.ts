@@ -46,7 +46,8 @@ export async function serveLocalDataset(request: LocalRequest): Promise<number> 
   const { req, res, dataset, path } = request
   const route = `${req.method} ${path}`
   try {
-    if (/^GET \d+\/worker$/.test(route)) return sendText(res, 200, workerUrl(req, dataset), { 'cache-control': 'no-store' })
+    if (/^GET \d+\/worker$/.test(route))
+      return sendText(res, 200, workerUrl(req, dataset), { 'cache-control': 'no-store' })
     const handler = Object.hasOwn(handlers, route) ? handlers[route] : undefined
     if (handler) return await handler(request)
     return sendJson(res, 404, { error: 'Not found.' })
