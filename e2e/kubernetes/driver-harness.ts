@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto'
+import { type AddressInfo, createServer } from 'node:net'
 import {
   createKubernetesDirectory,
   createKubernetesRuntime,
   type ContainerSpec,
   type Directory,
   type KubernetesOptions,
+  type LogCursor,
   type Observation,
   type Runtime,
   type Workload,
@@ -91,3 +93,60 @@ export const workload = (containers: ContainerSpec[], overrides: Partial<Workloa
   containers,
   ...overrides,
 })
+
+/** Records how many pods of a container exist and have not ended at the same time, at most, until `end` is called. */
+export function watchPods(namespace: string, name: string): { end: () => Promise<number> } {
+  let max = 0
+  let isEnding = false
+  const selector = `shoal.dev/container=${name}`
+  const watching = (async () => {
+    while (!isEnding) {
+      const output = await kubectl([
+        'get',
+        'pods',
+        '-n',
+        namespace,
+        '-l',
+        selector,
+        '-o',
+        'jsonpath={.items[*].status.phase}',
+      ])
+      const alive = output.split(' ').filter((phase) => phase === 'Running' || phase === 'Pending')
+      max = Math.max(max, alive.length)
+    }
+  })()
+  return {
+    async end() {
+      isEnding = true
+      await watching
+      return max
+    },
+  }
+}
+
+/** Accepts connections on the host's address in the cluster's network until the end of the test. */
+export async function listenOnHost(): Promise<{ port: number }> {
+  const server = createServer((socket) => socket.destroy())
+  await new Promise<void>((resolve) => server.listen(0, process.env['SHOAL_TEST_HOST_ADDRESS'], resolve))
+  onTestFinished(() => {
+    server.close()
+  })
+  return { port: (server.address() as AddressInfo).port }
+}
+
+/** Reads logs from `cursor` and advances it, until `isEnough` or a minute has passed. Lines are added as `<container>: <text>`. */
+export async function readLogs(
+  runtime: Runtime,
+  cursor: LogCursor,
+  lines: string[],
+  isEnough: () => boolean,
+): Promise<void> {
+  if (isEnough()) return
+  const ending = AbortSignal.timeout(60_000)
+  const enough = new AbortController()
+  for await (const batch of runtime.logs({ ...cursor }, AbortSignal.any([ending, enough.signal]))) {
+    lines.push(...batch.lines.map((line) => `${line.container}: ${line.text}`))
+    Object.assign(cursor, batch.cursor)
+    if (isEnough()) enough.abort()
+  }
+}

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { hasCluster } from '../support/kubernetes.ts'
-import { container, openDriver, workload } from './driver-harness.ts'
+import type { LogCursor, Runtime } from '@shoal/runtime'
+import { canConnect, hasCluster, kubectl, podImage } from '../support/kubernetes.ts'
+import { container, listenOnHost, openDriver, readLogs, watchPods, workload } from './driver-harness.ts'
 
 const host = process.env['SHOAL_TEST_HOST_ADDRESS']
 
@@ -32,5 +33,181 @@ describe.skipIf(!hasCluster)('the Kubernetes driver', () => {
     expect(await response.text()).toMatch(/^w12-1-/)
     await runtime.remove('12.1')
     await expect.poll(() => directory.endpoint('12.1', 'api', 4350)).toBeNull()
+  })
+
+  test('reports crashes and finished programs, and starts nothing that has finished', async () => {
+    const { runtime, until, observe } = await openDriver()
+    await runtime.apply(
+      workload([
+        container('init', { command: ['unknown-command'], restart: 'never' }),
+        container('processor', { command: ['unknown-command'] }),
+        container('done', { command: ['get', 'http://127.0.0.1:1'], restart: 'never' }),
+      ]),
+    )
+    const lastRun = { ordinal: 0, exitCode: 1, how: 'error' }
+    await until('init', { state: 'finished', run: null, lastRun, reason: 'It ended with exit code 1' })
+    await until('processor', { state: 'backoff', run: null, lastRun: { exitCode: 1, how: 'error' } })
+    const { since, retryAt, lastRun: first } = (await observe('processor')) ?? {}
+    expect(Number(retryAt)).toBeGreaterThanOrEqual(Number(since))
+    // The next run is another one, and its ordinal shows how many were missed.
+    await until('processor', { lastRun: { ordinal: (first?.ordinal ?? 0) + 1 } })
+    expect((await observe('processor'))?.lastRun?.id).not.toBe(first?.id)
+    expect(await observe('init')).toMatchObject({ state: 'finished', lastRun })
+  })
+
+  test('replaces a changed container only when the old one has ended, ends missing ones, keeps others', async () => {
+    const { runtime, until, observe, namespace } = await openDriver()
+    const [one, two, three] = ['one', 'two', 'three'].map((name) => container(name))
+    if (!one || !two || !three) throw new Error('unreachable')
+    await runtime.apply(workload([one, two, three]))
+    for (const name of ['one', 'two', 'three']) await until(name, { state: 'running' })
+    const before = await observe('one')
+    const replaced = (await observe('two'))?.run
+
+    const watching = watchPods(namespace, 'two')
+    await runtime.apply(
+      workload([
+        { ...one, stopGraceMs: 2000 },
+        { ...two, env: { CHANGED: '1' } },
+      ]),
+    )
+    await until('two', { state: 'running', run: { ordinal: 1 }, lastRun: { id: replaced?.id, how: 'stopped' } })
+    await expect.poll(() => observe('three'), { timeout: 60_000 }).toBeUndefined()
+    expect(await observe('one')).toEqual(before)
+    expect(await watching.end()).toBe(1)
+  })
+
+  test('reports programs that cannot be started, with the reason', async () => {
+    const { runtime, until } = await openDriver()
+    const huge = { cpuCores: 0.1, memoryBytes: 6 * 2 ** 40 }
+    await runtime.apply(workload([container('huge', { resources: huge })], { tenant: '8' }))
+    await runtime.apply(workload([container('api')], { id: '12.2', image: 'no/such/Image!' }))
+    await runtime.apply(workload([container('api')], { id: '12.3', image: podImage.replace(/:[^:]+$/, ':none') }))
+    const unreachable = `127.0.0.1:9/x@sha256:${'0'.repeat(64)}`
+    await runtime.apply(workload([container('api')], { id: '12.4', image: unreachable }))
+    const gone = 'Its image no longer exists: deploy the squid again'
+    await until('api', { state: 'failed', reason: gone, run: null, lastRun: null }, '12.2')
+    await until('api', { state: 'failed', reason: gone }, '12.3')
+    await until('api', { state: 'starting', reason: expect.stringMatching(/^Its image cannot be pulled: /) }, '12.4')
+    await until('huge', {
+      state: 'starting',
+      reason: expect.stringMatching(/^The quota of the organization is used up: /),
+    })
+  })
+
+  test('reports that no host has room', async () => {
+    const { runtime, until } = await openDriver({ quota: {} })
+    await runtime.apply(workload([container('huge', { resources: { cpuCores: 0.1, memoryBytes: 6 * 2 ** 40 } })]))
+    await until('huge', {
+      state: 'starting',
+      reason: expect.stringMatching(/^No host has room for it: .*Insufficient memory/),
+    })
+  })
+
+  test('adopts what runs after the server was ended, and continues an interrupted change', async () => {
+    const driver = await openDriver()
+    const { until, observe, namespace } = driver
+    await driver.runtime.apply(workload([container('api'), container('processor', { command: ['unknown-command'] })]))
+    await until('api', { state: 'running' })
+    await until('processor', { state: 'backoff' })
+    const before = await observe('api')
+    await driver.restart()
+    expect(await observe('api')).toEqual(before)
+    expect(await observe('processor')).toMatchObject({ lastRun: { exitCode: 1, how: 'error' } })
+    await driver.runtime.close('keep')
+    await kubectl(['delete', 'deployment', '-n', namespace, '--all', '--wait=false'])
+    await driver.restart()
+    await until('api', { state: 'running', run: { ordinal: 1 }, lastRun: { ordinal: 0 } })
+  })
+
+  test('a workload that is removed and immediately applied again runs', async () => {
+    const { runtime, until } = await openDriver()
+    await runtime.apply(workload([container('api')]))
+    await until('api', { state: 'running' })
+    await runtime.remove('12.1')
+    expect(await runtime.observe()).toMatchObject([{ container: 'api' }])
+    await runtime.apply(workload([container('api')]))
+    await until('api', { state: 'running', run: { ordinal: 0 } })
+  })
+
+  test.skipIf(!host)('retry restarts a finished program after a delay', async () => {
+    const target = await listenOnHost()
+    const { runtime, until, observe } = await openDriver({ egressTo: [{ cidr: host ?? '', port: target.port }] })
+    const spec = container('processor', { command: ['connect', `${host}:${target.port}`] })
+    const init = container('init', { command: ['unknown-command'], restart: 'never' })
+    await runtime.apply(workload([spec, init]))
+    await until('processor', { state: 'finished', lastRun: { ordinal: 0, exitCode: 0, how: 'done' }, retryAt: null })
+    await until('init', { state: 'finished' })
+    const before = await observe('init')
+    await runtime.retry('12.1', 'processor', 'It has more to do')
+    await until('processor', { lastRun: { ordinal: 0, exitCode: 0, how: 'error' } })
+    expect(await observe('processor')).toMatchObject({ state: 'backoff', reason: 'It has more to do' })
+    await until('processor', { state: 'finished', lastRun: { ordinal: 1, exitCode: 0, how: 'done' } })
+    for (const name of ['init', 'unknown']) await runtime.retry('12.1', name, 'It has more to do')
+    expect(await observe('init')).toEqual(before)
+  })
+
+  test('delivers each line once, over restarts of programs and of the server', async () => {
+    const driver = await openDriver()
+    const cursor: LogCursor = {}
+    const lines: string[] = []
+    const readUntil = (runtime: Runtime, isEnough: () => boolean) => readLogs(runtime, cursor, lines, isEnough)
+    await driver.runtime.apply(
+      workload([container('api'), container('processor', { command: ['get', 'http://127.0.0.1:1'] })]),
+    )
+    await readUntil(driver.runtime, () => lines.length >= 3)
+    await driver.restart()
+    const countOf = (name: string) => lines.filter((line) => line.startsWith(`${name}: `)).length
+    await readUntil(driver.runtime, () => countOf('processor') >= 3)
+    await driver.until('processor', { state: 'backoff' })
+    const ordinal = (await driver.observe('processor'))?.lastRun?.ordinal ?? NaN
+    await readUntil(driver.runtime, () => countOf('processor') > ordinal)
+    expect(countOf('processor')).toBe(ordinal + 1)
+    expect(countOf('api')).toBe(1)
+    expect(lines).toContain('api: listening')
+    expect((await driver.runtime.tail('12.1', 'processor', 1))[0]).toMatch(/connection refused/)
+  })
+
+  test.skipIf(!host)('keeps a tenant from other tenants, the host and the API server', async () => {
+    const [open, closed] = [await listenOnHost(), await listenOnHost()]
+    const { runtime, directory, until, namespace } = await openDriver({
+      egressTo: [{ cidr: host ?? '', port: open.port }],
+    })
+    await runtime.apply(workload([container('api'), container('api-2')]))
+    await runtime.apply(workload([container('api')], { id: '13.1', version: '13', tenant: '8' }))
+    for (const name of ['api', 'api-2']) await until(name, { state: 'running' })
+    await until('api', { state: 'running' }, '13.1')
+    const addressOf = (id: string, name: string) => {
+      const endpoint = directory.endpoint(id, name, 4350)
+      return endpoint?.kind === 'tcp' ? `${endpoint.host}:4350` : ''
+    }
+    const pods = await kubectl([
+      'get',
+      'pods',
+      '-n',
+      namespace,
+      '-l',
+      'shoal.dev/container=api',
+      '-o',
+      'jsonpath={.items[0].metadata.name}',
+    ])
+    expect(await canConnect(namespace, pods, `${host}:${open.port}`)).toBe(true)
+    const others = [
+      addressOf('13.1', 'api'),
+      addressOf('12.1', 'api-2'),
+      `${host}:${closed.port}`,
+      '10.96.0.1:443',
+      '10.90.0.1:6443',
+    ]
+    for (const target of others) expect(await canConnect(namespace, pods, target), target).toBe(false)
+  })
+
+  test('removes nothing of another installation', async () => {
+    const [first, second] = [await openDriver(), await openDriver()]
+    for (const { runtime } of [first, second]) await runtime.apply(workload([container('api')]))
+    for (const { until } of [first, second]) await until('api', { state: 'running' })
+    await first.runtime.remove('12.1')
+    await expect.poll(() => first.runtime.observe(), { timeout: 60_000 }).toEqual([])
+    expect(await second.observe('api')).toMatchObject({ state: 'running', run: { ordinal: 0 }, lastRun: null })
   })
 })

@@ -17,6 +17,7 @@ import { KubeError } from './client/kube-error.ts'
 import { kinds, objectPath } from './client/kinds.ts'
 import { loadKubeConfig } from './client/load-config.ts'
 import type { KubernetesOptions } from './kubernetes-options.ts'
+import { readClusterLogs } from './logs/cluster-logs.ts'
 import { anchorName, podContainerName } from './names.ts'
 import { tenantObjects } from './objects/tenant-objects.ts'
 import { anchorObject, secretObject, desiredStateOf } from './objects/workload-objects.ts'
@@ -124,7 +125,9 @@ class KubernetesRuntime implements Runtime {
     return []
   }
 
-  async *logs(_from: LogCursor, _signal: AbortSignal, _admits?: LogAdmission): AsyncIterable<LogBatch> {}
+  logs(from: LogCursor, signal: AbortSignal, admits?: LogAdmission): AsyncIterable<LogBatch> {
+    return readClusterLogs(this.#started(), from, signal, admits)
+  }
 
   async tail(id: WorkloadId, container: ContainerName, lines: number): Promise<string[]> {
     const { client, state } = this.#started()
