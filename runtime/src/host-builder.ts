@@ -57,6 +57,14 @@ export async function openHostBuilder(
     removeAfterMs: 10_000,
   })
   if (registry === null) return { host, imagesDir, builder }
-  const pushing = { ...registry, builder, imagesDir, dir: join(stateDir, 'oci'), names, log }
+  const pushing = {
+    ...registry,
+    builder,
+    imagesDir,
+    dir: join(stateDir, 'oci'),
+    names,
+    concurrency: options.maxConcurrentBuilds,
+    log,
+  }
   return { host, imagesDir, builder: await createRegistryBuilder(pushing) }
 }

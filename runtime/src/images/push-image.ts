@@ -34,6 +34,9 @@ export type PushTarget = {
 /** `digest`: of the manifest. `uploadedBytes`: 0 if the registry had all of its layers. */
 export type PushedImage = { digest: string; uploadedBytes: number }
 
+/** Settings of package managers, which may contain passwords of package registries. Programs do not need them. */
+const BUILD_ONLY = /^\.(npmrc|yarnrc|yarnrc\.yml|pnpmrc)$/
+
 /** User and group of programs in pods. Neither owns a file of the image. */
 const USER = '1000:1000'
 
@@ -104,7 +107,7 @@ async function appLayers(
   const dependencies = layer(dependencyKey === null ? null : `dependencies ${repository} ${dependencyKey}`, () =>
     treeLayer({ from: modules, to: `${linksWithin}/node_modules`, linksWithin, onOmitted }),
   )
-  const isExcluded = (path: string) => hasModules && path === 'node_modules'
+  const isExcluded = (path: string) => (hasModules && path === 'node_modules') || BUILD_ONLY.test(path)
   const app = layer(null, () => treeLayer({ from: appDir, to: linksWithin, isExcluded, onOmitted }))
   return hasModules ? [dependencies, app] : [app]
 }
@@ -126,5 +129,5 @@ function configOf(layers: PackedLayer[], baseEnv: string[]): object {
 const contentOf = (content: Buffer) => ({
   digest: digestOf(content),
   size: content.length,
-  open: (start: number) => Readable.from([content.subarray(start)]),
+  open: () => Readable.from([content]),
 })

@@ -2,13 +2,16 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { createReadStream, existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { createGunzip } from 'node:zlib'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type Registry, hasRegistry, startRegistry } from '../../../scripts/registry.ts'
 import { type BuilderHarness, LOCKFILES, TINY, buildRequest, openBuilderHarness } from '../build/builder-harness.ts'
 import type { Builder } from '../builder.ts'
 import { type RegistryBuilderOptions, createRegistryBuilder } from './registry-builder.ts'
 import { MEDIA_TYPES } from './registry/blob.ts'
 import { type Interference, type Relay, startRelay } from './registry/registry-harness.ts'
+
+// A loaded machine takes long to start programs.
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 })
 
 let harness: BuilderHarness
 let registry: Registry
@@ -17,7 +20,7 @@ beforeAll(async () => {
   if (!hasRegistry) return
   registry = await startRegistry()
   harness = await openBuilderHarness()
-}, 120_000)
+})
 
 afterAll(async () => {
   await harness?.dispose()
@@ -42,6 +45,7 @@ async function open(changes: Partial<RegistryBuilderOptions> = {}, interfere?: I
     registry: `${relay.host}/${name}`,
     baseImage: null,
     authFile: null,
+    concurrency: 2,
     log: (message) => messages.push(message),
     ...changes,
   }
@@ -107,7 +111,7 @@ describe.skipIf(!hasRegistry)('with a registry', () => {
     const another = await build(builder, {}, 'another tenant')
     expect(partsOf(another.image).repository).not.toBe(partsOf(first.image).repository)
     expect(relay.sentBytes() - coldBytes, 'tenants share base and tools').toBeLessThan(1e6)
-  }, 300_000)
+  })
 
   test('the same source has the same digest on another host, where nothing is uploaded', async () => {
     const { builder, relay } = await open()
@@ -125,17 +129,21 @@ describe.skipIf(!hasRegistry)('with a registry', () => {
       registry: `${relay.host}/${partsOf(image).repository.split('/')[0]}`,
       baseImage: null,
       authFile: null,
+      concurrency: 2,
       log: () => undefined,
     })
     expect((await elsewhere.build(buildRequest(key, []))).image).toBe(image)
     expect(relay.sentBytes() - bytes, 'only the manifest').toBeLessThan(10_000)
-  }, 300_000)
+  })
 
   test('an image names our first process, its user and folder, and contains neither credentials nor what builds do not need', async () => {
     const authFile = join(harness.stateDir, 'auth.json')
     writeFileSync(authFile, JSON.stringify({ auths: { 'registry.example.com': { auth: 'c2VjcmV0OnNlY3JldA==' } } }))
     const { builder } = await open({ authFile })
-    const { image } = await build(builder, { '.env': 'TOKEN=in-the-archive' })
+    const { image } = await build(builder, {
+      '.env': 'TOKEN=in-the-archive',
+      '.npmrc': '//packages.example.com/:_authToken=in-the-archive',
+    })
     const { config, layers } = await manifestOf(image)
     const { repository } = partsOf(image)
     const json = await fetchJson<{ config: Record<string, unknown>; rootfs: { diff_ids: string[] } }>(
@@ -154,7 +162,7 @@ describe.skipIf(!hasRegistry)('with a registry', () => {
     expect(contents[0]).toContain('squid/node_modules/ms/')
     expect(contents[0]).not.toContain('squid/node_modules/wrappy/')
     expect(contents[1]).toContain('squid/lib/main.js')
-  }, 300_000)
+  })
 
   test('a source that was built before is neither built nor pushed, unless its image is gone from the registry', async () => {
     const { builder, relay } = await open()
@@ -168,7 +176,7 @@ describe.skipIf(!hasRegistry)('with a registry', () => {
     await registry.collectGarbage()
     expect((await build(builder, files)).image).toBe(image)
     expect((await manifestOf(image)).layers.length).toBeGreaterThan(3)
-  }, 300_000)
+  })
 
   test('a removed image is gone from the registry and from this host; others remain', async () => {
     const { builder } = await open()
@@ -182,7 +190,7 @@ describe.skipIf(!hasRegistry)('with a registry', () => {
     expect(await isInRegistry(kept.image)).toBe(true)
     await registry.collectGarbage()
     expect((await manifestOf(kept.image)).layers.length).toBeGreaterThan(3)
-  }, 300_000)
+  })
 
   test('a registry that refuses deletions is reported, and the image is removed from this host', async () => {
     const { builder, messages } = await open({}, (method) => (method === 'DELETE' ? { status: 405 } : null))
@@ -192,7 +200,7 @@ describe.skipIf(!hasRegistry)('with a registry', () => {
       expect.stringContaining(`does not permit Shoal to delete images: ${image} remains there`),
     ])
     expect((await builder.listImages()).map((stored) => stored.image)).not.toContain(image)
-  }, 300_000)
+  })
 
   test('for a runtime on this host, images keep their local names and are pushed too', async () => {
     const { builder, dir } = await open({ names: 'stored' })
@@ -205,7 +213,7 @@ describe.skipIf(!hasRegistry)('with a registry', () => {
     await builder.removeImage(image)
     expect(existsSync(join(harness.imagesDir, image))).toBe(false)
     expect(await isInRegistry(name)).toBe(false)
-  }, 300_000)
+  })
 
   test('images can be based on one in a registry, which is copied once', async () => {
     const source = await open()
@@ -218,7 +226,7 @@ describe.skipIf(!hasRegistry)('with a registry', () => {
     const bytes = relay.sentBytes()
     await build(builder)
     expect(relay.sentBytes() - bytes).toBeLessThan(1e6)
-  }, 300_000)
+  })
 
   test('a registry that does not answer fails the build in words, and the next build pushes', async () => {
     let isDown = true
@@ -227,5 +235,5 @@ describe.skipIf(!hasRegistry)('with a registry', () => {
     await expect(build(builder, files)).rejects.toThrow(`Could not find a layer or image in ${relay.host}/squids-`)
     isDown = false
     expect((await build(builder, files)).image).toContain('@sha256:')
-  }, 300_000)
+  })
 })

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ImageRecord } from '../build/image-store.ts'
 import { BuildFailure, type BuildRequest, type Builder, type Image, type StoredImage } from '../builder.ts'
-import { KeyedMutex } from '../concurrency.ts'
+import { KeyedMutex, Semaphore } from '../concurrency.ts'
 import { imageDir } from '../image.ts'
 import { baseImages } from './base-image.ts'
 import { LayerRecords } from './layers/layer-records.ts'
@@ -33,6 +33,8 @@ export type RegistryBuilderOptions = RegistrySettings & {
   imagesDir: string
   /** Records of what was pushed, and layers while they are pushed. Only one process may use it. */
   dir: string
+  /** Maximum number of concurrent pushes. Packing layers takes a core. */
+  concurrency: number
   log: (message: string) => void
 }
 
@@ -53,6 +55,7 @@ export async function createRegistryBuilder(options: RegistryBuilderOptions): Pr
   const records = await LayerRecords.open(join(dir, 'layers'))
   const pushed = await PushedImages.open(join(dir, 'images'))
   const mutex = new KeyedMutex()
+  const semaphore = new Semaphore(options.concurrency)
   const sharedRepository = repositoryOf(address, SHARED, SHARED)
   const nameOf = ({ local, repository, digest }: PushedRecord) =>
     names === 'stored' ? local : `${address.host}/${repository}@${digest}`
@@ -77,7 +80,7 @@ export async function createRegistryBuilder(options: RegistryBuilderOptions): Pr
     if (known !== null && (await client.hasManifest(known.repository, known.digest, request.signal)))
       return { ...built, image: nameOf(known) }
     const startedAt = performance.now()
-    const { repository, digest, uploadedBytes } = await push(built.image, request)
+    const { repository, digest, uploadedBytes } = await semaphore.run(() => push(built.image, request), request.signal)
     const record = { local: built.image, repository, digest, pushedAtMs: Date.now() }
     await pushed.remember(record)
     const seconds = ((performance.now() - startedAt) / 1000).toFixed(1)

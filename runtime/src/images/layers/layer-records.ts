@@ -1,11 +1,13 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { mkdir, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { errorCode } from '../../error-code.ts'
 import type { PackedLayer } from './pack-layer.ts'
 
 /** Must be increased when the same key would result in a different layer. */
 const FORMAT = 1
+/** A record that was not used for so long is deleted. Its layer is then packed again. */
+const UNUSED_MS = 90 * 24 * 60 * 60 * 1000
 
 /**
  * Remembers the digests of layers by what determines their content, so that a layer that the registry has is not packed again.
@@ -20,15 +22,22 @@ export class LayerRecords {
     this.#dir = dir
   }
 
-  /** Creates the folders, and removes what a killed process left. No other process may use `dir`. */
+  /** Creates the folders, and removes old records and what a killed process left. No other process may use `dir`. */
   static async open(dir: string): Promise<LayerRecords> {
     await rm(join(dir, 'temporary'), { recursive: true, force: true })
     for (const name of ['records', 'temporary']) await mkdir(join(dir, name), { recursive: true, mode: 0o700 })
+    for (const name of await readdir(join(dir, 'records'))) {
+      const file = join(dir, 'records', name)
+      if (Date.now() - (await stat(file)).mtimeMs > UNUSED_MS) await rm(file, { force: true })
+    }
     return new LayerRecords(dir)
   }
 
   async find(key: string): Promise<PackedLayer | null> {
-    return await readJson<PackedLayer>(this.#recordFile(key))
+    const known = await readJson<PackedLayer>(this.#recordFile(key))
+    const now = new Date()
+    if (known !== null) await utimes(this.#recordFile(key), now, now)
+    return known
   }
 
   async remember(key: string, layer: PackedLayer): Promise<void> {

@@ -56,7 +56,7 @@ async function packAndPush(target: LayerTarget, source: LayerSource): Promise<Pa
   return await records.withFile(async (file) => {
     const packed = await source.write(file, signal)
     const { digest, size } = packed.descriptor
-    const content = { digest, size, open: (start: number) => createReadStream(file, { start }) }
+    const content = { digest, size, open: () => createReadStream(file) }
     const push = async (to: string) => {
       if (await client.hasBlob(to, digest, signal)) return
       await client.pushBlob(to, content, signal)

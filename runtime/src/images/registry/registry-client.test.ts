@@ -3,21 +3,24 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type Registry, hasRegistry, startRegistry } from '../../../../scripts/registry.ts'
 import { MEDIA_TYPES, digestOf } from './blob.ts'
 import type { Credentials } from './credentials.ts'
 import { parseRegistry } from './registry-address.ts'
 import { RegistryClient } from './registry-client.ts'
 import { RegistryError } from './registry-error.ts'
-import { type Interference, startRelay } from './registry-harness.ts'
+import { type Action, type Interference, startRelay } from './registry-harness.ts'
 
 const { signal } = new AbortController()
+
+// Waits between attempts take seconds.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
 const blobOf = (content: Buffer) => ({
   digest: digestOf(content),
   size: content.length,
-  open: (start: number) => Readable.from(chunksOf(content.subarray(start))),
+  open: () => Readable.from(chunksOf(content)),
 })
 
 function* chunksOf(content: Buffer): Generator<Buffer> {
@@ -95,14 +98,11 @@ describe.skipIf(!hasRegistry)('with a registry without authentication', () => {
     expect(error).toMatchObject({ status: 400, codes: ['MANIFEST_BLOB_UNKNOWN'] })
   })
 
-  test('finishes an upload whose connection was cut', async () => {
+  test('finishes an upload whose connection was cut, and one that the registry forgot', async () => {
     const content = randomBytes(8_000_000)
-    let cuts = 0
-    const { relay, client } = await relayed((method) =>
-      method === 'PATCH' && (cuts += 1) <= 2 ? { cutAfter: 2_000_000 } : null,
-    )
+    const actions: (Action | null)[] = [{ cutAfter: 2_000_000 }, { status: 404 }, null]
+    const { relay, client } = await relayed((method) => (method === 'PATCH' ? (actions.shift() ?? null) : null))
     await client.pushBlob('cut', blobOf(content), signal)
-    expect(await client.hasBlob('cut', digestOf(content), signal)).toBe(true)
     expect(relay.requests.filter(({ method }) => method === 'PATCH')).toHaveLength(3)
     const file = temporaryFile()
     await client.pullBlob('cut', { mediaType: '', digest: digestOf(content), size: content.length }, file, signal)
@@ -114,7 +114,7 @@ describe.skipIf(!hasRegistry)('with a registry without authentication', () => {
     const { client } = await relayed((method) => (failed.has(method) ? null : (failed.add(method), { status: 503 })))
     const digest = await pushImageTo(client, 'overloaded')
     expect(await client.hasManifest('overloaded', digest, signal)).toBe(true)
-    expect([...failed].toSorted((a, b) => (a < b ? -1 : 1))).toEqual(['GET', 'HEAD', 'PATCH', 'POST', 'PUT'])
+    expect([...failed].toSorted((a, b) => (a < b ? -1 : 1))).toEqual(['HEAD', 'PATCH', 'POST', 'PUT'])
   })
 
   test('gives up on a registry that keeps failing, and when it is cancelled', async () => {

@@ -6,12 +6,14 @@ import { type Descriptor, MEDIA_TYPES, digestOf } from './blob.ts'
 import type { FindCredentials } from './credentials.ts'
 import type { RegistryAddress } from './registry-address.ts'
 import { RegistryError } from './registry-error.ts'
-import { RegistryHttp } from './registry-http.ts'
+import { RegistryHttp, isTemporary } from './registry-http.ts'
 import { type BlobContent, uploadBlob } from './upload-blob.ts'
 
 /** `content` has the digest of the descriptor. */
 export type Manifest = { descriptor: Descriptor; content: Buffer }
 
+/** Downloads whose connection breaks are repeated from their start. */
+const PULL_ATTEMPTS = 3
 const MAX_MANIFEST_BYTES = 4 * 2 ** 20
 const ACCEPTED = [MEDIA_TYPES.manifest, MEDIA_TYPES.index, MEDIA_TYPES.dockerManifest, MEDIA_TYPES.dockerIndex]
 
@@ -68,7 +70,17 @@ export class RegistryClient {
   }
 
   /** Downloads a blob to `file`. Removes the file if the content does not match the digest. */
-  async pullBlob(repository: string, { digest, size }: Descriptor, file: string, signal: AbortSignal): Promise<void> {
+  async pullBlob(repository: string, blob: Descriptor, file: string, signal: AbortSignal): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#pullOnce(repository, blob, file, signal)
+      } catch (error) {
+        if (attempt === PULL_ATTEMPTS || !isTemporary(error)) throw error
+      }
+    }
+  }
+
+  async #pullOnce(repository: string, { digest, size }: Descriptor, file: string, signal: AbortSignal): Promise<void> {
     const purpose = `pull a layer of ${this.#host}/${repository}`
     const response = await this.#http.send({
       purpose,

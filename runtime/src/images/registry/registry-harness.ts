@@ -4,22 +4,23 @@ import type { AddressInfo } from 'node:net'
 export type Relay = {
   /** `127.0.0.1:port` */
   host: string
-  /** One line for each request: method and path, with digests and ids of uploads shortened, and the bytes of its body. */
-  requests: { method: string; path: string; bytes: number; headers: Record<string, unknown> }[]
+  /** All requests so far. `bytes`: received of the body. */
+  requests: { method: string; path: string; bytes: number }[]
   /** Bytes of the bodies of all requests. */
   sentBytes(): number
   stop(): Promise<void>
 }
 
-/** Decides about a request: the status of a response of the relay, the number of body bytes after which it cuts the connection, or null. */
-export type Interference = (method: string, path: string) => { status: number } | { cutAfter: number } | null
+/** What happens to a request: a response of the relay, or the connection is cut after so many bytes of the body. */
+export type Action = { status: number } | { cutAfter: number }
+export type Interference = (method: string, path: string) => Action | null
 
 /** Starts an HTTP server that passes requests to a registry, counts their bytes, and fails some of them. */
 export async function startRelay(registryHost: string, interfere: Interference = () => null): Promise<Relay> {
   const requests: Relay['requests'] = []
   const server: Server = createServer((incoming, outgoing) => {
     const { method = '', url = '', headers } = incoming
-    const entry = { method, path: url, bytes: 0, headers }
+    const entry = { method, path: url, bytes: 0 }
     requests.push(entry)
     const action = interfere(method, url)
     const [hostname = '', port = ''] = registryHost.split(':')
@@ -35,12 +36,14 @@ export async function startRelay(registryHost: string, interfere: Interference =
     upstream.on('error', () => outgoing.destroy())
     incoming.on('data', (chunk: Buffer) => {
       entry.bytes += chunk.length
-      if (action !== null && entry.bytes > action.cutAfter) {
-        incoming.destroy()
-        upstream.destroy()
+      if (action === null || entry.bytes <= action.cutAfter) {
+        upstream.write(chunk)
+        return
       }
+      outgoing.destroy()
+      upstream.destroy()
     })
-    incoming.pipe(upstream)
+    incoming.on('end', () => upstream.end())
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {

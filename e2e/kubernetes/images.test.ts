@@ -1,0 +1,186 @@
+import {
+  type Builder,
+  type EmbeddedPostgres,
+  type HostBuilderOptions,
+  openHostBuilder,
+  startEmbeddedPostgres,
+} from '@shoal/runtime'
+import { execFileSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { type AddressInfo, type Server, connect, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { fileURLToPath } from 'node:url'
+import { create } from 'tar'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { addressOfPod, endOfPod, startImagePod } from '../support/image-pods.ts'
+import { createNamespace, hasCluster, kubectl } from '../support/kubernetes.ts'
+import { totalTransfers } from '../support/squid.ts'
+import { until } from '../support/until.ts'
+
+const registry = process.env['SHOAL_TEST_REGISTRY']
+const hostAddress = process.env['SHOAL_TEST_HOST_ADDRESS']
+const isPossible = hasCluster && registry !== undefined && hostAddress !== undefined
+
+const example = fileURLToPath(new URL('../../examples/erc20-transfers', import.meta.url))
+const files = 'package.json package-lock.json commands.json squid.yaml schema.graphql tsconfig.json db src abi'.split(
+  ' ',
+)
+const restricted = { 'pod-security.kubernetes.io/enforce': 'restricted' }
+
+let folder: string
+let builder: Builder
+let image: string
+const log: string[] = []
+
+async function openBuilder(): Promise<Builder> {
+  const toolchain = process.env['SHOAL_TEST_TOOLCHAIN']
+  if (toolchain) execFileSync('cp', ['-al', toolchain, join(folder, 'toolchain')])
+  const env = Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined)
+  const path = `images-${randomBytes(4).toString('hex')}`
+  const options: HostBuilderOptions = {
+    stateDir: folder,
+    sandbox: 'auto',
+    network: 'none',
+    targets: { squid: [], build: [] },
+    containerDiskBytes: 0,
+    maxConcurrentBuilds: 1,
+    maxCacheBytes: 1e9,
+    registry: { registry: `http://${registry}/${path}`, authFile: null, baseImage: null },
+    env: Object.fromEntries(env),
+    log: () => undefined,
+  }
+  return (await openHostBuilder(options, 'in registry')).builder
+}
+
+async function build(key: string, paths: string[]): Promise<string> {
+  const archive = () => Readable.from(create({ gzip: true, cwd: example, portable: true }, paths))
+  const limits = { totalBytes: 1e8, files: 10_000, ratio: 100 }
+  await builder.unpack({ key, archive, manifestPath: 'squid.yaml', limits })
+  const built = await builder.build({
+    key,
+    tenant: '1',
+    nodeVersion: '20',
+    packageManager: 'auto',
+    installCommand: null,
+    buildCommand: null,
+    limits: { memoryBytes: 2 ** 30, cpuCores: 2, timeMs: 900_000, diskBytes: 0 },
+    log: (_severity, message) => log.push(message),
+    signal: new AbortController().signal,
+  })
+  return built.image
+}
+
+beforeAll(async () => {
+  if (!isPossible) return
+  folder = mkdtempSync(join(tmpdir(), 'images-'))
+  chmodSync(folder, 0o711)
+  builder = await openBuilder()
+  image = await build('first', files)
+}, 900_000)
+
+afterAll(() => {
+  if (folder) rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
+})
+
+describe.skipIf(!isPossible)('an image of the example squid', () => {
+  let postgres: EmbeddedPostgres
+  /** Pods reach this host's Postgres, which listens on loopback, through it. */
+  let relay: Server
+  let env: Record<string, string>
+
+  beforeAll(async () => {
+    postgres = await startEmbeddedPostgres({ dir: join(folder, 'postgres') })
+    relay = createServer((socket) => {
+      const upstream = connect(postgres.port, postgres.host)
+      socket.pipe(upstream).pipe(socket)
+      socket.on('error', () => upstream.destroy())
+      upstream.on('error', () => socket.destroy())
+    })
+    await new Promise<void>((resolve) => relay.listen(0, hostAddress, resolve))
+    env = {
+      DB_HOST: hostAddress ?? '',
+      DB_PORT: String((relay.address() as AddressInfo).port),
+      DB_NAME: 'postgres',
+      DB_USER: postgres.user,
+      DB_PASS: postgres.password,
+    }
+  })
+
+  afterAll(async () => {
+    relay?.close()
+    await postgres?.stop()
+  })
+
+  test('runs on a node, which answers GraphQL from a database outside of the cluster', async () => {
+    const namespace = await createNamespace(restricted)
+    const migrate = ['npx', 'squid-typeorm-migration', 'apply']
+    await startImagePod({ namespace, name: 'migrate', image, args: migrate, env })
+    expect(await endOfPod(namespace, 'migrate')).toMatchObject({ exitCode: 0 })
+    await startImagePod({
+      namespace,
+      name: 'api',
+      image,
+      args: ['sqd', 'serve:prod'],
+      env: { ...env, GQL_PORT: '4350', NODE_ENV: 'production', NODE_OPTIONS: '--max-old-space-size=200' },
+    })
+    const endpoint = `http://${await addressOfPod(namespace, 'api')}:4350/graphql`
+    const isAnswering = async () => (await totalTransfers(endpoint).catch(() => null)) === 0
+    await until(isAnswering, 'the pod answers GraphQL')
+    // With the grace period of 30 seconds, the pod would be killed without its first process.
+    await kubectl(['delete', 'pod', '-n', namespace, 'api', '--timeout=25s'])
+  })
+
+  test('a second deployment with unchanged dependencies uploads less than 1 MB', async () => {
+    const second = await build('second', [...files, 'README.md'])
+    expect(second).not.toBe(image)
+    const [, uploaded = ''] = /Image pushed: ([\d.]+) MB uploaded/.exec(log.at(-1) ?? '') ?? []
+    expect(Number(uploaded)).toBeLessThan(1)
+    expect(log).toContain('Dependencies unchanged: installed nothing')
+  })
+})
+
+describe.skipIf(!isPossible)('the first process of a container', () => {
+  // Kubernetes replaces `$$` in arguments by `$`.
+  const shell = (script: string) => ['sh', '-c', script.replaceAll('$', () => '$$')]
+  const allocate = 'const all = []; for (;;) all.push(Buffer.alloc(2 ** 20, 1))'
+  // Like `sqd`, it exits with 0 although its child was killed.
+  const hidesEnd = `require('child_process').spawn('sh', ['-c', 'kill -KILL $$$$'], { stdio: 'inherit' })`
+
+  test.each([
+    { name: 'success', args: shell('exit 0'), exitCode: 0 },
+    { name: 'failure', args: shell('exit 7'), exitCode: 7 },
+    { name: 'signal', args: shell('kill -TERM $$'), exitCode: 143 },
+    { name: 'wrapper', args: ['node', '-e', hidesEnd], exitCode: 137 },
+    { name: 'missing', args: ['no-such-command'], exitCode: 127 },
+    { name: 'memory', args: ['node', '-e', allocate], exitCode: 137, memory: '96Mi' },
+  ])('ends as its program ended: $name', async ({ name, exitCode, ...options }) => {
+    const namespace = await createNamespace(restricted)
+    await startImagePod({ namespace, name, image, ...options })
+    expect(await endOfPod(namespace, name)).toMatchObject({ exitCode })
+  })
+
+  test('reports children that were killed because the memory was used up, although the program went on', async () => {
+    const namespace = await createNamespace(restricted)
+    const args = shell(`node -e '${allocate}'; exit 0`)
+    await startImagePod({ namespace, name: 'child', image, args, memory: '96Mi' })
+    const { exitCode, message } = await endOfPod(namespace, 'child')
+    expect({ exitCode, message: JSON.parse(message ?? 'null') as unknown }).toEqual({
+      exitCode: 0,
+      message: { oomKills: expect.any(Number) as number },
+    })
+  })
+
+  test('forwards the signal to stop to the program behind a wrapper, and waits for it', async () => {
+    const namespace = await createNamespace(restricted)
+    const program = `process.on('SIGTERM', () => setTimeout(() => { console.log('stopped in order'); process.exit(0) }, 500)); setInterval(() => {}, 1000); console.log('ready')`
+    await startImagePod({ namespace, name: 'wrapped', image, args: shell(`node -e "${program}"; exit 3`) })
+    const output = () => kubectl(['logs', '-n', namespace, 'wrapped'])
+    await until(async () => (await output().catch(() => '')).includes('ready'), 'the program runs')
+    const followed = kubectl(['logs', '-n', namespace, '-f', 'wrapped'])
+    await kubectl(['delete', 'pod', '-n', namespace, 'wrapped', '--timeout=25s'])
+    expect(await followed).toContain('stopped in order')
+  })
+})
