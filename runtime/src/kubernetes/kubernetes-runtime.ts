@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { backoffMs, consecutiveCrashes } from '../backoff.ts'
 import { Timers, systemClock } from '../clock.ts'
 import type {
@@ -29,6 +30,7 @@ const RUNS_MANAGER = 'shoal-runs'
 const MAX_TAIL_BYTES = 1024 * 1024
 /** After this time a request that the cluster refused is sent again. */
 const RETRY_MS = 5000
+const POLL_MS = 100
 
 /**
  * Runs workloads as pods of a Kubernetes cluster. Only one runtime of an installation may be started at a time. Programs outlive it;
@@ -49,7 +51,7 @@ class KubernetesRuntime implements Runtime {
   readonly #scheduled = new Set<WorkloadState>()
   readonly #tenants = new Map<string, Promise<void>>()
   #cluster: { client: KubeClient; state: ClusterState } | null = null
-  #isClosed = false
+  readonly #closing = new AbortController()
 
   constructor(options: KubernetesOptions) {
     this.#options = options
@@ -152,7 +154,7 @@ class KubernetesRuntime implements Runtime {
   async close(containers: 'stop' | 'keep'): Promise<void> {
     if (!this.#cluster) return
     if (containers === 'stop') throw new Error('Programs in a cluster cannot be stopped with the server')
-    this.#isClosed = true
+    this.#closing.abort()
     this.#timers.cancelAll()
     await this.#cluster.state.close()
     await Promise.allSettled(this.#tasks.values())
@@ -185,13 +187,14 @@ class KubernetesRuntime implements Runtime {
     const { state } = this.#started()
     await state.current()
     while (state.anchorOf(tenant, id)?.metadata.deletionTimestamp !== undefined) {
-      await new Promise<void>((resolve) => this.#timers.after(100, resolve))
+      await delay(POLL_MS, undefined, { signal: this.#closing.signal })
       await state.current()
     }
   }
 
   async #reconcile(workload: WorkloadState): Promise<void> {
-    await reconcilePrograms(this.#started().client, this.#options, workload)
+    const isComplete = await reconcilePrograms(this.#started().client, this.#options, workload)
+    if (!isComplete) this.#timers.after(RETRY_MS, () => this.#schedule(workload))
   }
 
   async #storeRuns(workload: WorkloadState): Promise<void> {
@@ -219,15 +222,15 @@ class KubernetesRuntime implements Runtime {
 
   /** Reconciles a workload soon, after `work`. Errors are tried again, since no caller waits for them. */
   #schedule(workload: WorkloadState, work?: () => Promise<void>): void {
-    if (this.#isClosed || (!work && this.#scheduled.has(workload))) return
+    if (this.#closing.signal.aborted || (!work && this.#scheduled.has(workload))) return
     if (!work) this.#scheduled.add(workload)
     const key = workload.desired ? anchorName(workload.desired.id) : workload.namespace
     this.#enqueue(key, async () => {
       this.#scheduled.delete(workload)
-      if (this.#isClosed) return
+      if (this.#closing.signal.aborted) return
       await (work ? work() : this.#reconcile(workload))
     }).catch((error) => {
-      if (this.#isClosed || isOutdated(error)) return
+      if (this.#closing.signal.aborted || isOutdated(error)) return
       this.#options.log(`A change of the cluster failed and is tried again: ${error.message}`)
       this.#timers.after(RETRY_MS, () => this.#schedule(workload, work))
     })

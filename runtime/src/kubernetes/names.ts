@@ -27,7 +27,7 @@ export const labelValue = (text: string): string => (LABEL_VALUE.test(text) ? te
 
 /** Returns the text as a part of an object's name of at most 40 characters. */
 const namePart = (text: string): string => {
-  const part = text.replaceAll('.', '-')
+  const part = text.replaceAll(/[._]/g, '-')
   return DNS_LABEL.test(part) && part.length <= 40 ? part : `x${hashOf(text, 16)}`
 }
 

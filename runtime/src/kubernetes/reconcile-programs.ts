@@ -13,20 +13,24 @@ import { type Controller, type WorkloadState, containerOf } from './state/worklo
 /**
  * Makes the Jobs and Deployments of a workload match the desired state, as far as is possible now: deletes those that are not desired, and
  * creates missing ones whose predecessors have ended. Called again after each change of the workload's objects.
+ * @returns false if the cluster refused to create one, so that it must be tried again
  * @throws KubeError, ClusterUnreachable
  */
 export async function reconcilePrograms(
   client: KubeClient,
   options: WorkloadOptions,
   state: WorkloadState,
-): Promise<void> {
+): Promise<boolean> {
   const { desired, anchor } = state
-  if (!desired || !anchor) return
+  if (!desired || !anchor) return true
   const names = new Set(desired.containers.map(({ object }) => object))
   for (const controller of state.controllers.values())
     if (!names.has(controller.metadata.name)) await deleteProgram(client, controller)
+  let isComplete = true
   for (const spec of desired.containers)
-    await createProgram(client, options, state, { desired, spec, uid: anchor.metadata.uid })
+    isComplete =
+      (await createProgram(client, options, state, { desired, spec, uid: anchor.metadata.uid })) && isComplete
+  return isComplete
 }
 
 /** Deletes a Job or Deployment once all its pods have ended, and the Secret with its environment. */
@@ -47,28 +51,30 @@ export async function deleteController(client: KubeClient, controller: Controlle
 
 type Program = { desired: DesiredWorkload; spec: DesiredContainer; uid: string }
 
+/** Returns false if the cluster refused it. */
 async function createProgram(
   client: KubeClient,
   options: WorkloadOptions,
   state: WorkloadState,
   { desired, spec, uid }: Program,
-): Promise<void> {
-  if (state.controllersOf(spec.name).length > 0 || state.newestPod(spec.name)) return
+): Promise<boolean> {
+  if (state.controllersOf(spec.name).length > 0 || state.newestPod(spec.name)) return true
   // A controller may have created a pod that the watch has not reported yet.
   const labelSelector = `${labels.workload}=${labelValue(desired.id)},${labels.container}=${labelValue(spec.name)}`
   const { items } = await client.list(kinds.pod, { labelSelector }, state.namespace)
-  if (items.some((pod) => containerOf(pod) === spec.name)) return
+  if (items.some((pod) => containerOf(pod) === spec.name)) return true
   try {
     const created = await client.create<Controller>(programObject(options, desired, spec, uid))
     state.refusals.delete(spec.object)
     // Until the watch reports it, so that it is observed even if the workload is removed immediately.
     state.setController(created, false)
+    return true
   } catch (error) {
-    if (error instanceof KubeError && error.reason === 'AlreadyExists') return
+    if (error instanceof KubeError && error.reason === 'AlreadyExists') return true
     // A quota that is used up, or a policy of the cluster: the user can read why.
     if (!(error instanceof KubeError) || error.status !== 403) throw error
     state.refusals.set(spec.object, error.message)
     state.invalidate()
-    throw error
+    return false
   }
 }

@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { z } from 'zod'
 import { settings } from './settings.ts'
 import { parseRegistrySettings } from './registry-settings.ts'
+import { parseKubernetesSettings, type KubernetesSettings } from './runtime-settings.ts'
 import { parseS3Settings, type S3Settings } from './s3-settings.ts'
 import { describeAllowed, invalidSettingMessage, InvalidSettingError } from './invalid-setting.ts'
 
@@ -17,6 +18,8 @@ export type Config = z.output<typeof Settings> & {
   s3: S3Settings | null
   /** The registry to which images are pushed; null if there is none. */
   registry: RegistrySettings | null
+  /** The cluster that squids run in; null if they run elsewhere. */
+  kubernetes: KubernetesSettings | null
   /** The targets that SHOAL_NETWORK_ALLOW lists. */
   networkAllow: NetworkTarget[]
   /** The whole environment, for npm on this host. Must never be passed to code of a tenant. */
@@ -56,6 +59,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     gatewayUrl: (values.SHOAL_GATEWAY_URL ?? `http://localhost:${values.SHOAL_GATEWAY_PORT}/{org}`).replace(/\/$/, ''),
     s3: parseS3Settings(values),
     registry: parseRegistrySettings(values),
+    kubernetes: parseKubernetesSettings(values),
     networkAllow: allowedTargets(values.SHOAL_NETWORK_ALLOW),
     environment: Object.fromEntries(
       Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined),

@@ -44,13 +44,24 @@ With \`SHOAL_RUNTIME=sim\` a gateway must be in the process of the worker.
 
 ## Images in a registry
 
-With \`SHOAL_REGISTRY\`, each image is also pushed to an OCI registry, as \`<registry>/o<organization>@sha256:…\`, for clusters and other machines. Squids still run from the images in the data directory. A build fails, with the reason in its log, if its image cannot be pushed.
+With \`SHOAL_REGISTRY\`, each image is also pushed to an OCI registry, as \`<registry>/o<organization>@sha256:…\`, for clusters and other machines. With \`SHOAL_RUNTIME=process\`, squids still run from the images in the data directory. A build fails, with the reason in its log, if its image cannot be pushed.
 
 - Credentials are read from \`SHOAL_REGISTRY_AUTH_FILE\`, which \`docker login\` writes, for each sign-in. They must allow pushing, pulling and, for cleaning up, deleting in all repositories of the path. Credential helpers (\`credsStore\`) are not supported. Only the server's user should be able to read the file.
 - Unchanged dependencies are not uploaded again. The first image uploads 40 to 60 MB of Node and tools once.
 - \`SHOAL_BASE_IMAGE\` names the image that provides the C library and shell, for example \`docker.io/library/node:20-bookworm-slim\`, or one with your own certificates. A tag is resolved when the server starts. Unset: files of the server's host.
 - Images that no version uses are deleted by digest. Run the registry's garbage collection to free their space, and permit deletions in its configuration; the log says when it refuses them.
 - A registry with a certificate of your own authority: set \`NODE_EXTRA_CA_CERTS\`. Several installations need different paths in \`SHOAL_REGISTRY\`.
+
+## Squids in a Kubernetes cluster
+
+With \`SHOAL_RUNTIME=kubernetes\`, squids run as pods. It is a draft: \`docs/kubernetes.md\` says what is missing. It needs:
+
+- \`SHOAL_REGISTRY\`, which the nodes can pull from. Images are built on the worker's host.
+- \`SHOAL_SQUIDS_DATABASE_URL\` (or \`DATABASE_URL\`) and \`SHOAL_GATEWAY_URL\` with addresses that pods can reach. Pods reach them, the targets of \`SHOAL_NETWORK_ALLOW\`, DNS and the public internet, and nothing else. Names are resolved when the worker starts.
+- \`SHOAL_KUBE_GATEWAYS\`: the addresses or the namespace of the gateways, from which pods accept connections. Gateways must be able to reach the addresses of pods.
+- A network plugin that enforces NetworkPolicies. Without one, squids reach each other and everything in the cluster.
+
+All processes need \`SHOAL_KUBECONFIG\` or a service account. Squids keep running when the server stops.
 
 ## Starting and stopping
 

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { registrySettings } from './registry-settings.ts'
+import { runtimeSettings } from './runtime-settings.ts'
 import { s3Settings } from './s3-settings.ts'
 import { flag, serviceSettings } from './service-settings.ts'
 
@@ -69,10 +70,7 @@ export const settings = {
     .describe(
       'The longest that a statement, or a transaction that is idle, of a squid or of its external users may take in the Postgres of squids. Limits of the manifest that are shorter apply first; see `docs/security.md`.',
     ),
-  SHOAL_RUNTIME: z
-    .enum(['process', 'sim'])
-    .default('process')
-    .describe('Where squids run: `process` as processes on this host, `sim` only simulated (demos, tests).'),
+  ...runtimeSettings,
   SHOAL_SANDBOX: z
     .enum(['auto', 'none'])
     .default('auto')

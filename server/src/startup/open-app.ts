@@ -1,12 +1,4 @@
-import {
-  createProcessDirectory,
-  createSimBuilder,
-  createSimRuntime,
-  openProcessRuntime,
-  traversableDir,
-  type Directory,
-  type NetworkTargets,
-} from '@shoal/runtime'
+import { traversableDir } from '@shoal/runtime'
 import { mkdirSync } from 'node:fs'
 import type { Logger } from 'pino'
 import type { App, WorkerApp } from '../app.ts'
@@ -27,7 +19,8 @@ import { networkTargets } from './network-targets.ts'
 import { createMailer, newOutboxKey } from '../mail/index.ts'
 import { openPostgres } from './open-postgres.ts'
 import { requireKeys } from '../sealing/require-keys.ts'
-import { createSealer, type Sealer } from '../sealing/sealer.ts'
+import { createSealer } from '../sealing/sealer.ts'
+import { createSquidBackend } from './squid-backend.ts'
 
 export type OpenApp = {
   app: App
@@ -77,7 +70,8 @@ export async function openApp(config: Config, server?: ServerProcess): Promise<O
   const jobs = await startJobs(database, log, sendableJobs)
   cleanup.defer(() => jobs.close())
   const targets = networkTargets(config, squidsDatabase.url)
-  const squids = createSquidBackend(config, { stateDir, targets, sealer, log })
+  const installation = await installationPrefix(database.db)
+  const squids = createSquidBackend(config, { stateDir, targets, sealer, log, installation })
   await squids.directory.start()
   cleanup.defer(() => squids.directory.close())
   const appWithoutMailer = {
@@ -122,40 +116,5 @@ async function checkArtifacts(artifacts: ArtifactStore, log: Logger): Promise<vo
   } catch (error) {
     if (!(error instanceof ArtifactsUnavailable) || error.isMisconfigured) throw error
     log.warn(`${error.message} Until it recovers, users cannot deploy.`)
-  }
-}
-
-type SquidBackend = {
-  /** Used by every role. */
-  directory: Directory
-  /** Used by the active worker: installs the dependencies of squids and prepares this host. Adopts no containers before `Runtime.start`. */
-  open: () => Promise<Pick<WorkerApp, 'runtime' | 'builder'>>
-}
-
-/** Creates the backend that SHOAL_RUNTIME selects. It changes nothing on the host before `open` and `Directory.start`. */
-function createSquidBackend(
-  config: Config,
-  { stateDir, targets, sealer, log }: { stateDir: string; targets: NetworkTargets; sealer: Sealer; log: Logger },
-): SquidBackend {
-  if (config.SHOAL_RUNTIME === 'sim') {
-    const runtime = createSimRuntime({ serve: true })
-    return { directory: runtime.directory, open: async () => ({ runtime, builder: createSimBuilder() }) }
-  }
-  return {
-    directory: createProcessDirectory({ stateDir }),
-    open: () =>
-      openProcessRuntime({
-        stateDir,
-        sandbox: config.SHOAL_SANDBOX,
-        network: config.SHOAL_NETWORK,
-        targets,
-        sealer,
-        containerDiskBytes: config.SHOAL_CONTAINER_DISK_MB * 2 ** 20,
-        maxConcurrentBuilds: config.SHOAL_BUILDS_AT_ONCE,
-        maxCacheBytes: config.SHOAL_BUILD_CACHE_MB * 1_000_000,
-        registry: config.registry,
-        env: config.environment,
-        log: (message) => log.info(message),
-      }),
   }
 }

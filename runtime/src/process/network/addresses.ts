@@ -45,6 +45,10 @@ export async function resolvePolicies(targets: NetworkTargets): Promise<Policies
   return { squid, build, dns }
 }
 
+/** Returns the addresses of targets that are not on loopback. Skips names without an IPv4 address. */
+export const resolveTargets = async (targets: NetworkTarget[]): Promise<RemoteTarget[]> =>
+  (await policyOf(targets)).remote
+
 async function policyOf(targets: NetworkTarget[]): Promise<Policy> {
   const policy: Policy = { loopback: [], remote: [] }
   for (const { host, port, showsClient = false } of targets) {

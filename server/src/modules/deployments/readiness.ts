@@ -17,6 +17,8 @@ const readinessTimeoutMs = minutes(5)
 export async function waitForInit(context: StepContext, workload: Workload): Promise<void> {
   const { intervals, signal } = context
   const report = createWaitReport(context)
+  const nowMs = () => context.app.clock.now().getTime()
+  let startingSinceMs: number | null = null
   await pollUntil(
     async () => {
       const init = (await context.engine.snapshots())
@@ -25,7 +27,14 @@ export async function waitForInit(context: StepContext, workload: Workload): Pro
       if (init?.state === 'failed' || (init?.state === 'finished' && init.lastRun?.how !== 'done'))
         throw await crashFailure(context, init, 'Fix it (usually a migration) and deploy again.')
       if (init?.state === 'finished') return init
-      if (init) await report.update([pendingOf(init, init.state === 'running' ? 'It is running.' : 'It is starting.')])
+      if (!init) return null
+      const pending = pendingOf(init, init.state === 'running' ? 'It is running.' : startingProblem(init))
+      if (init.state === 'running') startingSinceMs = null
+      else startingSinceMs ??= nowMs()
+      // It may run for hours, but it must start.
+      if (startingSinceMs !== null && nowMs() - startingSinceMs >= readinessTimeoutMs)
+        throw await timedOut(context, [pending])
+      await report.update([pending])
       return null
     },
     intervals.pollMs,
@@ -120,7 +129,7 @@ async function checkContainer(
     throw await crashFailure(context, observation, 'Check its command in the manifest.')
   await checkCrashes(context, observation, state)
   if (observation.state === 'backoff') return pendingOf(observation, 'It crashed and is being restarted.')
-  if (observation.state !== 'running') return pendingOf(observation, 'It is starting.')
+  if (observation.state !== 'running') return pendingOf(observation, startingProblem(observation))
   const nowMs = context.app.clock.now().getTime()
   const run = runOf(observation, state.runs, nowMs)
   if (!isApiContainer && nowMs - run.sinceMs >= context.intervals.minUptimeMs) return null
@@ -175,6 +184,10 @@ async function probe(
   if (endpoint === null) return noEndpoint
   return await (isApiContainer ? requestApi(endpoint) : requestMetrics(endpoint))
 }
+
+/** The reason why a container has not started yet, as the runtime reports it. */
+const startingProblem = ({ reason }: Observation): string =>
+  reason ? `${reason.replace(/\.$/, '')}.` : 'It is starting.'
 
 const pendingOf = ({ workload, container }: Observation, problem: string): PendingContainer => ({
   workload,

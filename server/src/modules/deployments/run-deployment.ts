@@ -1,3 +1,4 @@
+import { ClusterUnreachable } from '@shoal/runtime'
 import type { WorkerApp } from '../../app.ts'
 import type { Lock } from '../../db/leases.ts'
 import { isUnavailable } from '../../db/unavailable.ts'
@@ -50,8 +51,8 @@ export async function runDeployment(worker: Worker, id: number, lock: Lock, stop
     await removeTree(context)
     await finish(context, { status: 'OK' })
   } catch (error) {
-    // An unavailable database does not fail the deployment: a worker resumes it when the database is back.
-    if (releaseSignal.aborted || error instanceof SupersededError || isUnavailable(error)) throw error
+    // An unavailable database or cluster does not fail the deployment: a worker resumes it when that is back.
+    if (releaseSignal.aborted || error instanceof SupersededError || isAway(error)) throw error
     const failureContext = { orgCode: org.code, deploymentId: id }
     const expected = failureOf(error, failureContext)
     if (!expected) app.log.error({ err: error, deploymentId: id }, 'deployment failed')
@@ -61,6 +62,8 @@ export async function runDeployment(worker: Worker, id: number, lock: Lock, stop
     await journal.close(lock.lost.aborted ? 'drop' : 'keep')
   }
 }
+
+const isAway = (error: unknown): boolean => isUnavailable(error) || error instanceof ClusterUnreachable
 
 async function runSteps(context: StepContext, releaseSignal: AbortSignal): Promise<void> {
   const { app, deployment, journal } = context

@@ -1,0 +1,127 @@
+import { isIPv4 } from 'node:net'
+import { z } from 'zod'
+import { InvalidSettingError, invalidSettingMessage } from './invalid-setting.ts'
+
+/** Settings of the place where squids run. */
+export const runtimeSettings = {
+  SHOAL_RUNTIME: z
+    .enum(['process', 'sim', 'kubernetes'])
+    .default('process')
+    .describe(
+      'Where squids run: `process` as processes on this host, `kubernetes` as pods of a cluster (see `docs/kubernetes.md`), `sim` only simulated (demos, tests).',
+    ),
+  SHOAL_KUBECONFIG: z
+    .string()
+    .optional()
+    .describe(
+      'Kubeconfig of the cluster for SHOAL_RUNTIME=kubernetes. Unset: KUBECONFIG, `~/.kube/config`, or the service account of the pod that Shoal runs in.',
+    ),
+  SHOAL_KUBE_GATEWAYS: z
+    .string()
+    .default('')
+    .describe(
+      'Where connections of gateways to pods come from: IPv4 addresses, CIDRs or `namespace:NAME`, separated by commas. Needed with SHOAL_RUNTIME=kubernetes.',
+    ),
+  SHOAL_KUBE_QUOTA: z
+    .string()
+    .default('pods=100,limits.cpu=64,limits.memory=128Gi')
+    .describe(
+      "Limits of each organization's namespace, as in a ResourceQuota. An update needs room for two generations of a version.",
+    ),
+  SHOAL_KUBE_CPU_RATIO: z.coerce
+    .number()
+    .positive()
+    .max(1)
+    .default(0.25)
+    .describe(
+      'CPU that is reserved for a pod, as a share of the CPU of its profile. Memory is always reserved as a whole.',
+    ),
+  SHOAL_KUBE_RUNTIME_CLASS: z
+    .string()
+    .optional()
+    .describe('RuntimeClass of pods of squids, for example of gVisor or Kata. Unset: the default of the cluster.'),
+  SHOAL_KUBE_PULL_AUTH_FILE: z
+    .string()
+    .optional()
+    .describe(
+      "File in the format of Docker's `config.json` with credentials that may pull images and nothing else. It is stored as a Secret in each organization's namespace. Unset: none.",
+    ),
+} satisfies Record<string, z.ZodType>
+
+type Values = z.output<z.ZodObject<typeof runtimeSettings>> & {
+  SHOAL_REGISTRY?: string | undefined
+  SHOAL_GATEWAY_URL?: string | undefined
+  DATABASE_URL?: string | undefined
+  SHOAL_SQUIDS_DATABASE_URL?: string | undefined
+  SHOAL_ON_EXIT: 'stop' | 'keep'
+}
+
+export type KubernetesSettings = {
+  kubeconfig: string | null
+  gateways: ({ cidr: string } | { namespace: string })[]
+  quota: Record<string, string>
+  cpuRequestRatio: number
+  runtimeClass: string | null
+  pullAuthFile: string | null
+}
+
+/** Returns the settings of the cluster; null if squids run elsewhere. @throws InvalidSettingError */
+export function parseKubernetesSettings(values: Values): KubernetesSettings | null {
+  if (values.SHOAL_RUNTIME !== 'kubernetes') return null
+  if (values.SHOAL_REGISTRY === undefined) refuse('SHOAL_REGISTRY', '', 'set: nodes pull the images of squids from it')
+  const database = values.SHOAL_SQUIDS_DATABASE_URL ?? values.DATABASE_URL
+  if (database === undefined || isLoopback(database))
+    refuse('SHOAL_SQUIDS_DATABASE_URL', '', 'a Postgres at an address that pods can reach')
+  if (values.SHOAL_GATEWAY_URL === undefined || isLoopback(values.SHOAL_GATEWAY_URL))
+    refuse('SHOAL_GATEWAY_URL', values.SHOAL_GATEWAY_URL ?? '', 'a URL that pods can reach, for their RPC requests')
+  if (values.SHOAL_ON_EXIT === 'stop')
+    refuse('SHOAL_ON_EXIT', 'stop', '"keep": a server does not own the pods of a cluster')
+  return {
+    kubeconfig: values.SHOAL_KUBECONFIG ?? null,
+    gateways: parseGateways(values.SHOAL_KUBE_GATEWAYS),
+    quota: parseQuota(values.SHOAL_KUBE_QUOTA),
+    cpuRequestRatio: values.SHOAL_KUBE_CPU_RATIO,
+    runtimeClass: values.SHOAL_KUBE_RUNTIME_CLASS ?? null,
+    pullAuthFile: values.SHOAL_KUBE_PULL_AUTH_FILE ?? null,
+  }
+}
+
+function refuse(name: string, value: string, allowed: string): never {
+  const sentence = `${allowed} (with SHOAL_RUNTIME=kubernetes)`
+  throw new InvalidSettingError(
+    value === '' ? `${name} must be ${sentence}.` : invalidSettingMessage(name, value, sentence),
+  )
+}
+
+function isLoopback(url: string): boolean {
+  const { hostname } = new URL(url.replaceAll('{org}', 'org'))
+  return hostname === '' || hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.')
+}
+
+const NAMESPACE = /^namespace:([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)$/
+
+function parseGateways(text: string): KubernetesSettings['gateways'] {
+  const parts = partsOf(text)
+  if (parts.length === 0) refuse('SHOAL_KUBE_GATEWAYS', text, 'at least one IPv4 address, CIDR or `namespace:NAME`')
+  return parts.map((part) => {
+    const namespace = NAMESPACE.exec(part)?.[1]
+    if (namespace !== undefined) return { namespace }
+    const [address = '', bits = '32'] = part.split('/')
+    if (!isIPv4(address) || !/^\d{1,2}$/.test(bits) || Number(bits) > 32)
+      refuse('SHOAL_KUBE_GATEWAYS', text, 'a list of IPv4 addresses, CIDRs or `namespace:NAME`')
+    return { cidr: `${address}/${bits}` }
+  })
+}
+
+function parseQuota(text: string): Record<string, string> {
+  const entries = partsOf(text).map((part) => part.split('='))
+  if (entries.some((entry) => entry.length !== 2 || entry.includes('')))
+    refuse('SHOAL_KUBE_QUOTA', text, 'a list such as `pods=100,limits.cpu=64`')
+  return Object.fromEntries(entries.map(([name = '', limit = '']) => [name, limit]))
+}
+
+const partsOf = (text: string): string[] =>
+  text
+    .split(',')
+    .map((part) => part.trim())
+    .filter(Boolean)

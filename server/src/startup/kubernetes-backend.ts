@@ -1,0 +1,39 @@
+import {
+  createKubernetesDirectory,
+  createKubernetesRuntime,
+  openHostBuilder,
+  type HostBuilderOptions,
+  resolveTargets,
+} from '@shoal/runtime'
+import { readFileSync } from 'node:fs'
+import type { KubernetesSettings } from '../config/runtime-settings.ts'
+import type { SquidBackend } from './squid-backend.ts'
+
+/** Runs squids as pods of a cluster, and builds their images on this host. `installation`: a key of this installation. */
+export function createKubernetesBackend(
+  settings: KubernetesSettings,
+  installation: string,
+  building: HostBuilderOptions,
+): SquidBackend {
+  const { kubeconfig, gateways, pullAuthFile, quota, cpuRequestRatio, runtimeClass } = settings
+  const { targets, containerDiskBytes, log } = building
+  return {
+    directory: createKubernetesDirectory({ installation, kubeconfig }),
+    open: async () => {
+      const { builder } = await openHostBuilder(building, 'in registry')
+      const runtime = createKubernetesRuntime({
+        installation,
+        kubeconfig,
+        quota,
+        cpuRequestRatio,
+        runtimeClass,
+        containerDiskBytes,
+        ingressFrom: gateways,
+        egressTo: await resolveTargets(targets.squid),
+        registryAuth: pullAuthFile === null ? null : readFileSync(pullAuthFile, 'utf8'),
+        log,
+      })
+      return { runtime, builder }
+    },
+  }
+}
