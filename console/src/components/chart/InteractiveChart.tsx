@@ -1,4 +1,5 @@
 import { lazy, Suspense, useEffect, useId, useMemo, useRef, useState, type KeyboardEvent, type RefObject } from 'react'
+import { Skeleton } from '../../ui/Skeleton.tsx'
 import { ChartMarks, type ChartFrame } from './ChartMarks.tsx'
 import { accessibleValueAt, ChartPointer, type ChartCursor } from './ChartPointer.tsx'
 import { exactOf, summaryOf } from './chart-data.ts'
@@ -39,6 +40,12 @@ export function InteractiveChart({ title, ...input }: Props) {
         className="rounded-sm"
         style={{ height: heightPx }}
       >
+        {/* The placeholder of a chart that loads, until the first draw. */}
+        {hasBeenVisible && frame === null && (
+          <div aria-hidden className="absolute inset-0 flex items-end pb-7">
+            <Skeleton className="h-3/4 w-full" />
+          </div>
+        )}
         {hasBeenVisible && (
           <Suspense>
             <Plot

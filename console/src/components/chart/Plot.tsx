@@ -74,14 +74,14 @@ export default function Plot({ onCursor, onFrame, keyboardIndex, ...input }: Pro
     () =>
       queueDraw(() => {
         const { current: previous } = drawnInput
-        const { data, marks, highlighted } = latest.current
+        const { data, marks, highlighted, beginsAt } = latest.current
         if (!plot.current || !previous) return
         drawnInput.current = latest.current
         if (previous.data !== data) plot.current.setData(alignedData(latest.current))
         if (previous.highlighted !== highlighted) fade(plot.current, highlighted)
-        else if (previous.marks !== marks) plot.current.redraw(false)
+        else if (previous.marks !== marks || previous.beginsAt !== beginsAt) plot.current.redraw(false)
       }),
-    [input.data, input.marks, input.highlighted],
+    [input.data, input.marks, input.highlighted, input.beginsAt],
   )
   useEffect(() => {
     if (keyboardIndex === null || !plot.current) return undefined

@@ -10,7 +10,7 @@ import { ChartTable } from './ChartTable.tsx'
 import { isWithoutValues, tsvOf, type ChartData, type ChartMark, type ChartScale } from './chart-data.ts'
 import type { PlotInput } from './plot-options.ts'
 
-type Props = Pick<PlotInput, 'syncKey' | 'formatTime' | 'onZoom' | 'highlighted'> & {
+type Props = Pick<PlotInput, 'syncKey' | 'formatTime' | 'onZoom' | 'highlighted' | 'beginsAt'> & {
   title: string
   /** Shown next to the title: a unit or a total. */
   note?: ReactNode

@@ -23,6 +23,28 @@ export function drawThreshold(plot: uPlot, { threshold }: ChartScale): void {
   ctx.restore()
 }
 
+/** The minimum width of the part without data in which its label fits. */
+const noDataLabelPx = 72
+
+/** Shades the part of the axis before `beginsAt`, in which there cannot be data. */
+export function drawNoData(plot: uPlot, beginsAt: number | undefined): void {
+  const { ctx, bbox } = plot
+  if (beginsAt === undefined) return
+  const width = Math.min(Math.round(plot.valToPos(beginsAt, 'x', true)) - bbox.left, bbox.width)
+  if (!(width > 0)) return
+  ctx.save()
+  ctx.fillStyle = tokenValue('n2')
+  ctx.fillRect(bbox.left, bbox.top, width, bbox.height)
+  if (width >= noDataLabelPx * devicePixelRatio) {
+    ctx.fillStyle = tokenValue('n9')
+    ctx.font = `${11 * devicePixelRatio}px Geist, system-ui, sans-serif`
+    ctx.textAlign = 'center'
+    ctx.textBaseline = 'middle'
+    ctx.fillText('No data before', bbox.left + width / 2, bbox.top + bbox.height / 2)
+  }
+  ctx.restore()
+}
+
 export function drawMarks(plot: uPlot, marks: readonly ChartMark[]): void {
   const { ctx, bbox } = plot
   ctx.save()

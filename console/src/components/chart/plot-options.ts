@@ -13,7 +13,7 @@ import {
   type ChartScale,
   type ChartSeries,
 } from './chart-data.ts'
-import { axisFont, drawMarks, drawThreshold } from './plot-drawing.ts'
+import { axisFont, drawMarks, drawNoData, drawThreshold } from './plot-drawing.ts'
 
 export type PlotInput = {
   data: ChartData
@@ -26,6 +26,8 @@ export type PlotInput = {
   formatTime?: (timeMs: number) => string
   /** Called with the selected range in seconds. */
   onZoom?: (from: number, to: number) => void
+  /** Start of the data in seconds, if it is later than the start of the axis. The part before is marked. */
+  beginsAt?: number | undefined
   /** Labels of highlighted lines; the others fade. */
   highlighted?: ReadonlySet<string> | undefined
 }
@@ -107,6 +109,7 @@ export function plotOptions(latest: () => PlotInput, widthPx: number): uPlot.Opt
     ],
     series: [{}, ...order.map(({ series, color }) => seriesOptions(series, color, scale))],
     hooks: {
+      drawClear: [(plot) => drawNoData(plot, latest().beginsAt)],
       draw: [(plot) => drawThreshold(plot, latest().scale), (plot) => drawMarks(plot, latest().marks)],
       setSelect: [(plot) => zoom(plot, latest().onZoom)],
     },

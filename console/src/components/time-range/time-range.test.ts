@@ -1,5 +1,13 @@
 import { expect, test } from 'vitest'
-import { queryTimes, isCustom, namedRange, searchOfCustom, searchOfNamed, type TimeRanges } from './time-range.ts'
+import {
+  cutStart,
+  queryTimes,
+  isCustom,
+  namedRange,
+  searchOfCustom,
+  searchOfNamed,
+  type TimeRanges,
+} from './time-range.ts'
 
 const defaultRange = { id: '2d', label: 'Last 2 days', ms: 2 * 86_400_000 }
 const hour = { id: '1h', label: 'Last hour', ms: 3_600_000 }
@@ -23,4 +31,12 @@ test('a custom range starts with the previous range', () => {
   const customSearch = searchOfCustom(ranges, { range: '1h' }, now)
   expect(customSearch).toEqual({ range: '1h', from: '2026-09-02T11:00:00.000Z', to: '2026-09-02T12:00:00.000Z' })
   expect(searchOfCustom(ranges, customSearch, now + 1)).toEqual(customSearch)
+})
+
+test('a named range of a young version is cut where the version begins, but not below 15 minutes', () => {
+  const minutesAgo = (minutes: number) => now - minutes * 60_000
+  expect(cutStart(ranges, {}, minutesAgo(40) + 5000, now)).toBe(minutesAgo(40))
+  expect(cutStart(ranges, {}, minutesAgo(2), now)).toBe(minutesAgo(15))
+  expect(cutStart(ranges, { range: '1h' }, minutesAgo(61), now)).toBeNull()
+  expect(cutStart(ranges, { from: '2026-09-01T00:00:00.000Z' }, minutesAgo(2), now)).toBeNull()
 })

@@ -26,6 +26,20 @@ export function searchOfCustom(ranges: TimeRanges, search: RangeSearch, nowMs: n
   return { ...search, from: new Date(nowMs - ms).toISOString(), to: new Date(nowMs).toISOString() }
 }
 
+/** A young version is shown in a range of at least this length, since a chart of seconds is unreadable. */
+const minSpanMs = 15 * 60_000
+
+/**
+ * The start of a named range in ms, cut at `bornMs`, when the data begins: a week of a version that is ten minutes old
+ * would be one thin line. Returns null if the range is not cut.
+ */
+export function cutStart(ranges: TimeRanges, search: RangeSearch, bornMs: number, nowMs: number): number | null {
+  if (isCustom(search)) return null
+  const startMs = nowMs - namedRange(ranges, search).ms
+  const cutMs = Math.floor(Math.min(bornMs, nowMs - minSpanMs) / 60_000) * 60_000
+  return cutMs > startMs ? cutMs : null
+}
+
 /** The range as ISO times for the API, without `to` if it ends now. Invalid times are dropped. */
 export function queryTimes(ranges: TimeRanges, search: RangeSearch, nowMs: number): Omit<RangeSearch, 'range'> {
   if (!isCustom(search)) return { from: new Date(nowMs - namedRange(ranges, search).ms).toISOString() }

@@ -17,13 +17,15 @@ const noData = 'No data available for the selected time range'
 type Props = {
   metricsQuery: MetricsQuery
   marks: readonly ChartMark[]
+  /** When the version was created, in seconds. */
+  beginsAt: number
   onZoom: (fromSeconds: number, toSeconds: number) => void
 }
 
 /** The four charts of spec 2.9. They share a crosshair, and dragging over one zooms all of them. */
-export function MetricsCharts({ metricsQuery, marks, onZoom }: Props) {
+export function MetricsCharts({ metricsQuery, marks, beginsAt, onZoom }: Props) {
   const { traffic, latency, cpu, memory, ingress, usage, isStale } = useCharts(metricsQuery)
-  const commonProps = { marks, onZoom, syncKey: 'metrics' }
+  const commonProps = { marks, beginsAt, onZoom, syncKey: 'metrics' }
   const ingressFormat = ingress.data && { formatTime: axisFormats[ingress.data.timeGroup] }
   const usageFormat = usage.data && { formatTime: axisFormats[usage.data.timeGroup] }
   if (ingress.hasFailed && usage.hasFailed)

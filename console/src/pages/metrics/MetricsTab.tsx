@@ -8,8 +8,11 @@ import { q } from '../../api/query.ts'
 import { useSetSearch } from '../../components/data-table/url-state.ts'
 import { deploymentMarks } from '../../components/deployment-marks.ts'
 import { QueryView } from '../../components/QueryView.tsx'
-import { isCustom, namedRange } from '../../components/time-range/time-range.ts'
+import { formatSpan } from '../../components/squid/sync.ts'
+import { cutStart, isCustom, namedRange } from '../../components/time-range/time-range.ts'
 import { TimeRangePicker } from '../../components/time-range/TimeRangePicker.tsx'
+import { formatDateTime } from '../../lib/format.ts'
+import { useTicking } from '../../lib/ticker.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Skeleton } from '../../ui/Skeleton.tsx'
 import { MetricsCharts } from './MetricsCharts.tsx'
@@ -30,10 +33,13 @@ export default function MetricsTab() {
   )
 }
 
-function Metrics({ squid: { id }, code }: { squid: Pick<Squid, 'id'>; code: string }) {
+function Metrics({ squid: { id, createdAt }, code }: { squid: Pick<Squid, 'id' | 'createdAt'>; code: string }) {
   const { range, from, to } = route.useSearch()
   const search = { range, from, to }
-  const metricsQuery = { code, squidId: String(id), search }
+  const bornMs = Date.parse(createdAt)
+  const metricsQuery = { code, squidId: String(id), search, bornMs }
+  const isCut = useTicking((nowMs) => cutStart(ranges, search, bornMs, nowMs) !== null)
+  const age = useTicking((nowMs) => formatSpan((nowMs - bornMs) / 1000))
   const setSearch = useSetSearch()
   const deployments = useDeploymentsSince(metricsQuery)
   const marks = useMemo(() => deploymentMarks(deployments.data ?? []), [deployments.data])
@@ -49,6 +55,11 @@ function Metrics({ squid: { id }, code }: { squid: Pick<Squid, 'id'>; code: stri
             Back to {namedRange(ranges, search).label.toLowerCase()}
           </Button>
         )}
+        {isCut && (
+          <p className="text-sm text-ink-2" data-tip={`No data before ${formatDateTime(createdAt)}`}>
+            since created, {age}
+          </p>
+        )}
         {deployments.isError ? (
           <p className="ml-auto text-sm text-ink-3">Deployments could not be loaded, so they are not marked.</p>
         ) : (
@@ -58,6 +69,7 @@ function Metrics({ squid: { id }, code }: { squid: Pick<Squid, 'id'>; code: stri
       <MetricsCharts
         metricsQuery={metricsQuery}
         marks={marks}
+        beginsAt={Math.floor(bornMs / 60_000) * 60}
         onZoom={(start, end) => setSearch(wholeMinutes(start, end), 'push')}
       />
     </div>

@@ -1,13 +1,19 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { deploymentsSince } from '../../api/deployments.ts'
 import { callApi } from '../../api/query.ts'
-import { queryTimes, isCustom, type RangeSearch } from '../../components/time-range/time-range.ts'
+import { cutStart, queryTimes, isCustom, type RangeSearch } from '../../components/time-range/time-range.ts'
 import { ranges } from './ranges.ts'
 
 /** Poll interval (spec 9). */
 const pollMs = 10_000
 
-export type MetricsQuery = { code: string; squidId: string; search: RangeSearch }
+export type MetricsQuery = {
+  code: string
+  squidId: string
+  search: RangeSearch
+  /** When the version was created. */
+  bornMs: number
+}
 
 /** A range that ends now is polled; a past range does not change. */
 function pollOptions({ search }: MetricsQuery) {
@@ -18,7 +24,10 @@ function pollOptions({ search }: MetricsQuery) {
   }
 }
 
-const timesOf = ({ search }: MetricsQuery) => queryTimes(ranges, search, Date.now())
+function timesOf({ search, bornMs }: MetricsQuery) {
+  const cutMs = cutStart(ranges, search, bornMs, Date.now())
+  return cutMs === null ? queryTimes(ranges, search, Date.now()) : { from: new Date(cutMs).toISOString() }
+}
 
 export function useIngress(metricsQuery: MetricsQuery) {
   const params = { code: metricsQuery.code, squidId: metricsQuery.squidId }

@@ -14,6 +14,8 @@ type Props = {
   areAllLoaded: boolean
   shownLines: readonly LineStyle[]
   marks: readonly ChartMark[]
+  /** When the data of the shown lines begins, in seconds. */
+  beginsAt: number | undefined
   highlighted: ReadonlySet<string> | undefined
   formatTime: (timeMs: number) => string
   onZoom: (fromSeconds: number, toSeconds: number) => void

@@ -8,15 +8,16 @@ import { ErrorState } from '../../components/ErrorState.tsx'
 import { PageHeader } from '../../components/PageHeader.tsx'
 import { useSetSearch } from '../../components/data-table/url-state.ts'
 import { deploymentMarks } from '../../components/deployment-marks.ts'
+import { formatSpan } from '../../components/squid/sync.ts'
 import { formatChartTime, formatRelative, formatTime } from '../../lib/format.ts'
 import { useTicking } from '../../lib/ticker.ts'
-import { buttonClass } from '../../ui/Button.tsx'
+import { Button, buttonClass } from '../../ui/Button.tsx'
 import { Legend } from './Legend.tsx'
 import { MonitoringChart } from './MonitoringChart.tsx'
 import { MonitoringFilters } from './MonitoringFilters.tsx'
 import { charts } from './charts.ts'
 import { allTags, timesOf, timeSpanOf, useMonitoringSearch, zoomTo, type TimeSpan } from './filters.ts'
-import { filterLines, filterToSelected, lineStylesOf, type LineStyle } from './lines.ts'
+import { filterLines, filterToSelected, firstValueAt, lineStylesOf, type LineStyle } from './lines.ts'
 import { deploymentsQuery, seriesQuery } from './queries.ts'
 import type { MonitoringResult } from './result.ts'
 
@@ -35,9 +36,20 @@ export default function MonitoringPage() {
   const lines = useStableValue(areAllLoaded ? lineStylesOf(results.map(({ data }) => data)) : [])
   const filteredLines = useStableValue(filterLines(lines, { type, tags }))
   const shownLines = useMemo(() => filterToSelected(filteredLines, only), [filteredLines, only])
+  const beginsAt = useMemo(
+    () =>
+      firstValueAt(
+        results.map(({ data }) => data),
+        shownLines,
+      ) ?? undefined,
+    // The results are a new array at each render; their lines change with their data.
+    // oxlint-disable-next-line react/exhaustive-deps
+    [shownLines, ...results.map(({ data }) => data)],
+  )
   const marks = useMarks(code, timeSpan, shownLines)
   const { fromMs, toMs } = timesOf(timeSpan, 0)
-  const formatTime = (timeMs: number) => formatChartTime(timeMs, toMs - fromMs)
+  const spanMs = toMs - fromMs
+  const formatTime = (timeMs: number) => formatChartTime(timeMs, spanMs)
   const zoom = (fromSeconds: number, toSeconds: number) => setSearch(zoomTo(fromSeconds, toSeconds), 'push')
 
   return (
@@ -54,7 +66,12 @@ export default function MonitoringPage() {
       />
       <div className="mb-4 flex flex-wrap items-center justify-between gap-x-4 gap-y-2">
         <MonitoringFilters lines={lines} />
-        {'timeframe' in timeSpan && <ResultsFreshness results={results} />}
+        {'timeframe' in timeSpan && (
+          <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
+            {beginsAt !== undefined && <FitToData beginsAt={beginsAt} spanMs={spanMs} onFit={zoom} />}
+            <ResultsFreshness results={results} />
+          </div>
+        )}
       </div>
       <Legend
         lines={filteredLines}
@@ -79,7 +96,7 @@ export default function MonitoringPage() {
               query && (
                 <MonitoringChart
                   key={spec.query}
-                  {...{ spec, query, areAllLoaded, shownLines, marks, highlighted, formatTime }}
+                  {...{ spec, query, areAllLoaded, shownLines, marks, beginsAt, highlighted, formatTime }}
                   onZoom={zoom}
                 />
               )
@@ -88,6 +105,23 @@ export default function MonitoringPage() {
         </div>
       )}
     </>
+  )
+}
+
+/** Below this share of the timeframe, the data is too narrow to read. */
+const narrowShare = 0.25
+
+type FitProps = { beginsAt: number; spanMs: number; onFit: (fromSeconds: number, toSeconds: number) => void }
+
+/** Zooms to the data of young squids, which fill only a small part of the timeframe. */
+function FitToData({ beginsAt, spanMs, onFit }: FitProps) {
+  const age = useTicking((nowMs) => formatSpan(nowMs / 1000 - beginsAt))
+  const isNarrow = useTicking((nowMs) => nowMs - beginsAt * 1000 < spanMs * narrowShare)
+  if (!isNarrow) return null
+  return (
+    <Button size={28} onClick={() => onFit(beginsAt, Date.now() / 1000)}>
+      Fit to data ({age})
+    </Button>
   )
 }
 

@@ -67,3 +67,19 @@ export function chartDataOf(
     }),
   }
 }
+
+/** The time of the first value of the shown lines in any chart, in seconds; null without values. */
+export function firstValueAt(
+  results: readonly (MonitoringResult | undefined)[],
+  shownLines: readonly LineStyle[],
+): number | null {
+  const ids = new Set(shownLines.map(({ id }) => id))
+  const starts = results.flatMap((result) =>
+    (result?.series ?? []).flatMap(({ id, values }) => {
+      // Zero is no sample: the counts of crashes are zero before a version exists.
+      const index = ids.has(id) ? values.findIndex((value) => value !== null && value !== 0) : -1
+      return index < 0 ? [] : [result?.times[index] ?? Infinity]
+    }),
+  )
+  return starts.length === 0 ? null : Math.min(...starts)
+}

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { monitoringResultOf, type MonitoringResult } from './result.ts'
 import { charts } from './charts.ts'
 import { nextTags, timeSpanOf, timeframes, timesOf, zoomTo } from './filters.ts'
-import { chartDataOf, filterLines, filterToSelected, lineStylesOf, typeOf } from './lines.ts'
+import { chartDataOf, filterLines, filterToSelected, firstValueAt, lineStylesOf, typeOf } from './lines.ts'
 
 const apiSeries = (
   squid: string,
@@ -115,4 +115,12 @@ test('a chart draws the shown lines with their gaps and can omit an incomplete l
   expect(values(allSeries, true)).toEqual([[1, null, 3]])
   expect(values(monitoringResultOf(series, 179_999), true)).toEqual([[1, null, null]])
   expect(values(monitoringResultOf(series, 179_999), false)).toEqual([[1, null, 3]])
+})
+
+test('the data begins with the first value of the shown lines that is not zero', () => {
+  const crashes = result(apiSeries('a@v1', 'eth', '', [0, 0, 0]))
+  const usage = result(apiSeries('a@v1', 'eth', '', [null, 2, 3]), apiSeries('b@v1', 'eth', '', [1, 2, 3]))
+  const shown = lineStylesOf([crashes])
+  expect(firstValueAt([crashes, undefined, usage], shown)).toBe(60)
+  expect(firstValueAt([crashes], shown)).toBeNull()
 })
