@@ -103,7 +103,7 @@ test('the header and the General tab describe the version and list its URLs', as
   expect(await clipboard(page)).toBe(`${shoal.gatewayUrl}/${code}/erc20-transfers:production/api/graphql`)
   await waitForText(page, /^Immutable: it always points at this slot/)
   await waitForText(page, 'ERC-20 transfers with balances by holder')
-  await waitForText(page, /% synced · 2,100 blocks\/s · about \d+ min left/)
+  await waitForText(page, /% synced · 2,100 blocks\/s mapped · about \d+ min left/)
   const card = page.locator('section').filter({ hasText: 'Last deployment' })
   for (const step of ['Unpacking', 'Building', 'Addons', 'Starting', 'Adding addresses'])
     await card

@@ -1,7 +1,8 @@
-import type { Deployment } from '@shoal/contract'
+import type { Deployment, DeploymentStatus, DeploymentType } from '@shoal/contract'
 import { expect, test } from 'vitest'
 import { deploymentTitle, stepLabel } from '../../../components/deployment-title.ts'
 import { deploymentChip } from './deployment-labels.ts'
+import { lastDeploymentOf } from './last-deployment.ts'
 import { rollbackDisabledReason } from './rollback-rule.ts'
 import { timelineOf } from './timeline.ts'
 
@@ -60,4 +61,23 @@ test('a version can roll back to a kept image that is not the current one', () =
   expect(rollbackDisabledReason(squid, { ...deploy, failed: 'UNEXPECTED' })).toMatch(/^It failed/)
   expect(rollbackDisabledReason(squid, { ...deploy, type: 'RESTART' })).toMatch(/^It built no new image/)
   expect(rollbackDisabledReason({ ...squid, status: 'DEPLOYING' }, deploy)).toMatch(/is in progress/)
+})
+
+test('the last deployment is the running one, otherwise the newest of code', () => {
+  const deployment = (type: DeploymentType, status: DeploymentStatus = 'OK') => ({
+    type,
+    status,
+    failed: 'NO' as const,
+  })
+  const [tag, restart, deploy, older] = [
+    deployment('SET_TAG'),
+    deployment('RESTART'),
+    deployment('DEPLOY'),
+    deployment('DEPLOY'),
+  ]
+  const running = deployment('HIBERNATE', 'SQUID_SYNCING')
+  expect(lastDeploymentOf([tag, restart, deploy, older])).toBe(deploy)
+  expect(lastDeploymentOf([running, deploy])).toBe(running)
+  expect(lastDeploymentOf([tag, restart])).toBe(tag)
+  expect(lastDeploymentOf([])).toBeNull()
 })

@@ -2,6 +2,7 @@ import { isInProgress, type Deployment } from '@shoal/contract'
 import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query'
 import { pollWhile } from '../../../api/poll.ts'
 import { callApi, q } from '../../../api/query.ts'
+import { lastDeploymentOf } from './last-deployment.ts'
 import { useVersion, useVersionParams } from '../use-version.ts'
 
 /** Every second while a deployment runs, otherwise every ten seconds (spec 9). */
@@ -34,12 +35,15 @@ export function useDeployments() {
 
 const pollNewest = pollWhile<Deployment[]>((deployments) => deployments.some(isInProgress), pollIntervals)
 
-/** The newest deployment of the version; undefined while loading, null if there is none. */
+/** Among the newest of this number, the last deployment of code is found. */
+const lastCount = 20
+
+/** The last deployment of the version (`lastDeploymentOf`); undefined while loading, null if there is none. */
 export function useLastDeployment(): Deployment | null | undefined {
   const { code } = useVersionParams()
-  const query = { squidId: String(useVersion().id), logs: 'false', limit: '1' } as const
+  const query = { squidId: String(useVersion().id), logs: 'false', limit: String(lastCount) } as const
   const { data } = useQuery(q('deployments.list', { params: { code }, query }, { refetchInterval: pollNewest }))
-  return data && (data[0] ?? null)
+  return data && lastDeploymentOf(data)
 }
 
 const pollOne = pollWhile<Deployment>(isInProgress, pollIntervals)
