@@ -1,7 +1,8 @@
 import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openBrowser, saveScreenshot } from '../../support/browser.ts'
+import { accessibilityFlaws, openBrowser, saveScreenshot } from '../../support/browser.ts'
 import { consoleShoal } from '../../support/console-shoal.ts'
+import { waitForText } from '../../support/page.ts'
 import { signInAs } from '../../support/people.ts'
 import { deploySimulated, requestSimulatedDeploy, type Deployer } from '../../support/simulated-squid.ts'
 
@@ -107,4 +108,64 @@ test('on a phone, a line of the log has its message below time, level and contai
   )
   await page.setViewportSize({ width: 1024, height: 844 })
   await expect.poll(async () => (await boxOf(line)).height).toBeGreaterThan(22)
+})
+test('on a phone, the action of an alert is below its text', async () => {
+  await at(390)
+  await open('/settings')
+  await page.getByLabel('Email', { exact: true }).fill('alerts@phones.dev')
+  await page.locator('section').filter({ hasText: 'Notification email' }).getByRole('button', { name: 'Save' }).click()
+  const action = page.getByRole('button', { name: 'Resend verification' })
+  await action.waitFor()
+  const text = action.locator('xpath=ancestor::*[@role="status" or @role="alert"][1]')
+  const box = await boxOf(text)
+  expect((await boxOf(action)).x).toBeLessThan(box.x + box.width / 3)
+  await saveScreenshot(page, 'settings-390')
+})
+
+test('the pages of a version are accessible at every width', async () => {
+  await at(1440)
+  const flaws: string[] = []
+  for (const [name, path, text] of [
+    ['version', '/squids/transfers/slot', 'Canonical URL'],
+    ['metrics', '/squids/transfers/slot/metrics', /^since created/],
+  ] as const) {
+    await open(path)
+    await waitForText(page, text)
+    flaws.push(...(await accessibilityFlaws(page, `small-${name}`)))
+  }
+  expect(flaws).toEqual([])
+}, 60_000)
+
+test('with forced colours, dots and switches still show their state', async () => {
+  await at(1024)
+  await page.emulateMedia({ forcedColors: 'active' })
+  await open('/squids')
+  const colorOf = (locator: Locator) =>
+    locator.evaluate((element) => element.ownerDocument.defaultView?.getComputedStyle(element).backgroundColor)
+  const dot = row('transfers@slot').locator('.status-dot > span').first()
+  await dot.waitFor()
+  expect(await colorOf(dot)).not.toBe(await colorOf(page.locator('body')))
+  await open('/profile/settings')
+  const shortcuts = page.getByRole('switch', { name: 'Single-key shortcuts' })
+  const on = await colorOf(shortcuts)
+  await shortcuts.uncheck()
+  expect(await colorOf(shortcuts)).not.toBe(on)
+  await shortcuts.check()
+  await page.emulateMedia({ forcedColors: null })
+})
+
+test('at a zoom of 200 % and with a name that is written from right to left, tables stay within the window', async () => {
+  await deployer.api.user.update({ body: { fullName: 'שירה כהן (ניתוח) 2026' } })
+  // A zoom of 200 % halves the window's width in CSS pixels.
+  await at(720)
+  for (const [path, text] of [
+    ['/squids', 'production'],
+    ['/settings', 'Members'],
+    ['/squids/transfers/slot/deployments', 'שירה'],
+  ] as const) {
+    await open(path)
+    await waitForText(page, text)
+    expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth'), path).toBe(0)
+    await saveScreenshot(page, `rtl-${path.split('/').at(-1)}`)
+  }
 })
