@@ -14,7 +14,11 @@ export async function fillOnce(folder: string, fill: (unfinished: string) => Pro
   const unfinished = `${folder}.${process.pid}`
   mkdirSync(unfinished, { recursive: true })
   try {
-    if ((await fill(unfinished)) && !existsSync(folder)) renameSync(unfinished, folder)
+    if (await fill(unfinished)) renameSync(unfinished, folder)
+  } catch (error) {
+    // A folder is only replaced if it is empty.
+    const isOther = ['ENOTEMPTY', 'EEXIST'].includes((error as NodeJS.ErrnoException).code ?? '')
+    if (!isOther || !existsSync(folder)) throw error
   } finally {
     rmSync(unfinished, { recursive: true, force: true })
   }
