@@ -27,6 +27,14 @@ test('read-only calls may be retried; writes and unknown methods may not', () =>
   expect(callPolicyOf('solana', 'sendTransaction', ['x'])).toMatchObject({ isSafe: false })
 })
 
+test('methods with the name of a property of every object get the policy of unknown methods', () => {
+  for (const method of ['constructor', '__proto__', 'toString', 'hasOwnProperty', 'valueOf']) {
+    const unknown = { isSafe: false, cacheable: 'never', height: null, needsState: false }
+    for (const type of ['evm', 'substrate', 'solana'] as const)
+      expect(callPolicyOf(type, method, [hash]), `${type} ${method}`).toEqual(unknown)
+  }
+})
+
 test('responses are cached depending on the finality of their block', () => {
   expect(evm('eth_getBlockByNumber', ['0x10', true])).toMatchObject({ cacheable: 'final', height: 16 })
   expect(evm('eth_getBlockByNumber', ['latest', true])).toMatchObject({ cacheable: 'never', head: 'latest' })

@@ -9,27 +9,27 @@ import {
 } from './call-policy.ts'
 
 /** Index of the block in the parameters of methods about one block. */
-const blockParamIndex: Record<string, number> = {
-  eth_getBlockByNumber: 0,
-  eth_getBlockReceipts: 0,
-  eth_getBlockTransactionCountByNumber: 0,
-  eth_getUncleCountByBlockNumber: 0,
-  eth_getTransactionByBlockNumberAndIndex: 0,
-  debug_traceBlockByNumber: 0,
-  trace_block: 0,
-  trace_replayBlockTransactions: 0,
-  arbtrace_block: 0,
-}
+const blockParamIndex = new Map([
+  ['eth_getBlockByNumber', 0],
+  ['eth_getBlockReceipts', 0],
+  ['eth_getBlockTransactionCountByNumber', 0],
+  ['eth_getUncleCountByBlockNumber', 0],
+  ['eth_getTransactionByBlockNumberAndIndex', 0],
+  ['debug_traceBlockByNumber', 0],
+  ['trace_block', 0],
+  ['trace_replayBlockTransactions', 0],
+  ['arbtrace_block', 0],
+])
 
 /** Index of the block in the parameters of methods that read the state at a block. */
-const stateParamIndex: Record<string, number> = {
-  eth_call: 1,
-  eth_getBalance: 1,
-  eth_getCode: 1,
-  eth_getTransactionCount: 1,
-  eth_getStorageAt: 2,
-  eth_getProof: 2,
-}
+const stateParamIndex = new Map([
+  ['eth_call', 1],
+  ['eth_getBalance', 1],
+  ['eth_getCode', 1],
+  ['eth_getTransactionCount', 1],
+  ['eth_getStorageAt', 2],
+  ['eth_getProof', 2],
+])
 
 /** Methods that look up a block or a transaction by hash. The response contains its block number. */
 const lookupsByHash = new Set([
@@ -81,8 +81,8 @@ export function evmPolicy(method: string, params: readonly unknown[]): CallPolic
   if (method === 'eth_getLogs') return logsPolicy(params[0])
   if (constantMethods.has(method)) return constant
   if (lookupsByHash.has(method)) return { ...readOnly, cacheable: 'final' }
-  const index = blockParamIndex[method] ?? stateParamIndex[method]
-  if (index !== undefined) return blockPolicy(method, params[index], method in stateParamIndex)
+  const index = blockParamIndex.get(method) ?? stateParamIndex.get(method)
+  if (index !== undefined) return blockPolicy(method, params[index], stateParamIndex.has(method))
   if (volatileReads.has(method)) return { ...readOnly, height: 'head' }
   if (nodeFilters.test(method))
     return notAvailable(method, 'filters exist on a single node only; use eth_getLogs, or eth_subscribe over WebSocket')

@@ -4,25 +4,25 @@ import { conservative, constant, notAvailable, readOnly, type CallPolicy, type P
  * Methods whose last parameter may be a block hash, with the index of that parameter. Data of a block given by its hash never
  * changes, even if a reorganization removes the block.
  */
-const hashParamIndex: Record<string, number> = {
-  chain_getBlock: 0,
-  chain_getHeader: 0,
-  state_getMetadata: 0,
-  state_getRuntimeVersion: 0,
-  chain_getRuntimeVersion: 0,
-  state_getStorage: 1,
-  state_getStorageAt: 1,
-  state_getStorageHash: 1,
-  state_getStorageSize: 1,
-  state_queryStorageAt: 1,
-  state_getReadProof: 1,
-  state_call: 2,
-  state_getKeysPaged: 3,
-  state_getKeysPagedAt: 3,
-  state_getPairs: 1,
-  state_traceBlock: 0,
-  childstate_getStorage: 2,
-}
+const hashParamIndex = new Map([
+  ['chain_getBlock', 0],
+  ['chain_getHeader', 0],
+  ['state_getMetadata', 0],
+  ['state_getRuntimeVersion', 0],
+  ['chain_getRuntimeVersion', 0],
+  ['state_getStorage', 1],
+  ['state_getStorageAt', 1],
+  ['state_getStorageHash', 1],
+  ['state_getStorageSize', 1],
+  ['state_queryStorageAt', 1],
+  ['state_getReadProof', 1],
+  ['state_call', 2],
+  ['state_getKeysPaged', 3],
+  ['state_getKeysPagedAt', 3],
+  ['state_getPairs', 1],
+  ['state_traceBlock', 0],
+  ['childstate_getStorage', 2],
+])
 
 const constantMethods = new Set(['system_chain', 'system_chainType', 'system_properties', 'chainSpec_v1_genesisHash'])
 const volatileReads =
@@ -36,7 +36,7 @@ export function substratePolicy(method: string, params: readonly unknown[]): Cal
   if (method === 'chain_getHeader' && isNullish(params[0])) return { ...readOnly, height: 'head', head: 'latest' }
   if (/^chain_getFinali[sz]edHead$/.test(method)) return { ...readOnly, head: 'finalized' }
   if (constantMethods.has(method)) return constant
-  const index = hashParamIndex[method]
+  const index = hashParamIndex.get(method)
   if (index !== undefined) return typeof params[index] === 'string' ? constant : { ...readOnly, height: 'head' }
   if (subscriptionMethods.test(method))
     return notAvailable(
