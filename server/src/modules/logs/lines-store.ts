@@ -50,14 +50,6 @@ export async function findTimeOf(db: Db, squidId: number, seq: number): Promise<
   return rows[0]?.atMs ?? null
 }
 
-/** Returns the lines after `seq`, in order of arrival. */
-export async function readAfter(db: Db, squidId: number, seq: number, limit: number): Promise<StoredLine[]> {
-  const { rows } = await db.execute<StoredLine>(
-    sql`select ${lineColumns} from log_lines where squid_id = ${squidId} and seq > ${seq} order by seq limit ${limit}`,
-  )
-  return rows
-}
-
 /** Returns the number of lines in a range that match the filter. */
 export async function countLines(db: Db, squidId: number, range: SeqRange, filter: LogFilter): Promise<number> {
   const { firstSeq, lastSeq } = range
@@ -93,6 +85,29 @@ export const bytesOf = ({ ns, message, fields }: StoredLine): number =>
 const bytesColumn = sql.raw(
   'octet_length(message) + coalesce(octet_length(ns), 0) + coalesce(octet_length(fields), 0) as bytes',
 )
+
+/** `limit`: number of lines. `maxBytes`: size of their text, which the last line may exceed. */
+export type PartQuery = { afterSeq: number; limit: number; maxBytes: number }
+
+/** Returns the next lines in order of arrival. `hasMore`: there may be more after them. */
+export async function readAfter(
+  db: Db,
+  squidId: number,
+  { afterSeq, limit, maxBytes }: PartQuery,
+): Promise<{ lines: StoredLine[]; hasMore: boolean }> {
+  const { rows } = await db.execute<StoredLine>(sql`
+    select seq, "atMs", level, container, ns, message, fields
+    from (
+      select *, sum(bytes) over (order by seq rows unbounded preceding) - bytes as "bytesBefore"
+      from (
+        select ${lineColumns}, ${bytesColumn} from log_lines where squid_id = ${squidId} and seq > ${afterSeq}
+        order by seq limit ${limit}
+      ) line
+    ) sized
+    where "bytesBefore" < ${maxBytes} order by seq`)
+  const bytes = rows.reduce((sum, line) => sum + bytesOf(line), 0)
+  return { lines: rows, hasMore: rows.length === limit || bytes >= maxBytes }
+}
 
 /** Returns the first `limit` matching lines of the ranges, or fewer of `maxBytes`, ordered by time in the query's direction. */
 export async function readRanges(db: Db, query: LineQuery): Promise<StoredLine[]> {

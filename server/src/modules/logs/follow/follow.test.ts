@@ -8,6 +8,7 @@ import { startTestApp, type TestApp, type TestOrg } from '../../../testing/index
 import { deleteSquid, type SquidRow } from '../../versions/index.ts'
 import { makeVersion, specOf, workloadOf } from '../../versions/testing/make-version.ts'
 import { startLogIngest } from '../ingest/start-ingest.ts'
+import { createTail } from './tail.ts'
 import { followLogs, type Follower } from '../testing/follower.ts'
 import { until } from '../../../testing/until.ts'
 
@@ -96,6 +97,30 @@ test('a follower can continue after a line, and receives all of the thousands of
   const follower = await follow(`?after=${first?.id}`)
   await write('then this')
   await until(() => expect(messages(follower)).toEqual([...lines, 'then this']))
+})
+
+test('long lines arrive in parts of limited size, which are read one at a time', async () => {
+  const [first] = (await history()).logs
+  const tail = createTail(t.app.db, squid.id, Number(first?.id))
+  const count = 300
+  await write(...Array.from({ length: count }, (_, i) => `${i} ${'x'.repeat(60_000)}`))
+  await until(async () => expect((await history()).logs[0]?.payload).toMatch(new RegExp(`^${count - 1} `)))
+  const follower = await follow(`?after=${first?.id}`)
+  await until(() => expect(follower.entries).toHaveLength(count))
+  expect(messages(follower).map((text) => Number.parseInt(String(text), 10))).toEqual(
+    Array.from({ length: count }, (_, i) => i),
+  )
+  expect(follower.maxBatchLength).toBeLessThan(2e6)
+
+  const sizes: number[] = []
+  const read = tail.refresh()
+  for (let from = tail.lastSeq; sizes.length < 3; from = tail.lastSeq) {
+    await tail.changed(new AbortController().signal)
+    sizes.push(tail.lastSeq - from)
+  }
+  await read
+  expect(Math.max(...sizes) * 60_000).toBeLessThan(3e6)
+  expect(tail.lastSeq).toBe(Number(first?.id) + count)
 })
 
 test('a reader that is too slow receives the number of lines it missed, and all other lines', async () => {

@@ -13,7 +13,8 @@ export type FollowQuery = {
   signal: AbortSignal
 }
 
-const lineBatchSize = 500
+/** Lines and bytes of one batch. Each follower has a batch in memory. */
+const batchLimits = { limit: 500, maxBytes: 1_000_000 }
 
 /**
  * Yields batches of entries as they arrive, until the client disconnects or the version is deleted. With `afterSeq`, it begins with
@@ -28,7 +29,7 @@ export async function* follow(
   try {
     let position = query.afterSeq ?? tail.lastSeq
     while (position < tail.firstSeq - 1 && !query.signal.aborted) {
-      const lines = await readAfter(app.db, query.squidId, position, lineBatchSize)
+      const { lines } = await readAfter(app.db, query.squidId, { afterSeq: position, ...batchLimits })
       position = lines.at(-1)?.seq ?? tail.firstSeq - 1
       yield* batchOf(lines, query.filter)
     }
@@ -38,7 +39,7 @@ export async function* follow(
         yield* await gapOf(app, query, position + 1, firstSeq - 1)
         position = firstSeq - 1
       }
-      const lines = tail.after(position, lineBatchSize)
+      const lines = tail.after({ afterSeq: position, ...batchLimits })
       position = lines.at(-1)?.seq ?? position
       yield* batchOf(lines, query.filter)
       if (lines.length > 0) continue

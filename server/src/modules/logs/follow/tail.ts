@@ -1,10 +1,11 @@
 import type { Db } from '../../../db/database.ts'
-import { readAfter, type StoredLine } from '../lines-store.ts'
+import { bytesOf, readAfter, type PartQuery, type StoredLine } from '../lines-store.ts'
 
 /** Limits of the lines in memory per followed version. A reader that is further behind misses lines. */
 const maxLines = 10_000
 const maxChars = 8_000_000
-const readBatchSize = 2_000
+/** Lines and bytes of one read. A line may have 64 KiB, so the number of lines alone would not bound the memory. */
+const readLimits = { limit: 2_000, maxBytes: 2_000_000 }
 
 /** The newest lines of one version in memory, shared by all followers in this process. */
 export type Tail = {
@@ -12,8 +13,8 @@ export type Tail = {
   readonly firstSeq: number
   readonly lastSeq: number
   readonly isEnded: boolean
-  /** Returns the lines in memory after `seq`, at most `limit`. */
-  after: (seq: number, limit: number) => StoredLine[]
+  /** Returns the next lines in memory after `seq`. */
+  after: (query: PartQuery) => StoredLine[]
   /** Resolves when new lines have arrived, when the tail has ended, or when `signal` is aborted. */
   changed: (signal: AbortSignal) => Promise<void>
   /** Reads new lines from the database. Calls during a read start one more read after it. */
@@ -51,10 +52,12 @@ export function createTail(db: Db, squidId: number, lastSeq: number): Tail {
   const read = async () => {
     do {
       mustReadAgain = false
-      for (let batch = await readAfter(db, squidId, last, readBatchSize); batch.length > 0;) {
-        append(batch)
+      for (let hasMore = true; hasMore;) {
+        const part = await readAfter(db, squidId, { afterSeq: last, ...readLimits })
+        hasMore = part.hasMore
+        if (part.lines.length === 0) continue
+        append(part.lines)
         wake()
-        batch = batch.length < readBatchSize ? [] : await readAfter(db, squidId, last, readBatchSize)
       }
     } while (mustReadAgain && !isEnded)
   }
@@ -69,9 +72,14 @@ export function createTail(db: Db, squidId: number, lastSeq: number): Tail {
     get isEnded() {
       return isEnded
     },
-    after: (seq, limit) => {
-      const from = Math.max(0, lines.length - (last - seq))
-      return seq >= last ? [] : lines.slice(from, from + limit)
+    after: ({ afterSeq, limit, maxBytes }) => {
+      if (afterSeq >= last) return []
+      const from = Math.max(0, lines.length - (last - afterSeq))
+      let bytes = 0
+      let until = from
+      for (let line = lines[until]; line && until < from + limit && bytes < maxBytes; line = lines[++until])
+        bytes += bytesOf(line)
+      return lines.slice(from, until)
     },
     changed: (signal) =>
       new Promise((done) => {

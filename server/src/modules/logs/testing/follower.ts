@@ -4,6 +4,8 @@ import { request, type IncomingMessage } from 'node:http'
 export type Follower = {
   /** All entries so far. */
   entries: LogEntry[]
+  /** The length of the longest batch of entries, as JSON, in characters. */
+  maxBatchLength: number
   /** The number of blank lines, which the server sends to keep the connection open. */
   heartbeats: number
   isEnded: boolean
@@ -23,6 +25,7 @@ export async function followLogs(url: string, token: string): Promise<Follower> 
   if (response.statusCode !== 200) throw new Error(`${url} responded with status ${response.statusCode}`)
   const follower: Follower = {
     entries: [],
+    maxBatchLength: 0,
     heartbeats: 0,
     isEnded: false,
     pause: () => response.pause(),
@@ -35,6 +38,7 @@ export async function followLogs(url: string, token: string): Promise<Follower> 
     const lines = (remainder + text).split('\n')
     remainder = lines.pop() ?? ''
     for (const line of lines) {
+      follower.maxBatchLength = Math.max(follower.maxBatchLength, line.length)
       if (line === '') follower.heartbeats++
       else follower.entries.push(...(JSON.parse(line) as LogEntry[]))
     }
