@@ -20,6 +20,17 @@ process.exit()
 const hosts = {
   complete: 'mount -t tmpfs none /run',
   'without namespaces': 'mount -t tmpfs -o ro none /run',
+  'that cannot count connections': `mount -t tmpfs none /run
+cp "$(command -v nft)" /run/nft
+cat >/run/nft-without-connlimit <<'END'
+#!/bin/sh
+[ "$*" = "-f -" ] || exec /run/nft "$@"
+rules=$(cat)
+case "$rules" in *"ct count"*) echo "Error: Could not process rule: No such file or directory" >&2; exit 1;; esac
+printf '%s\\n' "$rules" | /run/nft -f -
+END
+chmod 755 /run/nft-without-connlimit
+mount --bind /run/nft-without-connlimit "$(command -v nft)"`,
   'without any rules': 'mount -t tmpfs none /run\nset -- setpriv --bounding-set=-net_admin --inh-caps=-net_admin "$@"',
 }
 
@@ -35,6 +46,13 @@ describe.skipIf(!hasNamespaces)('the chosen network', () => {
 
   test('is a namespace for each version', async () => {
     expect(await findOn(hosts.complete)).toEqual({ kind: 'namespace', limitation: null })
+  })
+
+  test('has no limit of connections where the kernel cannot count them, and the limitation says so', async () => {
+    expect(await findOn(hosts['that cannot count connections'])).toEqual({
+      kind: 'namespace',
+      limitation: expect.stringContaining('cannot count connections (nft_connlimit)'),
+    })
   })
 
   test('is the host’s with rules for uids where namespaces cannot be created; the limitation states the reason and the risks', async () => {

@@ -48,7 +48,7 @@ async function findWithoutRoot(
   // Without it, programs could change the files of the server, and thereby do everything that the server can.
   if (sandbox === null) return useSharedNetwork('A network for each version needs root or bubblewrap.')
   const pasta = await open(['pasta', 'nft', 'nsenter'], () => PastaNetwork.open(options, sandbox))
-  return typeof pasta === 'string' ? useSharedNetwork(pasta) : { network: pasta, limitation: null }
+  return typeof pasta === 'string' ? useSharedNetwork(pasta) : { network: pasta, limitation: pasta.limitation }
 }
 
 const useSharedNetwork = (reason: string): FoundNetwork => ({

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { shortHash } from '../short-hash.ts'
 import { installationNumber } from './allocations.ts'
+import type { ConnectionLimits } from './connection-limits.ts'
 import { NamespaceNetwork } from './namespace-network.ts'
 import { namespacesOf, removalScript, removeNetworks } from './namespaces.ts'
 import { type NetworkTargets, noTargets } from './network.ts'
@@ -15,6 +16,7 @@ import {
   PORT,
   type TestBed,
   hasNamespaces,
+  holdConnections,
   openTestBed,
   reserveTestBed,
   probe,
@@ -41,10 +43,14 @@ describe.skipIf(!hasNamespaces)('networks as namespaces', () => {
   })
 
   /** Opens the networks of a server. `stateDir`: the state directory of an earlier server, if any. */
-  async function open(targets: NetworkTargets = noTargets, stateDir = bed.stateDir()): Promise<NamespaceNetwork> {
+  async function open(
+    targets: NetworkTargets = noTargets,
+    stateDir = bed.stateDir(),
+    connections?: ConnectionLimits,
+  ): Promise<NamespaceNetwork> {
     const number = await installationNumber(stateDir, removeNetworks)
     const label = shortHash(stateDir)
-    const network = await NamespaceNetwork.open({ stateDir, label, number, targets, watchMs: 50 })
+    const network = await NamespaceNetwork.open({ stateDir, label, number, targets, watchMs: 50, connections })
     opened.push(network)
     return network
   }
@@ -176,6 +182,31 @@ ${prefix.join(' ')} sh -ec 'echo 0 >/proc/sys/net/ipv6/conf/eth0/disable_ipv6; i
     await bed.listen(prefix)
     const wide = await network.open('wide', 'build')
     expect(await probe(wide, [OUTSIDE.metadata, await addressIn(prefix)])).toEqual([HOST_ADDRESS, NO_CONNECTION])
+  })
+
+  test('a network has a limited number of connections, which does not affect its neighbours', async () => {
+    await bed.listen(bed.outside)
+    const network = await open(noTargets, bed.stateDir(), { open: 20, perMinute: 1_000_000, burst: 1_000 })
+    expect(network.limitation).toBeNull()
+    const [one, two] = [await network.open('one', 'squid'), await network.open('two', 'squid')]
+    const held = await holdConnections(one, OUTSIDE.internet, 22)
+    try {
+      expect(held.opened).toEqual([...Array(20).fill(true), false, false])
+      expect(await probe(one, [OUTSIDE.internet])).toEqual([NO_CONNECTION])
+      expect(await probe(two, [OUTSIDE.internet])).toEqual([HOST_ADDRESS])
+    } finally {
+      await held.close()
+    }
+    await until(async () => expect(await probe(one, [OUTSIDE.internet])).toEqual([HOST_ADDRESS]))
+  })
+
+  test('a network opens connections at a limited rate, since the host remembers closed ones for a while', async () => {
+    await bed.listen(bed.outside)
+    const network = await open(noTargets, bed.stateDir(), { open: 1_000, perMinute: 1, burst: 10 })
+    const held = await holdConnections(await network.open('one', 'squid'), OUTSIDE.internet, 30)
+    await held.close()
+    expect(held.opened.slice(0, 10)).toEqual(Array(10).fill(true))
+    expect(held.opened).toContain(false)
   })
 
   test('a later server keeps the networks it needs and updates their rules, and removes all others', async () => {

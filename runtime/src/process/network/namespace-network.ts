@@ -5,6 +5,7 @@ import { KeyedMutex } from '../../concurrency.ts'
 import type { HostLimitation } from '../../driver.ts'
 import { shortHash } from '../short-hash.ts'
 import type { Policies } from './addresses.ts'
+import { CONNECTION_LIMITS, type ConnectionLimits, findSupportedLimits, limitRules } from './connection-limits.ts'
 import { findBlockingFirewall } from './firewall-check.ts'
 import { HostRules } from './host-rules.ts'
 import { INTERFACES, NAMESPACES, creationScript, namespaceOf, namespacesOf, removalScript } from './namespaces.ts'
@@ -36,8 +37,12 @@ export class NamespaceNetwork implements Network {
   /** Ids of the networks that this process has opened. */
   readonly #opened = new Set<string>()
   readonly #reserved = new Set<number>()
+  readonly #wantedLimits: ConnectionLimits
+  /** Null where the kernel does not support them, and until that was checked. */
+  #limits: ConnectionLimits | null = null
 
-  private constructor({ stateDir, label, number, targets, watchMs }: NetworkOptions) {
+  private constructor({ stateDir, label, number, targets, watchMs, connections }: NetworkOptions) {
+    this.#wantedLimits = connections ?? CONNECTION_LIMITS
     this.#label = label
     const block = blockOf(number)
     this.#block = block
@@ -68,12 +73,15 @@ export class NamespaceNetwork implements Network {
     const probe = await this.#create('squid')
     try {
       const { squid } = await this.#rules.apply()
-      this.limitation = await findBlockingFirewall({
+      const { limits, limitation } = await findSupportedLimits(this.#wantedLimits, (rules) => loadRules(probe, rules))
+      this.#limits = limits
+      const firewall = await findBlockingFirewall({
         address: this.#block.addressOf(probe.index),
         prefix: prefixOf(probe),
         service: squid.loopback[0]?.port ?? null,
         table: `${this.#block.table}-probe`,
       })
+      this.limitation = [firewall, limitation].filter((text) => text !== null).join(' ') || null
     } finally {
       await this.#remove(probe)
     }
@@ -140,7 +148,7 @@ export class NamespaceNetwork implements Network {
     const index = this.#freeIndex()
     // Random, because a record from before a restart of the host may still have the name of a removed network.
     const namespace = namespaceOf(this.#label, randomBytes(5).toString('hex'))
-    const rules = innerRules(this.#block, index, policies[use], policies)
+    const rules = this.#innerRules(index, use, policies)
     const created = { namespace, index, use, rules }
     this.#reserved.add(index)
     this.#ownNamespaces.add(namespace)
@@ -162,9 +170,13 @@ export class NamespaceNetwork implements Network {
 
   /** Applies the current rules to a network that was created with others, and returns it with its rules. */
   async #updateRules(created: Created, policies: Policies): Promise<Created> {
-    const rules = innerRules(this.#block, created.index, policies[created.use], policies)
-    if (rules !== created.rules) await runProgram([...prefixOf(created), 'nft', '-f', '-'], rules)
+    const rules = this.#innerRules(created.index, created.use, policies)
+    if (rules !== created.rules) await loadRules(created, rules)
     return { ...created, rules }
+  }
+
+  #innerRules(index: number, use: NetworkUse, policies: Policies): string {
+    return innerRules(this.#block, index, policies[use], policies) + limitRules(this.#limits)
   }
 
   #freeIndex(): number {
@@ -187,5 +199,6 @@ export class NamespaceNetwork implements Network {
 
 const pathOf = ({ namespace }: Created) => join(NAMESPACES, namespace)
 const prefixOf = (created: Created) => ['nsenter', `--net=${pathOf(created)}`]
+const loadRules = (created: Created, rules: string) => runProgram([...prefixOf(created), 'nft', '-f', '-'], rules)
 
 const NEVER = new AbortController().signal

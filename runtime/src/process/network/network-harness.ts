@@ -14,6 +14,8 @@ export const hasNamespaces = process.getuid?.() === 0 && ['ip', 'nft', 'nsenter'
 
 /** The port of every listener of the test bed, for IPv4 and IPv6. */
 export const PORT = 47_311
+/** A port on which listeners keep connections open. */
+const LASTING_PORT = 47_313
 
 /** Addresses behind a router of the host, each with a listener. */
 export const OUTSIDE = {
@@ -112,7 +114,16 @@ ${addresses.map((address) => `ip -n ${id} address add ${address}/32 dev lo\nip r
   }
 }
 
-const LISTENER = `require('node:net').createServer((socket) => socket.on('error', () => undefined).end(socket.remoteAddress)).listen(${PORT}, '::', () => console.log('ready'))`
+const LISTENER = `
+const net = require('node:net')
+const listen = (port, greet) => new Promise((done) =>
+  net.createServer((socket) => greet(socket.on('error', () => undefined))).listen(port, '::', done))
+const servers = [
+  listen(${PORT}, (socket) => socket.end(socket.remoteAddress)),
+  listen(${LASTING_PORT}, (socket) => socket.write(socket.remoteAddress)),
+]
+Promise.all(servers).then(() => console.log('ready'))
+`
 
 /** What `probe` resolves with for an address that does not respond. */
 export const NO_CONNECTION = 'no connection'
@@ -132,6 +143,36 @@ Promise.all(addresses.map(probe)).then((found) => { console.log(JSON.stringify(f
 /** Connects to each address from the network of `prefix`. Resolves with the client address that each listener saw, or `NO_CONNECTION`. */
 export async function probe(prefix: string[], addresses: string[], port = PORT): Promise<string[]> {
   return JSON.parse(await runProgram([...prefix, process.execPath, '-e', PROBE, String(port), ...addresses]))
+}
+
+const HOLD = `
+const net = require('node:net')
+const [host, count] = process.argv.slice(1)
+const connect = () => new Promise((done) => {
+  net.connect({ host, port: ${LASTING_PORT} }).on('data', () => done(true)).on('error', () => done(false))
+})
+;(async () => {
+  const opened = []
+  while (opened.length < Number(count)) opened.push(await connect())
+  console.log(JSON.stringify(opened))
+})()
+process.stdin.on('end', () => process.exit()).resume()
+`
+
+/**
+ * Opens connections to an address from the network of `prefix`, one after the other, and keeps them.
+ * @returns for each whether it was accepted, and a function that closes them all
+ */
+export async function holdConnections(prefix: string[], address: string, count: number) {
+  const [program, ...rest] = [...prefix, process.execPath, '-e', HOLD, address, String(count)]
+  const child = spawn(program, rest, { stdio: ['pipe', 'pipe', 'inherit'] })
+  const ended = once(child, 'exit')
+  const [line] = await once(child.stdout.setEncoding('utf8'), 'data')
+  const close = async () => {
+    child.stdin.end()
+    await ended
+  }
+  return { opened: JSON.parse(line) as boolean[], close }
 }
 
 /**

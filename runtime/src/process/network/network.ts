@@ -1,4 +1,5 @@
 import type { HostLimitation } from '../../driver.ts'
+import type { ConnectionLimits } from './connection-limits.ts'
 
 /** The purpose of a network. Programs of squids and of builds may reach different targets. */
 export type NetworkUse = 'squid' | 'build'
@@ -51,6 +52,8 @@ export type NetworkOptions = {
   targets: NetworkTargets
   /** How often the rules of the host are checked; default: 10 seconds. */
   watchMs?: number
+  /** The limits of each network; default: `CONNECTION_LIMITS`. */
+  connections?: ConnectionLimits
 }
 
 /** `limitation`: a sentence for operators about what the network does not protect; null if there is no limitation. */

@@ -16,6 +16,7 @@ import {
   OUTSIDE,
   PORT,
   type TestBed,
+  holdConnections,
   openTestBed,
   probe,
   reserveTestBed,
@@ -177,6 +178,20 @@ describe.skipIf(reason !== null)('networks by pasta', () => {
       NO_CONNECTION,
       NO_CONNECTION,
     ])
+  })
+
+  test('a network has a limited number of connections, which does not affect its neighbours', async () => {
+    await bed.listen(bed.outside)
+    const server = await start({ connections: { open: 20, perMinute: 1_000_000, burst: 1_000 } })
+    const [one, two] = [await openIn(server, 'one'), await openIn(server, 'two')]
+    const held = await holdConnections(one, OUTSIDE.internet, 22)
+    try {
+      expect(held.opened).toEqual([...Array(20).fill(true), false, false])
+      expect(await probe(two, [OUTSIDE.internet])).toEqual([HOST_ADDRESS])
+    } finally {
+      await held.close()
+    }
+    await until(async () => expect(await probe(one, [OUTSIDE.internet])).toEqual([HOST_ADDRESS]))
   })
 
   test('programs can use a DNS server on the host’s loopback', async () => {

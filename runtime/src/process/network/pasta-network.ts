@@ -2,8 +2,10 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { KeyedMutex } from '../../concurrency.ts'
+import type { HostLimitation } from '../../driver.ts'
 import { shortHash } from '../short-hash.ts'
 import { type Policies, resolvePolicies } from './addresses.ts'
+import { CONNECTION_LIMITS, type ConnectionLimits, findSupportedLimits, limitRules } from './connection-limits.ts'
 import { NetworkRecords } from './network-records.ts'
 import type { Network, NetworkOptions, NetworkUse } from './network.ts'
 import { type Holder, endHolder, endOthers, isComplete, restartPasta, startHolder } from './pasta-holder.ts'
@@ -22,6 +24,8 @@ const WATCH_MS = 10_000
  */
 export class PastaNetwork implements Network {
   readonly kind = 'pasta'
+  /** A sentence for operators; null if there is no limitation. */
+  limitation: HostLimitation | null = null
   readonly #dir: string
   readonly #policies: Policies
   readonly #watchMs: number
@@ -32,6 +36,8 @@ export class PastaNetwork implements Network {
   /** Ids of the networks that this process has opened. */
   readonly #opened = new Set<string>()
   #watch: NodeJS.Timeout | null = null
+  /** Null where the kernel does not support them, and until that was checked. */
+  #limits: ConnectionLimits | null = null
 
   private constructor({ stateDir, watchMs = WATCH_MS }: NetworkOptions, policies: Policies) {
     this.#dir = join(stateDir, 'pasta')
@@ -51,6 +57,10 @@ export class PastaNetwork implements Network {
       const probe = await network.#create('squid', onlyService(network.#policies, service))
       try {
         await checkPolicy(prefixOf(probe), service, sandbox)
+        const wanted = options.connections ?? CONNECTION_LIMITS
+        const { limits, limitation } = await findSupportedLimits(wanted, (rules) => loadRules(probe, rules))
+        network.#limits = limits
+        network.limitation = limitation
       } finally {
         await network.#remove(probe)
       }
@@ -139,7 +149,8 @@ export class PastaNetwork implements Network {
   }
 
   #desiredOf(use: NetworkUse, policies = this.#policies) {
-    return { rules: pastaRules(use, policies, publicAddresses()), pastaArguments: pastaArguments(use, policies) }
+    const rules = pastaRules(use, policies, publicAddresses()) + limitRules(this.#limits)
+    return { rules, pastaArguments: pastaArguments(use, policies) }
   }
 
   #startWatching(): void {

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { chownSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { commandLine, findProcess, listProcesses } from '../processes.ts'
+import type { ConnectionLimits } from './connection-limits.ts'
 import { findProgram } from './find-program.ts'
 import { type NetworkTargets, type NetworkUse, noTargets } from './network.ts'
 import { hasNamespaces } from './network-harness.ts'
@@ -39,11 +40,12 @@ const DRIVER = `
 const { PastaNetwork } = await import(${moduleUrl('./pasta-network.ts')})
 const { confine, findBwrap } = await import(${moduleUrl('../sandbox.ts')})
 const { createInterface } = await import('node:readline')
-const [stateDir, targets, watchMs] = process.argv.slice(1)
+const [stateDir, targets, watchMs, connections] = process.argv.slice(1)
 const { features: bwrapFeatures } = await findBwrap(null, stateDir)
 const files = { uid: null, readableDirs: [], writableDirs: [], tmpBytes: 1024 * 1024 }
 const sandbox = confine({ sandbox: 'bwrap', bwrapFeatures }, files)
 const options = { stateDir, label: 'user', number: 0, targets: JSON.parse(targets), watchMs: Number(watchMs) }
+if (connections !== undefined) options.connections = JSON.parse(connections)
 const network = await PastaNetwork.open(options, sandbox)
 console.log(JSON.stringify({ value: sandbox }))
 createInterface(process.stdin).on('line', async (line) => {
@@ -71,11 +73,12 @@ export type UserServerOptions = {
   /** Shell commands that run as root before it, in its mount namespace. */
   prepare?: string
   watchMs?: number
+  connections?: ConnectionLimits
 }
 
 /** Starts a server as the ordinary user. @throws Error when networks do not work */
 export async function startUserServer(options: UserServerOptions): Promise<UserServer> {
-  const { stateDir, targets = noTargets, prepare = PREPARE_TUN, watchMs = 10_000 } = options
+  const { stateDir, targets = noTargets, prepare = PREPARE_TUN, watchMs = 10_000, connections } = options
   chownSync(stateDir, USER, USER)
   const node = [
     process.execPath,
@@ -85,6 +88,7 @@ export async function startUserServer(options: UserServerOptions): Promise<UserS
     stateDir,
     JSON.stringify(targets),
     String(watchMs),
+    ...(connections ? [JSON.stringify(connections)] : []),
   ]
   const script = `${prepare}\nexec "$@"`
   const child = spawn('unshare', ['--mount', '/bin/sh', '-ec', script, 'sh', ...asUser, ...node], {

@@ -1,0 +1,54 @@
+import type { HostLimitation } from '../../driver.ts'
+
+/** `open`: connections at a time. `perMinute`: new connections a minute, and `burst`: how many may be opened at once. */
+export type ConnectionLimits = { open: number; perMinute: number; burst: number }
+
+/**
+ * The default limits of a network. Each connection needs an entry in a table of the host, usually of 262,144, without which no program of the
+ * host can connect. An entry remains for two minutes after its connection was closed and no longer counts as open, so new connections
+ * have a rate: a network has about 32,000 entries at most.
+ */
+export const CONNECTION_LIMITS: ConnectionLimits = { open: 4_096, perMinute: 12_000, burst: 4_096 }
+
+const TABLE = 'ip shoal-limits'
+
+/**
+ * Returns the nftables rules inside a network that limit its connections to other hosts, and replace earlier ones. `limits`: null
+ * removes them. They follow all other rules, so only connections that these allow count.
+ */
+export function limitRules(limits: ConnectionLimits | null): string {
+  const removal = `add table ${TABLE}\ndelete table ${TABLE}\n`
+  if (!limits) return removal
+  return `${removal}table ${TABLE} {
+  chain limit_connections {
+    type filter hook output priority 10; policy accept;
+    oifname "lo" accept
+    ct state new ct count over ${limits.open} jump refuse
+    ct state new limit rate over ${limits.perMinute}/minute burst ${limits.burst} packets jump refuse
+  }
+  # The socket of a program ignores ICMP while it connects, and would try again until its timeout.
+  chain refuse {
+    meta l4proto tcp reject with tcp reset
+    reject with icmp type admin-prohibited
+  }
+}
+`
+}
+
+/**
+ * Checks that the kernel supports the rules. `load`: loads rules into a network.
+ * @returns the limits that networks can have, and a sentence for operators if they can have none
+ */
+export async function findSupportedLimits(
+  limits: ConnectionLimits,
+  load: (rules: string) => Promise<unknown>,
+): Promise<{ limits: ConnectionLimits | null; limitation: HostLimitation | null }> {
+  try {
+    await load(limitRules(limits))
+    return { limits, limitation: null }
+  } catch {
+    const limitation =
+      'The kernel of this host cannot count connections (nft_connlimit): a squid can use up the connections of this host.'
+    return { limits: null, limitation }
+  }
+}
