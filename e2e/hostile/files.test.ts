@@ -1,5 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { makeAttackerSquid } from '../support/attacker-squid.ts'
@@ -73,24 +74,53 @@ test('another user of the host can read nothing in the data directory, except th
   expect(readable.map((path) => relative(dataDir, path))).toEqual([script])
 })
 
+/**
+ * Returns the texts by which a search finds `text` as it is, in hex and in base64. In base64 it has one of three forms, depending on
+ * the number of bytes before it; characters that also depend on the bytes before and after it are left out.
+ */
+function encodings(text: string): string[] {
+  const base64 = [0, 1, 2].map((bytesBefore) => {
+    const encoded = Buffer.from('\0'.repeat(bytesBefore) + text).toString('base64url')
+    const partial = (bytesBefore + Buffer.byteLength(text)) % 3 === 0 ? encoded.length : encoded.length - 1
+    return encoded.slice(Math.ceil((bytesBefore * 4) / 3), partial)
+  })
+  const hex = Buffer.from(text).toString('hex')
+  return [text, hex, hex.toUpperCase(), ...base64]
+}
+
 test('a secret is nowhere on the disk in plain text, and the squid keeps it when its server is killed', async () => {
   const containers = join(shoal.dataDir, 'containers')
   const desired = readdirSync(containers).map((name) => readFileSync(join(containers, name, 'workload.json'), 'utf8'))
   // The file has the environment of the squid, sealed.
   expect(desired.length).toBeGreaterThan(0)
   for (const text of desired) expect(JSON.parse(text)).toHaveProperty('sealedEnvironments')
-  const base64 = Buffer.from(canary).toString('base64').replace(/=+$/, '').slice(0, -1)
-  const search = (text: string, dir: string) =>
-    spawnSync('grep', ['-r', '-l', '-a', '-F', '--exclude-dir=toolchain', '-e', text, dir], { encoding: 'utf8' }).stdout
-  // Shows that the search works: it finds a text that the files contain.
-  expect(search('sealedEnvironments', containers)).not.toBe('')
-  expect(search(canary, shoal.dataDir)).toBe('')
-  expect(search(base64, shoal.dataDir)).toBe('')
+  const search = (texts: string[], dir: string) => {
+    const patterns = texts.flatMap((text) => ['-e', text])
+    const args = ['-r', '-l', '-a', '-F', '--exclude-dir=toolchain', ...patterns, dir]
+    return spawnSync('grep', args, { encoding: 'utf8' }).stdout
+  }
+  // Shows that the search finds the secret in each encoding, wherever it begins in the encoded text.
+  const example = mkdtempSync(join(tmpdir(), 'shoal-encodings-'))
+  try {
+    for (const before of ['', 'x', 'xy', 'xyz']) {
+      const text = Buffer.from(`${before}${canary} and more`)
+      for (const encoding of ['utf8', 'base64', 'base64url', 'hex'] as const) {
+        const file = join(example, `${before.length}.${encoding}`)
+        writeFileSync(file, text.toString(encoding))
+        expect(search(encodings(canary), file), `${encoding} after ${before.length} bytes`).not.toBe('')
+      }
+    }
+  } finally {
+    rmSync(example, { recursive: true })
+  }
+  // Shows that the search covers these files: it finds a text that they contain.
+  expect(search(['sealedEnvironments'], containers)).not.toBe('')
+  expect(search(encodings(canary), shoal.dataDir)).toBe('')
 
   await shoal.kill()
   await shoal.start()
   await squidHasSecret()
-  expect(search(canary, shoal.dataDir)).toBe('')
+  expect(search(encodings(canary), shoal.dataDir)).toBe('')
   const runs = pathsBelow(containers, () => false).filter((path) => /runs\/\d+$/.test(path))
   // The first runs of the api and the processor continue: the new server has adopted them.
   expect(runs.map((path) => path.split('/').at(-1))).toEqual(['1', '1'])
