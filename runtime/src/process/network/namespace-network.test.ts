@@ -253,6 +253,11 @@ ${prefix.join(' ')} sh -ec 'echo 0 >/proc/sys/net/ipv6/conf/eth0/disable_ipv6; i
     await network.keepOnly([])
     const label = shortHash(stateDir)
     await until(() => expect(namespacesOf(label)).toHaveLength(2))
+    // The rules inside are the last step of a network's creation.
+    for (const name of namespacesOf(label))
+      await until(async () =>
+        expect(await runProgram(['nsenter', `--net=/run/netns/${name}`, 'nft', 'list', 'ruleset'])).toContain('chain'),
+      )
     await runScript(removalScript(namespacesOf(label)))
     expect(await runProgram([...(await network.open('one', 'squid')), 'echo', 'runs'])).toBe('runs\n')
   })
