@@ -134,7 +134,7 @@ export async function listenOnHost(): Promise<{ port: number }> {
   return { port: (server.address() as AddressInfo).port }
 }
 
-/** Reads logs from `cursor` and advances it, until `isEnough` or a minute has passed. Lines are added as `<container>: <text>`. */
+/** Reads logs from `cursor` and advances it, until `isEnough` or 150 seconds have passed. Lines are added as `<container>: <text>`. */
 export async function readLogs(
   runtime: Runtime,
   cursor: LogCursor,
@@ -142,7 +142,7 @@ export async function readLogs(
   isEnough: () => boolean,
 ): Promise<void> {
   if (isEnough()) return
-  const ending = AbortSignal.timeout(60_000)
+  const ending = AbortSignal.timeout(150_000)
   const enough = new AbortController()
   for await (const batch of runtime.logs({ ...cursor }, AbortSignal.any([ending, enough.signal]))) {
     lines.push(...batch.lines.map((line) => `${line.container}: ${line.text}`))

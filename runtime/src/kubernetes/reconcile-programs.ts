@@ -8,6 +8,7 @@ import {
   type WorkloadOptions,
   programObject,
 } from './objects/workload-objects.ts'
+import { wasInterrupted } from './state/run-record.ts'
 import { type Controller, type WorkloadState, containerOf } from './state/workload-state.ts'
 
 /**
@@ -26,12 +27,25 @@ export async function reconcilePrograms(
   const names = new Set(desired.containers.map(({ object }) => object))
   for (const controller of state.controllers.values())
     if (!names.has(controller.metadata.name)) await deleteProgram(client, controller)
+  for (const { name, object } of desired.containers) {
+    const controller = state.controllers.get(object)
+    // It is created again when it no longer exists.
+    if (controller && hasEnded(controller) && wasInterrupted(state.records.get(name)))
+      await deleteController(client, controller)
+  }
   let isComplete = true
   for (const spec of desired.containers)
     isComplete =
       (await createProgram(client, options, state, { desired, spec, uid: anchor.metadata.uid })) && isComplete
   return isComplete
 }
+
+/** True for a Job that starts no more pods. */
+const hasEnded = ({ metadata, status }: Controller): boolean =>
+  metadata.deletionTimestamp === undefined &&
+  (status?.conditions ?? []).some(
+    ({ type, status: value }) => (type === 'Complete' || type === 'Failed') && value === 'True',
+  )
 
 /** Deletes a Job or Deployment once all its pods have ended, and the Secret with its environment. */
 async function deleteProgram(client: KubeClient, controller: Controller): Promise<void> {

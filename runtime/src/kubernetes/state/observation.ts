@@ -1,7 +1,7 @@
 import type { Observation, Restart, Run } from '../../driver.ts'
 import { IMAGE_MISSING_MESSAGE, UNEXPECTED_EXIT_MESSAGE, exitMessage, isFinal } from '../../exit-message.ts'
 import type { Condition, Deployment, Job, Pod } from '../objects/object-types.ts'
-import { type RunRecord, isStartError, lastRunOf, runId, statusOf } from './run-record.ts'
+import { type RunRecord, isStartError, lastRunOf, runId, statusOf, wasInterrupted } from './run-record.ts'
 
 /** What the cluster has of one container. */
 export type ContainerView = {
@@ -18,6 +18,8 @@ export type ContainerView = {
   /** When the workload was created. */
   createdAt: string
 }
+
+const EVICTED_MESSAGE = 'Its host stopped it'
 
 /** Messages of kubelet when an image does not exist, as opposed to a registry that does not answer. */
 const NO_IMAGE = /\bnot found\b|manifest unknown|name unknown|couldn't parse image/i
@@ -49,7 +51,7 @@ const retryState = ({ at, reason }: { at: string; reason: string }, { last }: Ru
 
 function stateWithoutPod({ controller, record, restart, refusal, createdAt }: ContainerView): State {
   const ending = findCondition(controller?.status?.conditions, ['Complete', 'Failed'])
-  if (ending)
+  if (ending && !wasInterrupted(record))
     return {
       state: 'finished',
       since: new Date(ending.lastTransitionTime ?? createdAt),
@@ -78,6 +80,7 @@ function podState(view: ContainerView, pod: Pod): State {
   if (isStartError(ended)) return cannotStart(pod, ended?.message ?? '', view)
   if (terminated || (waiting?.reason === 'CrashLoopBackOff' && record?.last)) {
     const since = new Date(record?.last?.endedAt ?? pod.metadata.creationTimestamp)
+    if (restart !== 'always' && wasInterrupted(record)) return { state: 'starting', since, reason: EVICTED_MESSAGE }
     if (isFinal(restart, record?.last?.exitCode ?? null) || pod.status?.phase === 'Failed')
       return { state: 'finished', since, reason: endReason(record, restart) }
     return {
@@ -116,7 +119,7 @@ const runOf = (pod: Pod, record: RunRecord | undefined, restarts: number, starte
 function endReason(record: RunRecord | undefined, restart: Restart): string | null {
   const last = record?.last
   if (!last || last.how === 'done') return null
-  if (last.how === 'evicted') return 'Its host stopped it'
+  if (last.how === 'evicted') return EVICTED_MESSAGE
   const isUnexpected = last.exitCode === 0 && restart === 'always'
   return isUnexpected ? UNEXPECTED_EXIT_MESSAGE : exitMessage(last.exitCode, last.how === 'oom')
 }

@@ -96,6 +96,13 @@ export function recordOfLostPod(record: RunRecord, pod: Pod, isStopping: boolean
   return { ...record, last }
 }
 
+/**
+ * True if the cluster stopped the latest run, for example to drain its host. Whatever its exit code, the program has not finished its
+ * work: some programs end with 0 after SIGTERM.
+ */
+export const wasInterrupted = (record: RunRecord | undefined): boolean =>
+  record?.last?.how === 'evicted' && record.last.ordinal === record.ordinal
+
 /** The stored run as the driver's interface returns it. */
 export const lastRunOf = ({ startedAt, endedAt, ...run }: StoredRun): LastRun => ({
   ...run,

@@ -95,6 +95,18 @@ describe('runs', () => {
     expect(next.seen()).toEqual(seen())
   })
 
+  test.each([0, 143])('that the cluster stopped are not finished, even with exit code %i', (exitCode) => {
+    const { setPod, setJob, dropPod, seen } = open()
+    setPod('p', { state: running(1) })
+    const overrides = { deletionTimestamp: at(30) }
+    setPod('p', { state: terminated(exitCode) }, { overrides })
+    const expected = { state: 'starting', lastRun: { how: 'evicted', exitCode }, run: null }
+    expect(seen()).toMatchObject({ ...expected, reason: 'Its host stopped it' })
+    setJob('w12-3-one-a', { status: { conditions: [{ type: 'Complete', status: 'True' }] } })
+    dropPod('p', { state: terminated(exitCode) }, overrides)
+    expect(seen()).toMatchObject(expected)
+  })
+
   test('that ended with a lost host have no exit code', () => {
     const { setPod, dropPod, seen } = open()
     setPod('p', { state: running(1) })
