@@ -7,18 +7,18 @@ type Counters = { stored: Counter; dropped: Counter }
 const countersByRegistry = new WeakMap<Registry, Counters>()
 
 /** Counts stored and dropped lines in the metrics of this process, and logs which versions exceed their limits. */
-export function recordWrite(app: App, { storedLines, reported }: WriteResult): void {
+export function recordWrite(app: App, { storedLines, dropped, reported }: WriteResult): void {
   const registry = metricsRegistry(app)
   const counters = countersByRegistry.get(registry) ?? createCounters(registry)
   countersByRegistry.set(registry, counters)
   counters.stored.inc(storedLines)
-  for (const { squidId, lines, exceeded } of reported) {
-    counters.dropped.inc({ limit: exceeded }, lines)
+  // Not when they are reported: while a daily quota is used up, that is only once an hour.
+  for (const { exceeded, lines } of dropped) counters.dropped.inc({ limit: exceeded }, lines)
+  for (const { squidId, lines, exceeded } of reported)
     app.log.warn(
       { squidId, lines, exceeded },
       'lines of a log were dropped: the version, or its organization, writes more than its limit',
     )
-  }
 }
 
 function createCounters(registry: Registry): Counters {

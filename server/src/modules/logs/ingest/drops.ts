@@ -16,6 +16,13 @@ export type PendingDrop = {
   toMs: number
 }
 
+export type DropsOfBatch = {
+  /** The lines that the batch has dropped, by the limit that was exceeded. */
+  dropped: { exceeded: LimitKind; lines: number }[]
+  /** Drops of this and earlier batches that must be reported now. */
+  reported: PendingDrop[]
+}
+
 /** Dropped lines are reported when no more were dropped for this time … */
 const quietMs = 3_000
 /** … or after this time, if lines are still being dropped. */
@@ -24,8 +31,8 @@ const reportMs = minutes(1)
 const quotaReportMs = hours(1)
 
 export type Drops = {
-  /** Adds the drops of a batch. Returns those that must be reported now. */
-  record: (dropped: LogDrop[], nowMs: number) => PendingDrop[]
+  /** Adds the drops of a batch. */
+  record: (drops: LogDrop[], nowMs: number) => DropsOfBatch
   /** Returns the unreported drops of these versions, which must be stored. */
   pendingOf: (squidIds: number[]) => PendingDrop[]
   /** Returns the day on which the log of a version last reported that a daily quota is used up. */
@@ -61,12 +68,14 @@ export function createDrops(
   }
 
   return {
-    record: (dropped, nowMs) => {
+    record: (drops, nowMs) => {
+      const dropped: DropsOfBatch['dropped'] = []
       const reported: PendingDrop[] = []
-      for (const { workload, lines, isEstimate } of dropped) {
+      for (const { workload, lines, isEstimate } of drops) {
         const squidId = squidOf(workload)
         if (squidId === null) continue
         const exceeded = limiter.exceededBy(squidId)
+        dropped.push({ exceeded, lines })
         const earlier = bySquid.get(squidId)
         if (earlier && (earlier.exceeded !== exceeded || dayOf(earlier.fromMs) !== dayOf(nowMs)))
           reported.push(report(earlier))
@@ -86,7 +95,7 @@ export function createDrops(
         })
       }
       for (const drop of bySquid.values()) if (isDue(drop, nowMs)) reported.push(report(drop))
-      return reported
+      return { dropped, reported }
     },
     pendingOf: (squidIds) => squidIds.flatMap((squidId) => bySquid.get(squidId) ?? []),
     quotaReportedOn: (squidId) => quotaReportedOn.get(squidId) ?? null,

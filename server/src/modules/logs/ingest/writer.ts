@@ -9,7 +9,7 @@ import { redactJson, type Redactor } from '../../secrets/index.ts'
 import type { RedactorSource } from '../../databases/index.ts'
 import { joinStacks, parseLine, type ParsedLine } from '../parse-line.ts'
 import { fillBlocks, indexBlock, type OpenBlock } from './blocks.ts'
-import { lineOfDrop, type Drops, type PendingDrop } from './drops.ts'
+import { lineOfDrop, type Drops, type DropsOfBatch, type PendingDrop } from './drops.ts'
 import {
   copyLines,
   deleteNotices,
@@ -36,7 +36,7 @@ export type Writer = {
   evict: (squidIds: number[]) => void
 }
 
-export type WriteResult = { storedLines: number; reported: PendingDrop[] }
+export type WriteResult = DropsOfBatch & { storedLines: number }
 
 /** The last line of a version, and its open block. */
 type StreamEnd = {
@@ -82,13 +82,16 @@ export function createWriter(client: ClientBase, options: WriterOptions): Writer
     }
   }
 
-  const write = async ({ lines: raw, dropped, cursor }: LogBatch, noticeIds: number[] = []): Promise<WriteResult> => {
+  const write = async (
+    { lines: raw, dropped: batchDrops, cursor }: LogBatch,
+    noticeIds: number[] = [],
+  ): Promise<WriteResult> => {
     const nowMs = clock.now().getTime()
     const bySquid = Map.groupBy(raw, (line) => squidOf(line.workload))
     bySquid.delete(null)
     const loggingIds = [...bySquid.keys()].filter((id) => id !== null)
-    const reported = drops.record(dropped, nowMs)
-    const droppingIds = [...dropped.map((drop) => squidOf(drop.workload)), ...reported.map((drop) => drop.squidId)]
+    const { dropped, reported } = drops.record(batchDrops, nowMs)
+    const droppingIds = [...batchDrops.map((drop) => squidOf(drop.workload)), ...reported.map((drop) => drop.squidId)]
     const squidIds = [...new Set([...loggingIds, ...droppingIds])].filter((id) => id !== null)
     await loadStreams(squidIds)
     const redactorOf = await options.redactors(loggingIds)
@@ -130,7 +133,7 @@ export function createWriter(client: ClientBase, options: WriterOptions): Writer
       stream.open = open
       for (const block of full) limiter.addUsage(stream.squidId, await indexBlock(client, stream.squidId, block))
     }
-    return { storedLines: lines.length, reported }
+    return { storedLines: lines.length, dropped, reported }
   }
 
   const reportLine = (stream: StreamEnd, drop: PendingDrop, nowMs: number): NewLine => ({
@@ -140,7 +143,7 @@ export function createWriter(client: ClientBase, options: WriterOptions): Writer
 
   const writeNotices = async (): Promise<WriteResult> => {
     const notices = await readNotices(client, maxNotices)
-    if (notices.length === 0) return { storedLines: 0, reported: [] }
+    if (notices.length === 0) return { storedLines: 0, dropped: [], reported: [] }
     return write(
       { lines: notices.map(lineOf), dropped: [], cursor: {} },
       notices.map(({ id }) => id),
