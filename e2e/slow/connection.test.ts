@@ -19,7 +19,11 @@ const muted = 'rgb(95, 111, 122)'
 
 beforeAll(async () => {
   ;[shoal, browser] = await Promise.all([
-    startShoal({ SHOAL_RUNTIME: 'sim', SHOAL_POSTGRES_CONNECTIONS: '150' }),
+    startShoal({
+      SHOAL_RUNTIME: 'sim',
+      SHOAL_POSTGRES_CONNECTIONS: '150',
+      SHOAL_SENTRY_DSN: 'https://key@sentry.invalid/1',
+    }),
     openBrowser(),
   ])
   const person = await signInAs(browser, shoal, 'mira@acme.dev')
@@ -109,4 +113,78 @@ test('while the database is frozen, an open page keeps its data and shows a bar;
   expect((await call()).status).toBe(200)
   // The router logs the error for which it shows the maintenance screen.
   expect(pageErrors.filter((text) => !text.includes('/squids: ServiceUnavailable'))).toEqual([])
+})
+
+const documentsOf = (target: Page) => {
+  const documents: string[] = []
+  target.on('request', (request) => request.isNavigationRequest() && documents.push(request.url()))
+  return documents
+}
+
+test('while the server is stopped, a click on another page stays in the app, says so, and opens the page when the server is back', async () => {
+  const target = await page.context().newPage()
+  await target.goto(`/squids?organization=${code}`)
+  await target.getByText('transfers').first().waitFor()
+  const documents = documentsOf(target)
+  await shoal.kill()
+  await target.getByText(/No connection since \d\d:\d\d:\d\d, retrying/).waitFor({ timeout: 60_000 })
+  const navigation = target.getByRole('navigation', { name: 'Main' })
+  await navigation.getByRole('link', { name: 'Secrets' }).click()
+  await target.getByRole('heading', { name: 'This page could not be shown' }).waitFor()
+  expect(await navigation.isVisible()).toBe(true)
+  expect(await accessibilityFlaws(target, 'page-not-loaded')).toEqual([])
+  await target.setViewportSize({ width: 1440, height: 900 })
+  await target.keyboard.press('Control+k')
+  await target.keyboard.press('?')
+  expect(await navigation.isVisible()).toBe(true)
+
+  await shoal.start()
+  await target.getByRole('heading', { name: 'Secrets', exact: true }).waitFor({ timeout: 60_000 })
+  await target.getByText(/No connection since/).waitFor({ state: 'hidden', timeout: 30_000 })
+  expect(documents).toEqual([])
+  await target.close()
+})
+
+test('a page whose code no longer exists on the server reloads once; its error stays in the app', async () => {
+  const target = await page.context().newPage()
+  await target.goto(`/squids?organization=${code}`)
+  await target.getByText('transfers').first().waitFor()
+  const documents = documentsOf(target)
+  await target.route('**/assets/SecretsPage-*.js', (route) => route.fulfill({ status: 404 }))
+  const link = target.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Secrets' })
+  await link.click()
+  await expect.poll(() => documents.length).toBe(1)
+  await target.getByRole('heading', { name: 'This page could not be shown' }).waitFor()
+  expect(await link.isVisible()).toBe(true)
+  await target.unroute('**/assets/SecretsPage-*.js')
+  await target.getByRole('button', { name: 'Try again' }).click()
+  await target.getByRole('heading', { name: 'Secrets', exact: true }).waitFor()
+  expect(documents).toHaveLength(1)
+  await target.close()
+})
+
+test.each([
+  ['a browser without requestIdleCallback', 'delete window.requestIdleCallback', '**/no-such-file'],
+  ['a blocker of the error reporter', '', '**/assets/sentry-*.js'],
+  ['a command palette whose code is missing', '', '**/assets/CommandPalette-*.js'],
+])('the app works with %s, and does not reload', async (_, script, blocked) => {
+  const errors = pageErrors.length
+  const target = await page.context().newPage()
+  await target.addInitScript(script)
+  await target.route(blocked, (route) => route.abort())
+  const documents = documentsOf(target)
+  await target.goto(`/squids?organization=${code}`)
+  await target.getByText('transfers').first().waitFor()
+  await target.keyboard.press('Control+k')
+  await (
+    blocked.includes('CommandPalette')
+      ? target.getByText('The command palette could not be opened')
+      : target.getByRole('dialog')
+  ).waitFor()
+  await target.goto('/secrets')
+  await target.getByRole('heading', { name: 'Secrets', exact: true }).waitFor()
+  await target.waitForLoadState('networkidle')
+  expect(documents).toHaveLength(2)
+  expect(pageErrors.slice(errors)).toEqual([])
+  await target.close()
 })

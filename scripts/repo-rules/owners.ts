@@ -78,4 +78,20 @@ export const ownerRules: Rule[] = [
     find: (repo) => matchesOutsideOwners(repo, /new Date\(\)|Date\.now\(\)/, server, /^server\/src\/clock\.ts$/),
     broken: { 'server/src/modules/billing/jobs.ts': `const monthEnd = new Date()` },
   },
+  {
+    title: 'optional browser features and React.lazy are used in one file each',
+    why: 'not all browsers have requestIdleCallback, and React.lazy remembers a failed load forever',
+    fix: 'call whenIdle (console/src/lib/when-idle.ts), lazyPart (console/src/lib/lazy.tsx) or lazyPage (console/src/app/missing-code.ts)',
+    find: (repo) =>
+      matchesOutsideOwners(
+        repo,
+        /\brequestIdleCallback\(|(?<![\w.])lazy\(|\blazyRouteComponent\(/,
+        /^console\/src\//,
+        /^console\/src\/(lib\/(when-idle\.ts|lazy\.tsx)|app\/missing-code\.ts|ui\/MenuButton\.tsx)$/,
+      ),
+    broken: {
+      'console/src/pages/a.ts': `requestIdleCallback(() => {})`,
+      'console/src/pages/B.tsx': `const Part = lazy(() => import('./Part.tsx'))`,
+    },
+  },
 ]

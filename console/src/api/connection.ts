@@ -17,6 +17,13 @@ export function isUnreachable(error: unknown): boolean {
   return error instanceof TypeError
 }
 
+/** Whether the server serves the console's files now. */
+export const isServerResponding = (): Promise<boolean> =>
+  fetch('/', { method: 'HEAD', cache: 'no-store' }).then(
+    ({ ok }) => ok,
+    () => false,
+  )
+
 /** Records a response. Returns true if the connection was lost until now. */
 export function recordResponse(): boolean {
   const wasDisconnected = disconnectedSinceMs() !== null

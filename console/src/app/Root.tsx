@@ -1,12 +1,13 @@
 import { Outlet, useRouter, type ErrorComponentProps } from '@tanstack/react-router'
-import { useState } from 'react'
+import { useEffect, useEffectEvent } from 'react'
 import { ConfirmHost } from '../components/ConfirmHost.tsx'
 import { ErrorState } from '../components/ErrorState.tsx'
+import { isMissingCode } from '../lib/lazy.tsx'
 import { TooltipHost } from '../ui/TooltipHost.tsx'
 import { MaintenanceScreen } from './MaintenanceScreen.tsx'
 import { Toasts } from './Toasts.tsx'
 import { ServiceUnavailable } from './session-gate.ts'
-import { reloadForMissingChunk } from './stale-build.ts'
+import { recoverMissingCode } from './missing-code.ts'
 
 /** The root of all pages. */
 export function Root() {
@@ -33,11 +34,20 @@ export function RootError({ error, ...rest }: ErrorComponentProps) {
 /** Shown in place of a page that crashed; the rest of the console keeps working. */
 export function PageError({ error, reset }: Pick<ErrorComponentProps, 'error' | 'reset'>) {
   const router = useRouter()
-  const [isReloading] = useState(() => reloadForMissingChunk(error))
-  if (isReloading) return null
+  const isMissing = isMissingCode(error)
   const retry = async () => {
-    reset()
+    // Begins to load the code of the page again.
     await router.invalidate()
+    reset()
   }
-  return <ErrorState what="This page could not be shown" error={error} onRetry={() => void retry()} />
+  const recover = useEffectEvent(() => recoverMissingCode(() => void retry()))
+  useEffect(() => (isMissing ? recover() : undefined), [isMissing, error])
+  return (
+    <ErrorState
+      what="This page could not be shown"
+      {...(isMissing && { text: 'It opens as soon as Shoal responds.' })}
+      error={error}
+      onRetry={() => void retry()}
+    />
+  )
 }

@@ -1,7 +1,8 @@
-import { lazy, Suspense, useSyncExternalStore } from 'react'
+import { useSyncExternalStore } from 'react'
 import { connectToasts, isToastRegionNeeded, onToastRegionNeeded } from '../lib/toasts.ts'
+import { lazyPart, Optional } from '../lib/lazy.tsx'
 
-const ToastRegion = lazy(async () => {
+const ToastRegion = lazyPart(async () => {
   const region = await import('../ui/ToastRegion.tsx')
   connectToasts(region.showToast)
   return region
@@ -12,8 +13,8 @@ export function Toasts() {
   const isNeeded = useSyncExternalStore(onToastRegionNeeded, isToastRegionNeeded)
   if (!isNeeded) return null
   return (
-    <Suspense>
+    <Optional>
       <ToastRegion />
-    </Suspense>
+    </Optional>
   )
 }

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest'
 
 const init = vi.fn<(options: object) => void>()
-vi.mock('./sentry.ts', () => ({
+vi.mock('@sentry/react', () => ({
   init,
   browserTracingIntegration: () => 'tracing',
   replayIntegration: () => 'replay',
@@ -9,7 +9,6 @@ vi.mock('./sentry.ts', () => ({
 }))
 let dsn = ''
 vi.stubGlobal('document', { querySelector: () => ({ content: dsn }) })
-vi.stubGlobal('requestIdleCallback', (run: () => void) => run())
 
 const { startErrorReporting } = await import('./error-reporting.ts')
 

@@ -1,27 +1,19 @@
 import { sentryDsn } from '../lib/installation.ts'
+import { whenIdle } from '../lib/when-idle.ts'
 
-type Reporter = (error: unknown) => void
-let reporter: Reporter | null = null
+let reporter: ((error: unknown) => void) | null = null
 
-/**
- * Loads the error reporter after the first page has rendered, and only if the installation has a DSN. Spec 2.3: all
- * traces, a tenth of the sessions replayed, and every session with an error.
- */
+/** Loads the error reporter after the first page has rendered, and only if the installation has a DSN. */
 export function startErrorReporting(): void {
   const dsn = sentryDsn()
   if (dsn === '') return
   const load = async () => {
-    const sentry = await import('./sentry.ts')
-    sentry.init({
-      dsn,
-      integrations: [sentry.browserTracingIntegration(), sentry.replayIntegration()],
-      tracesSampleRate: 1,
-      replaysSessionSampleRate: 0.1,
-      replaysOnErrorSampleRate: 1,
-    })
-    reporter = (error) => void sentry.captureException(error)
+    reporter = (await import('./sentry.ts')).startSentry(dsn)
   }
-  requestIdleCallback(() => void load())
+  // An ad blocker may have removed the file. The app works without it.
+  whenIdle()
+    .then(load)
+    .catch(() => null)
 }
 
 /** Reports an error that a boundary caught; Sentry reports other errors automatically. */

@@ -9,12 +9,12 @@ import '../ui/styles.css'
 import { startErrorReporting } from './error-reporting.ts'
 import { followSession } from './session-gate.ts'
 import { makeRouter } from './router.tsx'
-import { reloadWhenStale } from './stale-build.ts'
+import { reportMissingCode } from './missing-code.ts'
 
 const queryClient = createQueryClient()
 const router = makeRouter(queryClient)
 followTheme()
-reloadWhenStale()
+reportMissingCode()
 seedSession(queryClient)
 followSession(queryClient, router)
 

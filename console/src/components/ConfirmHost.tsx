@@ -1,15 +1,15 @@
-import { lazy, Suspense } from 'react'
-import { useConfirmRequest } from './confirm.ts'
+import { closeConfirm, useConfirmRequest } from './confirm.ts'
+import { lazyPart, Optional } from '../lib/lazy.tsx'
 
-const ConfirmDialog = lazy(() => import('./ConfirmDialog.tsx'))
+const ConfirmDialog = lazyPart(() => import('./ConfirmDialog.tsx'))
 
 /** Renders the dialog of `confirm`. Its code loads with the first request. */
 export function ConfirmHost() {
   const request = useConfirmRequest()
   if (!request) return null
   return (
-    <Suspense>
+    <Optional what="The dialog" onFailed={closeConfirm}>
       <ConfirmDialog key={request.title} request={request} />
-    </Suspense>
+    </Optional>
   )
 }

@@ -9,11 +9,19 @@ type Props = {
   /** What still works. */
   unaffected?: string
   error: unknown
+  /** In place of the text of the error. */
+  text?: string
   onRetry?: () => void
 }
 
 /** A failed load: what failed, what still works, a retry, and the request id to quote to support. */
-export function ErrorState({ what, unaffected = 'Your squids keep running.', error, onRetry }: Props) {
+export function ErrorState({
+  what,
+  unaffected = 'Your squids keep running.',
+  error,
+  text = errorText(error),
+  onRetry,
+}: Props) {
   const requestId = requestIdOf(error)
   return (
     <div role="alert" className="rounded-lg border border-line px-5 py-4">
@@ -21,7 +29,7 @@ export function ErrorState({ what, unaffected = 'Your squids keep running.', err
         <CircleAlert size={16} aria-hidden className="mt-0.5 shrink-0 text-bad" />
         <div className="min-w-0 flex-1">
           <h2 className="font-medium">{what}</h2>
-          <p className="mt-0.5 break-words text-ink-2">{errorText(error)}</p>
+          <p className="mt-0.5 break-words text-ink-2">{text}</p>
           <p className="text-ink-3">{unaffected}</p>
           {requestId && (
             <p className="mt-2 flex items-center gap-1 text-sm text-ink-3">

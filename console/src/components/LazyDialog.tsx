@@ -1,13 +1,14 @@
-import { lazy, Suspense, type ComponentProps } from 'react'
+import type { ComponentProps } from 'react'
 import type { Dialog as DialogOfUi } from '../ui/Dialog.tsx'
+import { lazyPart, Optional } from '../lib/lazy.tsx'
 
-const Dialog = lazy(async () => ({ default: (await import('../ui/Dialog.tsx')).Dialog }))
+const Dialog = lazyPart(async () => ({ default: (await import('../ui/Dialog.tsx')).Dialog }))
 
 /** A dialog whose code loads when it opens: React Aria's overlays are larger than most pages. */
 export function LazyDialog(props: ComponentProps<typeof DialogOfUi>) {
   return (
-    <Suspense>
+    <Optional what="The dialog" onFailed={props.onClose}>
       <Dialog {...props} />
-    </Suspense>
+    </Optional>
   )
 }

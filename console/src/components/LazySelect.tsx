@@ -1,11 +1,14 @@
-import { lazy, Suspense, type ComponentProps } from 'react'
+import { Suspense, type ComponentProps } from 'react'
 import type { MultiSelect, Select } from '../ui/Select.tsx'
 import { cx } from '../ui/classes.ts'
 import { triggerClass } from '../ui/control-classes.ts'
+import { lazyPart } from '../lib/lazy.tsx'
 
 const load = () => import('../ui/Select.tsx')
-const LoadedSelect = lazy(async () => ({ default: (await load()).Select })) as unknown as typeof Select
-const LoadedMultiSelect = lazy(async () => ({ default: (await load()).MultiSelect })) as unknown as typeof MultiSelect
+const LoadedSelect = lazyPart(async () => ({ default: (await load()).Select }))
+const LoadedMultiSelect = lazyPart(async () => ({
+  default: (await load()).MultiSelect,
+}))
 
 /** For filters without a visible label. Their code loads after the page; a placeholder reserves the space. */
 export function LazySelect<Id extends string>(props: ComponentProps<typeof Select<Id>>) {

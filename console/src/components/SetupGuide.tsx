@@ -1,9 +1,10 @@
-import { lazy, Suspense } from 'react'
+import { Suspense } from 'react'
 import { Card } from '../ui/Card.tsx'
 import { CodeBlock } from '../ui/CodeBlock.tsx'
 import { Skeleton } from '../ui/Skeleton.tsx'
+import { lazyPart } from '../lib/lazy.tsx'
 
-const Tabs = lazy(async () => ({ default: (await import('../ui/Tabs.tsx')).Tabs }))
+const Tabs = lazyPart(async () => ({ default: (await import('../ui/Tabs.tsx')).Tabs }))
 
 /** One way to use a URL. */
 export type Recipe = {

@@ -1,13 +1,14 @@
 import { Bell } from 'lucide-react'
-import { lazy, Suspense, useRef, useState } from 'react'
+import { Suspense, useRef, useState } from 'react'
 import { useOrg } from '../../api/active-org.ts'
 import { useBellAlerts } from '../../api/alerts.ts'
 import { cx } from '../../ui/classes.ts'
 import { IconButton } from '../../ui/IconButton.tsx'
 import { prefetch } from '../../ui/prefetch.ts'
+import { lazyPart } from '../../lib/lazy.tsx'
 
 const loadPopover = () => import('./AlertsPopover.tsx')
-const AlertsPopover = lazy(loadPopover)
+const AlertsPopover = lazyPart(loadPopover)
 
 const maxCount = 99
 

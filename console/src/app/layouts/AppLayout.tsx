@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Outlet, useMatches, useNavigate, useRouterState } from '@tanstack/react-router'
-import { lazy, Suspense, useEffect, useState } from 'react'
+import { useEffect, useState } from 'react'
 import { useOrg } from '../../api/active-org.ts'
 import { sessionQuery, UserContext, useUser } from '../../api/session.ts'
 import { PageAnnouncement } from '../../components/PageHeader.tsx'
@@ -18,13 +18,14 @@ import { TopBar } from './TopBar.tsx'
 import { navItems } from './nav.ts'
 import { closeOverlay, openKeyboardHelp, openPalette, useOpenOverlay } from './overlays.ts'
 import { useInvitationLink } from './use-invitation-link.ts'
+import { lazyPart, Optional } from '../../lib/lazy.tsx'
 
 const loadSheet = () => import('../../ui/Dialog.tsx')
-const Sheet = lazy(async () => ({ default: (await loadSheet()).Sheet }))
-const CommandPalette = lazy(() => import('./CommandPalette.tsx'))
-const KeyboardHelp = lazy(() => import('./KeyboardHelp.tsx'))
-const Tour = lazy(() => import('../tours/Tour.tsx'))
-const TermsDialog = lazy(() => import('../../pages/onboarding/TermsDialog.tsx'))
+const Sheet = lazyPart(async () => ({ default: (await loadSheet()).Sheet }))
+const CommandPalette = lazyPart(() => import('./CommandPalette.tsx'))
+const KeyboardHelp = lazyPart(() => import('./KeyboardHelp.tsx'))
+const Tour = lazyPart(() => import('../tours/Tour.tsx'))
+const TermsDialog = lazyPart(() => import('../../pages/onboarding/TermsDialog.tsx'))
 
 /** The layout behind the session gate. After the session ends, it renders an empty frame until the gate redirects. */
 export default function AppLayout() {
@@ -33,7 +34,7 @@ export default function AppLayout() {
   return (
     <UserContext value={session.user}>
       <SignedIn />
-      <Suspense>{!session.user.policyAccepted && <TermsDialog />}</Suspense>
+      <Optional>{!session.user.policyAccepted && <TermsDialog />}</Optional>
     </UserContext>
   )
 }
@@ -73,16 +74,20 @@ function SignedIn() {
         navItems(org, isPreviewOn()).map(({ key, label, to }) => (
           <NavHotkey key={to} keys={`g ${key}`} label={`Go to ${label}`} run={() => void navigate({ to })} />
         ))}
-      <Suspense>
+      <Optional what="The navigation" onFailed={() => setNavigationOpenOn(null)}>
         {isNavigationOpen && (
           <Sheet label="Navigation" isOpen onClose={() => setNavigationOpenOn(null)}>
             <Sidebar />
           </Sheet>
         )}
+      </Optional>
+      <Optional what="The command palette" onFailed={closeOverlay}>
         {overlay === 'palette' && user.emailVerified && <CommandPalette onClose={closeOverlay} />}
-        {shouldShowTour && <Tour />}
+      </Optional>
+      <Optional what="The keyboard help" onFailed={closeOverlay}>
         {overlay === 'keyboard' && <KeyboardHelp onClose={closeOverlay} />}
-      </Suspense>
+      </Optional>
+      <Optional>{shouldShowTour && <Tour />}</Optional>
     </OnboardingGate>
   )
 }

@@ -1,22 +1,23 @@
-import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router'
+import { createRoute, redirect } from '@tanstack/react-router'
 import { search } from '../search.ts'
 import { requireCanInvite } from '../session-gate.ts'
 import { app } from './root.ts'
+import { lazyPage } from '../missing-code.ts'
 
 const secrets = createRoute({
   getParentRoute: () => app,
   path: '/secrets',
-  component: lazyRouteComponent(() => import('../../pages/secrets/SecretsPage.tsx')),
+  component: lazyPage(() => import('../../pages/secrets/SecretsPage.tsx')),
 })
 const addSecret = createRoute({
   getParentRoute: () => app,
   path: '/secrets/add',
-  component: lazyRouteComponent(() => import('../../pages/secrets/AddSecretPage.tsx')),
+  component: lazyPage(() => import('../../pages/secrets/AddSecretPage.tsx')),
 })
 const editSecret = createRoute({
   getParentRoute: () => app,
   path: '/secrets/edit/$name',
-  component: lazyRouteComponent(() => import('../../pages/secrets/EditSecretPage.tsx')),
+  component: lazyPage(() => import('../../pages/secrets/EditSecretPage.tsx')),
 })
 const oldSecrets = createRoute({
   getParentRoute: () => app,
@@ -30,17 +31,17 @@ const rpc = createRoute({
   getParentRoute: () => app,
   path: '/rpc',
   validateSearch: search.rpc,
-  component: lazyRouteComponent(() => import('../../pages/rpc/EndpointsPage.tsx')),
+  component: lazyPage(() => import('../../pages/rpc/EndpointsPage.tsx')),
 })
 const rpcToken = createRoute({
   getParentRoute: () => app,
   path: '/rpc/token',
-  component: lazyRouteComponent(() => import('../../pages/rpc/TokenPage.tsx')),
+  component: lazyPage(() => import('../../pages/rpc/TokenPage.tsx')),
 })
 const rpcChain = createRoute({
   getParentRoute: () => app,
   path: '/rpc/chains/$id',
-  component: lazyRouteComponent(() => import('../../pages/rpc/ChainPage.tsx')),
+  component: lazyPage(() => import('../../pages/rpc/ChainPage.tsx')),
 })
 
 const portal = createRoute({
@@ -54,59 +55,59 @@ const portalChains = createRoute({
   getParentRoute: () => app,
   path: '/portal/chains',
   validateSearch: search.portalChains,
-  component: lazyRouteComponent(() => import('../../pages/portal/DatasetsPage.tsx')),
+  component: lazyPage(() => import('../../pages/portal/DatasetsPage.tsx')),
 })
 const portalChain = createRoute({
   getParentRoute: () => app,
   path: '/portal/chains/$id',
-  component: lazyRouteComponent(() => import('../../pages/portal/DatasetPage.tsx')),
+  component: lazyPage(() => import('../../pages/portal/DatasetPage.tsx')),
 })
 
 const settings = createRoute({
   getParentRoute: () => app,
   path: '/settings',
   validateSearch: search.settings,
-  component: lazyRouteComponent(() => import('../../pages/settings/SettingsPage.tsx')),
+  component: lazyPage(() => import('../../pages/settings/SettingsPage.tsx')),
 })
 
 const billing = createRoute({
   getParentRoute: () => app,
   path: '/billing',
-  component: lazyRouteComponent(() => import('../../pages/billing/BillingPage.tsx')),
+  component: lazyPage(() => import('../../pages/billing/BillingPage.tsx')),
 })
 const billingUsage = createRoute({
   getParentRoute: () => app,
   path: '/billing/usage',
   validateSearch: search.billingUsage,
-  component: lazyRouteComponent(() => import('../../pages/billing/UsagePage.tsx')),
+  component: lazyPage(() => import('../../pages/billing/UsagePage.tsx')),
 })
 const billingLimits = createRoute({
   getParentRoute: () => app,
   path: '/billing/limits',
-  component: lazyRouteComponent(() => import('../../pages/billing/LimitsPage.tsx')),
+  component: lazyPage(() => import('../../pages/billing/LimitsPage.tsx')),
 })
 
 const apiTokens = createRoute({
   getParentRoute: () => app,
   path: '/profile/api-tokens',
-  component: lazyRouteComponent(() => import('../../pages/profile/ApiTokensPage.tsx')),
+  component: lazyPage(() => import('../../pages/profile/ApiTokensPage.tsx')),
 })
 const createApiToken = createRoute({
   getParentRoute: () => app,
   path: '/profile/api-tokens/create',
-  component: lazyRouteComponent(() => import('../../pages/profile/CreateApiTokenPage.tsx')),
+  component: lazyPage(() => import('../../pages/profile/CreateApiTokenPage.tsx')),
 })
 const profile = createRoute({
   getParentRoute: () => app,
   path: '/profile/settings',
   staticData: { isOpenToUnverified: true },
-  component: lazyRouteComponent(() => import('../../pages/profile/AccountSettingsPage.tsx')),
+  component: lazyPage(() => import('../../pages/profile/AccountSettingsPage.tsx')),
 })
 const preview = createRoute({
   getParentRoute: () => app,
   path: '/preview',
   staticData: { isOpenToUnverified: true },
-  component: lazyRouteComponent(() => import('../../pages/profile/PreviewPage.tsx')),
+  component: lazyPage(() => import('../../pages/profile/PreviewPage.tsx')),
 })
 const createOrg = createRoute({
   getParentRoute: () => app,
@@ -114,7 +115,7 @@ const createOrg = createRoute({
   beforeLoad: async ({ context, params: { code } }) => {
     if (code !== undefined) await requireCanInvite(context.queryClient, code)
   },
-  component: lazyRouteComponent(() => import('../../pages/orgs/CreateOrgPage.tsx')),
+  component: lazyPage(() => import('../../pages/orgs/CreateOrgPage.tsx')),
 })
 
 /** Pages about an organization and its user: secrets, RPC, Portal, billing, settings and profile. */

@@ -1,10 +1,11 @@
 import type { QueryClient } from '@tanstack/react-query'
-import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
+import { createRoute } from '@tanstack/react-router'
 import { authOptionsQuery } from '../../api/session.ts'
 import { RootError } from '../Root.tsx'
 import { search } from '../search.ts'
 import { requireSignedOut } from '../session-gate.ts'
 import { root } from './root.ts'
+import { lazyPage } from '../missing-code.ts'
 
 // Awaited, so that the provider buttons do not shift the layout later. A failure does not block the page.
 const authOptions = (queryClient: QueryClient) => queryClient.ensureQueryData(authOptionsQuery).catch(() => null)
@@ -13,7 +14,7 @@ const guest = createRoute({
   getParentRoute: () => root,
   id: 'guest',
   validateSearch: search.guest,
-  component: lazyRouteComponent(() => import('../layouts/GuestLayout.tsx')),
+  component: lazyPage(() => import('../layouts/GuestLayout.tsx')),
   errorComponent: RootError,
   beforeLoad: ({ context }) => requireSignedOut(context.queryClient),
 })
@@ -22,30 +23,30 @@ const signIn = createRoute({
   getParentRoute: () => guest,
   path: '/',
   loader: ({ context }) => authOptions(context.queryClient),
-  component: lazyRouteComponent(() => import('../../pages/auth/SignInPage.tsx')),
+  component: lazyPage(() => import('../../pages/auth/SignInPage.tsx')),
 })
 const signUp = createRoute({
   getParentRoute: () => guest,
   path: '/signup',
   loader: ({ context }) => authOptions(context.queryClient),
   validateSearch: search.signUp,
-  component: lazyRouteComponent(() => import('../../pages/auth/SignUpPage.tsx')),
+  component: lazyPage(() => import('../../pages/auth/SignUpPage.tsx')),
 })
 const restore = createRoute({
   getParentRoute: () => guest,
   path: '/restore',
-  component: lazyRouteComponent(() => import('../../pages/auth/RestorePage.tsx')),
+  component: lazyPage(() => import('../../pages/auth/RestorePage.tsx')),
 })
 const confirmRestore = createRoute({
   getParentRoute: () => guest,
   path: '/restore/confirm/$token',
-  component: lazyRouteComponent(() => import('../../pages/auth/ConfirmRestorePage.tsx')),
+  component: lazyPage(() => import('../../pages/auth/ConfirmRestorePage.tsx')),
 })
 const oauth = createRoute({
   getParentRoute: () => guest,
   path: '/oauth/$provider',
   validateSearch: search.oauth,
-  component: lazyRouteComponent(() => import('../../pages/auth/OauthReturnPage.tsx')),
+  component: lazyPage(() => import('../../pages/auth/OauthReturnPage.tsx')),
 })
 
 // Pages that links in emails open, for users who are signed in or not.
@@ -53,20 +54,20 @@ const oauth = createRoute({
 const links = createRoute({
   getParentRoute: () => root,
   id: 'links',
-  component: lazyRouteComponent(() => import('../layouts/GuestLayout.tsx')),
+  component: lazyPage(() => import('../layouts/GuestLayout.tsx')),
   errorComponent: RootError,
 })
 const confirmEmail = createRoute({
   getParentRoute: () => links,
   path: '/confirm-email',
   validateSearch: search.confirmEmail,
-  component: lazyRouteComponent(() => import('../../pages/auth/ConfirmEmailPage.tsx')),
+  component: lazyPage(() => import('../../pages/auth/ConfirmEmailPage.tsx')),
 })
 const verifyEmail = createRoute({
   getParentRoute: () => links,
   path: '/verify-email',
   validateSearch: search.verifyEmail,
-  component: lazyRouteComponent(() => import('../../pages/auth/VerifyOrgEmailPage.tsx')),
+  component: lazyPage(() => import('../../pages/auth/VerifyOrgEmailPage.tsx')),
 })
 
 /** Pages for signed-out users (spec 2.1). */

@@ -1,9 +1,10 @@
 import type { QueryClient } from '@tanstack/react-query'
-import { createRootRouteWithContext, createRoute, lazyRouteComponent } from '@tanstack/react-router'
+import { createRootRouteWithContext, createRoute } from '@tanstack/react-router'
 import { Frame } from '../layouts/Frame.tsx'
 import { Root, RootError } from '../Root.tsx'
 import { search } from '../search.ts'
 import { requireSignedIn } from '../session-gate.ts'
+import { lazyPage } from '../missing-code.ts'
 
 export const root = createRootRouteWithContext<{ queryClient: QueryClient }>()({
   component: Root,
@@ -15,7 +16,7 @@ export const app = createRoute({
   getParentRoute: () => root,
   id: 'app',
   validateSearch: search.app,
-  component: lazyRouteComponent(() => import('../layouts/AppLayout.tsx')),
+  component: lazyPage(() => import('../layouts/AppLayout.tsx')),
   errorComponent: RootError,
   pendingComponent: Frame,
   pendingMs: 0,

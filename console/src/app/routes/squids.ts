@@ -1,6 +1,7 @@
-import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
+import { createRoute } from '@tanstack/react-router'
 import { search } from '../search.ts'
 import { app } from './root.ts'
+import { lazyPage } from '../missing-code.ts'
 
 const squids = createRoute({
   getParentRoute: () => app,
@@ -8,70 +9,70 @@ const squids = createRoute({
   validateSearch: search.squids,
   // Waits until the module is loaded (the layout loads it too), but not for the responses.
   loader: async ({ context }) => (await import('../../api/squids.ts')).prefetchSquids(context.queryClient),
-  component: lazyRouteComponent(() => import('../../pages/squids/SquidsPage.tsx')),
+  component: lazyPage(() => import('../../pages/squids/SquidsPage.tsx')),
 })
 const deployGuide = createRoute({
   getParentRoute: () => app,
   path: '/squids/deploy',
-  component: lazyRouteComponent(() => import('../../pages/squids/DeployPage.tsx')),
+  component: lazyPage(() => import('../../pages/squids/DeployPage.tsx')),
 })
 const version = createRoute({
   getParentRoute: () => app,
   path: '/squids/$squidName/$squidSlot',
-  component: lazyRouteComponent(() => import('../../pages/version/VersionPage.tsx')),
+  component: lazyPage(() => import('../../pages/version/VersionPage.tsx')),
 })
 const versionTabs = [
   createRoute({
     getParentRoute: () => version,
     path: '/',
-    component: lazyRouteComponent(() => import('../../pages/version/general/GeneralTab.tsx')),
+    component: lazyPage(() => import('../../pages/version/general/GeneralTab.tsx')),
   }),
   createRoute({
     getParentRoute: () => version,
     path: '/details',
-    component: lazyRouteComponent(() => import('../../pages/version/general/DetailsTab.tsx')),
+    component: lazyPage(() => import('../../pages/version/general/DetailsTab.tsx')),
   }),
   createRoute({
     getParentRoute: () => version,
     path: '/logs',
     validateSearch: search.logs,
-    component: lazyRouteComponent(() => import('../../pages/logs/LogsTab.tsx')),
+    component: lazyPage(() => import('../../pages/logs/LogsTab.tsx')),
   }),
   createRoute({
     getParentRoute: () => version,
     path: '/db',
-    component: lazyRouteComponent(() => import('../../pages/version/database/DatabaseTab.tsx')),
+    component: lazyPage(() => import('../../pages/version/database/DatabaseTab.tsx')),
   }),
   createRoute({
     getParentRoute: () => version,
     path: '/metrics',
     validateSearch: search.metrics,
-    component: lazyRouteComponent(() => import('../../pages/metrics/MetricsTab.tsx')),
+    component: lazyPage(() => import('../../pages/metrics/MetricsTab.tsx')),
   }),
   createRoute({
     getParentRoute: () => version,
     path: '/manifest',
-    component: lazyRouteComponent(() => import('../../pages/version/files/ManifestTab.tsx')),
+    component: lazyPage(() => import('../../pages/version/files/ManifestTab.tsx')),
   }),
   createRoute({
     getParentRoute: () => version,
     path: '/package',
-    component: lazyRouteComponent(() => import('../../pages/version/files/PackageTab.tsx')),
+    component: lazyPage(() => import('../../pages/version/files/PackageTab.tsx')),
   }),
   createRoute({
     getParentRoute: () => version,
     path: '/processors',
-    component: lazyRouteComponent(() => import('../../pages/version/ProcessorsTab.tsx')),
+    component: lazyPage(() => import('../../pages/version/ProcessorsTab.tsx')),
   }),
   createRoute({
     getParentRoute: () => version,
     path: '/deployments',
-    component: lazyRouteComponent(() => import('../../pages/version/deployments/DeploymentsTab.tsx')),
+    component: lazyPage(() => import('../../pages/version/deployments/DeploymentsTab.tsx')),
   }),
   createRoute({
     getParentRoute: () => version,
     path: '/deployments/$deployId',
-    component: lazyRouteComponent(() => import('../../pages/version/deployments/DeploymentTab.tsx')),
+    component: lazyPage(() => import('../../pages/version/deployments/DeploymentTab.tsx')),
   }),
 ] as const
 // A page of its own rather than a tab, because the playground needs the full width. The spec does not define the path.
@@ -79,47 +80,47 @@ const playground = createRoute({
   getParentRoute: () => app,
   path: '/squids/$squidName/$squidSlot/playground',
   validateSearch: search.playground,
-  component: lazyRouteComponent(() => import('../../pages/playground/PlaygroundPage.tsx')),
+  component: lazyPage(() => import('../../pages/playground/PlaygroundPage.tsx')),
 })
 
 const monitoring = createRoute({
   getParentRoute: () => app,
   path: '/monitoring',
   validateSearch: search.monitoring,
-  component: lazyRouteComponent(() => import('../../pages/monitoring/MonitoringPage.tsx')),
+  component: lazyPage(() => import('../../pages/monitoring/MonitoringPage.tsx')),
 })
 
 // The spec does not define the alerts pages.
 const alerts = createRoute({
   getParentRoute: () => app,
   path: '/monitoring/alerts',
-  component: lazyRouteComponent(() => import('../../pages/alerts/AlertsPage.tsx')),
+  component: lazyPage(() => import('../../pages/alerts/AlertsPage.tsx')),
 })
 const alertTabs = [
   createRoute({
     getParentRoute: () => alerts,
     path: '/',
-    component: lazyRouteComponent(() => import('../../pages/alerts/OpenTab.tsx')),
+    component: lazyPage(() => import('../../pages/alerts/OpenTab.tsx')),
   }),
   createRoute({
     getParentRoute: () => alerts,
     path: '/history',
-    component: lazyRouteComponent(() => import('../../pages/alerts/HistoryTab.tsx')),
+    component: lazyPage(() => import('../../pages/alerts/HistoryTab.tsx')),
   }),
   createRoute({
     getParentRoute: () => alerts,
     path: '/rules',
-    component: lazyRouteComponent(() => import('../../pages/alerts/rules/RulesTab.tsx')),
+    component: lazyPage(() => import('../../pages/alerts/rules/RulesTab.tsx')),
   }),
   createRoute({
     getParentRoute: () => alerts,
     path: '/channels',
-    component: lazyRouteComponent(() => import('../../pages/alerts/channels/ChannelsTab.tsx')),
+    component: lazyPage(() => import('../../pages/alerts/channels/ChannelsTab.tsx')),
   }),
   createRoute({
     getParentRoute: () => alerts,
     path: '/deliveries',
-    component: lazyRouteComponent(() => import('../../pages/alerts/DeliveriesTab.tsx')),
+    component: lazyPage(() => import('../../pages/alerts/DeliveriesTab.tsx')),
   }),
 ] as const
 

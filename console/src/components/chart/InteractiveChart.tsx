@@ -1,11 +1,12 @@
-import { lazy, Suspense, useEffect, useId, useMemo, useRef, useState, type KeyboardEvent, type RefObject } from 'react'
+import { Suspense, useEffect, useId, useMemo, useRef, useState, type KeyboardEvent, type RefObject } from 'react'
 import { Skeleton } from '../../ui/Skeleton.tsx'
 import { ChartMarks, type ChartFrame } from './ChartMarks.tsx'
 import { accessibleValueAt, ChartPointer, type ChartCursor } from './ChartPointer.tsx'
 import { exactOf, summaryOf } from './chart-data.ts'
 import type { PlotInput } from './plot-options.ts'
+import { lazyPart } from '../../lib/lazy.tsx'
 
-const Plot = lazy(() => import('./Plot.tsx'))
+const Plot = lazyPart(() => import('./Plot.tsx'))
 
 type Props = PlotInput & { title: string }
 

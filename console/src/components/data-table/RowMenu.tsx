@@ -1,9 +1,10 @@
-import { lazy, Suspense, useRef, useState, type RefObject } from 'react'
+import { Suspense, useRef, useState, type RefObject } from 'react'
 import type { MenuGroup } from '../../ui/Menu.tsx'
 import { prefetch } from '../../ui/prefetch.ts'
+import { lazyPart } from '../../lib/lazy.tsx'
 
 const loadMenu = () => import('../../ui/Menu.tsx')
-const Menu = lazy(loadMenu)
+const Menu = lazyPart(loadMenu)
 
 export type MenuOf<T> = (row: T) => { label: string; groups: readonly MenuGroup[] }
 

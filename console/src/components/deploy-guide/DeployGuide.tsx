@@ -1,6 +1,6 @@
 import { isCardAdded } from '@shoal/contract'
 import { Link } from '@tanstack/react-router'
-import { lazy, Suspense, useState, type ReactNode } from 'react'
+import { Suspense, useState, type ReactNode } from 'react'
 import { useOrg } from '../../api/active-org.ts'
 import { documentationUrl } from '../../lib/installation.ts'
 import { Alert } from '../../ui/Alert.tsx'
@@ -11,8 +11,9 @@ import { authCommand, deployCommand, initCommand, installCommand, type Template 
 import { GuideHeader } from './GuideHeader.tsx'
 import { SquidNameFields } from './SquidNameFields.tsx'
 import { WaitingLine } from './WaitingLine.tsx'
+import { lazyPart } from '../../lib/lazy.tsx'
 
-const EstimateCard = lazy(() => import('../cost/EstimateCard.tsx'))
+const EstimateCard = lazyPart(() => import('../cost/EstimateCard.tsx'))
 
 const linkClass = 'text-accent underline underline-offset-2'
 

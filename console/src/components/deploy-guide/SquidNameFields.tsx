@@ -1,10 +1,11 @@
-import { lazy, Suspense, useState } from 'react'
+import { Suspense, useState } from 'react'
 import { prefetch } from '../../ui/prefetch.ts'
 import { Skeleton } from '../../ui/Skeleton.tsx'
 import { TextField } from '../../ui/TextField.tsx'
 import { templates, type Template } from './commands.ts'
+import { lazyPart } from '../../lib/lazy.tsx'
 
-const Select = lazy(async () => ({ default: (await import('../../ui/Select.tsx')).Select }))
+const Select = lazyPart(async () => ({ default: (await import('../../ui/Select.tsx')).Select }))
 const loadSchemas = () => import('../form-schemas.ts')
 
 const options = templates.map((id) => ({ id, label: id }))

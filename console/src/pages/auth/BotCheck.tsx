@@ -1,12 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
-import { lazy, Suspense } from 'react'
+import { Suspense } from 'react'
 import { authOptionsQuery } from '../../api/session.ts'
 import { Alert } from '../../ui/Alert.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { Skeleton } from '../../ui/Skeleton.tsx'
+import { lazyPart } from '../../lib/lazy.tsx'
 
-const Turnstile = lazy(() => import('./Turnstile.tsx'))
-const Altcha = lazy(() => import('./Altcha.tsx'))
+const Turnstile = lazyPart(() => import('./Turnstile.tsx'))
+const Altcha = lazyPart(() => import('./Altcha.tsx'))
 
 export type BotCheckProps = {
   /** Whether the widget always requires a click, for testing it (spec 2.1). */

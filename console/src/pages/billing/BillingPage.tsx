@@ -1,5 +1,5 @@
 import { isUnpaid } from '@shoal/contract'
-import { lazy, Suspense } from 'react'
+import { Suspense } from 'react'
 import { useOrg } from '../../api/active-org.ts'
 import { useDeniedReason } from '../../components/access.tsx'
 import { Card } from '../../ui/Card.tsx'
@@ -8,10 +8,11 @@ import { BillingFrame } from './BillingFrame.tsx'
 import { CardDetails } from './cards/CardDetails.tsx'
 import { DetailsForm } from './DetailsForm.tsx'
 import { PlanCard } from './PlanCard.tsx'
+import { lazyPart } from '../../lib/lazy.tsx'
 
-const MonthCost = lazy(() => import('./MonthCost.tsx'))
-const ExportCard = lazy(() => import('./ExportCard.tsx'))
-const Calculator = lazy(() => import('./Calculator.tsx'))
+const MonthCost = lazyPart(() => import('./MonthCost.tsx'))
+const ExportCard = lazyPart(() => import('./ExportCard.tsx'))
+const Calculator = lazyPart(() => import('./Calculator.tsx'))
 
 /** The plan, payment methods, costs and cost calculator (spec 2.5, `/billing`). */
 export default function BillingPage() {

@@ -1,11 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
 import { useSearch } from '@tanstack/react-router'
-import { lazy, Suspense, useEffect, type ReactNode } from 'react'
+import { Suspense, useEffect, type ReactNode } from 'react'
 import { q } from '../../api/query.ts'
 import { useUser } from '../../api/session.ts'
 import { setSetting, useSetting } from '../../lib/local-settings.ts'
+import { lazyPart } from '../../lib/lazy.tsx'
 
-const Onboarding = lazy(() => import('./Onboarding.tsx'))
+const Onboarding = lazyPart(() => import('./Onboarding.tsx'))
 
 /**
  * Shows onboarding before the app until the user has responded to invitations (spec 2.2, 4). Skips it for users who

@@ -1,7 +1,7 @@
 import { squidDisabledReasons, type Squid } from '@shoal/contract'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
-import { lazy, Suspense, useMemo, useState } from 'react'
+import { Suspense, useMemo, useState } from 'react'
 import { useOrg } from '../../api/active-org.ts'
 import { q } from '../../api/query.ts'
 import { EmptyState } from '../../components/EmptyState.tsx'
@@ -13,8 +13,9 @@ import { useSetting } from '../../lib/local-settings.ts'
 import { CopyField } from '../../ui/CopyButton.tsx'
 import { Skeleton } from '../../ui/Skeleton.tsx'
 import { createFetcher } from './fetcher.ts'
+import { lazyPart } from '../../lib/lazy.tsx'
 
-const GraphiqlEditor = lazy(() => import('./GraphiqlEditor.tsx'))
+const GraphiqlEditor = lazyPart(() => import('./GraphiqlEditor.tsx'))
 const route = getRouteApi('/app/squids/$squidName/$squidSlot/playground')
 
 /** Runs queries against the API of a version and shows its schema. */

@@ -1,4 +1,4 @@
-import { lazy, Suspense } from 'react'
+import { Suspense } from 'react'
 import { useApiMutation } from '../../api/mutation.ts'
 import { useUser } from '../../api/session.ts'
 import { FormShell } from '../../components/FormShell.tsx'
@@ -11,8 +11,9 @@ import { Kbd } from '../../ui/Kbd.tsx'
 import { Switch } from '../../ui/Switch.tsx'
 import { TextField } from '../../ui/TextField.tsx'
 import { PasswordForm } from './PasswordForm.tsx'
+import { lazyPart } from '../../lib/lazy.tsx'
 
-const Sessions = lazy(() => import('./Sessions.tsx'))
+const Sessions = lazyPart(() => import('./Sessions.tsx'))
 
 /** The user's profile, password, shortcuts and sessions (spec 2.12, `/profile/settings`). */
 export default function AccountSettingsPage() {

@@ -1,7 +1,7 @@
 import { rpcTokenPlaceholder, type RpcChainDetails } from '@shoal/contract'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
-import { lazy, Suspense, useMemo, type ReactNode } from 'react'
+import { Suspense, useMemo, type ReactNode } from 'react'
 import { useOrg } from '../../api/active-org.ts'
 import { hasStatus } from '../../api/error-text.ts'
 import { pollWhile } from '../../api/poll.ts'
@@ -19,8 +19,9 @@ import { CopyButton } from '../../ui/CopyButton.tsx'
 import { Skeleton } from '../../ui/Skeleton.tsx'
 import { Upstreams } from './Upstreams.tsx'
 import { chainRecipes, webSocketUrlOf } from './chain-recipes.ts'
+import { lazyPart } from '../../lib/lazy.tsx'
 
-const RequestsChart = lazy(() => import('./RequestsChart.tsx'))
+const RequestsChart = lazyPart(() => import('./RequestsChart.tsx'))
 
 /** Gateways probe upstreams on demand, so the first result takes a moment. */
 const refetchInterval = pollWhile<RpcChainDetails>((chain) => chain.isConfigured && chain.upstreams.length === 0, {

@@ -1,7 +1,7 @@
 import { roleTypes, type Org, type Role } from '@shoal/contract'
 import { useQuery } from '@tanstack/react-query'
 import { Check } from 'lucide-react'
-import { lazy, Suspense, useMemo, useState } from 'react'
+import { Suspense, useMemo, useState } from 'react'
 import { q } from '../../api/query.ts'
 import { DataTable } from '../../components/data-table/DataTable.tsx'
 import { ErrorState } from '../../components/ErrorState.tsx'
@@ -9,8 +9,9 @@ import { roleLabels } from '../../components/role-options.ts'
 import { Button } from '../../ui/Button.tsx'
 import { useMemberActions } from './member-actions.ts'
 import { memberColumns } from './member-columns.tsx'
+import { lazyPart } from '../../lib/lazy.tsx'
 
-const InviteDialog = lazy(() => import('./InviteDialog.tsx'))
+const InviteDialog = lazyPart(() => import('./InviteDialog.tsx'))
 
 /** The list of members and pending invitations. */
 export default function Members({ org }: { org: Org }) {

@@ -1,5 +1,5 @@
 import type { Org } from '@shoal/contract'
-import { lazy, Suspense } from 'react'
+import { Suspense } from 'react'
 import { useDeniedReason } from '../../components/access.tsx'
 import { Card, KeyValue } from '../../ui/Card.tsx'
 import { CopyField } from '../../ui/CopyButton.tsx'
@@ -7,9 +7,10 @@ import { SkeletonRows } from '../../ui/Skeleton.tsx'
 import { emptyValue } from '../../lib/format.ts'
 import { EmailForm } from './EmailForm.tsx'
 import { NameForm } from './NameForm.tsx'
+import { lazyPart } from '../../lib/lazy.tsx'
 
-const DangerZone = lazy(() => import('./DangerZone.tsx'))
-const Members = lazy(() => import('./Members.tsx'))
+const DangerZone = lazyPart(() => import('./DangerZone.tsx'))
+const Members = lazyPart(() => import('./Members.tsx'))
 
 /** The settings of a team organization. */
 export function OrgSettings({ org }: { org: Org }) {

@@ -1,22 +1,16 @@
 import { displayStatusLabels, squidDisplayStatuses, type SquidSummary } from '@shoal/contract'
 import { getRouteApi } from '@tanstack/react-router'
-import { lazy, Suspense, useMemo, type ComponentProps } from 'react'
+import { Suspense, useMemo, type ComponentProps } from 'react'
 import { useSetSearch } from '../../components/data-table/url-state.ts'
+import { lazyPart } from '../../lib/lazy.tsx'
+import { whenIdle } from '../../lib/when-idle.ts'
 import { Skeleton } from '../../ui/Skeleton.tsx'
 import { SearchField } from '../../ui/SearchField.tsx'
 import type { MultiSelect as MultiSelectComponent } from '../../ui/Select.tsx'
 import { tagsOf } from './filter-squids.ts'
 
-/** Resolves when the browser is idle, after at most a second. Safari has no `requestIdleCallback`. */
-const whenIdle = () =>
-  new Promise<unknown>((resolve) =>
-    typeof requestIdleCallback === 'function'
-      ? requestIdleCallback(resolve, { timeout: 1000 })
-      : setTimeout(resolve, 200),
-  )
-
 // The select is loaded after the rows, because its code is larger than that of the page.
-const MultiSelect = lazy(async () => {
+const MultiSelect = lazyPart(async () => {
   await whenIdle()
   return { default: (await import('../../ui/Select.tsx')).MultiSelect }
 })

@@ -1,13 +1,14 @@
 import type { SquidSummary } from '@shoal/contract'
-import { lazy, Suspense } from 'react'
+import { Suspense } from 'react'
 import { useSquids } from '../../api/squids.ts'
 import { ErrorState } from '../../components/ErrorState.tsx'
 import { PageHeader } from '../../components/PageHeader.tsx'
 import { SkeletonRows } from '../../ui/Skeleton.tsx'
 import { FailedFirstDeployments } from './FailedFirstDeployments.tsx'
 import { SquidList } from './SquidList.tsx'
+import { lazyPart } from '../../lib/lazy.tsx'
 
-const DeployGuide = lazy(() => import('../../components/deploy-guide/DeployGuide.tsx'))
+const DeployGuide = lazyPart(() => import('../../components/deploy-guide/DeployGuide.tsx'))
 
 /** The list of squids, or the deploy guide if there are none (spec 2.7, `/squids`). */
 export default function SquidsPage() {

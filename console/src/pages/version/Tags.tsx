@@ -1,6 +1,6 @@
 import { squidDisabledReasons, type Squid } from '@shoal/contract'
 import { Copy, Plus, Trash2 } from 'lucide-react'
-import { lazy, Suspense, useState } from 'react'
+import { Suspense, useState } from 'react'
 import { useApiMutation } from '../../api/mutation.ts'
 import { useDeniedReason } from '../../components/access.tsx'
 import { confirm } from '../../components/confirm.ts'
@@ -9,8 +9,9 @@ import { copyWithToast } from '../../components/copy-with-toast.ts'
 import { Button } from '../../ui/Button.tsx'
 import { cx } from '../../ui/classes.ts'
 import { MenuButton } from '../../ui/MenuButton.tsx'
+import { lazyPart } from '../../lib/lazy.tsx'
 
-const AddTagDialog = lazy(() => import('./AddTagDialog.tsx'))
+const AddTagDialog = lazyPart(() => import('./AddTagDialog.tsx'))
 
 /** The tags of a version, each with a menu, and a button to add one. */
 export function Tags({ squid }: { squid: Squid }) {

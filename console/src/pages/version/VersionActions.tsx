@@ -1,13 +1,14 @@
 import { squidDisabledReasons, type Squid } from '@shoal/contract'
 import { Link } from '@tanstack/react-router'
 import { Copy, Ellipsis, Play, Undo2 } from 'lucide-react'
-import { lazy, Suspense, useState } from 'react'
+import { Suspense, useState } from 'react'
 import { copyEndpoint, endpointDisabledReason, useSquidActions } from '../../components/squid/use-squid-actions.tsx'
 import { Button, buttonClass } from '../../ui/Button.tsx'
 import { IconButton } from '../../ui/IconButton.tsx'
 import { MenuButton } from '../../ui/MenuButton.tsx'
+import { lazyPart } from '../../lib/lazy.tsx'
 
-const RollbackDialog = lazy(() => import('./deployments/RollbackDialog.tsx'))
+const RollbackDialog = lazyPart(() => import('./deployments/RollbackDialog.tsx'))
 
 /** The actions of the header: the most used ones as buttons, the others in a menu. */
 export function VersionActions({ squid }: { squid: Squid }) {

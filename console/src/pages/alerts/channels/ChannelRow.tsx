@@ -1,7 +1,7 @@
 import type { AlertChannel, AlertDelivery } from '@shoal/contract'
 import { Link } from '@tanstack/react-router'
 import { Ellipsis, Hash, Mail, Webhook } from 'lucide-react'
-import { lazy, Suspense, useState } from 'react'
+import { Suspense, useState } from 'react'
 import { RelativeTime } from '../../../components/RelativeTime.tsx'
 import { StatusDot } from '../../../components/StatusDot.tsx'
 import { Alert } from '../../../ui/Alert.tsx'
@@ -11,8 +11,9 @@ import { MenuButton } from '../../../ui/MenuButton.tsx'
 import { Switch } from '../../../ui/Switch.tsx'
 import { responseText, deliveryAppearance } from '../delivery-labels.ts'
 import { useChannelActions } from './use-channel-actions.tsx'
+import { lazyPart } from '../../../lib/lazy.tsx'
 
-const EditChannelDialog = lazy(() => import('./EditChannelDialog.tsx'))
+const EditChannelDialog = lazyPart(() => import('./EditChannelDialog.tsx'))
 
 const icons = { email: Mail, webhook: Webhook, slack: Hash }
 const typeLabels = { email: 'Email', webhook: 'Webhook', slack: 'Slack' }

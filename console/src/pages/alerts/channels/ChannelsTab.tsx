@@ -1,6 +1,6 @@
 import type { AlertChannel } from '@shoal/contract'
 import { useQuery } from '@tanstack/react-query'
-import { lazy, Suspense, useState } from 'react'
+import { Suspense, useState } from 'react'
 import { useOrg } from '../../../api/active-org.ts'
 import { alertsMs } from '../../../api/alerts.ts'
 import { q } from '../../../api/query.ts'
@@ -11,9 +11,10 @@ import { Card } from '../../../ui/Card.tsx'
 import { prefetch } from '../../../ui/prefetch.ts'
 import { SkeletonRows } from '../../../ui/Skeleton.tsx'
 import { ChannelRow } from './ChannelRow.tsx'
+import { lazyPart } from '../../../lib/lazy.tsx'
 
 const loadAdd = () => import('./AddChannelDialog.tsx')
-const AddChannelDialog = lazy(loadAdd)
+const AddChannelDialog = lazyPart(loadAdd)
 
 /** The list of channels that Shoal notifies. */
 export default function ChannelsTab() {

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { lazy, Suspense } from 'react'
+import { Suspense } from 'react'
 import { useApiMutation } from '../../../api/mutation.ts'
 import { q } from '../../../api/query.ts'
 import { LazyDialog } from '../../../components/LazyDialog.tsx'
@@ -7,8 +7,9 @@ import { QueryView } from '../../../components/QueryView.tsx'
 import { toast } from '../../../lib/toasts.ts'
 import { SkeletonRows } from '../../../ui/Skeleton.tsx'
 import { TestCardForm } from './TestCardForm.tsx'
+import { lazyPart } from '../../../lib/lazy.tsx'
 
-const StripeForm = lazy(() => import('./StripeForm.tsx'))
+const StripeForm = lazyPart(() => import('./StripeForm.tsx'))
 
 type Props = {
   code: string

@@ -1,4 +1,5 @@
 import { useEffect, useMemo, useSyncExternalStore } from 'react'
+import { disconnectedSinceMs, isUnreachable, onConnectionChange } from '../../../api/connection.ts'
 import { readLines } from '../../../api/lines.ts'
 import { callApi } from '../../../api/query.ts'
 import { logsQueryOf, type LogsSearch } from '../filters.ts'
@@ -13,10 +14,23 @@ export function useLogFeed(params: Params, filters: LogsSearch): LogFeedHandle {
   const { feed, logsQuery } = useMemo(() => createFeed(key), [key])
   useEffect(() => {
     feed.open()
-    return feed.close
+    const stopWatching = onConnectionChange(() => {
+      if (disconnectedSinceMs() === null) continueFeed(feed)
+    })
+    return () => {
+      stopWatching()
+      feed.close()
+    }
   }, [feed])
   const state = useSyncExternalStore(feed.subscribe, feed.getState)
   return { feed, state, logsQuery, key }
+}
+
+/** Loads again what could not be loaded while the server did not respond. */
+function continueFeed(feed: LogFeed): void {
+  const { status, error, pageError } = feed.getState()
+  if (status === 'failed' && isUnreachable(error)) feed.open()
+  else if (isUnreachable(pageError)) feed.retry()
 }
 
 function createFeed(key: string): { feed: LogFeed; logsQuery: LogsQuery } {

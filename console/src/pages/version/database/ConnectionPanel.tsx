@@ -1,5 +1,5 @@
 import { Eye, EyeOff } from 'lucide-react'
-import { lazy, Suspense, useState } from 'react'
+import { Suspense, useState } from 'react'
 import { Button } from '../../../ui/Button.tsx'
 import { Card } from '../../../ui/Card.tsx'
 import { CodeBlock } from '../../../ui/CodeBlock.tsx'
@@ -7,8 +7,9 @@ import { CopyButton } from '../../../ui/CopyButton.tsx'
 import { Skeleton } from '../../../ui/Skeleton.tsx'
 import type { Connection } from './database-access.ts'
 import { connectionKinds, connectionText, hiddenPassword } from './database-commands.ts'
+import { lazyPart } from '../../../lib/lazy.tsx'
 
-const Tabs = lazy(async () => ({ default: (await import('../../../ui/Tabs.tsx')).Tabs }))
+const Tabs = lazyPart(async () => ({ default: (await import('../../../ui/Tabs.tsx')).Tabs }))
 
 type Props = { connection: Connection; isReadOnly: boolean }
 

@@ -1,6 +1,6 @@
 import { displayStatus, displayStatusLabels, isHibernated, type Squid } from '@shoal/contract'
 import { Link } from '@tanstack/react-router'
-import { lazy, Suspense } from 'react'
+import { Suspense } from 'react'
 import { RelativeTime } from '../../../components/RelativeTime.tsx'
 import { statusAppearance, StatusDot } from '../../../components/StatusDot.tsx'
 import { SquidCostCard } from '../../../components/cost/SquidCostCard.tsx'
@@ -17,9 +17,10 @@ import { HibernationNotice } from './HibernationNotice.tsx'
 import { LastDeployment } from './LastDeployment.tsx'
 import { UrlList } from './UrlList.tsx'
 import { urlGroups } from './urls.ts'
+import { lazyPart } from '../../../lib/lazy.tsx'
 
 // Loaded lazily, since the table is most of this tab's code and is at the bottom.
-const ProcessorsTable = lazy(async () => ({
+const ProcessorsTable = lazyPart(async () => ({
   default: (await import('../ProcessorsTable.tsx')).ProcessorsTable,
 }))
 

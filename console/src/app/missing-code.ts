@@ -1,0 +1,70 @@
+import { lazyRouteComponent } from '@tanstack/react-router'
+import { isServerResponding } from '../api/connection.ts'
+import { isMissingCode, toastMissing } from '../lib/lazy.tsx'
+
+const key = 'reloaded_at'
+const minReloadIntervalMs = 30_000
+const pollMs = 2000
+/** A page that fails within this time of a retry needs a new build. */
+const retryWindowMs = 15_000
+
+/** Longer than the browser needs to leave a page. */
+const maxLeavingMs = 10_000
+
+let leftAtMs = 0
+let retriedAtMs = 0
+
+/**
+ * The component of a route, whose code loads with the route. `lazyRouteComponent` would itself reload the tab when the code
+ * is missing, even while the server does not respond: the browser's error page would replace the app.
+ */
+export const lazyPage: typeof lazyRouteComponent = (load, exportName) =>
+  lazyRouteComponent(
+    () =>
+      load().catch((error: unknown) => {
+        // The start of the browser's message is what makes the router reload.
+        throw new Error(`Missing: ${String(error)}`)
+      }),
+    exportName,
+  )
+
+/**
+ * Waits until the server responds, then retries. If that fails too, reloads the tab, at most once per interval: the server has a
+ * newer build, or the browser remembers the failure. Returns a function that stops waiting.
+ */
+export function recoverMissingCode(retry: () => void): () => void {
+  let isWaiting = true
+  const poll = async () => {
+    // A part that failed is loaded again only after a second.
+    do await new Promise((done) => setTimeout(done, pollMs))
+    while (isWaiting && !(await isServerResponding()))
+    if (!isWaiting) return
+    isWaiting = false
+    if (Date.now() - retriedAtMs < retryWindowMs) return reloadOnce()
+    retriedAtMs = Date.now()
+    retry()
+  }
+  void poll()
+  return () => void (isWaiting = false)
+}
+
+const isLeaving = () => Date.now() - leftAtMs < maxLeavingMs
+
+function reloadOnce(): void {
+  // A browser that leaves the page cancels its requests. Reloading the page at that moment would cancel the navigation.
+  if (isLeaving() || Date.now() - Number(sessionStorage.getItem(key)) < minReloadIntervalMs) return
+  sessionStorage.setItem(key, String(Date.now()))
+  location.reload()
+}
+
+/** Shows a toast when code that an action of the user needs is missing. Error boundaries handle missing components. */
+export function reportMissingCode(): void {
+  addEventListener('beforeunload', () => {
+    leftAtMs = Date.now()
+  })
+  addEventListener('unhandledrejection', (event) => {
+    if (!isMissingCode(event.reason)) return
+    event.preventDefault()
+    if (!isLeaving()) toastMissing('This')
+  })
+}
