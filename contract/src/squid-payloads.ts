@@ -121,6 +121,8 @@ export const Squid = z.object({
       status: z.enum(deploymentStatuses),
       failed: z.enum(deploymentFailures),
       running: z.boolean(),
+      /** The version runs the code of this deployment, even if a later step failed. */
+      isSwitched: z.boolean().optional(),
     })
     .nullish(),
   organization: z.object({ id: Id, name: z.string().nullable(), code: z.string() }),

@@ -1,7 +1,7 @@
 import type { Deployment } from '@shoal/contract'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { accessibilityFlaws, saveScreenshot, openBrowser, seriousFlaws } from '../support/browser.ts'
+import { accessibilityFlaws, saveScreenshot, openBrowser, seriousFlaws, switchTheme } from '../support/browser.ts'
 import { consoleShoal } from '../support/console-shoal.ts'
 import { clipboard, press, waitForText } from '../support/page.ts'
 import { signInAs } from '../support/people.ts'
@@ -204,11 +204,13 @@ test('tags are added, moved from another version after a confirmation, and remov
 })
 
 test('a running deployment is shown live, and a failure is shown at the top', async () => {
-  const failing = { kind: 'SOURCE_FILES_BUILD_FAILED', message: 'tsc found 3 errors' }
+  const error = "src/mapping.ts(1,7): error TS2322: Type 'string' is not assignable to type 'number'"
+  const message = ['npm run build ended with exit code 2.', '> tsc', error].join('\n')
+  const failing = { kind: 'SOURCE_FILES_BUILD_FAILED', message }
   const broken: SimulatedSquid = {
     name: 'broken',
     slot: 'v1',
-    build: { takesMs: 4000, prints: ['> tsc'], fails: failing },
+    build: { takesMs: 4000, prints: ['> tsc', `\u001b[31m${error}\u001b[0m`], fails: failing },
   }
   expect((await deploySimulated(deployer, { name: 'broken', slot: 'v1' })).failed).toBe('NO')
   const id = await requestSimulatedDeploy(deployer, broken)
@@ -225,14 +227,39 @@ test('a running deployment is shown live, and a failure is shown at the top', as
   await page
     .getByRole('alert')
     .filter({ hasText: 'The build failed' })
-    .filter({ hasText: 'tsc found 3 errors' })
+    .filter({ hasText: /TypeScript does not accept src\/mapping.ts, line 1/ })
+    .filter({ hasText: 'The version before it keeps running.' })
     .waitFor()
-  await log.getByText('tsc found 3 errors').waitFor()
+  // The output has its colours, and the last line does not repeat it.
+  await log.locator('.text-bad').getByText(error).waitFor()
+  await log.getByText(/npm run build ended with exit code 2.$/).waitFor()
+  expect(await log.getByText('TS2322').count()).toBe(1)
+  await press(page, 'First error')
   await waitForText(page, 'ERROR')
   await steps.getByRole('listitem').filter({ hasText: 'Building, failed' }).waitFor()
   expect(await rollback.getAttribute('aria-description')).toBe('It failed, so there is nothing to roll back to.')
   await tab('General').click()
   await waitForText(page, 'Last deploy was finished with an error')
+  const notice = page.getByRole('alert').filter({ hasText: `Last deploy failed (#${id})` })
+  await notice.getByRole('code').filter({ hasText: error }).waitFor()
+  await notice.getByText('The version before it keeps running.').waitFor()
+  expect(await accessibilityFlaws(page, 'failed-deploy-general')).toEqual([])
+  await switchTheme(page, 'light')
+  await tab('Logs').click()
+  await page.waitForURL(/\/logs/)
+  await notice.waitFor()
+  await page.goto(`/squids/broken/v1/logs?organization=${code}&container=%40build`)
+  await log.getByText('TS2322').waitFor()
+  expect(await accessibilityFlaws(page, 'build-log')).toEqual([])
+  await page.goto(`/squids?organization=${code}`)
+  expect(await accessibilityFlaws(page, 'failed-deploy-list')).toEqual([])
+  await switchTheme(page, 'light')
+  await page.setViewportSize({ width: 1440, height: 900 })
+  await page.locator('[data-row="broken@v1"]').getByRole('link', { name: 'Last deploy failed' }).click()
+  await page.waitForURL(new RegExp(`/deployments/${id}$`))
+  expect(await accessibilityFlaws(page, 'failed-deploy-page')).toEqual([])
+  await switchTheme(page, 'light')
+  await page.setViewportSize({ width: 1440, height: 900 })
   // Every version has a deployment, so the empty list needs a simulated response.
   const list = /\/deployments\?.*squidId=/
   await page.route(list, (route) => route.fulfill({ json: { payload: [] } }))

@@ -57,6 +57,7 @@ export { watchEmbeddedPostgres, PostgresCrashLoopError } from './postgres/watche
 export { embeddedPostgresMajor, runningPort } from './postgres/postgres-program.ts'
 export { recoverCluster } from './postgres/restored-cluster.ts'
 export { tryFileLock, waitForFileLock, type FileLock } from './file-lock.ts'
+export { keepColours } from './terminal-colours.ts'
 export { isSquidAddress } from './process/network/rules.ts'
 export { parseTargets, resolveTargets } from './process/network/addresses.ts'
 export type { NetworkTarget, NetworkTargets } from './process/network/network.ts'

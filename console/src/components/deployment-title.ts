@@ -1,6 +1,7 @@
 import type { Deployment, DeploymentStatus, DeploymentType } from '@shoal/contract'
 
-const typeLabels: Record<DeploymentType, string> = {
+/** Display names of the types. */
+export const deploymentTypeLabels: Record<DeploymentType, string> = {
   DEPLOY: 'Deploy',
   DEPLOY_HARD_RESET: 'Deploy with hard reset',
   RESTART: 'Restart',
@@ -14,7 +15,7 @@ const typeLabels: Record<DeploymentType, string> = {
 /** `Set tag production` */
 export function deploymentTitle({ type, options: { tag } }: Pick<Deployment, 'type' | 'options'>): string {
   const isAboutTag = type === 'SET_TAG' || type === 'REMOVE_TAG'
-  return isAboutTag && tag !== null ? `${typeLabels[type]} ${tag}` : typeLabels[type]
+  return isAboutTag && tag !== null ? `${deploymentTypeLabels[type]} ${tag}` : deploymentTypeLabels[type]
 }
 
 /** Display names of the steps. */

@@ -1,5 +1,6 @@
 import { stripVTControlCharacters } from 'node:util'
 import type { BuildRequest } from '../builder.ts'
+import { keepColours } from '../terminal-colours.ts'
 
 /** Maximum output per build in the deployment's log. The end of the output is kept for the failure message. */
 const MAX_LOGGED_BYTES = 2 * 1024 * 1024
@@ -8,7 +9,7 @@ const MAX_LINE_CHARACTERS = 4000
 /** Added to the length of each line that counts towards the limit, for the line's other columns. */
 const LINE_OVERHEAD_BYTES = 100
 
-/** Writes the output of a build's programs to the deployment's log as plain text of bounded size. */
+/** Writes the output of a build's programs to the deployment's log with its colours, in bounded size. */
 export class BuildLog {
   #log: BuildRequest['log']
   #loggedBytes = 0
@@ -30,25 +31,26 @@ export class BuildLog {
     const tail: string[] = []
     const onLine = (text: string) => {
       // Truncated first, since stripping takes quadratic time.
-      const line = stripVTControlCharacters(text.slice(0, MAX_LINE_CHARACTERS))
+      const cut = text.slice(0, MAX_LINE_CHARACTERS)
+      const line = stripVTControlCharacters(cut)
       tail.push(line)
       if (tail.length > TAIL_LINES) {
         tail.shift()
       }
       if (!isQuiet) {
-        this.#output(line)
+        this.#output(line, keepColours(cut))
       }
     }
     return { onLine, tail }
   }
 
-  #output(line: string): void {
+  #output(line: string, coloured: string): void {
     const isFull = this.#loggedBytes > MAX_LOGGED_BYTES
     if (isFull || line.trim() === '') {
       return
     }
-    this.#loggedBytes += line.length + LINE_OVERHEAD_BYTES
-    this.#log(severityOf(line), line)
+    this.#loggedBytes += coloured.length + LINE_OVERHEAD_BYTES
+    this.#log(severityOf(line), coloured)
     if (this.#loggedBytes > MAX_LOGGED_BYTES) {
       this.warn('The build has written more than 2 MB: further output is omitted')
     }

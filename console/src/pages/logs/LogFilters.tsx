@@ -3,39 +3,60 @@ import { useSearchText } from '../../components/data-table/url-state.ts'
 import { LazyMultiSelect } from '../../components/LazySelect.tsx'
 import { TimeRangePicker } from '../../components/time-range/TimeRangePicker.tsx'
 import { SearchField } from '../../ui/SearchField.tsx'
-import { levels, ranges, useLogsSearch, useSetLogsSearch } from './filters.ts'
+import { buildSource, levels, ranges, useLogsSearch, useSetLogsSearch } from './filters.ts'
 
 /** Delay after the last keystroke (spec 2.9). */
 const searchDebounceMs = 500
 
+type Props = {
+  squid: Pick<Squid, 'processors' | 'api'>
+  /** The log of a build has no time range, levels or search. */
+  isBuild?: boolean
+}
+
 /** The filters of the logs, whose state is in the URL. */
-export function LogFilters({ squid }: { squid: Pick<Squid, 'processors' | 'api'> }) {
+export function LogFilters({ squid, isBuild = false }: Props) {
   const search = useLogsSearch()
   const setSearch = useSetLogsSearch()
   const { text, setText } = useSearchText('search', searchDebounceMs)
   return (
     <div className="flex flex-wrap items-center gap-2">
-      <TimeRangePicker ranges={ranges} search={search} onChange={setSearch} />
+      {!isBuild && <TimeRangePicker ranges={ranges} search={search} onChange={setSearch} />}
       <LazyMultiSelect
         label="Containers"
         className="w-37 max-xs:flex-1"
         none="All containers"
-        options={containerNamesOf(squid).map((id) => ({ id, label: id }))}
+        options={[{ id: buildSource, label: 'Build' }, ...containerNamesOf(squid).map((id) => ({ id, label: id }))]}
         value={search.container ?? []}
-        onChange={(container) => setSearch({ container })}
+        onChange={(container) => setSearch({ container: withOneSource(container, isBuild) })}
       />
-      <LazyMultiSelect
-        label="Levels"
-        className="w-37 max-xs:flex-1"
-        none="All levels"
-        options={levels}
-        value={levels.flatMap(({ id }) => (search.level?.includes(id) ? [id] : []))}
-        onChange={(level) => setSearch({ level })}
-      />
-      <SearchField label="Search logs" value={text} onChange={setText} className="max-w-96 min-w-48 flex-1 basis-56" />
+      {!isBuild && (
+        <>
+          <LazyMultiSelect
+            label="Levels"
+            className="w-37 max-xs:flex-1"
+            none="All levels"
+            options={levels}
+            value={levels.flatMap(({ id }) => (search.level?.includes(id) ? [id] : []))}
+            onChange={(level) => setSearch({ level })}
+          />
+          <SearchField
+            label="Search logs"
+            value={text}
+            onChange={setText}
+            className="max-w-96 min-w-48 flex-1 basis-56"
+          />
+        </>
+      )}
     </div>
   )
 }
+
+/** The log of the build is shown alone: selecting it deselects containers, and the reverse. */
+const withOneSource = (container: string[], wasBuild: boolean): string[] =>
+  container.includes(buildSource) && !wasBuild
+    ? [buildSource]
+    : container.filter((id) => id !== buildSource || container.length === 1)
 
 const containerNamesOf = ({ processors = [], api }: Pick<Squid, 'processors' | 'api'>): string[] => [
   'init',

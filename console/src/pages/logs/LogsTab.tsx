@@ -1,3 +1,4 @@
+import type { Squid } from '@shoal/contract'
 import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import { Download, Pause, Play } from 'lucide-react'
@@ -12,18 +13,40 @@ import { QueryView } from '../../components/QueryView.tsx'
 import { StatusDot } from '../../components/StatusDot.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { SkeletonRows } from '../../ui/Skeleton.tsx'
-import { useLogsSearch, useSetLogsSearch, type LogsSearch } from './filters.ts'
+import { BuildLog } from './BuildLog.tsx'
+import { buildSource, useLogsSearch, useSetLogsSearch, type LogsSearch } from './filters.ts'
 import { LogFilters } from './LogFilters.tsx'
 import type { FeedState, LiveStatus, LogFeed } from './feed/log-feed.ts'
 import { LogView } from './view/LogView.tsx'
 import { useDownload } from './use-download.ts'
 import { useLogFeed } from './feed/use-log-feed.ts'
 
-/** Shows the logs of a version: the history, page by page, and new lines as they arrive (spec 2.9, Logs). */
+/** Shows the logs of a version: those of its programs, or of its last build. */
 export default function LogsTab() {
   const { squidName, squidSlot } = useParams({ from: '/app/squids/$squidName/$squidSlot/logs' })
   const params = { code: useOrg().code, reference: `${squidName}@${squidSlot}` }
   const squid = useQuery(q('squids.get', { params }))
+  const isBuild = useLogsSearch().container?.includes(buildSource) === true
+  return (
+    <QueryView query={squid} what="This version" skeleton={<SkeletonRows count={12} />}>
+      {(version) =>
+        isBuild ? (
+          <div className="flex flex-col gap-3">
+            <LogFilters squid={version} isBuild />
+            <BuildLog squid={version} />
+          </div>
+        ) : (
+          <ProgramLogs version={version} params={params} />
+        )
+      }
+    </QueryView>
+  )
+}
+
+type ProgramLogsProps = { version: Squid; params: { code: string; reference: string } }
+
+/** The history, page by page, and new lines as they arrive (spec 2.9, Logs). */
+function ProgramLogs({ version, params }: ProgramLogsProps) {
   const { order: _, ...filters } = useLogsSearch()
   const { feed, state, logsQuery, key } = useLogFeed(params, filters)
   const [followState, setFollowState] = useState({ key, isOn: true })
@@ -41,41 +64,37 @@ export default function LogsTab() {
   }
   const { isPending, download } = useDownload(params, logsQuery)
   return (
-    <QueryView query={squid} what="This version" skeleton={<SkeletonRows count={12} />}>
-      {(version) => (
-        <div className="flex flex-col gap-3">
-          <div className="flex flex-wrap items-center gap-2">
-            <LogFilters squid={version} />
-            <div className="ml-auto flex items-center gap-2">
-              {logsQuery.to === undefined && state.status === 'ready' && (
-                <>
-                  <LiveIndicator live={state.live} isFollowing={isFollowing} />
-                  <Button
-                    icon={isFollowing ? <Pause size={14} aria-hidden /> : <Play size={14} aria-hidden />}
-                    onClick={() => (isFollowing ? setFollowing(false) : resume())}
-                  >
-                    {isFollowing ? 'Pause' : 'Resume'}
-                  </Button>
-                </>
-              )}
-              <Button icon={<Download size={14} aria-hidden />} isPending={isPending} onClick={download}>
-                Download
+    <div className="flex flex-col gap-3">
+      <div className="flex flex-wrap items-center gap-2">
+        <LogFilters squid={version} />
+        <div className="ml-auto flex items-center gap-2">
+          {logsQuery.to === undefined && state.status === 'ready' && (
+            <>
+              <LiveIndicator live={state.live} isFollowing={isFollowing} />
+              <Button
+                icon={isFollowing ? <Pause size={14} aria-hidden /> : <Play size={14} aria-hidden />}
+                onClick={() => (isFollowing ? setFollowing(false) : resume())}
+              >
+                {isFollowing ? 'Pause' : 'Resume'}
               </Button>
-            </div>
-          </div>
-          <Lines
-            key={key}
-            feed={feed}
-            state={state}
-            filters={filters}
-            isFollowing={isFollowing}
-            onFollowingChange={setFollowing}
-            onResume={resume}
-            reference={params.reference}
-          />
+            </>
+          )}
+          <Button icon={<Download size={14} aria-hidden />} isPending={isPending} onClick={download}>
+            Download
+          </Button>
         </div>
-      )}
-    </QueryView>
+      </div>
+      <Lines
+        key={key}
+        feed={feed}
+        state={state}
+        filters={filters}
+        isFollowing={isFollowing}
+        onFollowingChange={setFollowing}
+        onResume={resume}
+        reference={params.reference}
+      />
+    </div>
   )
 }
 
@@ -145,7 +164,8 @@ function NoLines({ filters: { search, level, container } }: { filters: LogsSearc
     return (
       <EmptyState
         title="No log lines"
-        text="The version printed nothing in this time range. New lines appear here as soon as they are printed."
+        text="The programs of the version printed nothing in this time range. New lines appear here as soon as they are printed."
+        action={<Button onClick={() => setSearch({ container: [buildSource] })}>Show the build log</Button>}
       />
     )
   return (

@@ -43,6 +43,9 @@ export const levelTones: Record<LogLevel, Tone> = {
   FATAL: 'bad',
 }
 
+/** Selects the log of the last build in place of containers. No container can have this name. */
+export const buildSource = '@build'
+
 const route = getRouteApi('/app/squids/$squidName/$squidSlot/logs')
 export type LogsSearch = ReturnType<typeof route.useSearch>
 

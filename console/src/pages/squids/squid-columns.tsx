@@ -1,16 +1,18 @@
 import { isHibernated, type SquidSummary } from '@shoal/contract'
 import { Link } from '@tanstack/react-router'
-import { lazy, Suspense } from 'react'
+import { Suspense } from 'react'
+import { lazyPart } from '../../lib/lazy.tsx'
 import type { Column } from '../../components/data-table/columns.ts'
 import { MiniBars } from '../../components/MiniBars.tsx'
 import { RelativeTime } from '../../components/RelativeTime.tsx'
+import { FailedDeployMark } from '../../components/squid/FailedDeployMark.tsx'
 import { SquidStatus } from '../../components/squid/SquidStatus.tsx'
 import { shortSyncSummary } from '../../components/squid/sync.ts'
 import { formatCount, formatDayMonth, formatInteger, emptyValue } from '../../lib/format.ts'
 import { Tag } from '../../ui/Badge.tsx'
 import type { WeekOfRequests } from './daily-requests.ts'
 
-const DeploymentStep = lazy(() => import('./DeploymentStep.tsx'))
+const DeploymentStep = lazyPart(() => import('./DeploymentStep.tsx'))
 
 /** The columns of the list. `requests` is null while loading. */
 export const squidColumns = (requests: WeekOfRequests | null): Column<SquidSummary>[] => [
@@ -28,7 +30,7 @@ export const squidColumns = (requests: WeekOfRequests | null): Column<SquidSumma
     narrowWidth: '130px',
     cell: (squid) => (
       <>
-        <SquidStatus squid={squid} />
+        <Status squid={squid} />
         <span className="block truncate text-xs text-ink-3 empty:hidden xs:hidden">
           <Progress squid={squid} />
         </span>
@@ -41,8 +43,11 @@ export const squidColumns = (requests: WeekOfRequests | null): Column<SquidSumma
     width: '26%',
     hideBelow: 'xs',
     cell: (squid) => (
-      <span className="text-ink-3 empty:before:content-['–']">
-        <Progress squid={squid} />
+      <span className="flex items-center gap-2.5">
+        <FailedDeployMark squid={squid} className="max-lg:hidden" />
+        <span className="min-w-0 truncate text-ink-3 empty:before:content-['–']">
+          <Progress squid={squid} />
+        </span>
       </span>
     ),
   },
@@ -65,6 +70,14 @@ export const squidColumns = (requests: WeekOfRequests | null): Column<SquidSumma
     cell: ({ deployedAt }) => (deployedAt === null ? emptyValue : <RelativeTime at={deployedAt} />),
   },
 ]
+
+/** The status is that of the code that runs, so a failed update is marked beside it. The column Sync has room for a text. */
+const Status = ({ squid }: { squid: SquidSummary }) => (
+  <span className="flex items-center gap-2">
+    <SquidStatus squid={squid} />
+    <FailedDeployMark squid={squid} isIcon className="lg:hidden" />
+  </span>
+)
 
 function Name({ squid: { name, slot, tags } }: { squid: SquidSummary }) {
   return (

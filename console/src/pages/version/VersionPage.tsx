@@ -12,6 +12,7 @@ import { buttonClass } from '../../ui/Button.tsx'
 import { Skeleton, SkeletonRows } from '../../ui/Skeleton.tsx'
 import { VersionHeader } from './VersionHeader.tsx'
 import { useCurrentTab, VersionTabs } from './VersionTabs.tsx'
+import { FailedDeployNotice } from './deployments/FailedDeployNotice.tsx'
 import { FailedFirstDeployment } from './deployments/FailedFirstDeployment.tsx'
 import { versionTabs } from './tabs.ts'
 import { useVersionParams, useVersionQuery } from './use-version.ts'
@@ -46,6 +47,7 @@ function Version({ squid }: { squid: Squid }) {
   return (
     <>
       <VersionHeader squid={squid} tab={current?.label} />
+      <FailedDeployNotice squid={squid} />
       <VersionTabs tabs={tabs} />
       {disabledReason === null ? <Outlet /> : <EmptyState title="Not available now" text={disabledReason} />}
     </>

@@ -207,7 +207,7 @@ describe('a broken update leaves the running version available', () => {
     const print = ['one', 'two', '\u001b[31mthree\u001b[0m']
     const { logs } = await deployFailing({ init: { print, ends: { afterMs: 5, exitCode: 9 } } }, slot)
     const lines = logs.map((l) => l.message)
-    expect(lines).toEqual(expect.arrayContaining(['init | one', 'init | two', 'init | three']))
+    expect(lines).toEqual(expect.arrayContaining(['init | one', 'init | two', 'init | \u001b[31mthree\u001b[0m']))
   })
 
   test('an api that never responds fails after the timeout', async () => {

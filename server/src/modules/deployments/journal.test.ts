@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => t?.close())
 
-const newJournal = async (id?: number) => {
+const newJournal = async (id?: number, redact = (text: string) => text) => {
   const deploymentId = id ?? (await d.deploy({}, { slot: `s${++slots}` })).id
   return {
     id: deploymentId,
@@ -21,7 +21,7 @@ const newJournal = async (id?: number) => {
       db: t.app.db,
       clock: systemClock,
       deploymentId,
-      redactor: async () => (text) => text,
+      redactor: async () => redact,
     }),
   }
 }
@@ -50,14 +50,21 @@ test('output of programs is limited, with a notice; messages of the engine are a
   expect(lines.at(-1)).toBe('the reason')
 })
 
-test('colours and NULs are removed, lone surrogates replaced, and very long lines cut', async () => {
+test('colours are kept, other sequences and NULs removed, lone surrogates replaced, and very long lines cut', async () => {
   const { id, journal } = await newJournal()
-  journal.output('info', '\u001b[31mred\u001b[0m\0 \ud800')
+  journal.output('info', '\u001b[31mred\u001b[0m\u001b[2J\0 \ud800')
   journal.output('info', 'y'.repeat(100_000))
   await journal.flush()
   const [first, second] = await messages(id)
-  expect(first).toBe('red �')
+  expect(first).toBe('\u001b[31mred\u001b[0m �')
   expect(second).toHaveLength(4_000 + ' … (cut)'.length)
+})
+
+test('a secret whose characters have different colours is removed', async () => {
+  const { id, journal } = await newJournal(undefined, (text) => text.replaceAll('hunter2', '***'))
+  journal.output('info', 'password \u001b[31mhunt\u001b[32mer2\u001b[0m')
+  await journal.flush()
+  expect(await messages(id)).toEqual(['password ***'])
 })
 
 test('a writer whose line numbers were used by another writer fails', async () => {

@@ -1,4 +1,5 @@
 import { stripVTControlCharacters } from 'node:util'
+import { keepColours } from '@shoal/runtime'
 import type { Clock } from '../../clock.ts'
 import type { Db } from '../../db/database.ts'
 import type { Redactor } from '../secrets/index.ts'
@@ -38,7 +39,7 @@ export async function openJournal({ db, clock, deploymentId, redactor }: Journal
   let failure: unknown = null
 
   const add = (severity: Severity, message: string) => {
-    pending.push({ deploymentId, seq: seq++, at: clock.now(), severity, message: cleanText(message) })
+    pending.push({ deploymentId, seq: seq++, at: clock.now(), severity, message: storableText(keepColours(message)) })
     timer ??= setTimeout(write, flushMs)
   }
   const write = () => {
@@ -53,7 +54,7 @@ export async function openJournal({ db, clock, deploymentId, redactor }: Journal
     try {
       if (rows.length === 0) return
       const redact = await redactor()
-      const clean = rows.map((row) => ({ ...row, message: truncate(redact(row.message)) }))
+      const clean = rows.map((row) => ({ ...row, message: truncate(redacted(row.message, redact)) }))
       for (let start = 0; start < clean.length && failure === null; start += batchSize)
         await appendLogs(db, clean.slice(start, start + batchSize))
     } catch (error) {
@@ -83,9 +84,13 @@ export async function openJournal({ db, clock, deploymentId, redactor }: Journal
   }
 }
 
-/** Removes colours and NULs, and replaces lone surrogates. */
-const cleanText = (message: string): string => storableText(stripVTControlCharacters(message))
+/** Removes secrets. A line that has one loses its colours, which could otherwise split the secret. */
+function redacted(message: string, redact: Redactor): string {
+  const plain = stripVTControlCharacters(message)
+  const clean = redact(plain)
+  return clean === plain ? message : clean
+}
 
 /** Limits the length of a line. Called after redaction, which would not find half a secret. */
 const truncate = (text: string): string =>
-  text.length > maxCharacters ? `${text.slice(0, maxCharacters)} … (cut)` : text
+  text.length > maxCharacters ? `${stripVTControlCharacters(text).slice(0, maxCharacters)} … (cut)` : text

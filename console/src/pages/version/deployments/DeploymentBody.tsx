@@ -1,21 +1,16 @@
-import { isInProgress, type Deployment } from '@shoal/contract'
-import { Alert } from '../../../ui/Alert.tsx'
+import type { Deployment } from '@shoal/contract'
+import { DeployLog } from '../../../components/deploy-log/DeployLog.tsx'
+import { FailureAlert } from '../../../components/deploy-log/FailureAlert.tsx'
 import { Card } from '../../../ui/Card.tsx'
-import { DeployLog } from './DeployLog.tsx'
 import { DeploymentFacts } from './DeploymentFacts.tsx'
-import { failureLabels } from './deployment-labels.ts'
 import { Timeline } from './Timeline.tsx'
 
 /** The error, steps, details and log of a deployment. */
-export function DeploymentBody({ deployment }: { deployment: Deployment }) {
-  const { id, failed, failureReason, logs, createdAt } = deployment
+export function DeploymentBody({ deployment, state }: { deployment: Deployment; state?: string | null }) {
+  const { id } = deployment
   return (
     <>
-      {failed !== 'NO' && (
-        <Alert tone="bad" title={failureLabels[failed]} className="mb-4.5">
-          <p className="wrap-anywhere whitespace-pre-wrap">{failureReason}</p>
-        </Alert>
-      )}
+      <FailureAlert deployment={deployment} {...(state && { state })} />
       <div className="grid items-start gap-4.5 lg:grid-cols-[minmax(0,1fr)_330px]">
         <div className="flex flex-col gap-4.5 lg:order-2">
           <Card title="Steps">
@@ -23,7 +18,7 @@ export function DeploymentBody({ deployment }: { deployment: Deployment }) {
           </Card>
           <DeploymentFacts deployment={deployment} />
         </div>
-        <DeployLog key={id} lines={logs} startedAt={createdAt} isGrowing={isInProgress(deployment)} />
+        <DeployLog key={id} deployment={deployment} />
       </div>
     </>
   )

@@ -3,12 +3,13 @@ import type { Deployment } from '@shoal/contract'
 import { Link, useParams } from '@tanstack/react-router'
 import { Undo2 } from 'lucide-react'
 import { hasStatus } from '../../../api/error-text.ts'
+import { useDeployment } from '../../../components/deploy-log/use-deployment.ts'
 import { EmptyState } from '../../../components/EmptyState.tsx'
 import { QueryView } from '../../../components/QueryView.tsx'
+import { failedDeployOf, stateAfterFailure } from '../../../components/squid/failed-deploy.ts'
 import { Button, buttonClass } from '../../../ui/Button.tsx'
 import { DeploymentBody } from './DeploymentBody.tsx'
 import { DeploymentChip } from './DeploymentChip.tsx'
-import { useDeployment } from './use-deployments.ts'
 import { useRollback } from './use-rollback.tsx'
 import { useVersion } from '../use-version.ts'
 
@@ -26,7 +27,9 @@ export default function DeploymentTab() {
 }
 
 function LoadedDeployment({ deployment }: { deployment: Deployment }) {
-  const rollback = useRollback(useVersion())
+  const squid = useVersion()
+  const rollback = useRollback(squid)
+  const failed = failedDeployOf(squid)
   const { id } = deployment
   return (
     <>
@@ -48,7 +51,7 @@ function LoadedDeployment({ deployment }: { deployment: Deployment }) {
           Roll back to this
         </Button>
       </header>
-      <DeploymentBody deployment={deployment} />
+      <DeploymentBody deployment={deployment} state={failed?.id === id ? stateAfterFailure(squid, failed) : null} />
     </>
   )
 }

@@ -1,9 +1,9 @@
 import type { Deployment } from '@shoal/contract'
 import { Link } from '@tanstack/react-router'
+import { useDeployment } from '../../../components/deploy-log/use-deployment.ts'
 import { PageHeader } from '../../../components/PageHeader.tsx'
 import { QueryView } from '../../../components/QueryView.tsx'
 import { DeploymentBody } from './DeploymentBody.tsx'
-import { useDeployment } from './use-deployments.ts'
 
 /** Shows the reason and the log of a failed first deployment, in place of the version, which was deleted. */
 export function FailedFirstDeployment({ failed }: { failed: Deployment }) {

@@ -1,5 +1,5 @@
 import { isInProgress, type Deployment } from '@shoal/contract'
-import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { pollWhile } from '../../../api/poll.ts'
 import { callApi, q } from '../../../api/query.ts'
 import { lastDeploymentOf } from './last-deployment.ts'
@@ -44,23 +44,4 @@ export function useLastDeployment(): Deployment | null | undefined {
   const query = { squidId: String(useVersion().id), logs: 'false', limit: String(lastCount) } as const
   const { data } = useQuery(q('deployments.list', { params: { code }, query }, { refetchInterval: pollNewest }))
   return data && lastDeploymentOf(data)
-}
-
-const pollOne = pollWhile<Deployment>(isInProgress, pollIntervals)
-
-/** One deployment with its complete log. Each poll fetches only new log lines. */
-export function useDeployment(id: string) {
-  const { code } = useVersionParams()
-  const client = useQueryClient()
-  const queryKey = ['deployments.get', { params: { code, id } }] as const
-  return useQuery({
-    queryKey,
-    queryFn: async ({ signal }) => {
-      const loadedLogs = client.getQueryData<Deployment>(queryKey)?.logs ?? []
-      const call = { params: { code, id }, query: { logsAfter: String(loadedLogs.length) } }
-      const deployment = await callApi('deployments.get', call, signal)
-      return { ...deployment, logs: [...loadedLogs, ...deployment.logs] }
-    },
-    refetchInterval: (query) => (query.state.data && !isInProgress(query.state.data) ? false : pollOne(query)),
-  })
 }

@@ -29,9 +29,6 @@ export function LastDeployment() {
               {deployment.user && ` by ${deployment.user.fullName ?? deployment.user.email}`}
             </span>
           </p>
-          {deployment.failureReason && (
-            <p className="border-b border-line bg-bad-soft px-3.5 py-2.5 wrap-anywhere">{deployment.failureReason}</p>
-          )}
           <Timeline deployment={deployment} />
         </>
       ) : (

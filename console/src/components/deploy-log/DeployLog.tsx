@@ -1,0 +1,141 @@
+import { isInProgress, type Deployment, type DeploymentLog } from '@shoal/contract'
+import { ArrowDown, CornerDownRight } from 'lucide-react'
+import { memo, useEffect, useMemo, useRef, useState, type ReactNode } from 'react'
+import { formatDateTime } from '../../lib/format.ts'
+import { Button } from '../../ui/Button.tsx'
+import { Card } from '../../ui/Card.tsx'
+import { cx } from '../../ui/classes.ts'
+import { CopyButton } from '../../ui/CopyButton.tsx'
+import { styledParts, withoutColours } from './ansi.ts'
+import { failureSummary, firstErrorIndex } from './failure-text.ts'
+
+type Props = {
+  deployment: Deployment
+  title?: string
+  /** At the right of the title. */
+  aside?: ReactNode
+}
+
+/** The number of lines per block. The browser does not render blocks that are off screen. */
+const blockLines = 200
+const linePx = 20
+/** The log follows new lines while it is scrolled to within this distance of the end. */
+const endThresholdPx = 24
+
+const severityClasses = { info: '', warn: 'text-warn', error: 'text-bad' }
+
+/** The last line repeats the reason of a failure with the end of the output, for clients that show only the log. */
+function withoutRepetition(lines: readonly DeploymentLog[], failureReason: string | null): readonly DeploymentLog[] {
+  const last = lines.at(-1)
+  if (last === undefined || last.message !== failureReason) return lines
+  return [...lines.slice(0, -1), { ...last, message: failureSummary({ failureReason }) }]
+}
+
+/** The log of a deployment. It follows new lines until the user scrolls up. */
+export function DeployLog({ deployment, title = 'Log', aside }: Props) {
+  const { logs, failureReason, createdAt: startedAt } = deployment
+  const isGrowing = isInProgress(deployment)
+  const lines = useMemo(() => withoutRepetition(logs, failureReason), [logs, failureReason])
+  const container = useRef<HTMLDivElement>(null)
+  const [isFollowing, setIsFollowing] = useState(isGrowing)
+  const scrollToEnd = () => container.current?.scrollTo({ top: container.current.scrollHeight })
+  useEffect(() => {
+    if (isFollowing) scrollToEnd()
+  }, [lines.length, isFollowing])
+  const onScroll = () => {
+    const element = container.current
+    if (element) setIsFollowing(element.scrollHeight - element.scrollTop - element.clientHeight < endThresholdPx)
+  }
+  const firstError = useMemo(() => firstErrorIndex(lines), [lines])
+  const showFirstError = () => {
+    setIsFollowing(false)
+    container.current?.querySelectorAll('p')[firstError]?.scrollIntoView({ block: 'center' })
+  }
+  const blocks = Array.from({ length: Math.ceil(lines.length / blockLines) }, (_, index) => index * blockLines)
+  return (
+    <Card
+      title={title}
+      aside={
+        <>
+          {aside}
+          {firstError >= 0 && !isGrowing && (
+            <Button size={28} icon={<CornerDownRight size={14} aria-hidden />} onClick={showFirstError}>
+              First error
+            </Button>
+          )}
+          <span className="tabular text-sm whitespace-nowrap text-ink-3 max-xs:hidden">
+            {lines.length === 1 ? '1 line' : `${lines.length} lines`}
+          </span>
+          <CopyButton what="log" text={lines.map(({ message }) => withoutColours(message)).join('\n')} />
+        </>
+      }
+    >
+      <div className="relative">
+        <div
+          ref={container}
+          role="region"
+          aria-label="Log lines"
+          tabIndex={0}
+          onScroll={onScroll}
+          className="max-h-[70vh] min-h-40 overflow-y-auto bg-subtle py-2 font-mono text-code leading-5 -outline-offset-2!"
+        >
+          {blocks.map((first) => {
+            const count = Math.min(blockLines, lines.length - first)
+            const error = firstError >= first && firstError < first + count ? firstError : -1
+            return <Block key={first} lines={lines} first={first} count={count} error={error} startedAt={startedAt} />
+          })}
+          {lines.length === 0 && (
+            <p className="px-3.5 text-ink-3">{isGrowing ? 'Waiting for the first line…' : 'No log lines.'}</p>
+          )}
+        </div>
+        {isGrowing && !isFollowing && (
+          <Button
+            size={28}
+            icon={<ArrowDown size={14} aria-hidden />}
+            onClick={scrollToEnd}
+            className="absolute! right-4 bottom-3 shadow-overlay"
+          >
+            Follow
+          </Button>
+        )}
+      </div>
+    </Card>
+  )
+}
+
+type BlockProps = { lines: readonly DeploymentLog[]; first: number; count: number; error: number; startedAt: string }
+
+/** Lines never change, so a block renders again only when lines are added to it. */
+const Block = memo(
+  function Block({ lines, first, count, error, startedAt }: BlockProps) {
+    return (
+      <div className="[content-visibility:auto]" style={{ containIntrinsicBlockSize: `auto ${count * linePx}px` }}>
+        {lines.slice(first, first + count).map((line, index) => (
+          <Line key={index} line={line} startedAt={startedAt} isFirstError={first + index === error} />
+        ))}
+      </div>
+    )
+  },
+  (previous, next) =>
+    previous.count === next.count && previous.error === next.error && previous.startedAt === next.startedAt,
+)
+
+type LineProps = { line: DeploymentLog; startedAt: string; isFirstError: boolean }
+
+function Line({ line: { severity, message, at }, startedAt, isFirstError }: LineProps) {
+  return (
+    <p className={cx('flex gap-3 border-l-2 px-3', isFirstError ? 'border-bad bg-bad-soft' : 'border-transparent')}>
+      <time dateTime={at} title={formatDateTime(at)} className="tabular w-14 shrink-0 text-right text-ink-3">
+        {((Date.parse(at) - Date.parse(startedAt)) / 1000).toFixed(1)} s
+      </time>
+      <span className={cx('min-w-0 flex-1 wrap-anywhere whitespace-pre-wrap', severityClasses[severity])}>
+        {severity !== 'info' && <span className="sr-only">{severity}: </span>}
+        {styledParts(message).map(({ text, className }, index) => (
+          <span key={index} className={className}>
+            {text}
+          </span>
+        ))}
+      </span>
+    </p>
+  )
+}

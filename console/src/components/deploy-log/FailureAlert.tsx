@@ -1,0 +1,31 @@
+import type { Deployment } from '@shoal/contract'
+import { Alert } from '../../ui/Alert.tsx'
+import { causeOf, failureLabels, failureSummary, firstErrorLine } from './failure-text.ts'
+
+type Props = {
+  deployment: Deployment
+  /** What runs now, if this is the last deployment of its version. */
+  state?: string | null
+}
+
+/** Why a deployment failed, what to do, and what runs now. Output of a build is in the log; other output is shown here. */
+export function FailureAlert({ deployment, state }: Props) {
+  const { failed, failureReason } = deployment
+  if (failed === 'NO') return null
+  const summary = failureSummary(deployment)
+  const cause = causeOf(deployment)
+  const isBuild = failed === 'SOURCE_FILES_BUILD_FAILED'
+  const error = cause?.isSpecific === false ? firstErrorLine(deployment) : ''
+  const output = isBuild ? error : failureReason?.slice(summary.length)
+  return (
+    <Alert tone="bad" title={failureLabels[failed]} className="mb-4.5">
+      <p className="wrap-anywhere">{cause?.text ?? summary}</p>
+      {output && output.trim() !== summary && (
+        <pre className="max-h-96 overflow-auto py-1 wrap-anywhere whitespace-pre-wrap" tabIndex={0} aria-label="Error">
+          {output.trim()}
+        </pre>
+      )}
+      {state && <p className="text-ink-2">{state}</p>}
+    </Alert>
+  )
+}

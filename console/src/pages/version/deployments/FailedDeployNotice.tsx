@@ -1,0 +1,54 @@
+import type { Squid } from '@shoal/contract'
+import { useQuery } from '@tanstack/react-query'
+import { Link, useParams } from '@tanstack/react-router'
+import { q } from '../../../api/query.ts'
+import { firstErrorLine } from '../../../components/deploy-log/failure-text.ts'
+import {
+  failedDeployOf,
+  failedDeployText,
+  stateAfterFailure,
+  type FailedDeploy,
+} from '../../../components/squid/failed-deploy.ts'
+import { Alert } from '../../../ui/Alert.tsx'
+import { buttonClass } from '../../../ui/Button.tsx'
+import { Skeleton } from '../../../ui/Skeleton.tsx'
+
+/** Of the error: the page of the deployment shows all of it. */
+const maxCharacters = 240
+
+/** Reports on all tabs that the last deployment failed, with its first error. The page of that deployment shows more. */
+export function FailedDeployNotice({ squid }: { squid: Squid }) {
+  const { deployId } = useParams({ strict: false })
+  const failed = failedDeployOf(squid)
+  if (failed === null || String(failed.id) === deployId) return null
+  return <Notice squid={squid} failed={failed} />
+}
+
+function Notice({ squid, failed }: { squid: Squid; failed: FailedDeploy }) {
+  const { code } = squid.organization
+  const id = String(failed.id)
+  // A deployment that ended does not change. Its log can be long and is not needed here.
+  const query = { squidId: String(squid.id), before: String(failed.id + 1), limit: '1', logs: 'false' } as const
+  const { data, isPending } = useQuery(q('deployments.list', { params: { code }, query }, { staleTime: Infinity }))
+  const deployment = data?.find((candidate) => candidate.id === failed.id)
+  const error = deployment && firstErrorLine(deployment)
+  return (
+    <Alert tone="bad" title={`${failedDeployText(failed)} (#${id})`} className="mb-4.5">
+      {isPending && <Skeleton className="my-1 h-3.5 w-80 max-w-full" />}
+      {error && (
+        <code className="wrap-anywhere">
+          {error.length > maxCharacters ? `${error.slice(0, maxCharacters)}…` : error}
+        </code>
+      )}
+      <p className="text-ink-2">{stateAfterFailure(squid, failed)}</p>
+      <Link
+        from="/squids/$squidName/$squidSlot"
+        to="/squids/$squidName/$squidSlot/deployments/$deployId"
+        params={{ deployId: id }}
+        className={`${buttonClass()} mt-2`}
+      >
+        Open log
+      </Link>
+    </Alert>
+  )
+}
