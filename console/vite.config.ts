@@ -32,7 +32,7 @@ const chunks = [
   // The frame of all pages behind the session gate, and small parts that most of them use.
   {
     name: 'layout',
-    test: /src\/app\/layouts\/(AppLayout|nav)|src\/api\/(alerts|failed-first-deployments|long-list|poll|squids)|src\/components\/(access|AlertSeverity|copy-with-toast|deployment-title|EmptyState|PageHeader|RelativeTime|StatusDot|squid\/(SquidStatus|FailedDeployMark|failed-deploy|status-reason))\.tsx?$|src\/lib\/(format|hotkeys|preview-mode|ticker)|src\/ui\/(Badge|copy-text|Kbd|ProgressBar|control-classes)\.tsx?$|lucide-react\/dist\/esm\/icons\/(arrow-down|arrow-up|ellipsis|eye|pencil|play|rotate-cw|trash|undo-2)\.m?js$/,
+    test: /src\/app\/layouts\/(AppLayout|nav)|src\/api\/(alerts|failed-first-deployments|long-list|poll|squids)|src\/components\/(access|AlertSeverity|copy-with-toast|deployment-title|EmptyState|PageHeader|QueryView|ShowOlder|RelativeTime|StatusDot|squid\/(SquidStatus|FailedDeployMark|failed-deploy|status-reason))\.tsx?$|src\/lib\/(format|hotkeys|preview-mode|ticker)|src\/ui\/(Badge|Card|copy-text|Kbd|ProgressBar|control-classes)\.tsx?$|lucide-react\/dist\/esm\/icons\/(arrow-down|arrow-up|ellipsis|eye|eye-off|pencil|play|rotate-cw|trash|undo-2)\.m?js$/,
   },
   // Forms, and the sign-in pages, which are little more than a form.
   {
