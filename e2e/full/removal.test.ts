@@ -1,0 +1,167 @@
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { bareManifest, postgresAddon } from '../support/bare-squid.ts'
+import { deploy, waitForDeployment } from '../support/deploy.ts'
+import { readRecords, readResources } from '../support/installation-resources.ts'
+import { addOrg, adminPassword, type Org } from '../support/org.ts'
+import { makePgSquid } from '../support/pg-squid.ts'
+import { startShoal, type Shoal } from '../support/shoal.ts'
+import { until } from '../support/until.ts'
+
+const canary = 'canary-in-the-secret-5b1e07d2c4'
+
+/** Programs that use all they can get, and ignore that they are asked to stop. Each says so once it does. */
+const attacks = {
+  'log.js': `
+const fs = require('node:fs')
+const lines = ('x'.repeat(200) + '\\n').repeat(500)
+const write = () => {
+  try { fs.writeSync(1, lines) } catch { }
+  setImmediate(write)
+}
+write()`,
+  'disk.js': `
+const fs = require('node:fs')
+const fill = () => {
+  for (const dir of [process.env.HOME, process.cwd(), '/tmp'])
+    try { for (let n = 0; n < 100; n++) fs.appendFileSync(dir + '/fill-' + n, Buffer.alloc(1 << 20, 1)) } catch { }
+}
+fill()
+console.log('attacking')
+setInterval(fill, 1000)`,
+  'fork.js': `
+const { spawn } = require('node:child_process')
+const fork = () => {
+  for (let n = 0; n < 20; n++)
+    spawn('setsid', ['sh', '-c', 'trap "" TERM HUP INT; sleep 1000; sleep 1000'], { stdio: 'ignore', detached: true }).on('error', () => undefined)
+}
+fork()
+console.log('attacking')
+setInterval(fork, 200)`,
+  'connections.js': `
+const { Client } = require('pg')
+const open = async () => {
+  for (;;) {
+    const client = new Client({ connectionString: process.env.DB_URL })
+    client.on('error', () => undefined)
+    await client.connect()
+    await client.query('begin; create table if not exists held_' + process.pid + ' (id int)')
+  }
+}
+const attack = () => open().catch(() => { console.log('attacking'); setTimeout(attack, 1000) })
+attack()`,
+}
+const ignoreSignals = `for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => undefined)\n`
+const processors = Object.keys(attacks)
+  .map((file) => `    - name: ${file.replace('.js', '')}\n      cmd: [node, ${file}]\n`)
+  .join('')
+const manifest = bareManifest('hostile', `  env:\n    SECRET: \${{ secrets.SECRET }}\n${postgresAddon}`).replace(
+  '    cmd: [node, processor.js]\n',
+  processors,
+)
+
+let shoal: Shoal
+let org: Org
+let project: string
+
+beforeAll(async () => {
+  shoal = await startShoal({ SHOAL_CONTAINER_DISK_MB: '64' })
+  org = await addOrg(shoal, 'hostile')
+  await org.api.secrets.change({
+    params: { code: org.org },
+    body: { secrets: [{ action: 'UPDATE', name: 'SECRET', value: canary }] },
+  })
+  project = makePgSquid('hostile', {
+    'squid.yaml': manifest,
+    ...Object.fromEntries(Object.entries(attacks).map(([file, source]) => [file, ignoreSignals + source])),
+  })
+}, 180_000)
+
+afterAll(async () => {
+  if (project) rmSync(dirname(project), { recursive: true, force: true })
+  await shoal?.end()
+})
+
+const textOf = (path: string): string => {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    // The process has already ended, or belongs to another user.
+    return ''
+  }
+}
+const pids = () => readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+const commandLines = () => pids().map((pid) => textOf(`/proc/${pid}/cmdline`).replaceAll('\0', ' '))
+/** The processes of the host that have the secret of the squid, also those that left their group and their session. */
+const squidProcesses = () => pids().filter((pid) => textOf(`/proc/${pid}/environ`).includes(canary))
+
+async function deploySquid(slot: string): Promise<void> {
+  const deployer = { ...org, shoal, project }
+  const deployment = await waitForDeployment(deployer, await deploy(deployer, { name: 'hostile', slot }))
+  expect(deployment.failureReason).toBeNull()
+}
+
+const isAttacking = (slot: string) =>
+  until(
+    async () => {
+      const params = { code: org.org, reference: `hostile@${slot}` }
+      const { logs } = await org.api.logs.history({ params, query: { limit: '100', search: 'attacking' } })
+      const found = new Set(logs.map(({ container }) => container))
+      return ['disk', 'fork', 'connections'].every((name) => found.has(name))
+    },
+    'all programs attack',
+    120_000,
+  )
+
+test('secrets are in no command line of the host while a squid is deployed and runs', async () => {
+  const seen = new Set<string>()
+  const sampling = setInterval(() => commandLines().forEach((line) => seen.add(line)), 50)
+  try {
+    await deploySquid('v1')
+    await isAttacking('v1')
+  } finally {
+    clearInterval(sampling)
+  }
+  // The samples contain the programs of the squid, whose environments have the secrets.
+  expect([...seen].some((line) => line.includes('connections.js'))).toBe(true)
+  const environment = squidProcesses().map((pid) => textOf(`/proc/${pid}/environ`))
+  const passwords = environment.flatMap((text) => /(?:^|\0)DB_PASS=([^\0]+)/.exec(text)?.[1] ?? [])
+  expect(passwords.length).toBeGreaterThan(0)
+  for (const secret of [canary, ...new Set(passwords)])
+    expect([...seen].filter((line) => line.includes(secret))).toEqual([])
+}, 240_000)
+
+test('deleting a version that attacks everything ends, and leaves nothing', async () => {
+  const params = { code: org.org, reference: 'hostile@v1' }
+  const { id } = await org.api.squids.delete({ params })
+  expect((await waitForDeployment(org, id)).failureReason).toBeNull()
+  await expectNothingLeft()
+}, 240_000)
+
+test('deleting an organization with such a version ends, and leaves nothing', async () => {
+  await deploySquid('v2')
+  await isAttacking('v2')
+  const { token } = await shoal.as('').auth.signIn({ body: { email: org.email, password: adminPassword } })
+  await shoal.as(token).orgs.delete({ params: { code: org.org } })
+  await expectNothingLeft()
+  await expect(shoal.as(token).orgs.get({ params: { code: org.org } })).rejects.toMatchObject({ status: 404 })
+}, 300_000)
+
+async function expectNothingLeft(): Promise<void> {
+  const left = async () => {
+    const { programs, workloads, databases } = await readResources(shoal.dataDir)
+    const { squidIds } = await readRecords(shoal.dataDir)
+    const disks = readdirSync('/sys/block').filter((name) =>
+      textOf(`/sys/block/${name}/loop/backing_file`).includes(shoal.dataDir),
+    )
+    const processes = squidProcesses().map((pid) => textOf(`/proc/${pid}/cmdline`).replaceAll('\0', ' '))
+    return [...programs, ...workloads, ...databases, ...squidIds.map((id) => `squid ${id}`), ...disks, ...processes]
+  }
+  await until(async () => (await left()).length === 0 || null, 'nothing of the version is left', 120_000).catch(
+    async (error: unknown) => {
+      expect(await left()).toEqual([])
+      throw error
+    },
+  )
+}
