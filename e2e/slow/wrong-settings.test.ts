@@ -32,7 +32,7 @@ test('reports name, value and allowed values of each invalid setting', async () 
   const invalid = {
     SHOAL_PORT: ['70000', 'SHOAL_PORT is "70000", but must be a whole number from 0 to 65535.'],
     SHOAL_PUBLIC_URL: ['here', 'SHOAL_PUBLIC_URL is "here", but must be a URL such as https://shoal.example.com.'],
-    SHOAL_RUNTIME: ['docker', 'SHOAL_RUNTIME is "docker", but must be process, kubernetes or sim.'],
+    SHOAL_RUNTIME: ['docker', 'SHOAL_RUNTIME is "docker", but must be process, sim or kubernetes.'],
     SHOAL_ROLES: [
       'api,x',
       'SHOAL_ROLES is "api,x", but must be one or more of api, worker, gateway, separated by commas.',
