@@ -34,7 +34,7 @@ describe.each(Object.entries(LOCKFILES))('with %s', (manager, lockfile) => {
       ms: 1000,
     })
     expect(harness.list(first.image, 'node_modules')).toEqual(['ms'])
-    expect(first.log).toContain('built')
+    expect(first.log).toContain('\u001b[32mbuilt\u001b[0m')
     expect(
       first.log.some((line) =>
         /^\$ (npm ci|pnpm install --frozen-lockfile|yarn install --(frozen-lockfile|immutable))/.test(line),
