@@ -25,14 +25,14 @@ test('a keyed mutex runs one task per key, others concurrently, and continues af
   const mutex = new KeyedMutex()
   const { promise: released, resolve: release } = Promise.withResolvers<void>()
   const log: string[] = []
-  const first = mutex.run('a', notAborted, async () => {
+  const first = mutex.run('a', async () => {
     log.push('first starts')
     await released
     log.push('first ends')
     throw new Error('failed')
   })
-  const second = mutex.run('a', notAborted, async () => log.push('second'))
-  await mutex.run('b', notAborted, async () => log.push('other key'))
+  const second = mutex.run('a', async () => log.push('second'))
+  await mutex.run('b', async () => log.push('other key'))
   release()
   await expect(first).rejects.toThrow('failed')
   await second

@@ -58,8 +58,8 @@ export class Semaphore {
 export class KeyedMutex {
   #entries = new Map<string, { semaphore: Semaphore; users: number }>()
 
-  /** @throws the signal's reason when aborted while waiting */
-  async run<T>(key: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  /** Runs `work` when no other task of the key runs. @throws the signal's reason when aborted while waiting */
+  async run<T>(key: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     const entry = this.#entries.get(key) ?? { semaphore: new Semaphore(1), users: 0 }
     entry.users += 1
     this.#entries.set(key, entry)

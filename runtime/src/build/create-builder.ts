@@ -74,7 +74,7 @@ export async function createBuilder(options: BuilderOptions): Promise<Builder> {
     async build(request) {
       const plan = await makePlan(request, trees, toolchain)
       // Serializes builds of the same image, so that the second one reuses it.
-      return await withExplainedErrors(mutex.run(plan.image, request.signal, () => buildOnce(plan)))
+      return await withExplainedErrors(mutex.run(plan.image, () => buildOnce(plan), request.signal))
     },
     listImages: () => images.list(),
     removeImage: (image) => images.remove(image),

@@ -1,38 +1,42 @@
 import { createHash } from 'node:crypto'
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readAllJson, readJson, writeJson } from './layers/layer-records.ts'
+import { readAllJson, writeJson } from './json-files.ts'
 
 /** An image in the registry, and the stored image of the host from which it was made. */
 export type PushedRecord = { local: string; repository: string; digest: string; pushedAtMs: number }
 
-/** Remembers what was pushed, by the name of the stored image: `<dir>/<hash of the name>.json`. */
+/** Remembers what was pushed, by the name of the stored image: `<dir>/<hash of the name>.json`. Only one process may use it. */
 export class PushedImages {
   readonly #dir: string
+  readonly #records: Map<string, PushedRecord>
 
-  private constructor(dir: string) {
+  private constructor(dir: string, records: PushedRecord[]) {
     this.#dir = dir
+    this.#records = new Map(records.map((record) => [record.local, record]))
   }
 
   static async open(dir: string): Promise<PushedImages> {
     await mkdir(dir, { recursive: true, mode: 0o700 })
-    return new PushedImages(dir)
+    return new PushedImages(dir, await readAllJson<PushedRecord>(dir))
   }
 
-  async find(local: string): Promise<PushedRecord | null> {
-    return await readJson<PushedRecord>(this.#file(local))
+  find(local: string): PushedRecord | null {
+    return this.#records.get(local) ?? null
   }
 
-  async list(): Promise<PushedRecord[]> {
-    return await readAllJson<PushedRecord>(this.#dir)
+  list(): PushedRecord[] {
+    return [...this.#records.values()]
   }
 
   async remember(record: PushedRecord): Promise<void> {
     await writeJson(this.#file(record.local), record)
+    this.#records.set(record.local, record)
   }
 
   async forget(local: string): Promise<void> {
     await rm(this.#file(local), { force: true })
+    this.#records.delete(local)
   }
 
   #file(local: string): string {

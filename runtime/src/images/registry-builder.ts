@@ -76,7 +76,7 @@ export async function createRegistryBuilder(options: RegistryBuilderOptions): Pr
 
   async function buildAndPush(request: BuildRequest): Promise<Image> {
     const built = await builder.build(request)
-    const known = await pushed.find(built.image)
+    const known = pushed.find(built.image)
     if (known !== null && (await client.hasManifest(known.repository, known.digest, request.signal)))
       return { ...built, image: nameOf(known) }
     const startedAt = performance.now()
@@ -89,7 +89,7 @@ export async function createRegistryBuilder(options: RegistryBuilderOptions): Pr
   }
 
   async function remove(name: string): Promise<void> {
-    const all = await pushed.list()
+    const all = pushed.list()
     const removed = all.filter((record) => nameOf(record) === name)
     // Builds with the same result have the same manifest.
     const isUsed = ({ repository, digest }: InRegistry) =>
@@ -113,7 +113,7 @@ export async function createRegistryBuilder(options: RegistryBuilderOptions): Pr
     unpack: (request) => builder.unpack(request),
     build: (request) => withExplainedErrors(buildAndPush(request)),
     async listImages() {
-      const records = await pushed.list()
+      const records = pushed.list()
       const inRegistry = records.map((record): StoredImage => ({
         image: nameOf(record),
         storedAtMs: record.pushedAtMs,

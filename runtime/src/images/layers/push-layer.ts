@@ -36,13 +36,14 @@ export async function pushLayer(target: LayerTarget, source: LayerSource): Promi
   const { key } = source
   if (key === null) return await packAndPush(target, source)
   // Concurrent builds with the same dependencies pack them once.
-  return await mutex.run(`${source.isShared ? '' : repository} ${key}`, signal, async () => {
+  const packOnce = async () => {
     const known = await records.find(key)
     if (known !== null && (await isThere(target, source, known))) return known
     const packed = await packAndPush(target, source)
     await records.remember(key, packed)
     return packed
-  })
+  }
+  return await mutex.run(`${source.isShared ? '' : repository} ${key}`, packOnce, signal)
 }
 
 async function isThere(target: LayerTarget, { isShared }: LayerSource, { descriptor }: PackedLayer): Promise<boolean> {

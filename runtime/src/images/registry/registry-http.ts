@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream'
+import { setTimeout as pause } from 'node:timers/promises'
 import { type Dispatcher, request } from 'undici'
 import type { Credentials } from './credentials.ts'
 import { RegistryAuth, type Scope } from './registry-auth.ts'
@@ -115,16 +116,7 @@ export function isTemporary(error: unknown): boolean {
 
 /** Waits between attempts, for a random part of the time, so that several workers do not repeat their requests at once. */
 export async function delay(ms: number, signal: AbortSignal): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>()
-  const timer = setTimeout(resolve, ms * (0.5 + Math.random() / 2))
-  const onAbort = () => reject(signal.reason)
-  signal.addEventListener('abort', onAbort, { once: true })
-  try {
-    await promise
-  } finally {
-    clearTimeout(timer)
-    signal.removeEventListener('abort', onAbort)
-  }
+  await pause(ms * (0.5 + Math.random() / 2), undefined, { signal }).catch(() => signal.throwIfAborted())
 }
 
 const isAccepted = ({ accepts = [] }: RegistryRequest, status: number): boolean =>

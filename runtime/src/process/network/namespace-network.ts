@@ -90,7 +90,7 @@ export class NamespaceNetwork implements Network {
   async open(name: string, use: NetworkUse): Promise<string[]> {
     const id = shortHash(name)
     this.#opened.add(id)
-    const opened = await this.#mutex.run(id, NEVER, async () => {
+    const opened = await this.#mutex.run(id, async () => {
       const record = this.#existing(id) ?? (await this.#createOrTakeSpare(use))
       this.#records.set(id, record)
       return record
@@ -100,7 +100,7 @@ export class NamespaceNetwork implements Network {
 
   async close(name: string): Promise<void> {
     const id = shortHash(name)
-    await this.#mutex.run(id, NEVER, async () => {
+    await this.#mutex.run(id, async () => {
       const record = this.#existing(id)
       this.#records.delete(id)
       if (record) await this.#remove(record)
@@ -200,5 +200,3 @@ export class NamespaceNetwork implements Network {
 const pathOf = ({ namespace }: Created) => join(NAMESPACES, namespace)
 const prefixOf = (created: Created) => ['nsenter', `--net=${pathOf(created)}`]
 const loadRules = (created: Created, rules: string) => runProgram([...prefixOf(created), 'nft', '-f', '-'], rules)
-
-const NEVER = new AbortController().signal

@@ -72,7 +72,7 @@ export class PastaNetwork implements Network {
     const id = shortHash(name)
     this.#opened.add(id)
     this.#startWatching()
-    const opened = await this.#mutex.run(id, NEVER, async () => {
+    const opened = await this.#mutex.run(id, async () => {
       const existing = this.#existing(id)
       if (existing) return existing
       await this.#removeRecorded(id)
@@ -85,7 +85,7 @@ export class PastaNetwork implements Network {
 
   async close(name: string): Promise<void> {
     const id = shortHash(name)
-    await this.#mutex.run(id, NEVER, () => this.#removeRecorded(id))
+    await this.#mutex.run(id, () => this.#removeRecorded(id))
     this.#opened.delete(id)
   }
 
@@ -131,7 +131,7 @@ export class PastaNetwork implements Network {
   /** Updates networks after a change of the targets, or of the addresses of this host. */
   async #updateAll(): Promise<void> {
     // A network that cannot be updated keeps its rules, and the next attempt follows after the interval.
-    const updates = this.#records.ids().map((id) => this.#mutex.run(id, NEVER, () => this.#update(id)))
+    const updates = this.#records.ids().map((id) => this.#mutex.run(id, () => this.#update(id)))
     await Promise.allSettled(updates)
   }
 
@@ -193,5 +193,3 @@ const onlyService = (policies: Policies, port: number): Policies => {
   const loopback = [{ address: '127.0.0.1', port, protocols: ['tcp' as const], showsClient: false }]
   return { ...policies, squid: { loopback, remote: [] } }
 }
-
-const NEVER = new AbortController().signal

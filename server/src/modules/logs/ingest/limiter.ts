@@ -63,13 +63,9 @@ export function createLimiter(limits: LogLimits, clock: Clock, stored: StoredUsa
   const orgs = new Map(stored.orgs)
   let today = dayOf(clock.now().getTime())
 
-  const stateOf = (squidId: number, nowMs: number): VersionState => {
-    if (!isOnDay(today, nowMs)) {
-      today = dayOf(nowMs)
-      orgs.clear()
-    }
+  const createState = (squidId: number, nowMs: number): VersionState => {
     const { orgId = null, ...usage } = stored.versions.get(squidId) ?? { day: today, bytes: 0 }
-    const state = states.get(squidId) ?? {
+    const state: VersionState = {
       bytes: createBucket(limits.bytesPerSecond, nowMs),
       lines: createBucket(limits.linesPerSecond, nowMs),
       usage,
@@ -77,6 +73,15 @@ export function createLimiter(limits: LogLimits, clock: Clock, stored: StoredUsa
       exceeded: 'bytesPerSecond',
     }
     states.set(squidId, state)
+    return state
+  }
+
+  const stateOf = (squidId: number, nowMs: number): VersionState => {
+    if (!isOnDay(today, nowMs)) {
+      today = dayOf(nowMs)
+      orgs.clear()
+    }
+    const state = states.get(squidId) ?? createState(squidId, nowMs)
     if (state.usage.day !== today) state.usage = { day: today, bytes: 0 }
     return state
   }
