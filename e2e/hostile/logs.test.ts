@@ -9,14 +9,18 @@ import { connectTo } from '../support/postgres.ts'
 import { startShoal, type Shoal } from '../support/shoal.ts'
 import { until } from '../support/until.ts'
 
-/** Scripts of programs that write as fast as their CPU allows. */
+/**
+ * Endless output of each kind. Each program writes up to 20 MB a second of it: at full speed, the log of a single run would soon reach
+ * the maximum size of a file, which ends the program.
+ */
 const floods = {
   'short-lines': 'yes',
   'endless-line': String.raw`yes | tr -d '\n'`,
-  binary: 'exec cat /dev/urandom',
-  nul: 'exec cat /dev/zero',
+  binary: 'cat /dev/urandom',
+  nul: 'cat /dev/zero',
   escapes: String.raw`yes "$(printf '\033]0;%s' title)"`,
 }
+const flood = (output: string) => `while :; do ${output} | head -c 2000000; sleep 0.1; done\n`
 const quotaMb = 20
 /** More than the raw logs of these programs may occupy. */
 const writtenMb = 1_000
@@ -37,7 +41,7 @@ async function deploySquid(org: Org, files: Record<string, string>): Promise<voi
   expect(deployment.failureReason).toBeNull()
 }
 
-const scripts = Object.fromEntries(Object.entries(floods).map(([name, script]) => [`${name}.sh`, `${script}\n`]))
+const scripts = Object.fromEntries(Object.entries(floods).map(([name, output]) => [`${name}.sh`, flood(output)]))
 
 const hostileManifest = `manifest_version: subsquid.io/v0.1
 name: hostile
