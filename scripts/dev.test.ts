@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { freePort } from '../e2e/support/shoal.ts'
+import { freePort } from '../e2e/support/free-port.ts'
 import { endLeftovers, endProcessesOf } from './leftovers.ts'
 import { root } from './root.ts'
 

@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { freePort } from '../e2e/support/shoal.ts'
+import { freePort } from '../e2e/support/free-port.ts'
 import { findNginx } from './debian-packages.ts'
 
 export type Nginx = {

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { freePort } from '../e2e/support/shoal.ts'
+import { freePort } from '../e2e/support/free-port.ts'
 import { endCommandsOnSignal, runCommand } from './command.ts'
 import { makeFreshClone, removeFreshClone, type FreshClone } from './fresh-clone.ts'
 

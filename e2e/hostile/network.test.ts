@@ -7,7 +7,8 @@ import { deploy, waitForDeployment } from '../support/deploy.ts'
 import { addOrg } from '../support/org.ts'
 import { ordinaryUser, reasonWithoutUser } from '../support/ordinary-user.ts'
 import { buildResultPrefix, type ProbeResults, makeProberSquid, type Target } from '../support/prober-squid.ts'
-import { freePort, processesIn, startShoal, type Shoal } from '../support/shoal.ts'
+import { freePort } from '../support/free-port.ts'
+import { processesIn, startShoal, type Shoal } from '../support/shoal.ts'
 import { until } from '../support/until.ts'
 
 /**
@@ -39,7 +40,7 @@ describe.each(testedKinds)('a hostile squid with $name', ({ setting, isClosed, i
   let shoal: Shoal
   let listener: Server
   let listenerPort: number
-  let ports: { api: number; gateway: number; open: number }
+  let ports: { api: number; gateway: number; open: number; victim: number }
   let report: (org: string, targets: Target[]) => Promise<Report>
   let buildResults: ProbeResults
   const folders: string[] = []
@@ -56,6 +57,7 @@ describe.each(testedKinds)('a hostile squid with $name', ({ setting, isClosed, i
       api: Number(new URL(shoal.url).port),
       gateway: Number(new URL(shoal.gatewayUrl).port),
       open: await freePort(),
+      victim: await freePort(),
     }
     const reports: Record<string, (targets: Target[]) => Promise<Report>> = {}
     const addSquid = async (org: string, listeners: Target[], buildTargets: Target[]) => {
@@ -74,7 +76,7 @@ describe.each(testedKinds)('a hostile squid with $name', ({ setting, isClosed, i
       return deployment
     }
     report = (org, targets) => reports[org]?.(targets) ?? Promise.reject(new Error(org))
-    await addSquid('victims', [`0.0.0.0:${ports.open + 1}`], [])
+    await addSquid('victims', [`0.0.0.0:${ports.victim}`], [])
     const serverAddresses = [
       `[::1]:${ports.api}`,
       `127.0.0.2:${ports.api}`,
@@ -100,6 +102,12 @@ describe.each(testedKinds)('a hostile squid with $name', ({ setting, isClosed, i
 
   const reachability = (found: ProbeResults) =>
     Object.fromEntries(Object.entries(found).map(([target, text]) => [target, text !== null]))
+
+  const untilFound = (org: string, target: Target, text: string) =>
+    until(
+      async () => ((await report(org, [target])).found[target]?.includes(text) ? true : null),
+      `the squid of ${org} finds "${text}" at ${target}`,
+    )
 
   test('reaches no service of the host: loopback, the API, or any of its addresses', async ({ skip }) => {
     skipWithoutNetworks(skip)
@@ -132,17 +140,17 @@ describe.each(testedKinds)('a hostile squid with $name', ({ setting, isClosed, i
   test('does not reach another version', async ({ skip }) => {
     skipWithoutNetworks(skip)
     const { address } = await report('victims', [])
-    const target = `${address}:${ports.open + 1}`
-    // The victim itself can reach its listener.
-    const own = await report('victims', [target])
-    if (isOwn || !isClosed) expect(own.found[target]).toContain('hostile squid')
+    const target = `${address}:${ports.victim}`
+    // The victim itself can reach its listener, as soon as its child process has opened the port.
+    if (isOwn || !isClosed) await untilFound('victims', target, 'hostile squid')
     expect(reachability((await report('attackers', [target])).found)).toEqual({ [target]: !isClosed })
   })
 
   test('opens no port of the host, neither while the server runs nor while it restarts', async ({ skip }) => {
     skipWithoutNetworks(skip)
-    const own = await report('attackers', [`127.0.0.2:${ports.api}`, `127.0.0.1:${ports.open}`])
-    if (isOwn || !isClosed) for (const text of Object.values(own.found)) expect(text).toContain('hostile squid')
+    if (isOwn || !isClosed)
+      for (const target of [`127.0.0.2:${ports.api}`, `127.0.0.1:${ports.open}`])
+        await untilFound('attackers', target, 'hostile squid')
     const textAt = (url: string) =>
       fetch(url, { signal: AbortSignal.timeout(10_000) }).then(
         (response) => response.text(),

@@ -1,7 +1,8 @@
 import { rmSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startProcess, type ServerProcess } from '../support/server-process.ts'
-import { stopPostgresOf, freePort, makeDataDir, postmasterOf } from '../support/shoal.ts'
+import { freePort } from '../support/free-port.ts'
+import { stopPostgresOf, makeDataDir, postmasterOf } from '../support/shoal.ts'
 import { until } from '../support/until.ts'
 import { withinPromised } from '../support/tier.ts'
 

@@ -3,7 +3,8 @@ import { rmSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { deploySimulated, type Deployer } from '../support/simulated-squid.ts'
 import { startProcess, type ServerProcess } from '../support/server-process.ts'
-import { cliOf, stopPostgresOf, freePort, makeReadyDataDir } from '../support/shoal.ts'
+import { freePort } from '../support/free-port.ts'
+import { cliOf, stopPostgresOf, makeReadyDataDir } from '../support/shoal.ts'
 import { until } from '../support/until.ts'
 
 const restarts = 3

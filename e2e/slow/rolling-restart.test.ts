@@ -3,7 +3,8 @@ import { Pool } from 'undici'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startNginx, type Nginx } from '../../scripts/nginx.ts'
 import { startProcess, type ServerProcess } from '../support/server-process.ts'
-import { stopPostgresOf, freePort, makeDataDir } from '../support/shoal.ts'
+import { freePort } from '../support/free-port.ts'
+import { stopPostgresOf, makeDataDir } from '../support/shoal.ts'
 import { until } from '../support/until.ts'
 
 /** Full-size run: ROLLING_REQUESTS=100000 ROLLING_RESTARTS=20 npm test -- e2e/slow/rolling-restart.test.ts */

@@ -5,7 +5,7 @@ import type { Processor, Squid } from '@shoal/contract'
 import { startTestCloud, type TestCloud } from './test-cloud.ts'
 import { deploy, waitForDeployment } from './deploy.ts'
 import type { Prebuilt } from './prebuilt.ts'
-import { freePort } from './shoal.ts'
+import { freePort } from './free-port.ts'
 
 /** The network in the manifest, served by anvil. */
 const chain = 'eth-sepolia'

@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process'
 import { join, resolve } from 'node:path'
 import { serverArguments } from '../../scripts/server.ts'
-import { freePort, hostEnvironment } from './shoal.ts'
+import { freePort } from './free-port.ts'
+import { hostEnvironment } from './shoal.ts'
 import { until } from './until.ts'
 
 const root = join(import.meta.dirname, '../..')

@@ -1,4 +1,4 @@
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
+import { execFile, execFileSync, spawn, type ChildProcess } from 'node:child_process'
 import {
   appendFileSync,
   chmodSync,
@@ -10,13 +10,12 @@ import {
   readlinkSync,
   rmSync,
 } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { contract, createClient, type Client, type Contract } from '@shoal/contract'
 import { serverArguments } from '../../scripts/server.ts'
+import { freePort } from './free-port.ts'
 import { until } from './until.ts'
 
 export const repositoryRoot = join(import.meta.dirname, '../..')
@@ -227,14 +226,6 @@ export const hostEnvironment = (): Record<string, string> =>
       value === undefined || key.startsWith('SHOAL_') || key === 'DATABASE_URL' ? [] : [[key, value]],
     ),
   )
-
-export const freePort = () =>
-  new Promise<number>((done) => {
-    const probe = createServer().listen(0, '127.0.0.1', () => {
-      const address = probe.address()
-      probe.close(() => done(typeof address === 'object' && address ? address.port : 0))
-    })
-  })
 
 /** Returns `<pid> <command line>` of every process on this host with a working folder below `dir`. */
 export function processesIn(dir: string): string[] {

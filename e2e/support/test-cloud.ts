@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { startDevnet, type Devnet } from '../../scripts/devnet/devnet.ts'
 import { addOrg, type Org } from './org.ts'
 import { addDependenciesToCache, useCompiledCode, type Prebuilt } from './prebuilt.ts'
-import { freePort, startShoal, type Shoal } from './shoal.ts'
+import { freePort } from './free-port.ts'
+import { startShoal, type Shoal } from './shoal.ts'
 
 const example = join(import.meta.dirname, '../../examples/erc20-transfers')
 

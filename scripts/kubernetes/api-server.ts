@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Agent, fetch } from 'undici'
-import { freePort } from '../../e2e/support/shoal.ts'
+import { freePort } from '../../e2e/support/free-port.ts'
 import { apiServerArgs, etcdArgs, writeCertificates } from './control-plane.ts'
 
 export type ApiServer = {
