@@ -96,6 +96,8 @@ export type Observation = {
   reason: string | null
   /** Since when the program has had no space left for its files; null if it has, or if this is not known. */
   diskFullSince: Date | null
+  /** Since when the host of its program has not answered, so that the program may still be running; null if it answers. */
+  hostLostSince: Date | null
 }
 
 /**
@@ -184,6 +186,13 @@ export interface Runtime {
 
   /** Returns all containers as one consistent snapshot. */
   observe(): Promise<Observation[]>
+
+  /**
+   * Gives up the programs of a container on hosts that do not answer, so that it can be started elsewhere. The caller has made sure
+   * that they can no longer write to the version's data, and has applied a changed container: an unchanged one would start again with
+   * the same environment. Does nothing where the host answers.
+   */
+  abandon(id: WorkloadId, container: ContainerName): Promise<void>
 
   /** Stops every program of the workload (SIGTERM, then SIGKILL after its `stopGraceMs`) and removes it. Idempotent. */
   remove(id: WorkloadId): Promise<void>

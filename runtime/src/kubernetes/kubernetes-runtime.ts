@@ -22,14 +22,13 @@ import { readClusterLogs } from './logs/cluster-logs.ts'
 import { anchorName, podContainerName } from './names.ts'
 import { tenantObjects } from './objects/tenant-objects.ts'
 import { anchorObject, secretObject, desiredStateOf } from './objects/workload-objects.ts'
-import { deleteController, reconcilePrograms } from './reconcile-programs.ts'
+import { abandonLostPods, deleteController, reconcilePrograms } from './reconcile-programs.ts'
 import { ClusterState } from './state/cluster-state.ts'
 import { RUNS, type WorkloadState } from './state/workload-state.ts'
+import { WorkloadTasks } from './workload-tasks.ts'
 
 const RUNS_MANAGER = 'shoal-runs'
 const MAX_TAIL_BYTES = 1024 * 1024
-/** After this time a request that the cluster refused is sent again. */
-const RETRY_MS = 5000
 const POLL_MS = 100
 
 /**
@@ -46,16 +45,18 @@ class KubernetesRuntime implements Runtime {
   readonly sharesNetwork = false
   readonly #options: KubernetesOptions
   readonly #timers: Timers
-  /** The last work on each workload; a workload is changed by one task at a time. */
-  readonly #tasks = new Map<string, Promise<unknown>>()
-  readonly #scheduled = new Set<WorkloadState>()
+  readonly #tasks: WorkloadTasks
   readonly #tenants = new Map<string, Promise<void>>()
   #cluster: { client: KubeClient; state: ClusterState } | null = null
-  readonly #closing = new AbortController()
 
   constructor(options: KubernetesOptions) {
     this.#options = options
     this.#timers = new Timers(options.clock ?? systemClock)
+    this.#tasks = new WorkloadTasks({
+      timers: this.#timers,
+      log: options.log,
+      reconcile: (workload) => reconcilePrograms(this.#started().client, options, workload),
+    })
   }
 
   async start(): Promise<HostLimitation[]> {
@@ -66,8 +67,8 @@ class KubernetesRuntime implements Runtime {
       installation,
       clock,
       log,
-      onChange: (workload) => this.#schedule(workload),
-      onRun: (workload) => this.#schedule(workload, () => this.#storeRuns(workload)),
+      onChange: (workload) => this.#tasks.schedule(workload),
+      onRun: (workload) => this.#tasks.schedule(workload, () => this.#storeRuns(workload)),
     })
     this.#cluster = { client, state }
     await state.start()
@@ -79,13 +80,13 @@ class KubernetesRuntime implements Runtime {
     const { client, state } = this.#started()
     await this.#ensureTenant(workload.tenant)
     await this.#whenGone(workload)
-    await this.#enqueue(anchorName(workload.id), async () => {
+    await this.#tasks.enqueue(anchorName(workload.id), async () => {
       const anchor = await client.apply(anchorObject(this.#options, desiredStateOf(workload)))
       for (const spec of workload.containers)
         await client.apply(secretObject(this.#options, workload, spec, anchor.metadata.uid))
       await state.reachAnchor(anchor)
       const current = state.find(workload.tenant, workload.id)
-      if (current) await this.#reconcile(current)
+      if (current) await this.#tasks.reconcile(current)
     })
   }
 
@@ -102,7 +103,7 @@ class KubernetesRuntime implements Runtime {
     workload.records.set(container, { ...record, last: { ...last, how: 'error' }, retries, retry: { at, reason } })
     workload.invalidate()
     this.#scheduleRetries(workload)
-    await this.#enqueue(anchorName(id), () => this.#storeRuns(workload))
+    await this.#tasks.enqueue(anchorName(id), () => this.#storeRuns(workload))
   }
 
   async observe(): Promise<Observation[]> {
@@ -117,10 +118,17 @@ class KubernetesRuntime implements Runtime {
     await state.current()
     const workload = state.findById(id)
     if (!workload) return
-    await this.#enqueue(anchorName(id), async () => {
+    await this.#tasks.enqueue(anchorName(id), async () => {
       const anchor = await client.delete(kinds.configMap, workload.namespace, anchorName(id))
       if (anchor?.kind === 'ConfigMap') await state.reachAnchor(anchor)
     })
+  }
+
+  async abandon(id: WorkloadId, container: ContainerName): Promise<void> {
+    const { client, state } = this.#started()
+    await state.current()
+    const workload = state.findById(id)
+    if (workload) await this.#tasks.enqueue(anchorName(id), () => abandonLostPods(client, workload, container))
   }
 
   async usage(): Promise<ContainerUsage[]> {
@@ -154,10 +162,10 @@ class KubernetesRuntime implements Runtime {
   async close(containers: 'stop' | 'keep'): Promise<void> {
     if (!this.#cluster) return
     if (containers === 'stop') throw new Error('Programs in a cluster cannot be stopped with the server')
-    this.#closing.abort()
+    const ended = this.#tasks.close()
     this.#timers.cancelAll()
     await this.#cluster.state.close()
-    await Promise.allSettled(this.#tasks.values())
+    await ended
     this.#cluster.client.close()
   }
 
@@ -187,14 +195,9 @@ class KubernetesRuntime implements Runtime {
     const { state } = this.#started()
     await state.current()
     while (state.anchorOf(tenant, id)?.metadata.deletionTimestamp !== undefined) {
-      await delay(POLL_MS, undefined, { signal: this.#closing.signal })
+      await delay(POLL_MS, undefined, { signal: this.#tasks.closing })
       await state.current()
     }
-  }
-
-  async #reconcile(workload: WorkloadState): Promise<void> {
-    const isComplete = await reconcilePrograms(this.#started().client, this.#options, workload)
-    if (!isComplete) this.#timers.after(RETRY_MS, () => this.#schedule(workload))
   }
 
   async #storeRuns(workload: WorkloadState): Promise<void> {
@@ -216,35 +219,7 @@ class KubernetesRuntime implements Runtime {
         if (controller && workload.records.get(container)?.retry?.at === retry.at)
           await deleteController(this.#started().client, controller)
       }
-      this.#timers.after(Math.max(0, Date.parse(retry.at) - this.#now()), () => this.#schedule(workload, restart))
+      this.#timers.after(Math.max(0, Date.parse(retry.at) - this.#now()), () => this.#tasks.schedule(workload, restart))
     }
   }
-
-  /** Reconciles a workload soon, after `work`. Errors are tried again, since no caller waits for them. */
-  #schedule(workload: WorkloadState, work?: () => Promise<void>): void {
-    if (this.#closing.signal.aborted || (!work && this.#scheduled.has(workload))) return
-    if (!work) this.#scheduled.add(workload)
-    const key = workload.desired ? anchorName(workload.desired.id) : workload.namespace
-    this.#enqueue(key, async () => {
-      this.#scheduled.delete(workload)
-      if (this.#closing.signal.aborted) return
-      await (work ? work() : this.#reconcile(workload))
-    }).catch((error) => {
-      if (this.#closing.signal.aborted || isOutdated(error)) return
-      this.#options.log(`A change of the cluster failed and is tried again: ${error.message}`)
-      this.#timers.after(RETRY_MS, () => this.#schedule(workload, work))
-    })
-  }
-
-  #enqueue<T>(key: string, task: () => Promise<T>): Promise<T> {
-    const running = (this.#tasks.get(key) ?? Promise.resolve()).then(task, task)
-    const settled = running.catch(() => undefined)
-    this.#tasks.set(key, settled)
-    void settled.then(() => this.#tasks.get(key) === settled && this.#tasks.delete(key))
-    return running
-  }
 }
-
-/** True if the object has changed or no longer exists: the event that reports it leads to another attempt. */
-const isOutdated = (error: unknown): boolean =>
-  error instanceof KubeError && (error.status === 404 || error.status === 409)

@@ -1,3 +1,4 @@
+import type { ContainerName } from '../driver.ts'
 import type { KubeClient } from './client/kube-client.ts'
 import { KubeError } from './client/kube-error.ts'
 import { kinds } from './client/kinds.ts'
@@ -61,6 +62,24 @@ export async function deleteController(client: KubeClient, controller: Controlle
   // Objects of a list do not contain their kind.
   const isDeployment = 'replicas' in ((controller as { spec?: object }).spec ?? {})
   await client.delete(isDeployment ? kinds.deployment : kinds.job, namespace, name)
+}
+
+/**
+ * Deletes the pods of a container on hosts that do not answer, and their Jobs, without waiting for the hosts. A host that comes back ends
+ * them. The Job that replaces them is created when their objects no longer exist.
+ */
+export async function abandonLostPods(
+  client: KubeClient,
+  state: WorkloadState,
+  container: ContainerName,
+): Promise<void> {
+  const lost = state.lostPods(container)
+  const owners = new Set(lost.flatMap(({ metadata }) => metadata.ownerReferences ?? []).map(({ name }) => name))
+  // A Job would create another pod with the same environment. It does not exist until its pods have ended, unless they are left behind.
+  for (const { name, namespace } of [...state.controllers.values()].map(({ metadata }) => metadata))
+    if (owners.has(name)) await client.delete(kinds.job, namespace, name, { propagationPolicy: 'Background' })
+  for (const { metadata } of lost)
+    await client.delete(kinds.pod, metadata.namespace, metadata.name, { gracePeriodSeconds: 0 })
 }
 
 type Program = { desired: DesiredWorkload; spec: DesiredContainer; uid: string }

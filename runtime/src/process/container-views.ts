@@ -23,6 +23,7 @@ export function observationOf(names: Names, record: ContainerRecord): Observatio
     retryAt: record.retryAt === null ? null : new Date(record.retryAt),
     reason: record.reason,
     diskFullSince: record.diskFullSince ? new Date(record.diskFullSince) : null,
+    hostLostSince: null,
   }
 }
 

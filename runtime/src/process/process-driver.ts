@@ -122,6 +122,9 @@ class ProcessRuntime implements Runtime {
       .filter((observation) => observation !== null)
   }
 
+  /** Programs run on this host, so a server that answers has not lost it. */
+  async abandon(): Promise<void> {}
+
   remove(id: WorkloadId): Promise<void> {
     const removal = this.#removals.get(id) ?? this.#remove(id).finally(() => this.#removals.delete(id))
     this.#removals.set(id, removal)

@@ -107,7 +107,7 @@ export class SimContainer {
       this.#timers.after(this.#retryAt.getTime() - this.#now().getTime(), () => this.scheduleStart())
   }
 
-  observation(): Observation {
+  observation(): Omit<Observation, 'hostLostSince'> {
     return {
       workload: this.#options.workload,
       container: this.spec.name,

@@ -30,6 +30,8 @@ export type SimRuntimeOptions = {
   serve?: boolean
   /** The host of another runtime, with its containers. Default: an empty host. */
   host?: SimHost
+  /** See `Runtime.ownsHost`. Default: true. False: `loseHost` can be called. */
+  ownsHost?: boolean
   /** See `Runtime.sharesNetwork`. Default: false. */
   sharesNetwork?: boolean
 }
@@ -50,6 +52,8 @@ export class SimHost {
   readonly logs = new SimLogs()
   readonly servers = new SimServers()
   readonly listeners = new Set<EndpointListener>()
+  /** Since when the hosts of containers do not answer, by `<workload>/<container>`. */
+  readonly lost = new Map<string, Date>()
 
   find(id: WorkloadId, name: ContainerName): SimContainer | undefined {
     return this.workloads.get(id)?.containers.get(name)
@@ -63,7 +67,7 @@ export class SimHost {
 
 export class SimRuntime implements Runtime {
   readonly name = 'sim'
-  readonly ownsHost = true
+  readonly ownsHost: boolean
   readonly sharesNetwork: boolean
   readonly host: SimHost
   readonly directory: Directory
@@ -71,6 +75,7 @@ export class SimRuntime implements Runtime {
 
   constructor(options: SimRuntimeOptions) {
     this.#options = options
+    this.ownsHost = options.ownsHost ?? true
     this.sharesNetwork = options.sharesNetwork ?? false
     this.host = options.host ?? new SimHost()
     this.directory = new SimDirectory(this.host, options.serve ?? false)
@@ -101,13 +106,32 @@ export class SimRuntime implements Runtime {
   }
 
   async observe(): Promise<Observation[]> {
-    return this.#all().map((container) => container.observation())
+    return this.#all().map((container) => {
+      const observation = container.observation()
+      const hostLostSince = this.host.lost.get(`${observation.workload}/${observation.container}`)
+      if (!hostLostSince) return { ...observation, hostLostSince: null }
+      return { ...observation, state: 'starting', run: null, reason: 'Its host does not answer', hostLostSince }
+    })
   }
 
   async remove(id: WorkloadId): Promise<void> {
-    const containers = [...(this.host.workloads.get(id)?.containers.values() ?? [])]
-    this.host.workloads.delete(id)
-    for (const container of containers) this.#discard(id, container)
+    const { containers } = this.host.workloads.get(id) ?? {}
+    for (const [name, container] of containers ?? []) {
+      // Whether the program has ended is not known.
+      if (this.host.lost.has(`${id}/${name}`)) continue
+      containers?.delete(name)
+      this.#discard(id, container)
+    }
+    if (containers?.size === 0) this.host.workloads.delete(id)
+  }
+
+  /** The host of a container stops answering. */
+  loseHost(id: WorkloadId, container: ContainerName): void {
+    this.host.lost.set(`${id}/${container}`, (this.#options.clock ?? systemClock).now())
+  }
+
+  async abandon(id: WorkloadId, container: ContainerName): Promise<void> {
+    this.host.lost.delete(`${id}/${container}`)
   }
 
   async usage(): Promise<ContainerUsage[]> {

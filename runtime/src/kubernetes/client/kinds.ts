@@ -35,6 +35,7 @@ export const kinds = {
   event: kindNamed('Event'),
   job: kindNamed('Job'),
   namespace: kindNamed('Namespace'),
+  node: kindNamed('Node'),
   pod: kindNamed('Pod'),
   secret: kindNamed('Secret'),
 }

@@ -51,9 +51,17 @@ export class KubeClient {
     return this.#json({ method: 'POST', path, query: { fieldManager: FIELD_MANAGER }, body: object })
   }
 
-  /** Deletes the object after everything that it owns. Returns its last state; null if it does not exist. */
-  async delete(kind: ObjectKind, namespace: string | undefined, name: string): Promise<KubeObject | null> {
-    const body = { kind: 'DeleteOptions', apiVersion: 'v1', propagationPolicy: 'Foreground' }
+  /**
+   * Deletes the object, by default after everything that it owns. Returns its last state; null if it does not exist.
+   * `gracePeriodSeconds` 0: a pod no longer exists, even if its host cannot confirm that it has ended.
+   */
+  async delete(
+    kind: ObjectKind,
+    namespace: string | undefined,
+    name: string,
+    options: { propagationPolicy?: 'Foreground' | 'Background'; gracePeriodSeconds?: number } = {},
+  ): Promise<KubeObject | null> {
+    const body = { kind: 'DeleteOptions', apiVersion: 'v1', propagationPolicy: 'Foreground', ...options }
     try {
       return await this.#json({ method: 'DELETE', path: objectPath(kind, namespace, name), body })
     } catch (error) {

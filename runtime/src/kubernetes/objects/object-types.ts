@@ -47,6 +47,8 @@ export type Condition = {
   lastTransitionTime?: string
 }
 
+export type Node = KubeObject & { status?: { conditions?: Condition[] } }
+
 export type Job = KubeObject & { status?: { conditions?: Condition[] } }
 export type Deployment = KubeObject & { status?: { conditions?: Condition[] } }
 

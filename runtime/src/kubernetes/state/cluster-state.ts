@@ -3,7 +3,8 @@ import { kinds } from '../client/kinds.ts'
 import { Watch } from '../client/watch.ts'
 import type { Clock } from '../../clock.ts'
 import { MANAGER, labelValue, labels, anchorName, namespaceOf } from '../names.ts'
-import type { ConfigMap, Deployment, Event, Job, KubeObject, Pod } from '../objects/object-types.ts'
+import type { ConfigMap, Deployment, Event, Job, KubeObject, Node, Pod } from '../objects/object-types.ts'
+import { Nodes } from './nodes.ts'
 import { WorkloadState } from './workload-state.ts'
 
 export type ClusterStateOptions = {
@@ -26,12 +27,14 @@ export class ClusterState {
   readonly #options: ClusterStateOptions
   readonly #workloads = new Map<string, WorkloadState>()
   readonly #anchors: Watch<ConfigMap>
+  readonly #nodes: Nodes
   readonly #watches: Watch<KubeObject>[]
   #interruptedAt = -Infinity
 
   constructor(options: ClusterStateOptions) {
     this.#options = options
-    const { client, installation } = options
+    const { client, installation, clock } = options
+    this.#nodes = new Nodes(clock)
     const selector = { labelSelector: `${installationSelector(installation)},${labels.workload}` }
     const onInterrupt = (reason: string) => this.#reportInterrupt(reason)
     const shared = { client, selector, onInterrupt }
@@ -44,6 +47,13 @@ export class ClusterState {
       this.#change(controller, (state) => state.setController(controller, isDeleted))
     // The order of the first lists: the record of runs is in the anchor, and controllers show whether a pod is being stopped.
     this.#watches = [
+      new Watch<Node>({
+        client,
+        onInterrupt,
+        kind: kinds.node,
+        selector: {},
+        onChange: (node, isDeleted) => this.#changeNode(node, isDeleted),
+      }),
       this.#anchors,
       new Watch<Job>({ ...shared, kind: kinds.job, onChange: onController }),
       new Watch<Deployment>({ ...shared, kind: kinds.deployment, onChange: onController }),
@@ -112,12 +122,17 @@ export class ClusterState {
   #change(object: KubeObject, change: (state: WorkloadState) => void): WorkloadState | null {
     const { namespace = '', labels: own = {} } = object.metadata
     const key = `${namespace}/${own[labels.workload]}`
-    const state = this.#workloads.get(key) ?? new WorkloadState(namespace)
+    const state = this.#workloads.get(key) ?? new WorkloadState(namespace, this.#nodes)
     change(state)
     if (state.isEmpty) this.#workloads.delete(key)
     else this.#workloads.set(key, state)
     this.#options.onChange(state)
     return state.isEmpty ? null : state
+  }
+
+  #changeNode(node: Node, isDeleted: boolean): void {
+    if (!this.#nodes.change(node, isDeleted)) return
+    for (const state of this.#workloads.values()) state.invalidate()
   }
 
   #addRefusal({ involvedObject: { namespace, name }, message }: Event): void {

@@ -13,6 +13,8 @@ export type ContainerView = {
   /** The newest pod; undefined if there is none. */
   pod: Pod | undefined
   record: RunRecord | undefined
+  /** Since when the host of the pod has not answered; null if it answers. */
+  hostLostSince: Date | null
   /** Why the cluster could not create its pod, in its own words. */
   refusal: string | null
   /** When the workload was created. */
@@ -36,6 +38,7 @@ export function observationOf(view: ContainerView): Observation {
     retryAt: null,
     reason: null,
     diskFullSince: null,
+    hostLostSince: null,
     ...state,
   }
 }
@@ -67,7 +70,14 @@ function stateWithoutPod({ controller, record, restart, refusal, createdAt }: Co
 }
 
 function podState(view: ContainerView, pod: Pod): State {
-  const { record, restart } = view
+  const { record, restart, hostLostSince } = view
+  if (hostLostSince && !hasPodEnded(pod))
+    return {
+      state: 'starting',
+      since: hostLostSince,
+      reason: `It waits for its host ${pod.spec.nodeName}, which does not answer`,
+      hostLostSince,
+    }
   const status = statusOf(pod)
   const { waiting, running, terminated } = status?.state ?? {}
   if (running)
@@ -99,6 +109,8 @@ function podState(view: ContainerView, pod: Pod): State {
   if (waiting?.reason === 'CreateContainerError') return cannotStart(pod, waiting.message ?? '', view)
   return { state: 'starting', since, reason: delayReason(pod, waiting) }
 }
+
+const hasPodEnded = ({ status }: Pod): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed'
 
 function cannotStart(pod: Pod, message: string, { restart, record }: ContainerView): State {
   const since = new Date(pod.metadata.creationTimestamp)

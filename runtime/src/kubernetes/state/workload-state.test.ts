@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import { systemClock } from '../../clock.ts'
 import type { Restart } from '../../driver.ts'
 import { annotations } from '../names.ts'
-import type { ContainerStatus, Job, Pod } from '../objects/object-types.ts'
+import type { ContainerStatus, Job, Node, Pod } from '../objects/object-types.ts'
+import { Nodes } from './nodes.ts'
 import { RUNS, WorkloadState } from './workload-state.ts'
 
 const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString()
@@ -18,7 +20,8 @@ const metadata = (name: string, overrides: object = {}) => ({
 
 /** A workload with the container `one`, and functions that change its objects as the cluster does. */
 function open(restart: Restart = 'on-failure', runs?: string) {
-  const state = new WorkloadState('shoal-a-o7')
+  const nodes = new Nodes(systemClock)
+  const state = new WorkloadState('shoal-a-o7', nodes)
   const desired = { id: '12.3', containers: [{ name: 'one', restart, object: 'w12-3-one-a' }] }
   const setAnchor = (overrides: object = {}) => {
     const data = { workload: JSON.stringify(desired), ...(runs === undefined ? {} : { [RUNS]: runs }) }
@@ -35,8 +38,18 @@ function open(restart: Restart = 'on-failure', runs?: string) {
     state.setPod(podOf(name, status, { overrides }), true, now)
   setAnchor()
   setJob('w12-3-one-a')
-  return { state, setAnchor, setJob, setPod, dropPod, seen: () => state.observations()[0] }
+  /** `status`: of the condition Ready of the node that the pods are on. */
+  const setNode = (status: 'True' | 'False' | 'Unknown', second: number) => {
+    nodes.change(nodeOf(status, second), false)
+    state.invalidate()
+  }
+  return { state, setNode, setAnchor, setJob, setPod, dropPod, seen: () => state.observations()[0] }
 }
+
+const nodeOf = (status: 'True' | 'False' | 'Unknown', second: number): Node => ({
+  metadata: metadata('n1'),
+  status: { conditions: [{ type: 'Ready', status, lastTransitionTime: at(second) }] },
+})
 
 function podOf(
   name: string,
@@ -208,5 +221,31 @@ describe('states', () => {
     expect(seen()).toBeUndefined()
     state.setAnchor(null)
     expect(state.isEmpty).toBe(true)
+  })
+})
+
+describe('a host that does not answer', () => {
+  test('its program waits for it, and is the same run when it answers again', () => {
+    const { setPod, setNode, seen } = open()
+    setPod('p1', { state: running(1) })
+    const before = seen()
+    expect(before).toMatchObject({ state: 'running', hostLostSince: null })
+    setNode('Unknown', 30)
+    expect(seen()).toMatchObject({
+      state: 'starting',
+      since: new Date(at(30)),
+      hostLostSince: new Date(at(30)),
+      run: null,
+      reason: 'It waits for its host n1, which does not answer',
+    })
+    setNode('True', 40)
+    expect(seen()).toEqual(before)
+  })
+
+  test('a program that had ended there is not waited for', () => {
+    const { setPod, setNode, seen } = open()
+    setPod('p1', { state: terminated(0, 'Completed') }, { status: { phase: 'Succeeded' } })
+    setNode('False', 30)
+    expect(seen()).toMatchObject({ state: 'finished', hostLostSince: null })
   })
 })

@@ -2,6 +2,7 @@ import type { ContainerName, Observation, Restart } from '../../driver.ts'
 import { annotations } from '../names.ts'
 import type { ConfigMap, Deployment, Job, KubeObject, Pod } from '../objects/object-types.ts'
 import { type DesiredWorkload, DESIRED, type DesiredContainer } from '../objects/workload-objects.ts'
+import type { Nodes } from './nodes.ts'
 import { observationOf } from './observation.ts'
 import { type RunRecord, nextRecord, recordOfLostPod } from './run-record.ts'
 
@@ -21,9 +22,11 @@ export class WorkloadState {
   #anchor: ConfigMap | null = null
   #desired: DesiredWorkload | null = null
   #observations: Observation[] | null = null
+  readonly #nodes: Nodes
 
-  constructor(namespace: string) {
+  constructor(namespace: string, nodes: Nodes) {
     this.namespace = namespace
+    this.#nodes = nodes
   }
 
   get anchor(): ConfigMap | null {
@@ -90,6 +93,11 @@ export class WorkloadState {
     return pods.reduce<Pod | undefined>((best, pod) => (best && !isNewer(pod, best) ? best : pod), undefined)
   }
 
+  /** The pods of a container on hosts that do not answer. */
+  lostPods(container: ContainerName): Pod[] {
+    return [...this.pods.values()].filter((pod) => containerOf(pod) === container && this.#lostSince(pod) !== null)
+  }
+
   /** The Jobs and Deployments of a container, those that are being deleted included. */
   controllersOf(container: ContainerName): Controller[] {
     return [...this.controllers.values()].filter((controller) => containerOf(controller) === container)
@@ -115,16 +123,22 @@ export class WorkloadState {
     const spec = this.desiredContainer(container)
     const controllers = this.controllersOf(container)
     const controller = controllers.find(({ metadata }) => metadata.name === spec?.object) ?? controllers[0]
+    const pod = this.newestPod(container)
     return observationOf({
       workload: this.#id(container),
       container,
       restart: this.#restartOf(container),
       controller,
-      pod: this.newestPod(container),
+      pod,
+      hostLostSince: pod ? this.#lostSince(pod) : null,
       record: this.records.get(container),
       refusal: this.refusals.get(spec?.object ?? controller?.metadata.name ?? '') ?? null,
       createdAt: this.#anchor?.metadata.creationTimestamp ?? new Date(0).toISOString(),
     })
+  }
+
+  #lostSince({ spec }: Pod): Date | null {
+    return this.#nodes.lostSince(spec.nodeName)
   }
 
   #id(container: ContainerName): string {

@@ -115,6 +115,7 @@ test('a comparison of a thousand versions is fast and finds exactly those that d
           lastRun: null,
           retryAt: null,
           diskFullSince: null,
+          hostLostSince: null,
           reason: null,
         })),
       ),

@@ -1,0 +1,34 @@
+import type { Clock } from '../../clock.ts'
+import type { Node } from '../objects/object-types.ts'
+
+/** The hosts of the cluster that do not answer. */
+export class Nodes {
+  readonly #clock: Clock
+  readonly #lostSince = new Map<string, Date>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** Returns whether the host has been lost or has come back. */
+  change(node: Node, isDeleted: boolean): boolean {
+    const { name } = node.metadata
+    const before = this.#lostSince.get(name)?.getTime()
+    const lost = isDeleted ? this.#clock.now() : lostSince(node)
+    if (lost) this.#lostSince.set(name, lost)
+    else this.#lostSince.delete(name)
+    return before !== lost?.getTime()
+  }
+
+  /** Since when the host has not answered; null if it answers, or if the cluster has not reported it yet. */
+  lostSince(name: string | undefined): Date | null {
+    return name === undefined ? null : (this.#lostSince.get(name) ?? null)
+  }
+}
+
+/** A host is ready as long as its kubelet reports to the API server. */
+function lostSince({ status, metadata }: Node): Date | null {
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready')
+  if (!ready || ready.status === 'True') return null
+  return new Date(ready.lastTransitionTime ?? metadata.creationTimestamp)
+}
