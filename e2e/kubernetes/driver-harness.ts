@@ -34,6 +34,7 @@ export async function openDriver(overrides: Partial<KubernetesOptions> = {}): Pr
   const options: KubernetesOptions = {
     installation,
     kubeconfig: process.env['SHOAL_TEST_KUBECONFIG'] ?? null,
+    kubeletCaFile: null,
     cpuRequestRatio: 0.1,
     runtimeClass: null,
     containerDiskBytes: 0,

@@ -6,6 +6,8 @@ export type KubernetesOptions = TenantOptions &
   WorkloadOptions & {
     /** Path of a kubeconfig; null: see `loadKubeConfig`. */
     kubeconfig: string | null
+    /** File with the authority of the kubelets' certificates; null: that of the cluster. */
+    kubeletCaFile: string | null
     /** For operators. */
     log: (message: string) => void
     /** Default: the clock of the machine. */

@@ -14,21 +14,22 @@ import type {
   WorkloadId,
 } from '../driver.ts'
 import { KubeClient } from './client/kube-client.ts'
-import { KubeError } from './client/kube-error.ts'
-import { kinds, objectPath } from './client/kinds.ts'
+import { kinds } from './client/kinds.ts'
+import { KubeletClient } from './client/kubelet-client.ts'
 import { loadKubeConfig } from './client/load-config.ts'
 import type { KubernetesOptions } from './kubernetes-options.ts'
 import { readClusterLogs } from './logs/cluster-logs.ts'
-import { anchorName, podContainerName } from './names.ts'
+import { readPodTail } from './logs/pod-tail.ts'
+import { anchorName } from './names.ts'
 import { tenantObjects } from './objects/tenant-objects.ts'
 import { anchorObject, secretObject, desiredStateOf } from './objects/workload-objects.ts'
 import { abandonLostPods, deleteController, reconcilePrograms } from './reconcile-programs.ts'
 import { ClusterState } from './state/cluster-state.ts'
 import { RUNS, type WorkloadState } from './state/workload-state.ts'
+import { ClusterUsage } from './usage/cluster-usage.ts'
 import { WorkloadTasks } from './workload-tasks.ts'
 
 const RUNS_MANAGER = 'shoal-runs'
-const MAX_TAIL_BYTES = 1024 * 1024
 const POLL_MS = 100
 
 /**
@@ -39,6 +40,8 @@ export function createKubernetesRuntime(options: KubernetesOptions): Runtime {
   return new KubernetesRuntime(options)
 }
 
+type Cluster = { client: KubeClient; kubelets: KubeletClient; state: ClusterState; usage: ClusterUsage }
+
 class KubernetesRuntime implements Runtime {
   readonly name = 'kubernetes'
   readonly ownsHost = false
@@ -47,7 +50,7 @@ class KubernetesRuntime implements Runtime {
   readonly #timers: Timers
   readonly #tasks: WorkloadTasks
   readonly #tenants = new Map<string, Promise<void>>()
-  #cluster: { client: KubeClient; state: ClusterState } | null = null
+  #cluster: Cluster | null = null
 
   constructor(options: KubernetesOptions) {
     this.#options = options
@@ -60,8 +63,10 @@ class KubernetesRuntime implements Runtime {
   }
 
   async start(): Promise<HostLimitation[]> {
-    const { installation, kubeconfig, clock = systemClock, log } = this.#options
-    const client = new KubeClient(await loadKubeConfig(kubeconfig))
+    const { installation, kubeconfig, kubeletCaFile, clock = systemClock, log } = this.#options
+    const config = await loadKubeConfig(kubeconfig)
+    const client = new KubeClient(config)
+    const kubelets = new KubeletClient(config, kubeletCaFile)
     const state = new ClusterState({
       client,
       installation,
@@ -70,7 +75,7 @@ class KubernetesRuntime implements Runtime {
       onChange: (workload) => this.#tasks.schedule(workload),
       onRun: (workload) => this.#tasks.schedule(workload, () => this.#storeRuns(workload)),
     })
-    this.#cluster = { client, state }
+    this.#cluster = { client, kubelets, state, usage: new ClusterUsage({ kubelets, state, clock, log }) }
     await state.start()
     for (const workload of state.workloads) this.#scheduleRetries(workload)
     return []
@@ -131,8 +136,8 @@ class KubernetesRuntime implements Runtime {
     if (workload) await this.#tasks.enqueue(anchorName(id), () => abandonLostPods(client, workload, container))
   }
 
-  async usage(): Promise<ContainerUsage[]> {
-    return []
+  usage(): Promise<ContainerUsage[]> {
+    return this.#started().usage.measure()
   }
 
   logs(from: LogCursor, signal: AbortSignal, admits?: LogAdmission): AsyncIterable<LogBatch> {
@@ -143,20 +148,7 @@ class KubernetesRuntime implements Runtime {
     const { client, state } = this.#started()
     const pod = state.findById(id)?.newestPod(container)
     if (!pod) return []
-    const path = `${objectPath(kinds.pod, pod.metadata.namespace, pod.metadata.name)}/log`
-    const query = {
-      container: podContainerName(container),
-      tailLines: String(lines),
-      limitBytes: String(MAX_TAIL_BYTES),
-    }
-    try {
-      const text = await client.readText(path, query)
-      return text === '' ? [] : text.replace(/\n$/, '').split('\n')
-    } catch (error) {
-      // The container has not started yet, or its pod no longer exists.
-      if (error instanceof KubeError) return []
-      throw error
-    }
+    return readPodTail(client, pod, container, lines)
   }
 
   async close(containers: 'stop' | 'keep'): Promise<void> {
@@ -166,10 +158,11 @@ class KubernetesRuntime implements Runtime {
     this.#timers.cancelAll()
     await this.#cluster.state.close()
     await ended
+    this.#cluster.kubelets.close()
     this.#cluster.client.close()
   }
 
-  #started(): { client: KubeClient; state: ClusterState } {
+  #started(): Cluster {
     if (!this.#cluster) throw new Error('The runtime was not started')
     return this.#cluster
   }

@@ -13,6 +13,7 @@ test('settings of a cluster are read, and are null for other runtimes', () => {
   expect(loadConfig({}).kubernetes).toBeNull()
   expect(loadConfig(valid).kubernetes).toEqual({
     kubeconfig: null,
+    kubeletCaFile: null,
     gateways: [{ cidr: '10.0.0.7/32' }, { cidr: '10.1.0.0/16' }, { namespace: 'shoal' }],
     quota: { pods: '100', 'limits.cpu': '64', 'limits.memory': '128Gi' },
     cpuRequestRatio: 0.25,

@@ -46,6 +46,12 @@ export const runtimeSettings = {
     .describe(
       "File in the format of Docker's `config.json` with credentials that may pull images and nothing else. It is stored as a Secret in each organization's namespace. Unset: none.",
     ),
+  SHOAL_KUBE_KUBELET_CA_FILE: z
+    .string()
+    .optional()
+    .describe(
+      "File with the certificate authority of the nodes' kubelets, which report the usage of programs. Unset: the authority of the cluster.",
+    ),
 } satisfies Record<string, z.ZodType>
 
 type Values = z.output<z.ZodObject<typeof runtimeSettings>> & {
@@ -58,6 +64,7 @@ type Values = z.output<z.ZodObject<typeof runtimeSettings>> & {
 
 export type KubernetesSettings = {
   kubeconfig: string | null
+  kubeletCaFile: string | null
   gateways: ({ cidr: string } | { namespace: string })[]
   quota: Record<string, string>
   cpuRequestRatio: number
@@ -83,6 +90,7 @@ export function parseKubernetesSettings(values: Values): KubernetesSettings | nu
     cpuRequestRatio: values.SHOAL_KUBE_CPU_RATIO,
     runtimeClass: values.SHOAL_KUBE_RUNTIME_CLASS ?? null,
     pullAuthFile: values.SHOAL_KUBE_PULL_AUTH_FILE ?? null,
+    kubeletCaFile: values.SHOAL_KUBE_KUBELET_CA_FILE ?? null,
   }
 }
 

@@ -15,7 +15,7 @@ export function createKubernetesBackend(
   installation: string,
   building: HostBuilderOptions,
 ): SquidBackend {
-  const { kubeconfig, gateways, pullAuthFile, quota, cpuRequestRatio, runtimeClass } = settings
+  const { kubeconfig, kubeletCaFile, gateways, pullAuthFile, quota, cpuRequestRatio, runtimeClass } = settings
   const { targets, containerDiskBytes, log } = building
   return {
     directory: createKubernetesDirectory({ installation, kubeconfig }),
@@ -24,6 +24,7 @@ export function createKubernetesBackend(
       const runtime = createKubernetesRuntime({
         installation,
         kubeconfig,
+        kubeletCaFile,
         quota,
         cpuRequestRatio,
         runtimeClass,

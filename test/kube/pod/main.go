@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -15,7 +17,11 @@ import (
 const usage = `pod pause           waits for SIGTERM, and reaps processes
 pod serve PORT…     responds to HTTP requests with the pod's name
 pod get URL         prints the body of the response; exit code 1 without one within 2 s
-pod connect ADDRESS connects over TCP; exit code 1 if that takes more than 2 s`
+pod connect ADDRESS connects over TCP; exit code 1 if that takes more than 2 s
+pod burn            uses one core until SIGTERM
+pod print COUNT RATE [BYTES]
+                    prints lines "1 …" to "COUNT …" of about BYTES, RATE a second (0: at once); at SIGTERM
+                    stops printing, and prints "end N" after N lines`
 
 const timeout = 2 * time.Second
 
@@ -34,9 +40,45 @@ func main() {
 		connection, err := net.DialTimeout("tcp", args[0], timeout)
 		exitOn(err)
 		connection.Close()
+	case "burn":
+		burn()
+	case "print":
+		printLines(args)
 	default:
 		fail(usage)
 	}
+}
+
+func burn() {
+	stopped := make(chan os.Signal, 1)
+	signal.Notify(stopped, syscall.SIGTERM)
+	fmt.Println("burning")
+	for len(stopped) == 0 {
+	}
+}
+
+func printLines(args []string) {
+	stopped := make(chan os.Signal, 1)
+	signal.Notify(stopped, syscall.SIGTERM)
+	numbers := [3]int{}
+	for i, arg := range args {
+		number, err := strconv.Atoi(arg)
+		exitOn(err)
+		numbers[i] = number
+	}
+	count, rate, padding := numbers[0], numbers[1], strings.Repeat("x", numbers[2])
+	start := time.Now()
+	printed := 0
+	for ; printed < count && len(stopped) == 0; printed++ {
+		if rate > 0 {
+			time.Sleep(time.Until(start.Add(time.Duration(printed) * time.Second / time.Duration(rate))))
+		}
+		fmt.Println(printed+1, padding)
+	}
+	if printed == count {
+		<-stopped
+	}
+	fmt.Println("end", printed)
 }
 
 func pause() {

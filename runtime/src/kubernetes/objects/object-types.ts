@@ -63,6 +63,8 @@ export type Terminated = {
 export type ContainerStatus = {
   name: string
   restartCount: number
+  /** `containerd://<id>`, of the latest run. */
+  containerID?: string
   state?: {
     waiting?: { reason?: string; message?: string }
     running?: { startedAt: string }
@@ -81,6 +83,8 @@ export type Pod = KubeObject & {
     reason?: string
     message?: string
     podIP?: string
+    /** The address of its node. */
+    hostIP?: string
     conditions?: Condition[]
     containerStatuses?: ContainerStatus[]
   }

@@ -1,0 +1,107 @@
+import { globSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { hasCluster, kubectl } from '../support/kubernetes.ts'
+import { createServiceAccount, workerRights } from '../support/service-account.ts'
+import { until } from '../support/until.ts'
+import { type Driver, container, openDriver, workload } from './driver-harness.ts'
+
+const host = process.env['SHOAL_TEST_HOST_ADDRESS']
+
+/** The counters of a container's cgroup, and of its pod's, which both have version 1 on this host. */
+async function cgroupOf(namespace: string) {
+  const id = await kubectl([
+    'get',
+    'pods',
+    '-n',
+    namespace,
+    '-o',
+    'jsonpath={.items[0].status.containerStatuses[0].containerID}',
+  ])
+  const find = (hierarchy: string) =>
+    globSync(`/sys/fs/cgroup/${hierarchy}/shoal-test-*/kubepods/**/${id.replace('containerd://', '')}`)[0] ?? ''
+  const read = (folder: string, file: string) => readFileSync(join(folder, file), 'utf8')
+  const numberIn = (text: string, name: string) => Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1])
+  const [cpu, memory] = [find('cpuacct'), find('memory')]
+  return {
+    cpuSeconds: () => Number(read(cpu, 'cpuacct.usage')) / 1e9,
+    throttledSeconds: () => numberIn(read(dirname(find('cpu')), 'cpu.stat'), 'throttled_time') / 1e9,
+    memoryBytes: () =>
+      Number(read(memory, 'memory.usage_in_bytes')) - numberIn(read(memory, 'memory.stat'), 'total_inactive_file'),
+    kill: () => {
+      for (const pid of read(cpu, 'cgroup.procs').trim().split('\n')) process.kill(Number(pid), 'SIGKILL')
+    },
+  }
+}
+
+async function usageOf({ runtime }: Driver) {
+  const [usage] = await runtime.usage()
+  if (!usage) throw new Error('There is no usage')
+  return usage
+}
+
+/** Waits for a measurement that began after this call. */
+async function measure(driver: Driver) {
+  const startedAt = new Date()
+  await until(async () => (await usageOf(driver)).at > startedAt, 'the kubelet measures again')
+  return usageOf(driver)
+}
+
+describe.skipIf(!hasCluster || !host)('the usage of pods', () => {
+  test('is that of their cgroups, for a worker with the documented rights', async () => {
+    const driver = await openDriver({ kubeconfig: await createServiceAccount(workerRights) })
+    expect(await driver.runtime.usage()).toEqual([])
+    await driver.runtime.apply(workload([container('api', { command: ['burn'], ports: [] })]))
+    await driver.until('api', { state: 'running' })
+    const cgroup = await cgroupOf(driver.namespace)
+    const before = { cpu: cgroup.cpuSeconds(), throttled: cgroup.throttledSeconds() }
+    const usage = await measure(driver)
+    const { run } = (await driver.observe('api')) ?? {}
+    expect(usage).toMatchObject({ workload: '12.1', container: 'api', run: run?.id, cpuLimitCores: 0.2 })
+    expect(usage).toMatchObject({ memoryLimitBytes: 64 * 1024 * 1024, oomKills: null })
+    expect(usage.cpuSeconds).toBeGreaterThan(before.cpu)
+    expect(usage.cpuSeconds).toBeLessThan(cgroup.cpuSeconds())
+    expect(usage.throttledSeconds).toBeGreaterThan(before.throttled)
+    expect(usage.throttledSeconds).toBeLessThan(cgroup.throttledSeconds())
+    expect(usage.memoryBytes / cgroup.memoryBytes()).toBeGreaterThan(0.5)
+    expect(usage.memoryBytes / cgroup.memoryBytes()).toBeLessThan(2)
+  })
+
+  test('starts at 0 with each run, also in the same pod', async () => {
+    const driver = await openDriver()
+    await driver.runtime.apply(workload([container('api', { command: ['burn'], ports: [] })]))
+    await driver.until('api', { state: 'running' })
+    const first = await measure(driver)
+    const old = await cgroupOf(driver.namespace)
+    old.kill()
+    await driver.until('api', { state: 'running', run: { ordinal: 1 }, lastRun: { id: first.run } })
+    const cgroup = await cgroupOf(driver.namespace)
+    const second = await measure(driver)
+    expect(second.run).not.toBe(first.run)
+    expect(second.cpuSeconds).toBeGreaterThan(0)
+    expect(second.cpuSeconds).toBeLessThan(cgroup.cpuSeconds())
+    expect(second.throttledSeconds).toBeLessThan(
+      cgroup.throttledSeconds() - (first.throttledSeconds ?? Infinity) + 1e-6,
+    )
+  })
+
+  test('is not known without the right to read it, which is logged once', async () => {
+    const messages: string[] = []
+    const rights = workerRights.map((right) => ({
+      ...right,
+      resources: right.resources.filter((name) => name !== 'nodes/metrics'),
+    }))
+    const kubeconfig = await createServiceAccount(rights)
+    const driver = await openDriver({ kubeconfig, log: (message) => messages.push(message) })
+    await driver.runtime.apply(workload([container('api')]))
+    await driver.until('api', { state: 'running' })
+    // Only the values at its start are known.
+    for (const usage of [await usageOf(driver), await usageOf(driver)])
+      expect(usage).toMatchObject({ cpuSeconds: 0, memoryBytes: 0 })
+    expect(messages).toEqual([
+      expect.stringMatching(
+        /^The usage of programs on \S+ is not known: The kubelet at \S+ answered with HTTP status 403$/,
+      ),
+    ])
+  })
+})
