@@ -24,6 +24,7 @@ export const search = {
     search: text,
     order: oneOf('asc', 'desc'),
     line: text,
+    build: text,
   }),
   metrics: searchOf({ range: text, from: text, to: text }),
   playground: searchOf({ endpoint: text }),

@@ -6,14 +6,18 @@ import { Button } from '../../ui/Button.tsx'
 import { Card } from '../../ui/Card.tsx'
 import { cx } from '../../ui/classes.ts'
 import { CopyButton } from '../../ui/CopyButton.tsx'
+import { Highlighted } from '../Highlighted.tsx'
 import { styledParts, withoutColours } from './ansi.ts'
 import { failureSummary, firstErrorIndex } from './failure-text.ts'
+import { matchingLines, noFilter, type LineFilter } from './line-filter.ts'
 
 type Props = {
   deployment: Deployment
   title?: string
   /** At the right of the title. */
   aside?: ReactNode
+  /** Shows only these lines. Only a new `key` changes the filter. */
+  filter?: LineFilter
 }
 
 /** The number of lines per block. The browser does not render blocks that are off screen. */
@@ -32,10 +36,11 @@ function withoutRepetition(lines: readonly DeploymentLog[], failureReason: strin
 }
 
 /** The log of a deployment. It follows new lines until the user scrolls up. */
-export function DeployLog({ deployment, title = 'Log', aside }: Props) {
+export function DeployLog({ deployment, title = 'Log', aside, filter = noFilter }: Props) {
   const { logs, failureReason, createdAt: startedAt } = deployment
   const isGrowing = isInProgress(deployment)
-  const lines = useMemo(() => withoutRepetition(logs, failureReason), [logs, failureReason])
+  const allLines = useMemo(() => withoutRepetition(logs, failureReason), [logs, failureReason])
+  const lines = useMemo(() => matchingLines(allLines, filter), [allLines, filter])
   const container = useRef<HTMLDivElement>(null)
   const [isFollowing, setIsFollowing] = useState(isGrowing)
   const scrollToEnd = () => container.current?.scrollTo({ top: container.current.scrollHeight })
@@ -64,7 +69,8 @@ export function DeployLog({ deployment, title = 'Log', aside }: Props) {
             </Button>
           )}
           <span className="tabular text-sm whitespace-nowrap text-ink-3 max-xs:hidden">
-            {lines.length === 1 ? '1 line' : `${lines.length} lines`}
+            {lines.length < allLines.length && `${lines.length} of `}
+            {allLines.length === 1 ? '1 line' : `${allLines.length} lines`}
           </span>
           <CopyButton what="log" text={lines.map(({ message }) => withoutColours(message)).join('\n')} />
         </>
@@ -82,10 +88,26 @@ export function DeployLog({ deployment, title = 'Log', aside }: Props) {
           {blocks.map((first) => {
             const count = Math.min(blockLines, lines.length - first)
             const error = firstError >= first && firstError < first + count ? firstError : -1
-            return <Block key={first} lines={lines} first={first} count={count} error={error} startedAt={startedAt} />
+            return (
+              <Block
+                key={first}
+                lines={lines}
+                first={first}
+                count={count}
+                error={error}
+                startedAt={startedAt}
+                search={filter.search}
+              />
+            )
           })}
           {lines.length === 0 && (
-            <p className="px-3.5 text-ink-3">{isGrowing ? 'Waiting for the first line…' : 'No log lines.'}</p>
+            <p className="px-3.5 text-ink-3">
+              {allLines.length > 0
+                ? 'No line matches the filters.'
+                : isGrowing
+                  ? 'Waiting for the first line…'
+                  : 'No log lines.'}
+            </p>
           )}
         </div>
         {isGrowing && !isFollowing && (
@@ -103,15 +125,22 @@ export function DeployLog({ deployment, title = 'Log', aside }: Props) {
   )
 }
 
-type BlockProps = { lines: readonly DeploymentLog[]; first: number; count: number; error: number; startedAt: string }
+type BlockProps = {
+  lines: readonly DeploymentLog[]
+  first: number
+  count: number
+  error: number
+  startedAt: string
+  search: string
+}
 
 /** Lines never change, so a block renders again only when lines are added to it. */
 const Block = memo(
-  function Block({ lines, first, count, error, startedAt }: BlockProps) {
+  function Block({ lines, first, count, error, startedAt, search }: BlockProps) {
     return (
       <div className="[content-visibility:auto]" style={{ containIntrinsicBlockSize: `auto ${count * linePx}px` }}>
         {lines.slice(first, first + count).map((line, index) => (
-          <Line key={index} line={line} startedAt={startedAt} isFirstError={first + index === error} />
+          <Line key={index} line={line} startedAt={startedAt} isFirstError={first + index === error} search={search} />
         ))}
       </div>
     )
@@ -120,9 +149,9 @@ const Block = memo(
     previous.count === next.count && previous.error === next.error && previous.startedAt === next.startedAt,
 )
 
-type LineProps = { line: DeploymentLog; startedAt: string; isFirstError: boolean }
+type LineProps = { line: DeploymentLog; startedAt: string; isFirstError: boolean; search: string }
 
-function Line({ line: { severity, message, at }, startedAt, isFirstError }: LineProps) {
+function Line({ line: { severity, message, at }, startedAt, isFirstError, search }: LineProps) {
   return (
     <p className={cx('flex gap-3 border-l-2 px-3', isFirstError ? 'border-bad bg-bad-soft' : 'border-transparent')}>
       <time dateTime={at} title={formatDateTime(at)} className="tabular w-14 shrink-0 text-right text-ink-3">
@@ -132,7 +161,7 @@ function Line({ line: { severity, message, at }, startedAt, isFirstError }: Line
         {severity !== 'info' && <span className="sr-only">{severity}: </span>}
         {styledParts(message).map(({ text, className }, index) => (
           <span key={index} className={className}>
-            {text}
+            <Highlighted text={text} search={search} />
           </span>
         ))}
       </span>

@@ -1,20 +1,26 @@
 import { controlClass } from '../../ui/Field.tsx'
 import { cx } from '../../ui/classes.ts'
 
-type Props = { label: string; value: string | undefined; onChange: (time: string | undefined) => void }
+type Props = {
+  label: string
+  value: string | undefined
+  /** Whether the time is in UTC instead of the user's time zone. */
+  isUtc?: boolean
+  onChange: (time: string | undefined) => void
+}
 
-/** A date and time in the user's time zone; the value is ISO. */
-export function TimeField({ label, value, onChange }: Props) {
+/** A date and time; the value is ISO. */
+export function TimeField({ label, value, isUtc = false, onChange }: Props) {
   return (
     <label className="flex items-center gap-1.5 text-sm text-ink-2">
       {label}
       <span className="w-54">
         <input
-          key={value}
+          key={`${value} ${isUtc}`}
           type="datetime-local"
           step={1}
-          defaultValue={localOf(value)}
-          onBlur={({ target }) => target.value !== localOf(value) && onChange(isoOf(target.value))}
+          defaultValue={fieldOf(value, isUtc)}
+          onBlur={({ target }) => target.value !== fieldOf(value, isUtc) && onChange(isoOf(target.value, isUtc))}
           onKeyDown={(event) => event.key === 'Enter' && event.currentTarget.blur()}
           className={cx(controlClass, 'tabular h-8 px-2')}
         />
@@ -23,11 +29,13 @@ export function TimeField({ label, value, onChange }: Props) {
   )
 }
 
-const isoOf = (local: string): string | undefined => (local === '' ? undefined : new Date(local).toISOString())
+const isoOf = (text: string, isUtc: boolean): string | undefined =>
+  text === '' ? undefined : new Date(isUtc ? `${text}Z` : text).toISOString()
 
 /** `2026-09-02T14:03:59` */
-function localOf(iso: string | undefined): string {
+function fieldOf(iso: string | undefined, isUtc: boolean): string {
   if (!iso || Number.isNaN(Date.parse(iso))) return ''
   const date = new Date(iso)
-  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19)
+  const offsetMs = isUtc ? 0 : date.getTimezoneOffset() * 60_000
+  return new Date(date.getTime() - offsetMs).toISOString().slice(0, 19)
 }

@@ -4,10 +4,16 @@ import { TimeField } from './TimeField.tsx'
 
 const custom = 'custom'
 
-type Props = { ranges: TimeRanges; search: RangeSearch; onChange: (changes: RangeSearch) => void }
+type Props = {
+  ranges: TimeRanges
+  search: RangeSearch
+  /** Whether custom times are in UTC instead of the user's time zone. */
+  isUtc?: boolean
+  onChange: (changes: RangeSearch) => void
+}
 
 /** Picks a named range or custom times. */
-export function TimeRangePicker({ ranges, search, onChange }: Props) {
+export function TimeRangePicker({ ranges, search, isUtc = false, onChange }: Props) {
   const pick = (id: string) =>
     onChange(id === custom ? searchOfCustom(ranges, search, Date.now()) : searchOfNamed(ranges, id))
   return (
@@ -21,8 +27,13 @@ export function TimeRangePicker({ ranges, search, onChange }: Props) {
       />
       {isCustom(search) && (
         <>
-          <TimeField label="From" value={search.from} onChange={(from) => onChange({ ...search, from })} />
-          <TimeField label="To" value={search.to} onChange={(to) => onChange({ ...search, to })} />
+          <TimeField
+            label="From"
+            isUtc={isUtc}
+            value={search.from}
+            onChange={(from) => onChange({ ...search, from })}
+          />
+          <TimeField label="To" isUtc={isUtc} value={search.to} onChange={(to) => onChange({ ...search, to })} />
         </>
       )}
     </>

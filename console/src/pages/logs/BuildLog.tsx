@@ -1,44 +1,87 @@
-import type { Deployment, Squid } from '@shoal/contract'
+import type { Deployment, DeploymentLog, LogLevel, Squid } from '@shoal/contract'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
+import { useMemo } from 'react'
 import { pollWhile } from '../../api/poll.ts'
 import { q } from '../../api/query.ts'
 import { DeployLog } from '../../components/deploy-log/DeployLog.tsx'
+import type { LineFilter } from '../../components/deploy-log/line-filter.ts'
 import { useDeployment } from '../../components/deploy-log/use-deployment.ts'
 import { deploymentTitle } from '../../components/deployment-title.ts'
 import { EmptyState } from '../../components/EmptyState.tsx'
+import { LazySelect } from '../../components/LazySelect.tsx'
 import { QueryView } from '../../components/QueryView.tsx'
+import { formatDayMonthTime } from '../../lib/format.ts'
 import { SkeletonRows } from '../../ui/Skeleton.tsx'
+import { buildLevels, useLogsSearch, useSetLogsSearch, type LogsSearch } from './filters.ts'
+import { LogFilters } from './LogFilters.tsx'
 
 const skeleton = <SkeletonRows count={12} />
 const hasBuild = ({ type }: Deployment) => type === 'DEPLOY' || type === 'DEPLOY_HARD_RESET'
 /** A new deployment may begin while the page is open. */
 const refetchInterval = pollWhile<Deployment[]>(() => false, { fastMs: 10_000, slowMs: 10_000 })
 
-/** The log of the newest deployment that built an image: what the build, and the preparation of the version, printed. */
-export function BuildLog({ squid }: { squid: Pick<Squid, 'id' | 'organization'> }) {
+type Props = { squid: Pick<Squid, 'id' | 'organization' | 'processors' | 'api'> }
+
+/** The log of a deployment that built an image, by default the newest: what the build, and the preparation of the version, printed. */
+export function BuildLog({ squid }: Props) {
+  const { build } = useLogsSearch()
+  const setSearch = useSetLogsSearch()
   const call = {
     params: { code: squid.organization.code },
     query: { squidId: String(squid.id), limit: '50', logs: 'false' },
   } as const
   const deployments = useQuery(q('deployments.list', call, { refetchInterval }))
+  const builds = deployments.data?.filter(hasBuild) ?? []
+  const selected = builds.find(({ id }) => String(id) === build) ?? builds[0]
   return (
-    <QueryView query={deployments} what="The deployments" skeleton={skeleton}>
-      {(list) => {
-        const newest = list.find(hasBuild)
-        return newest ? <LogOf key={newest.id} id={newest.id} /> : <NoBuild />
-      }}
-    </QueryView>
+    <div className="flex flex-col gap-3">
+      <LogFilters
+        squid={squid}
+        build={
+          <LazySelect
+            label="Deployment"
+            className="w-56 max-xs:flex-1"
+            options={builds.map((deployment) => ({ id: String(deployment.id), label: labelOf(deployment) }))}
+            value={String(selected?.id ?? '')}
+            onChange={(id) => setSearch({ build: id === String(builds[0]?.id) ? undefined : id })}
+          />
+        }
+      />
+      <QueryView query={deployments} what="The deployments" skeleton={skeleton}>
+        {() => (selected ? <LogOf key={selected.id} id={selected.id} /> : <NoBuild />)}
+      </QueryView>
+    </div>
   )
+}
+
+/** `#12 · 23.11 14:03 · failed` */
+const labelOf = ({ id, createdAt, failed }: Deployment) =>
+  `#${id} · ${formatDayMonthTime(createdAt)}${failed === 'NO' ? '' : ' · failed'}`
+
+const severityOf: Partial<Record<LogLevel, DeploymentLog['severity']>> = {
+  INFO: 'info',
+  WARNING: 'warn',
+  ERROR: 'error',
+}
+
+/** The filters in the URL. Levels that no build has select nothing, and are ignored. */
+function filterOf({ level = [], search = '' }: LogsSearch): LineFilter {
+  const severities = buildLevels.flatMap(({ id }) => (level.includes(id) ? (severityOf[id] ?? []) : []))
+  return { search, severities: severities.length > 0 ? severities : null }
 }
 
 function LogOf({ id }: { id: number }) {
   const query = useDeployment(String(id))
+  const filterKey = JSON.stringify(filterOf(useLogsSearch()))
+  const filter = useMemo(() => JSON.parse(filterKey) as LineFilter, [filterKey])
   return (
     <QueryView query={query} what="The build log" skeleton={skeleton}>
       {(deployment) => (
         <DeployLog
+          key={filterKey}
           deployment={deployment}
+          filter={filter}
           title={`${deploymentTitle(deployment)} #${id}`}
           aside={
             <Link

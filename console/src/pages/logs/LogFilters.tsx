@@ -1,27 +1,32 @@
 import type { Squid } from '@shoal/contract'
+import type { ReactNode } from 'react'
 import { useSearchText } from '../../components/data-table/url-state.ts'
 import { LazyMultiSelect } from '../../components/LazySelect.tsx'
 import { TimeRangePicker } from '../../components/time-range/TimeRangePicker.tsx'
 import { SearchField } from '../../ui/SearchField.tsx'
-import { buildSource, levels, ranges, useLogsSearch, useSetLogsSearch } from './filters.ts'
+import { buildLevels, buildSource, levels, ranges, useLogsSearch, useSetLogsSearch } from './filters.ts'
+import { useDisplay } from './view/display.ts'
 
 /** Delay after the last keystroke (spec 2.9). */
 const searchDebounceMs = 500
 
 type Props = {
   squid: Pick<Squid, 'processors' | 'api'>
-  /** The log of a build has no time range, levels or search. */
-  isBuild?: boolean
+  /** Replaces the time range for the log of a build: selects the build. */
+  build?: ReactNode
 }
 
 /** The filters of the logs, whose state is in the URL. */
-export function LogFilters({ squid, isBuild = false }: Props) {
+export function LogFilters({ squid, build }: Props) {
+  const isBuild = build !== undefined
+  const options = isBuild ? buildLevels : levels
+  const { isUtc } = useDisplay()
   const search = useLogsSearch()
   const setSearch = useSetLogsSearch()
   const { text, setText } = useSearchText('search', searchDebounceMs)
   return (
     <div className="flex flex-wrap items-center gap-2">
-      {!isBuild && <TimeRangePicker ranges={ranges} search={search} onChange={setSearch} />}
+      {build ?? <TimeRangePicker ranges={ranges} search={search} isUtc={isUtc} onChange={setSearch} />}
       <LazyMultiSelect
         label="Containers"
         className="w-37 max-xs:flex-1"
@@ -30,24 +35,15 @@ export function LogFilters({ squid, isBuild = false }: Props) {
         value={search.container ?? []}
         onChange={(container) => setSearch({ container: withOneSource(container, isBuild) })}
       />
-      {!isBuild && (
-        <>
-          <LazyMultiSelect
-            label="Levels"
-            className="w-37 max-xs:flex-1"
-            none="All levels"
-            options={levels}
-            value={levels.flatMap(({ id }) => (search.level?.includes(id) ? [id] : []))}
-            onChange={(level) => setSearch({ level })}
-          />
-          <SearchField
-            label="Search logs"
-            value={text}
-            onChange={setText}
-            className="max-w-96 min-w-48 flex-1 basis-56"
-          />
-        </>
-      )}
+      <LazyMultiSelect
+        label="Levels"
+        className="w-37 max-xs:flex-1"
+        none="All levels"
+        options={options}
+        value={options.flatMap(({ id }) => (search.level?.includes(id) ? [id] : []))}
+        onChange={(level) => setSearch({ level })}
+      />
+      <SearchField label="Search logs" value={text} onChange={setText} className="max-w-96 min-w-48 flex-1 basis-56" />
     </div>
   )
 }

@@ -11,17 +11,19 @@ import { EmptyState } from '../../components/EmptyState.tsx'
 import { ErrorState } from '../../components/ErrorState.tsx'
 import { QueryView } from '../../components/QueryView.tsx'
 import { StatusDot } from '../../components/StatusDot.tsx'
+import { stringifySearch } from '../../lib/search-params.ts'
 import { Button } from '../../ui/Button.tsx'
 import { SkeletonRows } from '../../ui/Skeleton.tsx'
 import { BuildLog } from './BuildLog.tsx'
 import { buildSource, useLogsSearch, useSetLogsSearch, type LogsSearch } from './filters.ts'
+import { DisplayToggles } from './DisplayToggles.tsx'
 import { LogFilters } from './LogFilters.tsx'
 import type { FeedState, LiveStatus, LogFeed } from './feed/log-feed.ts'
 import { LogView } from './view/LogView.tsx'
 import { useDownload } from './use-download.ts'
 import { useLogFeed } from './feed/use-log-feed.ts'
 
-/** Shows the logs of a version: those of its programs, or of its last build. */
+/** Shows the logs of a version: those of its programs, or of a build. */
 export default function LogsTab() {
   const { squidName, squidSlot } = useParams({ from: '/app/squids/$squidName/$squidSlot/logs' })
   const params = { code: useOrg().code, reference: `${squidName}@${squidSlot}` }
@@ -29,16 +31,7 @@ export default function LogsTab() {
   const isBuild = useLogsSearch().container?.includes(buildSource) === true
   return (
     <QueryView query={squid} what="This version" skeleton={<SkeletonRows count={12} />}>
-      {(version) =>
-        isBuild ? (
-          <div className="flex flex-col gap-3">
-            <LogFilters squid={version} isBuild />
-            <BuildLog squid={version} />
-          </div>
-        ) : (
-          <ProgramLogs version={version} params={params} />
-        )
-      }
+      {(version) => (isBuild ? <BuildLog squid={version} /> : <ProgramLogs version={version} params={params} />)}
     </QueryView>
   )
 }
@@ -67,7 +60,7 @@ function ProgramLogs({ version, params }: ProgramLogsProps) {
     <div className="flex flex-col gap-3">
       <div className="flex flex-wrap items-center gap-2">
         <LogFilters squid={version} />
-        <div className="ml-auto flex items-center gap-2">
+        <div className="ml-auto flex flex-wrap items-center gap-2">
           {logsQuery.to === undefined && state.status === 'ready' && (
             <>
               <LiveIndicator live={state.live} isFollowing={isFollowing} />
@@ -79,6 +72,7 @@ function ProgramLogs({ version, params }: ProgramLogsProps) {
               </Button>
             </>
           )}
+          <DisplayToggles />
           <Button icon={<Download size={14} aria-hidden />} isPending={isPending} onClick={download}>
             Download
           </Button>
@@ -112,7 +106,7 @@ type LinesProps = {
 function Lines({ feed, state, filters, isFollowing, onFollowingChange, onResume, reference }: LinesProps) {
   const order = useLogsSearch().order ?? 'asc'
   const setSearch = useSetLogsSearch()
-  const setOrder = useSetSearch()
+  const changeSearch = useSetSearch()
   const getLink = useLineLink(reference)
   const { status, error, window: logWindow, pageError } = state
   if (status === 'loading') return <SkeletonRows count={16} />
@@ -134,12 +128,15 @@ function Lines({ feed, state, filters, isFollowing, onFollowingChange, onResume,
         state={state}
         order={order}
         onOrderChange={(next) => {
-          setOrder({ order: next === 'asc' ? undefined : next })
+          changeSearch({ order: next === 'asc' ? undefined : next })
           onFollowingChange(logWindow.newer === null)
         }}
         search={filters.search ?? ''}
         target={filters.line}
         getLink={getLink}
+        onShowContext={(line) =>
+          changeSearch({ container: undefined, level: undefined, search: undefined, line }, 'push')
+        }
         isFollowing={isFollowing}
         onFollowingChange={onFollowingChange}
         onResume={onResume}
@@ -198,9 +195,11 @@ function LiveIndicator({ live, isFollowing }: { live: LiveStatus; isFollowing: b
   )
 }
 
-/** Returns a function that makes a link to one line. The link names the organization and has no filters, so that it can be shared. */
+/** Returns a function that makes a link to one line, with the filters. It names the organization, so that it can be shared. */
 function useLineLink(reference: string): (id: string) => string {
   const { code } = useOrg()
+  const search = useLogsSearch()
   const [name, slot] = reference.split('@')
-  return (id) => `${window.location.origin}/squids/${name}/${slot}/logs?organization=${code}&line=${id}`
+  return (line) =>
+    `${window.location.origin}/squids/${name}/${slot}/logs${stringifySearch({ ...search, organization: code, line })}`
 }

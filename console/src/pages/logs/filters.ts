@@ -43,7 +43,10 @@ export const levelTones: Record<LogLevel, Tone> = {
   FATAL: 'bad',
 }
 
-/** Selects the log of the last build in place of containers. No container can have this name. */
+/** The levels of lines of a build. */
+export const buildLevels = levels.filter(({ id }) => id === 'INFO' || id === 'WARNING' || id === 'ERROR')
+
+/** Selects the log of a build in place of containers: of the deployment `build`, by default the newest. No container can have this name. */
 export const buildSource = '@build'
 
 const route = getRouteApi('/app/squids/$squidName/$squidSlot/logs')

@@ -1,25 +1,18 @@
 import type { LogEntry } from '@shoal/contract'
-import { useEffectEvent, useLayoutEffect, useRef } from 'react'
+import { Highlighted } from '../../../components/Highlighted.tsx'
 import { Button } from '../../../ui/Button.tsx'
 import { textOf } from './line-text.ts'
-import { Highlighted } from './LogRow.tsx'
 
-type Props = { entry: LogEntry; search: string; onResize: (px: number) => void }
+type Props = {
+  entry: LogEntry
+  search: string
+}
 
 /** The details of an expanded line: its full text, and its fields as indented JSON. */
-export function LogDetail({ entry, search, onResize }: Props) {
-  const container = useRef<HTMLDivElement>(null)
+export function LogDetail({ entry, search }: Props) {
   const { message, fields } = textOf(entry)
-  const reportHeight = useEffectEvent(() => onResize(container.current?.offsetHeight ?? 0))
-  useLayoutEffect(() => {
-    if (!container.current) return undefined
-    reportHeight()
-    const observer = new ResizeObserver(() => reportHeight())
-    observer.observe(container.current)
-    return () => observer.disconnect()
-  }, [])
   return (
-    <div ref={container} role="cell" className="border-y border-line bg-canvas px-3 py-2">
+    <div role="cell" className="border-y border-line bg-canvas px-3 py-2">
       <pre className="max-h-96 overflow-auto break-words whitespace-pre-wrap" tabIndex={0} aria-label="Whole line">
         <Highlighted text={message} search={search} />
         {fields && (
@@ -35,6 +28,9 @@ export function LogDetail({ entry, search, onResize }: Props) {
         </Button>
         <Button size={28} data-act="link">
           Copy link to line
+        </Button>
+        <Button size={28} data-act="context">
+          Show surrounding lines
         </Button>
       </div>
     </div>

@@ -1,11 +1,13 @@
 import { gapContainer, type LogEntry } from '@shoal/contract'
 import { Copy, Link2 } from 'lucide-react'
-import { memo, type ReactNode } from 'react'
+import { memo, useEffectEvent, useLayoutEffect, useRef, type ReactNode } from 'react'
+import { Highlighted } from '../../../components/Highlighted.tsx'
 import { formatDateTime } from '../../../lib/format.ts'
 import { toneText } from '../../../ui/tones.ts'
 import { cx } from '../../../ui/classes.ts'
 import { levelTones } from '../filters.ts'
-import { splitAtMatches, textOf } from './line-text.ts'
+import { textOf } from './line-text.ts'
+import { rowHeights } from './row-layout.ts'
 import { LogDetail } from './LogDetail.tsx'
 
 /** The column grid of the header and all rows. On phones the message is below the other columns. */
@@ -23,18 +25,29 @@ type Props = {
   isTarget: boolean
   /** Only the hovered row renders buttons: scrolling creates thousands of rows. */
   isHovered: boolean
+  /** Shows all lines of the text. */
+  isWrapped: boolean
+  isUtc: boolean
   rowPx: number
+  /** Reports the height above `rowPx` of an expanded or wrapped row. */
   onResize: (number: number, px: number) => void
 }
 
 /** One line. `LogView` handles the clicks on its buttons by their `data-act`. */
-function Row({ entry, number, rowIndex, search, isOpen, isTarget, isHovered, rowPx, onResize }: Props) {
-  if (entry.container === gapContainer) return <GapMarker {...{ entry, rowIndex, rowPx }} />
+function Row(props: Props) {
+  const { entry, rowIndex, rowPx } = props
+  return entry.container === gapContainer ? <GapMarker {...{ entry, rowIndex, rowPx }} /> : <LineRow {...props} />
+}
+
+function LineRow(props: Props) {
+  const { entry, number, rowIndex, search, isOpen, isTarget, isHovered, isWrapped, isUtc, rowPx } = props
+  const element = useMeasured(props)
   const { ns, message, fields } = textOf(entry)
   const [firstLine = '', ...otherLines] = message.split('\n')
   const tone = levelTones[entry.level]
   return (
     <div
+      ref={element}
       role="row"
       aria-rowindex={rowIndex}
       data-number={number}
@@ -49,9 +62,13 @@ function Row({ entry, number, rowIndex, search, isOpen, isTarget, isHovered, row
               : 'border-transparent hover:bg-muted',
       )}
     >
-      <div className={rowGrid} style={{ height: rowPx }}>
-        <span role="cell" className="truncate text-ink-2" data-tip={formatDateTime(entry.timestamp)}>
-          <Time at={entry.timestamp} />
+      <div className={rowGrid} style={isWrapped ? { minHeight: rowPx } : { height: rowPx }}>
+        <span
+          role="cell"
+          className="truncate text-ink-2"
+          data-tip={isUtc ? entry.timestamp : formatDateTime(entry.timestamp)}
+        >
+          <Time at={entry.timestamp} isUtc={isUtc} />
         </span>
         <span role="cell" className={cx(toneText[tone], 'truncate')}>
           {entry.level}
@@ -59,7 +76,10 @@ function Row({ entry, number, rowIndex, search, isOpen, isTarget, isHovered, row
         <span role="cell" className={cx('truncate text-ink-2', hideContainerClass)}>
           <Highlighted text={entry.container} search="" />
         </span>
-        <span role="cell" className="flex min-w-0 items-center gap-1 max-xs:col-span-full">
+        <span
+          role="cell"
+          className={cx('flex min-w-0 gap-1 max-xs:col-span-full', isWrapped ? 'items-baseline' : 'items-center')}
+        >
           <button
             type="button"
             data-act="toggle"
@@ -71,14 +91,19 @@ function Row({ entry, number, rowIndex, search, isOpen, isTarget, isHovered, row
               ›
             </span>
           </button>
-          <span className="min-w-0 truncate whitespace-pre">
+          <span
+            className={cx('min-w-0', isWrapped ? wrappedText : 'truncate whitespace-pre')}
+            style={isWrapped ? { maxHeight: maxWrappedPx } : undefined}
+          >
             {ns && (
               <span className="text-ink-2">
                 <Highlighted text={ns} search={search} />{' '}
               </span>
             )}
-            <Highlighted text={firstLine} search={search} />
-            {otherLines.length > 0 && <span className="text-ink-2"> ▸ {otherLines.length + 1} lines</span>}
+            <Highlighted text={isWrapped ? message : firstLine} search={search} />
+            {!isWrapped && otherLines.length > 0 && (
+              <span className="text-ink-2"> ▸ {otherLines.length + 1} lines</span>
+            )}
             {fields && (
               <span className="text-ink-2">
                 {' '}
@@ -94,9 +119,30 @@ function Row({ entry, number, rowIndex, search, isOpen, isTarget, isHovered, row
           <RowAction act="link" label="Copy link to line" icon={<Link2 size={13} aria-hidden />} />
         </div>
       )}
-      {isOpen && <LogDetail entry={entry} search={search} onResize={(px) => onResize(number, px)} />}
+      {isOpen && <LogDetail entry={entry} search={search} />}
     </div>
   )
+}
+
+/** A line is cut after 40 rows, because one may have 256 KB; its details show all of it. */
+const wrappedText = 'overflow-hidden wrap-anywhere whitespace-pre-wrap'
+const maxWrappedPx = 40 * rowHeights.wide
+
+/** Measures a row while its height depends on its text. */
+function useMeasured({ number, isOpen, isWrapped, rowPx, onResize }: Props) {
+  const element = useRef<HTMLDivElement>(null)
+  const isMeasured = isOpen || isWrapped
+  const report = useEffectEvent(() => {
+    if (element.current) onResize(number, Math.max(0, element.current.offsetHeight - rowPx))
+  })
+  useLayoutEffect(() => {
+    if (!element.current || !isMeasured) return undefined
+    report()
+    const observer = new ResizeObserver(() => report())
+    observer.observe(element.current)
+    return () => observer.disconnect()
+  }, [isMeasured, isOpen, isWrapped])
+  return element
 }
 
 /** Memoized, so that scrolling renders only new rows. */
@@ -131,33 +177,18 @@ function GapMarker({ entry, rowIndex, rowPx }: Pick<Props, 'entry' | 'rowIndex' 
   )
 }
 
-const pad = (n: number, digits = 2) => String(n).padStart(digits, '0')
-
-/** `21.11 12:04:31.208`, in the user's time zone. Formatted without Intl, because scrolling renders thousands of rows per second. */
-function Time({ at }: { at: string }) {
+/** `21.11 12:04:31.208`. Formatted without Intl, because scrolling renders thousands of rows per second. */
+function Time({ at, isUtc }: { at: string; isUtc: boolean }) {
   const time = new Date(at)
-  const timeOfDay = `${pad(time.getHours())}:${pad(time.getMinutes())}:${pad(time.getSeconds())}.${pad(time.getMilliseconds(), 3)}`
+  // The parts of this date in UTC are those of the wanted time zone.
+  if (!isUtc) time.setTime(time.getTime() - time.getTimezoneOffset() * 60_000)
+  const iso = time.toISOString()
   return (
     <time dateTime={at}>
       <span className="max-xs:hidden">
-        {pad(time.getDate())}.{pad(time.getMonth() + 1)}{' '}
+        {iso.slice(8, 10)}.{iso.slice(5, 7)}{' '}
       </span>
-      {timeOfDay}
+      {iso.slice(11, 23)}
     </time>
-  )
-}
-
-/** Text in which the matches of the search are highlighted. */
-export function Highlighted({ text, search }: { text: string; search: string }) {
-  const parts = splitAtMatches(text, search)
-  if (parts.length === 1) return text
-  return parts.map((part, index) =>
-    index % 2 === 1 ? (
-      <mark key={index} className="rounded-[2px] bg-[color-mix(in_srgb,var(--accent)_26%,transparent)] text-ink">
-        {part}
-      </mark>
-    ) : (
-      part
-    ),
   )
 }

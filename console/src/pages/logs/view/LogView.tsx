@@ -12,6 +12,7 @@ import {
 import { copyWithToast } from '../../../components/copy-with-toast.ts'
 import { cx } from '../../../ui/classes.ts'
 import type { FeedState, LogFeed } from '../feed/log-feed.ts'
+import { useDisplay } from './display.ts'
 import { plainLine } from './line-text.ts'
 import { hideContainerClass, LogRow, rowGrid } from './LogRow.tsx'
 import { NewLines } from './NewLines.tsx'
@@ -29,6 +30,8 @@ type Props = {
   /** Id of the line that the URL links to. */
   target: string | undefined
   getLink: (id: string) => string
+  /** Shows the lines around this one, whatever the filters. */
+  onShowContext: (id: string) => void
   isFollowing: boolean
   onFollowingChange: (isFollowing: boolean) => void
   onResume: () => void
@@ -37,9 +40,10 @@ type Props = {
 /** The table of lines. */
 export function LogView(props: Props) {
   const { feed, state, order, onOrderChange, search, target, getLink, isFollowing, onFollowingChange, onResume } = props
+  const { isWrapped, isUtc } = useDisplay()
   const scroller = useRef<HTMLDivElement>(null)
   const { window: logWindow, loading, live } = state
-  const rows = useVirtualRows({ scroller, window: logWindow, order, isFollowing, onFollowingChange })
+  const rows = useVirtualRows({ scroller, window: logWindow, order, isWrapped, isFollowing, onFollowingChange })
   useLoadMore(feed, state, rows)
   useScrollToTarget(state, target, rows.scrollToNumber, onFollowingChange)
   const [hovered, setHovered] = useState<number | null>(null)
@@ -52,8 +56,9 @@ export function LogView(props: Props) {
     if (!act || !entry || number === null) return
     if (act === 'copy') void copyWithToast(plainLine(entry), 'Line copied')
     if (act === 'link') void copyWithToast(getLink(entry.id), 'Link copied')
+    if (act === 'context') props.onShowContext(entry.id)
     if (act === 'toggle') {
-      rows.setHeight(number, rows.isOpen(number) ? null : 0)
+      rows.toggleOpen(number)
       onFollowingChange(false)
     }
   }
@@ -78,7 +83,7 @@ export function LogView(props: Props) {
                 onClick={() => onOrderChange(order === 'asc' ? 'desc' : 'asc')}
                 className="inline-flex items-center gap-1 font-medium hover:text-ink"
               >
-                Timestamp <Arrow size={12} aria-hidden />
+                {isUtc ? 'Timestamp, UTC' : 'Timestamp'} <Arrow size={12} aria-hidden />
               </button>
             </span>
             <span role="columnheader" className="leading-8 font-medium">
@@ -113,6 +118,8 @@ export function LogView(props: Props) {
                     isOpen={rows.isOpen(number)}
                     isTarget={entry.id === target}
                     isHovered={number === hovered}
+                    isWrapped={isWrapped}
+                    isUtc={isUtc}
                     rowPx={rows.rowPx}
                     onResize={rows.setHeight}
                   />

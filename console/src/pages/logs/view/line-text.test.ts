@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { plainLine, splitAtMatches, textOf, withoutAnsi } from './line-text.ts'
+import { splitAtMatches } from '../../../components/split-at-matches.ts'
+import { plainLine, textOf, withoutAnsi } from './line-text.ts'
 
 test('ANSI colours and other escape sequences are removed', () => {
   expect(withoutAnsi('\u001b[32mready\u001b[0m in \u001b[1;38;5;200m41 ms\u001b[22m')).toBe('ready in 41 ms')

@@ -27,10 +27,3 @@ export function plainLine(entry: LogEntry): string {
   const parts = [entry.timestamp, entry.level, entry.container, ns, message, fields && JSON.stringify(fields)]
   return parts.filter(Boolean).join(' ')
 }
-
-/** Splits text at matches of `search`, ignoring case: parts at odd indexes are the matches. */
-export function splitAtMatches(text: string, search: string): string[] {
-  if (search === '') return [text]
-  const escaped = search.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)
-  return text.split(new RegExp(`(${escaped})`, 'iu'))
-}

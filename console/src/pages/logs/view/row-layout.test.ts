@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { indexAt, offsetOf, rowHeights } from './row-layout.ts'
+import { expandedRowsOf, indexAt, offsetOf, rowHeights } from './row-layout.ts'
 
 test('indexAt returns the row at every offset, also inside and below expanded rows', () => {
   const arbitraryRows = fc.uniqueArray(fc.record({ index: fc.nat(29), px: fc.integer({ min: 0, max: 90 }) }), {
@@ -13,7 +13,7 @@ test('indexAt returns the row at every offset, also inside and below expanded ro
       fc.nat(200),
       fc.constantFrom(...Object.values(rowHeights)),
       (unsorted, index, pxInRow, rowPx) => {
-        const expandedRows = unsorted.toSorted((a, b) => a.index - b.index)
+        const expandedRows = expandedRowsOf(unsorted)
         const height = offsetOf(index + 1, rowPx, expandedRows) - offsetOf(index, rowPx, expandedRows)
         expect(height).toBe(rowPx + (expandedRows.find((expandedRow) => expandedRow.index === index)?.px ?? 0))
         expect(indexAt(offsetOf(index, rowPx, expandedRows) + (pxInRow % height), 30, rowPx, expandedRows)).toBe(index)

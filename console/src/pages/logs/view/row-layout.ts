@@ -1,24 +1,44 @@
 /** The heights of a collapsed row in pixels: with one line, and with two on phones. */
 export const rowHeights = { wide: 22, phone: 44 }
 
-/** The additional height of an expanded row. Arrays of them are sorted by index. */
-export type ExpandedRow = { index: number; px: number }
+/** The additional height of an expanded or wrapped row, and the sum of those above it, in pixels. Sorted by index. */
+export type ExpandedRow = { index: number; px: number; beforePx: number }
+
+/** Sorts additional heights by the index of their row, and sums them. */
+export function expandedRowsOf(heights: readonly { index: number; px: number }[]): ExpandedRow[] {
+  let beforePx = 0
+  return heights
+    .toSorted((a, b) => a.index - b.index)
+    .map(({ index, px }) => {
+      const row = { index, px, beforePx }
+      beforePx += px
+      return row
+    })
+}
 
 /** The offset of a row from the top of the first row, in pixels. */
 export function offsetOf(index: number, rowPx: number, expandedRows: readonly ExpandedRow[]): number {
-  let px = index * rowPx
-  for (const expandedRow of expandedRows) if (expandedRow.index < index) px += expandedRow.px
-  return px
+  const above = lastWhere(expandedRows, (row) => row.index < index)
+  return index * rowPx + (above ? above.beforePx + above.px : 0)
 }
 
 /** The index of the row at an offset, clamped to the first and last row. */
 export function indexAt(px: number, count: number, rowPx: number, expandedRows: readonly ExpandedRow[]): number {
-  let expandedPx = 0
-  for (const expandedRow of expandedRows) {
-    const rowTopPx = expandedRow.index * rowPx + expandedPx
-    if (px < rowTopPx + rowPx) break
-    if (px < rowTopPx + rowPx + expandedRow.px) return expandedRow.index
-    expandedPx += expandedRow.px
-  }
+  const above = lastWhere(expandedRows, (row) => row.index * rowPx + row.beforePx + rowPx <= px)
+  if (above && px < (above.index + 1) * rowPx + above.beforePx + above.px) return above.index
+  const expandedPx = above ? above.beforePx + above.px : 0
   return Math.max(0, Math.min(count - 1, Math.floor((px - expandedPx) / rowPx)))
+}
+
+/** The last row for which `isAbove` holds: it holds for all rows before. A binary search, since every line of a wrapped log is measured. */
+function lastWhere(rows: readonly ExpandedRow[], isAbove: (row: ExpandedRow) => boolean): ExpandedRow | undefined {
+  let low = 0
+  let high = rows.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    const row = rows[middle]
+    if (row && isAbove(row)) low = middle + 1
+    else high = middle
+  }
+  return rows[low - 1]
 }

@@ -10,7 +10,7 @@ import {
   type RefObject,
 } from 'react'
 import type { LogWindow } from '../feed/log-window.ts'
-import { indexAt, offsetOf, rowHeights, type ExpandedRow } from './row-layout.ts'
+import { expandedRowsOf, indexAt, offsetOf, rowHeights } from './row-layout.ts'
 
 /** The number of rows rendered beyond each edge of the view. */
 const overscanRows = 8
@@ -31,19 +31,28 @@ type VirtualRowsOptions = {
   scroller: RefObject<HTMLElement | null>
   window: LogWindow
   order: Order
+  /** Whether rows show all lines of their text, so that each has a height of its own. */
+  isWrapped: boolean
   /** Whether the view stays at the newest line. */
   isFollowing: boolean
   onFollowingChange: (isFollowing: boolean) => void
 }
 
+/** The additional heights of rows by the number of their line. They are measured again when wrapping is turned on or off. */
+type Heights = { isWrapped: boolean; pxOf: ReadonlyMap<number, number> }
+const noHeights: Heights['pxOf'] = new Map()
+
 /**
- * Computes which rows to render. Collapsed rows have a fixed height, so only expanded ones are measured. The visible
- * lines keep their position while lines are added or removed before them.
+ * Computes which rows to render. Collapsed rows have a fixed height, so only expanded and wrapped ones are measured, when
+ * they are rendered. The visible lines keep their position while lines are added or removed before them.
  */
-export function useVirtualRows({ scroller, window, order, isFollowing, onFollowingChange }: VirtualRowsOptions) {
+export function useVirtualRows(options: VirtualRowsOptions) {
+  const { scroller, window, order, isWrapped, isFollowing, onFollowingChange } = options
   const count = window.lines.length
   const rowPx = useSyncExternalStore(onPhoneChange, () => (phone.matches ? rowHeights.phone : rowHeights.wide))
-  const [heights, setHeights] = useState<ReadonlyMap<number, number>>(new Map())
+  const [measured, setMeasured] = useState<Heights>({ isWrapped, pxOf: noHeights })
+  const heights = measured.isWrapped === isWrapped ? measured.pxOf : noHeights
+  const [openNumbers, setOpenNumbers] = useState<ReadonlySet<number>>(new Set())
   const [viewport, setViewport] = useState({ topPx: 0, viewPx: 0 })
   const anchor = useRef({ number: 0, withinPx: 0 })
   const lastTopPx = useRef(0)
@@ -52,12 +61,12 @@ export function useVirtualRows({ scroller, window, order, isFollowing, onFollowi
   const numberAt = (index: number) => (order === 'asc' ? window.first + index : window.first + count - 1 - index)
 
   const expandedRows = useMemo(() => {
-    const expanded: ExpandedRow[] = []
+    const expanded: { index: number; px: number }[] = []
     for (const [number, px] of heights) {
       const index = order === 'asc' ? number - window.first : window.first + count - 1 - number
       if (index >= 0 && index < count) expanded.push({ index, px })
     }
-    return expanded.sort((a, b) => a.index - b.index)
+    return expandedRowsOf(expanded)
   }, [heights, window.first, count, order])
   const totalPx = offsetOf(count, rowPx, expandedRows)
 
@@ -102,15 +111,22 @@ export function useVirtualRows({ scroller, window, order, isFollowing, onFollowi
     else if (fromEndPx > atEndPx && movedPx < 0) onFollowingChange(false)
   }
 
-  const setHeight = useCallback((number: number, px: number | null) => {
-    setHeights((current) => {
-      if (px === null ? !current.has(number) : current.get(number) === px) return current
-      const next = new Map(current)
-      if (px === null) next.delete(number)
-      else next.set(number, px)
-      return next
-    })
-  }, [])
+  const setHeight = useCallback(
+    (number: number, px: number) =>
+      setMeasured((current) => {
+        const pxOf = current.isWrapped === isWrapped ? current.pxOf : noHeights
+        if ((pxOf.get(number) ?? 0) === px) return current
+        const next = new Map(pxOf)
+        if (px === 0) next.delete(number)
+        else next.set(number, px)
+        return { isWrapped, pxOf: next }
+      }),
+    [isWrapped],
+  )
+  const toggleOpen = (number: number) => {
+    setOpenNumbers((current) => current.symmetricDifference(new Set([number])))
+    setHeight(number, 0)
+  }
 
   const scrollToNumber = (number: number) => {
     const element = scroller.current
@@ -136,7 +152,8 @@ export function useVirtualRows({ scroller, window, order, isFollowing, onFollowi
     /** The number of rows between the visible ones and the oldest or newest loaded line. */
     rowsToOlder: order === 'asc' ? start : lastIndex - end,
     rowsToNewer: order === 'asc' ? lastIndex - end : start,
-    isOpen: (number: number) => heights.has(number),
+    isOpen: (number: number) => openNumbers.has(number),
+    toggleOpen,
     setHeight,
     onScroll,
     scrollToNumber,

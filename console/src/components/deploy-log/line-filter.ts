@@ -1,0 +1,15 @@
+import type { DeploymentLog } from '@shoal/contract'
+import { withoutColours } from './ansi.ts'
+
+/** Selects lines with this text, ignoring case, and of these severities. */
+export type LineFilter = { search: string; severities: readonly DeploymentLog['severity'][] | null }
+
+export const noFilter: LineFilter = { search: '', severities: null }
+
+export function matchingLines(lines: readonly DeploymentLog[], { search, severities }: LineFilter) {
+  const text = search.toLowerCase()
+  return lines.filter(
+    ({ severity, message }) =>
+      (severities === null || severities.includes(severity)) && withoutColours(message).toLowerCase().includes(text),
+  )
+}
