@@ -77,8 +77,10 @@ export default defineConfig({
     reportCompressedSize: false,
     rolldownOptions: {
       output: {
-        // Every page loads the list of all chunks. Seven characters of the hash, instead of eight, make it smaller.
-        chunkFileNames: 'assets/[name]-[hash:7].js',
+        // Every page loads the list of all chunks. Seven characters of the hash, instead of eight, and pages and dialogs
+        // without a name make it smaller.
+        chunkFileNames: ({ name }) =>
+          /(Page|Dialog)$/.test(name) ? 'assets/[hash:7].js' : 'assets/[name]-[hash:7].js',
         codeSplitting: {
           groups: chunks.map((chunk, index) => ({ ...chunk, priority: chunks.length - index })),
         },

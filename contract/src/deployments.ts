@@ -83,6 +83,24 @@ export const Deployment = z.object({
 })
 export type Deployment = z.infer<typeof Deployment>
 
+const FileSide = z.object({
+  bytes: z.number(),
+  /** Null for binaries, long files, lockfiles, and files whose names say that they contain secrets. */
+  text: z.string().nullable(),
+})
+
+/** The differences between the archives of two deployments. */
+export const DeploymentChanges = z.object({
+  /** The earlier deployment; null if the files of none are recorded. */
+  against: Id.nullable(),
+  /** Files that were added (`before` is null), removed (`after` is null) or changed, by path. */
+  files: z.array(z.object({ path: z.string(), before: FileSide.nullable(), after: FileSide.nullable() })),
+  unchanged: z.number(),
+  /** False if an archive has more files than Shoal records. */
+  isComplete: z.boolean(),
+})
+export type DeploymentChanges = z.infer<typeof DeploymentChanges>
+
 export const deployments = {
   list: endpoint({
     method: 'GET',
@@ -115,6 +133,16 @@ export const deployments = {
         .optional(),
     },
     payload: Deployment,
+  }),
+  getChanges: endpoint({
+    method: 'GET',
+    path: '/v1/orgs/{code}/deployments/{id}/changes',
+    access: 'squids.write',
+    scope: 'deploy',
+    summary: 'The files that differ from those of another deployment, by default of the successful one before',
+    query: { against: IdParam.optional() },
+    payload: DeploymentChanges,
+    rateLimit: { calls: 120, perMs: 600_000 },
   }),
   createUpload: endpoint({
     method: 'POST',

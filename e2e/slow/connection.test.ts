@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { pageErrors, accessibilityFlaws, openBrowser, switchTheme } from '../support/browser.ts'
@@ -145,18 +146,25 @@ test('while the server is stopped, a click on another page stays in the app, say
   await target.close()
 })
 
+/** The file of the build that contains a source file. Those of pages have no names. */
+function fileOf(source: string): string {
+  const manifest = readFileSync(new URL('../../console/dist/.vite/manifest.json', import.meta.url), 'utf8')
+  return (JSON.parse(manifest) as Record<string, { file: string }>)[source]?.file ?? ''
+}
+
 test('a page whose code no longer exists on the server reloads once; its error stays in the app', async () => {
   const target = await page.context().newPage()
   await target.goto(`/squids?organization=${code}`)
   await target.getByText('transfers').first().waitFor()
   const documents = documentsOf(target)
-  await target.route('**/assets/SecretsPage-*.js', (route) => route.fulfill({ status: 404 }))
+  const file = fileOf('src/pages/secrets/SecretsPage.tsx')
+  await target.route(`**/${file}`, (route) => route.fulfill({ status: 404 }))
   const link = target.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Secrets' })
   await link.click()
   await expect.poll(() => documents.length).toBe(1)
   await target.getByRole('heading', { name: 'This page could not be shown' }).waitFor()
   expect(await link.isVisible()).toBe(true)
-  await target.unroute('**/assets/SecretsPage-*.js')
+  await target.unroute(`**/${file}`)
   await target.getByRole('button', { name: 'Try again' }).click()
   await target.getByRole('heading', { name: 'Secrets', exact: true }).waitFor()
   expect(documents).toHaveLength(1)

@@ -18,6 +18,8 @@ export type SimulatedSquid = {
   build?: { takesMs?: number; prints?: string[]; fails?: { kind: string; message: string } }
   api?: Behaviour
   processors?: Record<string, Behaviour>
+  /** Further files of the archive. */
+  files?: Record<string, string>
 }
 
 /** The server, organization and credentials for a deployment. */
@@ -39,7 +41,8 @@ export async function requestSimulatedDeploy(deployer: Deployer, squid: Simulate
 export const deploySimulated = async (deployer: Deployer, squid: SimulatedSquid): Promise<Deployment> =>
   waitForDeployment(deployer, await requestSimulatedDeploy(deployer, squid))
 
-function filesOf({ name, description, build = {}, api = {}, processors = { processor: {} } }: SimulatedSquid) {
+function filesOf(squid: SimulatedSquid): Record<string, string> {
+  const { name, description, build = {}, api = {}, processors = { processor: {} }, files = {} } = squid
   const section = (behaviour: Behaviour, indent: string) => [
     `${indent}cmd: [node, lib/main.js]`,
     ...(Object.keys(behaviour).length > 0
@@ -67,5 +70,6 @@ function filesOf({ name, description, build = {}, api = {}, processors = { proce
     'squid.yaml': manifest.join('\n'),
     'package.json': JSON.stringify({ name, version: '1.0.0', private: true, sim: build }),
     'package-lock.json': '{}',
+    ...files,
   }
 }

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream'
+import type { FileList } from './build/file-list.ts'
 
 /** Builds images. Like the driver, it is independent of organizations and of the server's database. */
 export interface Builder {
@@ -53,6 +54,8 @@ export type Unpacked = {
   notes: string[]
   files: number
   bytes: number
+  /** For a comparison with another deployment; bounded in length. */
+  fileList: FileList
 }
 
 export type BuildRequest = {

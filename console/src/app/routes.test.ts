@@ -64,6 +64,8 @@ const ownPaths = [
   '/confirm-email',
   '/verify-email',
   '/squids/$squidName/$squidSlot/playground',
+  '/squids/$squidName/$squidSlot/schema',
+  '/squids/$squidName/$squidSlot/deployments/$deployId/changes',
   '/monitoring/alerts',
   ...['history', 'rules', 'channels', 'deliveries'].map((tab) => `/monitoring/alerts/${tab}`),
 ]

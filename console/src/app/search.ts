@@ -26,8 +26,10 @@ export const search = {
     line: text,
     build: text,
   }),
+  changes: searchOf({ against: text }),
   metrics: searchOf({ range: text, from: text, to: text }),
   playground: searchOf({ endpoint: text }),
+  schema: searchOf({ search: text, type: text }),
   monitoring: searchOf({
     timeframe: oneOf('1h', '6h', '12h', '24h', '2d', '7d'),
     from: text,

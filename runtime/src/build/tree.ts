@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { createReadStream, type Stats } from 'node:fs'
 import { chmod, lstat, readdir, readlink } from 'node:fs/promises'
 import { join } from 'node:path'
+import { FileLister, type FileList } from './file-list.ts'
 
 export type TreeEntry = { path: string; absolute: string; stats: Stats }
 
@@ -19,14 +20,16 @@ export async function* walk(root: string, relativeDir = ''): AsyncGenerator<Tree
   }
 }
 
-export type TreeSummary = { digest: string; files: number; bytes: number }
+/** `fileList` is bounded; the other fields are of the whole tree. */
+export type TreeSummary = { digest: string; files: number; bytes: number; fileList: FileList }
 
 /**
  * Computes a sha256 over paths, contents, link targets and the owner's executable bit. Sets every mode to 755 or 644, so that the
- * server's umask affects neither the digest nor the permissions.
+ * server's umask affects neither the digest nor the permissions. Lists the files.
  */
 export async function summarizeTree(root: string): Promise<TreeSummary> {
   const hash = createHash('sha256')
+  const lister = new FileLister()
   let files = 0
   let bytes = 0
   await chmod(root, 0o755)
@@ -42,10 +45,13 @@ export async function summarizeTree(root: string): Promise<TreeSummary> {
     await chmod(absolute, isRunnable ? 0o755 : 0o644)
     if (stats.isFile()) {
       bytes += stats.size
-      for await (const chunk of createReadStream(absolute)) {
+      const listed = lister.open(path, stats.size)
+      for await (const chunk of createReadStream(absolute) as AsyncIterable<Buffer>) {
         hash.update(chunk)
+        listed?.add(chunk)
       }
+      listed?.close()
     }
   }
-  return { digest: hash.digest('hex'), files, bytes }
+  return { digest: hash.digest('hex'), files, bytes, fileList: lister.list }
 }

@@ -58,7 +58,7 @@ const endpointsByAccess: Record<Access, string> = {
     billing.getSummary billing.getSquidCost billing.estimate billing.getLimits alerts.list alerts.listRules alerts.listMutes
     alerts.listChannels alerts.listDeliveries`,
   'squids.write': `squids.deploy squids.restart squids.hibernate squids.rollback squids.delete squids.setTag squids.removeTag
-    deployments.createUpload deployments.upload alerts.mute alerts.unmute`,
+    deployments.createUpload deployments.upload deployments.getChanges alerts.mute alerts.unmute`,
   'billing.write': `billing.getSettings billing.updateSettings billing.enterTestCard billing.addPaymentMethod
     billing.makeDefaultPaymentMethod billing.removePaymentMethod billing.pay billing.updateLimits`,
   'role.write': 'orgs.inviteMember orgs.changeRole',
@@ -89,7 +89,7 @@ const endpointsByScope: Record<Scope, string> = {
     billing.listInvoices billing.getInvoice billing.getSummary billing.getSquidCost billing.estimate billing.getLimits
     alerts.list alerts.listRules alerts.listMutes alerts.listChannels alerts.listDeliveries`,
   deploy: `squids.deploy squids.restart squids.hibernate squids.rollback squids.delete squids.setTag squids.removeTag
-    deployments.createUpload deployments.upload secrets.change`,
+    deployments.createUpload deployments.upload deployments.getChanges secrets.change`,
   admin: `user.resendConfirmation user.listInvites user.listApiTokens orgs.create orgs.acceptInvite orgs.rejectInvite
     orgs.update orgs.sendVerifyEmail orgs.inviteMember orgs.changeRole orgs.removeMember rpc.getToken rpc.createToken
     squids.exportDatabase billing.getSettings billing.updateSettings billing.enterTestCard billing.addPaymentMethod

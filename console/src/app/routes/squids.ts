@@ -74,6 +74,12 @@ const versionTabs = [
     path: '/deployments/$deployId',
     component: lazyPage(() => import('../../pages/version/deployments/DeploymentTab.tsx')),
   }),
+  createRoute({
+    getParentRoute: () => version,
+    path: '/deployments/$deployId/changes',
+    validateSearch: search.changes,
+    component: lazyPage(() => import('../../pages/version/changes/ChangesTab.tsx')),
+  }),
 ] as const
 // A page of its own rather than a tab, because the playground needs the full width. The spec does not define the path.
 const playground = createRoute({
@@ -81,6 +87,14 @@ const playground = createRoute({
   path: '/squids/$squidName/$squidSlot/playground',
   validateSearch: search.playground,
   component: lazyPage(() => import('../../pages/playground/PlaygroundPage.tsx')),
+})
+
+// The spec does not define the path.
+const schema = createRoute({
+  getParentRoute: () => app,
+  path: '/squids/$squidName/$squidSlot/schema',
+  validateSearch: search.schema,
+  component: lazyPage(() => import('../../pages/playground/SchemaPage.tsx')),
 })
 
 const monitoring = createRoute({
@@ -130,6 +144,7 @@ export const squidRoutes = [
   deployGuide,
   version.addChildren([...versionTabs]),
   playground,
+  schema,
   monitoring,
   alerts.addChildren([...alertTabs]),
 ] as const

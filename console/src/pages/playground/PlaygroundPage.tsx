@@ -1,6 +1,7 @@
 import { squidDisabledReasons, type Squid } from '@shoal/contract'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
+import { ListTree } from 'lucide-react'
 import { Suspense, useMemo, useState } from 'react'
 import { useOrg } from '../../api/active-org.ts'
 import { q } from '../../api/query.ts'
@@ -10,8 +11,10 @@ import { PageHeader } from '../../components/PageHeader.tsx'
 import { QueryView } from '../../components/QueryView.tsx'
 import { useSetSearch } from '../../components/data-table/url-state.ts'
 import { useSetting } from '../../lib/local-settings.ts'
+import { buttonClass } from '../../ui/Button.tsx'
 import { CopyField } from '../../ui/CopyButton.tsx'
 import { Skeleton } from '../../ui/Skeleton.tsx'
+import { endpointsOf, type PlaygroundEndpoint } from './endpoints.ts'
 import { createFetcher } from './fetcher.ts'
 import { lazyPart } from '../../lib/lazy.tsx'
 
@@ -35,6 +38,12 @@ export default function PlaygroundPage() {
             {params.reference}
           </Link>,
         ]}
+        actions={
+          <Link to="/squids/$squidName/$squidSlot/schema" params={{ squidName, squidSlot }} className={buttonClass()}>
+            <ListTree size={14} aria-hidden />
+            Schema
+          </Link>
+        }
       />
       <QueryView query={query} what="This version" skeleton={<Skeleton className="h-96" />}>
         {(squid) => <Playground squid={squid} params={params} />}
@@ -96,17 +105,4 @@ function Editor({ endpoint: { url }, params: { code, reference } }: { endpoint: 
       </div>
     </>
   )
-}
-
-type PlaygroundEndpoint = { id: string; label: string; url: string }
-
-/** The URLs of a version's API: one for each tag, and last the one for its slot, which never changes (spec 2.9). */
-function endpointsOf({ api, slot }: Pick<Squid, 'api' | 'slot'>): PlaygroundEndpoint[] {
-  const urls = api?.urls ?? []
-  const tags = urls.flatMap(({ type, name, url }) =>
-    type === 'tag' && name !== undefined ? [{ id: name, label: `Tag ${name}`, url }] : [],
-  )
-  const canonical = urls.find(({ type }) => type === 'canonical')
-  // `@` is not allowed in tag names, so this id differs from all tags.
-  return canonical ? [...tags, { id: `@${slot}`, label: `Slot ${slot}`, url: canonical.url }] : tags
 }

@@ -15,6 +15,7 @@ const queriesByEndpoint: Record<string, string[]> = {
   'squids.listSummaries': ['ids=$squidId'],
   'deployments.list': ['squidId=$squidId&logs=false', 'before=20000&limit=20', 'statusGroup=IN_PROGRESS'],
   'deployments.get': ['logsAfter=3'],
+  'deployments.getChanges': ['against=1'],
   'logs.history': ['search=rate', 'level=ERROR', 'container=processor', 'search=nothing&orderBy=asc', 'at=20'],
   'alerts.list': ['state=open', 'state=ended', 'state=ended&before=20000'],
   'alerts.listDeliveries': ['before=20000'],

@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib'
 import type { App } from '../../../../server/src/app.ts'
 import { catalogs } from './catalogs.ts'
 
@@ -27,6 +28,8 @@ const packageJson = {
   name: 'squid',
   dependencies: Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`@subsquid/package-${i}`, `^${i}.0.0`])),
 }
+/** The gzipped list of an archive without files. */
+const emptyFileList = gzipSync(JSON.stringify({ files: [], isComplete: true })).toString('hex')
 const jsonLiteral = (value: unknown) => `'${JSON.stringify(value).replaceAll("'", "''")}'`
 
 /** SQL of the workload of version `s`, as the identity sealer stores it. */
@@ -87,6 +90,7 @@ const deployments = [
   `update deployments d set upload_id = u.id from uploads u where u.sha256 = md5(d.squid_id || '-' || substring(d.request_key, '-(\\d)$'))`,
   `insert into deployment_steps (deployment_id, seq, status, started_at, finished_at)
    select id, n, 'IMAGE_BUILDING', now(), now() from deployments, generate_series(1, 5) n`,
+  `insert into deployment_files (deployment_id, content) select id, '\\x${emptyFileList}' from deployments where type = 'DEPLOY'`,
   `insert into deployment_logs (deployment_id, seq, at, severity, message)
    select id, n, now(), 'info', 'line ' || n from deployments, generate_series(1, 8) n`,
   `insert into images (image, org_id, bytes, built_at) select image, org_id, 100000000, now() - interval '2 days' from squids`,

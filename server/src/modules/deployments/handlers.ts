@@ -3,6 +3,7 @@ import { parseId } from '../parse-id.ts'
 import type { App } from '../../app.ts'
 import { notFound } from '../../errors.ts'
 import type { Handlers } from '../call.ts'
+import { readChanges } from './changes.ts'
 import { presentDeployment, presentDeployments } from './present.ts'
 import { listDeployments } from './store.ts'
 import { checkDiskForRequest } from './requirements.ts'
@@ -31,6 +32,8 @@ export function deploymentsHandlers(app: App): Handlers<Contract['deployments']>
       if (!deployment) throw notFound('Deployment')
       return deployment
     },
+    getChanges: ({ org, params, query }) =>
+      readChanges(app.db, org.id, parseId(params.id, 'Deployment'), query.against ?? null),
     createUpload: async ({ org, actor, request }) => {
       await checkDiskForRequest(app.config)
       const id = await request.inTransaction(() => openUpload(app, org.id, actor.userId))

@@ -4,6 +4,7 @@ import { sql } from '../../db/sql.ts'
 import {
   bigId,
   boolean,
+  customType,
   id,
   index,
   integer,
@@ -19,6 +20,8 @@ import { enumChecks } from '../../db/checks.ts'
 import { orgs } from '../orgs/index.ts'
 import { users } from '../auth/index.ts'
 import { squids } from '../versions/index.ts'
+
+const bytes = customType<{ data: Buffer }>({ dataType: () => 'bytea' })
 
 export type DeploymentNotes = {
   manifestRaw?: string
@@ -107,6 +110,14 @@ export const deploymentLogs = pgTable(
   },
   (t) => [primaryKey({ columns: [t.deploymentId, t.seq] }), ...enumChecks('deployment_logs', t)],
 )
+
+/** The files of a deployment's archive, as a `FileList` in gzipped JSON. Archives themselves are deleted after a day. */
+export const deploymentFiles = pgTable('deployment_files', {
+  deploymentId: bigId()
+    .primaryKey()
+    .references(() => deployments.id, { onDelete: 'cascade' }),
+  content: bytes().notNull(),
+})
 
 export const deploymentSteps = pgTable(
   'deployment_steps',

@@ -1,7 +1,7 @@
 import { deploymentTitle } from '../../../components/deployment-title.ts'
 import type { Deployment } from '@shoal/contract'
 import { Link, useParams } from '@tanstack/react-router'
-import { Undo2 } from 'lucide-react'
+import { FileDiff, Undo2 } from 'lucide-react'
 import { hasStatus } from '../../../api/error-text.ts'
 import { useDeployment } from '../../../components/deploy-log/use-deployment.ts'
 import { EmptyState } from '../../../components/EmptyState.tsx'
@@ -43,6 +43,17 @@ function LoadedDeployment({ deployment }: { deployment: Deployment }) {
         </h2>
         <DeploymentChip deployment={deployment} />
         <span className="flex-1" />
+        {hasOwnCode(deployment) && (
+          <Link
+            from="/squids/$squidName/$squidSlot"
+            to="/squids/$squidName/$squidSlot/deployments/$deployId/changes"
+            params={{ deployId: String(id) }}
+            className={buttonClass()}
+          >
+            <FileDiff size={14} aria-hidden />
+            What changed
+          </Link>
+        )}
         <Button
           icon={<Undo2 size={14} aria-hidden />}
           disabledReason={rollback.disabledReasonFor(deployment)}
@@ -55,6 +66,9 @@ function LoadedDeployment({ deployment }: { deployment: Deployment }) {
     </>
   )
 }
+
+/** Whether it may have changed the code. */
+const hasOwnCode = ({ type }: Deployment) => type === 'DEPLOY' || type === 'DEPLOY_HARD_RESET' || type === 'ROLLBACK'
 
 const AllDeployments = () => (
   <Link

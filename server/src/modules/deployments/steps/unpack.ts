@@ -4,6 +4,7 @@ import { readSecrets } from '../../secrets/index.ts'
 import { evaluateEnvironments, parseManifest, parsePlan, type SquidPlan } from '../../manifest/index.ts'
 import { selectSquidBySlot, updateSquid } from '../../versions/index.ts'
 import { contextsOf, placeholderAddons } from '../addons.ts'
+import { recordFiles } from '../changes.ts'
 import { DeployFailure } from '../failure.ts'
 import { otherOrgRefusal } from '../one-org.ts'
 import { checkDiskForBuild, checkEnvironments, checkPlan, computeRefusal } from '../requirements.ts'
@@ -41,6 +42,7 @@ export const unpack: Step = {
     const contexts = contextsOf(context.org.code, await context.squid(), placeholderAddons(plan))
     checkEnvironments(evaluateEnvironments(manifest, await readSecrets(app, context.org.id), contexts))
     const { manifestRaw, sourceHosts } = unpacked
+    await context.change((tx) => recordFiles(tx, context.deployment.id, unpacked.fileList))
     await context.saveNotes({ manifestRaw, packageJson: sanitizeForJsonb(unpacked.packageJson), sourceHosts })
     journal.info(`The manifest ${unpacked.manifestPath} is valid`)
   },

@@ -1,0 +1,105 @@
+import { squidDisabledReasons, type Squid } from '@shoal/contract'
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { Play } from 'lucide-react'
+import { useMemo } from 'react'
+import { useOrg } from '../../api/active-org.ts'
+import { q } from '../../api/query.ts'
+import { useSearchText } from '../../components/data-table/url-state.ts'
+import { EmptyState } from '../../components/EmptyState.tsx'
+import { PageHeader } from '../../components/PageHeader.tsx'
+import { QueryView } from '../../components/QueryView.tsx'
+import { SetupGuide } from '../../components/SetupGuide.tsx'
+import { buttonClass } from '../../ui/Button.tsx'
+import { SearchField } from '../../ui/SearchField.tsx'
+import { Skeleton } from '../../ui/Skeleton.tsx'
+import { endpointsOf } from './endpoints.ts'
+import { createFetcher } from './fetcher.ts'
+import { graphqlRecipes } from './recipes.ts'
+import { exampleQuery, introspectionQuery, schemaOf, searchTypes, type Schema } from './schema.ts'
+import { TypeCard } from './TypeCard.tsx'
+import { TypeList } from './TypeList.tsx'
+
+const route = getRouteApi('/app/squids/$squidName/$squidSlot/schema')
+const skeleton = <Skeleton className="h-96" />
+
+/** The types and fields of a version's API, and how to query it. */
+export default function SchemaPage() {
+  const { squidName, squidSlot } = route.useParams()
+  const params = { code: useOrg().code, reference: `${squidName}@${squidSlot}` }
+  const query = useQuery(q('squids.get', { params }))
+  return (
+    <>
+      <PageHeader
+        title="GraphQL schema"
+        crumbs={[
+          <Link key="squids" to="/squids">
+            Squids
+          </Link>,
+          <Link key="version" to="/squids/$squidName/$squidSlot" params={{ squidName, squidSlot }}>
+            {params.reference}
+          </Link>,
+        ]}
+        actions={
+          <Link
+            to="/squids/$squidName/$squidSlot/playground"
+            params={{ squidName, squidSlot }}
+            className={buttonClass()}
+          >
+            <Play size={14} aria-hidden />
+            Playground
+          </Link>
+        }
+      />
+      <QueryView query={query} what="This version" skeleton={skeleton}>
+        {(squid) => <SchemaOf squid={squid} params={params} />}
+      </QueryView>
+    </>
+  )
+}
+
+type Props = { squid: Squid; params: { code: string; reference: string } }
+
+function SchemaOf({ squid, params }: Props) {
+  const url = endpointsOf(squid)[0]?.url
+  const disabledReason = squidDisabledReasons.copyEndpoint(squid)
+  const schema = useQuery({
+    queryKey: ['schema', url, params],
+    queryFn: async () => schemaOf(await createFetcher(url ?? '', params, () => {})({ query: introspectionQuery })),
+    enabled: url !== undefined && disabledReason === null,
+    staleTime: 60_000,
+  })
+  if (url === undefined || disabledReason !== null)
+    return (
+      <EmptyState title="No API to describe" text={disabledReason ?? 'The manifest of this version defines no API.'} />
+    )
+  return (
+    <QueryView query={schema} what="The schema" skeleton={skeleton}>
+      {(data) => <Types schema={data} url={url} />}
+    </QueryView>
+  )
+}
+
+function Types({ schema, url }: { schema: Schema; url: string }) {
+  const { type: selectedName } = route.useSearch()
+  const { text, deferred, setText } = useSearchText('search')
+  const found = useMemo(() => searchTypes(schema.types, deferred), [schema, deferred])
+  const recipes = useMemo(() => graphqlRecipes(url, exampleQuery(schema)), [url, schema])
+  const selected = found.find(({ name }) => name === selectedName) ?? found[0]
+  return (
+    <div className="flex flex-col gap-4.5">
+      <div className="grid items-start gap-4.5 lg:grid-cols-[330px_minmax(0,1fr)]">
+        <div className="flex min-w-0 flex-col gap-2">
+          <SearchField label="Search types and fields" value={text} onChange={setText} className="w-full" />
+          <TypeList types={found} total={schema.types.length} selected={selected?.name} />
+        </div>
+        {selected ? (
+          <TypeCard type={selected} search={deferred} />
+        ) : (
+          <EmptyState title="Nothing matches" text="No type, field, argument or value of the schema has this text." />
+        )}
+      </div>
+      <SetupGuide recipes={recipes} />
+    </div>
+  )
+}

@@ -1,0 +1,57 @@
+import { createHash, type Hash } from 'node:crypto'
+import { isUtf8 } from 'node:buffer'
+
+/** A file of an archive. `text` is null for binaries, long files, and files that may have secrets or are generated. */
+export type ListedFile = { path: string; bytes: number; sha256: string; text: string | null }
+/** `isComplete`: false if the archive has more files than are listed. */
+export type FileList = { files: ListedFile[]; isComplete: boolean }
+
+/** What is kept of an archive, whose limits are far higher. Paths are counted in characters, texts in bytes. */
+const limits = { files: 2000, paths: 200_000, text: 64 * 1024, sources: 768 * 1024, otherTexts: 256 * 1024 }
+
+const isSource = /(?:^|\/)package\.json$|\.(?:[cm]?[jt]sx?|ya?ml|graphql|gql|sql|sh)$/
+const isOtherText = /\.(?:json|md|toml|txt|html|css)$|(?:^|\/)(?:Dockerfile|\.[a-z]+ignore|\.[a-z]+rc)$/
+/** Lockfiles and compiled code are long and generated; the others may have passwords and keys. */
+const isLeftOut =
+  /(?:^|\/)(?:package-lock\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml)$|^(?:lib|dist|builds)\/|(?:^|\/)\.(?:env|npmrc|yarnrc)|secret|credential/i
+
+/** Collects the files of an archive with their hashes, and the texts of sources, for a comparison with another deployment. */
+export class FileLister {
+  readonly list: FileList = { files: [], isComplete: true }
+  #paths = 0
+  #left = { sources: limits.sources, otherTexts: limits.otherTexts }
+
+  /** Returns a function for each chunk of the file, and one for its end. Null if the file is not listed. */
+  open(path: string, bytes: number): { add: (chunk: Buffer) => void; close: () => void } | null {
+    this.#paths += path.length
+    if (this.list.files.length >= limits.files || this.#paths > limits.paths) {
+      this.list.isComplete = false
+      return null
+    }
+    const hash = createHash('sha256')
+    const chunks: Buffer[] | null = this.#takesText(path, bytes) ? [] : null
+    return {
+      add: (chunk) => {
+        hash.update(chunk)
+        chunks?.push(chunk)
+      },
+      close: () => void this.list.files.push({ path, bytes, sha256: shortHash(hash), text: textOf(chunks) }),
+    }
+  }
+
+  #takesText(path: string, bytes: number): boolean {
+    const kind = isSource.test(path) ? 'sources' : isOtherText.test(path) ? 'otherTexts' : null
+    if (kind === null || isLeftOut.test(path) || bytes > limits.text || bytes > this.#left[kind]) return false
+    this.#left[kind] -= bytes
+    return true
+  }
+}
+
+/** 128 bits, enough to tell files apart. */
+const shortHash = (hash: Hash) => hash.digest('hex').slice(0, 32)
+
+function textOf(chunks: Buffer[] | null): string | null {
+  if (chunks === null) return null
+  const content = Buffer.concat(chunks)
+  return isUtf8(content) && !content.includes(0) ? content.toString('utf8') : null
+}
