@@ -35,6 +35,7 @@ export async function openDriver(overrides: Partial<KubernetesOptions> = {}): Pr
     installation,
     kubeconfig: process.env['SHOAL_TEST_KUBECONFIG'] ?? null,
     kubeletCaFile: null,
+    logListener: null,
     cpuRequestRatio: 0.1,
     runtimeClass: null,
     containerDiskBytes: 0,

@@ -10,7 +10,7 @@ export type Rights = { group: string; resources: string[]; verbs: string[] }[]
 /** The rights of a worker, as docs/kubernetes.md lists them. */
 export const workerRights: Rights = [
   { group: '', resources: ['namespaces'], verbs: ['get', 'create', 'patch'] },
-  { group: '', resources: ['configmaps', 'pods', 'events'], verbs: ['get', 'list', 'watch'] },
+  { group: '', resources: ['configmaps', 'pods', 'events', 'nodes'], verbs: ['get', 'list', 'watch'] },
   { group: 'batch', resources: ['jobs'], verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'] },
   { group: 'apps', resources: ['deployments'], verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'] },
   { group: '', resources: ['configmaps', 'secrets'], verbs: ['create', 'patch', 'delete'] },

@@ -188,6 +188,9 @@ function kubeletConfig(node: string): string {
     imageGCHighThresholdPercent: 100,
     containerRuntimeEndpoint: `unix://${containerdSocket}`,
     nodeStatusUpdateFrequency: '2s',
+    // Logs rotate within a test.
+    containerLogMaxSize: '1Mi',
+    containerLogMonitorInterval: '3s',
     resolvConf: '',
   })
 }

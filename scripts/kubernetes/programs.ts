@@ -88,7 +88,7 @@ export function goProgram(): string {
 }
 
 /** Without cgo no C compiler is needed, and the programs run in an empty image. Go must not download another version of itself. */
-function goEnvironment(): NodeJS.ProcessEnv {
+export function goEnvironment(): NodeJS.ProcessEnv {
   return { ...process.env, CGO_ENABLED: '0', GOTOOLCHAIN: 'local' }
 }
 

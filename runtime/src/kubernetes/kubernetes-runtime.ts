@@ -19,6 +19,8 @@ import { KubeletClient } from './client/kubelet-client.ts'
 import { loadKubeConfig } from './client/load-config.ts'
 import type { KubernetesOptions } from './kubernetes-options.ts'
 import { readClusterLogs } from './logs/cluster-logs.ts'
+import { readCollectedLogs } from './logs/collected/collected-logs.ts'
+import { LogListener } from './logs/collected/log-listener.ts'
 import { readPodTail } from './logs/pod-tail.ts'
 import { anchorName } from './names.ts'
 import { tenantObjects } from './objects/tenant-objects.ts'
@@ -40,7 +42,13 @@ export function createKubernetesRuntime(options: KubernetesOptions): Runtime {
   return new KubernetesRuntime(options)
 }
 
-type Cluster = { client: KubeClient; kubelets: KubeletClient; state: ClusterState; usage: ClusterUsage }
+type Cluster = {
+  client: KubeClient
+  kubelets: KubeletClient
+  state: ClusterState
+  usage: ClusterUsage
+  listener: LogListener | null
+}
 
 class KubernetesRuntime implements Runtime {
   readonly name = 'kubernetes'
@@ -63,7 +71,7 @@ class KubernetesRuntime implements Runtime {
   }
 
   async start(): Promise<HostLimitation[]> {
-    const { installation, kubeconfig, kubeletCaFile, clock = systemClock, log } = this.#options
+    const { installation, kubeconfig, kubeletCaFile, logListener, clock = systemClock, log } = this.#options
     const config = await loadKubeConfig(kubeconfig)
     const client = new KubeClient(config)
     const kubelets = new KubeletClient(config, kubeletCaFile)
@@ -75,7 +83,9 @@ class KubernetesRuntime implements Runtime {
       onChange: (workload) => this.#tasks.schedule(workload),
       onRun: (workload) => this.#tasks.schedule(workload, () => this.#storeRuns(workload)),
     })
-    this.#cluster = { client, kubelets, state, usage: new ClusterUsage({ kubelets, state, clock, log }) }
+    const listener = logListener && new LogListener(logListener)
+    await listener?.start()
+    this.#cluster = { client, kubelets, state, listener, usage: new ClusterUsage({ kubelets, state, clock, log }) }
     await state.start()
     for (const workload of state.workloads) this.#scheduleRetries(workload)
     return []
@@ -141,7 +151,9 @@ class KubernetesRuntime implements Runtime {
   }
 
   logs(from: LogCursor, signal: AbortSignal, admits?: LogAdmission): AsyncIterable<LogBatch> {
-    return readClusterLogs(this.#started(), from, signal, admits)
+    const { client, state, listener } = this.#started()
+    if (listener === null) return readClusterLogs({ client, state }, from, signal, admits)
+    return readCollectedLogs({ listener, state, installation: this.#options.installation }, from, signal, admits)
   }
 
   async tail(id: WorkloadId, container: ContainerName, lines: number): Promise<string[]> {
@@ -158,6 +170,7 @@ class KubernetesRuntime implements Runtime {
     this.#timers.cancelAll()
     await this.#cluster.state.close()
     await ended
+    await this.#cluster.listener?.close()
     this.#cluster.kubelets.close()
     this.#cluster.client.close()
   }

@@ -33,7 +33,10 @@ const namePart = (text: string): string => {
 
 /** The namespace of a tenant. Installations that share a cluster have different `installation` keys. */
 export const namespaceOf = (installation: string, tenant: string): string =>
-  `shoal-${namePart(installation)}-o${namePart(tenant)}`
+  `${namespacePrefix(installation)}${namePart(tenant)}`
+
+/** What the names of all namespaces of an installation begin with. */
+export const namespacePrefix = (installation: string): string => `shoal-${namePart(installation)}-o`
 
 /** The ConfigMap that owns all other objects of a workload. */
 export const anchorName = (id: WorkloadId): string => `w${namePart(id)}`

@@ -60,6 +60,7 @@ With \`SHOAL_RUNTIME=kubernetes\`, squids run as pods. It is a draft: \`docs/kub
 - \`SHOAL_SQUIDS_DATABASE_URL\` (or \`DATABASE_URL\`) and \`SHOAL_GATEWAY_URL\` with addresses that pods can reach. Pods reach them, the targets of \`SHOAL_NETWORK_ALLOW\`, DNS and the public internet, and nothing else. Names are resolved when the worker starts.
 - \`SHOAL_KUBE_GATEWAYS\`: the addresses or the namespace of the gateways, from which pods accept connections. Gateways must be able to reach the addresses of pods.
 - The nodes at port 10250, which the worker must reach: their kubelets report the usage of programs.
+- A collector of logs on the nodes, or the last lines of deleted pods are lost: \`SHOAL_KUBE_LOGS_LISTEN\`, \`SHOAL_KUBE_LOGS_TOKEN\` and \`docs/kubernetes-collector.yaml\`.
 - A network plugin that enforces NetworkPolicies. Without one, squids reach each other and everything in the cluster.
 
 All processes need \`SHOAL_KUBECONFIG\` or a service account. Squids keep running when the server stops.

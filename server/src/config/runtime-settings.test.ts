@@ -14,6 +14,7 @@ test('settings of a cluster are read, and are null for other runtimes', () => {
   expect(loadConfig(valid).kubernetes).toEqual({
     kubeconfig: null,
     kubeletCaFile: null,
+    logListener: null,
     gateways: [{ cidr: '10.0.0.7/32' }, { cidr: '10.1.0.0/16' }, { namespace: 'shoal' }],
     quota: { pods: '100', 'limits.cpu': '64', 'limits.memory': '128Gi' },
     cpuRequestRatio: 0.25,
@@ -22,7 +23,17 @@ test('settings of a cluster are read, and are null for other runtimes', () => {
   })
 })
 
+test('collectors of logs need a token', () => {
+  const token = 'a-token-of-24-characters'
+  const listen = { ...valid, SHOAL_KUBE_LOGS_LISTEN: '[::]:4319' }
+  expect(() => loadConfig(listen)).toThrow('SHOAL_KUBE_LOGS_TOKEN must be set')
+  const { kubernetes } = loadConfig({ ...listen, SHOAL_KUBE_LOGS_TOKEN: token })
+  expect(kubernetes?.logListener).toEqual({ host: '::', port: 4319, token })
+})
+
 test.each([
+  ['SHOAL_KUBE_LOGS_LISTEN', 'localhost:4319', 'an IP address and a port'],
+  ['SHOAL_KUBE_LOGS_LISTEN', '0.0.0.0:70000', 'an IP address and a port'],
   ['SHOAL_REGISTRY', '', 'SHOAL_REGISTRY must be set'],
   ['SHOAL_SQUIDS_DATABASE_URL', '', 'at an address that pods can reach'],
   ['SHOAL_SQUIDS_DATABASE_URL', 'postgres://shoal@localhost/squids', 'at an address that pods can reach'],

@@ -1,4 +1,4 @@
-import { isIPv4 } from 'node:net'
+import { isIP, isIPv4 } from 'node:net'
 import { z } from 'zod'
 import { InvalidSettingError, invalidSettingMessage } from './invalid-setting.ts'
 
@@ -52,6 +52,17 @@ export const runtimeSettings = {
     .describe(
       "File with the certificate authority of the nodes' kubelets, which report the usage of programs. Unset: the authority of the cluster.",
     ),
+  SHOAL_KUBE_LOGS_LISTEN: z
+    .string()
+    .optional()
+    .describe(
+      'Address and port where the worker receives the logs of pods from OpenTelemetry Collectors on the nodes, such as `0.0.0.0:4319` (see `docs/kubernetes.md`). Unset: logs are read through the API server, and the last lines of deleted pods are lost.',
+    ),
+  SHOAL_KUBE_LOGS_TOKEN: z
+    .string()
+    .min(24)
+    .optional()
+    .describe('Bearer token of these collectors, at least 24 characters. Needed with SHOAL_KUBE_LOGS_LISTEN.'),
 } satisfies Record<string, z.ZodType>
 
 type Values = z.output<z.ZodObject<typeof runtimeSettings>> & {
@@ -65,6 +76,7 @@ type Values = z.output<z.ZodObject<typeof runtimeSettings>> & {
 export type KubernetesSettings = {
   kubeconfig: string | null
   kubeletCaFile: string | null
+  logListener: { host: string; port: number; token: string } | null
   gateways: ({ cidr: string } | { namespace: string })[]
   quota: Record<string, string>
   cpuRequestRatio: number
@@ -91,6 +103,7 @@ export function parseKubernetesSettings(values: Values): KubernetesSettings | nu
     runtimeClass: values.SHOAL_KUBE_RUNTIME_CLASS ?? null,
     pullAuthFile: values.SHOAL_KUBE_PULL_AUTH_FILE ?? null,
     kubeletCaFile: values.SHOAL_KUBE_KUBELET_CA_FILE ?? null,
+    logListener: parseLogListener(values.SHOAL_KUBE_LOGS_LISTEN, values.SHOAL_KUBE_LOGS_TOKEN),
   }
 }
 
@@ -119,6 +132,15 @@ function parseGateways(text: string): KubernetesSettings['gateways'] {
       refuse('SHOAL_KUBE_GATEWAYS', text, 'a list of IPv4 addresses, CIDRs or `namespace:NAME`')
     return { cidr: `${address}/${bits}` }
   })
+}
+
+function parseLogListener(address: string | undefined, token: string | undefined): KubernetesSettings['logListener'] {
+  if (address === undefined) return null
+  const [, host = '', port = ''] = /^\[?([^\]]*)\]?:(\d{1,5})$/.exec(address) ?? []
+  if (isIP(host) === 0 || Number(port) > 65_535)
+    refuse('SHOAL_KUBE_LOGS_LISTEN', address, 'an IP address and a port, such as `0.0.0.0:4319`')
+  if (token === undefined) refuse('SHOAL_KUBE_LOGS_TOKEN', '', 'set, as SHOAL_KUBE_LOGS_LISTEN is')
+  return { host, port: Number(port), token }
 }
 
 function parseQuota(text: string): Record<string, string> {

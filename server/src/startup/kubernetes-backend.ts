@@ -15,7 +15,8 @@ export function createKubernetesBackend(
   installation: string,
   building: HostBuilderOptions,
 ): SquidBackend {
-  const { kubeconfig, kubeletCaFile, gateways, pullAuthFile, quota, cpuRequestRatio, runtimeClass } = settings
+  const { kubeconfig, kubeletCaFile, logListener, gateways, pullAuthFile, quota, cpuRequestRatio, runtimeClass } =
+    settings
   const { targets, containerDiskBytes, log } = building
   return {
     directory: createKubernetesDirectory({ installation, kubeconfig }),
@@ -25,6 +26,7 @@ export function createKubernetesBackend(
         installation,
         kubeconfig,
         kubeletCaFile,
+        logListener,
         quota,
         cpuRequestRatio,
         runtimeClass,

@@ -1,0 +1,141 @@
+import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { LogCursor, Runtime } from '@shoal/runtime'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { buildCollector, hasCollector } from '../../scripts/kubernetes/collector.ts'
+import { pushImage } from '../../scripts/kubernetes/push-image.ts'
+import { hasCluster, kubectl } from '../support/kubernetes.ts'
+import { freePort } from '../support/free-port.ts'
+import { until } from '../support/until.ts'
+import { container, openDriver, workload } from './driver-harness.ts'
+
+const host = process.env['SHOAL_TEST_HOST_ADDRESS']
+const registry = process.env['SHOAL_TEST_REGISTRY']
+const canRun = hasCluster && host !== undefined && registry !== undefined && (await hasCollector())
+
+/** A program that prints `count` lines of about 200 bytes, `rate` a second, and at its end how many it has printed. */
+const printer = (name: string, count: number, rate: number) =>
+  container(name, { command: ['print', `${count}`, `${rate}`, '200'], ports: [], stopGraceMs: 5000 })
+
+/** Reads lines in the background until the end of the test, and from another runtime after `follow`. */
+function collectLines() {
+  const cursor: LogCursor = {}
+  const lines: string[] = []
+  let reading = Promise.resolve()
+  let ending = new AbortController()
+  const stop = async () => {
+    ending.abort()
+    await reading
+  }
+  onTestFinished(stop)
+  return {
+    stop,
+    follow(runtime: Runtime) {
+      ending = new AbortController()
+      const { signal } = ending
+      reading = (async () => {
+        for await (const batch of runtime.logs({ ...cursor }, signal)) {
+          // A process that is ended here has not stored them.
+          if (signal.aborted) return
+          lines.push(...batch.lines.map((line) => `${line.workload} ${line.container} ${line.text}`))
+          Object.assign(cursor, batch.cursor)
+        }
+      })()
+    },
+    /** The lines of a program, without those that it pads. */
+    of: (id: string, name: string) =>
+      lines.flatMap((line) => (line.startsWith(`${id} ${name} `) ? [line.split(' ').slice(2).join(' ')] : [])),
+    /** Waits until a program's last line has arrived, and expects each line once, in order. Returns their number. */
+    async expectWhole(id: string, name: string): Promise<number> {
+      await until(() => this.of(id, name).some((text) => text.startsWith('end ')), `the last line of ${name}`)
+      const texts = this.of(id, name)
+      const count = Number(texts.at(-1)?.replace('end ', ''))
+      expect(texts.slice(0, -1).map((text) => Number(text.split(' ')[0]))).toEqual(
+        Array.from({ length: count }, (_, i) => i + 1),
+      )
+      return count
+    },
+  }
+}
+
+describe.skipIf(!canRun)('logs that collectors send from the nodes', () => {
+  const token = randomBytes(16).toString('hex')
+  let port: number
+
+  beforeAll(async () => {
+    port = await freePort()
+    const image = `${registry}/collector:${randomBytes(4).toString('hex')}`
+    await pushImage(image, await buildCollector())
+    const manifest = readFileSync(join(import.meta.dirname, '../../docs/kubernetes-collector.yaml'), 'utf8')
+      .replace(/token: .* # change/, `token: ${token}`)
+      .replace(/http:\S+ # change/, `http://${host}:${port}/v1/logs`)
+      .replace(/image: \S+ # change.*/, `image: ${image}`)
+    await kubectl(['apply', '-f', '-'], manifest)
+    await kubectl(['rollout', 'status', 'daemonset/collector', '-n', 'shoal-collector', '--timeout=120s'])
+  }, 1_200_000)
+
+  afterAll(async () => {
+    if (canRun) await kubectl(['delete', 'namespace', 'shoal-collector', '--wait=false'])
+  })
+
+  const open = () => openDriver({ logListener: { host: host ?? '', port, token } })
+
+  test('all lines arrive once, also of pods that are deleted while they print, over rotations', async () => {
+    const { runtime, until: untilState, observe } = await open()
+    const collected = collectLines()
+    collected.follow(runtime)
+    await runtime.apply(workload([printer('slow', 10_000, 800), printer('fast', 10_000, 0)]))
+    await runtime.apply(
+      workload([printer('first', 1_000_000, 500), printer('second', 3000, 0)], { id: '13.1', version: '13' }),
+    )
+    await untilState('second', { state: 'running' }, '13.1')
+    await until(() => collected.of('13.1', 'first').length > 100, 'lines arrive')
+    await runtime.remove('13.1')
+    await until(async () => (await observe('first', '13.1')) === undefined, 'the pod is deleted')
+    const printed = await collected.expectWhole('13.1', 'first')
+    expect(await collected.expectWhole('13.1', 'second')).toBe(3000)
+    // About 2 MiB each; kubelet rotates files of 1 MiB.
+    await until(() => collected.of('12.1', 'slow').length === 10_000, 'all lines of the slow program')
+    await runtime.remove('12.1')
+    expect(await collected.expectWhole('12.1', 'slow')).toBe(10_000)
+    expect(await collected.expectWhole('12.1', 'fast')).toBe(10_000)
+    expect(printed).toBeGreaterThan(100)
+  })
+
+  test('no line is lost or doubled when the worker and the collectors are ended', async () => {
+    const driver = await open()
+    const collected = collectLines()
+    collected.follow(driver.runtime)
+    await driver.runtime.apply(workload([printer('api', 1_000_000, 300), printer('two', 1_000_000, 300)]))
+    await until(() => collected.of('12.1', 'two').length > 100, 'lines arrive')
+
+    await collected.stop()
+    await driver.runtime.close('keep')
+    await kubectl(['delete', 'pods', '-n', driver.namespace, '-l', 'shoal.dev/container=api'])
+    await driver.restart()
+    await until(async () => (await driver.observe('api'))?.run?.ordinal === 1, 'the deleted pod is replaced')
+    collected.follow(driver.runtime)
+    await until(
+      () => collected.of('12.1', 'api').filter((text) => text.startsWith('1 ')).length === 2,
+      'both runs have lines',
+    )
+
+    const before = collected.of('12.1', 'two').length
+    await kubectl(['delete', 'pods', '-n', 'shoal-collector', '--all', '--force', '--grace-period=0'])
+    await until(
+      () => collected.of('12.1', 'two').length > before + 1000,
+      'lines arrive after the collectors were killed',
+    )
+
+    await driver.runtime.remove('12.1')
+    expect(await collected.expectWhole('12.1', 'two')).toBeGreaterThan(1000)
+    const ends = () => collected.of('12.1', 'api').filter((text) => text.startsWith('end '))
+    await until(() => ends().length === 2, 'the last lines of both runs')
+    const [first = 0, second = 0] = ends().map((text) => Number(text.slice(4)))
+    // Lines of two pods, from two nodes, have no order.
+    const expected = [first, second].flatMap((count) => [...Array.from({ length: count }, (_, i) => `${i + 1}`), 'end'])
+    const received = collected.of('12.1', 'api').map((text) => text.split(' ')[0] ?? '')
+    expect(received.toSorted()).toEqual(expected.toSorted())
+  })
+})

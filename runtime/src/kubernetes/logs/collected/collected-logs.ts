@@ -1,0 +1,155 @@
+import type { LogAdmission, LogBatch, LogCursor, LogDrop } from '../../../driver.ts'
+import { truncateLine } from '../../../process/lines.ts'
+import { annotations, namespacePrefix, podContainerName } from '../../names.ts'
+import type { ClusterState } from '../../state/cluster-state.ts'
+import { containerOf } from '../../state/workload-state.ts'
+import { FilePosition } from './file-position.ts'
+import { type FileLine, type LogFile, type LogSource, parseFileLine, parseLogPath, workloadOfPod } from './log-file.ts'
+import type { LogListener, SentLines } from './log-listener.ts'
+import type { OtlpLine } from './otlp.ts'
+
+export type CollectedLogsOptions = { listener: LogListener; state: ClusterState; installation: string }
+
+const MAX_BATCH_LINES = 10_000
+/** Positions of pods that no longer exist are kept for the lines that a collector may send again. */
+const KEPT_MS = 24 * 60 * 60 * 1000
+
+/** See `Runtime.logs`. Delivers the lines that collectors send. */
+export async function* readCollectedLogs(
+  options: CollectedLogsOptions,
+  from: LogCursor,
+  signal: AbortSignal,
+  admits: LogAdmission = () => true,
+): AsyncIterable<LogBatch> {
+  const { listener } = options
+  const reader = new LineReader(options, from, admits)
+  const queue: SentLines[] = []
+  let delivered: SentLines[] = []
+  let wake = () => {}
+  const wakeUp = () => wake()
+  signal.addEventListener('abort', wakeUp)
+  const stop = listener.forward((sent) => {
+    queue.push(sent)
+    wake()
+  })
+  try {
+    while (!signal.aborted) {
+      if (queue.length === 0) await new Promise<void>((resolve) => (wake = resolve))
+      delivered = takeBatch(queue)
+      if (delivered.length === 0) continue
+      const batch = reader.read(delivered.flatMap(({ lines }) => lines))
+      if (Object.keys(batch.cursor).length > 0) yield batch
+      for (const { accept } of delivered) accept()
+      delivered = []
+    }
+  } finally {
+    signal.removeEventListener('abort', wakeUp)
+    stop()
+    for (const { refuse } of [...delivered, ...queue]) refuse()
+  }
+}
+
+function takeBatch(queue: SentLines[]): SentLines[] {
+  const batch: SentLines[] = []
+  for (let lines = 0; queue[0] && lines < MAX_BATCH_LINES; lines += batch.at(-1)?.lines.length ?? 0)
+    batch.push(...queue.splice(0, 1))
+  return batch
+}
+
+/** `source` is null until lines of the run arrive. `usedAtMs`: when the last ones did, or when they were written. */
+type RunLog = { position: FilePosition; source: LogSource | null; usedAtMs: number }
+
+/** Reads lines from where the cursor is. Its state is that after the last batch, so it must end if that was not stored. */
+class LineReader {
+  readonly #options: CollectedLogsOptions
+  readonly #from: LogCursor
+  readonly #admits: LogAdmission
+  readonly #startedAt = new Date().toISOString()
+  readonly #logs = new Map<string, RunLog>()
+  #cleanedAtMs = -Infinity
+
+  constructor(options: CollectedLogsOptions, from: LogCursor, admits: LogAdmission) {
+    this.#options = options
+    this.#from = from
+    this.#admits = admits
+    for (const [key, text] of Object.entries(from)) {
+      if (!key.includes('/')) continue
+      const position = new FilePosition(text)
+      this.#logs.set(key, { position, source: null, usedAtMs: Date.parse(position.lastTime) || 0 })
+    }
+  }
+
+  read(lines: OtlpLine[]): LogBatch {
+    const batch: LogBatch = { lines: [], dropped: [], cursor: {} }
+    const nowMs = Date.now()
+    const changed = new Map<string, RunLog>()
+    for (const { path, offset, text } of lines) {
+      const file = parseLogPath(path)
+      const line = parseFileLine(text)
+      const log = file && line && this.#logOf(file)
+      if (!log?.source) continue
+      log.usedAtMs = nowMs
+      changed.set(keyOf(file), log)
+      const complete = log.position.push(line, offset, Buffer.byteLength(text) + 1)
+      if (complete !== null) this.#deliver(batch, log.source, line, complete)
+    }
+    for (const [key, { position }] of changed) batch.cursor[key] = position.format()
+    this.#forgetOld(batch.cursor, nowMs)
+    return batch
+  }
+
+  #deliver({ lines, dropped }: LogBatch, source: LogSource, { time, stream }: FileLine, complete: string): void {
+    const bytes = Buffer.byteLength(complete)
+    if (!this.#admits({ workload: source.workload, bytes, isBacklog: time < this.#startedAt }))
+      return drop(dropped, source)
+    const readAt = new Date(`${time.slice(0, 23)}Z`)
+    lines.push({ ...source, stream, text: truncateLine(complete), readAt })
+  }
+
+  #logOf(file: LogFile): RunLog {
+    const followed = this.#from[file.uid]
+    const log = this.#logs.get(keyOf(file)) ?? {
+      position:
+        followed === undefined ? new FilePosition(undefined) : FilePosition.afterFollowing(followed, file.restarts),
+      source: null,
+      usedAtMs: 0,
+    }
+    log.source ??= this.#sourceOf(file)
+    if (log.source) this.#logs.set(keyOf(file), log)
+    return log
+  }
+
+  /** Returns null for files of other programs in the cluster. */
+  #sourceOf({ namespace, pod: name, uid, container }: LogFile): LogSource | null {
+    const { state, installation } = this.#options
+    if (!namespace.startsWith(namespacePrefix(installation))) return null
+    for (const workload of state.workloads) {
+      const pod = workload.pods.get(uid)
+      if (pod) return { workload: pod.metadata.annotations?.[annotations.workload] ?? '', container: containerOf(pod) }
+    }
+    // The pod was deleted before its last lines arrived.
+    const workload = workloadOfPod(name)
+    const desired = workload === null ? undefined : state.findById(workload)?.desired
+    const known = desired?.containers.find((candidate) => podContainerName(candidate.name) === container)
+    return workload === null ? null : { workload, container: known?.name ?? container }
+  }
+
+  #forgetOld(cursor: LogCursor, nowMs: number): void {
+    if (nowMs - this.#cleanedAtMs < KEPT_MS / 24) return
+    this.#cleanedAtMs = nowMs
+    const existing = new Set([...this.#options.state.workloads].flatMap(({ pods }) => [...pods.keys()]))
+    for (const [key, { usedAtMs }] of this.#logs) {
+      if (existing.has(key.split('/')[0] ?? '') || nowMs - usedAtMs < KEPT_MS) continue
+      this.#logs.delete(key)
+      cursor[key] = ''
+    }
+  }
+}
+
+const keyOf = ({ uid, restarts }: LogFile): string => `${uid}/${restarts}`
+
+function drop(drops: LogDrop[], { workload, container }: LogSource): void {
+  const known = drops.find((other) => other.workload === workload && other.container === container)
+  if (known) known.lines++
+  else drops.push({ workload, container, lines: 1, isEstimate: false })
+}

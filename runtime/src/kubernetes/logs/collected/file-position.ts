@@ -1,0 +1,102 @@
+import { parsePosition } from '../log-position.ts'
+import type { FileLine, Stream } from './log-file.ts'
+
+/**
+ * A contiguous part of one of the files of a run that was read: `end` is the offset after its last line, and each stream has the times
+ * of its first and last line. Within a stream, times do not decrease, and no two files have the same.
+ */
+type ReadPart = { end: number } & Partial<Record<Stream, [first: string, last: string]>>
+
+/** What was read of the log of one run, and the beginning of a line whose rest has not arrived yet, of each stream. */
+type Stored = { parts: ReadPart[]; partial: Partial<Record<Stream, string>> }
+
+/** Each rotation begins another file. Older parts are merged: their lines are not sent again after others. */
+const MAX_PARTS = 16
+/** Longer lines are cut when they are delivered. */
+const MAX_PARTIAL_CHARS = 65 * 1024
+
+/**
+ * Decides which lines of a run's log are new. The collector sends each line at least once, possibly again after others, and after a
+ * rotation offsets begin again at 0 in a file of the same name.
+ */
+export class FilePosition {
+  readonly #parts: ReadPart[]
+  readonly #partial: Stored['partial']
+
+  /** Continues from a formatted position. One that is not valid is the start. */
+  constructor(text: string | undefined) {
+    const { parts = [], partial = {} } = parseStored(text)
+    this.#parts = parts
+    this.#partial = partial
+  }
+
+  /** The position of a run that was read through the API server (see `LogPosition`) before there was a collector. */
+  static afterFollowing(text: string, restarts: number): FilePosition {
+    const followed = parsePosition(text)
+    if (restarts > followed.restarts) return new FilePosition(undefined)
+    const last = restarts === followed.restarts ? followed.time : '~'
+    return new FilePosition(
+      JSON.stringify({ parts: [{ end: -1, stdout: ['', last], stderr: ['', last] }], partial: {} }),
+    )
+  }
+
+  /**
+   * Takes a line that begins at `offset` of its file and has `bytes` including its line break. Returns the program's line that it
+   * completes; null if it was read before, or if the line continues.
+   */
+  push(line: FileLine, offset: number, bytes: number): string | null {
+    if (!this.#add(line, offset, bytes)) return null
+    const text = `${this.#partial[line.stream] ?? ''}${line.text}`
+    if (line.isPartial) this.#partial[line.stream] = text.slice(0, MAX_PARTIAL_CHARS)
+    else delete this.#partial[line.stream]
+    return line.isPartial ? null : text
+  }
+
+  /** The time of the last line; empty before the first. */
+  get lastTime(): string {
+    return this.#parts.flatMap(({ stdout, stderr }) => [stdout?.[1] ?? '', stderr?.[1] ?? '']).reduce(later, '')
+  }
+
+  format(): string {
+    return JSON.stringify({ parts: this.#parts, partial: this.#partial } satisfies Stored)
+  }
+
+  /** Returns whether the line is new. */
+  #add({ stream, time }: FileLine, offset: number, bytes: number): boolean {
+    const containing = this.#parts.filter((part) => contains(part[stream], time))
+    const before = this.#parts.find((part) => part.end === offset && containing.every((other) => other === part))
+    if (!before && containing.length > 0) return false
+    // Without a part that ends here, the line is the first of its file, or those before it have not arrived.
+    const part = before ?? this.#addPart()
+    const [first, last] = part[stream] ?? [time, time]
+    part[stream] = [first < time ? first : time, later(last, time)]
+    part.end = offset + bytes
+    return true
+  }
+
+  #addPart(): ReadPart {
+    const part: ReadPart = { end: 0 }
+    this.#parts.push(part)
+    const [oldest, next] = this.#parts
+    if (this.#parts.length > MAX_PARTS && oldest && next) this.#parts.splice(0, 2, merged(oldest, next))
+    return part
+  }
+}
+
+const later = (first: string, second: string): string => (first > second ? first : second)
+
+const contains = (times: [string, string] | undefined, time: string): boolean =>
+  times !== undefined && times[0] <= time && time <= times[1]
+
+function merged(first: ReadPart, second: ReadPart): ReadPart {
+  const result: ReadPart = { end: second.end }
+  for (const stream of ['stdout', 'stderr'] as const) {
+    const times = [...(first[stream] ?? []), ...(second[stream] ?? [])].toSorted()
+    if (times.length > 0) result[stream] = [times[0] ?? '', times.at(-1) ?? '']
+  }
+  return result
+}
+
+function parseStored(text: string | undefined): Partial<Stored> {
+  return text?.startsWith('{') ? (JSON.parse(text) as Partial<Stored>) : {}
+}
