@@ -86,8 +86,9 @@ class LineReader {
     for (const { path, offset, text } of lines) {
       const file = parseLogPath(path)
       const line = parseFileLine(text)
-      const log = file && line && this.#logOf(file)
-      if (!log?.source) continue
+      if (!file || !line) continue
+      const log = this.#logOf(file)
+      if (!log.source) continue
       log.usedAtMs = nowMs
       changed.set(keyOf(file), log)
       const complete = log.position.push(line, offset, Buffer.byteLength(text) + 1)
