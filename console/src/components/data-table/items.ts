@@ -1,4 +1,3 @@
-import { createTable, getCoreRowModel, getSortedRowModel, type ColumnDef, type SortingFn } from '@tanstack/react-table'
 import type { Column, Sort } from './columns.ts'
 
 /** A line of the table: a row, or the header of a group. */
@@ -6,26 +5,15 @@ export type Item<T> = { kind: 'row'; id: string; row: T } | { kind: 'group'; id:
 
 const collator = new Intl.Collator('en', { numeric: true, sensitivity: 'base' })
 
-const byValue: SortingFn<unknown> = (a, b, columnId) => {
-  const [x, y] = [a.getValue(columnId), b.getValue(columnId)]
-  return typeof x === 'number' && typeof y === 'number' ? x - y : collator.compare(String(x), String(y))
-}
+const compare = (a: string | number, b: string | number): number =>
+  typeof a === 'number' && typeof b === 'number' ? a - b : collator.compare(String(a), String(b))
 
 /** Sorts the rows; equal ones keep their order. */
 export function sorted<T>(rows: readonly T[], columns: readonly Column<T>[], sort: Sort | null): T[] {
   const sortBy = columns.find(({ id }) => id === sort?.column)?.sortBy
   if (!sort || !sortBy) return [...rows]
-  const column: ColumnDef<T> = { id: sort.column, accessorFn: sortBy, sortingFn: byValue as SortingFn<T> }
-  const table = createTable<T>({
-    data: [...rows],
-    columns: [column],
-    getCoreRowModel: getCoreRowModel(),
-    getSortedRowModel: getSortedRowModel(),
-    state: { sorting: [{ id: sort.column, desc: sort.order === 'desc' }] },
-    onStateChange: () => {},
-    renderFallbackValue: null,
-  })
-  return table.getRowModel().rows.map(({ original }) => original)
+  const sign = sort.order === 'desc' ? -1 : 1
+  return rows.toSorted((a, b) => sign * compare(sortBy(a), sortBy(b)))
 }
 
 /** Adds group headers, in the order of the first row of each group. */
