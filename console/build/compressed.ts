@@ -11,11 +11,15 @@ const compressible = /\.(html|js|css|svg|json|txt)$/
  */
 export function compressed(): Plugin {
   let outDir = ''
+  let isWritten = false
   return {
     name: 'shoal:compressed',
     apply: 'build',
     configResolved: (config) => void (outDir = join(config.root, config.build.outDir)),
+    writeBundle: () => void (isWritten = true),
     closeBundle() {
+      // Also called when the build fails, whose error is the one to show.
+      if (!isWritten) return
       for (const name of readdirSync(outDir, { recursive: true, encoding: 'utf8' })) {
         const file = join(outDir, name)
         if (!compressible.test(name) || !statSync(file).isFile()) continue

@@ -4,7 +4,16 @@ import { brotliCompressSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 
 /** Maximum sizes in KB of brotli. The tests read the output of `npm run build`. */
-const limits = { chunk: 100, signIn: 130, signInRequests: 8, frame: 130, page: 30, graphiql: 300 }
+const limits = {
+  chunk: 100,
+  signIn: 130,
+  signInRequests: 8,
+  frame: 130,
+  page: 30,
+  list: 150,
+  listRequests: 14,
+  graphiql: 300,
+}
 /**
  * Chunks of GraphiQL and its editor: exempt from the limits, and allowed in the playground only
  * (docs/decisions/0012).
@@ -64,6 +73,13 @@ describe.runIf(existsSync(manifestFile))('the size of the build', () => {
   })
 
   test('the frame of the app is small', () => expect(sumKb(frame)).toBeLessThanOrEqual(limits.frame))
+
+  test('the list of squids is small and needs few requests', () => {
+    const list = withImports('src/pages/squids/SquidsPage.tsx').union(frame)
+    expect(sumKb(list)).toBeLessThanOrEqual(limits.list)
+    // Plus index.html, its fonts, and the requests for the session, the versions, their requests and the running deployments.
+    expect(list.size + 7).toBeLessThanOrEqual(limits.listRequests)
+  })
 
   test.each(pages.map(([key]) => key))('%s adds little to the frame', (key) =>
     expect(sumKb(withImports(key).difference(frame))).toBeLessThanOrEqual(limits.page),

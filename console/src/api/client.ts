@@ -14,9 +14,10 @@ export type EndpointOf<N extends EndpointName> = N extends `${infer A extends Ar
 export type Call = { params?: unknown; query?: unknown; body?: unknown }
 
 function endpointOf(name: EndpointName) {
-  const endpoint = endpoints[name]
-  if (!endpoint) throw new Error(`No endpoint ${name}`)
-  return endpoint
+  const [method, path] = endpoints[name]?.split(' ') ?? []
+  if (!path) throw new Error(`No endpoint ${name}`)
+  const isPublic = path.startsWith('!')
+  return { method: method as Endpoint['method'], path: isPublic ? path.slice(1) : path, isPublic }
 }
 
 /** True if the endpoint needs no session. */

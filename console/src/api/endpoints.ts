@@ -1,12 +1,12 @@
 import { contract, endpointsOf } from '@shoal/contract'
 
 /**
- * Method and path of each endpoint. The build runs this file and ships only its result (build/lean-contract.ts), so
- * that calling an endpoint loads no schema.
+ * Method and path of each endpoint; a path begins with `!` if the endpoint needs no session. The build runs this file and ships only
+ * its result (build/lean-contract.ts), so that calling an endpoint loads no schema. Short, since every page loads it.
  */
 export const endpoints = Object.fromEntries(
   endpointsOf(contract).map(([name, { method, path, access }]) => [
     name,
-    { method, path, isPublic: access === 'public' },
+    `${method} ${access === 'public' ? '!' : ''}${path}`,
   ]),
 )

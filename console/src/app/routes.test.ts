@@ -1,4 +1,4 @@
-import { createMemoryHistory } from '@tanstack/react-router'
+import { createMemoryHistory, type AnyRoute } from '@tanstack/react-router'
 import { QueryClient } from '@tanstack/react-query'
 import { beforeEach, expect, test, vi } from 'vitest'
 import type { User } from '@shoal/contract'
@@ -88,6 +88,27 @@ test('the routes are exactly those of spec 2.1 and 2.2 and those that Shoal adds
   const paths = new Set(Object.keys(router.routesByPath).map(trimmed))
   paths.delete('/$')
   expect([...paths].sort()).toEqual([...guestPaths, ...appPaths, ...ownPaths].sort())
+})
+
+/** Routes behind the session gate that start no query of their own, with the reason. */
+const withoutQueries = {
+  ...Object.fromEntries(
+    ['details', 'db', 'manifest', 'package', 'processors'].map((tab) => [
+      `/squids/$squidName/$squidSlot/${tab}`,
+      'shows the version, which the parent route starts to load',
+    ]),
+  ),
+  '/squids/$squidName/$squidSlot/logs': 'reads a stream instead of a query',
+  '/profile/api-tokens/create': 'shows only what the session contains',
+  '/preview': 'shows only a local setting',
+}
+
+test('every other route behind the session gate starts its queries while its code loads', () => {
+  const router = makeRouter(new QueryClient(), createMemoryHistory())
+  const routes = Object.values(router.routesById) as AnyRoute[]
+  const pages = routes.filter(({ id, options }) => id.startsWith('/app/') && options.component)
+  const withoutLoader = pages.filter(({ options }) => !options.loader).map(({ fullPath }) => fullPath as string)
+  expect(withoutLoader.sort()).toEqual(Object.keys(withoutQueries).sort())
 })
 
 test.each([

@@ -3,21 +3,22 @@ import { search } from '../search.ts'
 import { requireCanInvite } from '../session-gate.ts'
 import { app } from './root.ts'
 import { lazyPage } from '../missing-code.ts'
+import { page } from '../page.ts'
 
 const secrets = createRoute({
   getParentRoute: () => app,
   path: '/secrets',
-  component: lazyPage(() => import('../../pages/secrets/SecretsPage.tsx')),
+  ...page(() => import('../../pages/secrets/SecretsPage.tsx')),
 })
 const addSecret = createRoute({
   getParentRoute: () => app,
   path: '/secrets/add',
-  component: lazyPage(() => import('../../pages/secrets/AddSecretPage.tsx')),
+  ...page(() => import('../../pages/secrets/AddSecretPage.tsx')),
 })
 const editSecret = createRoute({
   getParentRoute: () => app,
   path: '/secrets/edit/$name',
-  component: lazyPage(() => import('../../pages/secrets/EditSecretPage.tsx')),
+  ...page(() => import('../../pages/secrets/EditSecretPage.tsx')),
 })
 const oldSecrets = createRoute({
   getParentRoute: () => app,
@@ -31,17 +32,17 @@ const rpc = createRoute({
   getParentRoute: () => app,
   path: '/rpc',
   validateSearch: search.rpc,
-  component: lazyPage(() => import('../../pages/rpc/EndpointsPage.tsx')),
+  ...page(() => import('../../pages/rpc/EndpointsPage.tsx')),
 })
 const rpcToken = createRoute({
   getParentRoute: () => app,
   path: '/rpc/token',
-  component: lazyPage(() => import('../../pages/rpc/TokenPage.tsx')),
+  ...page(() => import('../../pages/rpc/TokenPage.tsx')),
 })
 const rpcChain = createRoute({
   getParentRoute: () => app,
   path: '/rpc/chains/$id',
-  component: lazyPage(() => import('../../pages/rpc/ChainPage.tsx')),
+  ...page(() => import('../../pages/rpc/ChainPage.tsx')),
 })
 
 const portal = createRoute({
@@ -55,42 +56,42 @@ const portalChains = createRoute({
   getParentRoute: () => app,
   path: '/portal/chains',
   validateSearch: search.portalChains,
-  component: lazyPage(() => import('../../pages/portal/DatasetsPage.tsx')),
+  ...page(() => import('../../pages/portal/DatasetsPage.tsx')),
 })
 const portalChain = createRoute({
   getParentRoute: () => app,
   path: '/portal/chains/$id',
-  component: lazyPage(() => import('../../pages/portal/DatasetPage.tsx')),
+  ...page(() => import('../../pages/portal/DatasetPage.tsx')),
 })
 
 const settings = createRoute({
   getParentRoute: () => app,
   path: '/settings',
   validateSearch: search.settings,
-  component: lazyPage(() => import('../../pages/settings/SettingsPage.tsx')),
+  ...page(() => import('../../pages/settings/SettingsPage.tsx')),
 })
 
 const billing = createRoute({
   getParentRoute: () => app,
   path: '/billing',
-  component: lazyPage(() => import('../../pages/billing/BillingPage.tsx')),
+  ...page(() => import('../../pages/billing/BillingPage.tsx')),
 })
 const billingUsage = createRoute({
   getParentRoute: () => app,
   path: '/billing/usage',
   validateSearch: search.billingUsage,
-  component: lazyPage(() => import('../../pages/billing/UsagePage.tsx')),
+  ...page(() => import('../../pages/billing/UsagePage.tsx')),
 })
 const billingLimits = createRoute({
   getParentRoute: () => app,
   path: '/billing/limits',
-  component: lazyPage(() => import('../../pages/billing/LimitsPage.tsx')),
+  ...page(() => import('../../pages/billing/LimitsPage.tsx')),
 })
 
 const apiTokens = createRoute({
   getParentRoute: () => app,
   path: '/profile/api-tokens',
-  component: lazyPage(() => import('../../pages/profile/ApiTokensPage.tsx')),
+  ...page(() => import('../../pages/profile/ApiTokensPage.tsx')),
 })
 const createApiToken = createRoute({
   getParentRoute: () => app,
@@ -101,7 +102,7 @@ const profile = createRoute({
   getParentRoute: () => app,
   path: '/profile/settings',
   staticData: { isOpenToUnverified: true },
-  component: lazyPage(() => import('../../pages/profile/AccountSettingsPage.tsx')),
+  ...page(() => import('../../pages/profile/AccountSettingsPage.tsx')),
 })
 const preview = createRoute({
   getParentRoute: () => app,
@@ -115,7 +116,7 @@ const createOrg = createRoute({
   beforeLoad: async ({ context, params: { code } }) => {
     if (code !== undefined) await requireCanInvite(context.queryClient, code)
   },
-  component: lazyPage(() => import('../../pages/orgs/CreateOrgPage.tsx')),
+  ...page(() => import('../../pages/orgs/CreateOrgPage.tsx')),
 })
 
 /** Pages about an organization and its user: secrets, RPC, Portal, billing, settings and profile. */

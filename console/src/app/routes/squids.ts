@@ -2,6 +2,7 @@ import { createRoute } from '@tanstack/react-router'
 import { search } from '../search.ts'
 import { app } from './root.ts'
 import { lazyPage } from '../missing-code.ts'
+import { page } from '../page.ts'
 
 const squids = createRoute({
   getParentRoute: () => app,
@@ -9,23 +10,24 @@ const squids = createRoute({
   validateSearch: search.squids,
   // Waits until the module is loaded (the layout loads it too), but not for the responses.
   loader: async ({ context }) => (await import('../../api/squids.ts')).prefetchSquids(context.queryClient),
+  shouldReload: ({ cause }) => cause !== 'stay',
   component: lazyPage(() => import('../../pages/squids/SquidsPage.tsx')),
 })
 const deployGuide = createRoute({
   getParentRoute: () => app,
   path: '/squids/deploy',
-  component: lazyPage(() => import('../../pages/squids/DeployPage.tsx')),
+  ...page(() => import('../../pages/squids/DeployPage.tsx')),
 })
 const version = createRoute({
   getParentRoute: () => app,
   path: '/squids/$squidName/$squidSlot',
-  component: lazyPage(() => import('../../pages/version/VersionPage.tsx')),
+  ...page(() => import('../../pages/version/VersionPage.tsx')),
 })
 const versionTabs = [
   createRoute({
     getParentRoute: () => version,
     path: '/',
-    component: lazyPage(() => import('../../pages/version/general/GeneralTab.tsx')),
+    ...page(() => import('../../pages/version/general/GeneralTab.tsx')),
   }),
   createRoute({
     getParentRoute: () => version,
@@ -47,7 +49,7 @@ const versionTabs = [
     getParentRoute: () => version,
     path: '/metrics',
     validateSearch: search.metrics,
-    component: lazyPage(() => import('../../pages/metrics/MetricsTab.tsx')),
+    ...page(() => import('../../pages/metrics/MetricsTab.tsx')),
   }),
   createRoute({
     getParentRoute: () => version,
@@ -67,12 +69,12 @@ const versionTabs = [
   createRoute({
     getParentRoute: () => version,
     path: '/deployments',
-    component: lazyPage(() => import('../../pages/version/deployments/DeploymentsTab.tsx')),
+    ...page(() => import('../../pages/version/deployments/DeploymentsTab.tsx')),
   }),
   createRoute({
     getParentRoute: () => version,
     path: '/deployments/$deployId',
-    component: lazyPage(() => import('../../pages/version/deployments/DeploymentTab.tsx')),
+    ...page(() => import('../../pages/version/deployments/DeploymentTab.tsx')),
   }),
   createRoute({
     getParentRoute: () => version,
@@ -86,7 +88,7 @@ const playground = createRoute({
   getParentRoute: () => app,
   path: '/squids/$squidName/$squidSlot/playground',
   validateSearch: search.playground,
-  component: lazyPage(() => import('../../pages/playground/PlaygroundPage.tsx')),
+  ...page(() => import('../../pages/playground/PlaygroundPage.tsx')),
 })
 
 // The spec does not define the path.
@@ -101,40 +103,40 @@ const monitoring = createRoute({
   getParentRoute: () => app,
   path: '/monitoring',
   validateSearch: search.monitoring,
-  component: lazyPage(() => import('../../pages/monitoring/MonitoringPage.tsx')),
+  ...page(() => import('../../pages/monitoring/MonitoringPage.tsx')),
 })
 
 // The spec does not define the alerts pages.
 const alerts = createRoute({
   getParentRoute: () => app,
   path: '/monitoring/alerts',
-  component: lazyPage(() => import('../../pages/alerts/AlertsPage.tsx')),
+  ...page(() => import('../../pages/alerts/AlertsPage.tsx')),
 })
 const alertTabs = [
   createRoute({
     getParentRoute: () => alerts,
     path: '/',
-    component: lazyPage(() => import('../../pages/alerts/OpenTab.tsx')),
+    ...page(() => import('../../pages/alerts/OpenTab.tsx')),
   }),
   createRoute({
     getParentRoute: () => alerts,
     path: '/history',
-    component: lazyPage(() => import('../../pages/alerts/HistoryTab.tsx')),
+    ...page(() => import('../../pages/alerts/HistoryTab.tsx')),
   }),
   createRoute({
     getParentRoute: () => alerts,
     path: '/rules',
-    component: lazyPage(() => import('../../pages/alerts/rules/RulesTab.tsx')),
+    ...page(() => import('../../pages/alerts/rules/RulesTab.tsx')),
   }),
   createRoute({
     getParentRoute: () => alerts,
     path: '/channels',
-    component: lazyPage(() => import('../../pages/alerts/channels/ChannelsTab.tsx')),
+    ...page(() => import('../../pages/alerts/channels/ChannelsTab.tsx')),
   }),
   createRoute({
     getParentRoute: () => alerts,
     path: '/deliveries',
-    component: lazyPage(() => import('../../pages/alerts/DeliveriesTab.tsx')),
+    ...page(() => import('../../pages/alerts/DeliveriesTab.tsx')),
   }),
 ] as const
 

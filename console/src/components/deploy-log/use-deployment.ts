@@ -1,5 +1,5 @@
 import { isInProgress, type Deployment } from '@shoal/contract'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { queryOptions, useQuery } from '@tanstack/react-query'
 import { useOrg } from '../../api/active-org.ts'
 import { pollWhile } from '../../api/poll.ts'
 import { callApi } from '../../api/query.ts'
@@ -7,13 +7,11 @@ import { callApi } from '../../api/query.ts'
 const pollOne = pollWhile<Deployment>(isInProgress, { fastMs: 1000, slowMs: 10_000 })
 
 /** One deployment with its complete log, every second while it runs (spec 9). Each poll fetches only new log lines. */
-export function useDeployment(id: string) {
-  const { code } = useOrg()
-  const client = useQueryClient()
+export function deploymentQuery(code: string, id: string) {
   const queryKey = ['deployments.get', { params: { code, id } }] as const
-  return useQuery({
+  return queryOptions({
     queryKey,
-    queryFn: async ({ signal }) => {
+    queryFn: async ({ client, signal }) => {
       const loadedLogs = client.getQueryData<Deployment>(queryKey)?.logs ?? []
       const call = { params: { code, id }, query: { logsAfter: String(loadedLogs.length) } }
       const deployment = await callApi('deployments.get', call, signal)
@@ -22,3 +20,5 @@ export function useDeployment(id: string) {
     refetchInterval: (query) => (query.state.data && !isInProgress(query.state.data) ? false : pollOne(query)),
   })
 }
+
+export const useDeployment = (id: string) => useQuery(deploymentQuery(useOrg().code, id))

@@ -1,6 +1,7 @@
 import { Link, Outlet } from '@tanstack/react-router'
 import { BellOff } from 'lucide-react'
 import { useState } from 'react'
+import type { Prefetch } from '../../api/prefetch.ts'
 import { PageHeader } from '../../components/PageHeader.tsx'
 import { useDeniedReason } from '../../components/access.tsx'
 import { Button } from '../../ui/Button.tsx'
@@ -8,6 +9,9 @@ import { cx } from '../../ui/classes.ts'
 import { tabClass, tabListClass } from '../../ui/control-classes.ts'
 import { MuteDialog } from './MuteDialog.tsx'
 import { MutesBar } from './MutesBar.tsx'
+import { mutesQuery } from './queries.ts'
+
+export const prefetch: Prefetch = ({ client, org }) => void client.prefetchQuery(mutesQuery(org.code))
 
 const tabs = [
   { to: '/monitoring/alerts', label: 'Open' },

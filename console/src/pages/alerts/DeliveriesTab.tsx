@@ -1,9 +1,11 @@
 import type { AlertDelivery } from '@shoal/contract'
+import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { RotateCw } from 'lucide-react'
 import { useMemo } from 'react'
 import { useOrg } from '../../api/active-org.ts'
 import { useApiMutation } from '../../api/mutation.ts'
+import type { Prefetch } from '../../api/prefetch.ts'
 import { useDeniedReason } from '../../components/access.tsx'
 import { DataTable } from '../../components/data-table/DataTable.tsx'
 import { EmptyState } from '../../components/EmptyState.tsx'
@@ -12,14 +14,16 @@ import { toast } from '../../lib/toasts.ts'
 import { buttonClass } from '../../ui/Button.tsx'
 import { responseText } from './delivery-labels.ts'
 import { ShowOlder } from '../../components/ShowOlder.tsx'
-import { useDeliveries } from './use-pages.ts'
+import { deliveriesQuery } from './queries.ts'
 import { deliveryColumns } from './delivery-columns.tsx'
+
+export const prefetch: Prefetch = ({ client, org }) => void client.prefetchInfiniteQuery(deliveriesQuery(org.code))
 
 /** Messages sent to channels, and the response to each. */
 export default function DeliveriesTab() {
   const { code } = useOrg()
   const replayDeniedReason = useDeniedReason('alerts.write')
-  const { data, error, refetch, ...pagination } = useDeliveries()
+  const { data, error, refetch, ...pagination } = useInfiniteQuery(deliveriesQuery(code))
   const rows = useMemo(() => data?.pages.flat(), [data])
   const replay = useApiMutation('alerts.replayDelivery', {
     invalidates: ['alerts.listDeliveries', 'alerts.listChannels'],

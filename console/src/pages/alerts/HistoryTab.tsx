@@ -1,5 +1,8 @@
 import type { AlertEvent } from '@shoal/contract'
+import { useInfiniteQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
+import type { Prefetch } from '../../api/prefetch.ts'
+import { useOrg } from '../../api/active-org.ts'
 import type { Column } from '../../components/data-table/columns.ts'
 import { DataTable } from '../../components/data-table/DataTable.tsx'
 import { EmptyState } from '../../components/EmptyState.tsx'
@@ -9,7 +12,9 @@ import { formatSpan } from '../../components/squid/sync.ts'
 import { formatDateTime, emptyValue } from '../../lib/format.ts'
 import { alertColumns } from './alert-columns.tsx'
 import { ShowOlder } from '../../components/ShowOlder.tsx'
-import { useEndedAlerts } from './use-pages.ts'
+import { endedQuery } from './queries.ts'
+
+export const prefetch: Prefetch = ({ client, org }) => void client.prefetchInfiniteQuery(endedQuery(org.code))
 
 const columns: Column<AlertEvent>[] = [
   ...alertColumns,
@@ -38,7 +43,7 @@ const columns: Column<AlertEvent>[] = [
 
 /** The list of ended alerts. */
 export default function HistoryTab() {
-  const { data, error, refetch, ...pagination } = useEndedAlerts()
+  const { data, error, refetch, ...pagination } = useInfiniteQuery(endedQuery(useOrg().code))
   const rows = useMemo(() => data?.pages.flat(), [data])
   if (error && !data)
     return <ErrorState what="The history could not be loaded" error={error} onRetry={() => void refetch()} />

@@ -1,18 +1,17 @@
 import { alertRules, type AlertMute } from '@shoal/contract'
 import { useQuery } from '@tanstack/react-query'
 import { useOrg } from '../../api/active-org.ts'
-import { alertsMs } from '../../api/alerts.ts'
 import { useApiMutation } from '../../api/mutation.ts'
-import { q } from '../../api/query.ts'
 import { useDeniedReason } from '../../components/access.tsx'
 import { RelativeTime } from '../../components/RelativeTime.tsx'
 import { Alert } from '../../ui/Alert.tsx'
 import { Button } from '../../ui/Button.tsx'
+import { mutesQuery } from './queries.ts'
 
 /** Lists the active mutes; renders nothing if there are none. */
 export function MutesBar() {
   const { code } = useOrg()
-  const mutes = useQuery(q('alerts.listMutes', { params: { code } }, { refetchInterval: alertsMs })).data ?? []
+  const mutes = useQuery(mutesQuery(code)).data ?? []
   if (mutes.length === 0) return null
   return (
     <Alert tone="info" title="Muted alerts" className="mb-4">

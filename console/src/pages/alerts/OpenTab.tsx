@@ -5,6 +5,7 @@ import { ArrowRight, BellOff } from 'lucide-react'
 import { useState } from 'react'
 import { useOrg } from '../../api/active-org.ts'
 import { openAlertsQuery } from '../../api/alerts.ts'
+import type { Prefetch } from '../../api/prefetch.ts'
 import { useDeniedReason } from '../../components/access.tsx'
 import type { Column } from '../../components/data-table/columns.ts'
 import { DataTable } from '../../components/data-table/DataTable.tsx'
@@ -15,6 +16,8 @@ import { buttonClass } from '../../ui/Button.tsx'
 import type { MenuAction } from '../../ui/Menu.tsx'
 import { alertColumns } from './alert-columns.tsx'
 import { MuteDialog } from './MuteDialog.tsx'
+
+export const prefetch: Prefetch = ({ client, org }) => void client.prefetchQuery(openAlertsQuery(org.code))
 
 const columns: Column<AlertEvent>[] = [
   ...alertColumns,

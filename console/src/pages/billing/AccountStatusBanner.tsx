@@ -2,18 +2,18 @@ import { isUnpaid, type BillingSummary, type OrgStatus } from '@shoal/contract'
 import { useQuery } from '@tanstack/react-query'
 import { useOrg } from '../../api/active-org.ts'
 import { useApiMutation } from '../../api/mutation.ts'
-import { q } from '../../api/query.ts'
 import { Can } from '../../components/access.tsx'
 import { RelativeTime } from '../../components/RelativeTime.tsx'
 import { formatCents } from '../../lib/format.ts'
 import { toast, unexpectedErrorTitle } from '../../lib/toasts.ts'
 import { Alert } from '../../ui/Alert.tsx'
 import { Button } from '../../ui/Button.tsx'
+import { summaryQuery } from './queries.ts'
 
 /** Warns an organization about unpaid bills with the texts of spec 8; renders nothing if there are none. */
 export function AccountStatusBanner() {
   const { code, status } = useOrg()
-  const { data } = useQuery(q('billing.getSummary', { params: { code } }))
+  const { data } = useQuery(summaryQuery(code))
   const isOverdue = isUnpaid(status)
   if (!isOverdue && status !== 'PAYMENT_ISSUES') return null
   return (

@@ -1,6 +1,7 @@
 import { isUnpaid } from '@shoal/contract'
 import { Suspense } from 'react'
 import { useOrg } from '../../api/active-org.ts'
+import type { Prefetch } from '../../api/prefetch.ts'
 import { useDeniedReason } from '../../components/access.tsx'
 import { Card } from '../../ui/Card.tsx'
 import { SkeletonRows } from '../../ui/Skeleton.tsx'
@@ -8,11 +9,18 @@ import { BillingFrame } from './BillingFrame.tsx'
 import { CardDetails } from './cards/CardDetails.tsx'
 import { DetailsForm } from './DetailsForm.tsx'
 import { PlanCard } from './PlanCard.tsx'
+import { prefetchSettings, summaryQuery } from './queries.ts'
 import { lazyPart } from '../../lib/lazy.tsx'
 
 const MonthCost = lazyPart(() => import('./MonthCost.tsx'))
 const ExportCard = lazyPart(() => import('./ExportCard.tsx'))
 const Calculator = lazyPart(() => import('./Calculator.tsx'))
+
+export const prefetch: Prefetch = ({ client, org }) => {
+  if (org.limits.playground) return
+  void client.prefetchQuery(summaryQuery(org.code))
+  prefetchSettings(client, org)
+}
 
 /** The plan, payment methods, costs and cost calculator (spec 2.5, `/billing`). */
 export default function BillingPage() {

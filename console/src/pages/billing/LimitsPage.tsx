@@ -1,7 +1,7 @@
 import type { BillingLimitsUsage } from '@shoal/contract'
 import { useQuery } from '@tanstack/react-query'
 import { useOrg } from '../../api/active-org.ts'
-import { q } from '../../api/query.ts'
+import type { Prefetch } from '../../api/prefetch.ts'
 import { useDeniedReason } from '../../components/access.tsx'
 import { QueryView } from '../../components/QueryView.tsx'
 import { formatCents, formatDateTime, formatInteger, formatPercent } from '../../lib/format.ts'
@@ -10,6 +10,11 @@ import { Card } from '../../ui/Card.tsx'
 import { ProgressBar } from '../../ui/ProgressBar.tsx'
 import { BillingFrame } from './BillingFrame.tsx'
 import { LimitsForm } from './LimitsForm.tsx'
+import { limitsQuery } from './queries.ts'
+
+export const prefetch: Prefetch = ({ client, org }) => {
+  if (!org.limits.playground) void client.prefetchQuery(limitsQuery(org.code))
+}
 
 /** Monthly caps and the consequences of reaching them (`/billing/limits`). The spec does not define the content of this page. */
 export default function LimitsPage() {
@@ -23,9 +28,9 @@ export default function LimitsPage() {
 function Limits() {
   const { code } = useOrg()
   const deniedReason = useDeniedReason('billing.write')
-  const limitsQuery = useQuery(q('billing.getLimits', { params: { code } }, { refetchInterval: 60_000 }))
+  const query = useQuery(limitsQuery(code))
   return (
-    <QueryView query={limitsQuery} what="The limits">
+    <QueryView query={query} what="The limits">
       {(limits) => (
         <div className="flex flex-col gap-5">
           <CapNotice limits={limits} />

@@ -2,7 +2,6 @@ import type { BillingSummary } from '@shoal/contract'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useMemo } from 'react'
-import { q } from '../../api/query.ts'
 import { TimeSeriesChart } from '../../components/chart/TimeSeriesChart.tsx'
 import type { ChartData } from '../../components/chart/chart-data.ts'
 import type { Column } from '../../components/data-table/columns.ts'
@@ -11,6 +10,7 @@ import { QueryView } from '../../components/QueryView.tsx'
 import { formatCents, formatHourlyUsd, formatUsd, emptyValue } from '../../lib/format.ts'
 import { Card } from '../../ui/Card.tsx'
 import { dayLabel, monthTitle } from './months.ts'
+import { summaryQuery } from './queries.ts'
 
 type SquidRow = BillingSummary['squids'][number]
 const scale = { format: formatUsd }
@@ -48,7 +48,7 @@ const columns: Column<SquidRow>[] = [
 
 /** The cost of the current month: so far, forecast, per squid and per day. */
 export default function MonthCost({ code }: { code: string }) {
-  const summary = useQuery(q('billing.getSummary', { params: { code } }, { refetchInterval: 60_000 }))
+  const summary = useQuery({ ...summaryQuery(code), refetchInterval: 60_000 })
   return (
     <QueryView query={summary} what="The cost of this month">
       {(month) => <MonthSummary month={month} />}

@@ -5,7 +5,7 @@ import { Download, FileText } from 'lucide-react'
 import { useState } from 'react'
 import { useOrg } from '../../api/active-org.ts'
 import { open } from '../../api/client.ts'
-import { q } from '../../api/query.ts'
+import type { Prefetch } from '../../api/prefetch.ts'
 import { EmptyState } from '../../components/EmptyState.tsx'
 import { ErrorState } from '../../components/ErrorState.tsx'
 import { LazySelect } from '../../components/LazySelect.tsx'
@@ -17,9 +17,18 @@ import { BillingFrame } from './BillingFrame.tsx'
 import { DownloadButton } from './DownloadButton.tsx'
 import { ReceiptSummary } from './ReceiptSummary.tsx'
 import { isMonth, monthTitle, recentMonths } from './months.ts'
+import { receiptParams, receiptQuery } from './queries.ts'
 import { receiptColumns } from './receipt-columns.tsx'
 
 const maxMonths = 12
+
+const monthOf = ({ month }: { month?: unknown }, recent: readonly string[]): string =>
+  typeof month === 'string' && isMonth(month) ? month : (recent[0] ?? '')
+
+export const prefetch: Prefetch = ({ client, org, search }) => {
+  const month = monthOf(search, recentMonths(Date.now(), maxMonths))
+  if (!org.limits.playground) void client.prefetchQuery(receiptQuery(org.code, month, search['bySquid'] === 'true'))
+}
 
 /** The usage and receipt of one month (spec 2.5, `/billing/usage`). */
 export default function UsagePage() {
@@ -35,14 +44,9 @@ function MonthUsage() {
   const search = useSearch({ from: '/app/billing/usage' })
   const navigate = useNavigate()
   const [recent] = useState(() => recentMonths(Date.now(), maxMonths))
-  const month = search.month !== undefined && isMonth(search.month) ? search.month : (recent[0] ?? '')
+  const month = monthOf(search, recent)
   const isBySquid = search.bySquid === 'true'
-  const [year = '', monthOfYear = ''] = month.split('-')
-  const call = {
-    params: { code, year, month: monthOfYear },
-    query: isBySquid ? { bySquid: 'true' as const } : {},
-  }
-  const { data, error, refetch } = useQuery(q('billing.getReceipt', call, { staleTime: 30_000 }))
+  const { data, error, refetch } = useQuery(receiptQuery(code, month, isBySquid))
   const setFilters = (changes: { month?: string; bySquid?: 'true' | undefined }) =>
     void navigate({ to: '/billing/usage', search: (current) => ({ ...current, ...changes }), replace: true })
   const exportCsv = () => {
@@ -67,7 +71,7 @@ function MonthUsage() {
           Per squid
         </Switch>
         <div className="flex flex-1 flex-wrap justify-end gap-2">
-          {data?.invoice && <InvoiceButton params={call.params} number={data.invoice.number} />}
+          {data?.invoice && <InvoiceButton params={receiptParams(code, month)} number={data.invoice.number} />}
           <Button
             icon={<Download size={14} aria-hidden />}
             disabledReason={isEmpty ? 'No usage during this period' : null}

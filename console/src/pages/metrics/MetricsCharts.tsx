@@ -1,3 +1,4 @@
+import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import type { ChartMark } from '../../components/chart/chart-data.ts'
 import { isWithoutValues } from '../../components/chart/chart-data.ts'
@@ -8,7 +9,7 @@ import { formatInteger, formatPercent } from '../../lib/format.ts'
 import { cx } from '../../ui/classes.ts'
 import * as charts from './charts.ts'
 import { axisFormats } from './ranges.ts'
-import { useIngress, useUsage, type MetricsQuery } from './use-metrics.ts'
+import { ingressQuery, usageQuery, type MetricsQuery } from './queries.ts'
 
 const noRequests = 'No requests for the selected time range.'
 /** The text for empty charts, as in spec 2.10. */
@@ -96,8 +97,8 @@ export function MetricsCharts({ metricsQuery, marks, beginsAt, onZoom }: Props) 
 
 /** Requests the metrics and converts them to charts. */
 function useCharts(metricsQuery: MetricsQuery) {
-  const ingress = useIngress(metricsQuery)
-  const usage = useUsage(metricsQuery)
+  const ingress = useQuery(ingressQuery(metricsQuery))
+  const usage = useQuery(usageQuery(metricsQuery))
   const ingressCharts = useMemo(
     () => ingress.data && { traffic: charts.trafficChart(ingress.data), latency: charts.latencyChart(ingress.data) },
     [ingress.data],

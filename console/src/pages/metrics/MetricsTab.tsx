@@ -1,15 +1,16 @@
-import type { Squid } from '@shoal/contract'
+import { isHibernated, type Squid } from '@shoal/contract'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { ZoomOut } from 'lucide-react'
 import { useMemo } from 'react'
 import { useOrg } from '../../api/active-org.ts'
+import type { Prefetch } from '../../api/prefetch.ts'
 import { q } from '../../api/query.ts'
 import { useSetSearch } from '../../components/data-table/url-state.ts'
 import { deploymentMarks } from '../../components/deployment-marks.ts'
 import { QueryView } from '../../components/QueryView.tsx'
 import { formatSpan } from '../../components/squid/sync.ts'
-import { cutStart, isCustom, namedRange } from '../../components/time-range/time-range.ts'
+import { cutStart, isCustom, namedRange, type RangeSearch } from '../../components/time-range/time-range.ts'
 import { TimeRangePicker } from '../../components/time-range/TimeRangePicker.tsx'
 import { formatDateTime } from '../../lib/format.ts'
 import { useTicking } from '../../lib/ticker.ts'
@@ -17,9 +18,29 @@ import { Button } from '../../ui/Button.tsx'
 import { Skeleton } from '../../ui/Skeleton.tsx'
 import { MetricsCharts } from './MetricsCharts.tsx'
 import { ranges } from './ranges.ts'
-import { useDeploymentsSince } from './use-metrics.ts'
+import { deploymentsQuery, ingressQuery, usageQuery } from './queries.ts'
 
 const route = getRouteApi('/app/squids/$squidName/$squidSlot/metrics')
+
+const rangeOf = ({ range, from, to }: RangeSearch): RangeSearch => ({ range, from, to })
+
+export const prefetch: Prefetch<{ squidName: string; squidSlot: string }> = ({
+  client,
+  org: { code },
+  params,
+  search,
+}) => {
+  const version = q('squids.get', { params: { code, reference: `${params.squidName}@${params.squidSlot}` } })
+  const start = ({ id, createdAt, status }: Squid) => {
+    if (isHibernated({ status })) return
+    const metricsQuery = { code, squidId: String(id), search: rangeOf(search), bornMs: Date.parse(createdAt) }
+    void client.prefetchQuery(ingressQuery(metricsQuery))
+    void client.prefetchQuery(usageQuery(metricsQuery))
+    void client.prefetchQuery(deploymentsQuery(metricsQuery))
+  }
+  // The page reports a failure.
+  void client.fetchQuery(version).then(start, () => null)
+}
 
 /** Traffic, latency, CPU and memory of one version over time (spec 2.9, Metrics). */
 export default function MetricsTab() {
@@ -34,14 +55,13 @@ export default function MetricsTab() {
 }
 
 function Metrics({ squid: { id, createdAt }, code }: { squid: Pick<Squid, 'id' | 'createdAt'>; code: string }) {
-  const { range, from, to } = route.useSearch()
-  const search = { range, from, to }
+  const search = rangeOf(route.useSearch())
   const bornMs = Date.parse(createdAt)
   const metricsQuery = { code, squidId: String(id), search, bornMs }
   const isCut = useTicking((nowMs) => cutStart(ranges, search, bornMs, nowMs) !== null)
   const age = useTicking((nowMs) => formatSpan((nowMs - bornMs) / 1000))
   const setSearch = useSetSearch()
-  const deployments = useDeploymentsSince(metricsQuery)
+  const deployments = useQuery(deploymentsQuery(metricsQuery))
   const marks = useMemo(() => deploymentMarks(deployments.data ?? []), [deployments.data])
   return (
     <div className="flex flex-col gap-3">

@@ -4,6 +4,7 @@ import { Link } from '@tanstack/react-router'
 import { Bell } from 'lucide-react'
 import { useMemo, useState } from 'react'
 import { useOrg } from '../../api/active-org.ts'
+import type { Prefetch } from '../../api/prefetch.ts'
 import { ErrorState } from '../../components/ErrorState.tsx'
 import { PageHeader } from '../../components/PageHeader.tsx'
 import { useSetSearch } from '../../components/data-table/url-state.ts'
@@ -20,6 +21,12 @@ import { allTags, timesOf, timeSpanOf, useMonitoringSearch, zoomTo, type TimeSpa
 import { filterLines, filterToSelected, firstValueAt, lineStylesOf, type LineStyle } from './lines.ts'
 import { deploymentsQuery, seriesQuery } from './queries.ts'
 import type { MonitoringResult } from './result.ts'
+
+export const prefetch: Prefetch = ({ client, org: { code }, search }) => {
+  const timeSpan = timeSpanOf(search)
+  for (const { query } of charts) void client.prefetchQuery(seriesQuery(code, query, timeSpan))
+  void client.prefetchQuery(deploymentsQuery(code, timeSpan))
+}
 
 /** Eight charts of all versions on one time axis (spec 2.10, `/monitoring`). */
 export default function MonitoringPage() {

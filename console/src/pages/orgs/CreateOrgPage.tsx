@@ -1,7 +1,13 @@
 import { useParams } from '@tanstack/react-router'
+import type { Prefetch } from '../../api/prefetch.ts'
 import { useUser } from '../../api/session.ts'
 import { InviteStep } from './InviteStep.tsx'
 import { SetUpStep } from './SetUpStep.tsx'
+import { rolesQuery } from '../../api/roles.ts'
+
+export const prefetch: Prefetch<{ code?: string }> = ({ client, params: { code } }) => {
+  if (code !== undefined) void client.prefetchQuery(rolesQuery(code))
+}
 
 /** Creates an organization (spec 2.6). The URL contains its code from the second step on. */
 export default function CreateOrgPage() {

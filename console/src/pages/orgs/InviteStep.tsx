@@ -2,17 +2,17 @@ import type { Org } from '@shoal/contract'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { orgTitle } from '../../api/active-org.ts'
-import { q } from '../../api/query.ts'
 import { InviteForm } from '../../components/InviteForm.tsx'
 import { PageHeader } from '../../components/PageHeader.tsx'
 import { roleLabels } from '../../components/role-options.ts'
 import { Badge } from '../../ui/Badge.tsx'
 import { buttonClass } from '../../ui/Button.tsx'
 import { Card } from '../../ui/Card.tsx'
+import { rolesQuery } from '../../api/roles.ts'
 
 /** The second, optional step of creating an organization: inviting users. */
 export function InviteStep({ org }: { org: Org }) {
-  const roles = useQuery(q('orgs.listRoles', { params: { code: org.code } }))
+  const roles = useQuery(rolesQuery(org.code))
   const invitedRoles = roles.data?.filter(({ status }) => status === 'invited') ?? []
   return (
     <div className="max-w-140">

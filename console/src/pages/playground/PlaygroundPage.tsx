@@ -4,6 +4,7 @@ import { getRouteApi, Link } from '@tanstack/react-router'
 import { ListTree } from 'lucide-react'
 import { Suspense, useMemo, useState } from 'react'
 import { useOrg } from '../../api/active-org.ts'
+import type { Prefetch } from '../../api/prefetch.ts'
 import { q } from '../../api/query.ts'
 import { EmptyState } from '../../components/EmptyState.tsx'
 import { LazySelect } from '../../components/LazySelect.tsx'
@@ -20,6 +21,11 @@ import { lazyPart } from '../../lib/lazy.tsx'
 
 const GraphiqlEditor = lazyPart(() => import('./GraphiqlEditor.tsx'))
 const route = getRouteApi('/app/squids/$squidName/$squidSlot/playground')
+
+export const prefetch: Prefetch<{ squidName: string; squidSlot: string }> = ({ client, org, params }) => {
+  const reference = `${params.squidName}@${params.squidSlot}`
+  void client.prefetchQuery(q('squids.get', { params: { code: org.code, reference } }))
+}
 
 /** Runs queries against the API of a version and shows its schema. */
 export default function PlaygroundPage() {

@@ -4,6 +4,7 @@ import { Link, useParams } from '@tanstack/react-router'
 import { useMemo, type ReactNode } from 'react'
 import { useOrg } from '../../api/active-org.ts'
 import { hasStatus } from '../../api/error-text.ts'
+import type { Prefetch } from '../../api/prefetch.ts'
 import { q } from '../../api/query.ts'
 import { typeLabel } from '../../components/chains/filter-chains.ts'
 import { EmptyState } from '../../components/EmptyState.tsx'
@@ -16,13 +17,19 @@ import { Card } from '../../ui/Card.tsx'
 import { CopyButton } from '../../ui/CopyButton.tsx'
 import { Skeleton } from '../../ui/Skeleton.tsx'
 import { datasetRecipes } from './dataset-recipes.ts'
-import { PortalOnly } from './PortalOnly.tsx'
+import { isPortalVisible, PortalOnly } from './PortalOnly.tsx'
+
+const datasetQuery = (code: string, id: string) => q('portal.getDataset', { params: { code, id } })
+
+export const prefetch: Prefetch<{ id: string }> = ({ client, org, params }) => {
+  if (isPortalVisible(org)) void client.prefetchQuery(datasetQuery(org.code, params.id))
+}
 
 /** One dataset: its source, URL and setup guide (spec 2.11, `/portal/chains/{id}`). */
 export default function DatasetPage() {
   const { code } = useOrg()
   const id = useParams({ from: '/app/portal/chains/$id', select: (params) => params.id })
-  const dataset = useQuery(q('portal.getDataset', { params: { code, id } }))
+  const dataset = useQuery(datasetQuery(code, id))
   const { data } = dataset
   const context = data && `${typeLabel(data.type)} · ${data.testnet ? 'testnet' : 'mainnet'} · ${data.id}`
   return (

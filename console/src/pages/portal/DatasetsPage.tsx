@@ -2,13 +2,20 @@ import { useQuery } from '@tanstack/react-query'
 import { useSearch } from '@tanstack/react-router'
 import { useMemo } from 'react'
 import { useOrg } from '../../api/active-org.ts'
+import type { Prefetch } from '../../api/prefetch.ts'
 import { q } from '../../api/query.ts'
 import { ChainFilters, useChainFilters } from '../../components/chains/ChainFilters.tsx'
 import { ChainGrid, ChainGridSkeleton } from '../../components/chains/ChainGrid.tsx'
 import { filterChains, typesOf } from '../../components/chains/filter-chains.ts'
 import { PageHeader } from '../../components/PageHeader.tsx'
 import { QueryView } from '../../components/QueryView.tsx'
-import { PortalOnly } from './PortalOnly.tsx'
+import { isPortalVisible, PortalOnly } from './PortalOnly.tsx'
+
+const datasetsQuery = (code: string) => q('portal.listDatasets', { params: { code } }, { staleTime: 60_000 })
+
+export const prefetch: Prefetch = ({ client, org }) => {
+  if (isPortalVisible(org)) void client.prefetchQuery(datasetsQuery(org.code))
+}
 
 /** The list of datasets (spec 2.11, `/portal/chains`). */
 export default function DatasetsPage() {
@@ -23,7 +30,7 @@ export default function DatasetsPage() {
 function Datasets() {
   const { code } = useOrg()
   const { type } = useSearch({ from: '/app/portal/chains' })
-  const datasets = useQuery(q('portal.listDatasets', { params: { code } }, { staleTime: 60_000 }))
+  const datasets = useQuery(datasetsQuery(code))
   const filters = useChainFilters(type)
   const { deferred } = filters.search
   const types = useMemo(() => typesOf(datasets.data ?? []), [datasets.data])

@@ -1,9 +1,13 @@
+import type { Org } from '@shoal/contract'
 import { Navigate } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { TeamOnly } from '../../components/access.tsx'
+import { useOrg } from '../../api/active-org.ts'
 import { isPreviewOn } from '../../lib/preview-mode.ts'
 
-/** Redirects in playgrounds and without the beta flag, where the Portal is hidden (spec 6). */
+/** Playgrounds have no Portal, and it is hidden without the beta flag (spec 6). */
+export const isPortalVisible = (org: Org): boolean => !org.limits.playground && isPreviewOn()
+
+/** Redirects if the organization has no Portal. */
 export function PortalOnly({ children }: { children: ReactNode }) {
-  return <TeamOnly>{isPreviewOn() ? children : <Navigate to="/squids" replace />}</TeamOnly>
+  return isPortalVisible(useOrg()) ? <>{children}</> : <Navigate to="/squids" replace />
 }

@@ -1,5 +1,7 @@
 import { Suspense } from 'react'
 import { useApiMutation } from '../../api/mutation.ts'
+import type { Prefetch } from '../../api/prefetch.ts'
+import { q } from '../../api/query.ts'
 import { useUser } from '../../api/session.ts'
 import { FormShell } from '../../components/FormShell.tsx'
 import { PageHeader } from '../../components/PageHeader.tsx'
@@ -12,6 +14,8 @@ import { Switch } from '../../ui/Switch.tsx'
 import { TextField } from '../../ui/TextField.tsx'
 import { PasswordForm } from './PasswordForm.tsx'
 import { lazyPart } from '../../lib/lazy.tsx'
+
+export const prefetch: Prefetch = ({ client }) => void client.prefetchQuery(q('user.listSessions', {}))
 
 const Sessions = lazyPart(() => import('./Sessions.tsx'))
 

@@ -4,6 +4,7 @@ import { Link } from '@tanstack/react-router'
 import { Trash2 } from 'lucide-react'
 import { orgTitle } from '../../api/active-org.ts'
 import { useApiMutation } from '../../api/mutation.ts'
+import type { Prefetch } from '../../api/prefetch.ts'
 import { confirm } from '../../components/confirm.ts'
 import { DataTable } from '../../components/data-table/DataTable.tsx'
 import type { Column } from '../../components/data-table/columns.ts'
@@ -15,6 +16,8 @@ import { toast } from '../../lib/toasts.ts'
 import { buttonClass } from '../../ui/Button.tsx'
 import { apiTokensQuery } from './api-tokens.ts'
 import { allOrganizationsLabel, scopeLabels } from './token-scopes.ts'
+
+export const prefetch: Prefetch = ({ client }) => void client.prefetchQuery(apiTokensQuery)
 
 const columns: Column<ApiToken>[] = [
   {

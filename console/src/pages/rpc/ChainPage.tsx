@@ -4,8 +4,7 @@ import { Link, useParams } from '@tanstack/react-router'
 import { Suspense, useMemo, type ReactNode } from 'react'
 import { useOrg } from '../../api/active-org.ts'
 import { hasStatus } from '../../api/error-text.ts'
-import { pollWhile } from '../../api/poll.ts'
-import { q } from '../../api/query.ts'
+import type { Prefetch } from '../../api/prefetch.ts'
 import { EmptyState } from '../../components/EmptyState.tsx'
 import { PageHeader } from '../../components/PageHeader.tsx'
 import { QueryView } from '../../components/QueryView.tsx'
@@ -19,24 +18,24 @@ import { CopyButton } from '../../ui/CopyButton.tsx'
 import { Skeleton } from '../../ui/Skeleton.tsx'
 import { Upstreams } from './Upstreams.tsx'
 import { chainRecipes, webSocketUrlOf } from './chain-recipes.ts'
+import { chainQuery, prefetchToken, tokenQuery } from './queries.ts'
 import { lazyPart } from '../../lib/lazy.tsx'
 
 const RequestsChart = lazyPart(() => import('./RequestsChart.tsx'))
 
-/** Gateways probe upstreams on demand, so the first result takes a moment. */
-const refetchInterval = pollWhile<RpcChainDetails>((chain) => chain.isConfigured && chain.upstreams.length === 0, {
-  fastMs: 1_000,
-  slowMs: 3_000,
-  maxFastMs: 60_000,
-})
+export const prefetch: Prefetch<{ id: string }> = ({ client, org, params }) => {
+  if (org.limits.playground) return
+  void client.prefetchQuery(chainQuery(org.code, params.id))
+  prefetchToken(client, org)
+}
 
 /** The endpoint of one chain: its URLs, upstreams, requests and setup guide (spec 2.11, `/rpc/chains/{id}`). */
 export default function ChainPage() {
   const { code } = useOrg()
   const id = useParams({ from: '/app/rpc/chains/$id', select: (params) => params.id })
-  const chain = useQuery(q('rpc.getChain', { params: { code, id } }, { refetchInterval }))
+  const chain = useQuery(chainQuery(code, id))
   const canReadToken = useDeniedReason('credentials.read') === null
-  const token = useQuery({ ...q('rpc.getToken', { params: { code } }), enabled: canReadToken })
+  const token = useQuery({ ...tokenQuery(code), enabled: canReadToken })
   const title = chain.data?.title ?? id
   const skeleton = <Skeleton className="h-90 w-full" />
   return (

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useSearch } from '@tanstack/react-router'
 import { useMemo } from 'react'
 import { useOrg } from '../../api/active-org.ts'
-import { q } from '../../api/query.ts'
+import type { Prefetch } from '../../api/prefetch.ts'
 import { ChainFilters, useChainFilters } from '../../components/chains/ChainFilters.tsx'
 import { ChainGrid, ChainGridSkeleton } from '../../components/chains/ChainGrid.tsx'
 import { filterChains, typesOf } from '../../components/chains/filter-chains.ts'
@@ -13,6 +13,11 @@ import { TeamOnly } from '../../components/access.tsx'
 import { formatCount } from '../../lib/format.ts'
 import { Chip } from '../../ui/Badge.tsx'
 import { RpcHeader } from './RpcHeader.tsx'
+import { chainsQuery } from './queries.ts'
+
+export const prefetch: Prefetch = ({ client, org }) => {
+  if (!org.limits.playground) void client.prefetchQuery(chainsQuery(org.code))
+}
 
 const byUsage = (a: RpcChain, b: RpcChain) => Number(b.requests) - Number(a.requests) || a.title.localeCompare(b.title)
 
@@ -36,7 +41,7 @@ export default function EndpointsPage() {
 function Endpoints() {
   const { code } = useOrg()
   const { type, sortBy = 'name' } = useSearch({ from: '/app/rpc' })
-  const chains = useQuery(q('rpc.listChains', { params: { code } }, { staleTime: 10_000 }))
+  const chains = useQuery(chainsQuery(code))
   const filters = useChainFilters(type)
   const setSearch = useSetSearch()
   const { deferred } = filters.search

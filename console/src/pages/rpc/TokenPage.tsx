@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { useOrg } from '../../api/active-org.ts'
 import { errorText, hasStatus } from '../../api/error-text.ts'
 import { useApiMutation } from '../../api/mutation.ts'
-import { q } from '../../api/query.ts'
+import type { Prefetch } from '../../api/prefetch.ts'
 import { QueryView } from '../../components/QueryView.tsx'
 import { TeamOnly, useDeniedReason } from '../../components/access.tsx'
 import { confirm } from '../../components/confirm.ts'
@@ -16,6 +16,11 @@ import { CopyButton } from '../../ui/CopyButton.tsx'
 import { IconButton } from '../../ui/IconButton.tsx'
 import { Skeleton } from '../../ui/Skeleton.tsx'
 import { RpcHeader } from './RpcHeader.tsx'
+import { prefetchToken, tokenQuery } from './queries.ts'
+
+export const prefetch: Prefetch = ({ client, org }) => {
+  if (!org.limits.playground) prefetchToken(client, org)
+}
 
 /** Shows and replaces the organization's RPC token (spec 2.11, `/rpc/token`). */
 export default function TokenPage() {
@@ -31,7 +36,7 @@ function Token() {
   const { code } = useOrg()
   const deniedReason = useDeniedReason('rpc.write')
   const readDeniedReason = useDeniedReason('credentials.read')
-  const query = useQuery({ ...q('rpc.getToken', { params: { code } }), enabled: readDeniedReason === null })
+  const query = useQuery({ ...tokenQuery(code), enabled: readDeniedReason === null })
   const refresh = useApiMutation('rpc.createToken', {
     invalidates: ['rpc.getToken'],
     errorDisplay: 'caller',

@@ -2,7 +2,6 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useOrg } from '../../api/active-org.ts'
 import { useApiMutation } from '../../api/mutation.ts'
-import { q } from '../../api/query.ts'
 import { FormShell } from '../../components/FormShell.tsx'
 import { RequirePermission } from '../../components/access.tsx'
 import { PageHeader } from '../../components/PageHeader.tsx'
@@ -10,6 +9,9 @@ import { toast } from '../../lib/toasts.ts'
 import { buttonClass } from '../../ui/Button.tsx'
 import { TextArea, TextField } from '../../ui/TextField.tsx'
 import { submitErrorText } from '../../api/error-text.ts'
+import { prefetchUses, usesQuery } from './queries.ts'
+
+export const prefetch = prefetchUses
 
 const initialValues = { name: '', value: '' }
 
@@ -17,7 +19,7 @@ const initialValues = { name: '', value: '' }
 export default function AddSecretPage() {
   const { code } = useOrg()
   const navigate = useNavigate()
-  const { data: existing = [] } = useQuery(q('secrets.listUses', { params: { code } }))
+  const { data: existing = [] } = useQuery(usesQuery(code))
   const add = useApiMutation('secrets.change', {
     invalidates: ['secrets.listUses'],
     errorDisplay: 'caller',

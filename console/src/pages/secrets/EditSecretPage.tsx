@@ -4,7 +4,6 @@ import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useOrg } from '../../api/active-org.ts'
 import { useApiMutation } from '../../api/mutation.ts'
-import { q } from '../../api/query.ts'
 import { confirmed } from '../../components/confirm.ts'
 import { EmptyState } from '../../components/EmptyState.tsx'
 import { FormShell } from '../../components/FormShell.tsx'
@@ -15,12 +14,15 @@ import { toast } from '../../lib/toasts.ts'
 import { buttonClass } from '../../ui/Button.tsx'
 import { TextArea } from '../../ui/TextField.tsx'
 import { submitErrorText } from '../../api/error-text.ts'
+import { prefetchUses, usesQuery } from './queries.ts'
+
+export const prefetch = prefetchUses
 
 /** Replaces the value of a secret (spec 2.12, `/secrets/edit/{name}`). */
 export default function EditSecretPage() {
   const { code } = useOrg()
   const name = useParams({ from: '/app/secrets/edit/$name', select: (params) => params.name.toUpperCase() })
-  const secrets = useQuery(q('secrets.listUses', { params: { code } }))
+  const secrets = useQuery(usesQuery(code))
   const cancelLink = (
     <Link to="/secrets" className={buttonClass()}>
       Cancel

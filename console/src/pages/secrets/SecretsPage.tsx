@@ -5,8 +5,6 @@ import { Pencil, Trash2 } from 'lucide-react'
 import { useState } from 'react'
 import { useOrg } from '../../api/active-org.ts'
 import { useApiMutation } from '../../api/mutation.ts'
-import { pollWhile } from '../../api/poll.ts'
-import { q } from '../../api/query.ts'
 import { useDeniedReason } from '../../components/access.tsx'
 import { confirm } from '../../components/confirm.ts'
 import type { Sort } from '../../components/data-table/columns.ts'
@@ -17,22 +15,17 @@ import { PageHeader } from '../../components/PageHeader.tsx'
 import { toast } from '../../lib/toasts.ts'
 import { Button, buttonClass } from '../../ui/Button.tsx'
 import { OutdatedNotice } from './OutdatedNotice.tsx'
+import { pollWhileOutdated, prefetchUses, usesQuery } from './queries.ts'
 import { secretColumns } from './secret-columns.tsx'
 
-/** Polls faster while some versions still have old values, since the user may be restarting them. */
-const pollWhileOutdated = pollWhile<SecretUse[]>(
-  (secrets) => secrets.some(({ versions }) => versions.some(({ isOutdated }) => isOutdated)),
-  { fastMs: 2_000, slowMs: 10_000 },
-)
+export const prefetch = prefetchUses
 
 /** The list of secrets and the versions that use them (spec 2.12, `/secrets`). */
 export default function SecretsPage() {
   const { code } = useOrg()
   const deniedReason = useDeniedReason('secrets.write')
   const navigate = useNavigate()
-  const { data, error, refetch } = useQuery(
-    q('secrets.listUses', { params: { code } }, { refetchInterval: pollWhileOutdated }),
-  )
+  const { data, error, refetch } = useQuery({ ...usesQuery(code), refetchInterval: pollWhileOutdated })
   const [sort, setSort] = useState<Sort>({ column: 'name', order: 'asc' })
   const change = useApiMutation('secrets.change', { invalidates: ['secrets.listUses'], errorDisplay: 'caller' })
 

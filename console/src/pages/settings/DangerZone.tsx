@@ -4,17 +4,17 @@ import { useNavigate } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { orgTitle } from '../../api/active-org.ts'
 import { useApiMutation } from '../../api/mutation.ts'
-import { q } from '../../api/query.ts'
 import { useDeniedReason } from '../../components/access.tsx'
 import { confirm } from '../../components/confirm.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Card } from '../../ui/Card.tsx'
 import { useMemberActions } from './member-actions.ts'
+import { rolesQuery } from '../../api/roles.ts'
 
 export default function DangerZone({ org }: { org: Org }) {
   const navigate = useNavigate()
   const { isOwn, leave } = useMemberActions(org)
-  const ownRole = useQuery(q('orgs.listRoles', { params: { code: org.code } })).data?.find(isOwn)
+  const ownRole = useQuery(rolesQuery(org.code)).data?.find(isOwn)
   const remove = useApiMutation('orgs.delete', {
     invalidates: ['user.get'],
     errorDisplay: 'caller',

@@ -2,20 +2,20 @@ import { roleTypes, type Org, type Role } from '@shoal/contract'
 import { useQuery } from '@tanstack/react-query'
 import { Check } from 'lucide-react'
 import { Suspense, useMemo, useState } from 'react'
-import { q } from '../../api/query.ts'
 import { DataTable } from '../../components/data-table/DataTable.tsx'
 import { ErrorState } from '../../components/ErrorState.tsx'
 import { roleLabels } from '../../components/role-options.ts'
 import { Button } from '../../ui/Button.tsx'
 import { useMemberActions } from './member-actions.ts'
 import { memberColumns } from './member-columns.tsx'
+import { rolesQuery } from '../../api/roles.ts'
 import { lazyPart } from '../../lib/lazy.tsx'
 
 const InviteDialog = lazyPart(() => import('./InviteDialog.tsx'))
 
 /** The list of members and pending invitations. */
 export default function Members({ org }: { org: Org }) {
-  const { data, error, refetch } = useQuery(q('orgs.listRoles', { params: { code: org.code } }))
+  const { data, error, refetch } = useQuery(rolesQuery(org.code))
   const [isInviting, setIsInviting] = useState(false)
   const actions = useMemberActions(org)
   const ownEmail = data?.find(actions.isOwn)?.email ?? null

@@ -7,9 +7,11 @@ import { Card } from '../../ui/Card.tsx'
 import { ProgressBar } from '../../ui/ProgressBar.tsx'
 import { Skeleton } from '../../ui/Skeleton.tsx'
 
+export const quotasQuery = (code: string) => q('orgs.getQuotas', { params: { code } })
+
 /** The RPC requests of this month in relation to the free quota (spec 2.11). */
 export function RpcUsage({ code }: { code: string }) {
-  const quotas = useQuery(q('orgs.getQuotas', { params: { code } }))
+  const quotas = useQuery(quotasQuery(code))
   return (
     <Card title="RPC usage" isPadded>
       <QueryView

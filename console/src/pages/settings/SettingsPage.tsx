@@ -2,12 +2,19 @@ import type { Org } from '@shoal/contract'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useEffect } from 'react'
 import { orgTitle, useOrg } from '../../api/active-org.ts'
+import type { Prefetch } from '../../api/prefetch.ts'
 import { PageHeader } from '../../components/PageHeader.tsx'
 import { toast, type Toast } from '../../lib/toasts.ts'
 import { buttonClass } from '../../ui/Button.tsx'
 import { Card } from '../../ui/Card.tsx'
 import { OrgCodeCard, OrgSettings } from './OrgSettings.tsx'
-import { RpcUsage } from './RpcUsage.tsx'
+import { quotasQuery, RpcUsage } from './RpcUsage.tsx'
+import { rolesQuery } from '../../api/roles.ts'
+
+export const prefetch: Prefetch = ({ client, org }) => {
+  if (org.limits.playground) void client.prefetchQuery(quotasQuery(org.code))
+  else void client.prefetchQuery(rolesQuery(org.code))
+}
 
 /** The settings of the active organization (spec 2.6, `/settings`). Links in confirmation emails open it with `emailVerified`. */
 export default function SettingsPage() {

@@ -1,6 +1,10 @@
 import { Link } from '@tanstack/react-router'
+import type { Prefetch } from '../../api/prefetch.ts'
+import { squidsQuery } from '../../api/squids.ts'
 import DeployGuide from '../../components/deploy-guide/DeployGuide.tsx'
 import { PageHeader } from '../../components/PageHeader.tsx'
+
+export const prefetch: Prefetch = ({ client, org }) => void client.prefetchQuery(squidsQuery(org.code))
 
 /** The guide to deploying a squid (spec 2.8, `/squids/deploy`). */
 export default function DeployPage() {

@@ -4,6 +4,7 @@ import { useEffect } from 'react'
 import { orgTitle, useOrg } from '../../api/active-org.ts'
 import { hasStatus } from '../../api/error-text.ts'
 import { failedFirstDeploymentOf, useLatestDeployments } from '../../api/failed-first-deployments.ts'
+import type { Prefetch } from '../../api/prefetch.ts'
 import { EmptyState } from '../../components/EmptyState.tsx'
 import { PageHeader } from '../../components/PageHeader.tsx'
 import { QueryView } from '../../components/QueryView.tsx'
@@ -15,7 +16,9 @@ import { useCurrentTab, VersionTabs } from './VersionTabs.tsx'
 import { FailedDeployNotice } from './deployments/FailedDeployNotice.tsx'
 import { FailedFirstDeployment } from './deployments/FailedFirstDeployment.tsx'
 import { versionTabs } from './tabs.ts'
-import { useVersionParams, useVersionQuery } from './use-version.ts'
+import { prefetchVersion, useVersionParams, useVersionQuery, type VersionPath } from './use-version.ts'
+
+export const prefetch: Prefetch<VersionPath> = (context) => prefetchVersion(context)
 
 /** The frame around all tabs (spec 2.9). It polls the version; the tabs read it from the cache. */
 export default function VersionPage() {

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import { useOrg } from '../../api/active-org.ts'
 import { pollWhile } from '../../api/poll.ts'
+import type { PageContext } from '../../api/prefetch.ts'
 import { q } from '../../api/query.ts'
 
 /** Polls every second while a deployment runs (spec 9), otherwise every five seconds. */
@@ -14,7 +15,22 @@ export function useVersionParams(): { code: string; reference: string } {
   return { code: useOrg().code, reference: `${squidName}@${squidSlot}` }
 }
 
-export const useVersionQuery = () => useQuery(q('squids.get', { params: useVersionParams() }, { refetchInterval }))
+const versionQuery = (params: { code: string; reference: string }) => q('squids.get', { params }, { refetchInterval })
+
+export const useVersionQuery = () => useQuery(versionQuery(useVersionParams()))
+
+/** The parameters in the URL of the pages of a version. */
+export type VersionPath = { squidName: string; squidSlot: string }
+
+/** Starts the query of the version, and when its response arrives, the queries that depend on it. */
+export function prefetchVersion(
+  { client, org, params: { squidName, squidSlot } }: PageContext<VersionPath>,
+  startQueries: (squid: Squid) => void = () => {},
+): void {
+  const query = versionQuery({ code: org.code, reference: `${squidName}@${squidSlot}` })
+  // The page reports a failure.
+  void client.fetchQuery(query).then(startQueries, () => null)
+}
 
 /** The version of the page. Only for tabs of `VersionPage`, which renders them after it has loaded the version. */
 export function useVersion(): Squid {

@@ -3,15 +3,20 @@ import { useQuery } from '@tanstack/react-query'
 import { Suspense, useState } from 'react'
 import { useOrg } from '../../../api/active-org.ts'
 import { alertsMs } from '../../../api/alerts.ts'
+import type { Prefetch } from '../../../api/prefetch.ts'
 import { q } from '../../../api/query.ts'
 import { useDeniedReason } from '../../../components/access.tsx'
 import { QueryView } from '../../../components/QueryView.tsx'
 import { Button } from '../../../ui/Button.tsx'
 import { Card } from '../../../ui/Card.tsx'
-import { prefetch } from '../../../ui/prefetch.ts'
+import { prefetch as prefetchCode } from '../../../ui/prefetch.ts'
 import { SkeletonRows } from '../../../ui/Skeleton.tsx'
 import { ChannelRow } from './ChannelRow.tsx'
 import { lazyPart } from '../../../lib/lazy.tsx'
+
+const channelsQuery = (code: string) => q('alerts.listChannels', { params: { code } }, { refetchInterval: alertsMs })
+
+export const prefetch: Prefetch = ({ client, org }) => void client.prefetchQuery(channelsQuery(org.code))
 
 const loadAdd = () => import('./AddChannelDialog.tsx')
 const AddChannelDialog = lazyPart(loadAdd)
@@ -20,7 +25,7 @@ const AddChannelDialog = lazyPart(loadAdd)
 export default function ChannelsTab() {
   const { code } = useOrg()
   const deniedReason = useDeniedReason('alerts.write')
-  const channels = useQuery(q('alerts.listChannels', { params: { code } }, { refetchInterval: alertsMs }))
+  const channels = useQuery(channelsQuery(code))
   const [isAdding, setIsAdding] = useState(false)
   return (
     <div className="max-w-250">
@@ -31,8 +36,8 @@ export default function ChannelsTab() {
         <Button
           variant="primary"
           disabledReason={deniedReason}
-          onPointerEnter={() => prefetch(loadAdd)}
-          onFocus={() => prefetch(loadAdd)}
+          onPointerEnter={() => prefetchCode(loadAdd)}
+          onFocus={() => prefetchCode(loadAdd)}
           onClick={() => setIsAdding(true)}
         >
           Add channel

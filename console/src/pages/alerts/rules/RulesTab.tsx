@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useOrg } from '../../../api/active-org.ts'
+import type { Prefetch } from '../../../api/prefetch.ts'
 import { q } from '../../../api/query.ts'
 import { useDeniedReason } from '../../../components/access.tsx'
 import { QueryView } from '../../../components/QueryView.tsx'
@@ -7,11 +8,15 @@ import { Card } from '../../../ui/Card.tsx'
 import { SkeletonRows } from '../../../ui/Skeleton.tsx'
 import { RuleRow } from './RuleRow.tsx'
 
+const rulesQuery = (code: string) => q('alerts.listRules', { params: { code } })
+
+export const prefetch: Prefetch = ({ client, org }) => void client.prefetchQuery(rulesQuery(org.code))
+
 /** The list of alert rules and their thresholds. */
 export default function RulesTab() {
   const { code } = useOrg()
   const deniedReason = useDeniedReason('alerts.write')
-  const rules = useQuery(q('alerts.listRules', { params: { code } }))
+  const rules = useQuery(rulesQuery(code))
   return (
     <div className="max-w-250">
       {deniedReason !== null && <p className="mb-3 text-ink-2">{deniedReason}</p>}

@@ -3,7 +3,8 @@ import { useState } from 'react'
 import { QueryView } from '../../../components/QueryView.tsx'
 import { Button } from '../../../ui/Button.tsx'
 import { Card } from '../../../ui/Card.tsx'
-import { CardDialog, CardForm, settingsQuery } from './CardForm.tsx'
+import { settingsQuery } from '../queries.ts'
+import { CardDialog, CardForm } from './CardForm.tsx'
 import { PaymentMethodRow } from './PaymentMethodRow.tsx'
 
 /** Lists the saved payment methods, the default first, or shows the card form if there are none. */

@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
 import { Suspense } from 'react'
 import { useApiMutation } from '../../../api/mutation.ts'
-import { q } from '../../../api/query.ts'
 import { LazyDialog } from '../../../components/LazyDialog.tsx'
 import { QueryView } from '../../../components/QueryView.tsx'
 import { toast } from '../../../lib/toasts.ts'
 import { SkeletonRows } from '../../../ui/Skeleton.tsx'
+import { settingsQuery } from '../queries.ts'
 import { TestCardForm } from './TestCardForm.tsx'
 import { lazyPart } from '../../../lib/lazy.tsx'
 
@@ -57,6 +57,3 @@ export function CardDialog({ title, text, code, replaces, onClose }: CardDialogP
     </LazyDialog>
   )
 }
-
-/** Never refetched unless a card changes (spec 9), because each fetch creates a setup at the payment provider. */
-export const settingsQuery = (code: string) => q('billing.getSettings', { params: { code } }, { staleTime: Infinity })

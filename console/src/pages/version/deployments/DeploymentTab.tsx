@@ -3,7 +3,8 @@ import type { Deployment } from '@shoal/contract'
 import { Link, useParams } from '@tanstack/react-router'
 import { FileDiff, Undo2 } from 'lucide-react'
 import { hasStatus } from '../../../api/error-text.ts'
-import { useDeployment } from '../../../components/deploy-log/use-deployment.ts'
+import type { Prefetch } from '../../../api/prefetch.ts'
+import { deploymentQuery, useDeployment } from '../../../components/deploy-log/use-deployment.ts'
 import { EmptyState } from '../../../components/EmptyState.tsx'
 import { QueryView } from '../../../components/QueryView.tsx'
 import { failedDeployOf, stateAfterFailure } from '../../../components/squid/failed-deploy.ts'
@@ -12,6 +13,9 @@ import { DeploymentBody } from './DeploymentBody.tsx'
 import { DeploymentChip } from './DeploymentChip.tsx'
 import { useRollback } from './use-rollback.tsx'
 import { useVersion } from '../use-version.ts'
+
+export const prefetch: Prefetch<{ deployId: string }> = ({ client, org, params }) =>
+  void client.prefetchQuery(deploymentQuery(org.code, params.deployId))
 
 /** One deployment, running or finished (spec 2.9). */
 export default function DeploymentTab() {

@@ -2,14 +2,21 @@ import type { Deployment } from '@shoal/contract'
 import { useNavigate } from '@tanstack/react-router'
 import { List, Undo2 } from 'lucide-react'
 import { useMemo } from 'react'
+import type { Prefetch } from '../../../api/prefetch.ts'
 import { DataTable } from '../../../components/data-table/DataTable.tsx'
 import { ShowOlder } from '../../../components/ShowOlder.tsx'
 import { EmptyState } from '../../../components/EmptyState.tsx'
 import { ErrorState } from '../../../components/ErrorState.tsx'
 import { deploymentColumns } from './deployment-columns.tsx'
-import { useDeployments } from './use-deployments.ts'
+import { deploymentsQuery, useDeployments } from './use-deployments.ts'
 import { useRollback } from './use-rollback.tsx'
-import { useVersion } from '../use-version.ts'
+import { prefetchVersion, useVersion, type VersionPath } from '../use-version.ts'
+
+export const prefetch: Prefetch<VersionPath> = (context) =>
+  prefetchVersion(
+    context,
+    ({ id }) => void context.client.prefetchInfiniteQuery(deploymentsQuery(context.org.code, String(id))),
+  )
 
 /** All deployments of the version, newest first (spec 2.9). */
 export default function DeploymentsTab() {

@@ -1,5 +1,5 @@
 import { isInProgress, type Deployment } from '@shoal/contract'
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { infiniteQueryOptions, useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { pollWhile } from '../../../api/poll.ts'
 import { callApi, q } from '../../../api/query.ts'
 import { lastDeploymentOf } from './last-deployment.ts'
@@ -12,11 +12,9 @@ const pageSize = 50
 type Pages = { pages: Deployment[][] }
 const pollPages = pollWhile<Pages>(({ pages }) => pages.some((page) => page.some(isInProgress)), pollIntervals)
 
-/** Deployments of the version, newest first, without logs. A refetch reloads every loaded page. */
-export function useDeployments() {
-  const { code } = useVersionParams()
-  const squidId = String(useVersion().id)
-  return useInfiniteQuery({
+/** Deployments of a version, newest first, without logs. A refetch reloads every loaded page. */
+export const deploymentsQuery = (code: string, squidId: string) =>
+  infiniteQueryOptions({
     queryKey: ['deployments.list', { params: { code }, query: { squidId, logs: 'false' } }, 'pages'] as const,
     queryFn: ({ pageParam, signal }) => {
       const query = {
@@ -31,17 +29,23 @@ export function useDeployments() {
     getNextPageParam: (page) => (page.length < pageSize ? undefined : String(page.at(-1)?.id)),
     refetchInterval: pollPages,
   })
-}
+
+/** The deployments of the version of the page. */
+export const useDeployments = () => useInfiniteQuery(deploymentsQuery(useVersionParams().code, String(useVersion().id)))
 
 const pollNewest = pollWhile<Deployment[]>((deployments) => deployments.some(isInProgress), pollIntervals)
 
 /** Among the newest of this number, the last deployment of code is found. */
 const lastCount = 20
 
+/** The newest deployments of a version, among which is its last one. */
+export function newestQuery(code: string, squidId: string) {
+  const query = { squidId, logs: 'false', limit: String(lastCount) } as const
+  return q('deployments.list', { params: { code }, query }, { refetchInterval: pollNewest })
+}
+
 /** The last deployment of the version (`lastDeploymentOf`); undefined while loading, null if there is none. */
 export function useLastDeployment(): Deployment | null | undefined {
-  const { code } = useVersionParams()
-  const query = { squidId: String(useVersion().id), logs: 'false', limit: String(lastCount) } as const
-  const { data } = useQuery(q('deployments.list', { params: { code }, query }, { refetchInterval: pollNewest }))
+  const { data } = useQuery(newestQuery(useVersionParams().code, String(useVersion().id)))
   return data && lastDeploymentOf(data)
 }

@@ -1,6 +1,7 @@
 import { displayStatus, displayStatusLabels, isHibernated, type Squid } from '@shoal/contract'
 import { Link } from '@tanstack/react-router'
 import { Suspense } from 'react'
+import type { Prefetch } from '../../../api/prefetch.ts'
 import { RelativeTime } from '../../../components/RelativeTime.tsx'
 import { statusAppearance, StatusDot } from '../../../components/StatusDot.tsx'
 import { SquidCostCard } from '../../../components/cost/SquidCostCard.tsx'
@@ -12,12 +13,16 @@ import { Card, KeyValue, type KeyValueRow } from '../../../ui/Card.tsx'
 import { CopyButton } from '../../../ui/CopyButton.tsx'
 import { SkeletonRows } from '../../../ui/Skeleton.tsx'
 import { shortImage } from '../deployments/deployment-labels.ts'
-import { useVersion } from '../use-version.ts'
+import { newestQuery } from '../deployments/use-deployments.ts'
+import { prefetchVersion, useVersion, type VersionPath } from '../use-version.ts'
 import { HibernationNotice } from './HibernationNotice.tsx'
 import { LastDeployment } from './LastDeployment.tsx'
 import { UrlList } from './UrlList.tsx'
 import { urlGroups } from './urls.ts'
 import { lazyPart } from '../../../lib/lazy.tsx'
+
+export const prefetch: Prefetch<VersionPath> = (context) =>
+  prefetchVersion(context, ({ id }) => void context.client.prefetchQuery(newestQuery(context.org.code, String(id))))
 
 // Loaded lazily, since the table is most of this tab's code and is at the bottom.
 const ProcessorsTable = lazyPart(async () => ({

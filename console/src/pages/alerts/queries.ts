@@ -1,7 +1,6 @@
-import { useInfiniteQuery } from '@tanstack/react-query'
-import { useOrg } from '../../api/active-org.ts'
+import { infiniteQueryOptions } from '@tanstack/react-query'
 import { alertsMs } from '../../api/alerts.ts'
-import { callApi } from '../../api/query.ts'
+import { callApi, q } from '../../api/query.ts'
 
 const pageSize = 50
 
@@ -14,23 +13,22 @@ const paging = {
 const cursorQuery = (before: string) => (before === '' ? {} : { before })
 
 /** Ended alerts, the newest first. A refetch reloads every loaded page. */
-export function useEndedAlerts() {
-  const { code } = useOrg()
-  return useInfiniteQuery({
+export const endedQuery = (code: string) =>
+  infiniteQueryOptions({
     queryKey: ['alerts.list', { params: { code }, query: { state: 'ended' } }, 'pages'] as const,
     queryFn: ({ pageParam, signal }) =>
       callApi('alerts.list', { params: { code }, query: { state: 'ended', ...cursorQuery(pageParam) } }, signal),
     ...paging,
   })
-}
 
 /** Deliveries, the newest first. */
-export function useDeliveries() {
-  const { code } = useOrg()
-  return useInfiniteQuery({
+export const deliveriesQuery = (code: string) =>
+  infiniteQueryOptions({
     queryKey: ['alerts.listDeliveries', { params: { code } }, 'pages'] as const,
     queryFn: ({ pageParam, signal }) =>
       callApi('alerts.listDeliveries', { params: { code }, query: cursorQuery(pageParam) }, signal),
     ...paging,
   })
-}
+
+/** The active mutes. */
+export const mutesQuery = (code: string) => q('alerts.listMutes', { params: { code } }, { refetchInterval: alertsMs })

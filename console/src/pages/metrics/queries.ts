@@ -1,4 +1,4 @@
-import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { deploymentsSince } from '../../api/deployments.ts'
 import { callApi } from '../../api/query.ts'
 import { cutStart, queryTimes, isCustom, type RangeSearch } from '../../components/time-range/time-range.ts'
@@ -29,18 +29,18 @@ function timesOf({ search, bornMs }: MetricsQuery) {
   return cutMs === null ? queryTimes(ranges, search, Date.now()) : { from: new Date(cutMs).toISOString() }
 }
 
-export function useIngress(metricsQuery: MetricsQuery) {
+export function ingressQuery(metricsQuery: MetricsQuery) {
   const params = { code: metricsQuery.code, squidId: metricsQuery.squidId }
-  return useQuery({
+  return queryOptions({
     queryKey: ['metrics.getSquidIngress', { params }, metricsQuery.search] as const,
     queryFn: ({ signal }) => callApi('metrics.getSquidIngress', { params, query: timesOf(metricsQuery) }, signal),
     ...pollOptions(metricsQuery),
   })
 }
 
-export function useUsage(metricsQuery: MetricsQuery) {
+export function usageQuery(metricsQuery: MetricsQuery) {
   const params = { code: metricsQuery.code, squidId: metricsQuery.squidId }
-  return useQuery({
+  return queryOptions({
     queryKey: ['metrics.getSquidUsage', { params }, metricsQuery.search] as const,
     queryFn: ({ signal }) => callApi('metrics.getSquidUsage', { params, query: timesOf(metricsQuery) }, signal),
     ...pollOptions(metricsQuery),
@@ -48,15 +48,10 @@ export function useUsage(metricsQuery: MetricsQuery) {
 }
 
 /** Deployments since the start of the range. */
-export function useDeploymentsSince(metricsQuery: MetricsQuery) {
-  return useQuery({
-    queryKey: [
-      'deployments.list',
-      { params: { code: metricsQuery.code } },
-      'since',
-      metricsQuery.squidId,
-      metricsQuery.search,
-    ] as const,
+export function deploymentsQuery(metricsQuery: MetricsQuery) {
+  const { code, squidId, search } = metricsQuery
+  return queryOptions({
+    queryKey: ['deployments.list', { params: { code } }, 'since', squidId, search] as const,
     queryFn: ({ signal }) => deploymentsSince(metricsQuery, Date.parse(timesOf(metricsQuery).from ?? ''), signal),
     ...pollOptions(metricsQuery),
   })

@@ -1,0 +1,26 @@
+import { can, type Org } from '@shoal/contract'
+import type { QueryClient } from '@tanstack/react-query'
+import { q } from '../../api/query.ts'
+import { membershipOf } from '../../components/access.tsx'
+
+/** The costs of this month; the banner about unpaid bills reads it on every page of billing. */
+export const summaryQuery = (code: string) => q('billing.getSummary', { params: { code } })
+
+export const settingsQuery = (code: string) => q('billing.getSettings', { params: { code } }, { staleTime: Infinity })
+
+export const limitsQuery = (code: string) => q('billing.getLimits', { params: { code } }, { refetchInterval: 60_000 })
+
+/** The parameters of the receipt of a month such as `2026-11`. */
+export function receiptParams(code: string, month: string) {
+  const [year = '', monthOfYear = ''] = month.split('-')
+  return { code, year, month: monthOfYear }
+}
+
+export function receiptQuery(code: string, month: string, isBySquid: boolean) {
+  const query = isBySquid ? { bySquid: 'true' as const } : {}
+  return q('billing.getReceipt', { params: receiptParams(code, month), query }, { staleTime: 30_000 })
+}
+
+export function prefetchSettings(client: QueryClient, org: Org): void {
+  if (can(membershipOf(org), 'billing.write')) void client.prefetchQuery(settingsQuery(org.code))
+}

@@ -1,0 +1,16 @@
+import type { SecretUse } from '@shoal/contract'
+import type { Prefetch } from '../../api/prefetch.ts'
+import { pollWhile } from '../../api/poll.ts'
+import { q } from '../../api/query.ts'
+
+/** Polls faster while some versions still have old values, since the user may be restarting them. */
+export const pollWhileOutdated = pollWhile<SecretUse[]>(
+  (secrets) => secrets.some(({ versions }) => versions.some(({ isOutdated }) => isOutdated)),
+  { fastMs: 2_000, slowMs: 10_000 },
+)
+
+/** The secrets of an organization, and the versions that use them. */
+export const usesQuery = (code: string) => q('secrets.listUses', { params: { code } })
+
+/** All pages of secrets read the same query. */
+export const prefetchUses: Prefetch = ({ client, org }) => void client.prefetchQuery(usesQuery(org.code))
