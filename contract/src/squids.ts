@@ -55,7 +55,9 @@ export const squids = {
     path: '/v1/orgs/{code}/squids/{reference}',
     access: 'member',
     scope: 'read',
-    summary: 'One version by `name@slot` or `name:tag`',
+    summary:
+      'One version by `name@slot` or `name:tag`; with `files=false`, for polling, without manifest and package.json',
+    query: { files: z.enum(['true', 'false']).optional() },
     payload: Squid,
   }),
   deploy: endpoint({

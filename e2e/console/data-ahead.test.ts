@@ -31,13 +31,28 @@ const openList = async () => {
   await page.locator(`[data-row="${reference}"]`).waitFor()
 }
 
-test('the list needs at most 14 requests before its first row', async () => {
-  const requests: string[] = []
-  const record = (request: Request) => void requests.push(request.url())
-  page.on('request', record)
+/** Marks the time at which the first row of the list is in the page. Runs in the browser. */
+const markFirstRow = `new MutationObserver((_, observer) => {
+  if (!document.querySelector('[data-row]')) return
+  performance.mark('first row')
+  observer.disconnect()
+}).observe(document, { childList: true, subtree: true })`
+
+/** The requests that began before the mark. Runs in the browser. */
+const requestsBeforeFirstRow = `['navigation', 'resource']
+  .flatMap((type) => performance.getEntriesByType(type))
+  .filter(({ startTime }) => startTime < performance.getEntriesByName('first row')[0].startTime)
+  .map(({ name, encodedBodySize }) => ({ url: name, bytes: encodedBodySize }))`
+
+test('the list needs at most 14 requests before its first row, and 150 KB of scripts', async () => {
+  await page.addInitScript(markFirstRow)
   await openList()
-  page.off('request', record)
-  expect(requests.filter((url) => !url.startsWith('data:')).length, requests.join('\n')).toBeLessThanOrEqual(14)
+  const requests = await page.evaluate<{ url: string; bytes: number }[]>(requestsBeforeFirstRow)
+  const urls = requests.map(({ url }) => url)
+  expect(urls.length, urls.join('\n')).toBeLessThanOrEqual(14)
+  expect(urls.filter((url) => url.endsWith('/squids/summaries'))).toHaveLength(1)
+  const scripts = requests.filter(({ url }) => url.endsWith('.js'))
+  expect(scripts.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThanOrEqual(150 * 1024)
 })
 
 test('a hovered link loads the data of its page', async () => {
@@ -50,4 +65,13 @@ test('a hovered link loads the data of its page', async () => {
   await page.getByRole('link', { name: 'Secrets' }).first().hover()
   await secrets
   expect(new URL(page.url()).pathname).toBe('/squids')
+})
+
+test('an unchanged version is not sent again, and polls never contain its manifest', async () => {
+  await page.goto(`/squids/lending/v1?organization=${code}`)
+  const isVersion = (url: string) => url.includes(`/orgs/${code}/squids/${reference}?files=false`)
+  const response = await page.waitForResponse((candidate) => isVersion(candidate.url()) && candidate.status() === 304)
+  expect(await response.request().headerValue('if-none-match')).toBeTruthy()
+  await page.getByRole('link', { name: 'Manifest' }).click()
+  await page.getByText('name: lending').waitFor()
 })

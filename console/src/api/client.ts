@@ -28,29 +28,54 @@ export const isPublic = (name: EndpointName): boolean => endpointOf(name).isPubl
  * 7).
  */
 export async function open(name: EndpointName, call: Call, signal?: AbortSignal): Promise<Response> {
+  const response = await request(name, call, signal)
+  if (response.status > 300) throw new ApiError(response.status, await errorBody(response))
+  return response
+}
+
+function request(name: EndpointName, call: Call, signal?: AbortSignal, tag?: string): Promise<Response> {
   const endpoint = endpointOf(name)
   const token = getSetting('user_token')
-  const response = await fetch(urlOf(endpoint, call, '/api'), {
+  return fetch(urlOf(endpoint, call, '/api'), {
     method: endpoint.method,
     headers: {
       accept: 'application/json',
       ...(token !== null && !endpoint.isPublic && { authorization: `Bearer ${token}` }),
       ...(call.body !== undefined && { 'content-type': 'application/json' }),
+      ...(tag && { 'if-none-match': tag }),
     },
     ...(call.body !== undefined && { body: JSON.stringify(call.body) }),
     ...(signal && { signal }),
   })
-  if (response.status > 300) throw new ApiError(response.status, await errorBody(response))
-  return response
 }
 
-/** Sends a request and returns its payload, untyped; `query.ts` and `mutation.ts` add the type. */
+/** More than a page polls. */
+const maxKnown = 30
+/** The last responses by URL, with their tags, newest last. */
+const known = new Map<string, { tag: string; payload: unknown }>()
+
+/**
+ * Sends a request and returns its payload, untyped; `query.ts` and `mutation.ts` add the type. If the response did not change since the last
+ * call, the server sends no body, and the same object is returned.
+ */
 export async function send(name: EndpointName, call: Call, signal?: AbortSignal): Promise<unknown> {
-  const response = await open(name, call, signal)
+  const key = JSON.stringify([name, call])
+  const last = known.get(key)
+  const response = await request(name, call, signal, last?.tag)
+  if (last && response.status === 304) return last.payload
+  if (response.status > 300) throw new ApiError(response.status, await errorBody(response))
   const body: unknown = await response.json()
-  if (typeof body === 'object' && body !== null && 'payload' in body) return body.payload
-  throw new ApiError(response.status, { error: unknownApiError })
+  if (typeof body !== 'object' || body === null || !('payload' in body))
+    throw new ApiError(response.status, { error: unknownApiError })
+  const tag = response.headers.get('etag')
+  known.delete(key)
+  if (tag) known.set(key, { tag, payload: body.payload })
+  if (known.size > maxKnown) known.delete(known.keys().next().value ?? '')
+  return body.payload
 }
+
+/** Forgets the responses to the previous user. */
+export const forgetResponses = (): void => known.clear()
 
 async function errorBody(response: Response): Promise<ErrorBody> {
   const body: unknown = await response.json().catch(() => null)

@@ -2,6 +2,7 @@ import { queryOptions, type QueryClient } from '@tanstack/react-query'
 import type { User } from '@shoal/contract'
 import { createContext, use } from 'react'
 import { clearSession, getSetting, setSetting } from '../lib/local-settings.ts'
+import { forgetResponses } from './client.ts'
 import { isUnreachable } from './connection.ts'
 import { hasStatus } from './error-text.ts'
 import { callApi, q } from './query.ts'
@@ -67,6 +68,7 @@ export async function endSession(client: QueryClient): Promise<void> {
 /** Ends the session locally after its token became invalid. */
 export function dropSession(client: QueryClient): void {
   clearSession()
+  forgetResponses()
   client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'user.get' })
   client.setQueryData(sessionQuery.queryKey, signedOut)
 }

@@ -49,7 +49,6 @@ export function prefetchSquids(client: QueryClient): void {
   const org = findOrg(client)
   if (!org) return
   void client.prefetchQuery(squidsQuery(org.code))
-  void client.prefetchQuery(ingressQuery(org.code))
   void client.prefetchQuery(inProgressQuery(org.code))
 }
 

@@ -93,7 +93,7 @@ test('the routes are exactly those of spec 2.1 and 2.2 and those that Shoal adds
 /** Routes behind the session gate that start no query of their own, with the reason. */
 const withoutQueries = {
   ...Object.fromEntries(
-    ['details', 'db', 'manifest', 'package', 'processors'].map((tab) => [
+    ['details', 'db', 'processors'].map((tab) => [
       `/squids/$squidName/$squidSlot/${tab}`,
       'shows the version, which the parent route starts to load',
     ]),

@@ -43,6 +43,32 @@ describe('addresses', () => {
   })
 })
 
+describe('unchanged responses', () => {
+  const url = '/api/v1/user'
+  const tagOf = async () => String((await call('GET', url)).headers['etag'])
+
+  test.each([(tag: string) => tag, (tag: string) => `W/${tag}`, (tag: string) => `"other", ${tag}`])(
+    'are not sent again to a caller that names their tag, %#',
+    async (headerOf) => {
+      const response = await call('GET', url, { headers: { 'if-none-match': headerOf(await tagOf()) } })
+      expect([response.statusCode, response.body]).toEqual([304, ''])
+    },
+  )
+
+  test('are sent when they changed', async () => {
+    const tag = await tagOf()
+    await call('PUT', url, { payload: { fullName: 'Another name' } })
+    const response = await call('GET', url, { headers: { 'if-none-match': tag } })
+    expect(response.json()).toMatchObject({ payload: { fullName: 'Another name' } })
+    expect(response.headers['etag']).not.toBe(tag)
+  })
+
+  test('errors and changes have no tag', async () => {
+    expect((await call('GET', '/api/v1/orgs/none')).headers['etag']).toBeUndefined()
+    expect((await call('PUT', url, { payload: { fullName: 'A third name' } })).headers['etag']).toBeUndefined()
+  })
+})
+
 test('the OpenAPI document lists the unversioned paths of the specification', async () => {
   const { paths } = (await t.http.inject('/api/openapi.json')).json<{
     paths: Record<string, Record<string, unknown>>

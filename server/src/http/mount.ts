@@ -11,6 +11,7 @@ import type { Actor, AuditEntry, FileResponse, OrgScope, Request } from '../modu
 import { admit } from './admit.ts'
 import { streamLines } from './lines.ts'
 import { requestOf } from './request.ts'
+import { sendJson } from './send-json.ts'
 import { rejectUnstorable } from './unstorable.ts'
 
 type AnyHandler = (call: Record<string, unknown>) => Promise<unknown>
@@ -91,7 +92,7 @@ async function respond(
   })
   if (endpoint.kind === 'file') return sendFile(reply, result as FileResponse)
   if (endpoint.kind === 'lines') return sendLines(app, reply, endpoint, result as AsyncIterable<unknown[]>)
-  return reply.code(endpoint.status).send({ payload: endpoint.payload.parse(result) })
+  return sendJson(endpoint, request, reply, result)
 }
 
 type AuditedCall = {

@@ -54,12 +54,12 @@ const versionTabs = [
   createRoute({
     getParentRoute: () => version,
     path: '/manifest',
-    component: lazyPage(() => import('../../pages/version/files/ManifestTab.tsx')),
+    ...page(() => import('../../pages/version/files/ManifestTab.tsx')),
   }),
   createRoute({
     getParentRoute: () => version,
     path: '/package',
-    component: lazyPage(() => import('../../pages/version/files/PackageTab.tsx')),
+    ...page(() => import('../../pages/version/files/PackageTab.tsx')),
   }),
   createRoute({
     getParentRoute: () => version,

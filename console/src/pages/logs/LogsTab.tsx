@@ -5,7 +5,7 @@ import { Download, Pause, Play } from 'lucide-react'
 import { useState } from 'react'
 import { useOrg } from '../../api/active-org.ts'
 import { hasStatus } from '../../api/error-text.ts'
-import { q } from '../../api/query.ts'
+import { versionQuery } from '../../api/version.ts'
 import { useSetSearch } from '../../components/data-table/url-state.ts'
 import { EmptyState } from '../../components/EmptyState.tsx'
 import { ErrorState } from '../../components/ErrorState.tsx'
@@ -27,7 +27,7 @@ import { useLogFeed } from './feed/use-log-feed.ts'
 export default function LogsTab() {
   const { squidName, squidSlot } = useParams({ from: '/app/squids/$squidName/$squidSlot/logs' })
   const params = { code: useOrg().code, reference: `${squidName}@${squidSlot}` }
-  const squid = useQuery(q('squids.get', { params }))
+  const squid = useQuery(versionQuery(params))
   const isBuild = useLogsSearch().container?.includes(buildSource) === true
   return (
     <QueryView query={squid} what="This version" skeleton={<SkeletonRows count={12} />}>

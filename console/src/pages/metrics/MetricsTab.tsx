@@ -5,7 +5,7 @@ import { ZoomOut } from 'lucide-react'
 import { useMemo } from 'react'
 import { useOrg } from '../../api/active-org.ts'
 import type { Prefetch } from '../../api/prefetch.ts'
-import { q } from '../../api/query.ts'
+import { versionQuery } from '../../api/version.ts'
 import { useSetSearch } from '../../components/data-table/url-state.ts'
 import { deploymentMarks } from '../../components/deployment-marks.ts'
 import { QueryView } from '../../components/QueryView.tsx'
@@ -30,7 +30,7 @@ export const prefetch: Prefetch<{ squidName: string; squidSlot: string }> = ({
   params,
   search,
 }) => {
-  const version = q('squids.get', { params: { code, reference: `${params.squidName}@${params.squidSlot}` } })
+  const version = versionQuery({ code, reference: `${params.squidName}@${params.squidSlot}` })
   const start = ({ id, createdAt, status }: Squid) => {
     if (isHibernated({ status })) return
     const metricsQuery = { code, squidId: String(id), search: rangeOf(search), bornMs: Date.parse(createdAt) }
@@ -46,7 +46,7 @@ export const prefetch: Prefetch<{ squidName: string; squidSlot: string }> = ({
 export default function MetricsTab() {
   const { squidName, squidSlot } = route.useParams()
   const params = { code: useOrg().code, reference: `${squidName}@${squidSlot}` }
-  const squid = useQuery(q('squids.get', { params }))
+  const squid = useQuery(versionQuery(params))
   return (
     <QueryView query={squid} what="This version" skeleton={<Skeleton className="h-180 w-full" />}>
       {(version) => <Metrics squid={version} code={params.code} />}

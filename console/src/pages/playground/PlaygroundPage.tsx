@@ -5,7 +5,7 @@ import { ListTree } from 'lucide-react'
 import { Suspense, useMemo, useState } from 'react'
 import { useOrg } from '../../api/active-org.ts'
 import type { Prefetch } from '../../api/prefetch.ts'
-import { q } from '../../api/query.ts'
+import { versionQuery } from '../../api/version.ts'
 import { EmptyState } from '../../components/EmptyState.tsx'
 import { LazySelect } from '../../components/LazySelect.tsx'
 import { PageHeader } from '../../components/PageHeader.tsx'
@@ -24,14 +24,14 @@ const route = getRouteApi('/app/squids/$squidName/$squidSlot/playground')
 
 export const prefetch: Prefetch<{ squidName: string; squidSlot: string }> = ({ client, org, params }) => {
   const reference = `${params.squidName}@${params.squidSlot}`
-  void client.prefetchQuery(q('squids.get', { params: { code: org.code, reference } }))
+  void client.prefetchQuery(versionQuery({ code: org.code, reference }))
 }
 
 /** Runs queries against the API of a version and shows its schema. */
 export default function PlaygroundPage() {
   const { squidName, squidSlot } = route.useParams()
   const params = { code: useOrg().code, reference: `${squidName}@${squidSlot}` }
-  const query = useQuery(q('squids.get', { params }))
+  const query = useQuery(versionQuery(params))
   return (
     <>
       <PageHeader

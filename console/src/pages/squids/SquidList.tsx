@@ -34,7 +34,8 @@ export function SquidList({ squids }: { squids: SquidSummary[] | undefined }) {
   const deniedReason = useDeniedReason('squids.write')
   const actions = useSquidActions()
 
-  const ingress = useQuery(ingressQuery(org.code))
+  // After the rows, which need the connection first.
+  const ingress = useQuery({ ...ingressQuery(org.code), enabled: squids !== undefined })
   const columns = useMemo(
     () => squidColumns(ingress.data ? weekOfRequests(ingress.data, ingress.dataUpdatedAt) : null),
     // The query keeps the same object for equal data, so rows render again only when a response differs.

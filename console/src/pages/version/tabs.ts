@@ -15,7 +15,7 @@ const hibernatedReason = 'The version is hibernated. Restart it first.'
 const neverDeployedReason = 'The version has never been deployed successfully.'
 
 /** The tabs of a version, with the reasons of those that are disabled (spec 2.9). */
-export function versionTabs(squid: Pick<Squid, 'status' | 'addons' | 'manifest' | 'packageJson'>): VersionTab[] {
+export function versionTabs(squid: Pick<Squid, 'status' | 'addons' | 'image'>): VersionTab[] {
   const hibernatedDisabledReason = isHibernated(squid) ? hibernatedReason : null
   const tabs: VersionTab[] = [
     { label: 'General', to: page, disabledReason: null },
@@ -32,18 +32,10 @@ export function versionTabs(squid: Pick<Squid, 'status' | 'addons' | 'manifest' 
   ]
   const { postgres, neon } = squid.addons
   if (postgres || neon) tabs.push({ label: 'DB access', to: `${page}/db`, disabledReason: hibernatedDisabledReason })
-  const hasContent = (content: object, text = '') => text !== '' || Object.keys(content).length > 0
+  const filesDisabledReason = squid.image === null ? neverDeployedReason : null
   tabs.push(
-    {
-      label: 'Manifest',
-      to: `${page}/manifest`,
-      disabledReason: hasContent(squid.manifest.current, squid.manifest.raw) ? null : neverDeployedReason,
-    },
-    {
-      label: 'Package.json',
-      to: `${page}/package`,
-      disabledReason: hasContent(squid.packageJson) ? null : neverDeployedReason,
-    },
+    { label: 'Manifest', to: `${page}/manifest`, disabledReason: filesDisabledReason },
+    { label: 'Package.json', to: `${page}/package`, disabledReason: filesDisabledReason },
   )
   return tabs
 }

@@ -1,13 +1,9 @@
-import { isDeploying, type Squid } from '@shoal/contract'
+import type { Squid } from '@shoal/contract'
 import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import { useOrg } from '../../api/active-org.ts'
-import { pollWhile } from '../../api/poll.ts'
 import type { PageContext } from '../../api/prefetch.ts'
-import { q } from '../../api/query.ts'
-
-/** Polls every second while a deployment runs (spec 9), otherwise every five seconds. */
-const refetchInterval = pollWhile<Squid>(isDeploying, { fastMs: 1000, slowMs: 5000 })
+import { polledVersionQuery, versionQuery } from '../../api/version.ts'
 
 /** `code` and `reference` of the version in the URL. */
 export function useVersionParams(): { code: string; reference: string } {
@@ -15,9 +11,7 @@ export function useVersionParams(): { code: string; reference: string } {
   return { code: useOrg().code, reference: `${squidName}@${squidSlot}` }
 }
 
-const versionQuery = (params: { code: string; reference: string }) => q('squids.get', { params }, { refetchInterval })
-
-export const useVersionQuery = () => useQuery(versionQuery(useVersionParams()))
+export const useVersionQuery = () => useQuery(polledVersionQuery(useVersionParams()))
 
 /** The parameters in the URL of the pages of a version. */
 export type VersionPath = { squidName: string; squidSlot: string }

@@ -11,8 +11,7 @@ const postgres: NonNullable<Squid['addons']['postgres']> = {
   version: '16',
   profile: 'small',
 }
-const manifest = { current: {}, raw: 'name: one' }
-const running = { status: 'DEPLOYED', addons: { postgres }, manifest, packageJson: { name: 'one' } } as const
+const running = { status: 'DEPLOYED', addons: { postgres }, image: 'one:1' } as const
 const disabledTabs = (squid: Parameters<typeof versionTabs>[0]) =>
   versionTabs(squid).flatMap(({ label, disabledReason }) => (disabledReason === null ? [] : [label]))
 
@@ -47,13 +46,12 @@ test('tabs that need running programs are disabled while the version is hibernat
 })
 
 test('a version without a database has no DB access tab, and the file tabs are disabled until the first build', () => {
-  const fresh = { ...running, addons: {}, manifest: { current: {}, raw: '' }, packageJson: {} }
+  const fresh = { ...running, addons: {}, image: null }
   expect(versionTabs(fresh).map(({ label }) => label)).not.toContain('DB access')
   expect(versionTabs({ ...fresh, addons: { neon: { connections: [] } } }).map(({ label }) => label)).toContain(
     'DB access',
   )
   expect(disabledTabs(fresh)).toEqual(['Manifest', 'Package.json'])
-  expect(disabledTabs({ ...fresh, manifest: { current: { name: 'one' }, raw: '' } })).toEqual(['Package.json'])
 })
 
 test('URLs are grouped by type, and canonical URLs are marked immutable only from spec 4 on', () => {

@@ -1,4 +1,4 @@
-import type { Contract } from '@shoal/contract'
+import type { Contract, Squid } from '@shoal/contract'
 import type { App } from '../../app.ts'
 import { notFound, refuse } from '../../errors.ts'
 import type { Handlers } from '../call.ts'
@@ -8,6 +8,8 @@ import { findSquid } from '../versions/index.ts'
 import { listPresented, listPresentedOfUser, selectPresented } from './present/present-store.ts'
 import { presentOneSquid, presentSquids, presentSummaries } from './present/read-squids.ts'
 import { graphqlUrl } from './urls.ts'
+
+const withoutFiles = (squid: Squid): Squid => ({ ...squid, manifest: { current: {}, raw: '' }, packageJson: {} })
 
 /** The read-only endpoints of squids; those that change a version are handled in `deployments`. */
 export function squidReadHandlers(
@@ -29,11 +31,12 @@ export function squidReadHandlers(
       )
     },
     listSummaries: ({ org, query }) => presentSummaries(app, org, query.ids?.split(',').map(Number)),
-    get: async ({ org, params }) => {
+    get: async ({ org, params, query }) => {
       const { id } = await findSquid(app.db, org.id, params.reference)
       const squid = await selectPresented(app.db, id)
       if (!squid) throw notFound(`Squid ${params.reference}`)
-      return presentOneSquid(app, org, squid)
+      const presented = await presentOneSquid(app, org, squid)
+      return query.files === 'false' ? withoutFiles(presented) : presented
     },
     exportDatabase: async ({ org, params, request }) => {
       if (org.isPlayground) throw refuse('PLAYGROUND', 'Access to databases needs the Pro plan.')
