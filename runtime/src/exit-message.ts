@@ -9,6 +9,8 @@ export function exitMessage(exitCode: number | null, outOfMemory: boolean): stri
   if (outOfMemory) return 'It used more memory than its profile allows and was stopped'
   if (exitCode === null) return 'It was ended from outside'
   const signal = Object.entries(constants.signals).find(([, number]) => number === exitCode - 128)?.[0]
+  if (signal === 'SIGXFSZ')
+    return 'It was ended (SIGXFSZ) because it wrote more to a file or to its log than the limit of its disk space'
   return signal ? `It was ended by ${signal}` : `It ended with exit code ${exitCode}`
 }
 

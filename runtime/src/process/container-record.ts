@@ -53,7 +53,7 @@ export type ContainerRecord = {
   lastRun: RecordedEnd | null
   /** Total usage of `lastRun`; null: unknown. */
   used: RunCounters | null
-  /** Counters of the cgroup and length of the log at the start of the latest run. */
+  /** Counters of the cgroup and position (see `LogStart`) of the log at the start of the latest run. */
   countedBefore: RunCounters
   logBytesBefore: number
   /** The grace period of the latest desired state. Recorded, because removing a container deletes its desired state first. */

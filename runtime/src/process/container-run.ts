@@ -16,9 +16,10 @@ import {
   removeTree,
 } from './container-record.ts'
 import { type Host, programMark } from './host.ts'
+import { logEnd, logFileBytes } from './log-start.ts'
 import type { LogStore } from './log-store.ts'
 import { type ProgramTree, endPrograms } from './program-tree.ts'
-import { logBytes, sealLog } from './run-log.ts'
+import { sealLog } from './run-log.ts'
 import { type Run, type RunStart, topProcess } from './run.ts'
 import { PLAIN_ENV, confine } from './sandbox.ts'
 import { shortHash } from './short-hash.ts'
@@ -87,7 +88,7 @@ export async function prepareRun(context: ContainerContext, desired: DesiredCont
     bytes: disks.containerBytes,
     newOwner,
   }
-  const logBytesBefore = logBytes(files.log)
+  const logBytesBefore = logEnd(files.log)
   const { program, confinement, commandPrefix } = containerProgram(
     {
       host,
@@ -98,8 +99,8 @@ export async function prepareRun(context: ContainerContext, desired: DesiredCont
       socketDir,
       uid,
       diskPrefix: await disks.mount(disk),
-      // The log is a file of the program, too.
-      maxFileBytes: disks.containerBytes === 0 ? null : logBytesBefore + disks.containerBytes,
+      // The log is a file of the program, too. The reader shortens it, so that it does not reach the limit.
+      maxFileBytes: disks.containerBytes === 0 ? null : logFileBytes(files.log) + disks.containerBytes,
     },
     desired,
   )

@@ -1,9 +1,12 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
   appendFileSync,
+  closeSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
+  openSync,
   readdirSync,
   rmSync,
   statSync,
@@ -15,10 +18,20 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { LogAdmission, LogBatch, LogCursor } from '../driver.ts'
 import { LogStore } from './log-store.ts'
+import { logStartFile } from './log-start.ts'
 import { lastLines, sealLog } from './run-log.ts'
 import { until } from '../until.ts'
 
 const MIB = 1024 * 1024
+
+function canCollapse(file: string): boolean {
+  try {
+    execFileSync('fallocate', ['--collapse-range', '--length', String(MIB), file], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
 
 type Counts = { delivered: string[]; dropped: number; isEstimate: boolean; batches: number }
 
@@ -128,6 +141,96 @@ describe('the logs of a host', () => {
     // A reader without a cursor receives complete lines of the remaining part.
     const fromStart = await read({}, (lines) => lines.at(-1) === 'a new')
     expect(fromStart.lines[0]).toMatch(/^a -{50} \d+$/)
+  })
+
+  /** Opens a store whose logs may grow by 64 MiB while they are not read, in a directory for them. */
+  const openLimited = (parent: string) => {
+    dir = parent
+    store = new LogStore(join(dir, 'unread'), 64 * MIB)
+  }
+
+  /**
+   * Reads numbered lines while a program writes them, which waits while its log is longer than 48 MiB, as its limit would make it.
+   * Returns the numbers of missing and repeated lines.
+   */
+  const readWhileWriting = async (count: number) => {
+    const file = add('a', '')
+    const program = `
+      const fs = require('node:fs')
+      const wait = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10)
+      for (let from = 0; from < ${count}; from += 1000) {
+        while (fs.fstatSync(1).size > ${48 * MIB}) wait()
+        fs.writeSync(1, Array.from({ length: 1000 }, (_, i) => (from + i + ' ').padEnd(999, '.') + '\\n').join(''))
+      }`
+    const output = openSync(file, 'a')
+    const writer = spawn(process.execPath, ['-e', program], { stdio: ['ignore', output, 'inherit'] })
+    closeSync(output)
+    let [expected, missing, repeated, maxBytes] = [0, 0, 0, 0]
+    const cursor: LogCursor = {}
+    const controller = new AbortController()
+    for await (const batch of store.read({}, controller.signal)) {
+      for (const { text } of batch.lines) {
+        const number = Number.parseInt(text, 10)
+        if (number > expected) missing += number - expected
+        if (number < expected) repeated++
+        expected = number + 1
+      }
+      maxBytes = Math.max(maxBytes, statSync(file).size)
+      Object.assign(cursor, batch.cursor)
+      if (expected === count) controller.abort()
+    }
+    if (writer.exitCode === null) await once(writer, 'exit')
+    return { file, cursor, missing, repeated, maxBytes }
+  }
+
+  test('a log that is read stays short, without losing lines that are written at the same time', async ({ skip }) => {
+    openLimited(dir)
+    const probe = add('probe', 'x'.repeat(3 * MIB))
+    if (!canCollapse(probe)) skip('the file system cannot remove the beginning of a file')
+    const { file, cursor, missing, repeated, maxBytes } = await readWhileWriting(200_000)
+    expect({ missing, repeated }).toEqual({ missing: 0, repeated: 0 })
+    expect(maxBytes).toBeLessThan(52 * MIB)
+    expect(lastLines(file, 1)[0]).toMatch(/^199999 /)
+    appendFileSync(file, 'new\n')
+    expect((await read(cursor, (lines) => lines.length > 0)).lines).toEqual(['a new'])
+  })
+
+  test.each([false, true])(
+    'reading continues at the same line after the server was killed while it shortened a log (done: %s)',
+    async (isDone) => {
+      openLimited(dir)
+      const mark = 'a mark of 16 B. '
+      const removed = `${mark}${'x'.repeat(MIB - 17)}\n`
+      const file = add('a', `${isDone ? '' : removed}old\nnew\n`)
+      const removal = { removedBytes: MIB, mark: Buffer.from(mark).toString('hex') }
+      writeFileSync(logStartFile(file), JSON.stringify({ removedBytes: 0, keptFrom: MIB, removal }))
+      expect((await read({ a: String(MIB + 4) }, (lines) => lines.length > 0)).lines).toEqual(['a new'])
+      expect(lastLines(file, 5)).toEqual(['new'])
+    },
+  )
+
+  test('where the beginning of a file cannot be removed, a log that was read is emptied', async ({ skip }) => {
+    const parent = join(dir, 'tmpfs')
+    mkdirSync(parent)
+    try {
+      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=256m', 'tmpfs', parent], { stdio: 'ignore' })
+    } catch {
+      skip('a tmpfs cannot be mounted')
+    }
+    const outer = dir
+    try {
+      openLimited(parent)
+      const { file, missing, repeated, maxBytes, cursor } = await readWhileWriting(200_000)
+      expect(repeated).toBe(0)
+      // What is written between the last read and the truncation is lost.
+      expect(missing).toBeLessThan(20_000)
+      expect(maxBytes).toBeLessThan(52 * MIB)
+      appendFileSync(file, 'new\n')
+      expect((await read(cursor, (lines) => lines.length > 0)).lines).toEqual(['a new'])
+    } finally {
+      execFileSync('umount', [parent])
+      dir = outer
+    }
   })
 
   test('the oldest part of an excessive backlog is dropped, and the log says so', async () => {

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LogAdmission, LogBatch, LogCursor, LogDrop, LogLine } from '../driver.ts'
 import { readJson } from './container-record.ts'
-import { LogTail, keptOffsetFile } from './log-tail.ts'
+import { logEnd, logStartFile } from './log-start.ts'
+import { LogTail, SHORTEN_BYTES, type TailOptions } from './log-tail.ts'
 import { replaceFile } from './replace-file.ts'
-import { logBytes } from './run-log.ts'
 
 /** Lines must be delivered within 200 ms. */
 const POLL_MS = 100
@@ -34,10 +34,13 @@ type Reading = {
  */
 export class LogStore {
   readonly #unreadDir: string
+  readonly #shortenBytes: number
   readonly #sources = new Map<string, LogSource & { isEnded: boolean }>()
 
-  constructor(unreadDir: string) {
+  /** `programBytes`: by how much a log may grow while it is not read (see `Disks.containerBytes`); 0: not limited. */
+  constructor(unreadDir: string, programBytes = 0) {
     this.#unreadDir = unreadDir
+    this.#shortenBytes = programBytes === 0 ? SHORTEN_BYTES : Math.min(SHORTEN_BYTES, programBytes / 4)
     mkdirSync(unreadDir, { recursive: true, mode: 0o700 })
     for (const name of readdirSync(unreadDir).filter((name) => name.endsWith('.json')))
       this.#adopt(join(unreadDir, name))
@@ -59,14 +62,14 @@ export class LogStore {
     const { workload, container } = source
     const file = join(this.#unreadDir, `${id}.log`)
     replaceFile(this.#metaFile(id), JSON.stringify({ id, workload, container }))
-    if (existsSync(keptOffsetFile(source.file))) renameSync(keptOffsetFile(source.file), keptOffsetFile(file))
+    if (existsSync(logStartFile(source.file))) renameSync(logStartFile(source.file), logStartFile(file))
     renameSync(source.file, file)
     source.file = file
   }
 
   /** See `Runtime.logs`. Supports one reader: acknowledged lines are deleted. */
   async *read(from: LogCursor, signal: AbortSignal, admits: LogAdmission = () => true): AsyncGenerator<LogBatch> {
-    const backlogEnds = new Map([...this.#sources.values()].map(({ id, file }) => [id, logBytes(file)]))
+    const backlogEnds = new Map([...this.#sources.values()].map(({ id, file }) => [id, logEnd(file)]))
     const reading: Reading = { from, backlogEnds, admits, tails: new Map(), pausedUntil: new Map() }
     const { tails } = reading
     try {
@@ -97,7 +100,8 @@ export class LogStore {
     for (const source of this.#sources.values()) {
       const { id, workload, container } = source
       if (now < (pausedUntil.get(id) ?? 0)) continue
-      const tail = tails.get(id) ?? openTail(source, from[id], backlogEnds.get(id) ?? 0)
+      const options = { from: from[id], backlogEnd: backlogEnds.get(id) ?? 0, shortenBytes: this.#shortenBytes }
+      const tail = tails.get(id) ?? openTail(source, options)
       if (!tail) continue
       tails.set(id, tail)
       const before = tail.position
@@ -134,7 +138,7 @@ export class LogStore {
       tail.close()
       tails.delete(id)
       this.#sources.delete(id)
-      for (const path of [file, keptOffsetFile(file), this.#metaFile(id)]) rmSync(path, { force: true })
+      for (const path of [file, logStartFile(file), this.#metaFile(id)]) rmSync(path, { force: true })
       cursor[id] = ''
     }
     return Object.keys(cursor).length > 0 ? { lines: [], dropped: [], cursor } : null
@@ -147,7 +151,7 @@ export class LogStore {
     const file = join(this.#unreadDir, `${meta.id}.log`)
     const isTooOld = Date.now() - statSync(metaFile).mtimeMs > UNREAD_DAYS * 86_400_000
     if (isTooOld || !existsSync(file))
-      for (const path of [file, keptOffsetFile(file), metaFile]) rmSync(path, { force: true })
+      for (const path of [file, logStartFile(file), metaFile]) rmSync(path, { force: true })
     else this.#sources.set(meta.id, { ...meta, file, isEnded: true })
   }
 
@@ -157,6 +161,6 @@ export class LogStore {
 }
 
 /** Returns null if the container has not written anything yet. */
-function openTail(source: LogSource, from: string | undefined, backlogEnd: number): LogTail | null {
-  return existsSync(source.file) ? new LogTail(() => source.file, from, backlogEnd) : null
+function openTail(source: LogSource, options: TailOptions): LogTail | null {
+  return existsSync(source.file) ? new LogTail(() => source.file, options) : null
 }

@@ -1,7 +1,6 @@
-import { execFile } from 'node:child_process'
-import { closeSync, fstatSync, openSync, readFileSync, readSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
-import { promisify } from 'node:util'
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { type AdmitsBytes, LineSplitter, NEWLINE } from './lines.ts'
+import { type LogStart, emptyLog, freeLog, readLogStart, shortenLog } from './log-start.ts'
 
 const READ_BYTES = 64 * 1024
 /** Minimum size of a hole. */
@@ -20,10 +19,13 @@ const MAX_UNREAD_BYTES = 256 * 1024 * 1024
 const COUNTED_BYTES = 256 * 1024
 
 /**
- * Size at which a log starts over at offset 0, when all of it was read. Programs can set the size of their log to any value, and file
+ * Size at which a log is emptied although it was not read completely. Programs can set the size of their log to any value, and file
  * systems limit the size even of a file that is mostly a hole.
  */
 const MAX_FILE_BYTES = 64 * 1024 ** 3
+
+/** Default size of the part that was read at which a file is shortened. */
+export const SHORTEN_BYTES = 256 * 1024 * 1024
 
 const buffer = Buffer.allocUnsafe(READ_BYTES)
 
@@ -32,37 +34,46 @@ export type LogPart = { lines: string[]; droppedLines: number; isEstimate: boole
 
 const NOTHING: LogPart = { lines: [], droppedLines: 0, isEstimate: false, isRefused: false }
 
-/** Reads a growing log file line by line and frees the disk space of acknowledged lines. */
+/**
+ * Where a tail begins. `from`: an earlier `position`. `backlogEnd`: see `isInBacklog`. `shortenBytes`: size of the part that was read
+ * at which the file is shortened, so that its size stays below the limit of its program.
+ */
+export type TailOptions = { from: string | undefined; backlogEnd: number; shortenBytes: number }
+
+/** Reads a growing log file line by line, frees the disk space of acknowledged lines and shortens the file. */
 export class LogTail {
   readonly #path: () => string
   readonly #fd: number
+  readonly #shortenBytes: number
+  readonly #backlogEnd: number
+  #start: LogStart
+  /** The position (see `LogStart`) up to which the file was read. */
   #offset = 0
   #splitter = new LineSplitter()
   #delivered = ''
   #acknowledgedBytes = 0
-  #freedBytes = 0
   #isFreeing = false
-  #backlogEnd: number
+  /** True while the file is being shortened, and positions cannot be converted to offsets in it. */
+  #isShortening = false
+  /** False on file systems that cannot remove the beginning of a file. */
+  #canShorten = process.platform === 'linux'
 
-  /**
-   * `path`: may return another path later, since the file is moved when its container is removed. `from`: an earlier `position`.
-   * `backlogEnd`: see `isInBacklog`.
-   */
-  constructor(path: () => string, from: string | undefined, backlogEnd: number) {
+  /** `path`: may return another path later, since the file is moved when its container is removed. */
+  constructor(path: () => string, { from, backlogEnd, shortenBytes }: TailOptions) {
     this.#backlogEnd = backlogEnd
+    this.#shortenBytes = shortenBytes
     this.#path = path
     this.#fd = openSync(path(), 'r')
-    const keptOffset = readKeptOffset(path())
+    this.#start = readLogStart(path())
+    const { keptFrom } = this.#start
     const requested = parsePosition(from ?? '')
     // The remaining part starts in the middle of a line.
-    this.#moveTo(
-      requested && requested.offset >= keptOffset ? requested : { offset: keptOffset, isSkipping: keptOffset > 0 },
-    )
+    this.#moveTo(requested && requested.offset >= keptFrom ? requested : { offset: keptFrom, isSkipping: keptFrom > 0 })
     this.#delivered = this.position
     this.#acknowledgedBytes = this.#offset
   }
 
-  /** Offset of the next line. With the suffix `s`: an offset within a truncated line, whose rest is discarded. */
+  /** Position of the next line. With the suffix `s`: a position within a truncated line, whose rest is discarded. */
   get position(): string {
     const { isSkipping, pendingBytes } = this.#splitter
     return isSkipping ? `${this.#offset}s` : String(this.#offset - pendingBytes)
@@ -75,14 +86,19 @@ export class LogTail {
 
   /** Returns the complete lines of the next chunk of the file, as far as `admits` accepts them. */
   read(admits: AdmitsBytes): LogPart {
-    const { size } = fstatSync(this.#fd)
+    if (this.#isShortening) return NOTHING
+    const end = this.#end()
     // The program has truncated its file.
-    if (size < this.#offset) this.#moveTo({ offset: 0, isSkipping: false })
-    if (size > MAX_FILE_BYTES) return this.#startOver(size)
-    if (size === this.#offset) return NOTHING
-    const notices = this.#dropOldest(size)
+    if (end < this.#offset) this.#moveTo({ offset: this.#start.removedBytes, isSkipping: false })
+    if (end - this.#start.removedBytes > MAX_FILE_BYTES) return this.#isFreeing ? NOTHING : this.#startOver(end)
+    if (end === this.#offset) {
+      this.#emptyIfLong(false)
+      return NOTHING
+    }
+    const notices = this.#dropOldest(end)
     const { lines, droppedLines, isRefused } = this.#splitter.pushAdmitted(this.#readChunk(READ_BYTES), admits)
     const rest = isRefused ? this.#dropRest() : NOTHING
+    this.#emptyIfLong(isRefused)
     this.#delivered = this.position
     return {
       lines: [...notices, ...lines],
@@ -99,43 +115,61 @@ export class LogTail {
   }
 
   get isAcknowledged(): boolean {
-    return this.#acknowledgedBytes >= fstatSync(this.#fd).size
+    return !this.#isFreeing && this.#acknowledgedBytes >= this.#end()
   }
 
   close(): void {
     closeSync(this.#fd)
   }
 
+  /** The position at which the program writes next. */
+  #end(): number {
+    return this.#start.removedBytes + fstatSync(this.#fd).size
+  }
+
   #readChunk(maxBytes: number): Buffer {
-    const bytes = readSync(this.#fd, buffer, 0, maxBytes, this.#offset)
+    const bytes = readSync(this.#fd, buffer, 0, maxBytes, this.#offset - this.#start.removedBytes)
     this.#offset += bytes
     return buffer.subarray(0, bytes)
   }
 
   /** Drops everything up to the end of the file. */
   #dropRest(): Pick<LogPart, 'droppedLines' | 'isEstimate'> {
-    const { size } = fstatSync(this.#fd)
+    const end = this.#end()
     const from = this.#offset
-    const countUntil = Math.min(size, from + COUNTED_BYTES)
+    const countUntil = Math.min(end, from + COUNTED_BYTES)
     let droppedLines = 0
     while (this.#offset < countUntil)
       droppedLines += this.#splitter.drop(this.#readChunk(Math.min(READ_BYTES, countUntil - this.#offset)))
-    if (countUntil === size) return { droppedLines, isEstimate: false }
-    droppedLines += Math.round((droppedLines / COUNTED_BYTES) * (size - countUntil))
-    this.#offset = size - 1
-    this.#moveTo({ offset: size, isSkipping: this.#readChunk(1)[0] !== NEWLINE })
+    if (countUntil === end) return { droppedLines, isEstimate: false }
+    droppedLines += Math.round((droppedLines / COUNTED_BYTES) * (end - countUntil))
+    this.#offset = end - 1
+    this.#moveTo({ offset: end, isSkipping: this.#readChunk(1)[0] !== NEWLINE })
     return { droppedLines, isEstimate: true }
   }
 
   /** Empties a file that has become too large. Everything in it that was not read is dropped. */
-  #startOver(size: number): LogPart {
-    const unreadBytes = size - this.#offset
-    truncateSync(this.#path(), 0)
-    rmSync(keptOffsetFile(this.#path()), { force: true })
-    this.#moveTo({ offset: 0, isSkipping: false })
+  #startOver(end: number): LogPart {
+    const unreadBytes = end - this.#offset
+    this.#start = emptyLog(this.#path(), end)
+    this.#moveTo({ offset: end, isSkipping: false })
     this.#delivered = this.position
-    this.#acknowledgedBytes = this.#freedBytes = this.#backlogEnd = 0
+    this.#acknowledgedBytes = end
     return { ...NOTHING, droppedLines: unreadBytes > 0 ? 1 : 0, isEstimate: true, isRefused: true }
+  }
+
+  /**
+   * Empties a long file that was read completely, where its beginning cannot be removed. Output is lost that the program writes at
+   * the same moment, and lines of this part if the server is killed before they are stored. `isFlood`: output of this program is
+   * being dropped anyway, and it may never stop writing.
+   */
+  #emptyIfLong(isFlood: boolean): void {
+    if (this.#canShorten || this.#isFreeing) return
+    const end = this.#end()
+    const isLong = end - this.#start.removedBytes > this.#shortenBytes
+    if (!isLong || (end > this.#offset && !isFlood)) return
+    if (end > this.#offset) this.#moveTo({ offset: end, isSkipping: true })
+    this.#start = emptyLog(this.#path(), end)
   }
 
   #moveTo({ offset, isSkipping }: Position): void {
@@ -153,42 +187,42 @@ export class LogTail {
     ]
   }
 
-  /** Turns the acknowledged part into a hole, without changing the size of the file (fallocate(1), only on Linux). */
+  /** Frees the acknowledged part, and removes it from the file when it is long. */
   async #free(): Promise<void> {
-    const freeUntil = Math.floor((this.#acknowledgedBytes - KEPT_BYTES) / BLOCK_BYTES) * BLOCK_BYTES
-    if (process.platform !== 'linux' || this.#isFreeing || freeUntil - this.#freedBytes < FREE_BYTES) return
+    const until = Math.floor((this.#acknowledgedBytes - KEPT_BYTES) / BLOCK_BYTES) * BLOCK_BYTES
+    if (process.platform !== 'linux' || this.#isFreeing || until - this.#start.keptFrom < FREE_BYTES) return
     this.#isFreeing = true
     try {
-      // Written before the hole is made, so that readers without a position skip it.
-      writeFileSync(keptOffsetFile(this.#path()), String(freeUntil), { mode: 0o600 })
-      const args = ['--punch-hole', '--keep-size', '--offset', '0', '--length', String(freeUntil), this.#path()]
-      await promisify(execFile)('fallocate', args)
+      this.#start = await freeLog(this.#path, this.#start, until)
+      if (this.#canShorten && until - this.#start.removedBytes >= this.#shortenBytes) await this.#shorten()
     } catch {
-      // The file system does not support holes: the space is freed when the container is removed.
+      // The log was removed, or the disk is full.
+      this.#start = { ...this.#start, keptFrom: until }
     } finally {
-      this.#freedBytes = freeUntil
       this.#isFreeing = false
     }
-    // More may have been acknowledged while the hole was made.
+    // More may have been acknowledged in the meantime.
     return this.#free()
   }
-}
 
-/** The file next to a log that contains the offset of its first byte that was not freed. */
-export const keptOffsetFile = (logFile: string): string => `${logFile}.kept-from`
+  async #shorten(): Promise<void> {
+    this.#isShortening = true
+    try {
+      const shortened = await shortenLog(this.#path, this.#start, this.#start.keptFrom)
+      this.#canShorten = shortened !== null
+      this.#start = shortened ?? this.#start
+    } catch (error) {
+      this.#start = readLogStart(this.#path())
+      throw error
+    } finally {
+      this.#isShortening = false
+    }
+  }
+}
 
 type Position = { offset: number; isSkipping: boolean }
 
 function parsePosition(text: string): Position | null {
   const match = /^(\d+)(s?)$/.exec(text)
   return match ? { offset: Number(match[1]), isSkipping: match[2] === 's' } : null
-}
-
-/** Returns the offset of the first byte that was not freed. */
-export function readKeptOffset(logFile: string): number {
-  try {
-    return Number(readFileSync(keptOffsetFile(logFile), 'utf8'))
-  } catch {
-    return 0
-  }
 }

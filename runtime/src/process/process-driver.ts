@@ -73,7 +73,7 @@ class ProcessRuntime implements Runtime {
   async start(): Promise<string[]> {
     const { imagesDir, clock = systemClock, startUpMs = 10_000 } = this.#options
     const host = this.#options.host ?? (await prepareHost(this.#options))
-    const logs = new LogStore(join(host.stateDir, 'unread-logs'))
+    const logs = new LogStore(join(host.stateDir, 'unread-logs'), host.disks.containerBytes)
     const preloads = ['preload.cjs', 'wrapper.cjs', 'introspection.cjs'].map((name) => installFile(host.stateDir, name))
     const shimFile = installFile(host.stateDir, 'shim.sh')
     this.#context = {

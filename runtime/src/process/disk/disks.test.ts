@@ -43,6 +43,15 @@ const attacks = {
   },
   'allocate without writing': () => require('node:child_process').execFileSync('sh', ['-c', 'fallocate -l 40M f && fallocate -l 40M g'], { stdio: 'pipe', cwd: HOME }),
   'flood its log': () => { for (let i = 0; i < 200; i++) for (let from = 0; from < chunk.length; ) from += fs.writeSync(1, chunk, from) },
+  'log three times its disk space': () => {
+    const wait = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10)
+    const lines = Buffer.from(('x'.repeat(1023) + '\\n').repeat(1024))
+    for (let i = 0; i < 200; i++) {
+      // The limit would refuse what is written before it was read.
+      while (fs.fstatSync(1).size > 48 * 2 ** 20) wait()
+      for (let from = 0; from < lines.length; ) from += fs.writeSync(1, lines, from)
+    }
+  },
   'allocate space beyond the end of its log': () => {
     const call = process.arch === 'arm64' ? 47 : 285
     const program = 'exit(syscall(' + call + ', 1, 1, 0, 40 * 2 ** 20) == 0 ? 0 : $! + 0)'
@@ -214,6 +223,31 @@ describe.runIf(isRoot)('with images', () => {
     await until(async () => expect(statSync(join(containerDir(), 'log')).size).toBe(DISK_BYTES))
     expect(await observation()).toMatchObject({ state: 'running' })
     expect(statSync(join(containerDir(), 'log')).size).toBe(DISK_BYTES)
+  })
+
+  test.each(['auto', 'none'] as const)(
+    'a squid whose log is read may write more to it than its disk space (disk: %s)',
+    async (disk) => {
+      await open({}, { disk })
+      await start('log three times its disk space')
+      const controller = new AbortController()
+      let last = ''
+      for await (const { lines } of harness.runtime.logs({}, controller.signal)) {
+        last = lines.at(-1)?.text ?? last
+        if (last.startsWith('attack: ')) controller.abort()
+      }
+      expect(last).toBe('attack: done')
+      expect(await observation()).toMatchObject({ state: 'running', run: { ordinal: 0 } })
+    },
+  )
+
+  test('a program that is ended because its log is too long says so', async () => {
+    await open({})
+    await start('flood its log', 'one', { command: ['sh', '-c', 'exec yes'] })
+    const reason = expect.stringMatching(
+      /^It was ended \(SIGXFSZ\) because it wrote more to a file or to its log than /,
+    )
+    await until(async () => expect(await observation()).toMatchObject({ state: 'backoff', reason }))
   })
 
   test('a squid cannot allocate space beyond the end of its log, which its size does not show', async ({ skip }) => {

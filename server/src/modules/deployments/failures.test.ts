@@ -178,6 +178,11 @@ describe('a broken update leaves the running version available', () => {
     ],
     ['init that cannot start', { init: { cannotStart: 'No such command: node' } }, 'No such command: node'],
     ['api that crashes', { api: { print: ['boom'], ends: { afterMs: 10, exitCode: 1 } } }, 'the last of 2 attempts'],
+    [
+      'api whose log is too long',
+      { api: { print: ['boom'], ends: { afterMs: 10, exitCode: 153 } } },
+      'wrote more to a file or to its log',
+    ],
     ['api that ends', { api: { ends: { afterMs: 0, exitCode: 0 } } }, 'keep running'],
     [
       'processor that crashes',

@@ -12,6 +12,8 @@ const tailLines = 50
 const maxSameCrashes = 2
 const fixAndRedeploy = 'Fix it and deploy again.'
 const readinessTimeoutMs = minutes(5)
+/** Exit code of a program that the kernel ended because a file became too large: 128 + SIGXFSZ. */
+const fileLimitExitCode = 153
 
 /** Waits for the end of `init`. @throws DeployFailure when it fails */
 export async function waitForInit(context: StepContext, workload: Workload): Promise<void> {
@@ -241,6 +243,8 @@ function exitMessage(observation: Observation): string {
     return 'was killed because it used more memory than its profile allows; choose a larger profile under `scale` in the manifest'
   if (observation.state === 'failed')
     return `cannot be started${observation.reason ? `: ${observation.reason.replace(/\.$/, '')}` : ''}`
+  if (exitCode === fileLimitExitCode)
+    return 'was ended (SIGXFSZ) because it wrote more to a file or to its log than the limit of its disk space'
   const attempts = ordinal > 0 ? `, the last of ${ordinal + 1} attempts` : ''
   const contradiction =
     exitCode === 0 && !isApi({ name: observation.container }) ? ' although its chain has more blocks' : ''

@@ -1,0 +1,124 @@
+import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { closeSync, existsSync, openSync, readFileSync, readSync, statSync, truncateSync, writeSync } from 'node:fs'
+import { promisify } from 'node:util'
+import { replaceFile } from './replace-file.ts'
+
+/**
+ * Where the kept part of a log begins. Positions in a log count all bytes that programs have written to it. The file has fewer: bytes
+ * at its beginning are removed, because the size of a file that a program writes is limited (RLIMIT_FSIZE), and those after it may be
+ * a hole.
+ */
+export type LogStart = {
+  /** Position of the first byte of the file. */
+  removedBytes: number
+  /** Position of the first byte that was not freed. */
+  keptFrom: number
+}
+
+/** Removals are multiples of it: of the block size of every file system. */
+const UNIT_BYTES = 1024 * 1024
+const MARK_BYTES = 16
+
+/** What the file next to a log contains. `removal`: one that was begun. It is complete if the log no longer begins with `mark`. */
+type StartFile = LogStart & { removal?: { removedBytes: number; mark: string } }
+
+/** The file next to a log that contains its start. */
+export const logStartFile = (logFile: string): string => `${logFile}.kept-from`
+
+/** Returns the size of a log file; 0 when it does not exist yet. */
+export function logFileBytes(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0
+}
+
+/** Returns the position at which the next byte of a log will be written. */
+export const logEnd = (file: string): number => readLogStart(file).removedBytes + logFileBytes(file)
+
+/** Returns where the kept part of a log begins; its beginning if nothing was freed. */
+export function readLogStart(logFile: string): LogStart {
+  const { removedBytes, keptFrom, removal } = readStartFile(logFile)
+  if (!removal || readMark(logFile) === removal.mark) return { removedBytes, keptFrom }
+  return { removedBytes: removal.removedBytes, keptFrom: Math.max(keptFrom, removal.removedBytes) }
+}
+
+function readStartFile(logFile: string): StartFile {
+  try {
+    const value = JSON.parse(readFileSync(logStartFile(logFile), 'utf8')) as StartFile | number
+    // Earlier releases stored only `keptFrom`.
+    return typeof value === 'number' ? { removedBytes: 0, keptFrom: value } : value
+  } catch {
+    return { removedBytes: 0, keptFrom: 0 }
+  }
+}
+
+function writeStartFile(logFile: string, start: StartFile): void {
+  replaceFile(logStartFile(logFile), JSON.stringify(start))
+}
+
+/**
+ * Turns the bytes before the position `until` into a hole. The size of the file does not change. Resolves with the new start, also if
+ * the file system does not support holes: the space is then freed when the log is removed.
+ */
+export async function freeLog(logFile: () => string, start: LogStart, until: number): Promise<LogStart> {
+  const freed = { ...start, keptFrom: until }
+  // Written before the hole is made, so that readers without a position skip it.
+  writeStartFile(logFile(), freed)
+  await fallocate(logFile(), '--punch-hole', until - start.removedBytes)
+  return freed
+}
+
+/**
+ * Removes bytes before the position `until` from the file, while programs write to it. `until` must have been freed. Resolves with
+ * the new start; null if the file system cannot do that (ext4 and XFS can).
+ */
+export async function shortenLog(logFile: () => string, start: LogStart, until: number): Promise<LogStart | null> {
+  const bytes = Math.floor((until - start.removedBytes) / UNIT_BYTES) * UNIT_BYTES
+  const mark = randomBytes(MARK_BYTES)
+  const removal = { removedBytes: start.removedBytes + bytes, mark: mark.toString('hex') }
+  // Shows whether the bytes were removed, should this process be killed.
+  writeMark(logFile(), mark)
+  writeStartFile(logFile(), { ...start, removal })
+  await fallocate(logFile(), '--collapse-range', bytes)
+  const shortened = readLogStart(logFile())
+  writeStartFile(logFile(), shortened)
+  return shortened.removedBytes > start.removedBytes ? shortened : null
+}
+
+/** Removes all bytes from the file, whose end is at the position `end`. Returns the new start. */
+export function emptyLog(logFile: string, end: number): LogStart {
+  truncateSync(logFile, 0)
+  const start = { removedBytes: end, keptFrom: end }
+  writeStartFile(logFile, start)
+  return start
+}
+
+/** Changes the first bytes of a file with fallocate(1). Its size shows whether that succeeded. */
+async function fallocate(
+  logFile: string,
+  operation: '--punch-hole' | '--collapse-range',
+  bytes: number,
+): Promise<void> {
+  const args = [operation, '--offset', '0', '--length', String(bytes), logFile]
+  await promisify(execFile)('fallocate', args).catch(() => undefined)
+}
+
+/** Returns the first bytes of a log; nothing if it does not exist. */
+function readMark(logFile: string): string {
+  if (!existsSync(logFile)) return ''
+  const mark = Buffer.alloc(MARK_BYTES)
+  const descriptor = openSync(logFile, 'r')
+  try {
+    return mark.subarray(0, readSync(descriptor, mark, 0, MARK_BYTES, 0)).toString('hex')
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+function writeMark(logFile: string, mark: Buffer): void {
+  const descriptor = openSync(logFile, 'r+')
+  try {
+    writeSync(descriptor, mark, 0, MARK_BYTES, 0)
+  } finally {
+    closeSync(descriptor)
+  }
+}
