@@ -2,6 +2,7 @@ import type { ContainerSpec, Endpoint, LastRun, Observation, Workload } from '@s
 import { apiPort, isApi, isInit, metricsPort } from '../manifest/index.ts'
 import { requestApi, requestContainer, hasFinished, isCrash } from '../observing/index.ts'
 import { minutes } from '../../clock.ts'
+import { crashMessage } from './crash-message.ts'
 import { DeployFailure } from './failure.ts'
 import type { StepContext } from './step.ts'
 import { pollUntil } from './wait.ts'
@@ -12,8 +13,6 @@ const tailLines = 50
 const maxSameCrashes = 2
 const fixAndRedeploy = 'Fix it and deploy again.'
 const readinessTimeoutMs = minutes(5)
-/** Exit code of a program that the kernel ended because a file became too large: 128 + SIGXFSZ. */
-const fileLimitExitCode = 153
 
 /** Waits for the end of `init`. @throws DeployFailure when it fails */
 export async function waitForInit(context: StepContext, workload: Workload): Promise<void> {
@@ -165,7 +164,7 @@ async function checkCrashes(context: StepContext, observation: Observation, stat
   const { container, lastRun } = observation
   if (!lastRun || !isCrash(lastRun.how)) return
   await failIfCrashing(context, observation, countSameCrashes(state.crashes, container, lastRun))
-  await state.report.programEnded(observation, `${container} ${exitMessage(observation)}. It is being restarted.`)
+  await state.report.programEnded(observation, `${container} ${crashMessage(observation)}. It is being restarted.`)
 }
 
 /** Returns the record of the current run of a container; starts a new one when the run has changed. */
@@ -234,19 +233,5 @@ async function failIfCrashing(context: StepContext, observation: Observation, co
 /** Logs the container's last lines, then returns the failure that ends the deployment. */
 async function crashFailure(context: StepContext, observation: Observation, advice: string): Promise<DeployFailure> {
   await showLastLines(context, observation, tailLines)
-  return new DeployFailure('REQUIREMENTS', `${observation.container} ${exitMessage(observation)}. ${advice}`)
-}
-
-function exitMessage(observation: Observation): string {
-  const { how, exitCode = null, ordinal = 0 } = observation.lastRun ?? {}
-  if (how === 'oom')
-    return 'was killed because it used more memory than its profile allows; choose a larger profile under `scale` in the manifest'
-  if (observation.state === 'failed')
-    return `cannot be started${observation.reason ? `: ${observation.reason.replace(/\.$/, '')}` : ''}`
-  if (exitCode === fileLimitExitCode)
-    return 'was ended (SIGXFSZ) because it wrote more to a file or to its log than the limit of its disk space'
-  const attempts = ordinal > 0 ? `, the last of ${ordinal + 1} attempts` : ''
-  const contradiction =
-    exitCode === 0 && !isApi({ name: observation.container }) ? ' although its chain has more blocks' : ''
-  return `ended with exit code ${exitCode ?? 'unknown'}${contradiction}${attempts}`
+  return new DeployFailure('REQUIREMENTS', `${observation.container} ${crashMessage(observation)}. ${advice}`)
 }
