@@ -211,6 +211,7 @@ async function runOnCluster(args: string[]): Promise<void> {
       console.log(`Skipped: the tests on Kubernetes. ${cluster.missing}`)
       return
     }
+    await prepareFor(splitArguments(args).paths)
     await runTests(args, cluster.env)
     for (const line of timeTable(readTimes(times))) console.log(line)
   } catch (error) {

@@ -28,24 +28,27 @@ export type Driver = {
   restart: () => Promise<Runtime>
 }
 
+/** Options of a driver for an installation of its own. */
+export const driverOptions = (overrides: Partial<KubernetesOptions> = {}): KubernetesOptions => ({
+  installation: `t${randomBytes(4).toString('hex')}`,
+  kubeconfig: process.env['SHOAL_TEST_KUBECONFIG'] ?? null,
+  kubeletCaFile: null,
+  logListener: null,
+  cpuRequestRatio: 0.1,
+  runtimeClass: null,
+  containerDiskBytes: 0,
+  ingressFrom: [{ cidr: `${process.env['SHOAL_TEST_HOST_ADDRESS'] ?? '0.0.0.0'}/32` }],
+  egressTo: [],
+  quota: { pods: '20', 'limits.cpu': '20', 'limits.memory': '8Gi' },
+  registryAuth: null,
+  log: () => undefined,
+  ...overrides,
+})
+
 /** Starts a runtime and a directory for an installation of its own; its namespaces are deleted at the end of the test. */
 export async function openDriver(overrides: Partial<KubernetesOptions> = {}): Promise<Driver> {
-  const installation = `t${randomBytes(4).toString('hex')}`
-  const options: KubernetesOptions = {
-    installation,
-    kubeconfig: process.env['SHOAL_TEST_KUBECONFIG'] ?? null,
-    kubeletCaFile: null,
-    logListener: null,
-    cpuRequestRatio: 0.1,
-    runtimeClass: null,
-    containerDiskBytes: 0,
-    ingressFrom: [{ cidr: `${process.env['SHOAL_TEST_HOST_ADDRESS'] ?? '0.0.0.0'}/32` }],
-    egressTo: [],
-    quota: { pods: '20', 'limits.cpu': '20', 'limits.memory': '8Gi' },
-    registryAuth: null,
-    log: () => undefined,
-    ...overrides,
-  }
+  const options = driverOptions(overrides)
+  const { installation } = options
   const start = async () => {
     const runtime = createKubernetesRuntime(options)
     await runtime.start()

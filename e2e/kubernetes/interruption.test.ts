@@ -1,53 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { type AddressInfo, type Socket, connect, createServer } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { openConnection } from '../support/cluster-connection.ts'
 import { hasCluster, kubectl } from '../support/kubernetes.ts'
 import { container, openDriver, workload } from './driver-harness.ts'
-
-type Config = { clusters: { cluster: { server: string } }[] }
-
-/** Returns a kubeconfig whose API server is behind a connection that can be cut and restored. */
-async function openConnection(): Promise<{ kubeconfig: string; cut: () => void; restore: () => void }> {
-  const config = JSON.parse(await kubectl(['config', 'view', '--raw', '--minify', '--flatten', '-o', 'json'])) as Config
-  const [{ cluster } = { cluster: { server: '' } }] = config.clusters
-  const url = new URL(cluster.server)
-  let isCut = false
-  const sockets = new Set<Socket>()
-  const server = createServer((socket) => {
-    if (isCut) {
-      socket.destroy()
-      return
-    }
-    const upstream = connect(Number(url.port || 443), url.hostname)
-    for (const end of [socket, upstream]) {
-      sockets.add(end)
-      end.on('error', () => undefined)
-      end.on('close', () => {
-        sockets.delete(end)
-        for (const other of [socket, upstream]) other.destroy()
-      })
-    }
-    socket.pipe(upstream).pipe(socket)
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const folder = mkdtempSync(join(tmpdir(), 'kube-connection-'))
-  const kubeconfig = join(folder, 'config')
-  const { port } = server.address() as AddressInfo
-  Object.assign(cluster, { server: `https://127.0.0.1:${port}`, 'tls-server-name': url.hostname })
-  writeFileSync(kubeconfig, JSON.stringify(config))
-  const cut = () => {
-    isCut = true
-    for (const socket of sockets) socket.destroy()
-  }
-  onTestFinished(() => {
-    cut()
-    server.close()
-    rmSync(folder, { recursive: true })
-  })
-  return { kubeconfig, cut, restore: () => void (isCut = false) }
-}
 
 describe.skipIf(!hasCluster)('while the API server does not answer', () => {
   test('the state is unknown, endpoints remain, and what happened is known afterwards', async () => {

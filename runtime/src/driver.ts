@@ -96,7 +96,7 @@ export type Observation = {
   reason: string | null
   /** Since when the program has had no space left for its files; null if it has, or if this is not known. */
   diskFullSince: Date | null
-  /** Since when the host of its program has not answered, so that the program may still be running; null if it answers. */
+  /** Since when its host has not answered, so that its program may still run; null if it answers. */
   hostLostSince: Date | null
 }
 
@@ -188,14 +188,17 @@ export interface Runtime {
   observe(): Promise<Observation[]>
 
   /**
-   * Gives up the programs of a container on hosts that do not answer, so that it can be started elsewhere. The caller has made sure
-   * that they can no longer write to the version's data, and has applied a changed container: an unchanged one would start again with
-   * the same environment. Does nothing where the host answers.
+   * Gives up the programs of a container on hosts that do not answer, so that it can start elsewhere, as applied last. The caller has
+   * made sure that they can no longer write to the version's data.
    */
   abandon(id: WorkloadId, container: ContainerName): Promise<void>
 
   /** Stops every program of the workload (SIGTERM, then SIGKILL after its `stopGraceMs`) and removes it. Idempotent. */
   remove(id: WorkloadId): Promise<void>
+
+  /** The tenants for which it keeps something, also without workloads, and the removal of one that no longer exists; idempotent. */
+  tenants(): Promise<string[]>
+  removeTenant(tenant: string): Promise<void>
 
   /** Measures every container that has run at least once. */
   usage(): Promise<ContainerUsage[]>
@@ -236,6 +239,9 @@ export interface Directory {
    * these events may have occurred. Returns a function that removes the listener.
    */
   changed(listener: EndpointListener): () => void
+
+  /** Why it does not know the endpoints yet; null if it does. Missing in directories that always do. */
+  problem?(): string | null
 
   /** Does nothing if the directory was never started. */
   close(): Promise<void>

@@ -1,4 +1,5 @@
 import type { ContainerName, Directory, Endpoint, EndpointListener, WorkloadId } from '../driver.ts'
+import { connectOrRetry } from './client/connect-or-retry.ts'
 import { KubeClient } from './client/kube-client.ts'
 import { kinds } from './client/kinds.ts'
 import { loadKubeConfig } from './client/load-config.ts'
@@ -12,6 +13,8 @@ export type KubernetesDirectoryOptions = {
   installation: string
   /** Path of a kubeconfig; null: see `loadKubeConfig`. */
   kubeconfig: string | null
+  /** For operators. */
+  log: (message: string) => void
 }
 
 /** Creates a directory that resolves ports to the addresses of pods. It needs the right to watch pods, and no other. */
@@ -24,6 +27,9 @@ class KubernetesDirectory implements Directory {
   readonly #listeners = new Set<EndpointListener>()
   /** Pods by `<workload>/<container>` and uid. */
   readonly #pods = new Map<string, Map<string, Pod>>()
+  readonly #closing = new AbortController()
+  /** Whether all pods have been listed. */
+  #isKnown = false
   #open: { client: KubeClient; watch: Watch<Pod> } | null = null
 
   constructor(options: KubernetesDirectoryOptions) {
@@ -31,7 +37,7 @@ class KubernetesDirectory implements Directory {
   }
 
   async start(): Promise<void> {
-    const { kubeconfig, installation } = this.#options
+    const { kubeconfig, installation, log } = this.#options
     const client = new KubeClient(await loadKubeConfig(kubeconfig))
     const watch = new Watch<Pod>({
       client,
@@ -40,7 +46,11 @@ class KubernetesDirectory implements Directory {
       onChange: (pod, isDeleted) => this.#change(pod, isDeleted),
     })
     this.#open = { client, watch }
-    await watch.start()
+    const connect = async () => {
+      await watch.start()
+      this.#isKnown = true
+    }
+    await connectOrRetry(connect, this.#closing.signal, log)
   }
 
   endpoint(id: WorkloadId, container: ContainerName, port: number): Endpoint | null {
@@ -59,7 +69,12 @@ class KubernetesDirectory implements Directory {
     return () => this.#listeners.delete(registered)
   }
 
+  problem(): string | null {
+    return this.#isKnown ? null : 'the cluster has not answered since this process was started'
+  }
+
   async close(): Promise<void> {
+    this.#closing.abort()
     await this.#open?.watch.close()
     this.#open?.client.close()
     this.#listeners.clear()

@@ -13,21 +13,23 @@ import type {
   Workload,
   WorkloadId,
 } from '../driver.ts'
+import { connectOrRetry } from './client/connect-or-retry.ts'
 import { KubeClient } from './client/kube-client.ts'
 import { kinds } from './client/kinds.ts'
 import { KubeletClient } from './client/kubelet-client.ts'
 import { loadKubeConfig } from './client/load-config.ts'
+import { missingRights } from './client/rights.ts'
 import type { KubernetesOptions } from './kubernetes-options.ts'
 import { readClusterLogs } from './logs/cluster-logs.ts'
 import { readCollectedLogs } from './logs/collected/collected-logs.ts'
 import { LogListener } from './logs/collected/log-listener.ts'
 import { readPodTail } from './logs/pod-tail.ts'
 import { anchorName } from './names.ts'
-import { tenantObjects } from './objects/tenant-objects.ts'
 import { anchorObject, secretObject, desiredStateOf } from './objects/workload-objects.ts'
 import { abandonLostPods, deleteController, reconcilePrograms } from './reconcile-programs.ts'
 import { ClusterState } from './state/cluster-state.ts'
 import { RUNS, type WorkloadState } from './state/workload-state.ts'
+import { Tenants } from './tenants.ts'
 import { ClusterUsage } from './usage/cluster-usage.ts'
 import { WorkloadTasks } from './workload-tasks.ts'
 
@@ -57,12 +59,13 @@ class KubernetesRuntime implements Runtime {
   readonly #options: KubernetesOptions
   readonly #timers: Timers
   readonly #tasks: WorkloadTasks
-  readonly #tenants = new Map<string, Promise<void>>()
+  readonly #tenants: Tenants
   #cluster: Cluster | null = null
 
   constructor(options: KubernetesOptions) {
     this.#options = options
     this.#timers = new Timers(options.clock ?? systemClock)
+    this.#tenants = new Tenants(options)
     this.#tasks = new WorkloadTasks({
       timers: this.#timers,
       log: options.log,
@@ -86,14 +89,23 @@ class KubernetesRuntime implements Runtime {
     const listener = logListener && new LogListener(logListener)
     await listener?.start()
     this.#cluster = { client, kubelets, state, listener, usage: new ClusterUsage({ kubelets, state, clock, log }) }
-    await state.start()
-    for (const workload of state.workloads) this.#scheduleRetries(workload)
-    return []
+    const limitations: HostLimitation[] = []
+    await connectOrRetry(
+      async () => {
+        const missing = await missingRights(client)
+        if (missing) limitations.push(missing)
+        await state.start()
+        for (const workload of state.workloads) this.#scheduleRetries(workload)
+      },
+      this.#tasks.closing,
+      log,
+    )
+    return limitations
   }
 
   async apply(workload: Workload): Promise<void> {
     const { client, state } = this.#started()
-    await this.#ensureTenant(workload.tenant)
+    await this.#tenants.ensure(client, workload.tenant)
     await this.#whenGone(workload)
     await this.#tasks.enqueue(anchorName(workload.id), async () => {
       const anchor = await client.apply(anchorObject(this.#options, desiredStateOf(workload)))
@@ -146,6 +158,14 @@ class KubernetesRuntime implements Runtime {
     if (workload) await this.#tasks.enqueue(anchorName(id), () => abandonLostPods(client, workload, container))
   }
 
+  tenants(): Promise<string[]> {
+    return this.#tenants.list(this.#started().client)
+  }
+
+  removeTenant(tenant: string): Promise<void> {
+    return this.#tenants.remove(this.#started().client, tenant)
+  }
+
   usage(): Promise<ContainerUsage[]> {
     return this.#started().usage.measure()
   }
@@ -182,18 +202,6 @@ class KubernetesRuntime implements Runtime {
 
   #now(): number {
     return (this.#options.clock ?? systemClock).now().getTime()
-  }
-
-  /** Creates the namespace of a tenant and what it contains, once by each process. */
-  #ensureTenant(tenant: string): Promise<void> {
-    const existing = this.#tenants.get(tenant)
-    if (existing) return existing
-    const creating = (async () => {
-      for (const object of tenantObjects(this.#options, tenant)) await this.#started().client.apply(object)
-    })()
-    this.#tenants.set(tenant, creating)
-    creating.catch(() => this.#tenants.delete(tenant))
-    return creating
   }
 
   /** Waits until a removal of the same workload is complete. */

@@ -125,6 +125,10 @@ class ProcessRuntime implements Runtime {
   /** Programs run on this host, so a server that answers has not lost it. */
   async abandon(): Promise<void> {}
 
+  /** Files of tenants belong to their workloads. */
+  readonly tenants = async (): Promise<string[]> => []
+  async removeTenant(): Promise<void> {}
+
   remove(id: WorkloadId): Promise<void> {
     const removal = this.#removals.get(id) ?? this.#remove(id).finally(() => this.#removals.delete(id))
     this.#removals.set(id, removal)

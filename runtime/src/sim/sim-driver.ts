@@ -54,6 +54,7 @@ export class SimHost {
   readonly listeners = new Set<EndpointListener>()
   /** Since when the hosts of containers do not answer, by `<workload>/<container>`. */
   readonly lost = new Map<string, Date>()
+  readonly tenants = new Set<string>()
 
   find(id: WorkloadId, name: ContainerName): SimContainer | undefined {
     return this.workloads.get(id)?.containers.get(name)
@@ -87,6 +88,7 @@ export class SimRuntime implements Runtime {
   }
 
   async apply(desired: Workload): Promise<void> {
+    this.host.tenants.add(desired.tenant)
     const current = this.host.workloads.get(desired.id)
     const containers = new Map<ContainerName, SimContainer>()
     for (const spec of desired.containers) {
@@ -96,8 +98,12 @@ export class SimRuntime implements Runtime {
       containers.set(spec.name, isUnchanged ? previous : this.#open(desired, spec, previous))
     }
     this.host.workloads.set(desired.id, { desired: structuredClone(desired), containers })
-    for (const [name, container] of current?.containers ?? [])
-      if (!containers.has(name)) this.#discard(desired.id, container)
+    for (const [name, container] of current?.containers ?? []) {
+      if (containers.has(name)) continue
+      // Whether its program has ended is not known.
+      if (this.host.lost.has(`${desired.id}/${name}`)) containers.set(name, container)
+      else this.#discard(desired.id, container)
+    }
     for (const name of containers.keys()) this.host.notify(desired.id, name)
   }
 
@@ -115,14 +121,17 @@ export class SimRuntime implements Runtime {
   }
 
   async remove(id: WorkloadId): Promise<void> {
-    const { containers } = this.host.workloads.get(id) ?? {}
-    for (const [name, container] of containers ?? []) {
-      // Whether the program has ended is not known.
-      if (this.host.lost.has(`${id}/${name}`)) continue
-      containers?.delete(name)
-      this.#discard(id, container)
-    }
-    if (containers?.size === 0) this.host.workloads.delete(id)
+    const { desired } = this.host.workloads.get(id) ?? {}
+    if (desired) await this.apply({ ...desired, containers: [] })
+    if (this.host.workloads.get(id)?.containers.size === 0) this.host.workloads.delete(id)
+  }
+
+  async tenants(): Promise<string[]> {
+    return [...this.host.tenants]
+  }
+
+  async removeTenant(tenant: string): Promise<void> {
+    this.host.tenants.delete(tenant)
   }
 
   /** The host of a container stops answering. */
@@ -132,6 +141,10 @@ export class SimRuntime implements Runtime {
 
   async abandon(id: WorkloadId, container: ContainerName): Promise<void> {
     this.host.lost.delete(`${id}/${container}`)
+    const { desired } = this.host.workloads.get(id) ?? {}
+    // What was to be stopped no longer exists.
+    if (desired?.containers.length === 0) await this.remove(id)
+    else if (desired) await this.apply(desired)
   }
 
   async usage(): Promise<ContainerUsage[]> {

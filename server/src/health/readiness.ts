@@ -48,6 +48,8 @@ async function checkNow(app: ReadinessApp): Promise<Readiness> {
   if (worker) checks['worker'] = workerProblem(worker) ?? 'ok'
   if (gateway)
     checks['gateway'] = gateway.routesReadMs > maxRoutesAgeMs ? 'cannot read its routes' : (gateway.problem ?? 'ok')
+  const directoryProblem = worker || gateway ? app.vitals?.directory() : null
+  if (directoryProblem) checks['squids'] = directoryProblem
   checks['disk'] = diskProblem(disk) ?? 'ok'
   if (app.draining?.aborted) checks['server'] = 'is stopping'
   const facts: Readiness['facts'] = {

@@ -5,6 +5,8 @@ export type Vitals = {
   worker: (() => { state: WorkerState; lastObservationMs: number | null }) | null
   /** `routesReadMs`: milliseconds since the gateway last read all its routes. `problem`: any other reason why it does not work. */
   gateway: (() => { routesReadMs: number; problem: string | null }) | null
+  /** Why squids cannot be found yet; null if they can. */
+  directory: () => string | null
 }
 
-export const noVitals = (): Vitals => ({ worker: null, gateway: null })
+export const noVitals = (): Vitals => ({ worker: null, gateway: null, directory: () => null })

@@ -44,6 +44,12 @@ export const sealedColumns: SealedColumn[] = [
     column: 'sealed_read_password',
     contextOf: ([id = '']) => passwordContext(Number(id), 'reader'),
   },
+  {
+    table: 'squid_logins',
+    key: ['squid_id', 'id'],
+    column: 'sealed_password',
+    contextOf: ([id = '']) => passwordContext(Number(id), 'login'),
+  },
   { table: 'mails', key: ['to', 'id'], column: 'sealed_body', contextOf: ([to = '']) => mailContext(to) },
   {
     table: 'signing_keys',

@@ -19,7 +19,7 @@ export function createKubernetesBackend(
     settings
   const { targets, containerDiskBytes, log } = building
   return {
-    directory: createKubernetesDirectory({ installation, kubeconfig }),
+    directory: createKubernetesDirectory({ installation, kubeconfig, log: building.log }),
     open: async () => {
       const { builder } = await openHostBuilder(building, 'in registry')
       const runtime = createKubernetesRuntime({

@@ -86,7 +86,7 @@ export async function openApp(config: Config, server?: ServerProcess): Promise<O
     artifacts,
     outboxKey: newOutboxKey(config),
     directory: squids.directory,
-    vitals: noVitals(),
+    vitals: { ...noVitals(), directory: () => squids.directory.problem?.() ?? null },
     ...(server ? { draining: server.draining } : {}),
   }
   const app: App = { ...appWithoutMailer, mailer: createMailer(appWithoutMailer) }

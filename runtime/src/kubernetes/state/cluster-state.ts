@@ -28,6 +28,7 @@ export class ClusterState {
   readonly #workloads = new Map<string, WorkloadState>()
   readonly #anchors: Watch<ConfigMap>
   readonly #nodes: Nodes
+  readonly #startedWatches = new Set<Watch<KubeObject>>()
   readonly #watches: Watch<KubeObject>[]
   #interruptedAt = -Infinity
 
@@ -77,9 +78,13 @@ export class ClusterState {
     return this.#workloads.values()
   }
 
-  /** @throws ClusterUnreachable, KubeError */
+  /** Lists all objects and begins to watch them. After an error, it can be called again, and continues. @throws ClusterUnreachable, KubeError */
   async start(): Promise<void> {
-    for (const watch of this.#watches) await watch.start()
+    for (const watch of this.#watches) {
+      if (this.#startedWatches.has(watch)) continue
+      await watch.start()
+      this.#startedWatches.add(watch)
+    }
   }
 
   /** Waits until all objects are known. @throws ClusterUnreachable */

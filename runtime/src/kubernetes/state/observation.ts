@@ -123,7 +123,7 @@ function cannotStart(pod: Pod, message: string, { restart, record }: ContainerVi
 
 const runOf = (pod: Pod, record: RunRecord | undefined, restarts: number, startedAt: string): Run => ({
   id: runId(pod, restarts),
-  ordinal: (record?.base ?? 0) + restarts,
+  ordinal: (record?.base ?? 0) + restarts - (record?.skipped ?? 0),
   startedAt: new Date(startedAt),
   node: pod.spec.nodeName ?? null,
 })

@@ -10,6 +10,8 @@ export type RunRecord = {
   pod: string
   /** The ordinal of the first run of the pod. */
   base: number
+  /** The starts of the pod whose program never ran, which kubelet counts as restarts too; missing in records of earlier releases. */
+  skipped?: number
   /** The ordinal of the latest run; `base - 1` before the first one of this pod. */
   ordinal: number
   last: StoredRun | null
@@ -55,32 +57,42 @@ export function nextRecord(
   const status = statusOf(pod)
   if (!status) return before
   const { restartCount, state = {}, lastState = {} } = status
+  const ran = before.ordinal - base + 1
+  // While a pod waits for its next start, `lastState` is the end of the current one.
+  const lastIndex = state.running || state.terminated ? restartCount - 1 : restartCount
+  const failedIndex = isStartError(state.terminated)
+    ? restartCount
+    : isStartError(lastState.terminated)
+      ? lastIndex
+      : -1
+  const skipped = Math.max(before.skipped ?? 0, failedIndex + 1 - ran)
+  const known = skipped === 0 ? before : { ...before, skipped }
   const hasBegun = state.running !== undefined || isRun(state.terminated) || isRun(lastState.terminated)
-  const ordinal = hasBegun ? Math.max(before.ordinal, base + restartCount) : before.ordinal
+  const ordinal = hasBegun ? Math.max(before.ordinal, base + restartCount - skipped) : before.ordinal
   const ended = isRun(state.terminated)
     ? { terminated: state.terminated, restarts: restartCount }
     : isRun(lastState.terminated)
-      ? { terminated: lastState.terminated, restarts: state.running ? restartCount - 1 : restartCount }
+      ? { terminated: lastState.terminated, restarts: lastIndex }
       : null
-  if (ended === null) return { ...before, ordinal }
+  if (ended === null) return { ...known, ordinal }
   const id = runId(pod, ended.restarts)
-  if (before.last?.id === id) return { ...before, ordinal }
+  if (before.last?.id === id) return { ...known, ordinal }
   const last: StoredRun = {
     id,
-    ordinal: base + ended.restarts,
+    ordinal: base + ended.restarts - skipped,
     startedAt: ended.terminated.startedAt ?? nowIso,
     node: pod.spec.nodeName ?? null,
     exitCode: ended.terminated.exitCode,
     endedAt: ended.terminated.finishedAt ?? nowIso,
     ...endOf(pod, ended.terminated, { restart, isStopping }),
   }
-  return { ...before, ordinal, last }
+  return { ...known, ordinal, last }
 }
 
 /** Returns the record after its pod disappeared before the end of its run was observed. */
 export function recordOfLostPod(record: RunRecord, pod: Pod, isStopping: boolean, nowIso: string): RunRecord {
   const running = statusOf(pod)?.state?.running
-  const restarts = record.ordinal - record.base
+  const restarts = record.ordinal - record.base + (record.skipped ?? 0)
   const id = runId(pod, restarts)
   if (!running || record.pod !== pod.metadata.uid || record.last?.id === id) return record
   const last: StoredRun = {

@@ -224,6 +224,36 @@ describe('states', () => {
   })
 })
 
+describe('starts that never ran', () => {
+  const cannotStart = terminated(128, 'StartError', 'exec: "nothing": executable file not found in $PATH')
+
+  test('are no runs: the first program that runs has the ordinal 0', () => {
+    const { setPod, seen } = open()
+    setPod('p1', { state: cannotStart })
+    setPod('p1', {
+      state: crashLoop('back-off 10s restarting failed container'),
+      lastState: cannotStart,
+      restartCount: 3,
+    })
+    expect(seen()).toMatchObject({ state: 'failed', run: null, lastRun: null })
+    setPod('p1', { state: running(10), lastState: cannotStart, restartCount: 4 })
+    expect(seen()).toMatchObject({ state: 'running', run: { ordinal: 0 }, lastRun: null })
+    setPod('p1', { state: terminated(7), restartCount: 4 })
+    expect(seen()).toMatchObject({ lastRun: { ordinal: 0, exitCode: 7 } })
+  })
+
+  test('between two runs leave no gap', () => {
+    const { setPod, seen } = open()
+    setPod('p1', { state: running(1) })
+    setPod('p1', { state: terminated(7) })
+    const { lastRun } = seen() ?? {}
+    setPod('p1', { state: cannotStart, lastState: terminated(7), restartCount: 1 })
+    expect(seen()).toMatchObject({ lastRun })
+    setPod('p1', { state: running(10), lastState: cannotStart, restartCount: 2 })
+    expect(seen()).toMatchObject({ run: { ordinal: 1 }, lastRun })
+  })
+})
+
 describe('a host that does not answer', () => {
   test('its program waits for it, and is the same run when it answers again', () => {
     const { setPod, setNode, seen } = open()

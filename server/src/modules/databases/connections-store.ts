@@ -4,6 +4,7 @@ import { escapeIdentifier } from 'pg'
 import { eq, sql } from '../../db/sql.ts'
 import type { Database, Db } from '../../db/database.ts'
 import { squids } from '../versions/index.ts'
+import { selectOpenLogins } from './logins-store.ts'
 import type { SquidDatabaseRow } from './database-store.ts'
 import { squidDatabases } from './tables.ts'
 
@@ -38,6 +39,12 @@ export async function selectConnectionUsers(db: Db): Promise<ConnectionUser[]> {
     })
     .from(squidDatabases)
     .innerJoin(squids, eq(squids.id, squidId))
+}
+
+/** The open logins of each version. */
+export async function selectLoginIds(db: Db): Promise<Map<number, number[]>> {
+  const rows = await selectOpenLogins(db)
+  return new Map([...Map.groupBy(rows, (row) => row.squidId)].map(([squidId, of]) => [squidId, of.map(({ id }) => id)]))
 }
 
 /** Locks the connection limits until the transaction ends, so that only one worker computes and sets them. */

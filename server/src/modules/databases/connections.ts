@@ -3,10 +3,12 @@ import { isSamePostgres, type Db } from '../../db/database.ts'
 import {
   clusterConnections,
   lockConnectionLimits,
+  selectLoginIds,
   selectConnectionUsers,
   setConnectionLimits,
   type ConnectionUser,
 } from './connections-store.ts'
+import { loginRoleName } from './logins-store.ts'
 
 /** Too few connections are left for a version. The message is shown to users. */
 export class NoConnections extends Error {
@@ -59,6 +61,30 @@ export function shareConnections(users: ConnectionUser[], capacity: number): Map
   )
 }
 
+/** Connections of a processor, with another one while it commits. */
+const minPerLogin = 2
+
+/**
+ * Divides the owner's limit of each version between the owner and the logins of its processors: each gets its minimum, the owner half of
+ * the rest, and the logins the other half. `logins`: the ids of open ones, by version.
+ */
+export function shareWithLogins(
+  limits: Map<string, number>,
+  users: ConnectionUser[],
+  logins: Map<number, number[]>,
+): Map<string, number> {
+  const shared = new Map(limits)
+  for (const { squidId, role, minConnections } of users) {
+    const ids = logins.get(squidId) ?? []
+    const limit = limits.get(role) ?? 0
+    if (ids.length === 0) continue
+    const perLogin = minPerLogin + Math.max(0, Math.floor((limit - minConnections) / 2 / ids.length))
+    for (const id of ids) shared.set(loginRoleName(role, id), perLogin)
+    shared.set(role, Math.max(1, limit - perLogin * ids.length))
+  }
+  return shared
+}
+
 /**
  * Checks that the capacity is enough for the minimums of all versions. Must run in the transaction that saves the version's row. A
  * version that needs no more connections than before is always accepted.
@@ -84,7 +110,9 @@ export async function limitConnections(app: App): Promise<void> {
   const { capacity } = await capacityOf(app)
   await app.db.transaction(async (tx) => {
     await lockConnectionLimits(tx)
-    await setConnectionLimits(app.squidsDatabase, shareConnections(await selectConnectionUsers(tx), capacity))
+    const users = await selectConnectionUsers(tx)
+    const limits = shareWithLogins(shareConnections(users, capacity), users, await selectLoginIds(tx))
+    await setConnectionLimits(app.squidsDatabase, limits)
   })
 }
 

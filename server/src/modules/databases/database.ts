@@ -22,6 +22,7 @@ import {
   type SquidDatabaseRow,
 } from './database-store.ts'
 import { type Contexts, type Variables, type SquidPlan, billedProfile } from '../manifest/index.ts'
+import { deleteLogins, isLoginRole } from './logins-store.ts'
 import { enforceStorage } from './measuring/observe-databases.ts'
 import { measureDatabases } from './measuring/measure-store.ts'
 import { ownerWhileFull } from './measuring/writers-store.ts'
@@ -102,7 +103,9 @@ export async function syncDatabase(app: App, desired: DesiredDatabase): Promise<
 /** Deletes the version's data; does nothing if there is none. Keeps the passwords for the database that `syncDatabase` creates next. */
 export async function eraseDatabase(app: App, squidId: number): Promise<void> {
   const { database, role, readRole } = await databaseNames(app, squidId)
-  await dropDatabaseAndRoles(app.squidsDatabase, database, [readRole, role, ownerWhileFull(role)])
+  const logins = (await namesWithPrefix(app.squidsDatabase, `${role}_l`)).filter((name) => isLoginRole(role, name))
+  await deleteLogins(app.db, squidId)
+  await dropDatabaseAndRoles(app.squidsDatabase, database, [...logins, readRole, role, ownerWhileFull(role)])
 }
 
 /** Deletes the database and its row; does nothing if there is none. */
@@ -179,7 +182,8 @@ async function databaseNames(app: App, squidId: number): Promise<DatabaseNames> 
   return { database: name, role: name, readRole: `${name}_ro` }
 }
 
-function connectionOf(app: App, row: SquidDatabaseRow, user: string, password: string): SquidConnection {
+/** Returns the connection of a role to a version's database. */
+export function connectionOf(app: App, row: SquidDatabaseRow, user: string, password: string): SquidConnection {
   const clusterUrl = new URL(app.squidsDatabase.url)
   const host = clusterUrl.hostname
   const port = Number(clusterUrl.port || 5432)

@@ -1,7 +1,6 @@
 export { connectionCounts, createConnectionCheck, limitConnections, NoConnections } from './connections.ts'
 export { installationPrefix, selectSquidDatabase } from './database-store.ts'
 export {
-  closeOtherDatabases,
   collectDatabases,
   databaseVariables,
   dropDatabase,
@@ -13,9 +12,10 @@ export {
 } from './database.ts'
 export { exportDatabase } from './export/export-database.ts'
 export { diskUsage } from './measuring/disk-usage.ts'
+export { logins } from './logins.ts'
 export { observeDatabases } from './measuring/observe-databases.ts'
 export { passwordContext } from './passwords.ts'
-export { createMissingDatabases } from './reconcile-databases.ts'
+export { restoreDatabases } from './reconcile-databases.ts'
 export { createStatementWatch } from './statements/statement-watch.ts'
 export { createRedactorSource, type RedactorSource } from './redactor-source.ts'
 export { databaseResources } from './resources.ts'

@@ -6,7 +6,7 @@ import { selectSquidDatabase } from './database-store.ts'
 export const newPassword = (): string => randomBytes(24).toString('base64url')
 
 /** The context that binds a sealed password to its version and role. */
-export const passwordContext = (squidId: number, role: 'owner' | 'reader'): string =>
+export const passwordContext = (squidId: number, role: 'owner' | 'reader' | 'login'): string =>
   `squid ${squidId} database ${role}`
 
 /** Opens the password of the role that owns the database. */
@@ -16,6 +16,10 @@ export const ownerPasswordOf = (sealer: Sealer, row: { squidId: number; sealedPa
 /** Opens the password of the role that may only read the database. */
 export const readerPasswordOf = (sealer: Sealer, row: { squidId: number; sealedReadPassword: string }): string =>
   sealer.open(row.sealedReadPassword, passwordContext(row.squidId, 'reader'))
+
+/** Opens the password of a login. */
+export const loginPasswordOf = (sealer: Sealer, row: { squidId: number; sealedPassword: string }): string =>
+  sealer.open(row.sealedPassword, passwordContext(row.squidId, 'login'))
 
 /** Returns the password of the database's owner; null without a database. */
 export async function ownerPassword(app: Pick<App, 'db' | 'sealer'>, squidId: number): Promise<string | null> {

@@ -8,8 +8,20 @@ import {
   namesWithPrefix,
   selectAllDatabases,
 } from './database-store.ts'
+import { closeOtherDatabases } from './database.ts'
+import { logins } from './logins.ts'
 import { ownerWhileFull } from './measuring/writers-store.ts'
 import { ownerPasswordOf, readerPasswordOf } from './passwords.ts'
+
+/**
+ * Makes the Postgres of squids match the rows, as after a restore: creates missing databases, roles and logins, and closes other logins and
+ * databases. Returns the databases that stay open to every role, for a warning to operators who share a Postgres with other programs.
+ */
+export async function restoreDatabases(app: App): Promise<string[]> {
+  await createMissingDatabases(app)
+  await logins.reconcile(app)
+  return await closeOtherDatabases(app)
+}
 
 /**
  * Creates databases and roles that are recorded in a row but do not exist, as after a restore of the squids' Postgres from

@@ -2,7 +2,7 @@
 
 import { inArray, sql } from '../../db/sql.ts'
 import type { Db } from '../../db/database.ts'
-import { squidDatabases } from './tables.ts'
+import { squidDatabases, squidLogins } from './tables.ts'
 
 /** `stamp` changes whenever any value changes that must be redacted in the version's output. */
 export type RedactionStamp = { squidId: number; orgId: number; stamp: string }
@@ -19,7 +19,8 @@ export async function selectHiddenStamps(db: Db, squidIds: number[]): Promise<Re
         (select string_agg(r.id || '.' || r.xmin, ',' order by r.id) from retired_secrets r where r.org_id = o.org_id), '/',
         (select t.xmin::text from rpc_tokens t where t.org_id = o.org_id)) as stamp
       from (select distinct org_id from requested) o)
-    select requested.id as "squidId", requested.org_id as "orgId", concat(org_stamps.stamp, '/', md5(d.sealed_password)) as stamp
+    select requested.id as "squidId", requested.org_id as "orgId", concat(org_stamps.stamp, '/', md5(d.sealed_password), '/',
+      (select string_agg(l.id || '.' || l.xmin, ',' order by l.id) from squid_logins l where l.squid_id = requested.id)) as stamp
     from requested join org_stamps on org_stamps.org_id = requested.org_id left join squid_databases d on d.squid_id = requested.id`)
   return rows
 }
@@ -41,3 +42,13 @@ export async function selectSealedPasswords(
     .from(squidDatabases)
     .where(inArray(squidId, squidIds))
 }
+
+/** Selects the sealed passwords of logins of single programs. */
+export const selectSealedLoginPasswords = (
+  db: Db,
+  squidIds: number[],
+): Promise<{ squidId: number; sealedPassword: string }[]> =>
+  db
+    .select({ squidId: squidLogins.squidId, sealedPassword: squidLogins.sealedPassword })
+    .from(squidLogins)
+    .where(inArray(squidLogins.squidId, squidIds))

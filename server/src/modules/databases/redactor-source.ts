@@ -1,8 +1,8 @@
 import type { App } from '../../app.ts'
 import { existingRpcTokens } from '../rpc/index.ts'
 import { createRedactor, readHiddenValues, type Redactor } from '../secrets/index.ts'
-import { ownerPasswordOf, readerPasswordOf } from './passwords.ts'
-import { selectHiddenStamps, selectSealedPasswords } from './redaction-store.ts'
+import { loginPasswordOf, ownerPasswordOf, readerPasswordOf } from './passwords.ts'
+import { selectHiddenStamps, selectSealedLoginPasswords, selectSealedPasswords } from './redaction-store.ts'
 
 /** Returns the redactors of versions, for the output of their programs before it is stored or shown. */
 export type RedactorSource = (squidIds: number[]) => Promise<(squidId: number) => Redactor>
@@ -11,7 +11,7 @@ const noRedaction: Redactor = (text) => text
 
 /**
  * Creates redactors for the values that Shoal stores: secrets of the organization, its RPC token, the passwords of the version's
- * database. Each call runs one query for all its versions, and three more if any of them has changed. A value is committed before any
+ * database. Each call runs one query for all its versions, and four more if any of them has changed. A value is committed before any
  * program can receive it, so the redactor always includes the values in the text.
  *
  * @param maxCached number of versions above which the cached redactors are discarded
@@ -48,15 +48,17 @@ async function valuesOfOrgs(app: App, orgIds: number[]): Promise<Map<number, str
   return new Map([...Map.groupBy(values, ({ orgId }) => orgId)].map(([orgId, of]) => [orgId, of.map((v) => v.value)]))
 }
 
-/** Returns the passwords of each version's database: of its own programs, and of users if external access is allowed. */
+/** Returns the passwords of each version's database: of its own programs and their logins, and of users if external access is allowed. */
 async function passwordsOf({ db, sealer }: App, squidIds: number[]): Promise<Map<number, string[]>> {
   const rows = await selectSealedPasswords(db, squidIds)
+  const logins = Map.groupBy(await selectSealedLoginPasswords(db, squidIds), ({ squidId }) => squidId)
   return new Map(
     rows.map(({ squidId, sealedReadPassword, ...row }) => [
       squidId,
       [
         ownerPasswordOf(sealer, { squidId, ...row }),
         ...(sealedReadPassword === null ? [] : [readerPasswordOf(sealer, { squidId, sealedReadPassword })]),
+        ...(logins.get(squidId) ?? []).map((login) => loginPasswordOf(sealer, login)),
       ],
     ]),
   )

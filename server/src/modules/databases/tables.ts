@@ -1,5 +1,5 @@
 import { profiles } from '@shoal/contract'
-import { bigId, integer, pgTable, text, time } from '../../db/columns.ts'
+import { bigId, id, index, integer, pgTable, text, time } from '../../db/columns.ts'
 import { enumChecks, oneRowCheck } from '../../db/checks.ts'
 import { squids } from '../versions/index.ts'
 
@@ -30,6 +30,26 @@ export const squidDatabases = pgTable(
     measuredAt: time(),
   },
   (t) => enumChecks('squid_databases', t),
+)
+
+/**
+ * Logins of single programs that write to a version's database, named by `loginRoleName`. Each is used by one program in one place, and
+ * closed before the program starts elsewhere.
+ */
+export const squidLogins = pgTable(
+  'squid_logins',
+  {
+    id: id(),
+    squidId: bigId()
+      .notNull()
+      .references(() => squidDatabases.squidId, { onDelete: 'cascade' }),
+    workload: text().notNull(),
+    container: text().notNull(),
+    sealedPassword: text().notNull(),
+    /** From then on, it is never opened again; the row exists until its role has been dropped. */
+    closedAt: time(),
+  },
+  (t) => [index('squid_logins_squid').on(t.squidId)],
 )
 
 /** The prefix of this installation's databases and roles, in one row. It allows several installations to share a Postgres. */

@@ -2,6 +2,8 @@ import type { WorkloadId } from '@shoal/runtime'
 import type { WorkerApp } from '../../app.ts'
 import { openWorkload, selectSquid } from '../versions/index.ts'
 import { workloadIdOf } from '../manifest/index.ts'
+import { logins } from '../databases/index.ts'
+import { abandonLost, closeLostLogins, openOnlyLogins, renewLogins } from './processor-logins.ts'
 import type { SnapshotReader } from './runtime-snapshot.ts'
 import { pollUntil } from './wait.ts'
 
@@ -13,11 +15,19 @@ export type EngineContext = { app: WorkerApp; snapshots: SnapshotReader; pollMs:
  * generation writes at a time. Used by the reconcile loop, and at the end of deployments. The caller holds the version's lock.
  */
 export async function reconcileVersion(engine: EngineContext, squidId: number): Promise<void> {
-  const squid = await selectSquid(engine.app.db, squidId)
+  const { app } = engine
+  const squid = await selectSquid(app.db, squidId)
   const desired = squid?.sealedWorkload ? workloadIdOf(squidId, squid.generation) : null
   await removeOtherWorkloads(engine, squidId, desired === null ? [] : [desired])
-  if (squid?.sealedWorkload)
-    await engine.app.runtime.apply(openWorkload(engine.app.sealer, squidId, squid.sealedWorkload))
+  if (squid?.sealedWorkload) {
+    const lost = await closeLostLogins(engine, squidId, workloadIdOf(squidId, squid.generation))
+    const workload = await renewLogins(app, squidId, openWorkload(app.sealer, squidId, squid.sealedWorkload))
+    await openOnlyLogins(app, squidId, workload.id)
+    await app.runtime.apply(workload)
+    // Only now: they start again as soon as they are given up, with the environment that was applied.
+    for (const container of lost) await app.runtime.abandon(workload.id, container)
+  } else await openOnlyLogins(app, squidId, null)
+  if (!app.runtime.ownsHost) await logins.dropClosed(app, squidId)
 }
 
 /** Removes all generations of the version except `keep`, and waits until their containers no longer exist. */
@@ -26,7 +36,10 @@ export async function removeOtherWorkloads(engine: EngineContext, squidId: numbe
   await pollUntil(
     async () => {
       const others = (await snapshots()).generationsOf(squidId).filter((id) => !keep.includes(id))
-      for (const id of others) await app.runtime.remove(id)
+      for (const id of others) {
+        await app.runtime.remove(id)
+        await abandonLost(engine, squidId, id)
+      }
       return others.length === 0 ? 'removed' : null
     },
     pollMs,

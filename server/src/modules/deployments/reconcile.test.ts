@@ -5,7 +5,7 @@ import { containerNames } from '../manifest/index.ts'
 import { listDesired } from '../versions/index.ts'
 import { ownerConnection } from '../databases/index.ts'
 import { snapshotOf } from './runtime-snapshot.ts'
-import { driftedVersions } from './reconcile.ts'
+import { driftedVersions, removeTenantsOfDeletedOrgs } from './reconcile.ts'
 import { startDeployApp, type DeployApp, type Deployer } from './testing/deploy-app.ts'
 
 type DesiredVersions = Awaited<ReturnType<typeof listDesired>>
@@ -73,6 +73,8 @@ test('a deleted organization is removed with its versions and their databases', 
   await t.app.database.pool.query('update orgs set settled_at = now() where id = $1', [d.org.id])
   while (await rows('orgs')) await sleep(10)
   expect(await running()).toEqual([])
+  await removeTenantsOfDeletedOrgs(t.app)
+  expect(await t.runtime.tenants()).toEqual([])
   expect([await rows('squids'), await rows('deployments'), await rows('uploads')]).toEqual([0, 0, 0])
   const remaining = await t.app.squidsDatabase.pool.query(
     `select datname from pg_database d join installation i on starts_with(datname, i.prefix)`,

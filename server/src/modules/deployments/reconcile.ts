@@ -3,16 +3,18 @@ import { minutes } from '../../clock.ts'
 import type { Db } from '../../db/database.ts'
 import { every } from '../../db/every.ts'
 import { runAsLeader, type LeaderHandle, type Locks } from '../../db/leases.ts'
-import { closeOtherDatabases, collectDatabases, createMissingDatabases } from '../databases/index.ts'
+import { collectDatabases, restoreDatabases } from '../databases/index.ts'
 import { containerNames, parseWorkloadId, workloadIdOf } from '../manifest/index.ts'
 import { countSquids, deleteSquid, listDesired, selectSquid } from '../versions/index.ts'
 import { enqueue } from './enqueue.ts'
 import type { RuntimeSnapshot } from './runtime-snapshot.ts'
 import type { Worker } from './run-deployment.ts'
+import { versionsOnLostHosts } from './processor-logins.ts'
 import { reconcileVersion } from './reconcile-version.ts'
 import { deleteOrg, lockOrg } from '../orgs/index.ts'
 import {
   hasUnfinishedDeployment,
+  listDeletedOrgs,
   listNeverDeployed,
   listRemovableOrgs,
   listVersionsOfDeletedOrgs,
@@ -35,8 +37,7 @@ const retryDeletionMs = minutes(1)
 export function startReconcile(worker: Worker, locks: Locks): LeaderHandle {
   const { app, intervals } = worker
   return runAsLeader(app.database, app.log, 'reconcile', async (_, signal) => {
-    await createMissingDatabases(app)
-    await warnOfOpenDatabases(app)
+    warnOfOpenDatabases(app, await restoreDatabases(app))
     let round = 0
     const onError = (error: unknown) => app.log.warn({ err: error }, 'reconcile round failed')
     await every(signal, { ms: intervals.reconcileMs, onError }, async () => {
@@ -45,6 +46,7 @@ export function startReconcile(worker: Worker, locks: Locks): LeaderHandle {
       if (round++ % databasesEveryRounds === 0) {
         await removeNeverDeployed(app)
         await collectDatabases(app)
+        await removeTenantsOfDeletedOrgs(app)
       }
     })
   })
@@ -57,7 +59,8 @@ export async function reconcile(worker: Worker, locks: Locks, stopping: AbortSig
   const snapshot = await worker.snapshots()
   const desired = await listDesired(app.db)
   const inProgress = await squidsInProgress(app.db)
-  const drifted = driftedVersions(snapshot, desired).filter((id) => !inProgress.has(id))
+  const ids = [...driftedVersions(snapshot, desired), ...(await versionsOnLostHosts(app, snapshot))]
+  const drifted = [...new Set(ids)].filter((id) => !inProgress.has(id))
   const queue = drifted.values()
   const work = async () => {
     for (const id of queue) if (!stopping.aborted) await reconcileIfIdle(worker, locks, id, stopping)
@@ -133,8 +136,13 @@ export async function removeOrg(db: Db, orgId: number): Promise<void> {
   })
 }
 
-async function warnOfOpenDatabases(app: WorkerApp): Promise<void> {
-  const open = await closeOtherDatabases(app)
+/** Removes what the runtime keeps of organizations whose row was deleted. Organizations created after a restored backup are kept. */
+export async function removeTenantsOfDeletedOrgs(app: WorkerApp): Promise<void> {
+  const tenants = (await app.runtime.tenants()).map(Number).filter(Number.isSafeInteger)
+  for (const orgId of await listDeletedOrgs(app.db, tenants)) await app.runtime.removeTenant(String(orgId))
+}
+
+function warnOfOpenDatabases(app: WorkerApp, open: string[]): void {
   if (open.length > 0)
     app.log.warn(
       { databases: open },

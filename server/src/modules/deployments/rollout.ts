@@ -1,6 +1,7 @@
 import type { Workload } from '@shoal/runtime'
 import { isApi, isInit, isProcessor, pickContainers } from '../manifest/index.ts'
 import { openWorkload, type SquidRow } from '../versions/index.ts'
+import { abandonLost, openOnlyLogins } from './processor-logins.ts'
 import { waitForAll, waitForApis, waitForInit } from './readiness.ts'
 import { removeOtherWorkloads } from './reconcile-version.ts'
 import type { StepContext } from './step.ts'
@@ -36,6 +37,7 @@ export async function rollOut(context: StepContext, squid: SquidRow, next: Workl
   }
 
   if (old) await stopProcessors(context, old)
+  await openOnlyLogins(app, squid.id, next.id)
   journal.info(old ? 'Starting the processors' : 'Starting the programs')
   await app.runtime.apply(next)
   await waitForAll(context, next, old ? context.intervals.healthyForMs : context.intervals.firstHealthyForMs)
@@ -43,12 +45,16 @@ export async function rollOut(context: StepContext, squid: SquidRow, next: Workl
 }
 
 /** Stops the old processors and waits until they have ended; the old api keeps running. */
-async function stopProcessors({ app, engine, intervals, signal }: StepContext, old: Workload): Promise<void> {
+async function stopProcessors(
+  { app, deployment, engine, intervals, signal }: StepContext,
+  old: Workload,
+): Promise<void> {
   const apis = pickContainers(old, isApi)
   if (apis.containers.length > 0) await app.runtime.apply(apis)
   else await app.runtime.remove(old.id)
   await pollUntil(
     async () => {
+      await abandonLost(engine, deployment.squidId, old.id)
       const observations = (await engine.snapshots()).containersOf(old.id)
       return observations.some((o) => isProcessor({ name: o.container })) ? null : 'stopped'
     },

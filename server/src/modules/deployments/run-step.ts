@@ -1,3 +1,4 @@
+import { ClusterUnreachable } from '@shoal/runtime'
 import type { WorkerApp } from '../../app.ts'
 import { isUnavailable } from '../../db/unavailable.ts'
 import type { Db } from '../../db/database.ts'
@@ -6,7 +7,7 @@ import { beginStep, endStep, updateClaimed } from './claim-store.ts'
 import { DeployFailure, failureOf } from './failure.ts'
 import type { Step, StepContext } from './step.ts'
 import type { DeploymentRow } from './store.ts'
-import { pause } from './wait.ts'
+import { pause, pollUntil } from './wait.ts'
 
 /** The maximum number of attempts at a step that fails because of an internal error. */
 const maxStepRuns = 3
@@ -31,7 +32,7 @@ export async function runStep(
     { status: step.status, deadlineAt: stepDeadline },
     { writeMore: (tx) => beginStep(tx, stepRow) },
   )
-  const deadline = startDeadline(context, step)
+  let deadline = startDeadline(context, step)
   context.isResumed = context.deployment.attempt > 1
   try {
     for (let attemptsLeft = maxStepRuns; ; attemptsLeft--) {
@@ -41,6 +42,15 @@ export async function runStep(
         break
       } catch (error) {
         context.signal.throwIfAborted()
+        if (error instanceof ClusterUnreachable) {
+          deadline.end()
+          setSignal(context, releaseSignal)
+          await waitForCluster(context)
+          deadline = startDeadline(context, step)
+          attemptsLeft = maxStepRuns + 1
+          context.isResumed = true
+          continue
+        }
         if (attemptsLeft === 1 || isUnavailable(error) || failureOf(error, { orgCode: '', deploymentId: id }))
           throw error
         app.log.warn({ err: error, deploymentId: id, step: step.status }, 'step failed, retrying')
@@ -54,6 +64,26 @@ export async function runStep(
   }
   await journal.flush()
   await context.change((tx) => endStep(tx, id, seq, app.clock.now()))
+}
+
+/** Waits until the cluster answers, and extends the step's deadline by that time. */
+async function waitForCluster(context: StepContext): Promise<void> {
+  const { app, engine, intervals, journal, signal } = context
+  const since = app.clock.now().getTime()
+  journal.warn('The cluster does not answer. The deployment continues when it does.')
+  const isBack = () =>
+    engine.snapshots().then(
+      () => true,
+      (error: unknown) => {
+        if (error instanceof ClusterUnreachable) return null
+        throw error
+      },
+    )
+  await pollUntil(isBack, intervals.retryMs, signal)
+  journal.info('The cluster answers again')
+  const { deadlineAt } = context.deployment
+  const waitedMs = app.clock.now().getTime() - since
+  if (deadlineAt) await advance(context, { deadlineAt: new Date(deadlineAt.getTime() + waitedMs) })
 }
 
 const timeIn = (app: Pick<WorkerApp, 'clock'>, ms: number) => new Date(app.clock.now().getTime() + ms)

@@ -8,6 +8,8 @@ export type RuntimeSnapshot = {
   /** The generations of the version that have containers. */
   generationsOf: (squidId: number) => WorkloadId[]
   workloads: WorkloadId[]
+  /** The containers whose host does not answer. */
+  lost: Observation[]
 }
 
 /** Returns a snapshot that is not older than the call. Concurrent callers share one read. */
@@ -41,5 +43,6 @@ export function snapshotOf(observations: Observation[]): RuntimeSnapshot {
     containersOf: (workload) => byWorkload.get(workload) ?? [],
     generationsOf: (squidId) => bySquid.get(squidId) ?? [],
     workloads,
+    lost: observations.filter(({ hostLostSince }) => hostLostSince !== null),
   }
 }

@@ -185,3 +185,13 @@ export async function listRemovableOrgs(db: Db): Promise<number[]> {
   )
   return rows.map((row) => row.id)
 }
+
+/** Returns those of `ids` that were assigned to organizations which no longer exist. */
+export async function listDeletedOrgs(db: Db, ids: number[]): Promise<number[]> {
+  const { rows } = await db.execute<{ id: number }>(
+    sql`select tenant.id::int8 as id from unnest(${sql.param(ids)}::bigint[]) as tenant (id)
+      where tenant.id <= coalesce(pg_sequence_last_value(pg_get_serial_sequence('orgs', 'id')::regclass), 0)
+        and not exists (select from orgs where orgs.id = tenant.id)`,
+  )
+  return rows.map(({ id }) => id)
+}

@@ -2,6 +2,7 @@ import { escapeIdentifier, escapeLiteral, type Client } from 'pg'
 import type { Database } from '../../../db/database.ts'
 import { enforcedSettings } from '../database-config.ts'
 import { needsSuperuser } from '../database-store.ts'
+import { isLoginRole } from '../logins-store.ts'
 import { postgresMajor, revokePrivilegesElsewhere, withClient } from '../tenant-client-store.ts'
 
 const ident = escapeIdentifier
@@ -36,14 +37,21 @@ export async function removeWriters(
   await suspendRole(cluster, database, role)
   const access = await withClient(cluster, database, async (client) => {
     await client.query('begin')
-    const remaining = await accessOf(client, database, role)
+    const logins = await loginsOf(client, role)
+    const remaining = await accessOf(client, database, role, logins)
     const { limit, settings } = await readRoleLimits(client, role)
+    for (const login of logins) await client.query(`revoke ${ident(role)} from ${ident(login)}`)
     await client.query(`alter role ${ident(role)} rename to ${ident(owner)}`)
     await client.query(`alter role ${ident(owner)} nologin`)
     const login = remaining === 'none' ? 'nologin' : 'login'
     await client.query(`create role ${ident(role)} ${login} password ${literal(password)} connection limit ${limit}`)
     for (const [key, value] of settings)
       await runIfPermitted(client, `alter role ${ident(role)} set ${ident(key)} = ${literal(value)}`)
+    // They act as the role with the old name.
+    for (const login of logins) {
+      await client.query(`grant ${ident(role)} to ${ident(login)}`)
+      if (remaining !== 'none') await client.query(`alter role ${ident(login)} login`)
+    }
     if (remaining === 'none') await client.query(`alter role ${ident(readRole)} nologin`)
     else await grantReadAccess(client, database, role, remaining)
     // Every role may create large objects.
@@ -67,10 +75,15 @@ export async function restoreWriters(
   await withClient(cluster, database, async (client) => {
     await client.query('begin')
     const { limit } = await readRoleLimits(client, role)
+    const logins = await loginsOf(client, role)
     await client.query(`drop owned by ${ident(role)}`)
     await client.query(`drop role ${ident(role)}`)
     await client.query(`alter role ${ident(owner)} rename to ${ident(role)}`)
     await client.query(`alter role ${ident(role)} login connection limit ${limit}`)
+    for (const login of logins) {
+      await client.query(`grant ${ident(role)} to ${ident(login)}`)
+      await client.query(`alter role ${ident(login)} login`)
+    }
     if (isReaderAllowed) await client.query(`alter role ${ident(readRole)} login`)
     await setLargeObjectAccess(client, 'grant')
     await client.query('commit')
@@ -83,20 +96,32 @@ export async function restoreWriters(
  * would wait, or create functions after `accessOf` has searched for them.
  */
 async function suspendRole(cluster: Database, database: string, role: string): Promise<void> {
-  await cluster.pool.query(`alter role ${ident(role)} nologin`)
+  for (const name of [role, ...(await loginsOf(cluster.pool, role))])
+    await cluster.pool.query(`alter role ${ident(name)} nologin`)
   await endConnections(cluster, database)
 }
 
 /** Allows the role to log in again, after `removeWriters` was interrupted and the database has space again. */
 export async function allowLogin(cluster: Database, role: string): Promise<void> {
-  await cluster.pool.query(`alter role ${ident(role)} login`)
+  for (const name of [role, ...(await loginsOf(cluster.pool, role))])
+    await cluster.pool.query(`alter role ${ident(name)} login`)
+}
+
+/** The logins that act as the role. Closed ones do not. */
+async function loginsOf(connection: Pick<Client, 'query'>, role: string): Promise<string[]> {
+  const { rows } = await connection.query<{ name: string }>(
+    `select login.rolname as name from pg_auth_members m join pg_roles login on login.oid = m.member
+     join pg_roles owner on owner.oid = m.roleid where owner.rolname = $1`,
+    [role],
+  )
+  return [...new Set(rows.map(({ name }) => name))].filter((name) => isLoginRole(role, name))
 }
 
 const userSchemas = `nspname !~ '^pg_' and nspname <> 'information_schema'`
 const isOfExtension = (oid: string, catalog: string) =>
   `exists (select from pg_depend d where d.classid = '${catalog}'::regclass and d.objid = ${oid} and d.deptype = 'e')`
 
-async function accessOf(client: Client, database: string, role: string): Promise<AccessWhileFull> {
+async function accessOf(client: Client, database: string, role: string, logins: string[]): Promise<AccessWhileFull> {
   const { rows } = await client.query<{ isOpen: boolean; hasCode: boolean }>(
     `with own as (select oid from pg_roles where rolname = $2),
      schemas as (select * from pg_namespace where ${userSchemas}),
@@ -112,12 +137,13 @@ async function accessOf(client: Client, database: string, role: string): Promise
        or exists (select from pg_database, aclexplode(datacl) a
          where datname = $1 and a.grantee <> datdba and a.privilege_type <> 'CONNECT')
        or exists (select from pg_auth_members m join own on own.oid = m.roleid
-         where m.member <> (select oid from pg_roles where rolname = current_user))
+         where m.member <> (select oid from pg_roles where rolname = current_user)
+           and not m.member = any(select oid from pg_roles where rolname = any($3::text[])))
      ) as "isOpen",
      (exists (select from functions)
        or exists (select from pg_rewrite w join relations r on r.oid = w.ev_class where w.rulename <> '_RETURN')
      ) as "hasCode"`,
-    [database, role],
+    [database, role, logins],
   )
   if (rows[0]?.isOpen !== false) return 'none'
   return rows[0].hasCode ? 'read' : 'free'

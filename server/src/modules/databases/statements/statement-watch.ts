@@ -3,6 +3,7 @@ import { minutes } from '../../../clock.ts'
 import { addNotice } from '../../versions/index.ts'
 import { durationText } from '../database-config.ts'
 import { installationPrefix, needsSuperuser, squidIdOfName } from '../database-store.ts'
+import { isLoginRole } from '../logins-store.ts'
 import {
   endSession,
   selectLimits,
@@ -25,7 +26,8 @@ export function limitOf(
   limits: Omit<RecordedLimits, 'squidId'>,
   maxMs: number,
 ): number {
-  if (role !== limits.role || (isMaintenance && !isIdle)) return maxMs
+  const isOfProgram = role === limits.role || isLoginRole(limits.role, role)
+  if (!isOfProgram || (isMaintenance && !isIdle)) return maxMs
   return Math.min((isIdle ? limits.idleInTransactionMs : limits.statementMs) || maxMs, maxMs)
 }
 

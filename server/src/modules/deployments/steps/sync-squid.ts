@@ -1,6 +1,7 @@
 import type { Workload } from '@shoal/runtime'
 import { minutes } from '../../../clock.ts'
 import { isUnavailable } from '../../../db/unavailable.ts'
+import { databaseVariables } from '../../databases/index.ts'
 import { readSecrets } from '../../secrets/index.ts'
 import { beginGeneration, openWorkload, sealWorkload, switchSquid, type SquidRow } from '../../versions/index.ts'
 import {
@@ -15,6 +16,7 @@ import {
 import { apiPath } from '../../squids/index.ts'
 import { keepImage } from '../images-store.ts'
 import { contextsOf, readAddons } from '../addons.ts'
+import { allowsLogins, withOwnLogins } from '../processor-logins.ts'
 import { waitForGateways } from '../wait-for-gateways.ts'
 import { checkEnvironments } from '../requirements.ts'
 import { rollOut } from '../rollout.ts'
@@ -79,18 +81,32 @@ async function prepare(context: StepContext, squid: SquidRow, source: Source): P
   const secrets = await readSecrets(app, org.id)
   const environments = evaluateEnvironments(source.manifest, secrets, contextsOf(org.code, squid, addons))
   checkEnvironments(environments)
+  const hasOwnLogins = !app.runtime.ownsHost && addons.postgres !== undefined && (await allowsLogins(context))
   return await app.db.transaction(async (tx) => {
     const generation = await beginGeneration(tx, squid.id)
     const image = requireImage(source.image)
-    const workload = composeWorkload({
-      squid,
-      apiPath: apiPath(app.config, { orgCode: org.code, name: squid.name, slot: squid.slot }),
-      generation,
-      image,
-      plan: source.plan,
-      environments,
-      addonVariables: variables,
-    })
+    const compose = (parts: Pick<Parameters<typeof composeWorkload>[0], 'environments' | 'addonVariables'>) =>
+      composeWorkload({
+        squid,
+        apiPath: apiPath(app.config, { orgCode: org.code, name: squid.name, slot: squid.slot }),
+        generation,
+        image,
+        plan: source.plan,
+        ...parts,
+      })
+    const composed = compose({ environments, addonVariables: variables })
+    const workload = hasOwnLogins
+      ? await withOwnLogins(app, tx, squid.id, composed, (postgres) =>
+          compose({
+            environments: evaluateEnvironments(
+              source.manifest,
+              secrets,
+              contextsOf(org.code, squid, { ...addons, postgres }),
+            ),
+            addonVariables: { ...variables, ...databaseVariables(postgres) },
+          }),
+        )
+      : composed
     const notes = {
       generation,
       sealedWorkload: sealWorkload(app.sealer, squid.id, workload),

@@ -55,11 +55,14 @@ export type Deployer = {
   deployAndWait: (squid?: TestSquid, options?: DeployOptions) => Promise<Deployment>
 }
 
-/** A server with simulated squids. Its clock runs automatically, much faster than real time, and can also be advanced. */
-export async function startDeployApp(options: TestAppOptions = {}): Promise<DeployApp> {
+/** A server with simulated squids; without `ownsHost`, their hosts can be lost. Its clock runs automatically, much faster than real time, and can also be advanced. */
+export async function startDeployApp({
+  ownsHost = true,
+  ...options
+}: TestAppOptions & { ownsHost?: boolean } = {}): Promise<DeployApp> {
   const time = new ManualClock()
   const builder = createSimBuilder()
-  const runtime = createSimRuntime({ clock: time, serve: true, hasImage: (image) => builder.hasImage(image) })
+  const runtime = createSimRuntime({ clock: time, serve: true, ownsHost, hasImage: (image) => builder.hasImage(image) })
   const t = await startTestApp({ clock: time, runtime, builder, ...options })
   const ticking = setInterval(() => time.advance(100), 10)
   const startWorker = (app: WorkerApp = t.app) => {

@@ -1,0 +1,39 @@
+import { describe, expect, test } from 'vitest'
+import { cutOff, hasOwnNodes } from '../support/cluster-nodes.ts'
+import { hasCluster } from '../support/kubernetes.ts'
+import { container, openDriver, watchPods, workload } from './driver-harness.ts'
+
+describe.skipIf(!hasCluster || !hasOwnNodes)('a node that is cut off from the control plane', () => {
+  test(
+    'keeps its processor until that is given up, and then starts it on another node',
+    { timeout: 300_000 },
+    async () => {
+      const { runtime, until, observe, namespace } = await openDriver()
+      const processor = container('processor')
+      await runtime.apply(workload([processor]))
+      await until('processor', { state: 'running' })
+      const first = (await observe('processor'))?.run
+      const node = first?.node ?? ''
+      const restore = cutOff(node)
+      const watching = watchPods(namespace, 'processor')
+      await until('processor', {
+        state: 'starting',
+        hostLostSince: expect.any(Date),
+        reason: `It waits for its host ${node}, which does not answer`,
+      })
+      const changed = { ...processor, env: { LOGIN: 'next' } }
+      await runtime.apply(workload([changed]))
+      // What was recorded does not start another program by itself.
+      await until('processor', { state: 'starting', hostLostSince: expect.any(Date) })
+      expect(await watching.end()).toBe(1)
+
+      await runtime.abandon('12.1', 'processor')
+      await until('processor', { state: 'running', hostLostSince: null, run: { ordinal: 1 } })
+      const second = (await observe('processor'))?.run
+      expect(second?.node).not.toBe(node)
+      await runtime.abandon('12.1', 'processor')
+      expect((await observe('processor'))?.run).toEqual(second)
+      restore()
+    },
+  )
+})

@@ -1,0 +1,84 @@
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '@shoal/runtime'
+import { randomBytes } from 'node:crypto'
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { type AddressInfo, type Server, connect, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { kubectl } from './kubernetes.ts'
+import { connectTo } from './postgres.ts'
+import { freePort } from './free-port.ts'
+import { startTestCloud, type TestCloud } from './test-cloud.ts'
+
+const host = process.env['SHOAL_TEST_HOST_ADDRESS']
+const registry = process.env['SHOAL_TEST_REGISTRY']
+
+/** True: the cluster's pods reach this host, and its nodes a registry. */
+export const hasClusterNetwork = Boolean(host && registry)
+
+/** A test cloud whose squids run in the cluster, with their Postgres and chain on this host. */
+export type ClusterCloud = {
+  cloud: TestCloud
+  /** The Postgres with the databases of squids. */
+  postgres: EmbeddedPostgres
+  /** Selects the namespaces and pods of this installation. */
+  selector: string
+  end: () => Promise<void>
+}
+
+/** Starts a server with `SHOAL_RUNTIME=kubernetes`. `env` is added to its environment. */
+export async function startClusterCloud(env: Record<string, string> = {}): Promise<ClusterCloud> {
+  const folder = mkdtempSync(join(tmpdir(), 'kube-cloud-'))
+  await using cleanup = new AsyncDisposableStack()
+  cleanup.defer(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }))
+  // Postgres runs as another user.
+  chmodSync(folder, 0o711)
+  const postgres = await startEmbeddedPostgres({ dir: join(folder, 'postgres') })
+  cleanup.defer(() => postgres.stop())
+  const relay = async (port: number) => {
+    const opened = await relayTo(port)
+    cleanup.defer(() => void opened.server.close())
+    return opened.port
+  }
+  const database = new URL(postgres.url('postgres'))
+  database.port = String(await relay(Number(database.port)))
+  database.hostname = host ?? ''
+  const devnetPort = await freePort()
+  const chainPort = await relay(devnetPort)
+  const cloud = await startTestCloud({
+    devnetPort,
+    env: {
+      SHOAL_RUNTIME: 'kubernetes',
+      SHOAL_KUBECONFIG: process.env['SHOAL_TEST_KUBECONFIG'] ?? '',
+      SHOAL_KUBE_GATEWAYS: `${host}`,
+      SHOAL_KUBE_CPU_RATIO: '0.1',
+      SHOAL_REGISTRY: `http://${registry}/deploy-${randomBytes(4).toString('hex')}`,
+      SHOAL_SQUIDS_DATABASE_URL: database.href,
+      SHOAL_GATEWAY_URL: `http://${host}:${await freePort()}/{org}`,
+      SHOAL_NETWORK_ALLOW: `${host}:${chainPort}`,
+      SHOAL_ON_EXIT: 'keep',
+      ...env,
+    },
+  })
+  cleanup.defer(() => cloud.end())
+  const client = await connectTo(cloud.shoal.dataDir, 'shoal')
+  const { rows } = await client.query<{ prefix: string }>('select prefix from installation')
+  await client.end()
+  const selector = `shoal.dev/installation=${rows[0]?.prefix}`
+  cleanup.defer(async () => void (await kubectl(['delete', 'namespace', '-l', selector, '--wait=false'])))
+  const secrets = [{ action: 'UPDATE' as const, name: 'RPC_URL', value: `http://${host}:${chainPort}` }]
+  await cloud.api.secrets.change({ params: { code: cloud.org }, body: { secrets } })
+  const stack = cleanup.move()
+  return { cloud, postgres, selector, end: () => stack.disposeAsync() }
+}
+
+/** Accepts connections on the host's address in the cluster's network, and relays them to a port of loopback. */
+async function relayTo(port: number): Promise<{ port: number; server: Server }> {
+  const server = createServer((socket) => {
+    const upstream = connect(port, '127.0.0.1')
+    socket.pipe(upstream).pipe(socket)
+    socket.on('error', () => upstream.destroy())
+    upstream.on('error', () => socket.destroy())
+  })
+  await new Promise<void>((resolve) => server.listen(0, host, resolve))
+  return { port: (server.address() as AddressInfo).port, server }
+}

@@ -1,0 +1,49 @@
+import { readFileSync, readlinkSync } from 'node:fs'
+import { onTestFinished } from 'vitest'
+import { processesOfMachines, runProgram } from '../../scripts/kubernetes/machine.ts'
+import { controlAddress } from '../../scripts/kubernetes/network.ts'
+import { kubectl, nodeNames, tryKubectl } from './kubernetes.ts'
+
+/** True: the nodes of the cluster are namespaces of this host, so a test can cut their links. */
+export const hasOwnNodes = process.env['SHOAL_TEST_KUBE'] !== undefined
+
+/**
+ * Cuts a node off from the control plane, in both directions. Its pods continue, and reach this host. Returns a function that restores the
+ * link; the end of the test restores it too, and waits until the node is ready.
+ */
+export function cutOff(node: string): () => void {
+  const target = `--net=/proc/${processOf(node)}/ns/net`
+  const route = (action: 'add' | 'delete') =>
+    runProgram('nsenter', [target, 'ip', 'route', action, 'blackhole', `${controlAddress}/32`])
+  route('add')
+  let isCut = true
+  const restore = () => {
+    if (isCut) route('delete')
+    isCut = false
+  }
+  onTestFinished(async () => {
+    restore()
+    await tryKubectl(['wait', `node/${node}`, '--for=condition=Ready', '--timeout=50s'])
+  }, 60_000)
+  return restore
+}
+
+/** A process in the network namespace of the node. */
+function processOf(node: string): number {
+  const network = (pid: number | 'self') => readlinkSync(`/proc/${pid}/ns/net`)
+  const isInside = (pid: number) =>
+    readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').includes(`SHOAL_TEST_MACHINE=${node}`) &&
+    network(pid) !== network('self')
+  const pid = processesOfMachines().find(isInside)
+  if (pid === undefined) throw new Error(`There is no node ${node} on this host`)
+  return pid
+}
+
+/** Lets new pods run only on this node, until the returned function is called or the test ends. */
+export async function onlyNode(node: string): Promise<() => Promise<void>> {
+  const others = (await nodeNames()).filter((name) => name !== node)
+  const allow = async () => void (await kubectl(['uncordon', ...others]))
+  onTestFinished(allow)
+  await kubectl(['cordon', ...others])
+  return allow
+}

@@ -1,0 +1,47 @@
+import type { KubeClient } from './kube-client.ts'
+
+const REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews'
+
+type Right = { group: string; resource: string; subresource?: string; verbs: string[] }
+
+const changes = ['create', 'patch']
+
+/** What the worker does in a cluster, as listed in docs/kubernetes.md. */
+const rights: Right[] = [
+  { group: '', resource: 'namespaces', verbs: ['list', ...changes, 'delete'] },
+  { group: '', resource: 'nodes', verbs: ['list', 'watch'] },
+  { group: '', resource: 'nodes', subresource: 'metrics', verbs: ['get'] },
+  { group: '', resource: 'configmaps', verbs: ['list', 'watch', ...changes, 'delete'] },
+  { group: '', resource: 'pods', verbs: ['list', 'watch', 'delete'] },
+  { group: '', resource: 'pods', subresource: 'log', verbs: ['get'] },
+  { group: '', resource: 'events', verbs: ['list', 'watch'] },
+  { group: '', resource: 'secrets', verbs: [...changes, 'delete'] },
+  { group: '', resource: 'serviceaccounts', verbs: changes },
+  { group: '', resource: 'resourcequotas', verbs: changes },
+  { group: '', resource: 'limitranges', verbs: changes },
+  { group: 'apps', resource: 'deployments', verbs: ['list', 'watch', ...changes, 'delete'] },
+  { group: 'batch', resource: 'jobs', verbs: ['list', 'watch', ...changes, 'delete'] },
+  { group: 'networking.k8s.io', resource: 'networkpolicies', verbs: changes },
+]
+
+/** Returns what the credentials may not do, as a sentence; null if nothing is missing. @throws ClusterUnreachable, KubeError */
+export async function missingRights(client: KubeClient): Promise<string | null> {
+  const reviews = rights.flatMap(({ verbs, ...of }) => verbs.map((verb) => ({ verb, ...of })))
+  const answers = await Promise.all(
+    reviews.map(async (attributes) => {
+      const body = {
+        apiVersion: 'authorization.k8s.io/v1',
+        kind: 'SelfSubjectAccessReview',
+        spec: { resourceAttributes: attributes },
+      }
+      const { status } = await client.review<{ status: { allowed: boolean } }>(REVIEWS, body)
+      return { ...attributes, isAllowed: status.allowed }
+    }),
+  )
+  const missing = answers.filter(({ isAllowed }) => !isAllowed)
+  if (missing.length === 0) return null
+  const nameOf = ({ resource, subresource }: Omit<Right, 'verbs'>) =>
+    subresource ? `${resource}/${subresource}` : resource
+  const list = missing.map((right) => `${right.verb} ${nameOf(right)}`).join(', ')
+  return `The credentials for the cluster are not sufficient to run squids. In all namespaces, they must also permit (see "Rights" in docs/kubernetes.md): ${list}.`
+}

@@ -1,0 +1,144 @@
+import { randomBytes } from 'node:crypto'
+import { escapeIdentifier, escapeLiteral } from 'pg'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Database, Db } from '../../db/database.ts'
+import { and, eq, isNull } from '../../db/sql.ts'
+import { ensureRole, needsSuperuser, setRoleSettings } from './database-store.ts'
+import { squidLogins } from './tables.ts'
+import { revokePrivilegesElsewhere, withClient } from './tenant-client-store.ts'
+
+const ident = escapeIdentifier
+const literal = escapeLiteral
+
+export type LoginRow = typeof squidLogins.$inferSelect
+
+/** A login role of a version's database, and the role that owns the database. */
+export type LoginRole = { database: string; owner: string; login: string; password: string }
+
+/** The looks without any session after which a closed role has none: a session that is just signing in is not seen at once. */
+const quietLooks = 2
+const lookMs = 100
+const closeTimeoutMs = 30_000
+
+/** The login roles of versions are named `<owner>_l<id>`. */
+export const loginRoleName = (owner: string, id: number): string => `${owner}_l${id}`
+export const isLoginRole = (owner: string, name: string): boolean =>
+  name.startsWith(`${owner}_l`) && /^\d+$/.test(name.slice(owner.length + 2))
+
+export async function insertLogin(db: Db, row: typeof squidLogins.$inferInsert): Promise<LoginRow> {
+  const [saved] = await db.insert(squidLogins).values(row).returning()
+  if (!saved) throw new Error(`The login of squid ${row.squidId} was not saved`)
+  return saved
+}
+
+export const selectLogins = (db: Db, squidId: number): Promise<LoginRow[]> =>
+  db.select().from(squidLogins).where(eq(squidLogins.squidId, squidId)).orderBy(squidLogins.id)
+
+export const selectOpenLogins = (db: Db): Promise<LoginRow[]> =>
+  db.select().from(squidLogins).where(isNull(squidLogins.closedAt))
+
+/** From then on, the login is never opened again. */
+export async function markClosed(db: Db, id: number, at: Date): Promise<void> {
+  await db
+    .update(squidLogins)
+    .set({ closedAt: at })
+    .where(and(eq(squidLogins.id, id), isNull(squidLogins.closedAt)))
+}
+
+export async function deleteLogins(db: Db, squidId: number): Promise<void> {
+  await db.delete(squidLogins).where(eq(squidLogins.squidId, squidId))
+}
+
+export async function deleteLogin(db: Db, id: number): Promise<void> {
+  await db.delete(squidLogins).where(eq(squidLogins.id, id))
+}
+
+/**
+ * Creates a role whose sessions act as the owner of the database from their start, so what they create belongs to the owner. Does nothing
+ * if the role can log in already.
+ * @throws DatabaseError if Shoal's role may not do that
+ */
+export async function openLoginRole(cluster: Database, { database, owner, login, password }: LoginRole): Promise<void> {
+  const { rows } = await cluster.pool.query<{ name: string; canLogin: boolean; settings: string[] | null }>(
+    'select rolname as name, rolcanlogin as "canLogin", rolconfig as settings from pg_roles where rolname = any($1)',
+    [[owner, login]],
+  )
+  if (rows.find(({ name }) => name === login)?.canLogin) return
+  const settings = rows.find(({ name }) => name === owner)?.settings ?? []
+  // It may log in only when it is complete: without the setting `role`, it would own what it creates.
+  await ensureRole(cluster, { name: login, password, canLogin: false, connectionLimit: 0 })
+  await cluster.pool.query(`alter role ${ident(login)} noinherit`)
+  await cluster.pool.query(`grant ${ident(owner)} to ${ident(login)}`)
+  await cluster.pool.query(`grant connect on database ${ident(database)} to ${ident(login)}`)
+  await setRoleSettings(cluster, login, Object.fromEntries(settings.map(splitSetting)))
+  await cluster.pool.query(`alter role ${ident(login)} set role = ${literal(owner)}`)
+  await cluster.pool.query(`alter role ${ident(login)} login`)
+}
+
+/** Tries what `openLoginRole` and `closeLoginRole` do with roles, and rolls it back. */
+export async function mayCreateLogins(cluster: Database): Promise<boolean> {
+  const [owner, login] = ['owner', 'login'].map((name) => ident(`shoal_try_${name}_${randomBytes(6).toString('hex')}`))
+  const client = await cluster.pool.connect()
+  try {
+    await client.query('begin')
+    await client.query(`create role ${owner} nologin`)
+    await client.query(`create role ${login} nologin noinherit`)
+    await client.query(`grant ${owner} to ${login}`)
+    await client.query(`alter role ${login} set role = ${owner}`)
+    await client.query(`revoke ${owner} from ${login}`)
+    return true
+  } catch (error) {
+    if (!needsSuperuser(error)) throw error
+    return false
+  } finally {
+    await client.query('rollback')
+    client.release()
+  }
+}
+
+/** Splits `key=value`. */
+function splitSetting(setting: string): [string, string] {
+  const separator = setting.indexOf('=')
+  return [setting.slice(0, separator), setting.slice(separator + 1)]
+}
+
+/**
+ * Prevents the role from logging in and acting as the owner, and ends its sessions, whose transactions are rolled back. When it resolves,
+ * no program that has only this login can write.
+ * @throws DatabaseError if Shoal's role may not do that; Error if the sessions do not end
+ */
+export async function closeLoginRole(cluster: Database, login: string): Promise<void> {
+  const { rowCount } = await cluster.pool.query('select from pg_roles where rolname = $1', [login])
+  if (rowCount === 0) return
+  await cluster.pool.query(`alter role ${ident(login)} nologin`)
+  const granted = await cluster.pool.query<{ name: string }>(
+    `select roleid::regrole::text as name from pg_auth_members where member = $1::text::regrole`,
+    [ident(login)],
+  )
+  for (const { name } of granted.rows) await cluster.pool.query(`revoke ${name} from ${ident(login)}`)
+  const deadline = performance.now() + closeTimeoutMs
+  for (let quiet = 0; quiet < quietLooks;) {
+    const ended = await cluster.pool.query(
+      'select pg_terminate_backend(pid, 5000) from pg_stat_activity where usename = $1',
+      [login],
+    )
+    quiet = ended.rowCount === 0 ? quiet + 1 : 0
+    if (performance.now() > deadline) throw new Error(`Sessions of ${login} do not end`)
+    if (quiet < quietLooks) await delay(lookMs)
+  }
+}
+
+/** Drops a closed role. What its sessions own, after they have set another role than the owner, becomes the database's owner's. */
+export async function dropLoginRole(cluster: Database, database: string, login: string): Promise<void> {
+  const { rows } = await cluster.pool.query<{ owner: string }>(
+    `select pg_get_userbyid(datdba) as owner from pg_database, pg_roles where datname = $1 and rolname = $2`,
+    [database, login],
+  )
+  await revokePrivilegesElsewhere(cluster, login, database)
+  for (const { owner } of rows)
+    await withClient(cluster, database, async (client) => {
+      await client.query(`reassign owned by ${ident(login)} to ${ident(owner)}`)
+      await client.query(`drop owned by ${ident(login)}`)
+    })
+  await cluster.pool.query(`drop role if exists ${ident(login)}`)
+}

@@ -1,0 +1,128 @@
+import type { App } from '../../app.ts'
+import type { Db } from '../../db/database.ts'
+import { limitConnections } from './connections.ts'
+import { installationPrefix, namesWithPrefix, selectAllDatabases, selectSquidDatabase } from './database-store.ts'
+import { connectionOf, type SquidConnection } from './database.ts'
+import { loginPasswordOf, newPassword, passwordContext } from './passwords.ts'
+import {
+  closeLoginRole,
+  deleteLogin,
+  dropLoginRole,
+  insertLogin,
+  isLoginRole,
+  loginRoleName,
+  markClosed,
+  mayCreateLogins,
+  openLoginRole,
+  selectLogins,
+  selectOpenLogins,
+  type LoginRow,
+} from './logins-store.ts'
+
+/** The program that a login is for. */
+type LoginUser = { workload: string; container: string }
+
+/**
+ * Records a login of its own for a program that writes to the version's database, so that it can be closed while the host of the program
+ * does not answer. It works after `open`. Returns null without a database.
+ */
+async function add(app: App, tx: Db, squidId: number, user: LoginUser): Promise<SquidConnection | null> {
+  const database = await selectSquidDatabase(tx, squidId)
+  if (!database) return null
+  const password = newPassword()
+  const sealedPassword = app.sealer.seal(password, passwordContext(squidId, 'login'))
+  const { id } = await insertLogin(tx, { squidId, ...user, sealedPassword })
+  return connectionOf(app, database, loginRoleName(database.role, id), password)
+}
+
+/** Creates the roles of the workload's logins that were not closed. Sets the connection limits of all roles. */
+async function open(app: App, squidId: number, workload: string): Promise<void> {
+  const logins = (await selectLogins(app.db, squidId)).filter((row) => row.workload === workload && !row.closedAt)
+  if (logins.length === 0) return
+  await openRoles(app, squidId, logins)
+  await limitConnections(app)
+}
+
+/**
+ * Closes the version's logins of these users for good. When it resolves, no program can write with them.
+ * @throws DatabaseError if Shoal's role may not close them
+ */
+async function close(app: App, squidId: number, isOf: (user: LoginUser) => boolean): Promise<void> {
+  const database = await selectSquidDatabase(app.db, squidId)
+  if (!database) return
+  for (const row of await selectLogins(app.db, squidId)) {
+    // An earlier worker may have marked it, and died before it was closed.
+    if (!row.closedAt && !isOf(row)) continue
+    await markClosed(app.db, row.id, app.clock.now())
+    await closeLoginRole(app.squidsDatabase, loginRoleName(database.role, row.id))
+  }
+}
+
+/** Drops the roles of the version's closed logins. Called when their programs have been given up. */
+async function dropClosed(app: App, squidId: number): Promise<void> {
+  const database = await selectSquidDatabase(app.db, squidId)
+  if (!database) return
+  for (const { id, closedAt } of await selectLogins(app.db, squidId)) {
+    if (!closedAt) continue
+    const login = loginRoleName(database.role, id)
+    try {
+      await dropLoginRole(app.squidsDatabase, database.database, login)
+      await deleteLogin(app.db, id)
+    } catch (error) {
+      app.log.warn({ err: error, squidId, login }, 'a closed login could not be dropped; this is tried again')
+    }
+  }
+}
+
+/** True if Shoal's role may create logins and end their sessions. */
+const areAllowed = (app: App): Promise<boolean> => mayCreateLogins(app.squidsDatabase)
+
+/** True if the program has or had a login of its own. */
+const has = async (app: App, squidId: number, { workload, container }: LoginUser): Promise<boolean> =>
+  (await selectLogins(app.db, squidId)).some((row) => row.workload === workload && row.container === container)
+
+/** Tells which names of roles are logins of the version's programs, and which of them are open. */
+async function names(
+  app: App,
+  squidId: number,
+): Promise<{ isLogin: (name: string) => boolean; isOpen: (name: string) => boolean }> {
+  const database = await selectSquidDatabase(app.db, squidId)
+  if (!database) return { isLogin: () => false, isOpen: () => false }
+  const rows = (await selectLogins(app.db, squidId)).filter(({ closedAt }) => !closedAt)
+  const openNames = new Set(rows.map(({ id }) => loginRoleName(database.role, id)))
+  return { isLogin: (name) => isLoginRole(database.role, name), isOpen: (name) => openNames.has(name) }
+}
+
+/** Makes the roles match the recorded logins, as after a restore of the squids' Postgres: opens missing ones, and closes all others. */
+async function reconcile(app: App): Promise<void> {
+  const cluster = app.squidsDatabase
+  const roles = new Set(await namesWithPrefix(cluster, `${await installationPrefix(app.db)}_`))
+  const byVersion = Map.groupBy(await selectOpenLogins(app.db), ({ squidId }) => squidId)
+  for (const { squidId, role, database } of await selectAllDatabases(app.db)) {
+    const own = byVersion.get(squidId) ?? []
+    const ownNames = new Set(own.map(({ id }) => loginRoleName(role, id)))
+    for (const name of roles)
+      if (isLoginRole(role, name) && !ownNames.has(name)) {
+        await closeLoginRole(cluster, name)
+        await dropLoginRole(cluster, database, name)
+      }
+    const missing = own.filter(({ id }) => !roles.has(loginRoleName(role, id)))
+    await openRoles(app, squidId, missing)
+    if (missing.length > 0) await limitConnections(app)
+  }
+}
+
+async function openRoles(app: App, squidId: number, logins: LoginRow[]): Promise<void> {
+  const database = await selectSquidDatabase(app.db, squidId)
+  if (!database) return
+  for (const row of logins)
+    await openLoginRole(app.squidsDatabase, {
+      database: database.database,
+      owner: database.role,
+      login: loginRoleName(database.role, row.id),
+      password: loginPasswordOf(app.sealer, row),
+    })
+}
+
+/** The logins of programs that write to the databases of versions. */
+export const logins = { add, open, close, dropClosed, areAllowed, has, names, reconcile }

@@ -1,0 +1,132 @@
+import { Client } from 'pg'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { openWorkload, selectSquidBySlot } from '../versions/index.ts'
+import { startDeployApp, type DeployApp, type Deployer } from './testing/deploy-app.ts'
+
+let t: DeployApp
+let d: Deployer
+let worker: { close: () => Promise<void> }
+beforeEach(async () => {
+  t = await startDeployApp({ ownsHost: false })
+  d = await t.deployer()
+  worker = t.startWorker()
+})
+afterEach(async () => {
+  await worker?.close()
+  await t?.close()
+})
+
+const env = { OWN_URL: '${{ addons.postgres.url }}' }
+
+/** The environments of the programs that the runtime has, by container. */
+function environments(workload: string): Record<string, Record<string, string>> {
+  const containers = t.runtime.host.workloads.get(workload)?.desired.containers ?? []
+  return Object.fromEntries(containers.map((container) => [container.name, container.env]))
+}
+
+async function canSignIn(url: string | undefined): Promise<boolean> {
+  const client = new Client({ connectionString: url })
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    return true
+  } catch {
+    return false
+  } finally {
+    await client.end()
+  }
+}
+
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await sleep(5)
+}
+
+const isLost = (workload: string, container: string) => t.runtime.host.lost.has(`${workload}/${container}`)
+
+test('each processor has a login of its own, also in variables of the manifest; others have that of the owner', async () => {
+  const { squid } = await d.deployAndWait({ env, processors: { one: {}, two: {} } }, { slot: 'v1' })
+  const { api, one, two } = environments(`${squid?.id}.1`)
+  expect(api?.['DB_USER']).toMatch(/^sq_\w+_\d+$/)
+  for (const own of [one, two]) {
+    expect(own?.['DB_USER']).toMatch(new RegExp(`^${api?.['DB_USER']}_l\\d+$`))
+    expect(own?.['OWN_URL']).toBe(own?.['DB_URL'])
+    expect(own?.['DB_NAME']).toBe(api?.['DB_NAME'])
+    expect(await canSignIn(own?.['DB_URL'])).toBe(true)
+  }
+  expect(one?.['DB_USER']).not.toBe(two?.['DB_USER'])
+  expect(api?.['OWN_URL']).toBe(api?.['DB_URL'])
+})
+
+test('a processor on a lost host is started elsewhere, after its login was closed', async () => {
+  const { squid } = await d.deployAndWait({ env, processors: { one: {}, two: {} } }, { slot: 'v1' })
+  const id = `${squid?.id}.1`
+  const before = environments(id)
+  t.runtime.loseHost(id, 'one')
+  t.runtime.loseHost(id, 'api')
+  await until(() => !isLost(id, 'one'))
+  const after = environments(id)
+  expect(after['one']?.['DB_USER']).not.toBe(before['one']?.['DB_USER'])
+  expect(after['one']?.['OWN_URL']).toBe(after['one']?.['DB_URL'])
+  expect(await canSignIn(before['one']?.['DB_URL'])).toBe(false)
+  expect(await canSignIn(after['one']?.['DB_URL'])).toBe(true)
+  expect(after['two']).toEqual(before['two'])
+  // The cluster moves an api itself: it does not write.
+  expect(isLost(id, 'api')).toBe(true)
+  const row = await selectSquidBySlot(t.app.db, d.org.id, 'test-squid', 'v1')
+  const stored = openWorkload(t.app.sealer, row?.id ?? 0, row?.sealedWorkload ?? '')
+  expect(stored.containers.find(({ name }) => name === 'one')?.env).toEqual(after['one'])
+  t.runtime.loseHost(id, 'one')
+  await until(() => !isLost(id, 'one'))
+  expect(await canSignIn(after['one']?.['DB_URL'])).toBe(false)
+})
+
+test('a version whose processor is on a lost host can be deployed, hibernated and deleted', async () => {
+  const params = { params: { code: d.org.code, reference: 'test-squid@v1' } }
+  const { squid } = await d.deployAndWait({}, { slot: 'v1' })
+  const [first, second, third] = [1, 2, 3].map((generation) => `${squid?.id}.${generation}`) as [string, string, string]
+  const old = environments(first)['processor']
+  const lose = (id: string) => ['api', 'processor'].forEach((name) => t.runtime.loseHost(id, name))
+  lose(first)
+  await d.deployAndWait({}, { slot: 'v1' })
+  expect(t.runtime.host.workloads.has(first)).toBe(false)
+  expect(await canSignIn(old?.['DB_URL'])).toBe(false)
+  const next = environments(second)['processor']
+  expect(await canSignIn(next?.['DB_URL'])).toBe(true)
+  lose(second)
+  expect((await d.waitForEnd(await d.api.squids.hibernate(params))).failed).toBe('NO')
+  expect(await canSignIn(next?.['DB_URL'])).toBe(false)
+  await d.deployAndWait({}, { slot: 'v1' })
+  lose(third)
+  expect((await d.waitForEnd(await d.api.squids.delete(params))).failed).toBe('NO')
+  expect(await t.runtime.observe()).toEqual([])
+})
+
+test('a failed deployment restores the processor of before with another login', async () => {
+  const { squid } = await d.deployAndWait({}, { slot: 'v1' })
+  const id = `${squid?.id}.1`
+  const old = environments(id)['processor']
+  t.runtime.loseHost(id, 'processor')
+  const crashing = { processors: { processor: { ends: { exitCode: 1, afterMs: 10 } } } }
+  const failed = await d.waitForEnd(await d.deploy(crashing, { slot: 'v1' }))
+  expect(failed.failed).toBe('REQUIREMENTS')
+  await until(() => environments(id)['processor'] !== undefined)
+  const restored = environments(id)['processor']
+  expect(await canSignIn(restored?.['DB_URL'])).toBe(true)
+  expect(await canSignIn(old?.['DB_URL'])).toBe(false)
+  const { rows } = await t.app.database.pool.query(
+    'select workload, closed_at from squid_logins where closed_at is null',
+  )
+  expect(rows).toEqual([{ workload: id, closed_at: null }])
+})
+
+test('a processor without a database waits for its host, since nothing can prevent it from writing elsewhere', async () => {
+  const { squid } = await d.deployAndWait({ hasPostgres: false }, { slot: 'v1' })
+  const id = `${squid?.id}.1`
+  t.runtime.loseHost(id, 'processor')
+  const lostAt = t.time.now().getTime()
+  await until(() => t.time.now().getTime() > lostAt + 60_000)
+  expect(isLost(id, 'processor')).toBe(true)
+  const [lost] = (await t.runtime.observe()).filter(({ container }) => container === 'processor')
+  expect(lost).toMatchObject({ state: 'starting', reason: 'Its host does not answer' })
+})

@@ -1,0 +1,129 @@
+import type { ContainerSpec, Observation, Workload } from '@shoal/runtime'
+import type { WorkerApp } from '../../app.ts'
+import type { Db } from '../../db/database.ts'
+import { logins, type SquidConnection } from '../databases/index.ts'
+import { isApi, isProcessor, parseWorkloadId } from '../manifest/index.ts'
+import { sealWorkload, updateSquid } from '../versions/index.ts'
+import type { EngineContext } from './reconcile-version.ts'
+import type { RuntimeSnapshot } from './runtime-snapshot.ts'
+import type { StepContext } from './step.ts'
+
+/** A host that has not answered for this time is considered lost: its processors are moved. */
+const hostLostMs = 10_000
+
+/**
+ * Gives each processor a login of its own in the version's database, which is closed before the processor starts on another host.
+ * `composeWith` returns the workload with this connection.
+ */
+export async function withOwnLogins(
+  app: WorkerApp,
+  tx: Db,
+  squidId: number,
+  workload: Workload,
+  composeWith: (connection: SquidConnection) => Workload,
+): Promise<Workload> {
+  const containers: ContainerSpec[] = []
+  for (const spec of workload.containers) {
+    const user = { workload: workload.id, container: spec.name }
+    const connection = isProcessor(spec) ? await logins.add(app, tx, squidId, user) : null
+    const own = connection && composeWith(connection).containers.find(({ name }) => name === spec.name)
+    containers.push(own ?? spec)
+  }
+  return { ...workload, containers }
+}
+
+/** True if processors can have logins of their own. Otherwise the log of the deployment says what that means. */
+export async function allowsLogins({ app, journal }: StepContext): Promise<boolean> {
+  if (await logins.areAllowed(app)) return true
+  journal.warn(
+    'The Postgres of this installation does not allow a login for each processor. If a host stops answering, the processors on it wait until it answers again.',
+  )
+  return false
+}
+
+/** Opens the logins of a workload whose processors start next, and closes those of other generations, whose programs have ended. */
+export async function openOnlyLogins(app: WorkerApp, squidId: number, workload: string | null): Promise<void> {
+  if (app.runtime.ownsHost) return
+  await logins.close(app, squidId, (user) => user.workload !== workload)
+  if (workload !== null) await logins.open(app, squidId, workload)
+}
+
+/** Gives processors whose login was closed another one, and stores it on the version's row. Returns the workload to apply. */
+export async function renewLogins(app: WorkerApp, squidId: number, workload: Workload): Promise<Workload> {
+  if (app.runtime.ownsHost) return workload
+  const { isLogin, isOpen } = await logins.names(app, squidId)
+  const closed = workload.containers.filter(({ env: { DB_USER = '' } }) => isLogin(DB_USER) && !isOpen(DB_USER))
+  if (closed.length === 0) return workload
+  return await app.db.transaction(async (tx) => {
+    const containers: ContainerSpec[] = []
+    for (const spec of workload.containers) {
+      const user = { workload: workload.id, container: spec.name }
+      const connection = closed.includes(spec) ? await logins.add(app, tx, squidId, user) : null
+      containers.push(connection ? withConnection(spec, connection) : spec)
+    }
+    const renewed = { ...workload, containers }
+    await updateSquid(tx, squidId, { sealedWorkload: sealWorkload(app.sealer, squidId, renewed) })
+    return renewed
+  })
+}
+
+/** Replaces user and password wherever the environment has them: the manifest may use them in variables of its own. */
+function withConnection(spec: ContainerSpec, { user, password }: SquidConnection): ContainerSpec {
+  const { DB_USER: oldUser = '', DB_PASS: oldPassword = '' } = spec.env
+  const replace = (value: string) => value.replaceAll(oldPassword, password).replaceAll(oldUser, user)
+  const env = Object.fromEntries(Object.entries(spec.env).map(([name, value]) => [name, replace(value)]))
+  return { ...spec, env }
+}
+
+const isHostLost = ({ hostLostSince }: Observation, now: Date): boolean =>
+  hostLostSince !== null && now.getTime() - hostLostSince.getTime() >= hostLostMs
+
+/** Returns the versions with processors on lost hosts that can be started elsewhere. */
+export async function versionsOnLostHosts(app: WorkerApp, { lost }: RuntimeSnapshot): Promise<number[]> {
+  const now = app.clock.now()
+  const ids: number[] = []
+  for (const observation of lost) {
+    const { workload, container } = observation
+    const id = parseWorkloadId(workload)
+    if (!id || !isHostLost(observation, now) || !isProcessor({ name: container })) continue
+    if (await logins.has(app, id.squidId, { workload, container })) ids.push(id.squidId)
+  }
+  return ids
+}
+
+/**
+ * Closes the logins of a workload's processors on lost hosts: when it resolves, these can no longer write. Returns their names. Without a
+ * login of its own, a processor waits for its host, since it could go on writing.
+ */
+export async function closeLostLogins(
+  { app, snapshots }: EngineContext,
+  squidId: number,
+  id: string,
+): Promise<string[]> {
+  const now = app.clock.now()
+  const closed: string[] = []
+  for (const observation of (await snapshots()).containersOf(id)) {
+    const user = { workload: id, container: observation.container }
+    const isLost = isHostLost(observation, now) && isProcessor({ name: user.container })
+    if (!isLost || !(await logins.has(app, squidId, user))) continue
+    await logins.close(app, squidId, ({ workload, container }) => workload === id && container === user.container)
+    closed.push(user.container)
+    app.log.warn(
+      { squidId, ...user, reason: observation.reason },
+      'closed the database login of a processor on a lost host',
+    )
+  }
+  return closed
+}
+
+/** Gives up programs of a workload on lost hosts, which is being stopped: all but those that could go on writing. */
+export async function abandonLost(engine: EngineContext, squidId: number, id: string): Promise<void> {
+  const { app, snapshots } = engine
+  const now = app.clock.now()
+  const closed = await closeLostLogins(engine, squidId, id)
+  for (const observation of (await snapshots()).containersOf(id)) {
+    const { container } = observation
+    const isHarmless = isApi({ name: container }) || closed.includes(container)
+    if (isHarmless && isHostLost(observation, now)) await app.runtime.abandon(id, container)
+  }
+}
