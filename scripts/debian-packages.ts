@@ -34,6 +34,7 @@ export const debianPackages: DebianPackage[] = [
   { name: 'iproute2', neededFor: 'the networks of squids', find: () => findProgram('ip', systemFolders) },
   { name: 'nftables', neededFor: 'the networks of squids', find: () => findProgram('nft', systemFolders) },
   { name: 'passt', neededFor: 'the networks of squids without root', find: () => findProgram('pasta') },
+  { name: 'btrfs-progs', neededFor: 'quotas of squids on btrfs', find: () => findProgram('btrfs', systemFolders) },
   { name: 'chromium', neededFor: 'the tests in a browser', find: findBrowser },
   { name: 'nginx', neededFor: 'the tests behind a load balancer', find: findNginx, isUnpacked: true },
   { name: 'docker-registry', neededFor: 'the tests with a registry of images', find: findRegistry, isUnpacked: true },

@@ -169,7 +169,7 @@ async function prepareFor(paths: string[]): Promise<string[]> {
   const extraArgs = await preparePackages(
     includes('e2e')
       ? debianPackages.map(({ name }) => name)
-      : ['bubblewrap', 'iproute2', 'nftables', 'passt', 'docker-registry'],
+      : ['bubblewrap', 'iproute2', 'nftables', 'passt', 'btrfs-progs', 'docker-registry'],
   )
   await prepare(() => installTestToolchain(toolchain))
   if (includes('e2e')) {

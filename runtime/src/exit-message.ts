@@ -14,8 +14,9 @@ export function exitMessage(exitCode: number | null, outOfMemory: boolean): stri
   return signal ? `It was ended by ${signal}` : `It ended with exit code ${exitCode}`
 }
 
-/** Matches the errors of programs that had no space left for their files. */
-export const OUT_OF_SPACE = /\b(ENOSPC|EDQUOT|EFBIG)\b|No space left on device|Disk quota exceeded|File too large/
+/** Matches the errors of programs that had no space left for their files. Node has no name for EDQUOT, which is 122. */
+export const OUT_OF_SPACE =
+  /\b(ENOSPC|EDQUOT|EFBIG)\b|\berrno: -122\b|system error -122\b|No space left on device|Disk quota exceeded|File too large/
 
 /** Describes the failure of a run that had no space left. `bytes`: what the files of a program may use; 0: not limited. */
 export function outOfSpaceMessage(exitText: string, bytes: number): string {

@@ -143,10 +143,11 @@ async function readEntry(dir: string): Promise<Entry | null> {
 /** A download folder that uses more than this share of its disk is emptied before the next build, which would run out of space. */
 const MAX_DOWNLOADS_SHARE = 0.5
 
-/** Returns the bytes that a file uses on the disk; 0 if it does not exist. */
+/** Returns the bytes that a file, or the files in a folder, use on the disk; 0 if it does not exist. */
 async function allocatedBytes(file: string): Promise<number> {
   try {
-    return (await stat(file)).blocks * 512
+    const stats = await stat(file)
+    return stats.isDirectory() ? await bytesBelow(file) : stats.blocks * 512
   } catch (error) {
     if (errorCode(error) === 'ENOENT') {
       return 0

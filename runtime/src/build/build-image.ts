@@ -45,7 +45,7 @@ export async function buildImage(context: BuilderContext, plan: BuildPlan): Prom
     log.info(`Image ready: ${megabytes(bytes)}, after ${seconds(performance.now() - startedAt)}`)
     return { image, bytes, reused: false }
   } catch (error) {
-    const isOfBuild = error instanceof BuildFailure || plan.request.signal.aborted || !work.run.disk.isFull()
+    const isOfBuild = error instanceof BuildFailure || plan.request.signal.aborted || !(await work.run.disk.isFull())
     throw isOfBuild ? error : outOfDisk('The build', plan.request.limits)
   } finally {
     await work.close()

@@ -81,7 +81,7 @@ export async function runStep(
       tail,
       limits: run.limits,
       manager: run.manager,
-      hasOwnDisk: run.disk.kind === 'image',
+      hasOwnDisk: run.disk.kind !== 'none',
     })
   }
   if (!isQuiet) {
@@ -95,7 +95,7 @@ export async function runStep(
  */
 export async function sealResult({ trees, uid, disk, limits }: BuildRun, root: string): Promise<number> {
   const bytes = await trees.seal(root, uid)
-  if (disk.kind === 'image' && bytes > limits.diskBytes) {
+  if (disk.kind !== 'none' && bytes > limits.diskBytes) {
     throw outOfDisk('The build', limits)
   }
   return bytes

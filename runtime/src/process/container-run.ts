@@ -15,6 +15,7 @@ import {
   makeTraversable,
   removeTree,
 } from './container-record.ts'
+import { removeDisk } from './disk/subvolume-disks.ts'
 import { type Host, programMark } from './host.ts'
 import { logEnd, logFileBytes } from './log-start.ts'
 import type { LogStore } from './log-store.ts'
@@ -206,5 +207,6 @@ export async function removeFiles(context: ContainerContext, record: ContainerRe
     await releaseHostResources(context, record)
     context.hostContext.logs.end(record.logId)
   }
+  removeDisk(context.files.diskImage)
   removeTree(context.files.dir)
 }

@@ -13,6 +13,7 @@ import {
   writeJson,
 } from './container-record.ts'
 import { type ContainerContext, removeFiles } from './container-run.ts'
+import { removeDisk } from './disk/subvolume-disks.ts'
 import { observationOf } from './container-views.ts'
 
 /** The state of one container. Each change is recorded on disk before it takes effect. */
@@ -59,7 +60,8 @@ export class ContainerState {
   /** Replaces the previous container of the same name. */
   renew(desired: DesiredContainer): void {
     const { dir, disk, diskImage } = this.#context.files
-    for (const path of [disk, diskImage, ...DISK_FOLDERS.map((name) => join(dir, name))]) removeTree(path)
+    removeDisk(diskImage)
+    for (const path of [disk, ...DISK_FOLDERS.map((name) => join(dir, name))]) removeTree(path)
     makeTraversable(dir)
     const { stopGraceMs } = desired.spec
     this.#record = newRecord(desiredKey(desired), this.now(), { stopGraceMs, previous: this.#record })

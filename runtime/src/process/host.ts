@@ -92,6 +92,7 @@ export async function prepareHost(options: HostOptions): Promise<Host> {
     mode: chosen.disk,
     containerBytes: chosen.containerDiskBytes,
     hasUids,
+    hasFilter: sandbox === 'bwrap' && bwrapFeatures.filterFile !== null,
   })
   const workFolders = hasOverlays ? 'overlay' : 'links'
   const features = { isRoot, hasUids, bwrap, bwrapFeatures, cgroups, workFolders, network, disks } as const
@@ -128,7 +129,7 @@ function summaryOf({ bwrap, cgroups, workFolders, disks, network, isRoot, hasUid
     bwrap.status === 'usable' ? 'sandbox bubblewrap' : `no sandbox (bubblewrap is ${bwrap.status})`,
     cgroups ? `limits by cgroups (version ${cgroups.version})` : 'limits of the JavaScript heap only',
     workFolders === 'overlay' ? 'work folders by overlays' : 'work folders of links',
-    disks.kind === 'image' ? 'disk space by images' : 'no limit of disk space',
+    DISK_SUMMARIES[disks.kind],
     NETWORK_SUMMARIES[network.kind],
     hasUids ? 'a user for each version' : sharedUser,
   ].join(', ')
@@ -136,6 +137,12 @@ function summaryOf({ bwrap, cgroups, workFolders, disks, network, isRoot, hasUid
 
 /** A confinement for testing the sandbox. */
 const NO_FILES = { readableDirs: [], writableDirs: [], tmpBytes: 1024 * 1024 }
+
+const DISK_SUMMARIES: Record<Disks['kind'], string> = {
+  quota: 'disk space by quotas of btrfs',
+  image: 'disk space by images',
+  none: 'no limit of disk space',
+}
 
 const NETWORK_SUMMARIES: Record<NetworkKind, string> = {
   namespace: 'a network for each version',

@@ -53,6 +53,12 @@ const [KEEP_SIZE, PUNCH_HOLE] = [0x01, 0x02]
 /** Commands of ioctl(2) that do the same as fallocate(2) with KEEP_SIZE: FS_IOC_RESVSP, FS_IOC_RESVSP64, FS_IOC_ZERO_RANGE. */
 const ALLOCATIONS = [0x4030_5828, 0x4030_582a, 0x4030_5839]
 
+/**
+ * Commands of ioctl(2) that create a subvolume or snapshot of btrfs, which every user may, and which no quota limits:
+ * BTRFS_IOC_SNAP_CREATE, BTRFS_IOC_SUBVOL_CREATE, and both in version 2.
+ */
+const SUBVOLUMES = [0x5000_9401, 0x5000_940e, 0x5000_9417, 0x5000_9418]
+
 /** Calls that depend on one of their arguments. */
 type RestrictedCall = 'clone' | 'unshare' | 'socket' | 'fallocate' | 'ioctl'
 
@@ -101,6 +107,7 @@ export function seccompFilter(machine: NodeJS.Architecture = process.arch): Buff
     ]),
     ...byArgument(SECOND_ARGUMENT, 'ioctl', [
       ...ALLOCATIONS.map((value): Step => ({ if: 'equals', value, result: 'unsupported' })),
+      ...SUBVOLUMES.map((value): Step => ({ if: 'equals', value, result: 'refuse' })),
       { result: 'allow' },
     ]),
     ...refused.map((value): Step => ({ if: 'equals', value, result: 'refuse' })),

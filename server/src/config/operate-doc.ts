@@ -182,7 +182,7 @@ databases of squids.
 
 Shoal runs squids as processes. As root, it gives each version its own uid and, where cgroups are writable, resource limits; with bubblewrap (\`apt-get install bubblewrap\`)
 each container gets its own file system, process table and \`/tmp\`. As root on a kernel that supports overlay mounts, squids can write anywhere in their folder except \`node_modules\`; otherwise they write to a separate copy of the folder.
-Files that squids write there are lost at the next deployment. As root with loop devices and \`mkfs.ext4\` (e2fsprogs), the files of each program may use \`SHOAL_CONTAINER_DISK_MB\` and each build \`SHOAL_BUILD_DISK_MB\` of the disk; elsewhere only the size of each file is limited. At startup, Shoal logs once what the host does not support.
+Files that squids write there are lost at the next deployment. As root with loop devices and \`mkfs.ext4\` (e2fsprogs), or with quotas of btrfs, the files of each program may use \`SHOAL_CONTAINER_DISK_MB\` and each build \`SHOAL_BUILD_DISK_MB\` of the disk; elsewhere only the size of each file is limited. At startup, Shoal logs once what the host does not support.
 
 As root with \`ip\` and \`nft\` (\`apt-get install iproute2 nftables\`), each version has a network of its own, from which it reaches the public internet, its database and the gateway, but not this host or private networks. As an ordinary user, the same needs bubblewrap, \`pasta\` and \`nft\` (\`apt-get install bubblewrap passt nftables\`), access to \`/dev/net/tun\`, and 20 MB of memory for each version. Where both are impossible, a server deploys for one organization only, unless \`SHOAL_ALLOW_SHARED_NETWORK\` is set. [security.md](security.md) has the details.
 

@@ -1,86 +1,43 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, statfsSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  statfsSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { ContainerSpec } from '../../driver.ts'
 import { describeAllKinds } from '../host-harness.ts'
 import { prepareHost } from '../host.ts'
 import { type ProcessDriverOptions } from '../process-driver.ts'
 import { type ProcessHarness, loopDevicesOf, makeImage, openProcessHarness } from '../process-harness.ts'
+import { diskProgram } from './disk-harness.ts'
 import { findDisks } from './find-disks.ts'
+import { removeStaleQuotas } from './subvolume-disks.ts'
 import { until } from '../../until.ts'
 
 const MIB = 1024 * 1024
 const DISK_BYTES = 64 * MIB
 const isRoot = process.getuid?.() === 0
 
-/** Attacks the disk as ATTACK says, prints the code of the error that stops it, and keeps running. */
-const PROGRAM = `
-const fs = require('node:fs')
-const { join } = require('node:path')
-const { ATTACK, HOME, TMPDIR } = process.env
-const chunk = Buffer.alloc(1024 * 1024, 1)
-const fill = (file, chunks) => {
-  const fd = fs.openSync(file, 'a')
-  for (let i = 0; i < chunks; i++) for (let from = 0; from < chunk.length; ) from += fs.writeSync(fd, chunk, from)
-  fs.closeSync(fd)
-}
-const attacks = {
-  'fill its home': () => { for (let i = 0; i < 10; i++) fill(join(HOME, 'f' + i), 20) },
-  'fill its work folder': () => { for (let i = 0; i < 10; i++) fill('f' + i, 20) },
-  'fill its temporary folder': () => { for (let i = 0; i < 10; i++) fill(join(TMPDIR ?? HOME, 'f' + i), 20) },
-  'create 200,000 files': () => { for (let i = 0; i < 200_000; i++) fs.writeFileSync(join(HOME, 'f' + i), 'x') },
-  'create 200,000 hard links': () => {
-    fs.writeFileSync(join(HOME, 'f'), 'x')
-    for (let i = 0; i < 200_000; i++) fs.linkSync(join(HOME, 'f'), join(HOME, 'l' + i))
-  },
-  'create 200,000 long links': () => { for (let i = 0; i < 200_000; i++) fs.symlinkSync('x'.repeat(4000), join(HOME, 'l' + i)) },
-  'write one huge file': () => fill(join(HOME, 'f'), 200),
-  'write a huge sparse file': () => fs.ftruncateSync(fs.openSync(join(HOME, 'f'), 'w'), 2 ** 40),
-  'write through holes': () => {
-    const fd = fs.openSync(join(HOME, 'f'), 'w')
-    for (let i = 0; i < 60; i++) { fs.writeSync(fd, chunk, 0, 4096, i * 2 ** 20); fill(join(HOME, 'g' + i), 2) }
-  },
-  'allocate without writing': () => require('node:child_process').execFileSync('sh', ['-c', 'fallocate -l 40M f && fallocate -l 40M g'], { stdio: 'pipe', cwd: HOME }),
-  'flood its log': () => { for (let i = 0; i < 200; i++) for (let from = 0; from < chunk.length; ) from += fs.writeSync(1, chunk, from) },
-  'log three times its disk space': () => {
-    const wait = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10)
-    const lines = Buffer.from(('x'.repeat(1023) + '\\n').repeat(1024))
-    for (let i = 0; i < 200; i++) {
-      // The limit would refuse what is written before it was read.
-      while (fs.fstatSync(1).size > 48 * 2 ** 20) wait()
-      for (let from = 0; from < lines.length; ) from += fs.writeSync(1, lines, from)
-    }
-  },
-  'allocate space beyond the end of its log': () => {
-    const call = process.arch === 'arm64' ? 47 : 285
-    const program = 'exit(syscall(' + call + ', 1, 1, 0, 40 * 2 ** 20) == 0 ? 0 : $! + 0)'
-    const { status } = require('node:child_process').spawnSync('perl', ['-e', program], { stdio: ['ignore', 'inherit', 'inherit'] })
-    if (status !== 0) throw Object.assign(new Error(), { code: 'errno ' + status })
-  },
-  'crash when full': () => fill('f', 200),
-}
-try {
-  if (ATTACK === 'write a little') setInterval(() => fs.writeFileSync('little', String(Date.now())), 20)
-  else attacks[ATTACK]()
-  console.error('attack: done')
-} catch (error) {
-  if (ATTACK === 'crash when full') throw error
-  console.error('attack: ' + (/No space left/.test(error.message) ? 'ENOSPC' : /File too large/.test(error.message) ? 'EFBIG' : error.code))
-}
-setInterval(() => {
-  try { fs.accessSync(join(HOME, 'delete-now')) } catch { return }
-  for (const name of fs.readdirSync(HOME)) fs.rmSync(join(HOME, name))
-}, 20)
-setInterval(() => { if (fs.existsSync(join(HOME, 'finish-now'))) process.exit(0) }, 20)
-`
-
 let harness: ProcessHarness
-afterEach(() => harness?.dispose())
+afterEach(async () => {
+  await harness?.dispose()
+  await closeBtrfs()
+})
 
 const open = async (kind: Parameters<typeof openProcessHarness>[0], options: Partial<ProcessDriverOptions> = {}) => {
   harness = await openProcessHarness(kind, { containerDiskBytes: DISK_BYTES, ...options })
-  makeImage(harness.options.imagesDir, 'squid', PROGRAM)
+  makeImage(harness.options.imagesDir, 'squid', diskProgram)
 }
 
 const start = async (attack: string, id = 'one', change: Partial<ContainerSpec> = {}) => {
@@ -122,12 +79,27 @@ const mountTmpfs = (dir: string, size: string, skip: (note: string) => void) => 
 
 /** Finds the disks for a state directory, and expects that images limit them. */
 const expectImages = async (stateDir: string) => {
-  const { disks, limitation } = await findDisks({ stateDir, mode: 'auto', containerBytes: DISK_BYTES, hasUids: true })
+  const { disks, limitation } = await findDisks({
+    stateDir,
+    mode: 'auto',
+    containerBytes: DISK_BYTES,
+    hasUids: true,
+    hasFilter: false,
+  })
   expect({ kind: disks.kind, limitation }).toEqual({ kind: 'image', limitation: null })
   return disks
 }
 
 const observation = async (id = 'one') => (await harness.runtime.observe()).find(({ workload }) => workload === id)
+
+/** Runs a shell command in the disk of a container. */
+const execInside = (id: string, command: string) => {
+  const runDir = join(containerDir(id), 'runs')
+  const [run = ''] = readdirSync(runDir)
+  const [, pid = ''] = readFileSync(join(runDir, run, 'pids'), 'utf8').split(' ')
+  const dir = join(containerDir(id), 'disk')
+  execFileSync('nsenter', [`--mount=/proc/${pid}/ns/mnt`, '/bin/sh', '-c', `cd ${dir} && ${command}`])
+}
 
 /** Attacks on the disk, and the error that ends each. */
 const attacks = [
@@ -181,15 +153,6 @@ describe.runIf(isRoot)('with images', () => {
       })
     })
   })
-
-  /** Runs a shell command in the disk of a container. */
-  const execInside = (id: string, command: string) => {
-    const runDir = join(containerDir(id), 'runs')
-    const [run = ''] = readdirSync(runDir)
-    const [, pid = ''] = readFileSync(join(runDir, run, 'pids'), 'utf8').split(' ')
-    const dir = join(containerDir(id), 'disk')
-    execFileSync('nsenter', [`--mount=/proc/${pid}/ns/mnt`, '/bin/sh', '-c', `cd ${dir} && ${command}`])
-  }
 
   test('a crash by a full disk names the cause, and files and the report survive restarts of the squid and the server', async () => {
     await open({})
@@ -334,7 +297,7 @@ describe.runIf(isRoot)('with images', () => {
       try {
         const file = disk.fromServer(join(dir, 'file'))
         expect(() => writeFileSync(file, Buffer.alloc(64 * MIB, 1))).toThrow('ENOSPC')
-        expect(disk.isFull()).toBe(true)
+        expect(await disk.isFull()).toBe(true)
         expect(usedMiB()).toBeLessThan(40)
         rmSync(file)
         execFileSync('sync', ['--file-system', disk.fromServer(dir)])
@@ -422,6 +385,149 @@ describe.runIf(isRoot)('with images', () => {
     await start('write a little')
     await until(async () => execInside('one', 'test ! -e home/old'))
     expect(existsSync(home)).toBe(false)
+  })
+})
+
+/** The mounted btrfs that the tests of quotas made. */
+let btrfs = ''
+
+/** Starts the driver on a new btrfs; skips the test where that is impossible. */
+const openOnBtrfs = async (skip: (note: string) => void, { hasQuotas = true } = {}) => {
+  const image = `${mkdtempSync(join(tmpdir(), 'shoal-btrfs-'))}/image`
+  const dir = `${image}-mount`
+  chmodSync(dirname(image), 0o711)
+  mkdirSync(dir)
+  writeFileSync(image, '')
+  truncateSync(image, 1024 * MIB)
+  try {
+    execFileSync('mkfs.btrfs', ['-q', image], { stdio: 'ignore' })
+    execFileSync('mount', ['-o', 'loop', image, dir], { stdio: 'ignore' })
+  } catch {
+    skip('a btrfs cannot be mounted')
+  }
+  btrfs = dir
+  if (hasQuotas) enableQuotas()
+  await open({}, { stateDir: join(dir, 'state') })
+  if (hasQuotas && harness.host.bwrapFeatures.filterFile === null) skip('there is no filter of system calls')
+}
+
+const enableQuotas = () => execFileSync('btrfs', ['quota', 'enable', btrfs])
+
+const subvolumes = () => execFileSync('btrfs', ['subvolume', 'list', btrfs], { encoding: 'utf8' }).trim()
+
+const closeBtrfs = async () => {
+  if (!btrfs) return
+  await until(async () => expect(execFileSync('umount', [btrfs], { stdio: 'pipe' }).toString()).toBe(''))
+  rmSync(dirname(btrfs), { recursive: true })
+  btrfs = ''
+}
+
+describe.runIf(isRoot)('with quotas of btrfs', () => {
+  test.each([
+    ['fill its home', 'EDQUOT'],
+    ['fill its work folder', 'EDQUOT'],
+    ['create 200,000 long links', 'EDQUOT'],
+    ['write one huge file', 'EDQUOT'],
+    ['allocate without writing', 'EDQUOT'],
+    ['write a huge sparse file', 'EFBIG'],
+    ['create a subvolume', expect.stringContaining('Operation not permitted')],
+  ])('a squid cannot %s beyond its disk space', async (attack, code) => {
+    await openOnBtrfs((note) => expect.fail(note))
+    expect(harness.host.summary).toContain('disk space by quotas of btrfs')
+    expect(harness.host.limitations.join()).not.toContain('disk space')
+    await start(attack)
+    expect(await resultOf()).toEqual(code)
+    const { blocks, bfree, bsize } = statfsSync(btrfs)
+    // Names of files are stored twice.
+    expect((blocks - bfree) * bsize).toBeLessThan(3 * DISK_BYTES)
+  })
+
+  test('a full disk is reported until files are deleted, also after the server was killed', async ({ skip }) => {
+    await openOnBtrfs(skip)
+    await start('write a little', 'neighbour')
+    await start('fill its home')
+    expect(await resultOf()).toBe('EDQUOT')
+    const reported = async (diskFullSince: unknown) =>
+      await until(async () => {
+        execFileSync('sync', ['--file-system', btrfs])
+        await harness.runtime.usage()
+        expect(await observation()).toMatchObject({ state: 'running', diskFullSince })
+      })
+    await reported(expect.any(Date))
+    await harness.kill()
+    await harness.restart()
+    await reported(expect.any(Date))
+    expect(await observation('neighbour')).toMatchObject({ state: 'running', diskFullSince: null })
+    execInside('one', 'rm home/f*')
+    await reported(null)
+  })
+
+  test('a new deployment has a new subvolume with the limit of today, and removal leaves neither it nor a quota', async ({
+    skip,
+  }) => {
+    await openOnBtrfs(skip)
+    await start('fill its home')
+    expect(await resultOf()).toBe('EDQUOT')
+    await harness.runtime.close('stop')
+    harness.options.containerDiskBytes = 3 * DISK_BYTES
+    await harness.restart()
+    // The files of before are still there.
+    await until(async () => execInside('one', 'test -s home/f0'))
+    await start('fill its home', 'one', { env: { ATTACK: 'fill its home', NEW: '1' } })
+    await until(async () => expect(await observation()).toMatchObject({ run: { ordinal: 1 } }))
+    await until(async () => execInside('one', 'test $(du -sm home | cut -f1) -gt 100'))
+    const quotas = () => execFileSync('btrfs', ['qgroup', 'show', btrfs], { encoding: 'utf8' })
+    const [, id = ''] = /^ID (\d+) /.exec(subvolumes()) ?? []
+    expect(quotas()).toContain(`0/${id} `)
+    await harness.runtime.remove('one')
+    expect(existsSync(containerDir())).toBe(false)
+    expect(subvolumes()).toBe('')
+    await until(async () => {
+      execFileSync('btrfs', ['filesystem', 'sync', btrfs])
+      await removeStaleQuotas(btrfs)
+      expect(quotas()).not.toContain(`0/${id} `)
+    })
+  })
+
+  test('the disk of a build and the downloads of its organization are limited, each on its own', async ({ skip }) => {
+    await openOnBtrfs(skip)
+    const [dir, shared] = [join(harness.options.stateDir, 'build'), join(harness.options.stateDir, 'shared')]
+    for (const folder of [dir, shared]) mkdirSync(folder)
+    const disk = await harness.host.disks.open({ dir, image: `${dir}.img`, bytes: 32 * MIB })
+    try {
+      await disk.attach({ dir: shared, image: `${shared}.img`, bytes: 16 * MIB })
+      const write = (folder: string, bytes: number) =>
+        writeFileSync(disk.fromServer(join(folder, 'file')), Buffer.alloc(bytes, 1))
+      write(dir, 20 * MIB)
+      expect(await disk.isFull()).toBe(false)
+      expect(() => write(dir, 40 * MIB)).toThrow()
+      expect(await disk.isFull()).toBe(true)
+      expect(() => write(shared, 20 * MIB)).toThrow()
+      rmSync(disk.fromServer(join(dir, 'file')))
+      expect(await disk.isFull()).toBe(false)
+    } finally {
+      await disk.close()
+    }
+  })
+
+  test('squids keep their images when quotas are enabled, and their subvolumes when they are disabled', async ({
+    skip,
+  }) => {
+    await openOnBtrfs(skip, { hasQuotas: false })
+    expect(harness.host.disks.kind).toBe('image')
+    await start('write a little')
+    await until(async () => execInside('one', 'touch home/kept'))
+    await harness.runtime.close('stop')
+    enableQuotas()
+    await harness.restart()
+    await until(async () => execInside('one', 'test -e home/kept'))
+    await start('write a little', 'two')
+    await until(async () => execInside('two', 'touch home/kept'))
+    expect(subvolumes()).toContain('containers/two/processor/disk.img')
+    await harness.runtime.close('stop')
+    execFileSync('btrfs', ['quota', 'disable', btrfs])
+    await harness.restart()
+    for (const id of ['one', 'two']) await until(async () => execInside(id, 'test -e home/kept'))
   })
 })
 

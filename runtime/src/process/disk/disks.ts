@@ -1,9 +1,10 @@
 /**
- * Limits the space that the files of one program take on the disk of the host. `image`: a sized ext4 image, mounted in a mount
- * namespace of the program, which ends with the program. `none`: only the size of each file is limited.
+ * Limits the space that the files of one program take on the disk of the host. `quota`: a btrfs subvolume with a quota; `image`: a
+ * sized ext4 image; both are mounted in a mount namespace of the program, which ends with the program. `none`: only the size of each
+ * file is limited.
  */
 export type Disks = {
-  kind: 'image' | 'none'
+  kind: 'image' | 'quota' | 'none'
   /** Space of each container in bytes; 0: not limited. */
   containerBytes: number
   /**
@@ -18,6 +19,11 @@ export type Disks = {
    * @throws when the disk cannot be created or mounted
    */
   open(disk: Omit<DiskMount, 'folders' | 'newOwner'>): Promise<OpenDisk>
+  /**
+   * Resolves with whether the disk of the running program `pid` is full; null when that cannot be determined, for example because the
+   * program has ended or has no disk.
+   */
+  isFull(disk: Pick<DiskMount, 'dir' | 'image'> & { pid: number }): Promise<boolean | null>
   /** Waits for work in the background. */
   close: () => Promise<void>
 }
@@ -27,7 +33,10 @@ export type DiskMount = {
   dir: string
   /** Folders in `dir`, copied to the disk if it does not have them. */
   folders: string[]
-  /** The file that contains the disk, next to `dir`; created if it does not exist. Delete it when the programs have ended. */
+  /**
+   * The file or subvolume that contains the disk, next to `dir`; created if it does not exist. Delete it, with all that is in it, when
+   * the programs have ended.
+   */
   image: string
   /** The size of a new disk; 0: `mount` creates none. */
   bytes: number
@@ -47,7 +56,7 @@ export type OpenDisk = {
   /** Mounts another disk in the namespace. */
   attach(disk: Omit<DiskMount, 'folders' | 'newOwner'>): Promise<void>
   /** True when less than 2 % of the disk is free. */
-  isFull: () => boolean
+  isFull: () => Promise<boolean>
   close: () => Promise<void>
 }
 
@@ -57,7 +66,7 @@ const unlimitedDisk: OpenDisk = {
   inNamespace: (text) => text,
   commandPrefix: [],
   attach: async () => undefined,
-  isFull: () => false,
+  isFull: async () => false,
   close: async () => undefined,
 }
 
@@ -66,5 +75,6 @@ export const unlimitedDisks = (containerBytes: number): Disks => ({
   containerBytes,
   mount: async () => [],
   open: async () => unlimitedDisk,
+  isFull: async () => null,
   close: async () => undefined,
 })

@@ -7,23 +7,25 @@ import { OUT_OF_SPACE } from '../../exit-message.ts'
 import { PLAIN_ENV } from '../sandbox.ts'
 import { type Disks, unlimitedDisks } from './disks.ts'
 import { createImageDisks, removeUnusableSpares } from './image-disks.ts'
+import { createSubvolumeDisks, isOnBtrfs, removeDisk, removeStaleQuotas } from './subvolume-disks.ts'
 
-type DiskOptions = { stateDir: string; mode: 'auto' | 'none'; containerBytes: number; hasUids: boolean }
+/** `hasFilter`: programs cannot create subvolumes, because a filter of system calls forbids it. */
+type DiskOptions = {
+  stateDir: string
+  mode: 'auto' | 'none'
+  containerBytes: number
+  hasUids: boolean
+  hasFilter: boolean
+}
 
 /** Chooses how the disk space of squids is limited, by mounting a disk in the way a container does. */
-export async function findDisks({ stateDir, mode, containerBytes, hasUids }: DiskOptions): Promise<{
-  disks: Disks
-  limitation: HostLimitation | null
-}> {
+export async function findDisks(options: DiskOptions): Promise<{ disks: Disks; limitation: HostLimitation | null }> {
+  const { stateDir, containerBytes } = options
   const sparesDir = join(stateDir, 'disks')
   await removeUnusableSpares(sparesDir, containerBytes)
-  const disks = createImageDisks(sparesDir, containerBytes)
-  const problem =
-    mode === 'none'
-      ? 'it is disabled'
-      : hasUids
-        ? await mountProblem(disks, stateDir)
-        : 'the server does not run as root'
+  const subvolumes = await usableSubvolumes(options)
+  const disks = subvolumes ?? createImageDisks(sparesDir, containerBytes)
+  const problem = subvolumes ? null : await imageProblem(disks, options)
   const consequence = 'one squid can fill the disk.'
   const isUnlimited = containerBytes === 0
   if (problem === null) return { disks, limitation: isUnlimited ? `${UNLIMITED}: ${consequence}` : null }
@@ -31,6 +33,26 @@ export async function findDisks({ stateDir, mode, containerBytes, hasUids }: Dis
     ? `${UNLIMITED}, and of a build only the size of each of its files`
     : 'The disk space of a squid or build as a whole is not limited, only the size of each of its files'
   return { disks: unlimitedDisks(containerBytes), limitation: `${text} (${problem}): ${consequence}` }
+}
+
+/** Returns disks limited by quotas of the file system, if it has them. */
+async function usableSubvolumes({
+  stateDir,
+  mode,
+  containerBytes,
+  hasUids,
+  hasFilter,
+}: DiskOptions): Promise<Disks | null> {
+  if (mode === 'none' || !hasUids || !hasFilter || !isOnBtrfs(stateDir)) return null
+  const disks = createSubvolumeDisks(stateDir, containerBytes)
+  if ((await mountProblem(disks, stateDir)) !== null) return null
+  await removeStaleQuotas(stateDir)
+  return disks
+}
+
+async function imageProblem(disks: Disks, { stateDir, mode, hasUids }: DiskOptions): Promise<string | null> {
+  if (mode === 'none') return 'it is disabled'
+  return hasUids ? await mountProblem(disks, stateDir) : 'the server does not run as root'
 }
 
 const UNLIMITED = 'The disk space of squids is not limited (SHOAL_CONTAINER_DISK_MB=0)'
@@ -55,6 +77,7 @@ async function mountProblem(disks: Disks, stateDir: string): Promise<string | nu
     const { stderr, message } = error as Error & { stderr?: string }
     return (stderr?.trim() || message).split('\n').at(-1)?.replaceAll(probeDir, '…') ?? message
   } finally {
+    removeDisk(join(probeDir, 'image'))
     rmSync(probeDir, { recursive: true, force: true })
   }
 }

@@ -3,7 +3,6 @@ import type { ContainerRecord, RecordedEnd } from '../container-record.ts'
 import type { ContainerContext } from '../container-run.ts'
 import { ranOutOfSpace } from '../run-log.ts'
 import { type Run, topProcess } from '../run.ts'
-import { isDiskFull } from './open-disk.ts'
 
 /** A program that runs for this long after it had no space left has recovered, where its disk cannot be measured. */
 const RECOVERED_AFTER_MS = 10 * 60_000
@@ -17,7 +16,7 @@ export async function measureDisk(
   const now = hostContext.clock.now()
   const pid = await topProcess(run)
   if (pid === null) return {}
-  const isFull = isDiskFull(pid, files.disk, hostContext.host.disks.containerBytes)
+  const isFull = await hostContext.host.disks.isFull({ pid, dir: files.disk, image: files.diskImage })
   const hasRecovered = isFull === null && now.getTime() - new Date(record.since).getTime() > RECOVERED_AFTER_MS
   if (isFull === true && !record.diskFullSince) return { diskFullSince: now.toISOString() }
   return (isFull === false || hasRecovered) && record.diskFullSince ? { diskFullSince: null } : {}

@@ -5,35 +5,15 @@ import { open, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { errorCode } from '../../error-code.ts'
-import { NEW_MOUNT_NAMESPACE, PLAIN_ENV } from '../sandbox.ts'
+import { PLAIN_ENV } from '../sandbox.ts'
 import type { DiskMount, Disks } from './disks.ts'
-import { holdNamespace, joinNamespace, openDisk } from './open-disk.ts'
+import { createMountedDisks } from './mounted-disks.ts'
+import { isMountFull } from './open-disk.ts'
 
 const run = promisify(execFile)
 
 /** Empty images that are kept for the next containers, since creating one takes longer than mounting it. */
 const MAX_SPARES = 3
-
-const MOUNT_OPTIONS = 'loop,nosuid,nodev,noatime,discard,noinit_itable'
-
-/**
- * A shell script that mounts `$image` on `$dir`. Concurrent mounts wait for each other, so that they share a loop device instead of
- * corrupting the file system. A mount may fail while a namespace with the same image is being removed, so it is tried again once.
- */
-const ATTACH = `attach() { flock "$image" mount -t ext4 -o ${MOUNT_OPTIONS} "$image" "$dir" </dev/null; }
-attach 2>/dev/null || { sleep 0.2; attach; } || exit 125`
-
-/**
- * A shell script that mounts the image, then executes the remaining arguments. The loop device and the mount end with the mount
- * namespace, so nothing remains if this host or the server is killed. `discard` returns the space of deleted files to the host.
- */
-const MOUNT = `image=$1 dir=$2 folders=$3 from=$4 to=$5; shift 5
-cd -- "$dir" || exit 125
-${ATTACH}
-missing=; for folder in $folders; do [ -e "$dir/$folder" ] || missing="$missing $folder"; done
-[ -z "$missing" ] || cp -a --parents $missing "$dir/" || exit 125
-[ -z "$from" ] || chown -R -h -P --from="$from" "$to" "$dir" || exit 125
-cd / && exec "$@"`
 
 /** Creates disks as sparse ext4 images. `sparesDir`: contains empty images for the next containers. */
 export function createImageDisks(sparesDir: string, containerBytes: number): Disks {
@@ -77,30 +57,13 @@ export function createImageDisks(sparesDir: string, containerBytes: number): Dis
     await added
   }
 
-  const mount = async (disk: DiskMount) => {
-    // A container that was deployed while its disk space was limited keeps its disk.
-    if (disk.bytes === 0 && !existsSync(disk.image)) return []
-    await ensureImage(disk)
-    const { image, dir, folders, newOwner } = disk
-    const owners = [newOwner?.from, newOwner?.to].map((uid) => String(uid ?? ''))
-    return [...NEW_MOUNT_NAMESPACE, '/bin/sh', '-c', MOUNT, 'shoal-disk', image, dir, folders.join(' '), ...owners]
-  }
-
-  return {
+  return createMountedDisks({
     kind: 'image',
     containerBytes,
-    mount,
-    async open(disk) {
-      const holder = await holdNamespace(await mount({ ...disk, folders: [], newOwner: null }))
-      return openDisk(holder, disk.dir, async ({ dir, image, bytes }) => {
-        await ensureImage({ image, bytes })
-        const script = `image=$1 dir=$2\n${ATTACH}`
-        const [program, ...args] = [...joinNamespace(holder), '/bin/sh', '-c', script, 'shoal-disk', image, dir]
-        await run(program, args, { env: PLAIN_ENV, timeout: 30_000 })
-      })
-    },
+    ensure: ensureImage,
+    isFull: async (_image, dir) => isMountFull(dir),
     close: async () => await (refill ?? undefined),
-  }
+  })
 }
 
 /** Deletes images that a killed server did not complete, and spares of another size. */

@@ -44,27 +44,30 @@ async function waitUntilReady(child: ChildProcess): Promise<void> {
 /** Returns a command prefix that joins the namespace. */
 export const joinNamespace = ({ pid }: NamespaceHolder): string[] => ['nsenter', `--mount=/proc/${pid}/ns/mnt`, '--']
 
-/** `dir`: the mount point of the disk in the namespace. */
-export function openDisk(holder: NamespaceHolder, dir: string, attach: OpenDisk['attach']): OpenDisk {
+/** `isFull`: see `DiskLimits`, with the path at which this process sees the root of the namespace. */
+export function openDisk(
+  holder: NamespaceHolder,
+  parts: Pick<OpenDisk, 'kind' | 'attach'> & { isFull: (root: string) => Promise<boolean | null> },
+): OpenDisk {
   const root = `/proc/${holder.pid}/root`
   return {
-    kind: 'image',
+    kind: parts.kind,
     fromServer: (path) => `${root}${path}`,
     inNamespace: (text) => text.replaceAll(root, ''),
     commandPrefix: joinNamespace(holder),
-    attach,
-    isFull: () => isMountFull(`${root}${dir}`) ?? false,
+    attach: parts.attach,
+    isFull: async () => (await parts.isFull(root)) ?? false,
     close: () => holder.end(),
   }
 }
 
 /** Below this share of free space or of free files, a disk counts as full: ext4 keeps about 1 % for itself. */
-const FULL_SHARE = 0.02
+export const FULL_SHARE = 0.02
 /** Below this free space, a disk counts as full: the kernel refuses a write of a large page as a whole. */
-const FULL_BYTES = 2 * 1024 * 1024
+export const FULL_BYTES = 2 * 1024 * 1024
 
 /** Returns null if the namespace no longer exists, or the file system is larger than `maxBytes`. */
-function isMountFull(dir: string, maxBytes = Infinity): boolean | null {
+export function isMountFull(dir: string, maxBytes = Infinity): boolean | null {
   try {
     const { blocks, bavail, bsize, files, ffree } = statfsSync(dir)
     if (blocks * bsize > maxBytes) return null
