@@ -91,7 +91,7 @@ describe.runIf(existsSync(manifestFile))('the size of the build', () => {
     ))
 
   test('no page loads rarely needed code initially', () => {
-    const rarelyNeeded = /sentry|schemas|Altcha|Turnstile|Plot|driver|highlight|stripe|graphiql|monaco/i
+    const rarelyNeeded = /sentry|schemas|Altcha|Turnstile|Plot|driver|highlight(?!ed)|stripe|graphiql|monaco/i
     const ordinaryPages = pages.map(([key]) => key).filter((key) => !rarelyNeeded.test(key))
     const initialFiles = [...signIn, ...frame, ...ordinaryPages.flatMap((key) => [...withImports(key)])]
     expect(initialFiles.filter((file) => rarelyNeeded.test(file))).toEqual([])

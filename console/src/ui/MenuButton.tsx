@@ -1,9 +1,10 @@
-import { lazy, Suspense, useRef, useState, type ReactElement, type ReactNode, type RefObject } from 'react'
+import { useRef, useState, type ReactElement, type ReactNode, type RefObject } from 'react'
 import type { MenuProps } from './Menu.tsx'
+import { lazyPart, Optional } from '../lib/lazy.tsx'
 import { prefetch } from './prefetch.ts'
 
 const loadMenu = () => import('./Menu.tsx')
-const Menu = lazy(loadMenu)
+const Menu = lazyPart(loadMenu)
 
 /** The props of the trigger. */
 export type TriggerProps = {
@@ -39,9 +40,9 @@ export function MenuButton({ renderTrigger, ...menu }: Props) {
         onFocus: load,
       })}
       {isOpen && (
-        <Suspense>
+        <Optional what="The menu" onFailed={() => setIsOpen(false)}>
           <Menu {...menu} triggerRef={ref} isOpen={isOpen} onOpenChange={setIsOpen} />
-        </Suspense>
+        </Optional>
       )}
     </>
   )

@@ -1,11 +1,11 @@
 import { Bell } from 'lucide-react'
-import { Suspense, useRef, useState } from 'react'
+import { useRef, useState } from 'react'
 import { useOrg } from '../../api/active-org.ts'
 import { useBellAlerts } from '../../api/alerts.ts'
 import { cx } from '../../ui/classes.ts'
 import { IconButton } from '../../ui/IconButton.tsx'
 import { prefetch } from '../../ui/prefetch.ts'
-import { lazyPart } from '../../lib/lazy.tsx'
+import { lazyPart, Optional } from '../../lib/lazy.tsx'
 
 const loadPopover = () => import('./AlertsPopover.tsx')
 const AlertsPopover = lazyPart(loadPopover)
@@ -50,9 +50,9 @@ export function AlertsBell() {
         onFocus={load}
         onClick={() => void loadPopover().then(() => setIsOpen(true))}
       />
-      <Suspense>
+      <Optional what="The list of alerts" onFailed={() => setIsOpen(false)}>
         {isOpen && <AlertsPopover alerts={alerts} triggerRef={ref} onClose={() => setIsOpen(false)} />}
-      </Suspense>
+      </Optional>
     </>
   )
 }

@@ -80,7 +80,7 @@ const versionTabs = [
     getParentRoute: () => version,
     path: '/deployments/$deployId/changes',
     validateSearch: search.changes,
-    component: lazyPage(() => import('../../pages/version/changes/ChangesTab.tsx')),
+    ...page(() => import('../../pages/version/changes/ChangesTab.tsx')),
   }),
 ] as const
 // A page of its own rather than a tab, because the playground needs the full width. The spec does not define the path.
@@ -96,7 +96,7 @@ const schema = createRoute({
   getParentRoute: () => app,
   path: '/squids/$squidName/$squidSlot/schema',
   validateSearch: search.schema,
-  component: lazyPage(() => import('../../pages/playground/SchemaPage.tsx')),
+  ...page(() => import('../../pages/playground/SchemaPage.tsx')),
 })
 
 const monitoring = createRoute({

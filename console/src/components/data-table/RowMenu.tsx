@@ -1,7 +1,7 @@
-import { Suspense, useRef, useState, type RefObject } from 'react'
+import { useRef, useState, type RefObject } from 'react'
 import type { MenuGroup } from '../../ui/Menu.tsx'
 import { prefetch } from '../../ui/prefetch.ts'
-import { lazyPart } from '../../lib/lazy.tsx'
+import { lazyPart, Optional } from '../../lib/lazy.tsx'
 
 const loadMenu = () => import('../../ui/Menu.tsx')
 const Menu = lazyPart(loadMenu)
@@ -44,8 +44,8 @@ export function useRowMenu<T>(): MenuState<T> {
 export function RowMenu<T>({ menu, menuOf }: { menu: MenuState<T>; menuOf: MenuOf<T> }) {
   if (menu.row === null) return null
   return (
-    <Suspense>
+    <Optional what="The menu" onFailed={menu.close}>
       <Menu {...menuOf(menu.row)} triggerRef={menu.trigger} isOpen onOpenChange={(isOpen) => !isOpen && menu.close()} />
-    </Suspense>
+    </Optional>
   )
 }

@@ -4,7 +4,6 @@ import { getRouteApi, Link } from '@tanstack/react-router'
 import { ListTree } from 'lucide-react'
 import { Suspense, useMemo, useState } from 'react'
 import { useOrg } from '../../api/active-org.ts'
-import type { Prefetch } from '../../api/prefetch.ts'
 import { versionQuery } from '../../api/version.ts'
 import { EmptyState } from '../../components/EmptyState.tsx'
 import { LazySelect } from '../../components/LazySelect.tsx'
@@ -18,14 +17,12 @@ import { Skeleton } from '../../ui/Skeleton.tsx'
 import { endpointsOf, type PlaygroundEndpoint } from './endpoints.ts'
 import { createFetcher } from './fetcher.ts'
 import { lazyPart } from '../../lib/lazy.tsx'
+import { prefetchVersion } from './prefetch-version.ts'
 
 const GraphiqlEditor = lazyPart(() => import('./GraphiqlEditor.tsx'))
 const route = getRouteApi('/app/squids/$squidName/$squidSlot/playground')
 
-export const prefetch: Prefetch<{ squidName: string; squidSlot: string }> = ({ client, org, params }) => {
-  const reference = `${params.squidName}@${params.squidSlot}`
-  void client.prefetchQuery(versionQuery({ code: org.code, reference }))
-}
+export const prefetch = prefetchVersion
 
 /** Runs queries against the API of a version and shows its schema. */
 export default function PlaygroundPage() {

@@ -4,7 +4,7 @@ import { getRouteApi, Link } from '@tanstack/react-router'
 import { Play } from 'lucide-react'
 import { useMemo } from 'react'
 import { useOrg } from '../../api/active-org.ts'
-import { q } from '../../api/query.ts'
+import { versionQuery } from '../../api/version.ts'
 import { useSearchText } from '../../components/data-table/url-state.ts'
 import { EmptyState } from '../../components/EmptyState.tsx'
 import { PageHeader } from '../../components/PageHeader.tsx'
@@ -19,6 +19,9 @@ import { graphqlRecipes } from './recipes.ts'
 import { exampleQuery, introspectionQuery, schemaOf, searchTypes, type Schema } from './schema.ts'
 import { TypeCard } from './TypeCard.tsx'
 import { TypeList } from './TypeList.tsx'
+import { prefetchVersion } from './prefetch-version.ts'
+
+export const prefetch = prefetchVersion
 
 const route = getRouteApi('/app/squids/$squidName/$squidSlot/schema')
 const skeleton = <Skeleton className="h-96" />
@@ -27,7 +30,7 @@ const skeleton = <Skeleton className="h-96" />
 export default function SchemaPage() {
   const { squidName, squidSlot } = route.useParams()
   const params = { code: useOrg().code, reference: `${squidName}@${squidSlot}` }
-  const query = useQuery(q('squids.get', { params }))
+  const query = useQuery(versionQuery(params))
   return (
     <>
       <PageHeader

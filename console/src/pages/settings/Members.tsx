@@ -1,7 +1,7 @@
 import { roleTypes, type Org, type Role } from '@shoal/contract'
 import { useQuery } from '@tanstack/react-query'
 import { Check } from 'lucide-react'
-import { Suspense, useMemo, useState } from 'react'
+import { useMemo, useState } from 'react'
 import { DataTable } from '../../components/data-table/DataTable.tsx'
 import { ErrorState } from '../../components/ErrorState.tsx'
 import { roleLabels } from '../../components/role-options.ts'
@@ -9,7 +9,7 @@ import { Button } from '../../ui/Button.tsx'
 import { useMemberActions } from './member-actions.ts'
 import { memberColumns } from './member-columns.tsx'
 import { rolesQuery } from '../../api/roles.ts'
-import { lazyPart } from '../../lib/lazy.tsx'
+import { lazyPart, Optional } from '../../lib/lazy.tsx'
 
 const InviteDialog = lazyPart(() => import('./InviteDialog.tsx'))
 
@@ -73,7 +73,9 @@ export default function Members({ org }: { org: Org }) {
           loadingRows={2}
         />
       )}
-      <Suspense>{isInviting && <InviteDialog code={org.code} onClose={() => setIsInviting(false)} />}</Suspense>
+      <Optional what="The invitation" onFailed={() => setIsInviting(false)}>
+        {isInviting && <InviteDialog code={org.code} onClose={() => setIsInviting(false)} />}
+      </Optional>
     </section>
   )
 }

@@ -1,6 +1,6 @@
 import { squidDisabledReasons, type Squid } from '@shoal/contract'
 import { Copy, Plus, Trash2 } from 'lucide-react'
-import { Suspense, useState } from 'react'
+import { useState } from 'react'
 import { useApiMutation } from '../../api/mutation.ts'
 import { useDeniedReason } from '../../components/access.tsx'
 import { confirm } from '../../components/confirm.ts'
@@ -9,7 +9,7 @@ import { copyWithToast } from '../../components/copy-with-toast.ts'
 import { Button } from '../../ui/Button.tsx'
 import { cx } from '../../ui/classes.ts'
 import { MenuButton } from '../../ui/MenuButton.tsx'
-import { lazyPart } from '../../lib/lazy.tsx'
+import { lazyPart, Optional } from '../../lib/lazy.tsx'
 
 const AddTagDialog = lazyPart(() => import('./AddTagDialog.tsx'))
 
@@ -89,7 +89,9 @@ export function Tags({ squid }: { squid: Squid }) {
       >
         Add tag
       </Button>
-      <Suspense>{isAdding && <AddTagDialog squid={squid} onClose={() => setIsAdding(false)} />}</Suspense>
+      <Optional what="The dialog" onFailed={() => setIsAdding(false)}>
+        {isAdding && <AddTagDialog squid={squid} onClose={() => setIsAdding(false)} />}
+      </Optional>
     </span>
   )
 }

@@ -1,12 +1,12 @@
 import { squidDisabledReasons, type Squid } from '@shoal/contract'
 import { Link } from '@tanstack/react-router'
 import { Copy, Ellipsis, Play, Undo2 } from 'lucide-react'
-import { Suspense, useState } from 'react'
+import { useState } from 'react'
 import { copyEndpoint, endpointDisabledReason, useSquidActions } from '../../components/squid/use-squid-actions.tsx'
 import { Button, buttonClass } from '../../ui/Button.tsx'
 import { IconButton } from '../../ui/IconButton.tsx'
 import { MenuButton } from '../../ui/MenuButton.tsx'
-import { lazyPart } from '../../lib/lazy.tsx'
+import { lazyPart, Optional } from '../../lib/lazy.tsx'
 
 const RollbackDialog = lazyPart(() => import('./deployments/RollbackDialog.tsx'))
 
@@ -50,7 +50,9 @@ export function VersionActions({ squid }: { squid: Squid }) {
           />
         )}
       />
-      <Suspense>{isRollingBack && <RollbackDialog squid={squid} onClose={() => setIsRollingBack(false)} />}</Suspense>
+      <Optional what="The dialog" onFailed={() => setIsRollingBack(false)}>
+        {isRollingBack && <RollbackDialog squid={squid} onClose={() => setIsRollingBack(false)} />}
+      </Optional>
     </>
   )
 }

@@ -1,7 +1,7 @@
 import type { AlertChannel, AlertDelivery } from '@shoal/contract'
 import { Link } from '@tanstack/react-router'
 import { Ellipsis, Hash, Mail, Webhook } from 'lucide-react'
-import { Suspense, useState } from 'react'
+import { useState } from 'react'
 import { RelativeTime } from '../../../components/RelativeTime.tsx'
 import { StatusDot } from '../../../components/StatusDot.tsx'
 import { Alert } from '../../../ui/Alert.tsx'
@@ -11,7 +11,7 @@ import { MenuButton } from '../../../ui/MenuButton.tsx'
 import { Switch } from '../../../ui/Switch.tsx'
 import { responseText, deliveryAppearance } from '../delivery-labels.ts'
 import { useChannelActions } from './use-channel-actions.tsx'
-import { lazyPart } from '../../../lib/lazy.tsx'
+import { lazyPart, Optional } from '../../../lib/lazy.tsx'
 
 const EditChannelDialog = lazyPart(() => import('./EditChannelDialog.tsx'))
 
@@ -84,7 +84,9 @@ export function ChannelRow({ channel, deniedReason }: Props) {
         </div>
       </div>
       {testDelivery && <TestOutcome delivery={testDelivery} isEnabled={isEnabled} />}
-      <Suspense>{isEditing && <EditChannelDialog channel={channel} onClose={() => setIsEditing(false)} />}</Suspense>
+      <Optional what="The dialog" onFailed={() => setIsEditing(false)}>
+        {isEditing && <EditChannelDialog channel={channel} onClose={() => setIsEditing(false)} />}
+      </Optional>
     </li>
   )
 }

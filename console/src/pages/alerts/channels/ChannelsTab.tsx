@@ -1,6 +1,6 @@
 import type { AlertChannel } from '@shoal/contract'
 import { useQuery } from '@tanstack/react-query'
-import { Suspense, useState } from 'react'
+import { useState } from 'react'
 import { useOrg } from '../../../api/active-org.ts'
 import { alertsMs } from '../../../api/alerts.ts'
 import type { Prefetch } from '../../../api/prefetch.ts'
@@ -12,7 +12,7 @@ import { Card } from '../../../ui/Card.tsx'
 import { prefetch as prefetchCode } from '../../../ui/prefetch.ts'
 import { SkeletonRows } from '../../../ui/Skeleton.tsx'
 import { ChannelRow } from './ChannelRow.tsx'
-import { lazyPart } from '../../../lib/lazy.tsx'
+import { lazyPart, Optional } from '../../../lib/lazy.tsx'
 
 const channelsQuery = (code: string) => q('alerts.listChannels', { params: { code } }, { refetchInterval: alertsMs })
 
@@ -67,7 +67,9 @@ export default function ChannelsTab() {
           </Card>
         )}
       </QueryView>
-      <Suspense>{isAdding && <AddChannelDialog code={code} onClose={() => setIsAdding(false)} />}</Suspense>
+      <Optional what="The dialog" onFailed={() => setIsAdding(false)}>
+        {isAdding && <AddChannelDialog code={code} onClose={() => setIsAdding(false)} />}
+      </Optional>
     </div>
   )
 }

@@ -1,9 +1,10 @@
-import type { Deployment, DeploymentChanges } from '@shoal/contract'
+import { can, type Deployment, type DeploymentChanges } from '@shoal/contract'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { hasStatus } from '../../../api/error-text.ts'
+import type { Prefetch } from '../../../api/prefetch.ts'
 import { q } from '../../../api/query.ts'
-import { useDeniedReason } from '../../../components/access.tsx'
+import { membershipOf, useDeniedReason } from '../../../components/access.tsx'
 import { useSetSearch } from '../../../components/data-table/url-state.ts'
 import { deploymentTitle } from '../../../components/deployment-title.ts'
 import { EmptyState } from '../../../components/EmptyState.tsx'
@@ -15,6 +16,19 @@ import { FileDiff } from './FileDiff.tsx'
 import { byImportance, changeOf, type Change } from './hunks.ts'
 
 const route = getRouteApi('/app/squids/$squidName/$squidSlot/deployments/$deployId/changes')
+
+const changesQuery = (code: string, id: string, against: string | undefined) =>
+  q('deployments.getChanges', { params: { code, id }, query: against ? { against } : {} }, { staleTime: Infinity })
+
+export const prefetch: Prefetch<{ deployId: string }> = ({
+  client,
+  org,
+  params: { deployId },
+  search: { against },
+}) => {
+  if (can(membershipOf(org), 'squids.write'))
+    void client.prefetchQuery(changesQuery(org.code, deployId, typeof against === 'string' ? against : undefined))
+}
 
 /** What changed in the code between two deployments. */
 export default function ChangesTab() {
@@ -50,9 +64,7 @@ export default function ChangesTab() {
 function Changes({ id }: { id: string }) {
   const { code } = useVersionParams()
   const { against } = route.useSearch()
-  const changes = useQuery(
-    q('deployments.getChanges', { params: { code, id }, query: against ? { against } : {} }, { staleTime: Infinity }),
-  )
+  const changes = useQuery(changesQuery(code, id, against))
   return (
     <>
       <Against id={id} value={against ?? String(changes.data?.against ?? '')} />
