@@ -46,11 +46,13 @@ test('rows that are aggregated or written count as results, but rows discarded b
 })
 
 test('an exception raises the limit of its statement in proportion to the versions, and is reported when unused', () => {
-  const cost = costOf(scan('Seq Scan', 0, { 'Rows Removed by Filter': 10_000 }))
+  const cost = costOf(scan('Seq Scan', 0, { 'Rows Removed by Filter': 10_000, 'Shared Hit Blocks': 100 }))
   const statement = { caller: 'reconcile', statement: 'select id from squids where x', executions: 1, totalMs: 1, cost }
   const exception = { statement: 'select id from squids', perVersion: 1, reason: 'once a day' }
   const stale = { ...exception, statement: 'select id from orgs' }
   expect(judge([statement], [], 10_000).map(({ holds }) => holds)).toEqual([false])
+  const ofFewPages = { ...statement, cost: { ...cost, pages: 32 } }
+  expect(judge([ofFewPages], [], 10_000).map(({ holds }) => holds)).toEqual([true])
   const judged = judge([statement], [exception, stale], 10_000)
   expect(judged.map(({ holds }) => holds)).toEqual([true])
   expect(unusedExceptions(judged, [exception, stale])).toEqual(['select id from orgs'])

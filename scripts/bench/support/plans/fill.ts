@@ -86,7 +86,7 @@ const deployments = [
    select gen_random_uuid(), org_id, md5(s.id || '-' || n), 100000, now() - n * interval '1 day', now() from squids s, generate_series(1, 3) n where s.id % 20 = 0`,
   `insert into deployments (org_id, squid_id, squid_name, squid_slot, type, status, request_key, upload_id, image, created_at, updated_at, finished_at)
    select org_id, s.id, name, slot, 'DEPLOY', 'OK', 'key-' || s.id || '-' || n, null, image, now() - n * interval '10 days', now(), now() - n * interval '10 days'
-   from squids s, generate_series(1, 5) n`,
+   from squids s, generate_series(1, 5) n order by n desc, md5(s.id::text)`,
   `update deployments d set upload_id = u.id from uploads u where u.sha256 = md5(d.squid_id || '-' || substring(d.request_key, '-(\\d)$'))`,
   `insert into deployment_steps (deployment_id, seq, status, started_at, finished_at)
    select id, n, 'IMAGE_BUILDING', now(), now() from deployments, generate_series(1, 5) n`,
@@ -184,9 +184,9 @@ const alerts = [
   `insert into alert_events (org_id, kind, severity, squid_id, squid_name, squid_slot, container, label, reason, started_at, ended_at)
    select org_id, 'STALLED', 'CRITICAL', id, name, slot, 'processor', name || '@' || slot, 'It does not progress.', now() - n * interval '1 day',
      case when n = 1 and id % 100 = 0 then null else now() - n * interval '1 day' end
-   from squids, generate_series(1, 4) n`,
+   from squids, generate_series(1, 4) n order by n desc, md5(id::text)`,
   `insert into alert_deliveries (org_id, channel_id, event_id, what, label, body, status, created_at)
-   select e.org_id, c.id, e.id, 'OPENED', e.label, '{}', 'DELIVERED', e.started_at from alert_events e join alert_channels c on c.org_id = e.org_id and c.name = 'Webhook 1'`,
+   select e.org_id, c.id, e.id, 'OPENED', e.label, '{}', 'DELIVERED', e.started_at from alert_events e join alert_channels c on c.org_id = e.org_id and c.name = 'Webhook 1' order by e.id`,
   `insert into alert_mutes (org_id, kind, until, created_by) select id, 'LAGGING', now() + interval '1 day', 'user' from orgs`,
   `insert into audit_log (at, action, user_id, org_id, subject) select now() - n * interval '1 day', 'squids.restart', s.id % 1000 + 1, org_id, name from squids s, generate_series(1, 10) n`,
   `insert into mails ("to", subject, sealed_body, created_at) select 'user-' || n || '@example.com', 'Mail', '{"text": "", "html": ""}', now() from generate_series(1, 1000) n`,

@@ -11,12 +11,20 @@ export type Exception = {
 
 export type Judged = RecordedStatement & { maxRead: number; exception: Exception | null; holds: boolean }
 
+/** A statement that reads no more pages than this costs nothing worth an index: a small table is read as a whole. */
+const fewPages = 32
+
 /** Compares the rows that each statement read with its `maxRead`, which an exception raises. */
 export function judge(statements: RecordedStatement[], exceptions: Exception[], versions: number): Judged[] {
   return statements.map((statement) => {
     const exception = exceptions.find((candidate) => statement.statement.startsWith(candidate.statement)) ?? null
     const maxRead = statement.cost.maxRead + (exception?.perVersion ?? 0) * versions
-    return { ...statement, exception, maxRead, holds: statement.cost.read <= maxRead }
+    return {
+      ...statement,
+      exception,
+      maxRead,
+      holds: statement.cost.read <= maxRead || statement.cost.pages <= fewPages,
+    }
   })
 }
 

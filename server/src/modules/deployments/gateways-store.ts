@@ -33,8 +33,7 @@ export async function saveGatewayRoutes(db: Db, gateway: string, routes: Map<num
       on conflict (squid_id, gateway) do update set generation = excluded.generation`)
   if (removed.length > 0)
     await db.execute(sql`
-      delete from gateway_routes where gateway = ${gateway} and squid_id in
-      (select value::bigint from jsonb_array_elements_text(${JSON.stringify(removed)}::jsonb))`)
+      delete from gateway_routes where gateway = ${gateway} and squid_id = any(${sql.param(removed)}::bigint[])`)
 }
 
 /** Returns the gateways with a heartbeat within `aliveWithinMs` that still route to a generation before this one. */

@@ -92,7 +92,7 @@ export async function selectRpcUsage(db: Db, fromMs: number, orgId: number | nul
     sql`select u.org_id as "orgId", u.version, s.name || '@' || s.slot as "squidName",
           (extract(epoch from u.hour) * 1000)::bigint as "hourMs", sum(u.requests)::bigint as requests
         from rpc_usage u join orgs o on o.id = u.org_id and not o.is_playground
-        left join squids s on s.id::text = u.version and s.org_id = u.org_id
+        left join squids s on s.id = case when u.version ~ '^[0-9]{1,18}$' then u.version::bigint end and s.org_id = u.org_id
         where u.hour >= ${new Date(fromMs)} and (${orgId}::bigint is null or u.org_id = ${orgId}::bigint)
         group by u.org_id, u.version, s.name, s.slot, u.hour having sum(u.requests) > 0`,
   )

@@ -29,21 +29,21 @@ export class DatabaseMeter {
 
   /** Returns the usage by database; null if Postgres does not run on this host. @throws Error if Postgres does not respond */
   async measure(databases: string[]): Promise<Map<string, DatabaseUsage> | null> {
-    const backends = await listBackends(this.#cluster, databases)
+    const backends = await listBackends(this.#cluster)
     if (!(await this.#isLocal())) return null
     const isFirst = this.#observed === null
     const observed = new Map<string, BackendUsage>()
     const usage = new Map(databases.map((name) => [name, { cpuSeconds: 0, memoryBytes: 0 }]))
     for (const { pid, database } of backends) {
-      const process = await readProcess(pid)
+      const total = usage.get(database)
+      const process = total && (await readProcess(pid))
       if (!process) continue
       const key = `${pid} ${process.startedTicks}`
       observed.set(key, { database, cpuSeconds: process.cpuSeconds })
       // A process that started after the last measurement did all of its work since then.
       const before = this.#observed?.get(key)?.cpuSeconds ?? (isFirst ? process.cpuSeconds : 0)
       this.#cpuSeconds.set(database, (this.#cpuSeconds.get(database) ?? 0) + process.cpuSeconds - before)
-      const total = usage.get(database)
-      if (total) total.memoryBytes += process.privateBytes
+      total.memoryBytes += process.privateBytes
     }
     this.#observed = observed
     for (const [name, total] of usage) total.cpuSeconds = this.#cpuSeconds.get(name) ?? 0

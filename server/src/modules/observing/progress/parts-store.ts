@@ -113,9 +113,11 @@ export async function selectContainers(db: Db, selector: SquidSelector): Promise
       selector,
       'container_states',
       `container, state, ${ms('since')} as "sinceMs", restarts, crashes_in_a_row as "crashesInARow", exit_code as "exitCode",
-       is_out_of_memory as "isOutOfMemory", ${ms('disk_full_since')} as "diskFullSinceMs", reason, (select p.sentence from processor_sources p where p.squid_id = t.squid_id
-       and p.generation = t.generation and p.processor = t.container) as source`,
-      'orgId' in selector ? sql`and s.processors ? container` : sql``,
+       is_out_of_memory as "isOutOfMemory", ${ms('disk_full_since')} as "diskFullSinceMs", reason, p.sentence as source`,
+      {
+        join: sql`left join processor_sources p on p.squid_id = t.squid_id and p.generation = t.generation and p.processor = t.container`,
+        condition: 'orgId' in selector ? sql`and s.processors ? container` : sql``,
+      },
     ),
   )
   return rows
@@ -148,7 +150,7 @@ const ofServingGeneration = (
   selector: SquidSelector,
   table: string,
   columns: string,
-  extraCondition = sql``,
+  extra = { join: sql``, condition: sql`` },
 ): SQL => sql`
   select t.squid_id as "squidId", ${sql.raw(columns)} from ${sql.raw(table)} t
-  join squids s on s.id = t.squid_id and s.generation = t.generation where ${matchesSelector(selector)} ${extraCondition}`
+  join squids s on s.id = t.squid_id and s.generation = t.generation ${extra.join} where ${matchesSelector(selector)} ${extra.condition}`
