@@ -25,10 +25,14 @@ export function describeAllowed(schema: z.ZodType): string {
   if (values) return joinWithOr(values.filter((value) => value !== ''))
   if (output.type === 'array' && typeof output.items === 'object' && 'enum' in output.items)
     return `one or more of ${(output.items.enum ?? []).join(', ')}, separated by commas`
-  if (output.type === 'integer' || output.type === 'number') return describeNumbers(output)
+  if (output.anyOf?.every((part) => 'const' in part || isNumeric(part)))
+    return joinWithOr(output.anyOf.map((part) => ('const' in part ? part.const : describeNumbers(part))))
+  if (isNumeric(output)) return describeNumbers(output)
   if (output.format === 'uri') return 'a URL such as https://shoal.example.com'
   return output.minLength ? `at least ${output.minLength} characters long` : 'text'
 }
+
+const isNumeric = ({ type }: z.core.JSONSchema.BaseSchema) => type === 'integer' || type === 'number'
 
 const joinWithOr = (values: unknown[]) =>
   [values.slice(0, -1).join(', '), String(values.at(-1))].filter(Boolean).join(' or ')

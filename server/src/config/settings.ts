@@ -7,6 +7,10 @@ import { flag, serviceSettings } from './service-settings.ts'
 const port = z.coerce.number().int().min(0).max(65_535)
 const roles = ['api', 'worker', 'gateway'] as const
 
+/** Zero, which disables a limit, or a whole number. */
+const zeroOrAtLeast = (minimum: number) =>
+  z.coerce.number().pipe(z.union([z.literal(0), z.number().int().min(minimum)]))
+
 /** All settings with their defaults and descriptions for operators. `docs/operate.md` is generated from them. */
 export const settings = {
   SHOAL_PORT: port.default(4000).describe('Port of the console and the API.'),
@@ -149,18 +153,12 @@ export const settings = {
     .describe(
       'Deployments are refused while less than this share of the disk of SHOAL_DATA_DIR is free; 0 never refuses them.',
     ),
-  SHOAL_CONTAINER_DISK_MB: z.coerce
-    .number()
-    .int()
-    .refine((size) => size === 0 || size >= 64, 'must be 0 or at least 64')
+  SHOAL_CONTAINER_DISK_MB: zeroOrAtLeast(64)
     .default(4096)
     .describe(
       'Disk space for the files that each program of a squid writes, from its next deployment on; 0 does not limit it. See `docs/security.md`.',
     ),
-  SHOAL_BUILD_DISK_MB: z.coerce
-    .number()
-    .int()
-    .refine((size) => size === 0 || size >= 256, 'must be 0 or at least 256')
+  SHOAL_BUILD_DISK_MB: zeroOrAtLeast(256)
     .default(8192)
     .describe(
       'Disk space of one build, and of the downloads that builds of an organization share; 0 does not limit it.',
