@@ -104,8 +104,11 @@ class KubernetesRuntime implements Runtime {
   }
 
   async apply(workload: Workload): Promise<void> {
+    await this.#tenants.within(this.#started().client, workload.tenant, () => this.#apply(workload))
+  }
+
+  async #apply(workload: Workload): Promise<void> {
     const { client, state } = this.#started()
-    await this.#tenants.ensure(client, workload.tenant)
     await this.#whenGone(workload)
     await this.#tasks.enqueue(anchorName(workload.id), async () => {
       const anchor = await client.apply(anchorObject(this.#options, desiredStateOf(workload)))

@@ -1,5 +1,6 @@
 import type { KubeClient } from './client/kube-client.ts'
 import { kinds } from './client/kinds.ts'
+import { ClusterRefusal, KubeError } from './client/kube-error.ts'
 import { labels, namespaceOf } from './names.ts'
 import { type TenantOptions, tenantObjects } from './objects/tenant-objects.ts'
 import { installationSelector } from './state/cluster-state.ts'
@@ -14,8 +15,7 @@ export class Tenants {
     this.#options = options
   }
 
-  /** Creates the namespace and what it contains. */
-  ensure(client: KubeClient, tenant: string): Promise<void> {
+  #ensure(client: KubeClient, tenant: string): Promise<void> {
     const existing = this.#created.get(tenant)
     if (existing) return existing
     const creating = (async () => {
@@ -24,6 +24,31 @@ export class Tenants {
     this.#created.set(tenant, creating)
     creating.catch(() => this.#created.delete(tenant))
     return creating
+  }
+
+  /**
+   * Does `work` in the namespace of a tenant. If the namespace was deleted since it was created, creates it again.
+   * @throws ClusterRefusal while it is being deleted
+   */
+  async within(client: KubeClient, tenant: string, work: () => Promise<void>): Promise<void> {
+    const attempt = async () => {
+      await this.#ensure(client, tenant)
+      await work()
+    }
+    try {
+      await attempt().catch(async (error: unknown) => {
+        this.#created.delete(tenant)
+        if (!(error instanceof KubeError && error.status === 404)) throw error
+        await attempt()
+      })
+    } catch (error) {
+      if (!(error instanceof KubeError && /because it is being terminated/.test(error.message))) throw error
+      const namespace = namespaceOf(this.#options.installation, tenant)
+      throw new ClusterRefusal(
+        `The namespace ${namespace} of the organization is being deleted in the cluster. Try again when it no longer exists.`,
+        { cause: error },
+      )
+    }
   }
 
   /** The tenants whose namespace exists and is not being deleted. */

@@ -11,6 +11,11 @@ export class KubeError extends Error {
   }
 }
 
+/** The cluster refuses a workload for a reason that users can act on: `message` is a sentence for them. */
+export class ClusterRefusal extends Error {
+  override name = 'ClusterRefusal'
+}
+
 /** The API server did not answer, so the state of the cluster is not known. */
 export class ClusterUnreachable extends Error {
   override name = 'ClusterUnreachable'

@@ -26,6 +26,9 @@ const EVICTED_MESSAGE = 'Its host stopped it'
 /** Messages of kubelet when an image does not exist, as opposed to a registry that does not answer. */
 const NO_IMAGE = /\bnot found\b|manifest unknown|name unknown|couldn't parse image/i
 
+/** Messages of registries that do not accept the credentials of the cluster. */
+const REFUSED = /\b40[13]\b|unauthorized|forbidden|authorization failed|access denied|no basic auth/i
+
 /** Returns the state of a container. */
 export function observationOf(view: ContainerView): Observation {
   const { record, pod } = view
@@ -146,7 +149,11 @@ const isPullFailure = (reason: string | undefined): boolean =>
   reason === 'ErrImagePull' || reason === 'ImagePullBackOff'
 
 function delayReason(pod: Pod, waiting: { reason?: string; message?: string } | undefined): string | null {
-  if (isPullFailure(waiting?.reason)) return `Its image cannot be pulled: ${waiting?.message ?? waiting?.reason}`
+  if (isPullFailure(waiting?.reason)) {
+    const message = waiting?.message ?? waiting?.reason ?? ''
+    const refused = REFUSED.test(message) ? ', since the registry refuses the credentials of this installation' : ''
+    return `Its image cannot be pulled${refused}: ${message}`
+  }
   if (waiting?.reason === 'CreateContainerConfigError') return `It cannot be started yet: ${waiting.message}`
   const unscheduled = findCondition(pod.status?.conditions, ['PodScheduled'], 'False')
   if (unscheduled) return `No host has room for it: ${unscheduled.message ?? unscheduled.reason}`

@@ -224,6 +224,17 @@ describe('states', () => {
   })
 })
 
+test.each([
+  ['failed to authorize: failed to fetch anonymous token: unexpected status: 401 Unauthorized', true],
+  ['pull access denied, repository does not exist or may require authorization: insufficient_scope', true],
+  ['dial tcp 10.0.0.1:443: connect: connection refused', false],
+])('an image that cannot be pulled is reported with the words of the registry: %s', (message, isRefused) => {
+  const { setPod, seen } = open()
+  setPod('p1', waiting('ImagePullBackOff', message))
+  const refused = isRefused ? ', since the registry refuses the credentials of this installation' : ''
+  expect(seen()).toMatchObject({ state: 'starting', reason: `Its image cannot be pulled${refused}: ${message}` })
+})
+
 describe('starts that never ran', () => {
   const cannotStart = terminated(128, 'StartError', 'exec: "nothing": executable file not found in $PATH')
 

@@ -1,5 +1,5 @@
 import type { DeploymentFailure } from '@shoal/contract'
-import { BuildFailure } from '@shoal/runtime'
+import { BuildFailure, ClusterRefusal } from '@shoal/runtime'
 import { InvalidManifest, UnknownSecrets } from '../manifest/index.ts'
 
 export type FailureKind = Exclude<DeploymentFailure, 'NO'>
@@ -19,6 +19,7 @@ type FailureContext = { orgCode: string; deploymentId: number }
 /** Maps an error to a user-facing failure; null if it is not recognized. */
 export function failureOf(error: unknown, context: FailureContext): DeployFailure | null {
   if (error instanceof DeployFailure) return error
+  if (error instanceof ClusterRefusal) return new DeployFailure('REQUIREMENTS', error.message)
   if (error instanceof BuildFailure) return new DeployFailure(error.kind, error.message)
   if (error instanceof InvalidManifest)
     return new DeployFailure('REQUIRED_SOURCE_FILE_INVALID', `The manifest is not valid. ${error.message}`)
