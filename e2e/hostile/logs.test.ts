@@ -1,4 +1,4 @@
-import { globSync, rmSync, statSync } from 'node:fs'
+import { globSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { gapContainer, type LogEntry } from '@shoal/contract'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -115,12 +115,23 @@ const metric = async (name: string): Promise<number> => {
 
 /** Bytes that programs have written to the logs of their containers, and bytes that these logs occupy on disk. */
 function rawLogBytes(): { written: number; onDisk: number } {
-  const stats = globSync(['containers/*/*/log', 'unread-logs/*.log'], { cwd: shoal.dataDir })
-    .map((file) => statSync(join(shoal.dataDir, file), { throwIfNoEntry: false }))
-    .filter((stat) => stat !== undefined)
+  const files = globSync(['containers/*/*/log', 'unread-logs/*.log'], { cwd: shoal.dataDir })
+  const stats = files.map((file) => ({
+    file: join(shoal.dataDir, file),
+    stat: statSync(join(shoal.dataDir, file), { throwIfNoEntry: false }),
+  }))
   return {
-    written: stats.reduce((sum, { size }) => sum + size, 0),
-    onDisk: stats.reduce((sum, { blocks }) => sum + blocks * 512, 0),
+    written: stats.reduce((sum, { file, stat }) => sum + removedBytes(file) + (stat?.size ?? 0), 0),
+    onDisk: stats.reduce((sum, { stat }) => sum + (stat?.blocks ?? 0) * 512, 0),
+  }
+}
+
+/** Bytes that the server has removed from the beginning of a log, as the file next to it says. */
+function removedBytes(file: string): number {
+  try {
+    return (JSON.parse(readFileSync(`${file}.kept-from`, 'utf8')) as { removedBytes: number }).removedBytes
+  } catch {
+    return 0
   }
 }
 
