@@ -20,6 +20,8 @@ type Props<T> = {
   onSort?: (sort: Sort) => void
   /** Groups rows under a header, such as versions under their squid. */
   groupOf?: (row: T) => string
+  /** Groups that come first, whatever the sort. Keep the array identical. */
+  firstGroups?: readonly string[]
   renderGroupHead?: (name: string, rows: T[]) => ReactNode
   /** Called when the user clicks a row outside its links and buttons. */
   onOpen?: (row: T) => void
@@ -47,6 +49,7 @@ export function DataTable<T>(props: Props<T>) {
     sort = null,
     onSort,
     groupOf,
+    firstGroups,
     renderGroupHead,
     onOpen,
     menuOf,
@@ -55,8 +58,8 @@ export function DataTable<T>(props: Props<T>) {
     empty,
   } = props
   const items = useMemo(
-    () => itemsOf(sorted(rows ?? [], columns, sort), idOf, groupOf),
-    [rows, columns, sort, idOf, groupOf],
+    () => itemsOf(sorted(rows ?? [], columns, sort), idOf, groupOf, firstGroups),
+    [rows, columns, sort, idOf, groupOf, firstGroups],
   )
   const table = useRef<HTMLTableElement>(null)
   const { visible, beforePx, afterPx } = useVisibleItems(items, table)

@@ -31,6 +31,19 @@ test('without a sort, with an unknown or an unsortable column the order is uncha
 test('sorting returns the same row objects', () =>
   expect(sorted(rows, columns, { column: 'slot', order: 'asc' })[0]).toBe(rows[3]))
 
+test('groups that are named come first, whatever the sort', () => {
+  const groupsOf = (...first: string[]) =>
+    itemsOf(
+      rows,
+      ({ squid, slot }) => `${squid}@${slot}`,
+      ({ squid }) => squid,
+      first,
+    ).flatMap((item) => (item.kind === 'group' ? [item.name] : []))
+  expect(groupsOf()).toEqual(['nft', 'erc20'])
+  expect(groupsOf('erc20', 'deleted')).toEqual(['erc20', 'nft'])
+  expect(groupsOf('erc20', 'nft')).toEqual(['nft', 'erc20'])
+})
+
 test('groups follow the order of their first row', () => {
   const items = itemsOf(
     rows,

@@ -16,11 +16,19 @@ export function sorted<T>(rows: readonly T[], columns: readonly Column<T>[], sor
   return rows.toSorted((a, b) => sign * compare(sortBy(a), sortBy(b)))
 }
 
-/** Adds group headers, in the order of the first row of each group. */
-export function itemsOf<T>(rows: readonly T[], idOf: (row: T) => string, groupOf?: (row: T) => string): Item<T>[] {
+/** Adds group headers, in the order of the first row of each group; groups in `firstGroups` come first. */
+export function itemsOf<T>(
+  rows: readonly T[],
+  idOf: (row: T) => string,
+  groupOf?: (row: T) => string,
+  firstGroups: readonly string[] = [],
+): Item<T>[] {
   const toItem = (row: T): Item<T> => ({ kind: 'row', id: idOf(row), row })
   if (!groupOf) return rows.map(toItem)
-  return [...Map.groupBy(rows, groupOf)].flatMap(([name, members]): Item<T>[] => [
+  const groups = [...Map.groupBy(rows, groupOf)]
+  const isFirst = ([name]: [string, T[]]) => firstGroups.includes(name)
+  const ordered = [...groups.filter(isFirst), ...groups.filter((group) => !isFirst(group))]
+  return ordered.flatMap(([name, members]): Item<T>[] => [
     { kind: 'group', id: `group:${name}`, name, rows: members },
     ...members.map(toItem),
   ])

@@ -1,6 +1,7 @@
 import type { SquidSummary } from '@shoal/contract'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
+import { Pin } from 'lucide-react'
 import { useMemo } from 'react'
 import { useOrg } from '../../api/active-org.ts'
 import { ingressQuery, setVisibleSquids } from '../../api/squids.ts'
@@ -17,6 +18,7 @@ import { SquidFilters } from './SquidFilters.tsx'
 import { weekOfRequests } from './daily-requests.ts'
 import { filterSquids } from './filter-squids.ts'
 import { squidColumns } from './squid-columns.tsx'
+import { usePins } from './use-pins.tsx'
 import { countOf, deployDisabledReason, remainingWarning, remainingSquids, summaryOf } from './squids-left.ts'
 
 const route = getRouteApi('/app/squids')
@@ -33,6 +35,7 @@ export function SquidList({ squids }: { squids: SquidSummary[] | undefined }) {
   const { sort, setSort } = useUrlSort({ column: 'name', order: 'asc' })
   const deniedReason = useDeniedReason('squids.write')
   const actions = useSquidActions()
+  const pins = usePins()
 
   // After the rows, which need the connection first.
   const ingress = useQuery({ ...ingressQuery(org.code), enabled: squids !== undefined })
@@ -54,7 +57,7 @@ export function SquidList({ squids }: { squids: SquidSummary[] | undefined }) {
     return {
       label: `Actions for ${squid.reference}`,
       groups: [
-        { id: 'copy', actions: [copy] },
+        { id: 'copy', actions: [copy, pins.actionOf(squid.name)] },
         { id: 'change', actions: [restart, hibernate, remove] },
       ],
     }
@@ -81,8 +84,10 @@ export function SquidList({ squids }: { squids: SquidSummary[] | undefined }) {
         sort={sort}
         onSort={setSort}
         groupOf={nameOf}
+        firstGroups={pins.names}
         renderGroupHead={(name, versions) => (
           <>
+            {pins.isPinned(name) && <Pin size={14} aria-label="Pinned" className="mr-1.5 inline text-accent" />}
             {name} <span className="ml-1 font-normal text-ink-3">{countOf(versions.length, 'version')}</span>
           </>
         )}

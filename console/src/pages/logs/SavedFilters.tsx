@@ -1,0 +1,53 @@
+import { Bookmark, BookmarkMinus, BookmarkPlus } from 'lucide-react'
+import { createLocalList } from '../../components/local-list.ts'
+import { IconButton } from '../../ui/IconButton.tsx'
+import type { MenuAction } from '../../ui/Menu.tsx'
+import { MenuButton } from '../../ui/MenuButton.tsx'
+import { useLogsSearch, useSetLogsSearch } from './filters.ts'
+import { isSameFilter, isSavedFilter, keyOf, labelOfSaved, savedFilterOf, searchOfSaved } from './saved-filters.ts'
+
+const useSavedFilters = createLocalList('logFilters', isSavedFilter)
+
+/** Saves the filters of the logs for all versions of the organization, and applies saved ones. */
+export function SavedFilters() {
+  const { items, save } = useSavedFilters()
+  const current = savedFilterOf(useLogsSearch())
+  const setSearch = useSetLogsSearch()
+  const isSaved = current !== null && items.some((item) => isSameFilter(item, current))
+  const change: MenuAction = isSaved
+    ? {
+        id: 'remove',
+        label: 'Remove these filters from the list',
+        icon: <BookmarkMinus size={16} />,
+        onAction: () => save(items.filter((item) => !isSameFilter(item, current))),
+      }
+    : {
+        id: 'save',
+        label: 'Save these filters',
+        icon: <BookmarkPlus size={16} />,
+        disabledReason: current === null ? 'Select containers, levels, a text or times first.' : null,
+        onAction: () => current && save([current, ...items]),
+      }
+  const saved = items.map((item) => ({
+    id: keyOf(item),
+    label: labelOfSaved(item),
+    onAction: () => setSearch(searchOfSaved(item)),
+  }))
+  return (
+    <MenuButton
+      label="Saved filters"
+      groups={[
+        ...(saved.length > 0 ? [{ id: 'saved', title: 'Saved filters', actions: saved }] : []),
+        { id: 'change', actions: [change] },
+      ]}
+      renderTrigger={(trigger) => (
+        <IconButton
+          {...trigger}
+          label="Saved filters"
+          variant="secondary"
+          icon={<Bookmark size={14} aria-hidden fill={isSaved ? 'currentColor' : 'none'} />}
+        />
+      )}
+    />
+  )
+}
