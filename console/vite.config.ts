@@ -32,7 +32,7 @@ const chunks = [
   // The frame of all pages behind the session gate, and small parts that most of them use.
   {
     name: 'layout',
-    test: /src\/app\/layouts\/(AppLayout|nav)|src\/api\/(alerts|failed-first-deployments|long-list|poll|roles|squids|version)|src\/components\/(access|AlertSeverity|copy-with-toast|deployment-title|EmptyState|PageHeader|QueryView|ShowOlder|RelativeTime|StatusDot|data-table\/url-state|squid\/(sync|use-squid-actions|SquidStatus|FailedDeployMark|failed-deploy|status-reason))\.tsx?$|src\/lib\/(format|hotkeys|preview-mode|ticker)|src\/ui\/(Badge|Card|copy-text|Kbd|ProgressBar|SearchField|control-classes)\.tsx?$|lucide-react\/dist\/esm\/icons\/(arrow-down|arrow-up|ellipsis|eye|eye-off|pencil|play|rotate-cw|trash|undo-2)\.m?js$/,
+    test: /src\/app\/layouts\/(AppLayout|nav)|src\/api\/(alerts|failed-first-deployments|long-list|poll|roles|squids|version)|src\/components\/(access|AlertSeverity|copy-with-toast|local-list|deployment-title|EmptyState|PageHeader|QueryView|ShowOlder|RelativeTime|StatusDot|data-table\/url-state|squid\/(sync|use-squid-actions|SquidStatus|FailedDeployMark|failed-deploy|status-reason))\.tsx?$|src\/lib\/(format|hotkeys|preview-mode|ticker)|src\/ui\/(Badge|Card|copy-text|Kbd|ProgressBar|SearchField|control-classes)\.tsx?$|lucide-react\/dist\/esm\/icons\/(arrow-down|arrow-up|ellipsis|eye|eye-off|pencil|play|rotate-cw|trash|undo-2)\.m?js$/,
   },
   // Tables. Pages without a table do not load it.
   { name: 'table', test: /src\/components\/data-table\/|node_modules\/@tanstack\/(react-virtual|virtual-core)\// },

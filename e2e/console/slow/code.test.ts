@@ -81,6 +81,7 @@ test('a viewer learns that the code is not shown', async () => {
   await viewer.api.orgs.acceptInvite({ params: { code, id: String(invitation?.id) } })
   await viewer.page.goto(`/squids/coded/v1/deployments/${ids[1]}/changes?organization=${code}`)
   await waitForText(viewer.page, 'The code is not shown to you')
+  expect(await viewer.page.locator('details').count()).toBe(0)
   await viewer.context.close()
 })
 

@@ -29,7 +29,10 @@ afterAll(async () => {
   await browser?.close()
 })
 
-const names = () => page.getByRole('link', { name: /@v1$/ }).allTextContents()
+const names = () =>
+  page
+    .getByRole('button', { name: /^Actions for / })
+    .evaluateAll((all) => all.map((button) => button.ariaLabel?.replace('Actions for ', '')))
 
 test('pinned squids are on top of the list, whatever its order, and stay there after a reload', async () => {
   await page.goto(`/squids?organization=${code}`)

@@ -6,7 +6,7 @@ import { Button } from '../../ui/Button.tsx'
 import { Card } from '../../ui/Card.tsx'
 import { cx } from '../../ui/classes.ts'
 import { CopyButton } from '../../ui/CopyButton.tsx'
-import { Highlighted } from '../Highlighted.tsx'
+import { MarkedText } from '../MarkedText.tsx'
 import { styledParts, withoutColours } from './ansi.ts'
 import { failureSummary, firstErrorIndex } from './failure-text.ts'
 import { matchingLines, noFilter, type LineFilter } from './line-filter.ts'
@@ -161,7 +161,7 @@ function Line({ line: { severity, message, at }, startedAt, isFirstError, search
         {severity !== 'info' && <span className="sr-only">{severity}: </span>}
         {styledParts(message).map(({ text, className }, index) => (
           <span key={index} className={className}>
-            <Highlighted text={text} search={search} />
+            <MarkedText text={text} search={search} />
           </span>
         ))}
       </span>

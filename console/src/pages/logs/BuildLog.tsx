@@ -15,6 +15,7 @@ import { formatDayMonthTime } from '../../lib/format.ts'
 import { SkeletonRows } from '../../ui/Skeleton.tsx'
 import { buildLevels, useLogsSearch, useSetLogsSearch, type LogsSearch } from './filters.ts'
 import { LogFilters } from './LogFilters.tsx'
+import { SavedFilters } from './SavedFilters.tsx'
 
 const skeleton = <SkeletonRows count={12} />
 const hasBuild = ({ type }: Deployment) => type === 'DEPLOY' || type === 'DEPLOY_HARD_RESET'
@@ -36,18 +37,23 @@ export function BuildLog({ squid }: Props) {
   const selected = builds.find(({ id }) => String(id) === build) ?? builds[0]
   return (
     <div className="flex flex-col gap-3">
-      <LogFilters
-        squid={squid}
-        build={
-          <LazySelect
-            label="Deployment"
-            className="w-56 max-xs:flex-1"
-            options={builds.map((deployment) => ({ id: String(deployment.id), label: labelOf(deployment) }))}
-            value={String(selected?.id ?? '')}
-            onChange={(id) => setSearch({ build: id === String(builds[0]?.id) ? undefined : id })}
-          />
-        }
-      />
+      <div className="flex flex-wrap items-center gap-2">
+        <LogFilters
+          squid={squid}
+          build={
+            <LazySelect
+              label="Deployment"
+              className="w-56 max-xs:flex-1"
+              options={builds.map((deployment) => ({ id: String(deployment.id), label: labelOf(deployment) }))}
+              value={String(selected?.id ?? '')}
+              onChange={(id) => setSearch({ build: id === String(builds[0]?.id) ? undefined : id })}
+            />
+          }
+        />
+        <div className="ml-auto">
+          <SavedFilters />
+        </div>
+      </div>
       <QueryView query={deployments} what="The deployments" skeleton={skeleton}>
         {() => (selected ? <LogOf key={selected.id} id={selected.id} /> : <NoBuild />)}
       </QueryView>

@@ -20,6 +20,7 @@ import { DisplayToggles } from './DisplayToggles.tsx'
 import { LogFilters } from './LogFilters.tsx'
 import type { FeedState, LiveStatus, LogFeed } from './feed/log-feed.ts'
 import { LogView } from './view/LogView.tsx'
+import { SavedFilters } from './SavedFilters.tsx'
 import { useDownload } from './use-download.ts'
 import { useLogFeed } from './feed/use-log-feed.ts'
 
@@ -72,6 +73,7 @@ function ProgramLogs({ version, params }: ProgramLogsProps) {
               </Button>
             </>
           )}
+          <SavedFilters />
           <DisplayToggles />
           <Button icon={<Download size={14} aria-hidden />} isPending={isPending} onClick={download}>
             Download

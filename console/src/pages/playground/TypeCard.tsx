@@ -1,4 +1,4 @@
-import { Highlighted } from '../../components/Highlighted.tsx'
+import { MarkedText } from '../../components/MarkedText.tsx'
 import { Card } from '../../ui/Card.tsx'
 import { namedType, typeText, type SchemaField, type SchemaType } from './schema.ts'
 import { TypeLink } from './TypeList.tsx'
@@ -16,7 +16,7 @@ export function TypeCard({ type, search }: { type: SchemaType; search: string })
         {values.map((value) => (
           <li key={value.name} className="px-3.5 py-2">
             <code>
-              <Highlighted text={value.name} search={search} />
+              <MarkedText text={value.name} search={search} />
             </code>
             <Description text={value.description} />
           </li>
@@ -33,7 +33,7 @@ function Field({ field: { name, description, type, args }, search }: { field: Sc
   return (
     <li className="px-3.5 py-2">
       <code className="wrap-anywhere">
-        <Highlighted text={name} search={search} />: <TypeName type={type} />
+        <MarkedText text={name} search={search} />: <TypeName type={type} />
       </code>
       <Description text={description} />
       {args.length > 0 && (
@@ -41,7 +41,7 @@ function Field({ field: { name, description, type, args }, search }: { field: Sc
           {args.map((argument) => (
             <li key={argument.name}>
               <code className="wrap-anywhere">
-                <Highlighted text={argument.name} search={search} />: <TypeName type={argument.type} />
+                <MarkedText text={argument.name} search={search} />: <TypeName type={argument.type} />
               </code>
             </li>
           ))}

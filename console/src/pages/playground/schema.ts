@@ -35,7 +35,7 @@ const kinds = ['OBJECT', 'INTERFACE', 'UNION', 'ENUM', 'INPUT_OBJECT', 'SCALAR']
 
 /** Reads the response to `introspectionQuery`. @throws Error with the API's own message */
 export function schemaOf(response: Record<string, unknown>): Schema {
-  const raw = (response['data'] as { __schema?: RawSchema } | null | undefined)?.__schema
+  const { __schema: raw } = (response['data'] ?? {}) as { __schema?: RawSchema }
   if (!raw) throw new Error(messageOf(response) ?? 'The API returned no schema.')
   const operations = [raw.queryType, raw.mutationType, raw.subscriptionType].flatMap((type) => type?.name ?? [])
   const rank = ({ name, kind }: SchemaType) =>

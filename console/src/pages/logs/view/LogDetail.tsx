@@ -1,5 +1,5 @@
 import type { LogEntry } from '@shoal/contract'
-import { Highlighted } from '../../../components/Highlighted.tsx'
+import { MarkedText } from '../../../components/MarkedText.tsx'
 import { Button } from '../../../ui/Button.tsx'
 import { textOf } from './line-text.ts'
 
@@ -14,11 +14,11 @@ export function LogDetail({ entry, search }: Props) {
   return (
     <div role="cell" className="border-y border-line bg-canvas px-3 py-2">
       <pre className="max-h-96 overflow-auto break-words whitespace-pre-wrap" tabIndex={0} aria-label="Whole line">
-        <Highlighted text={message} search={search} />
+        <MarkedText text={message} search={search} />
         {fields && (
           <>
             {message && '\n'}
-            <Highlighted text={JSON.stringify(fields, null, 2)} search={search} />
+            <MarkedText text={JSON.stringify(fields, null, 2)} search={search} />
           </>
         )}
       </pre>

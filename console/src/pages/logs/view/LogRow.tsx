@@ -1,7 +1,7 @@
 import { gapContainer, type LogEntry } from '@shoal/contract'
 import { Copy, Link2 } from 'lucide-react'
 import { memo, useEffectEvent, useLayoutEffect, useRef, type ReactNode } from 'react'
-import { Highlighted } from '../../../components/Highlighted.tsx'
+import { MarkedText } from '../../../components/MarkedText.tsx'
 import { formatDateTime } from '../../../lib/format.ts'
 import { toneText } from '../../../ui/tones.ts'
 import { cx } from '../../../ui/classes.ts'
@@ -74,7 +74,7 @@ function LineRow(props: Props) {
           {entry.level}
         </span>
         <span role="cell" className={cx('truncate text-ink-2', hideContainerClass)}>
-          <Highlighted text={entry.container} search="" />
+          <MarkedText text={entry.container} search="" />
         </span>
         <span
           role="cell"
@@ -97,17 +97,17 @@ function LineRow(props: Props) {
           >
             {ns && (
               <span className="text-ink-2">
-                <Highlighted text={ns} search={search} />{' '}
+                <MarkedText text={ns} search={search} />{' '}
               </span>
             )}
-            <Highlighted text={isWrapped ? message : firstLine} search={search} />
+            <MarkedText text={isWrapped ? message : firstLine} search={search} />
             {!isWrapped && otherLines.length > 0 && (
               <span className="text-ink-2"> ▸ {otherLines.length + 1} lines</span>
             )}
             {fields && (
               <span className="text-ink-2">
                 {' '}
-                <Highlighted text={JSON.stringify(fields)} search={search} />
+                <MarkedText text={JSON.stringify(fields)} search={search} />
               </span>
             )}
           </span>

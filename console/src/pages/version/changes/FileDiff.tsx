@@ -71,7 +71,7 @@ const Gap = () => (
   </div>
 )
 
-const signs: Record<DiffLine['kind'], string> = { same: ' ', added: '+', removed: '−' }
+const signs: Record<DiffLine['kind'], string> = { same: '\u00a0', added: '+', removed: '−' }
 const lineClasses: Record<DiffLine['kind'], string> = { same: '', added: 'bg-good-soft', removed: 'bg-bad-soft' }
 
 function Line({ line: { kind, before, after, text } }: { line: DiffLine }) {

@@ -1,7 +1,7 @@
 import { splitAtMatches } from './split-at-matches.ts'
 
 /** Text in which the matches of the search are highlighted. */
-export function Highlighted({ text, search }: { text: string; search: string }) {
+export function MarkedText({ text, search }: { text: string; search: string }) {
   const parts = splitAtMatches(text, search)
   if (parts.length === 1) return text
   return parts.map((part, index) =>
