@@ -23,7 +23,9 @@ const menuItem = (page: Page, name: string) => page.getByRole('menuitem', { name
 const rowOf = (page: Page, text: string) => page.getByRole('row').filter({ hasText: text })
 
 async function openRowMenu(page: Page, text: string) {
-  await rowOf(page, text).locator('[data-row-menu]').click()
+  await rowOf(page, text)
+    .getByRole('button', { name: `Actions for ${text}` })
+    .click()
   await page.getByRole('menu').waitFor()
 }
 

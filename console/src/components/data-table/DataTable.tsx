@@ -16,6 +16,10 @@ type Props<T> = {
   /** Undefined while loading. */
   rows: readonly T[] | undefined
   idOf: (row: T) => string
+  /** The name of a row in the label of its menu; by default its id. */
+  nameOf?: (row: T) => string
+  /** Rows are of different heights, because cells wrap. All of them are drawn, since the height of the others is unknown. */
+  hasTallRows?: boolean
   sort?: Sort | null
   onSort?: (sort: Sort) => void
   /** Groups rows under a header, such as versions under their squid. */
@@ -46,6 +50,8 @@ export function DataTable<T>(props: Props<T>) {
     columns,
     rows,
     idOf,
+    nameOf = idOf,
+    hasTallRows = false,
     sort = null,
     onSort,
     groupOf,
@@ -62,7 +68,7 @@ export function DataTable<T>(props: Props<T>) {
     [rows, columns, sort, idOf, groupOf, firstGroups],
   )
   const table = useRef<HTMLTableElement>(null)
-  const { visible, beforePx, afterPx } = useVisibleItems(items, table)
+  const { visible, beforePx, afterPx } = useVisibleItems(items, table, !hasTallRows)
   useEffect(() => onVisible?.(visible.flatMap(({ item }) => (item.kind === 'row' ? [item.row] : []))))
   const menu = useRowMenu<T>()
   const hasMenu = menuOf !== undefined
@@ -106,6 +112,7 @@ export function DataTable<T>(props: Props<T>) {
               <TableRow
                 key={item.id}
                 id={item.id}
+                name={hasMenu ? nameOf(item.row) : ''}
                 row={item.row}
                 columns={columns}
                 rowIndex={index + 2}

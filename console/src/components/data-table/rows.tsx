@@ -7,6 +7,8 @@ import { hideBelowClass, type Column } from './columns.ts'
 
 type RowProps<T> = {
   id: string
+  /** The name in the label of the menu. */
+  name: string
   row: T
   columns: readonly Column<T>[]
   rowIndex: number
@@ -27,7 +29,17 @@ function cellClass<T>(column: Column<T>, isFirst: boolean, isIndented: boolean):
   )
 }
 
-function Row<T>({ id, row, columns, rowIndex, isIndented, isOpenable, hasMenu, menuDisabledReason }: RowProps<T>) {
+function Row<T>({
+  id,
+  name,
+  row,
+  columns,
+  rowIndex,
+  isIndented,
+  isOpenable,
+  hasMenu,
+  menuDisabledReason,
+}: RowProps<T>) {
   return (
     <tr data-row={id} aria-rowindex={rowIndex} className={cx('hover:bg-subtle', isOpenable && 'cursor-pointer')}>
       {columns.map((column, index) => (
@@ -41,7 +53,7 @@ function Row<T>({ id, row, columns, rowIndex, isIndented, isOpenable, hasMenu, m
             type="button"
             data-row-menu
             aria-haspopup="menu"
-            aria-label={`Actions for ${id}`}
+            aria-label={`Actions for ${name}`}
             {...(menuDisabledReason !== null && {
               'aria-disabled': true,
               'aria-description': menuDisabledReason,

@@ -8,8 +8,12 @@ const heightPx = { row: 40, group: 36 }
 const overscan = 12
 
 /** The items to draw, and the heights of the items before and after them. */
-export function useVisibleItems<T>(items: readonly Item<T>[], table: RefObject<HTMLTableElement | null>) {
-  const isVirtual = items.length >= minVirtualItems
+export function useVisibleItems<T>(
+  items: readonly Item<T>[],
+  table: RefObject<HTMLTableElement | null>,
+  canBeVirtual: boolean,
+) {
+  const isVirtual = canBeVirtual && items.length >= minVirtualItems
   const [scrollMargin, setScrollMargin] = useState(0)
 
   useLayoutEffect(() => {

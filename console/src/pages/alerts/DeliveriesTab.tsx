@@ -54,7 +54,9 @@ export default function DeliveriesTab() {
         label="Deliveries"
         columns={deliveryColumns}
         rows={rows}
-        idOf={({ id, label, channel }) => `${label} to ${channel.name}, delivery ${id}`}
+        idOf={({ id }) => String(id)}
+        nameOf={({ label, channel }) => `${label} to ${channel.name}`}
+        hasTallRows
         menuOf={menuOf}
         empty={
           <EmptyState

@@ -54,6 +54,7 @@ export default function HistoryTab() {
         columns={columns}
         rows={rows}
         idOf={({ id }) => String(id)}
+        hasTallRows
         empty={<EmptyState title="No ended alerts yet" text="Alerts move here when their cause is resolved." />}
       />
       <ShowOlder {...pagination} />

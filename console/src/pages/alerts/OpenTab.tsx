@@ -71,7 +71,9 @@ export default function OpenTab() {
         label="Open alerts"
         columns={columns}
         rows={data}
-        idOf={({ id, label }) => `${label}, alert ${id}`}
+        idOf={({ id }) => String(id)}
+        nameOf={({ label }) => label}
+        hasTallRows
         menuOf={menuOf}
         loadingRows={3}
         empty={

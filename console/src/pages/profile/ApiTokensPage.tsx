@@ -131,6 +131,7 @@ export default function ApiTokensPage() {
           columns={columns}
           rows={data}
           idOf={({ id }) => String(id)}
+          nameOf={({ name }) => name}
           menuOf={menuOf}
           loadingRows={2}
           empty={

@@ -83,6 +83,7 @@ export default function SecretsPage() {
             columns={secretColumns}
             rows={data}
             idOf={({ name }) => name}
+            hasTallRows
             sort={sort}
             onSort={setSort}
             menuOf={menuOf}

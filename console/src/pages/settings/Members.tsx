@@ -68,6 +68,7 @@ export default function Members({ org }: { org: Org }) {
           columns={columns}
           rows={data}
           idOf={({ id }) => String(id)}
+          nameOf={({ email }) => email}
           menuOf={menuOf}
           empty={null}
           loadingRows={2}

@@ -56,6 +56,7 @@ export default function DeploymentsTab() {
         columns={deploymentColumns}
         rows={rows}
         idOf={({ id }) => String(id)}
+        nameOf={({ id }) => `deployment ${id}`}
         onOpen={open}
         menuOf={menuOf}
         empty={<EmptyState title="Deploys not found" text="Deployments of this version are listed here." />}
