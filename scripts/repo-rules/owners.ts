@@ -67,7 +67,7 @@ export const ownerRules: Rule[] = [
         repo,
         /(?<![\w.])fetch\(|from 'undici'/,
         product,
-        /^contract\/src\/client\.ts$|^console\/src\/api\/|^server\/src\/gateway\/|^server\/src\/modules\/(auth|metrics|rpc|portal|squids|billing|alerts)\/|^runtime\/src\/images\/registry\//,
+        /^contract\/src\/client\.ts$|^console\/src\/(api\/|pages\/playground\/recipes\.ts$)|^server\/src\/gateway\/|^server\/src\/modules\/(auth|metrics|rpc|portal|squids|billing|alerts)\/|^runtime\/src\/images\/registry\//,
       ),
     broken: { 'console/src/pages/squids/Squids.tsx': `const response = await fetch('/api/v1/orgs')` },
   },
