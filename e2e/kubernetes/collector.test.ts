@@ -1,18 +1,11 @@
-import { randomBytes } from 'node:crypto'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type { LogCursor, Runtime } from '@shoal/runtime'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { buildCollector, hasCollector } from '../../scripts/kubernetes/collector.ts'
-import { pushImage } from '../../scripts/kubernetes/push-image.ts'
-import { hasCluster, kubectl } from '../support/kubernetes.ts'
-import { freePort } from '../support/free-port.ts'
+import { type InstalledCollector, canInstallCollector, installCollector } from '../support/collector.ts'
+import { kubectl } from '../support/kubernetes.ts'
 import { until } from '../support/until.ts'
 import { container, openDriver, workload } from './driver-harness.ts'
 
-const host = process.env['SHOAL_TEST_HOST_ADDRESS']
-const registry = process.env['SHOAL_TEST_REGISTRY']
-const canRun = hasCluster && host !== undefined && registry !== undefined && (await hasCollector())
+const canRun = await canInstallCollector()
 
 /** A program that prints `count` lines of about 200 bytes, `rate` a second, and at its end how many it has printed. */
 const printer = (name: string, count: number, rate: number) =>
@@ -60,26 +53,15 @@ function collectLines() {
 }
 
 describe.skipIf(!canRun)('logs that collectors send from the nodes', () => {
-  const token = randomBytes(16).toString('hex')
-  let port: number
+  let collector: InstalledCollector | undefined
 
   beforeAll(async () => {
-    port = await freePort()
-    const image = `${registry}/collector:${randomBytes(4).toString('hex')}`
-    await pushImage(image, await buildCollector())
-    const manifest = readFileSync(join(import.meta.dirname, '../../docs/kubernetes-collector.yaml'), 'utf8')
-      .replace(/token: .* # change/, `token: ${token}`)
-      .replace(/http:\S+ # change/, `http://${host}:${port}/v1/logs`)
-      .replace(/image: \S+ # change.*/, `image: ${image}`)
-    await kubectl(['apply', '-f', '-'], manifest)
-    await kubectl(['rollout', 'status', 'daemonset/collector', '-n', 'shoal-collector', '--timeout=120s'])
+    collector = await installCollector()
   }, 1_200_000)
 
-  afterAll(async () => {
-    if (canRun) await kubectl(['delete', 'namespace', 'shoal-collector', '--wait=false'])
-  })
+  afterAll(() => collector?.remove())
 
-  const open = () => openDriver({ logListener: { host: host ?? '', port, token } })
+  const open = () => openDriver({ logListener: collector ?? null })
 
   test('all lines arrive once, also of pods that are deleted while they print, over rotations', async () => {
     const { runtime, until: untilState, observe } = await open()

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type ClusterCloud, hasClusterNetwork, startClusterCloud } from '../support/cluster-cloud.ts'
+import { type InstalledCollector, canInstallCollector, installCollector } from '../support/collector.ts'
 import { deploy, waitForDeployment } from '../support/deploy.ts'
 import { hasCluster, kubectl, nodeNames } from '../support/kubernetes.ts'
 import { totalTransfers } from '../support/squid.ts'
@@ -7,12 +8,21 @@ import { until } from '../support/until.ts'
 
 describe.skipIf(!hasCluster || !hasClusterNetwork)('a squid deployed to a cluster', () => {
   let opened: ClusterCloud
+  let collector: InstalledCollector | null = null
 
   beforeAll(async () => {
-    opened = await startClusterCloud()
-  }, 600_000)
+    if (await canInstallCollector()) collector = await installCollector()
+    const listen = collector && {
+      SHOAL_KUBE_LOGS_LISTEN: `${collector.host}:${collector.port}`,
+      SHOAL_KUBE_LOGS_TOKEN: collector.token,
+    }
+    opened = await startClusterCloud(listen ?? {})
+  }, 1_200_000)
 
-  afterAll(() => opened?.end(), 120_000)
+  afterAll(async () => {
+    await collector?.remove()
+    await opened?.end()
+  }, 180_000)
 
   test('indexes the chain in pods and answers GraphQL through the gateway', { timeout: 600_000 }, async () => {
     const { cloud, selector } = opened
@@ -23,5 +33,17 @@ describe.skipIf(!hasCluster || !hasClusterNetwork)('a squid deployed to a cluste
     await until(async () => (await totalTransfers(endpoint)) === transfers, 'all transfers are indexed')
     const pods = await kubectl(['get', 'pods', '-A', '-l', selector, '-o', 'jsonpath={.items[*].spec.nodeName}'])
     expect(await nodeNames()).toEqual(expect.arrayContaining(pods.split(' ')))
+    const params = { code: cloud.org, reference: 'erc20-transfers@v1' }
+    const { id } = await cloud.api.squids.get({ params })
+    const from = new Date(Date.now() - 3_600_000).toISOString()
+    await until(async () => {
+      const usage = { params: { code: cloud.org, squidId: String(id) }, query: { from } }
+      const { metrics } = await cloud.api.metrics.getSquidUsage(usage)
+      return metrics.some((point) => Number(point.apiCpuUsage) > 0 && Number(point.processorCpuUsage) > 0)
+    }, 'the usage of both programs is known')
+    for (const container of ['api', 'processor']) {
+      const query = { limit: '100', container: [container] }
+      await until(async () => (await cloud.api.logs.history({ params, query })).logs.length > 0, `logs of ${container}`)
+    }
   })
 })
