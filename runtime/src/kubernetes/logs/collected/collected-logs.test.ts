@@ -74,6 +74,23 @@ test('a request succeeds only when its lines are stored, and lines that are sent
   await reading
 })
 
+test('lines of one batch are delivered by their time', async () => {
+  const { logs, url } = await open()
+  const iterator = logs({}, new AbortController().signal)[Symbol.asyncIterator]()
+  const next = iterator.next()
+  const records = (JSON.parse(bodyOf(1, 4)) as { resourceLogs: { scopeLogs: { logRecords: unknown[] }[] }[] })
+    .resourceLogs
+  const logRecords = records[0]?.scopeLogs[0]?.logRecords ?? []
+  const response = send(
+    url,
+    JSON.stringify({ resourceLogs: [{ scopeLogs: [{ logRecords: logRecords.toReversed() }] }] }),
+  )
+  const { value } = (await next) as { value: LogBatch }
+  expect(value.lines.map(({ text }) => text)).toEqual(['1', '2', '3', '4'])
+  void iterator.next()
+  expect((await response).status).toBe(200)
+})
+
 test('lines that are not admitted are counted, and lines of other programs are ignored', async () => {
   const { logs, url } = await open()
   const iterator = logs({}, new AbortController().signal, () => false)[Symbol.asyncIterator]()

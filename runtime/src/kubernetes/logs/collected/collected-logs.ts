@@ -1,4 +1,4 @@
-import type { LogAdmission, LogBatch, LogCursor, LogDrop } from '../../../driver.ts'
+import type { LogAdmission, LogBatch, LogCursor, LogDrop, LogLine } from '../../../driver.ts'
 import { truncateLine } from '../../../process/lines.ts'
 import { annotations, namespacePrefix, podContainerName } from '../../names.ts'
 import type { ClusterState } from '../../state/cluster-state.ts'
@@ -81,6 +81,7 @@ class LineReader {
 
   read(lines: OtlpLine[]): LogBatch {
     const batch: LogBatch = { lines: [], dropped: [], cursor: {} }
+    const timed: TimedLogLine[] = []
     const nowMs = Date.now()
     const changed = new Map<string, RunLog>()
     for (const { path, offset, text } of lines) {
@@ -92,19 +93,20 @@ class LineReader {
       log.usedAtMs = nowMs
       changed.set(keyOf(file), log)
       const complete = log.position.push(line, offset, Buffer.byteLength(text) + 1)
-      if (complete !== null) this.#deliver(batch, log.source, line, complete)
+      if (complete === null) continue
+      if (this.#isAdmitted(log.source, line, complete)) timed.push(lineOf(log.source, line, complete))
+      else drop(batch.dropped, log.source)
     }
+    // The collector reads a rotated file and the next one at the same time.
+    timed.sort((first, second) => (first.time < second.time ? -1 : Number(first.time > second.time)))
+    batch.lines = timed.map(({ line }) => line)
     for (const [key, { position }] of changed) batch.cursor[key] = position.format()
     this.#forgetOld(batch.cursor, nowMs)
     return batch
   }
 
-  #deliver({ lines, dropped }: LogBatch, source: LogSource, { time, stream }: FileLine, complete: string): void {
-    const bytes = Buffer.byteLength(complete)
-    if (!this.#admits({ workload: source.workload, bytes, isBacklog: time < this.#startedAt }))
-      return drop(dropped, source)
-    const readAt = new Date(`${time.slice(0, 23)}Z`)
-    lines.push({ ...source, stream, text: truncateLine(complete), readAt })
+  #isAdmitted({ workload }: LogSource, { time }: FileLine, text: string): boolean {
+    return this.#admits({ workload, bytes: Buffer.byteLength(text), isBacklog: time < this.#startedAt })
   }
 
   #logOf(file: LogFile): RunLog {
@@ -146,6 +148,14 @@ class LineReader {
     }
   }
 }
+
+/** `time`: in nanoseconds, as text. */
+type TimedLogLine = { time: string; line: LogLine }
+
+const lineOf = (source: LogSource, { time, stream }: FileLine, text: string): TimedLogLine => ({
+  time,
+  line: { ...source, stream, text: truncateLine(text), readAt: new Date(`${time.slice(0, 23)}Z`) },
+})
 
 const keyOf = ({ uid, restarts }: LogFile): string => `${uid}/${restarts}`
 
