@@ -4,7 +4,7 @@ import { Check, ChevronsUpDown, CircleAlert, TriangleAlert } from 'lucide-react'
 import { orgTitle, selectOrg, useOrg } from '../../api/active-org.ts'
 import { useUser } from '../../api/session.ts'
 import { Avatar } from '../../ui/Avatar.tsx'
-import { MenuButton } from '../../ui/MenuButton.tsx'
+import { MenuButton } from '../../components/MenuButton.tsx'
 
 /** The playground has no plan; it is free. */
 const planOf = (org: Org): string => (org.limits.playground ? 'Personal, free' : planLabels[org.status])

@@ -6,7 +6,7 @@ import { useSetting } from '../../lib/local-settings.ts'
 import { toggleTheme } from '../../lib/theme.ts'
 import { Avatar } from '../../ui/Avatar.tsx'
 import { Kbd } from '../../ui/Kbd.tsx'
-import { MenuButton } from '../../ui/MenuButton.tsx'
+import { MenuButton } from '../../components/MenuButton.tsx'
 import { openKeyboardHelp } from './overlays.ts'
 
 /** Account settings, API tokens, Logout (spec 2.3); and the theme. */

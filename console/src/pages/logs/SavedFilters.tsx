@@ -2,7 +2,7 @@ import { Bookmark, BookmarkMinus, BookmarkPlus } from 'lucide-react'
 import { createLocalList } from '../../components/local-list.ts'
 import { IconButton } from '../../ui/IconButton.tsx'
 import type { MenuAction } from '../../ui/Menu.tsx'
-import { MenuButton } from '../../ui/MenuButton.tsx'
+import { MenuButton } from '../../components/MenuButton.tsx'
 import { useLogsSearch, useSetLogsSearch } from './filters.ts'
 import { isSameFilter, isSavedFilter, keyOf, labelOfSaved, savedFilterOf, searchOfSaved } from './saved-filters.ts'
 

@@ -8,7 +8,7 @@ import { invalidatedByActions } from '../../components/squid/use-squid-actions.t
 import { copyWithToast } from '../../components/copy-with-toast.ts'
 import { Button } from '../../ui/Button.tsx'
 import { cx } from '../../ui/classes.ts'
-import { MenuButton } from '../../ui/MenuButton.tsx'
+import { MenuButton } from '../../components/MenuButton.tsx'
 import { lazyPart, Optional } from '../../lib/lazy.tsx'
 
 const AddTagDialog = lazyPart(() => import('./AddTagDialog.tsx'))

@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { copyEndpoint, endpointDisabledReason, useSquidActions } from '../../components/squid/use-squid-actions.tsx'
 import { Button, buttonClass } from '../../ui/Button.tsx'
 import { IconButton } from '../../ui/IconButton.tsx'
-import { MenuButton } from '../../ui/MenuButton.tsx'
+import { MenuButton } from '../../components/MenuButton.tsx'
 import { lazyPart, Optional } from '../../lib/lazy.tsx'
 
 const RollbackDialog = lazyPart(() => import('./deployments/RollbackDialog.tsx'))

@@ -1,9 +1,9 @@
 import { useRef, useState, type ReactElement, type ReactNode, type RefObject } from 'react'
-import type { MenuProps } from './Menu.tsx'
+import type { MenuProps } from '../ui/Menu.tsx'
 import { lazyPart, Optional } from '../lib/lazy.tsx'
-import { prefetch } from './prefetch.ts'
+import { prefetch } from '../ui/prefetch.ts'
 
-const loadMenu = () => import('./Menu.tsx')
+const loadMenu = () => import('../ui/Menu.tsx')
 const Menu = lazyPart(loadMenu)
 
 /** The props of the trigger. */
