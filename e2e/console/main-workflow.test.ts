@@ -65,7 +65,6 @@ test('a user deploys, queries, hibernates, restarts and deletes a version', asyn
   const clientRun = sqd('deploy', cloud.project, '-o', cloud.org, '-s', 'v1', ...nonInteractive)
   // The version appears without a reload.
   await row('@v1').waitFor()
-  await row('@v1').getByText('Deploying').waitFor()
   const { code, stdout, stderr } = await clientRun
   expect(code, stdout + stderr).toBe(0)
   await row('@v1').getByText('Healthy').waitFor()
