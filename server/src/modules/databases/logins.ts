@@ -44,18 +44,22 @@ async function open(app: App, squidId: number, workload: string): Promise<void> 
 }
 
 /**
- * Closes the version's logins of these users for good. When it resolves, no program can write with them.
+ * Closes the version's logins of these users for good. When it resolves, no program can write with them. Resolves with true if any
+ * of them was open.
  * @throws DatabaseError if Shoal's role may not close them
  */
-async function close(app: App, squidId: number, isOf: (user: LoginUser) => boolean): Promise<void> {
+async function close(app: App, squidId: number, isOf: (user: LoginUser) => boolean): Promise<boolean> {
   const database = await selectSquidDatabase(app.db, squidId)
-  if (!database) return
+  if (!database) return false
+  let wasOpen = false
   for (const row of await selectLogins(app.db, squidId)) {
     // An earlier worker may have marked it, and died before it was closed.
     if (!row.closedAt && !isOf(row)) continue
     await markClosed(app.db, row.id, app.clock.now())
     await closeLoginRole(app.squidsDatabase, loginRoleName(database.role, row.id))
+    wasOpen ||= row.closedAt === null
   }
+  return wasOpen
 }
 
 /** Drops the roles of the version's closed logins. Called when their programs have been given up. */

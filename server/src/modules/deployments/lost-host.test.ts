@@ -42,6 +42,14 @@ async function until(condition: () => boolean | Promise<boolean>): Promise<void>
   while (!(await condition())) await sleep(5)
 }
 
+async function noticesOf(squidId: number | undefined): Promise<string[]> {
+  const { rows } = await t.app.database.pool.query<{ text: string }>(
+    "select container || ': ' || message as text from squid_notices where squid_id = $1 order by id",
+    [squidId],
+  )
+  return rows.map(({ text }) => text)
+}
+
 const isLost = (workload: string, container: string) => t.runtime.host.lost.has(`${workload}/${container}`)
 
 test('each processor has a login of its own, also in variables of the manifest; others have that of the owner', async () => {
@@ -76,9 +84,13 @@ test('a processor on a lost host is started elsewhere, after its login was close
   const row = await selectSquidBySlot(t.app.db, d.org.id, 'test-squid', 'v1')
   const stored = openWorkload(t.app.sealer, row?.id ?? 0, row?.sealedWorkload ?? '')
   expect(stored.containers.find(({ name }) => name === 'one')?.env).toEqual(after['one'])
+  expect(await noticesOf(row?.id)).toEqual([
+    expect.stringMatching(/^one: .* has not responded since \d\d:\d\d:\d\d UTC/),
+  ])
   t.runtime.loseHost(id, 'one')
   await until(() => !isLost(id, 'one'))
   expect(await canSignIn(after['one']?.['DB_URL'])).toBe(false)
+  expect(await noticesOf(row?.id)).toHaveLength(2)
 })
 
 test('a version whose processor is on a lost host can be deployed, hibernated and deleted', async () => {

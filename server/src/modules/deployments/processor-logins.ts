@@ -3,7 +3,7 @@ import type { WorkerApp } from '../../app.ts'
 import type { Db } from '../../db/database.ts'
 import { logins, type SquidConnection } from '../databases/index.ts'
 import { isApi, isProcessor, parseWorkloadId } from '../manifest/index.ts'
-import { sealWorkload, updateSquid } from '../versions/index.ts'
+import { addNotice, sealWorkload, updateSquid } from '../versions/index.ts'
 import type { EngineContext } from './reconcile-version.ts'
 import type { RuntimeSnapshot } from './runtime-snapshot.ts'
 import type { StepContext } from './step.ts'
@@ -106,14 +106,27 @@ export async function closeLostLogins(
     const user = { workload: id, container: observation.container }
     const isLost = isHostLost(observation, now) && isProcessor({ name: user.container })
     if (!isLost || !(await logins.has(app, squidId, user))) continue
-    await logins.close(app, squidId, ({ workload, container }) => workload === id && container === user.container)
-    closed.push(user.container)
-    app.log.warn(
-      { squidId, ...user, reason: observation.reason },
-      'closed the database login of a processor on a lost host',
+    const wasOpen = await logins.close(
+      app,
+      squidId,
+      ({ workload, container }) => workload === id && container === user.container,
     )
+    closed.push(user.container)
+    if (wasOpen) await reportLostHost(app, squidId, observation)
   }
   return closed
+}
+
+/** Tells the operator and, in the log of the version, its users that a processor was fenced off. */
+async function reportLostHost(app: WorkerApp, squidId: number, observation: Observation): Promise<void> {
+  const { container, reason, hostLostSince } = observation
+  app.log.warn({ squidId, container, reason }, 'closed the database login of a processor on a lost host')
+  const since = hostLostSince ? ` since ${hostLostSince.toISOString().slice(11, 19)} UTC` : ''
+  const message = `The host of this processor has not responded${since}. Its database login was closed, so it can no longer write and is started on another host.`
+  await addNotice(app.db, { squidId, at: app.clock.now(), container, message }).catch((error: unknown) =>
+    // The version may have been deleted in the meantime.
+    app.log.debug({ err: error, squidId }, 'a notice was not stored'),
+  )
 }
 
 /** Gives up programs of a workload on lost hosts, which is being stopped: all but those that could go on writing. */
