@@ -70,3 +70,26 @@ test('shortcuts without a modifier can be turned off; those with one keep workin
   for (const key of ['g', 's']) await page.keyboard.press(key)
   await page.waitForURL(/\/squids/)
 })
+
+test('the command palette has the actions of the version whose page is open', async () => {
+  const openPalette = async () => {
+    await page.keyboard.press('Control+k')
+    await page.getByPlaceholder(/Jump to/).waitFor()
+  }
+  const option = (name: string) => page.getByRole('menuitem', { name, exact: true })
+  await page.goto(`/squids?organization=${code}`)
+  await page.getByRole('link', { name: 'transfers@v1' }).waitFor()
+  await openPalette()
+  await option('transfers@v1').waitFor()
+  expect(await page.getByRole('menuitem', { name: /^Hibernate/ }).count()).toBe(0)
+  await option('transfers@v1').click()
+  await page.getByRole('heading', { name: /^transfers/, level: 1 }).waitFor()
+  await openPalette()
+  await option('Hibernate transfers@v1').click()
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Hibernate' }).click()
+  await waitForText(page, 'Hibernated')
+  await openPalette()
+  await option('Restart transfers@v1').waitFor()
+  expect(await option('Hibernate transfers@v1').count()).toBe(0)
+  await page.keyboard.press('Escape')
+})

@@ -1,15 +1,16 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useNavigate } from '@tanstack/react-router'
+import { useNavigate, useParams } from '@tanstack/react-router'
 import { CommandList, type CommandGroup } from '../../ui/CommandList.tsx'
 import { orgTitle, selectOrg, useOrg } from '../../api/active-org.ts'
 import { endSession, useUser } from '../../api/session.ts'
 import { squidsQuery } from '../../api/squids.ts'
+import { useSquidActions } from '../../components/squid/use-squid-actions.tsx'
 import { isPreviewOn } from '../../lib/preview-mode.ts'
 import { toggleTheme } from '../../lib/theme.ts'
 import { navItems } from './nav.ts'
 import { openKeyboardHelp } from './overlays.ts'
 
-/** Opens a squid, a page or an organization, or runs an action. */
+/** Opens a squid, a page or an organization, or runs an action: also those of the version whose page is open. */
 export default function CommandPalette({ onClose }: { onClose: () => void }) {
   const user = useUser()
   const org = useOrg()
@@ -17,8 +18,23 @@ export default function CommandPalette({ onClose }: { onClose: () => void }) {
   const queryClient = useQueryClient()
   // Fetched once when the cache is stale, and not polled: the palette is open only briefly.
   const squids = useQuery({ ...squidsQuery(org.code), refetchInterval: false }).data ?? []
+  const { squidName, squidSlot } = useParams({ strict: false })
+  const opened = squids.find(({ name, slot }) => name === squidName && slot === squidSlot)
+  const { actionsOf, menuDisabledReason } = useSquidActions()
+  const versionActions = opened && menuDisabledReason(opened) === null ? Object.values(actionsOf(opened)) : []
 
   const groups: CommandGroup[] = [
+    {
+      id: 'version',
+      title: opened?.reference ?? '',
+      commands: versionActions
+        .filter(({ disabledReason }) => !disabledReason)
+        .map(({ id, label, onAction }) => ({
+          id: `version-${id}`,
+          label: `${label} ${opened?.reference}`,
+          run: onAction,
+        })),
+    },
     {
       id: 'squids',
       title: 'Squids',
