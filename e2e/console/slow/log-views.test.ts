@@ -61,7 +61,7 @@ const heightOf = async (text: string | RegExp) => (await row(text).first().bound
 test('wrapped lines are shown whole, stay so after a reload, and never overlap', async () => {
   await open()
   await row('the last one').waitFor()
-  expect(await heightOf('19: start')).toBe(22)
+  await expect.poll(() => heightOf('19: start')).toBe(22)
   await button('Wrap lines').click()
   await expect.poll(() => heightOf('19: start')).toBeGreaterThan(60)
   await expect.poll(fromEndPx).toBeLessThan(5)
@@ -77,7 +77,7 @@ test('wrapped lines are shown whole, stay so after a reload, and never overlap',
   }
   await page.getByLabel('Search logs').fill('of three')
   await row('third of three').waitFor()
-  expect(await heightOf('third of three')).toBeGreaterThanOrEqual(66)
+  await expect.poll(() => heightOf('third of three')).toBeGreaterThanOrEqual(66)
   await button('Wrap lines').click()
   await expect.poll(() => heightOf('first of three')).toBe(22)
 })
