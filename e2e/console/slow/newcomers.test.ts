@@ -77,11 +77,14 @@ test('the popover of the last step of the tour covers no link of the navigation'
 test('the cost of a version changes with its hibernation', async () => {
   const { page, token, api } = boss
   await deploySimulated({ shoal, org: code, token, api }, { name: 'transfers', slot: 'v1' })
+  const params = { code, reference: 'transfers@v1' }
+  // The cost includes each program as soon as it was observed. The page polls only every minute.
+  await expect.poll(async () => Number((await api.billing.getSquidCost({ params })).perHourUsd)).toBeGreaterThan(0.01)
   await page.goto(`/squids/transfers/v1?organization=${code}`)
   const perHour = page.locator('dl > div', { hasText: 'Per hour now' }).locator('dd')
   const perHourUsd = async () => Number((await perHour.innerText()).replace('$', ''))
   await expect.poll(perHourUsd).toBeGreaterThan(0.01)
-  await api.squids.hibernate({ params: { code, reference: 'transfers@v1' } })
+  await api.squids.hibernate({ params })
   await waitForText(page, 'This version is hibernated')
   // The disk still costs. The interval of the poll, a minute, would be too late for a user who waits for the effect.
   await expect.poll(perHourUsd, { timeout: 20_000 }).toBeLessThan(0.01)
