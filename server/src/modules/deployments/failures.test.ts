@@ -72,6 +72,8 @@ describe('each kind of failure tells the user what to do', () => {
   })
 
   test('UNEXPECTED for an internal error, with the id of the deployment and without internal details', async () => {
+    // The archive is replaced before a worker reads it.
+    await worker.close()
     const deployment = await d.deploy({ build: { prints: ['only here'] } }, { name: 'lost' })
     // The archive exists, but cannot be read: a link to itself.
     const uploads = join(t.app.config.dataDir, 'uploads')
@@ -79,6 +81,7 @@ describe('each kind of failure tells the user what to do', () => {
       await rm(join(uploads, name))
       await symlink(name, join(uploads, name))
     }
+    worker = t.startWorker()
     const ended = await d.waitForEnd(deployment)
     expect(ended.failed).toBe('UNEXPECTED')
     expect(ended.failureReason).toContain(`deployment ${deployment.id}`)
