@@ -1,5 +1,6 @@
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import type { ContainerUsage } from '@shoal/runtime'
 import { describe, expect, test } from 'vitest'
 import { hasCluster, kubectl } from '../support/kubernetes.ts'
 import { createServiceAccount, workerRights } from '../support/service-account.ts'
@@ -40,10 +41,12 @@ async function usageOf({ runtime }: Driver) {
   return usage
 }
 
-/** Waits for a measurement that began after this call. */
-async function measure(driver: Driver) {
+/** Waits for a measurement that began after this call. The kubelet measures the pod, whose throttling is reported, less often. */
+async function measure(driver: Driver, throttledBefore = 0) {
   const startedAt = new Date()
-  await until(async () => (await usageOf(driver)).at > startedAt, 'the kubelet measures again')
+  const isNew = ({ at, throttledSeconds }: ContainerUsage) =>
+    at > startedAt && (throttledSeconds ?? 0) > throttledBefore
+  await until(async () => isNew(await usageOf(driver)), 'the kubelet measures again')
   return usageOf(driver)
 }
 
@@ -55,14 +58,14 @@ describe.skipIf(!hasCluster || !host)('the usage of pods', () => {
     await driver.until('api', { state: 'running' })
     const cgroup = await cgroupOf(driver.namespace)
     const before = { cpu: cgroup.cpuSeconds(), throttled: cgroup.throttledSeconds() }
-    const usage = await measure(driver)
+    const usage = await measure(driver, before.throttled)
     const { run } = (await driver.observe('api')) ?? {}
     expect(usage).toMatchObject({ workload: '12.1', container: 'api', run: run?.id, cpuLimitCores: 0.2 })
     expect(usage).toMatchObject({ memoryLimitBytes: 64 * 1024 * 1024, oomKills: null })
     expect(usage.cpuSeconds).toBeGreaterThan(before.cpu)
-    expect(usage.cpuSeconds).toBeLessThan(cgroup.cpuSeconds())
+    expect(usage.cpuSeconds).toBeLessThanOrEqual(cgroup.cpuSeconds())
     expect(usage.throttledSeconds).toBeGreaterThan(before.throttled)
-    expect(usage.throttledSeconds).toBeLessThan(cgroup.throttledSeconds())
+    expect(usage.throttledSeconds).toBeLessThanOrEqual(cgroup.throttledSeconds())
     expect(usage.memoryBytes / cgroup.memoryBytes()).toBeGreaterThan(0.5)
     expect(usage.memoryBytes / cgroup.memoryBytes()).toBeLessThan(2)
   })
@@ -79,7 +82,7 @@ describe.skipIf(!hasCluster || !host)('the usage of pods', () => {
     const second = await measure(driver)
     expect(second.run).not.toBe(first.run)
     expect(second.cpuSeconds).toBeGreaterThan(0)
-    expect(second.cpuSeconds).toBeLessThan(cgroup.cpuSeconds())
+    expect(second.cpuSeconds).toBeLessThanOrEqual(cgroup.cpuSeconds())
     expect(second.throttledSeconds).toBeLessThan(
       cgroup.throttledSeconds() - (first.throttledSeconds ?? Infinity) + 1e-6,
     )
