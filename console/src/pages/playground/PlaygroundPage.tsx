@@ -1,19 +1,15 @@
 import { squidDisabledReasons, type Squid } from '@shoal/contract'
-import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { ListTree } from 'lucide-react'
 import { Suspense, useMemo, useState } from 'react'
-import { useOrg } from '../../api/active-org.ts'
-import { versionQuery } from '../../api/version.ts'
 import { EmptyState } from '../../components/EmptyState.tsx'
 import { LazySelect } from '../../components/LazySelect.tsx'
-import { PageHeader } from '../../components/PageHeader.tsx'
-import { QueryView } from '../../components/QueryView.tsx'
 import { useSetSearch } from '../../components/data-table/url-state.ts'
 import { useSetting } from '../../lib/local-settings.ts'
 import { buttonClass } from '../../ui/Button.tsx'
 import { CopyField } from '../../ui/CopyButton.tsx'
 import { Skeleton } from '../../ui/Skeleton.tsx'
+import { ApiPage, type VersionParams } from './ApiPage.tsx'
 import { endpointsOf, type PlaygroundEndpoint } from './endpoints.ts'
 import { createFetcher } from './fetcher.ts'
 import { lazyPart } from '../../lib/lazy.tsx'
@@ -26,38 +22,21 @@ export const prefetch = prefetchVersion
 
 /** Runs queries against the API of a version and shows its schema. */
 export default function PlaygroundPage() {
-  const { squidName, squidSlot } = route.useParams()
-  const params = { code: useOrg().code, reference: `${squidName}@${squidSlot}` }
-  const query = useQuery(versionQuery(params))
+  const version = route.useParams()
+  const link = (
+    <Link to="/squids/$squidName/$squidSlot/schema" params={version} className={buttonClass()}>
+      <ListTree size={14} aria-hidden />
+      Schema
+    </Link>
+  )
   return (
-    <>
-      <PageHeader
-        title="GraphQL playground"
-        crumbs={[
-          <Link key="squids" to="/squids">
-            Squids
-          </Link>,
-          <Link key="version" to="/squids/$squidName/$squidSlot" params={{ squidName, squidSlot }}>
-            {params.reference}
-          </Link>,
-        ]}
-        actions={
-          <Link to="/squids/$squidName/$squidSlot/schema" params={{ squidName, squidSlot }} className={buttonClass()}>
-            <ListTree size={14} aria-hidden />
-            Schema
-          </Link>
-        }
-      />
-      <QueryView query={query} what="This version" skeleton={<Skeleton className="h-96" />}>
-        {(squid) => <Playground squid={squid} params={params} />}
-      </QueryView>
-    </>
+    <ApiPage title="GraphQL playground" version={version} link={link}>
+      {(squid, params) => <Playground squid={squid} params={params} />}
+    </ApiPage>
   )
 }
 
-type Params = { code: string; reference: string }
-
-function Playground({ squid, params }: { squid: Squid; params: Params }) {
+function Playground({ squid, params }: { squid: Squid; params: VersionParams }) {
   const endpoints = endpointsOf(squid)
   const { endpoint: selectedId } = route.useSearch()
   const setSearch = useSetSearch()
@@ -86,7 +65,13 @@ function Playground({ squid, params }: { squid: Squid; params: Params }) {
   )
 }
 
-function Editor({ endpoint: { url }, params: { code, reference } }: { endpoint: PlaygroundEndpoint; params: Params }) {
+function Editor({
+  endpoint: { url },
+  params: { code, reference },
+}: {
+  endpoint: PlaygroundEndpoint
+  params: VersionParams
+}) {
   const theme = useSetting('theme')
   const [isProxied, setIsProxied] = useState(false)
   const fetcher = useMemo(

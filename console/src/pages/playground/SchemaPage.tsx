@@ -3,16 +3,14 @@ import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { Play } from 'lucide-react'
 import { useMemo } from 'react'
-import { useOrg } from '../../api/active-org.ts'
-import { versionQuery } from '../../api/version.ts'
 import { useSearchText } from '../../components/data-table/url-state.ts'
 import { EmptyState } from '../../components/EmptyState.tsx'
-import { PageHeader } from '../../components/PageHeader.tsx'
 import { QueryView } from '../../components/QueryView.tsx'
 import { SetupGuide } from '../../components/SetupGuide.tsx'
 import { buttonClass } from '../../ui/Button.tsx'
 import { SearchField } from '../../ui/SearchField.tsx'
 import { Skeleton } from '../../ui/Skeleton.tsx'
+import { ApiPage, type VersionParams } from './ApiPage.tsx'
 import { endpointsOf } from './endpoints.ts'
 import { createFetcher } from './fetcher.ts'
 import { graphqlRecipes } from './recipes.ts'
@@ -24,44 +22,24 @@ import { prefetchVersion } from './prefetch-version.ts'
 export const prefetch = prefetchVersion
 
 const route = getRouteApi('/app/squids/$squidName/$squidSlot/schema')
-const skeleton = <Skeleton className="h-96" />
 
 /** The types and fields of a version's API, and how to query it. */
 export default function SchemaPage() {
-  const { squidName, squidSlot } = route.useParams()
-  const params = { code: useOrg().code, reference: `${squidName}@${squidSlot}` }
-  const query = useQuery(versionQuery(params))
+  const version = route.useParams()
+  const link = (
+    <Link to="/squids/$squidName/$squidSlot/playground" params={version} className={buttonClass()}>
+      <Play size={14} aria-hidden />
+      Playground
+    </Link>
+  )
   return (
-    <>
-      <PageHeader
-        title="GraphQL schema"
-        crumbs={[
-          <Link key="squids" to="/squids">
-            Squids
-          </Link>,
-          <Link key="version" to="/squids/$squidName/$squidSlot" params={{ squidName, squidSlot }}>
-            {params.reference}
-          </Link>,
-        ]}
-        actions={
-          <Link
-            to="/squids/$squidName/$squidSlot/playground"
-            params={{ squidName, squidSlot }}
-            className={buttonClass()}
-          >
-            <Play size={14} aria-hidden />
-            Playground
-          </Link>
-        }
-      />
-      <QueryView query={query} what="This version" skeleton={skeleton}>
-        {(squid) => <SchemaOf squid={squid} params={params} />}
-      </QueryView>
-    </>
+    <ApiPage title="GraphQL schema" version={version} link={link}>
+      {(squid, params) => <SchemaOf squid={squid} params={params} />}
+    </ApiPage>
   )
 }
 
-type Props = { squid: Squid; params: { code: string; reference: string } }
+type Props = { squid: Squid; params: VersionParams }
 
 function SchemaOf({ squid, params }: Props) {
   const url = endpointsOf(squid)[0]?.url
@@ -77,7 +55,7 @@ function SchemaOf({ squid, params }: Props) {
       <EmptyState title="No API to describe" text={disabledReason ?? 'The manifest of this version defines no API.'} />
     )
   return (
-    <QueryView query={schema} what="The schema" skeleton={skeleton}>
+    <QueryView query={schema} what="The schema" skeleton={<Skeleton className="h-96" />}>
       {(data) => <Types schema={data} url={url} />}
     </QueryView>
   )

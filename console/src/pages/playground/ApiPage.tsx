@@ -1,0 +1,44 @@
+import type { Squid } from '@shoal/contract'
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { useOrg } from '../../api/active-org.ts'
+import { versionQuery } from '../../api/version.ts'
+import { PageHeader } from '../../components/PageHeader.tsx'
+import { QueryView } from '../../components/QueryView.tsx'
+import { Skeleton } from '../../ui/Skeleton.tsx'
+
+export type VersionParams = { code: string; reference: string }
+
+type Props = {
+  title: string
+  version: { squidName: string; squidSlot: string }
+  /** A link to the other page about the API. */
+  link: ReactNode
+  children: (squid: Squid, params: VersionParams) => ReactNode
+}
+
+/** The frame of the pages about a version's API: the playground and the schema. */
+export function ApiPage({ title, version: { squidName, squidSlot }, link, children }: Props) {
+  const params = { code: useOrg().code, reference: `${squidName}@${squidSlot}` }
+  const query = useQuery(versionQuery(params))
+  return (
+    <>
+      <PageHeader
+        title={title}
+        crumbs={[
+          <Link key="squids" to="/squids">
+            Squids
+          </Link>,
+          <Link key="version" to="/squids/$squidName/$squidSlot" params={{ squidName, squidSlot }}>
+            {params.reference}
+          </Link>,
+        ]}
+        actions={link}
+      />
+      <QueryView query={query} what="This version" skeleton={<Skeleton className="h-96" />}>
+        {(squid) => children(squid, params)}
+      </QueryView>
+    </>
+  )
+}
