@@ -13,7 +13,7 @@ import { runActiveOrStandby } from './installation/active-worker.ts'
 import { listen, type Listener } from './listener.ts'
 import { openApp } from './startup/open-app.ts'
 import { MissingKeys } from './sealing/require-keys.ts'
-import { limitOrgs } from './modules/deployments/index.ts'
+import { fenceOtherHosts, limitOrgs } from './modules/deployments/index.ts'
 import { startupText } from './startup/startup-text.ts'
 import { startWorker } from './startup/worker.ts'
 import { InvalidSettingError } from './config/invalid-setting.ts'
@@ -115,6 +115,7 @@ async function startWorkerOrStandby(
   const startWork = async () => {
     const workerApp = await openWorker()
     await claimHost(workerApp)
+    await fenceOtherHosts(workerApp)
     const limitations = await workerApp.runtime.start()
     for (const warning of [...limitations, ...(await limitOrgs(workerApp))]) log.warn(warning)
     const worker = await startWorker(workerApp)

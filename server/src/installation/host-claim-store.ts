@@ -9,7 +9,8 @@ export async function putClaim(db: Db, claim: Omit<Claim, 'takenAt'>, isForced: 
   const { rows } = await db.execute(sql`
     insert into runtime_claim (runtime, host, location, taken_at) values (${claim.runtime}, ${claim.host}, ${claim.location}, now())
     on conflict (installation) do update set runtime = excluded.runtime, host = excluded.host, location = excluded.location,
-      taken_at = case when runtime_claim.host = excluded.host then runtime_claim.taken_at else now() end
+      taken_at = case when runtime_claim.host = excluded.host then runtime_claim.taken_at else now() end,
+      fenced_at = case when runtime_claim.host = excluded.host then runtime_claim.fenced_at end
       where runtime_claim.host = excluded.host or ${isForced}
     returning host`)
   return rows.length > 0
@@ -34,6 +35,17 @@ export async function setForOneOrg(db: Db, isForOneOrg: boolean): Promise<void> 
 export async function lockIfForOneOrg(db: Db): Promise<boolean> {
   const { rows } = await db.execute(sql`select from runtime_claim where is_for_one_org for update`)
   return rows.length > 0
+}
+
+/** Returns whether programs of a host that held the claim before may still be able to write to databases. */
+export async function isUnfenced(db: Db): Promise<boolean> {
+  const { rows } = await db.execute(sql`select from runtime_claim where fenced_at is null`)
+  return rows.length > 0
+}
+
+/** Records that programs of hosts that held the claim before can no longer write. */
+export async function setFenced(db: Db): Promise<void> {
+  await db.execute(sql`update runtime_claim set fenced_at = now()`)
 }
 
 /** Deletes the claim and returns it; null if there was none. */

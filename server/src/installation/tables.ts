@@ -9,6 +9,8 @@ export const runtimeClaim = pgTable('runtime_claim', {
   /** The host and data directory, as text for the operator. */
   location: text().notNull(),
   takenAt: time().notNull(),
+  /** When the programs of other hosts lost their access to the databases; null until then. See `fenceOtherHosts`. */
+  fencedAt: time(),
   /** Whether only one organization may deploy; see `limitOrgs`. */
   isForOneOrg: boolean().notNull().default(false),
 })

@@ -32,6 +32,10 @@ export async function selectSquidDatabase(db: Db, squidId: number): Promise<Squi
   return row ?? null
 }
 
+export async function saveOwnerPassword(db: Db, squidId: number, sealedPassword: string): Promise<void> {
+  await db.update(squidDatabases).set({ sealedPassword }).where(eq(squidDatabases.squidId, squidId))
+}
+
 export const selectAllDatabases = (db: Db): Promise<SquidDatabaseRow[]> => db.select().from(squidDatabases)
 
 /** Inserts or updates the row. The passwords of an existing row are kept. */

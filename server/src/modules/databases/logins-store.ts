@@ -116,14 +116,30 @@ export async function closeLoginRole(cluster: Database, login: string): Promise<
     [ident(login)],
   )
   for (const { name } of granted.rows) await cluster.pool.query(`revoke ${name} from ${ident(login)}`)
+  await endSessions(cluster, login)
+}
+
+/**
+ * Replaces the password of the role, and ends its sessions, whose transactions are rolled back. When it resolves, no program that has
+ * only the old password can write. Does nothing if the role does not exist.
+ * @throws DatabaseError if Shoal's role may not do that; Error if the sessions do not end
+ */
+export async function replacePassword(cluster: Database, role: string, password: string): Promise<void> {
+  const { rowCount } = await cluster.pool.query('select from pg_roles where rolname = $1', [role])
+  if (rowCount === 0) return
+  await cluster.pool.query(`alter role ${ident(role)} password ${literal(password)}`)
+  await endSessions(cluster, role)
+}
+
+async function endSessions(cluster: Database, role: string): Promise<void> {
   const deadline = performance.now() + closeTimeoutMs
   for (let quiet = 0; quiet < quietLooks;) {
     const ended = await cluster.pool.query(
       'select pg_terminate_backend(pid, 5000) from pg_stat_activity where usename = $1',
-      [login],
+      [role],
     )
     quiet = ended.rowCount === 0 ? quiet + 1 : 0
-    if (performance.now() > deadline) throw new Error(`Sessions of ${login} do not end`)
+    if (performance.now() > deadline) throw new Error(`Sessions of ${role} do not end`)
     if (quiet < quietLooks) await delay(lookMs)
   }
 }

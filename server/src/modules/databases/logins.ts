@@ -1,9 +1,16 @@
+import { mapConcurrently } from '@shoal/runtime'
 import type { App } from '../../app.ts'
 import type { Db } from '../../db/database.ts'
 import { limitConnections } from './connections.ts'
-import { installationPrefix, namesWithPrefix, selectAllDatabases, selectSquidDatabase } from './database-store.ts'
+import {
+  installationPrefix,
+  namesWithPrefix,
+  saveOwnerPassword,
+  selectAllDatabases,
+  selectSquidDatabase,
+} from './database-store.ts'
 import { connectionOf, type SquidConnection } from './database.ts'
-import { loginPasswordOf, newPassword, passwordContext } from './passwords.ts'
+import { loginPasswordOf, newPassword, ownerPasswordOf, passwordContext } from './passwords.ts'
 import {
   closeLoginRole,
   deleteLogin,
@@ -14,6 +21,7 @@ import {
   markClosed,
   mayCreateLogins,
   openLoginRole,
+  replacePassword,
   selectLogins,
   selectOpenLogins,
   type LoginRow,
@@ -128,5 +136,26 @@ async function openRoles(app: App, squidId: number, logins: LoginRow[]): Promise
     })
 }
 
+/**
+ * Gives the owner of each version's database another password, and ends its sessions: when it resolves, programs that were started with
+ * the old passwords can no longer write. `save` replaces the password of one version where it is stored, in the same transaction.
+ * @throws DatabaseError if Shoal's role may not do that; Error if sessions do not end
+ */
+async function renewOwners(app: App, save: (tx: Db, renewed: RenewedPassword) => Promise<void>): Promise<void> {
+  await mapConcurrently(await selectAllDatabases(app.db), maxConcurrent, async (row) => {
+    const { squidId, role } = row
+    const password = newPassword()
+    await app.db.transaction(async (tx) => {
+      await saveOwnerPassword(tx, squidId, app.sealer.seal(password, passwordContext(squidId, 'owner')))
+      await save(tx, { squidId, oldPassword: ownerPasswordOf(app.sealer, row), password })
+    })
+    await replacePassword(app.squidsDatabase, role, password)
+  })
+}
+
+const maxConcurrent = 4
+
+type RenewedPassword = { squidId: number; oldPassword: string; password: string }
+
 /** The logins of programs that write to the databases of versions. */
-export const logins = { add, open, close, dropClosed, areAllowed, has, names, reconcile }
+export const logins = { add, open, close, dropClosed, areAllowed, has, names, reconcile, renewOwners }

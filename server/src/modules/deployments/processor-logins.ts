@@ -59,7 +59,15 @@ export async function renewLogins(app: WorkerApp, squidId: number, workload: Wor
     for (const spec of workload.containers) {
       const user = { workload: workload.id, container: spec.name }
       const connection = closed.includes(spec) ? await logins.add(app, tx, squidId, user) : null
-      containers.push(connection ? withConnection(spec, connection) : spec)
+      const { DB_USER = '', DB_PASS = '' } = spec.env
+      containers.push(
+        connection
+          ? replaceInEnvironment(spec, [
+              [DB_PASS, connection.password],
+              [DB_USER, connection.user],
+            ])
+          : spec,
+      )
     }
     const renewed = { ...workload, containers }
     await updateSquid(tx, squidId, { sealedWorkload: sealWorkload(app.sealer, squidId, renewed) })
@@ -67,10 +75,10 @@ export async function renewLogins(app: WorkerApp, squidId: number, workload: Wor
   })
 }
 
-/** Replaces user and password wherever the environment has them: the manifest may use them in variables of its own. */
-function withConnection(spec: ContainerSpec, { user, password }: SquidConnection): ContainerSpec {
-  const { DB_USER: oldUser = '', DB_PASS: oldPassword = '' } = spec.env
-  const replace = (value: string) => value.replaceAll(oldPassword, password).replaceAll(oldUser, user)
+/** Replaces texts, such as a password, wherever the environment has them: the manifest may use them in variables of its own. */
+export function replaceInEnvironment(spec: ContainerSpec, replacements: [text: string, by: string][]): ContainerSpec {
+  const replace = (value: string) =>
+    replacements.reduce((result, [text, by]) => (text === '' ? result : result.replaceAll(text, by)), value)
   const env = Object.fromEntries(Object.entries(spec.env).map(([name, value]) => [name, replace(value)]))
   return { ...spec, env }
 }
