@@ -49,7 +49,7 @@ const kindSuites = [
 ].map((name) => `runtime/src/process/${name}.test.ts`)
 
 /** Long suites outside of the slow folders, which `npm test` does not run. */
-const slowOnly = ['runtime/src/postgres/split-cluster.test.ts']
+const slowOnly = ['runtime/src/postgres/split-cluster.test.ts', 'server/src/doctor/doctor.test.ts']
 
 /** Suites that `npm run test:slow` runs. `npm test` excludes the project `slow`. */
 const slowSuites = [

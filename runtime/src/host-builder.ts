@@ -5,6 +5,7 @@ import { ensureToolchain } from './build/toolchain.ts'
 import type { Builder } from './builder.ts'
 import { type RegistrySettings, createRegistryBuilder } from './images/registry-builder.ts'
 import { type Host, prepareHost } from './process/host.ts'
+import { recordHostReport } from './process/host-report.ts'
 import type { NetworkMode } from './process/network/find-network.ts'
 import type { NetworkTargets } from './process/network/network.ts'
 
@@ -45,6 +46,7 @@ export async function openHostBuilder(
   const targets = { ...options.targets, build: [...options.targets.build, ...npmTargets(npmConfig)] }
   const host = await prepareHost({ stateDir, sandbox, network, targets, containerDiskBytes })
   log(`Squids run with: ${host.summary}`)
+  recordHostReport(host.stateDir, host.report)
   const toolchain = await ensureToolchain({ dir: join(stateDir, 'toolchain'), npm, log })
   const builder = await createBuilder({
     dir: join(stateDir, 'builds'),

@@ -19,12 +19,15 @@ import { configForCommand } from './installation/running-server.ts'
 import { openApp } from './startup/open-app.ts'
 import { dropOldKeys, rotateKey } from './sealing/rotate-key.ts'
 import { safeText } from './db/safe-error.ts'
+import { shoalVersion } from './version.ts'
 
 type Result = Promise<Record<string, unknown>>
 type Command = { options: string[]; optional?: string[]; flags?: string[]; summary: string } & (
   | { run: (app: App, values: CliOptions) => Result }
   /** Runs without `openApp`: the command opens the database itself, or requires that no process uses the database. */
   | { runOnFiles: (config: Config, options: FileOptions) => Result }
+  /** Prints in its own format, and sets the exit code. */
+  | { report: (config: Config, isJson: boolean) => Promise<{ text: string; exitCode: number }> }
 )
 type FileOptions = {
   to: string
@@ -79,6 +82,11 @@ const commands: Record<string, Command> = {
     summary:
       'allow a worker on another host or data directory to run the squids; a worker that still runs them stops them',
   },
+  doctor: {
+    report: runDoctor,
+    options: [],
+    summary: 'check everything that this installation depends on, and show what to do; exits with 1 if a check failed',
+  },
   status: {
     run: status,
     options: [],
@@ -116,8 +124,13 @@ async function main(): Promise<number> {
       force: { type: 'boolean' },
       json: { type: 'boolean' },
       help: { type: 'boolean', short: 'h' },
+      version: { type: 'boolean' },
     },
   })
+  if (values.version) {
+    process.stdout.write(`${shoalVersion()}\n`)
+    return 0
+  }
   const command = commands[positionals.join(' ')]
   if (!command || values.help) {
     process.stdout.write(usage())
@@ -125,6 +138,11 @@ async function main(): Promise<number> {
   }
   const missing = command.options.filter((o) => o !== 'password' && !values[o as keyof typeof values])
   if (missing.length > 0) throw new Error(`Missing: ${missing.map((m) => `--${m}`).join(', ')}`)
+  if ('report' in command) {
+    const { text, exitCode } = await command.report(loadCommandConfig(), values.json ?? false)
+    process.stdout.write(text)
+    return exitCode
+  }
   const result =
     'runOnFiles' in command
       ? await command.runOnFiles(loadCommandConfig(), {
@@ -138,6 +156,16 @@ async function main(): Promise<number> {
       : await runWithApp(command.run, values as CliOptions)
   process.stdout.write(values.json ? `${JSON.stringify(result)}\n` : formatResult(result))
   return 0
+}
+
+async function runDoctor(config: Config, isJson: boolean): Promise<{ text: string; exitCode: number }> {
+  // Only this command needs the parts that the checks use.
+  const { examine, formatReport } = await import('./doctor/doctor.ts')
+  const report = await examine(config)
+  return {
+    text: isJson ? `${JSON.stringify(report)}\n` : formatReport(report),
+    exitCode: report.status === 'failed' ? 1 : 0,
+  }
 }
 
 /** Reads the configuration, and prints to standard error, so that standard output stays valid JSON. */

@@ -4,6 +4,7 @@ import type { HostLimitation } from '../driver.ts'
 import { makeCgroupBase } from './cgroup-base.ts'
 import type { CgroupBase } from './cgroup-files.ts'
 import type { Disks } from './disk/disks.ts'
+import type { HostPart, HostReport } from './host-report.ts'
 import { findDisks } from './disk/find-disks.ts'
 import { installationNumber } from './network/allocations.ts'
 import { type NetworkMode, findNetwork } from './network/find-network.ts'
@@ -30,6 +31,8 @@ export type Host = {
   uidOf(key: string): number | null
   /** A line for the log about the sandbox, limits, networks and users of programs. */
   summary: string
+  /** The same in parts, with what each does not protect. */
+  report: HostReport
   limitations: HostLimitation[]
 }
 
@@ -96,6 +99,7 @@ export async function prepareHost(options: HostOptions): Promise<Host> {
   })
   const workFolders = hasOverlays ? 'overlay' : 'links'
   const features = { isRoot, hasUids, bwrap, bwrapFeatures, cgroups, workFolders, network, disks } as const
+  const report = reportOf(features, { network: networkLimitation, disk: diskLimitation, users: problem })
   return {
     stateDir,
     label,
@@ -106,12 +110,11 @@ export async function prepareHost(options: HostOptions): Promise<Host> {
     network,
     disks,
     uidOf: (key) => (hasUids ? uidFor(join(stateDir, 'uids.json'), key, number) : null),
-    summary: summaryOf(features),
-    limitations: [
-      ...findLimitations({ ...features, hasCgroups: cgroups !== null }),
-      ...[networkLimitation, diskLimitation].filter((sentence) => sentence !== null),
-      ...(problem === null ? [] : [`Another installation on this host may give its squids the same uids: ${problem}.`]),
-    ],
+    summary: `${Object.values(report)
+      .map(({ state }) => state)
+      .join(', ')}, ${workFolders === 'overlay' ? 'work folders by overlays' : 'work folders of links'}`,
+    report,
+    limitations: Object.values(report).flatMap(({ problems }) => problems),
   }
 }
 
@@ -123,16 +126,32 @@ type Features = Pick<Host, 'cgroups' | 'workFolders' | 'network' | 'disks'> & {
   bwrap: Bwrap
 }
 
-function summaryOf({ bwrap, cgroups, workFolders, disks, network, isRoot, hasUids }: Features): string {
+/** Why a part does not work as it should; null if it does. */
+type Problems = { network: HostLimitation | null; disk: HostLimitation | null; users: string | null }
+
+function reportOf(features: Features & { bwrapFeatures: BwrapFeatures }, found: Problems): HostReport {
+  const { bwrap, cgroups, disks, network, isRoot, hasUids } = features
+  const limitations = limitationsByPart({ ...features, hasCgroups: cgroups !== null })
   const sharedUser = isRoot ? 'all squids as root' : 'all squids as the user of the server'
-  return [
-    bwrap.status === 'usable' ? 'sandbox bubblewrap' : `no sandbox (bubblewrap is ${bwrap.status})`,
-    cgroups ? `limits by cgroups (version ${cgroups.version})` : 'limits of the JavaScript heap only',
-    workFolders === 'overlay' ? 'work folders by overlays' : 'work folders of links',
-    DISK_SUMMARIES[disks.kind],
-    NETWORK_SUMMARIES[network.kind],
-    hasUids ? 'a user for each version' : sharedUser,
-  ].join(', ')
+  const sharedUids =
+    found.users === null ? [] : [`Another installation on this host may give its squids the same uids: ${found.users}.`]
+  const part = (state: string, problems: (string | null)[]): HostPart => ({
+    state,
+    problems: problems.filter((problem) => problem !== null),
+  })
+  return {
+    sandbox: part(
+      bwrap.status === 'usable' ? 'sandbox bubblewrap' : `no sandbox (bubblewrap is ${bwrap.status})`,
+      limitations.sandbox,
+    ),
+    limits: part(
+      cgroups ? `limits by cgroups (version ${cgroups.version})` : 'limits of the JavaScript heap only',
+      limitations.limits,
+    ),
+    disk: part(DISK_SUMMARIES[disks.kind], [found.disk]),
+    network: part(NETWORK_SUMMARIES[network.kind], [found.network]),
+    users: part(hasUids ? 'a user for each version' : sharedUser, [...limitations.users, ...sharedUids]),
+  }
 }
 
 /** A confinement for testing the sandbox. */
@@ -163,25 +182,36 @@ async function allocateNumber(stateDir: string): Promise<{ number: number; probl
 /** Returns the mark of the isolated program `name`. It includes the label, since other servers on the host may use the same name. */
 export const programMark = (host: Pick<Host, 'label'>, name: string): string => `${host.label}/${name}`
 
-/** Returns the missing features of the host and their consequences, as sentences for operators. */
-export function findLimitations(features: {
+type DetectedFeatures = {
   isRoot: boolean
   hasUids: boolean
   bwrap: Bwrap
   bwrapFeatures: BwrapFeatures
   hasCgroups: boolean
-}): HostLimitation[] {
-  const limitations: HostLimitation[] = []
-  if (!features.hasCgroups)
-    limitations.push(
-      'Memory and CPU limits of squids are not enforced: cgroups cannot be created on this host (only the JavaScript heap is limited).',
-    )
-  if (features.bwrap.status !== 'usable')
-    limitations.push(`${whyNoBwrap(features.bwrap)} ${consequenceWithoutBwrap(features.hasUids)}`)
-  else limitations.push(...missingBwrapFeatures(features.bwrapFeatures))
-  if (features.isRoot && !features.hasUids)
-    limitations.push('Squids run as root: setpriv (util-linux) is missing or may not change users here.')
-  return limitations
+}
+
+/** Returns the missing features of the host and their consequences, as sentences for operators. */
+export function findLimitations(features: DetectedFeatures): HostLimitation[] {
+  const { limits, sandbox, users } = limitationsByPart(features)
+  return [...limits, ...sandbox, ...users]
+}
+
+function limitationsByPart(features: DetectedFeatures): Record<'limits' | 'sandbox' | 'users', HostLimitation[]> {
+  return {
+    limits: features.hasCgroups
+      ? []
+      : [
+          'Memory and CPU limits of squids are not enforced: cgroups cannot be created on this host (only the JavaScript heap is limited).',
+        ],
+    sandbox:
+      features.bwrap.status === 'usable'
+        ? missingBwrapFeatures(features.bwrapFeatures)
+        : [`${whyNoBwrap(features.bwrap)} ${consequenceWithoutBwrap(features.hasUids)}`],
+    users:
+      features.isRoot && !features.hasUids
+        ? ['Squids run as root: setpriv (util-linux) is missing or may not change users here.']
+        : [],
+  }
 }
 
 function missingBwrapFeatures({ filterFile, limitsTmp }: BwrapFeatures): HostLimitation[] {

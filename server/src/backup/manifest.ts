@@ -1,8 +1,7 @@
 import { embeddedPostgresMajor } from '@shoal/runtime'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { z } from 'zod'
 import { knownMigrations } from '../db/migrate.ts'
+import { shoalVersion } from '../version.ts'
 
 /** Describes a backup; readable with `tar -xOf <file> manifest.json`. */
 export const BackupManifest = z.object({
@@ -30,11 +29,6 @@ export const BackupManifest = z.object({
 export type BackupManifest = z.infer<typeof BackupManifest>
 
 export const platform = `${process.platform}-${process.arch}`
-
-export function shoalVersion(): string {
-  const text = readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8')
-  return z.object({ version: z.string() }).parse(JSON.parse(text)).version
-}
 
 /** Checks that this installation can restore the backup. @throws Error with the reason and instructions if it cannot */
 export async function checkRestorable(manifest: BackupManifest): Promise<void> {

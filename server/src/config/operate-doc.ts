@@ -85,7 +85,7 @@ Each server monitors the embedded Postgres and restarts it if it exits. If it fa
 
 ## Health
 
-\`GET /healthz\` reports that a process is alive. \`GET /readyz\` reports within two seconds whether its dependencies work: 200, or 503 with the problems in \`checks\`.
+\`GET /healthz\` reports that a process is alive, and its version (\`shoal --version\` prints that of the command). \`GET /readyz\` reports within two seconds whether its dependencies work: 200, or 503 with the problems in \`checks\`.
 
 | check | in processes with | is not \`ok\` when |
 |---|---|---|
@@ -101,6 +101,13 @@ Both pages are on the ports of the API and of the gateway, for GET and HEAD. \`S
 4002, unless that is taken or another one is set.
 
 While the database is unavailable, the API returns 503 within three seconds and the console shows it. Squids continue to be served, and the server recovers automatically when the database is back.
+
+## Checking an installation
+
+\`npm run -s shoal -- doctor\` checks everything that an installation depends on, with or without a running server: whether the server is ready and has the version of the command, ports, disk, limits of open files and processes, cgroups, sandbox, networks and users
+of squids, the clock, version and connections of both Postgres, modes of files with keys, the sign-in to the mail server, RPC nodes, age of the last backup, certificates of the public addresses, and registry, Kubernetes and S3 where they are used.
+Each line is \`ok\`, \`warning\`, \`failed\` or \`skipped\` (not used), with the value found and, below it, what to do. It exits with code 1 if a check failed; \`--json\` prints the same for scripts. While a worker runs, what protects squids is what that worker detected
+when it started (\`host.json\` in the data directory), since another process may have other rights.
 
 ## Connections of Postgres
 

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { App } from '../app.ts'
 import type { Config } from '../config/config.ts'
 import { listen, type Listener } from '../listener.ts'
+import { shoalVersion } from '../version.ts'
 import { metricsOf } from './metrics.ts'
 import { readiness, type ReadinessApp } from './readiness.ts'
 
@@ -13,8 +14,10 @@ const json = (status: number, body: object): HealthResponse => ({
   body: JSON.stringify(body),
 })
 
-/** Responds to `/healthz`: the process is alive. */
-export const healthz = (): HealthResponse => json(200, { status: 'ok' })
+const version = shoalVersion()
+
+/** Responds to `/healthz`: the process is alive, and has this version. */
+export const healthz = (): HealthResponse => json(200, { status: 'ok', version })
 
 /** Responds to `/readyz` within two seconds: whether all dependencies of this process respond, with the problem of each that does not. */
 export async function readyz(app: ReadinessApp): Promise<HealthResponse> {

@@ -41,6 +41,16 @@ export async function sendMailNow(app: App, mail: Mail, id: string): Promise<voi
   else await app.mailer.send(mail)
 }
 
+/** Signs in to the mail server without sending an email. @throws the mail server's error, within half a minute */
+export async function verifyMailServer({ SHOAL_MAIL_URL: url }: App['config']): Promise<void> {
+  const transport = createTransport({ url, ...smtpTimeouts })
+  try {
+    await transport.verify()
+  } finally {
+    transport.close()
+  }
+}
+
 async function transmit({ config }: App, mail: Mail, id: string): Promise<void> {
   const transport = createTransport({ url: config.SHOAL_MAIL_URL, ...smtpTimeouts })
   try {

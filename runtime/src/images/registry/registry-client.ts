@@ -30,6 +30,14 @@ export class RegistryClient {
     this.#http = new RegistryHttp(origin, host, () => findCredentials(host))
   }
 
+  /** Verifies that the registry responds and accepts the credentials. */
+  async check(signal: AbortSignal): Promise<void> {
+    const purpose = `sign in to ${this.#host}`
+    const request = { purpose, method: 'GET', url: '/v2/', isRepeated: false, signal } as const
+    const response = await this.#http.send({ ...request, scopes: [] })
+    await response.body.dump()
+  }
+
   async hasBlob(repository: string, digest: string, signal: AbortSignal): Promise<boolean> {
     return await this.#exists(`/v2/${repository}/blobs/${digest}`, repository, signal)
   }

@@ -1,0 +1,53 @@
+import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { cliOf, startShoal, type Shoal } from '../support/shoal.ts'
+
+type Report = { status: string; checks: { name: string; status: string; finding: string; remedy: string | null }[] }
+
+let shoal: Shoal
+beforeAll(async () => {
+  shoal = await startShoal()
+})
+afterAll(() => shoal.end())
+
+/** Runs the doctor, which exits with 1 if a check failed. */
+async function examine(): Promise<Report> {
+  try {
+    return await shoal.cli<Report>('doctor')
+  } catch (error) {
+    return JSON.parse((error as { stdout: string }).stdout) as Report
+  }
+}
+
+const failures = ({ checks }: Report) => checks.filter(({ status }) => status === 'failed')
+
+test('a running installation has no failed check: server, ports and both Postgres are well', async () => {
+  const report = await examine()
+  expect(failures(report)).toEqual([])
+  for (const name of ['server', 'ports', 'Postgres of Shoal', 'Postgres of squids', 'keys', 'disk'])
+    expect(report.checks.filter((check) => check.name === name)).toEqual(
+      expect.arrayContaining([expect.objectContaining({ status: 'ok' })]),
+    )
+  const sandbox = report.checks.find(({ name }) => name === 'sandbox')
+  expect(sandbox?.finding).toContain('detected by the worker at ')
+})
+
+test('a failed check names the problem and the remedy, and the exit code is 1', async () => {
+  const file = join(shoal.dataDir, 'secrets.key')
+  chmodSync(file, 0o644)
+  await expect(shoal.cli('doctor')).rejects.toMatchObject({ code: 1 })
+  expect(failures(await examine())).toMatchObject([{ name: 'keys', remedy: `chmod 600 ${file}` }])
+  chmodSync(file, 0o600)
+  expect(failures(await examine())).toEqual([])
+})
+
+test('before the first start, the doctor creates nothing', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'shoal-none-'))
+  const dataDir = join(dir, 'data')
+  // The ports may be in use on this machine.
+  await cliOf(dataDir)('doctor').catch(() => undefined)
+  expect(existsSync(dataDir)).toBe(false)
+  rmSync(dir, { recursive: true })
+})

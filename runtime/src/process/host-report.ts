@@ -1,0 +1,27 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { replaceFile } from './replace-file.ts'
+
+/** One kind of protection on this host: what is used, and what it does not protect, as sentences for operators. */
+export type HostPart = { state: string; problems: string[] }
+
+/** The protections of squids on this host. */
+export type HostReport = Record<'sandbox' | 'limits' | 'disk' | 'network' | 'users', HostPart>
+
+/** A report and the time at which a worker detected it. */
+export type RecordedHostReport = { at: string; report: HostReport }
+
+const reportFile = (stateDir: string) => join(stateDir, 'host.json')
+
+/** Records what the active worker detected: another process may have other rights, and would disturb its networks if it tried them. */
+export const recordHostReport = (stateDir: string, report: HostReport): void =>
+  replaceFile(reportFile(stateDir), JSON.stringify({ at: new Date().toISOString(), report }))
+
+/** Reads what the last active worker of this state directory detected; null if there was none. */
+export function readHostReport(stateDir: string): RecordedHostReport | null {
+  try {
+    return JSON.parse(readFileSync(reportFile(stateDir), 'utf8'))
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,59 @@
+import { isIP } from 'node:net'
+import { connect } from 'node:tls'
+import { days } from '../clock.ts'
+import { gatewayUrlOf } from '../config/config.ts'
+import { failed, ok, reasonOf, skipped, warning, type Check, type CheckResult, type Examined } from './check.ts'
+
+/** Checks the certificates of the public addresses: their names, their authority, and their age. */
+export const certificatesCheck: Check = {
+  name: 'certificates',
+  run: async (examined) => {
+    const { config } = examined
+    const urls = [
+      ...(config.SHOAL_ROLES.includes('api') ? [config.publicUrl] : []),
+      ...(config.SHOAL_ROLES.includes('gateway') ? [gatewayUrlOf(config, 'doctor')] : []),
+    ]
+    const origins = [...new Set(urls.map((url) => new URL(url).origin))]
+    return await Promise.all(origins.map((origin) => checkOrigin(examined, new URL(origin))))
+  },
+}
+
+const isLoopback = (host: string) => host === 'localhost' || host === '[::1]' || host.startsWith('127.')
+
+async function checkOrigin({ clock }: Examined, { protocol, hostname, port, origin }: URL): Promise<CheckResult> {
+  if (protocol === 'http:')
+    return isLoopback(hostname)
+      ? skipped('certificates', `${origin} is on this machine only`)
+      : warning(
+          'certificates',
+          `${origin} is not encrypted: passwords and tokens can be read on the way`,
+          'Put a proxy with TLS in front (docs/install/one-server.md), and set SHOAL_PUBLIC_URL and SHOAL_GATEWAY_URL.',
+        )
+  const remedy = 'Read the log of the proxy in front: it renews certificates.'
+  try {
+    const { validTo, problem } = await readCertificate(hostname, Number(port) || 443)
+    const leftMs = validTo.getTime() - clock.now().getTime()
+    const finding = `${origin} is valid until ${validTo.toISOString()} (${Math.floor(leftMs / days(1))} days)`
+    if (leftMs <= 0) return failed('certificates', `${origin} has expired on ${validTo.toISOString()}`, remedy)
+    if (problem) return failed('certificates', `${origin}: ${problem}`, remedy)
+    return leftMs < days(14) ? warning('certificates', finding, remedy) : ok('certificates', finding)
+  } catch (error) {
+    return failed('certificates', `${origin}: ${reasonOf(error)}`, 'Check DNS, the proxy in front and the firewall.')
+  }
+}
+
+/** Reads the certificate of a server. `problem`: why clients reject it; null if they accept it. */
+function readCertificate(host: string, port: number): Promise<{ validTo: Date; problem: string | null }> {
+  return new Promise((done, fail) => {
+    const servername = isIP(host) ? {} : { servername: host }
+    // A rejected certificate is read too, and its problem reported. Nothing is sent over this connection.
+    const socket = connect({ host, port, ...servername, rejectUnauthorized: false }, () => {
+      const certificate = socket.getPeerCertificate()
+      const problem = socket.authorized ? null : String(socket.authorizationError)
+      done({ validTo: new Date(certificate.valid_to), problem })
+      socket.end()
+    })
+    socket.setTimeout(5_000, () => socket.destroy(new Error('no response within five seconds')))
+    socket.once('error', fail)
+  })
+}

@@ -1,0 +1,65 @@
+import { get as getHttp } from 'node:http'
+import { get as getHttps } from 'node:https'
+import { chainsOf } from '../modules/chains/index.ts'
+import { failed, ok, skipped, warning, type Check, type Examined } from './check.ts'
+import { clustersOf } from './check-postgres.ts'
+import { readPostgres } from './postgres-store.ts'
+
+/** The clock of a server minus the clock of this host. HTTP dates have a resolution of a second. */
+type Offset = { source: string; ms: number }
+
+const maxSources = 3
+const timeoutMs = 5_000
+
+/** Compares the clock of this host with those of external Postgres servers and of web servers that Shoal uses. */
+export const clockCheck: Check = {
+  name: 'clock',
+  run: async (examined) => {
+    const nowMs = () => examined.clock.now().getTime()
+    const external = clustersOf(examined).filter(({ isEmbedded, url }) => !isEmbedded && url !== null)
+    const offsets = await Promise.all([
+      ...external.map(({ name, url }) =>
+        readPostgres(url ?? '', nowMs).then(
+          ({ offsetMs }): Offset => ({ source: name, ms: offsetMs }),
+          () => null,
+        ),
+      ),
+      ...webServers(examined).map((origin) => httpOffset(origin, nowMs)),
+    ])
+    const known = offsets.filter((offset) => offset !== null).toSorted((a, b) => a.ms - b.ms)
+    // The median is right even if the clock of one server is wrong.
+    const median = known[Math.floor((known.length - 1) / 2)]
+    if (!median) return [skipped('clock', 'no server could be reached whose clock this one can be compared with')]
+    const seconds = Math.round(Math.abs(median.ms) / 1000)
+    const finding = `${seconds} s ${median.ms > 0 ? 'behind' : 'ahead of'} ${median.source} (compared with ${known.length})`
+    const remedy =
+      'Synchronize the clock: apt-get install systemd-timesyncd, then timedatectl set-ntp true. Sign-in tokens, certificates and bills depend on it.'
+    if (seconds > 60) return [failed('clock', finding, remedy)]
+    return [seconds > 5 ? warning('clock', finding, remedy) : ok('clock', finding)]
+  },
+}
+
+/** Returns the origins of the first nodes of RPC chains. */
+function webServers({ config }: Examined): string[] {
+  const isOwn = (name: string) => !name.startsWith('public ')
+  const upstreams = chainsOf({ config })
+    .all()
+    .flatMap(({ upstreams: nodes }) => nodes)
+  const own = upstreams.filter(({ name }) => isOwn(name))
+  const origins = (own.length > 0 ? own : upstreams).map(({ url }) => new URL(url).origin)
+  return [...new Set(origins)].slice(0, maxSources)
+}
+
+function httpOffset(origin: string, nowMs: () => number): Promise<Offset | null> {
+  const get = origin.startsWith('https:') ? getHttps : getHttp
+  return new Promise((done) => {
+    const request = get(origin, { timeout: timeoutMs, agent: false }, (response) => {
+      const atMs = Date.parse(response.headers.date ?? '')
+      response.destroy()
+      // The date is rounded down to a second.
+      done(Number.isNaN(atMs) ? null : { source: new URL(origin).host, ms: atMs + 500 - nowMs() })
+    })
+    request.once('timeout', () => request.destroy())
+    request.once('error', () => done(null))
+  })
+}

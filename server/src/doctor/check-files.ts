@@ -1,0 +1,101 @@
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { days, hours } from '../clock.ts'
+import { readDisk, reserveBytes } from '../health/disk.ts'
+import { lastBackupFile } from '../health/readiness.ts'
+import { keysFile } from '../sealing/key-ring.ts'
+import { clusterNames } from '../startup/open-postgres.ts'
+import { failed, ok, reasonOf, skipped, warning, type Check, type CheckResult } from './check.ts'
+import { parseJson } from './local-http.ts'
+
+/** Checks the free space of the disk with the data directory. */
+export const diskCheck: Check = {
+  name: 'disk',
+  run: async ({ config }) => {
+    const dir = nearestExisting(config.dataDir)
+    const disk = await readDisk(dir)
+    const share = disk.sizeBytes === 0 ? 1 : disk.freeBytes / disk.sizeBytes
+    const finding = `${(disk.freeBytes / 1e9).toFixed(1)} of ${(disk.sizeBytes / 1e9).toFixed(1)} GB (${(share * 100).toFixed(1)} %) are free in ${dir}`
+    const remedy =
+      'Free space: delete versions or old backups, or builds/cache in the data directory while the server is stopped.'
+    if (share < 0.01) return [failed('disk', `${finding}; programs fail to write`, remedy)]
+    const reserve = reserveBytes(disk, config)
+    return [
+      disk.freeBytes < reserve
+        ? failed('disk', `${finding}; deployments are refused below ${config.SHOAL_DISK_RESERVE_PERCENT} %`, remedy)
+        : disk.freeBytes < 2 * reserve
+          ? warning('disk', `${finding}; deployments are refused below ${config.SHOAL_DISK_RESERVE_PERCENT} %`, remedy)
+          : ok('disk', finding),
+    ]
+  },
+}
+
+const nearestExisting = (dir: string): string => (existsSync(dir) ? dir : nearestExisting(dirname(dir)))
+
+/** Checks that files with keys and passwords can be read by their owner only, and that the keys exist where there is a database. */
+export const keysCheck: Check = {
+  name: 'keys',
+  run: ({ config, stateDir }) => {
+    const files = [
+      ...(config.SHOAL_SECRETS_KEY === undefined ? [keysFile(config)] : []),
+      ...Object.values(clusterNames).map((name) => join(stateDir, name, 'password')),
+      config.SHOAL_REGISTRY_AUTH_FILE,
+      config.SHOAL_KUBECONFIG,
+      config.SHOAL_KUBE_PULL_AUTH_FILE,
+    ].filter((file) => file !== undefined)
+    const results = files.flatMap((file) => checkMode(file))
+    const hasDatabase = existsSync(join(stateDir, clusterNames.controlPlane, 'password'))
+    if (config.SHOAL_SECRETS_KEY === undefined && hasDatabase && !existsSync(keysFile(config)))
+      results.push(
+        failed(
+          'keys',
+          `${keysFile(config)} is missing: secrets in the database cannot be opened`,
+          'Restore it from your copy.',
+        ),
+      )
+    if (config.SHOAL_SECRETS_KEY !== undefined) results.push(ok('keys', 'in SHOAL_SECRETS_KEY'))
+    return Promise.resolve(results.length > 0 ? results : [ok('keys', 'are created at the first start')])
+  },
+}
+
+function checkMode(file: string): CheckResult[] {
+  const mode = statSync(file, { throwIfNoEntry: false })?.mode
+  if (mode === undefined) return []
+  const text = (mode & 0o777).toString(8).padStart(4, '0')
+  return [
+    (mode & 0o077) === 0
+      ? ok('keys', `${file} has mode ${text}`)
+      : failed('keys', `${file} has mode ${text}: other users of this machine can read it`, `chmod 600 ${file}`),
+  ]
+}
+
+/** Checks the age of the last backup that `shoal backup` made. */
+export const backupCheck: Check = {
+  name: 'backup',
+  run: ({ config, clock }) => {
+    if (config.DATABASE_URL !== undefined)
+      return Promise.resolve([skipped('backup', 'Postgres is external (DATABASE_URL): back it up with its own tools')])
+    const remedy = 'Run shoal backup --to <file> on a timer, to another disk (docs/operate.md, Backups).'
+    const file = lastBackupFile(config.dataDir)
+    if (!existsSync(file)) return Promise.resolve([warning('backup', 'none has been made', remedy)])
+    const at = Date.parse((parseJson(readText(file)) as { at: string } | null)?.at ?? '')
+    if (Number.isNaN(at)) return Promise.resolve([failed('backup', `${file} cannot be read`, remedy)])
+    const ageMs = clock.now().getTime() - at
+    const finding = `the last one was made ${(ageMs / hours(1)).toFixed(1)} hours ago, at ${new Date(at).toISOString()}`
+    const result =
+      ageMs > days(7)
+        ? failed('backup', finding, remedy)
+        : ageMs > hours(26)
+          ? warning('backup', finding, remedy)
+          : ok('backup', finding)
+    return Promise.resolve([result])
+  },
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    return reasonOf(error)
+  }
+}

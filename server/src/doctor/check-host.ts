@@ -1,0 +1,115 @@
+import { inspectHost, readHostReport, tryFileLock, type HostReport } from '@shoal/runtime'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { locksDir } from '../installation/holders.ts'
+import { networkTargets } from '../startup/network-targets.ts'
+import { failed, ok, reasonOf, skipped, warning, type Check, type CheckResult, type Examined } from './check.ts'
+
+/** A server keeps a file open for each connection, and squids inherit the limit. */
+const limits = [
+  { key: 'Max open files', name: 'open files', setting: 'LimitNOFILE', wanted: 65_536, needed: 4_096 },
+  { key: 'Max processes', name: 'processes', setting: 'LimitNPROC', wanted: 4_096, needed: 512 },
+] as const
+
+/** Checks the limits of the server's process, or of this one if no server runs. Node raises its limits to the hard limit. */
+export const limitsCheck: Check = {
+  name: 'limits',
+  run: ({ servers }) => Promise.resolve(readLimits(servers[0]?.pid ?? 'self')),
+}
+
+function readLimits(pid: number | 'self'): CheckResult[] {
+  const file = `/proc/${pid}/limits`
+  if (!existsSync(file)) return [skipped('limits', `${file} does not exist on this system`)]
+  const lines = readFileSync(file, 'utf8').split('\n')
+  const owner = pid === 'self' ? 'of this process' : `of process ${pid}`
+  return limits.map(({ key, name, setting, wanted, needed }) => {
+    const hard = /\s(\d+|unlimited)\s+(\d+|unlimited)\s/.exec(lines.find((line) => line.startsWith(key)) ?? '')?.[2]
+    const limit = hard === undefined || hard === 'unlimited' ? Infinity : Number(hard)
+    const finding = `${hard ?? 'unknown'} ${name} (limit ${owner})`
+    const remedy = `Set ${setting}=${wanted} or more in the unit of systemd, or raise the hard limit with ulimit before the start.`
+    if (limit < needed) return failed('limits', `${finding}; at least ${needed} are needed`, remedy)
+    return limit < wanted ? warning('limits', `${finding}; ${wanted} are recommended`, remedy) : ok('limits', finding)
+  })
+}
+
+/** The parts of the host that protect squids from each other: the names of their checks, and what to do if they are missing. */
+const parts: Record<keyof HostReport, { name: string; isVital: boolean; remedy: string }> = {
+  sandbox: {
+    name: 'sandbox',
+    isVital: true,
+    remedy: 'Install bubblewrap 0.7 or newer, allow user namespaces, and unset SHOAL_SANDBOX; then restart the server.',
+  },
+  limits: {
+    name: 'cgroups',
+    isVital: true,
+    remedy: 'Run the server as root, or in a cgroup that is delegated to its user; then restart it.',
+  },
+  network: {
+    name: 'network of squids',
+    isVital: true,
+    remedy:
+      'Install iproute2 and nftables (as another user than root: passt and nftables), and unset SHOAL_NETWORK; then restart the server.',
+  },
+  disk: {
+    name: 'disk of squids',
+    isVital: false,
+    remedy: 'Run the server as root, where loop devices can be used or the data directory is on btrfs with quotas.',
+  },
+  users: {
+    name: 'users of squids',
+    isVital: false,
+    remedy: 'Run the server as root with setpriv (util-linux), so that each version has a user of its own.',
+  },
+}
+
+const unprotected =
+  /^(no sandbox|limits of the JavaScript heap only|no limit of disk space|the network of the host$|all squids as)/
+
+/** Checks what the active worker detected on its host; without one, detects it now. */
+export const hostCheck: Check = {
+  name: 'host',
+  run: async (examined) => {
+    const { config } = examined
+    if (config.SHOAL_RUNTIME === 'sim') return [skipped('host', 'squids are only simulated (SHOAL_RUNTIME=sim)')]
+    if (!config.SHOAL_ROLES.includes('worker')) return [skipped('host', 'no worker runs here (SHOAL_ROLES)')]
+    const { report, source } = await readHost(examined)
+    if (report === null) return [warning('host', source, 'Start the worker once, and run this command again.')]
+    return Object.entries(parts).map(([key, { name, isVital, remedy }]) => {
+      const { state, problems } = report[key as keyof HostReport]
+      const isUnprotected = unprotected.test(state)
+      if (problems.length === 0 && !isUnprotected) return ok(name, `${state} (${source})`)
+      const finding = `${state}: ${problems.join(' ') || 'weaker than it could be'} (${source})`
+      return isVital && isUnprotected ? failed(name, finding, remedy) : warning(name, finding, remedy)
+    })
+  },
+}
+
+async function readHost(examined: Examined): Promise<{ report: HostReport | null; source: string }> {
+  const { config, stateDir } = examined
+  const exists = existsSync(config.dataDir)
+  // A worker would be disturbed by a second one that tries its networks. As long as this lock is held, none starts.
+  const lock = exists ? tryFileLock(join(locksDir(config), 'worker.lock'), 'exclusive') : null
+  if (exists && !lock) {
+    const recorded = readHostReport(stateDir)
+    return recorded
+      ? { report: recorded.report, source: `detected by the worker at ${recorded.at}` }
+      : { report: null, source: 'the active worker has not recorded what it detected' }
+  }
+  const temporaryDir = exists ? null : mkdtempSync(join(tmpdir(), 'shoal-doctor-'))
+  try {
+    const report = await inspectHost({
+      stateDir: temporaryDir ?? stateDir,
+      sandbox: config.SHOAL_SANDBOX,
+      network: config.SHOAL_NETWORK,
+      targets: networkTargets(config, 'postgres://127.0.0.1:5432/postgres'),
+      containerDiskBytes: config.SHOAL_CONTAINER_DISK_MB * 2 ** 20,
+    })
+    return { report, source: 'detected now; no worker runs' }
+  } catch (error) {
+    return { report: null, source: `it could not be detected: ${reasonOf(error)}` }
+  } finally {
+    lock?.release()
+    if (temporaryDir) rmSync(temporaryDir, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,100 @@
+import { createServer } from 'node:net'
+import { describeHolder } from '../installation/holders.ts'
+import { shoalVersion } from '../version.ts'
+import { failed, ok, warning, type Check, type CheckResult, type Examined } from './check.ts'
+import { getLocal, parseJson } from './local-http.ts'
+
+type HealthPage = { status?: string; version?: string }
+type Port = { port: number; host: string; setting: string }
+
+/** The ports that a process with these settings opens. */
+function portsOf({ config }: Examined): Port[] {
+  const host = config.SHOAL_HOST
+  return [
+    ...(config.SHOAL_ROLES.includes('api') ? [{ port: config.SHOAL_PORT, host, setting: 'SHOAL_PORT' }] : []),
+    ...(config.SHOAL_ROLES.includes('gateway')
+      ? [{ port: config.SHOAL_GATEWAY_PORT, host, setting: 'SHOAL_GATEWAY_PORT' }]
+      : []),
+    ...(config.SHOAL_HEALTH_PORT === undefined
+      ? []
+      : [{ port: config.SHOAL_HEALTH_PORT, host: '127.0.0.1', setting: 'SHOAL_HEALTH_PORT' }]),
+  ]
+}
+
+/** Checks that each port is served by Shoal, or free while no server runs. */
+export const portsCheck: Check = {
+  name: 'ports',
+  run: (examined) => Promise.all(portsOf(examined).map((port) => checkPort(examined, port))),
+}
+
+async function checkPort({ servers }: Examined, { port, host, setting }: Port): Promise<CheckResult> {
+  const code = await tryListen(port, host)
+  if (code === null)
+    return servers.length === 0
+      ? ok('ports', `${port} (${setting}) is free`)
+      : warning(
+          'ports',
+          `${port} (${setting}) is not served although ${servers.map(describeHolder).join(', ')} runs`,
+          'Run this command with the settings of that server, or read its log.',
+        )
+  if (code !== 'EADDRINUSE')
+    return failed(
+      'ports',
+      `${port} (${setting}) cannot be opened: ${code}`,
+      `Choose a port above 1023 for ${setting}, and an address of this machine for SHOAL_HOST.`,
+    )
+  const health = await getLocal(port, '/healthz')
+  const page = health && (parseJson(health.body) as HealthPage | null)
+  if (page?.status === 'ok' && servers.length > 0) return ok('ports', `${port} (${setting}) is served by Shoal`)
+  return failed(
+    'ports',
+    `${port} (${setting}) is used by another ${page?.status === 'ok' ? 'installation' : 'program'}`,
+    `Stop that program (ss -ltnp 'sport = :${port}' names it), or set ${setting} to a free port.`,
+  )
+}
+
+/** Returns null if the port can be opened, otherwise the error's code. */
+const tryListen = (port: number, host: string) =>
+  new Promise<string | null>((done) => {
+    const server = createServer()
+    server.once('error', (error: NodeJS.ErrnoException) => done(error.code ?? error.message))
+    server.listen(port, host, () => server.close(() => done(null)))
+  })
+
+type ReadyPage = { status: string; checks: Record<string, string>; facts: Record<string, string | number | null> }
+
+/** Checks that a server runs, has the version of this command, and is ready. */
+export const serverCheck: Check = {
+  name: 'server',
+  run: async (examined) => {
+    const { servers } = examined
+    if (servers.length === 0)
+      return [warning('server', 'no server runs', 'Start it: systemctl start shoal, npm start or npm run serve.')]
+    const results = await Promise.all(portsOf(examined).map(checkReady))
+    const names = servers.map(describeHolder).join(', ')
+    return results.some((result) => result !== null)
+      ? results.filter((result) => result !== null)
+      : [failed('server', `${names} does not respond`, 'Read its log, and restart it.')]
+  },
+}
+
+async function checkReady({ port, setting }: Port): Promise<CheckResult | null> {
+  const [ready, health] = await Promise.all([getLocal(port, '/readyz'), getLocal(port, '/healthz')])
+  const page = ready && (parseJson(ready.body) as ReadyPage | null)
+  if (!page?.checks) return null
+  const problems = Object.entries(page.checks).filter(([, state]) => state !== 'ok')
+  if (problems.length > 0)
+    return failed(
+      'server',
+      `port ${port} (${setting}) is not ready: ${problems.map(([name, state]) => `${name} ${state}`).join('; ')}`,
+      'Correct what is named, or read the log of the server.',
+    )
+  const version = (parseJson(health?.body ?? '') as HealthPage | null)?.version ?? 'unknown'
+  if (version !== shoalVersion())
+    return warning(
+      'server',
+      `port ${port} (${setting}) runs version ${version}; this command is version ${shoalVersion()}`,
+      'Restart the server, or use the command of its version.',
+    )
+  return ok('server', `port ${port} (${setting}) is ready, version ${version}`)
+}

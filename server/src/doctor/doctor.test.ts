@@ -1,0 +1,307 @@
+import { startEmbeddedPostgres } from '@shoal/runtime'
+import { execFileSync } from 'node:child_process'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { SMTPServer } from 'smtp-server'
+import { afterEach, describe, expect, test } from 'vitest'
+import { days, fakeClock, hours, systemClock, type Clock } from '../clock.ts'
+import { loadConfig, type Config } from '../config/config.ts'
+import { certificatesCheck } from './check-certificates.ts'
+import { clockCheck } from './check-clock.ts'
+import { backupCheck, diskCheck, keysCheck } from './check-files.ts'
+import { hostCheck, limitsCheck } from './check-host.ts'
+import { postgresCheck, versionResult } from './check-postgres.ts'
+import { portsCheck } from './check-server.ts'
+import { bucketCheck, clusterCheck, mailCheck, nodesCheck, registryCheck } from './check-services.ts'
+import type { Check, CheckStatus } from './check.ts'
+import { formatReport } from './doctor.ts'
+
+const cleanups: (() => unknown)[] = []
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).toReversed()) await cleanup()
+})
+
+function makeDir(): string {
+  const dir = mkdtempSync(join(tmpdir(), 'shoal-doctor-'))
+  cleanups.push(() => rmSync(dir, { recursive: true, force: true }))
+  return dir
+}
+
+type Options = { dataDir?: string; clock?: Clock; pid?: number; overrides?: Partial<Config> }
+
+/** Runs one check for an installation with these settings, and returns its results with the worst status first. */
+async function run(
+  check: Check,
+  env: Record<string, string>,
+  { dataDir = makeDir(), clock, pid, overrides }: Options = {},
+) {
+  const config = { ...loadConfig({ SHOAL_DATA_DIR: dataDir, ...env }), ...overrides }
+  const since = '2026-01-15T12:00:00Z'
+  const servers = pid === undefined ? [] : [{ pid, startedAt: '', since, command: 'npm run serve', roles: ['api'] }]
+  const results = await check.run({ config, clock: clock ?? systemClock, stateDir: dataDir, servers })
+  const order: CheckStatus[] = ['failed', 'warning', 'ok', 'skipped']
+  return results.toSorted((a, b) => order.indexOf(a.status) - order.indexOf(b.status))
+}
+
+const worst = async (...args: Parameters<typeof run>) => (await run(...args))[0]
+
+/** Starts a server on a free loopback port. */
+async function listening(server: Server): Promise<number> {
+  await new Promise<void>((done) => void server.listen(0, '127.0.0.1', done))
+  cleanups.push(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return (server.address() as AddressInfo).port
+}
+
+/** A port on which nothing listens. */
+async function closedPort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((done) => void server.listen(0, '127.0.0.1', done))
+  const { port } = server.address() as AddressInfo
+  await new Promise((done) => server.close(done))
+  return port
+}
+
+describe('each check fails when what it checks is broken, and says what to do', () => {
+  test('ports: another program uses the port', async () => {
+    const port = await listening(createServer((_, res) => res.end('something else')))
+    const roles = { SHOAL_ROLES: 'api' }
+    expect(await worst(portsCheck, { ...roles, SHOAL_PORT: String(await closedPort()) })).toMatchObject({
+      status: 'ok',
+      finding: expect.stringContaining('is free'),
+    })
+    expect(await worst(portsCheck, { ...roles, SHOAL_PORT: String(port) })).toMatchObject({
+      status: 'failed',
+      finding: `${port} (SHOAL_PORT) is used by another program`,
+      remedy: expect.stringContaining(`ss -ltnp`),
+    })
+  })
+
+  test('disk: less than the reserve is free', async () => {
+    expect(await worst(diskCheck, { SHOAL_DISK_RESERVE_PERCENT: '0' })).toMatchObject({ status: 'ok' })
+    expect(await worst(diskCheck, {}, { overrides: { SHOAL_DISK_RESERVE_PERCENT: 100 } })).toMatchObject({
+      status: 'failed',
+      finding: expect.stringMatching(/are free in .*; deployments are refused below 100 %/),
+    })
+  })
+
+  test.skipIf(!existsSync('/proc/self/limits'))('limits: the server may open few files', async () => {
+    const child = execFileSync('sh', ['-c', 'prlimit --nofile=1024:1024 sleep 60 >/dev/null 2>&1 & echo $!']).toString()
+    const pid = Number(child)
+    cleanups.push(() => process.kill(pid))
+    await expect.poll(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8')).toMatch(/^sleep/)
+    expect(await worst(limitsCheck, {}, { pid })).toMatchObject({
+      status: 'failed',
+      finding: `1024 open files (limit of process ${pid}); at least 4096 are needed`,
+      remedy: expect.stringContaining('LimitNOFILE'),
+    })
+  })
+
+  test('sandbox and network: they are disabled, or the worker recorded that they do not work', async () => {
+    const results = await run(hostCheck, { SHOAL_SANDBOX: 'none', SHOAL_NETWORK: 'none' })
+    const failures = results.filter(({ status }) => status === 'failed').map(({ name }) => name)
+    expect(failures).toEqual(expect.arrayContaining(['sandbox', 'network of squids']))
+  })
+
+  test('clock: it differs from that of other servers', async () => {
+    const port = await listening(createServer((_, res) => res.end()))
+    const env = { SHOAL_DEVNET_URL: `http://127.0.0.1:${port}` }
+    expect(await worst(clockCheck, env)).toMatchObject({ status: 'ok' })
+    const wrong = { now: () => new Date(systemClock.now().getTime() + hours(1)) }
+    expect(await worst(clockCheck, env, { clock: wrong })).toMatchObject({
+      status: 'failed',
+      finding: expect.stringMatching(/^3(599|600|601) s ahead of 127/),
+      remedy: expect.stringContaining('set-ntp'),
+    })
+  })
+
+  test('Postgres: it is too old, does not respond, or its connections are used up', async () => {
+    expect(versionResult('Postgres', { version: '13.9', versionNumber: 130_009 })).toMatchObject({ status: 'failed' })
+    const dead = { DATABASE_URL: `postgres://a:b@127.0.0.1:${await closedPort()}/c` }
+    expect(await worst(postgresCheck, dead)).toMatchObject({ status: 'failed', name: 'Postgres of Shoal' })
+    expect(await worst(postgresCheck, {}, { pid: 1 })).toMatchObject({ status: 'failed' })
+
+    const dir = makeDir()
+    chmodSync(dir, 0o711)
+    const settings = { max_connections: '12', superuser_reserved_connections: '2', fsync: 'off' }
+    const postgres = await startEmbeddedPostgres({ dir, settings })
+    cleanups.push(() => postgres.stop())
+    const env = { DATABASE_URL: postgres.url('postgres') }
+    expect(await run(postgresCheck, env)).toMatchObject([{ status: 'ok' }, { status: 'ok' }])
+    const clients = Array.from({ length: 11 }, () => new pg.Client({ connectionString: postgres.url('postgres') }))
+    cleanups.push(() => Promise.all(clients.map((client) => client.end())))
+    for (const client of clients) await client.connect()
+    expect(await worst(postgresCheck, env)).toMatchObject({
+      status: 'failed',
+      finding: '12 of 12 connections are open',
+    })
+  })
+
+  test('keys: others can read them, or they are missing', async () => {
+    const dataDir = makeDir()
+    const file = join(dataDir, 'secrets.key')
+    writeFileSync(file, 'key', { mode: 0o600 })
+    expect(await worst(keysCheck, {}, { dataDir })).toMatchObject({ status: 'ok' })
+    chmodSync(file, 0o644)
+    expect(await worst(keysCheck, {}, { dataDir })).toMatchObject({ status: 'failed', remedy: `chmod 600 ${file}` })
+    rmSync(file)
+    mkdirSync(join(dataDir, 'postgres'))
+    writeFileSync(join(dataDir, 'postgres/password'), 'p', { mode: 0o600 })
+    expect(await worst(keysCheck, {}, { dataDir })).toMatchObject({
+      status: 'failed',
+      finding: expect.stringContaining('is missing'),
+    })
+  })
+
+  test('mail: the server refuses the sign-in, or there is none', async () => {
+    const smtp = new SMTPServer({
+      allowInsecureAuth: true,
+      onAuth: ({ password }, _, done) => done(password === 'right' ? null : new Error('no'), { user: 'u' }),
+    })
+    smtp.on('error', () => undefined)
+    await new Promise<void>((done) => void smtp.listen(0, '127.0.0.1', done))
+    cleanups.push(() => new Promise<void>((done) => smtp.close(done)))
+    const { port } = smtp.server.address() as AddressInfo
+    const url = (password: string) => ({ SHOAL_MAIL_URL: `smtp://u:${password}@127.0.0.1:${port}?ignoreTLS=true` })
+    expect(await worst(mailCheck, url('right'))).toMatchObject({ status: 'ok' })
+    const refused = await worst(mailCheck, url('secret-wrong'))
+    expect(refused).toMatchObject({ status: 'failed' })
+    expect(JSON.stringify(refused)).not.toContain('secret-wrong')
+    expect(await worst(mailCheck, {})).toMatchObject({ status: 'warning' })
+  })
+
+  test('RPC nodes: none of a chain responds', async () => {
+    const dead = await closedPort()
+    const live = await listening(
+      createServer((_, res) => res.end(JSON.stringify({ jsonrpc: '2.0', id: 1, result: '0x1' }))),
+    )
+    const file = join(makeDir(), 'rpc.yaml')
+    const check = (...ports: number[]) => {
+      const upstreams = ports.map((port) => ({ url: `http://127.0.0.1:${port}` }))
+      writeFileSync(file, JSON.stringify({ chains: { 'my-chain': { upstreams } } }))
+      return worst(nodesCheck, { SHOAL_RPC_CONFIG: file })
+    }
+    expect(await check(live)).toMatchObject({ status: 'ok', finding: 'my-chain: 1 of 1 nodes respond' })
+    expect(await check(live, dead)).toMatchObject({ status: 'warning' })
+    expect(await check(dead)).toMatchObject({
+      status: 'failed',
+      finding: expect.stringContaining('my-chain: 0 of 1 nodes respond (upstream 1: '),
+    })
+  })
+
+  test('backup: the last one is old', async () => {
+    const dataDir = makeDir()
+    const clock = fakeClock()
+    const record = (ageMs: number) =>
+      writeFileSync(
+        join(dataDir, 'last-backup.json'),
+        JSON.stringify({ at: new Date(clock.now().getTime() - ageMs).toISOString() }),
+      )
+    expect(await worst(backupCheck, {}, { dataDir, clock })).toMatchObject({ status: 'warning' })
+    for (const [age, status] of [
+      [hours(25), 'ok'],
+      [hours(27), 'warning'],
+      [days(8), 'failed'],
+    ] as const) {
+      record(age)
+      expect(await worst(backupCheck, {}, { dataDir, clock })).toMatchObject({ status })
+    }
+  })
+
+  test('certificates: expired, of an unknown authority, not served', async () => {
+    const dir = makeDir()
+    const args = '-x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 30 -subj /CN=localhost'
+    execFileSync(
+      'openssl',
+      [
+        'req',
+        ...args.split(' '),
+        '-addext',
+        'subjectAltName=DNS:localhost',
+        '-keyout',
+        join(dir, 'key'),
+        '-out',
+        join(dir, 'cert'),
+      ],
+      { stdio: 'ignore' },
+    )
+    const [key, cert] = [readFileSync(join(dir, 'key')), readFileSync(join(dir, 'cert'))]
+    const port = await listening(createTlsServer({ key, cert }))
+    const env = { SHOAL_PUBLIC_URL: `https://localhost:${port}`, SHOAL_ROLES: 'api' }
+    expect(await worst(certificatesCheck, env)).toMatchObject({
+      status: 'failed',
+      finding: expect.stringContaining('SELF_SIGNED'),
+    })
+    const later = { now: () => new Date(systemClock.now().getTime() + days(40)) }
+    expect(await worst(certificatesCheck, env, { clock: later })).toMatchObject({
+      status: 'failed',
+      finding: expect.stringContaining('has expired'),
+    })
+    const dead = { ...env, SHOAL_PUBLIC_URL: `https://localhost:${await closedPort()}` }
+    expect(await worst(certificatesCheck, dead)).toMatchObject({ status: 'failed' })
+    expect(await worst(certificatesCheck, { SHOAL_PUBLIC_URL: 'http://shoal.example.com' })).toMatchObject({
+      status: 'warning',
+    })
+  })
+
+  test('registry, Kubernetes and S3: they do not respond', async () => {
+    const port = await closedPort()
+    const kubeconfig = join(makeDir(), 'kubeconfig')
+    const cluster = { name: 'c', cluster: { server: `http://127.0.0.1:${port}` } }
+    const context = { name: 'x', context: { cluster: 'c', user: 'u' } }
+    writeFileSync(
+      kubeconfig,
+      JSON.stringify({
+        clusters: [cluster],
+        contexts: [context],
+        users: [{ name: 'u', user: {} }],
+        'current-context': 'x',
+      }),
+    )
+    const registry = { SHOAL_REGISTRY: `127.0.0.1:${port}` }
+    const kubernetes = {
+      ...registry,
+      SHOAL_RUNTIME: 'kubernetes',
+      SHOAL_KUBECONFIG: kubeconfig,
+      SHOAL_KUBE_GATEWAYS: '10.0.0.1',
+      SHOAL_SQUIDS_DATABASE_URL: 'postgres://a:b@10.0.0.2/c',
+      SHOAL_GATEWAY_URL: 'http://10.0.0.1:4001/{org}',
+    }
+    const s3 = {
+      SHOAL_S3_BUCKET: 'bucket',
+      SHOAL_S3_ENDPOINT: `http://127.0.0.1:${port}`,
+      SHOAL_S3_ACCESS_KEY: 'a',
+      SHOAL_S3_SECRET_KEY: 's',
+    }
+    for (const [check, env] of [
+      [registryCheck, registry],
+      [clusterCheck, kubernetes],
+      [bucketCheck, s3],
+    ] as const) {
+      expect(await worst(check, env)).toMatchObject({ status: 'failed', remedy: expect.any(String) })
+      expect(await worst(check, {})).toMatchObject({ status: 'skipped' })
+    }
+  })
+})
+
+test('a report has one line for each check, what to do below those that are not well, and the counts', () => {
+  const text = formatReport({
+    status: 'failed',
+    checks: [
+      { name: 'disk', status: 'ok', finding: 'enough', remedy: null },
+      { name: 'keys', status: 'failed', finding: 'others can read them', remedy: 'chmod 600 file' },
+    ],
+  })
+  expect(text).toBe(`ok       disk                enough
+failed   keys                others can read them
+                             → chmod 600 file
+failed: 1 ok, 0 warnings, 1 failed, 0 skipped
+`)
+})
