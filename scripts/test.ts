@@ -1,4 +1,4 @@
-import { globSync, rmSync } from 'node:fs'
+import { existsSync, globSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { checksWithoutTests, runChecks } from './checks.ts'
 import { endCommandsOnSignal, runCommand } from './command.ts'
@@ -14,6 +14,7 @@ import { ensureS3Server } from './s3-server.ts'
 import { installTestData } from './test-data.ts'
 import { hostLines, readReport } from './test-report.ts'
 import { installTestSquid } from './test-squid.ts'
+import { fullClusterSuites, fullSuites, quickTests, s3Suites, slowSuites } from './test-suites.ts'
 import { splitArguments } from './test-arguments.ts'
 import { readTimes, timeTable } from './test-times.ts'
 import { installTestToolchain } from './test-toolchain.ts'
@@ -28,56 +29,6 @@ const squid = join(folder, 'squid')
 const data = join(folder, 'data')
 const hosts = join(folder, 'hosts')
 const times = join(folder, 'times')
-
-/** Suites with an S3 server, whose first build takes minutes. Where it was not built, they skip its tests. */
-const s3Suites = [
-  'server/src/artifacts',
-  'server/src/modules/deployments/archives.test.ts',
-  'e2e/slow/separate-hosts.test.ts',
-]
-
-/** Suites for several kinds of host. `npm test` runs them for the first kind that this host supports, `npm run test:slow` for the others. */
-const kindSuites = [
-  'adoption',
-  'isolated-program',
-  'isolation',
-  'limits',
-  'process-driver',
-  'program-ends',
-  'stopping',
-  'work-folder',
-].map((name) => `runtime/src/process/${name}.test.ts`)
-
-/** Long suites outside of the slow folders, which `npm test` does not run. */
-const slowOnly = ['runtime/src/postgres/split-cluster.test.ts', 'server/src/doctor/doctor.test.ts']
-
-/** Suites that `npm run test:slow` runs. `npm test` excludes the project `slow`. */
-const slowSuites = [
-  'e2e/slow',
-  'e2e/console/slow',
-  ...s3Suites,
-  'e2e/hostile',
-  // Uses a larger sample in the slow run.
-  'runtime/src/build/hostile-archives.test.ts',
-  ...kindSuites,
-  ...slowOnly,
-]
-
-/** Arguments that exclude the slow suites. */
-const quickTests = ['--project=!slow', ...['e2e/console/slow/**', ...slowOnly].flatMap((path) => ['--exclude', path])]
-
-/** Suites with a full matrix or a large sample, which `npm run test:full` runs. */
-const fullSuites = [
-  'server/src/modules/deployments/resume.test.ts',
-  'e2e/slow/kill.test.ts',
-  'e2e/slow/roles.test.ts',
-  'e2e/full',
-  'e2e/console',
-  'e2e/slow/connection.test.ts',
-  'e2e/hostile/postgres.test.ts',
-  'e2e/hostile/logs.test.ts',
-  'runtime/src/process/program-ends.test.ts',
-]
 
 async function runTests(args: string[], extraEnv: Record<string, string> = {}): Promise<void> {
   const reportFile = join(folder, 'report.json')
@@ -171,6 +122,8 @@ async function prepareFor(paths: string[]): Promise<string[]> {
       ? debianPackages.map(({ name }) => name)
       : ['bubblewrap', 'iproute2', 'nftables', 'passt', 'btrfs-progs', 'docker-registry'],
   )
+  // Two suites of one run use the same.
+  if (existsSync(toolchain)) return extraArgs
   await prepare(() => installTestToolchain(toolchain))
   if (includes('e2e')) {
     await prepare(() => installTestSquid(squid, toolchain))
@@ -212,7 +165,7 @@ async function runOnCluster(args: string[]): Promise<void> {
       return
     }
     await prepareFor(splitArguments(args).paths)
-    await runTests(args, cluster.env)
+    await runTests(args, { ...cluster.env, SHOAL_TEST_SUITES: 'kubernetes' })
     for (const line of timeTable(readTimes(times))) console.log(line)
   } catch (error) {
     counts.failed++
@@ -239,7 +192,10 @@ const suites: Record<string, string[]> = { slow: slowSuites, full: fullSuites, k
 const suite = process.env['SHOAL_TEST_SUITES'] ?? ''
 const { paths, options } = splitArguments(cliArgs)
 const selected = paths.length === 0 ? [...(suites[suite] ?? []), ...options] : cliArgs
-await (suite === 'kubernetes' ? runOnCluster(selected) : main(selected))
+const isOnCluster = (path: string) => path.startsWith('e2e/kubernetes')
+if (suite === 'kubernetes' || paths.some(isOnCluster)) await runOnCluster(selected)
+else await main(selected)
+if (suite === 'full' && paths.length === 0) await runOnCluster([...fullClusterSuites, ...options])
 removeFolders()
 const skipped = counts.skipped > 0 ? `, ${counts.skipped} skipped` : ''
 console.log(`${counts.passed} passed, ${counts.failed} failed${skipped}`)

@@ -47,3 +47,14 @@ export async function onlyNode(node: string): Promise<() => Promise<void>> {
   await kubectl(['cordon', ...others])
   return allow
 }
+
+/**
+ * Drains a node, as before its maintenance, of the pods that the selector selects. Returns a function that lets pods run there again, as
+ * the end of the test does.
+ */
+export async function drain(node: string, selector: string): Promise<() => Promise<void>> {
+  const undo = async () => void (await kubectl(['uncordon', node]))
+  onTestFinished(undo)
+  await kubectl(['drain', node, '--pod-selector', selector, '--delete-emptydir-data', '--timeout=50s'])
+  return undo
+}

@@ -7,6 +7,8 @@ export type Load = {
   successesOf: (server: string) => number
   /** The failed requests: their status or error, and the servers that nginx tried. */
   failures: () => { reason: string; servers: string }[]
+  /** The longest time from a request to the end of its response, in milliseconds. */
+  slowestMs: () => number
   stop: () => Promise<void>
 }
 
@@ -19,11 +21,14 @@ export function startLoad(url: string, connections: number, body = '{"query":"{ 
   let isStopped = false
   const successes = new Map<string, number>()
   const failures: { reason: string; servers: string }[] = []
+  let slowestMs = 0
   const send = () =>
     new Promise<void>((done) => {
+      const startedMs = performance.now()
       const headers = { 'content-type': 'application/json', 'content-length': body.length }
       const outgoing = request(url, { method: 'POST', agent, headers }, (response) => {
         response.resume().once('close', () => {
+          slowestMs = Math.max(slowestMs, performance.now() - startedMs)
           const servers = String(response.headers['x-server'] ?? '')
           if (response.statusCode !== 200) failures.push({ reason: String(response.statusCode), servers })
           else if (!response.complete) failures.push({ reason: 'incomplete response', servers })
@@ -45,6 +50,7 @@ export function startLoad(url: string, connections: number, body = '{"query":"{ 
     successes: () => successes.values().reduce((sum, count) => sum + count, 0),
     successesOf: (server) => successes.get(server) ?? 0,
     failures: () => failures,
+    slowestMs: () => slowestMs,
     stop: async () => {
       isStopped = true
       await running

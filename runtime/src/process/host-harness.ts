@@ -43,7 +43,7 @@ export const standardKinds: readonly Partial<HostKind>[] = [
 
 /**
  * Describes tests for the kinds of host that this run tests: `npm test` the first that this host supports, `npm run test:slow` the
- * others, and a run of chosen files all. The file must have no other tests, and be one of `kindSuites` in scripts/test.ts.
+ * others, and a run of chosen files all. The file must have no other tests, and be one of `kindSuites` in scripts/test-suites.ts.
  * @throws Error when run as root without bubblewrap, which root can install
  */
 export function describeKinds<K extends Partial<HostKind>>(kinds: readonly K[], body: (kind: K) => void): void {

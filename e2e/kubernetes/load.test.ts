@@ -1,0 +1,127 @@
+import { rmSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { Client } from 'pg'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type ClusterCloud, hasClusterNetwork, startClusterCloud } from '../support/cluster-cloud.ts'
+import { drain, onlyNode } from '../support/cluster-nodes.ts'
+import { makeCountingSquid } from '../support/counting-squid.ts'
+import { deploy, waitForDeployment } from '../support/deploy.ts'
+import { printFaults, reportFault } from '../support/fault-report.ts'
+import { hasCluster, kubectl, nodeNames } from '../support/kubernetes.ts'
+import { startLoad } from '../support/load.ts'
+import { connectTo } from '../support/postgres.ts'
+import { isFull } from '../support/tier.ts'
+import { until } from '../support/until.ts'
+
+/** Requests that are sent around an update or a drain, at least, and around the end of a single pod. */
+const manyRequests = isFull ? 100_000 : 20_000
+const someRequests = manyRequests / 4
+const connections = 8
+
+describe.skipIf(!hasCluster || !hasClusterNetwork)('requests to a squid in a cluster', () => {
+  let opened: ClusterCloud
+  let project: string
+  let database: Client
+
+  beforeAll(async () => {
+    opened = await startClusterCloud()
+    project = makeCountingSquid()
+    const deployment = await deployCounting()
+    expect(deployment, opened.cloud.shoal.output().slice(-3000)).toMatchObject({ status: 'OK', failed: 'NO' })
+    const shoal = await connectTo(opened.cloud.shoal.dataDir, 'shoal')
+    const { rows } = await shoal.query<{ database: string }>('select database from squid_databases')
+    await shoal.end()
+    database = new Client(opened.postgres.url(rows[0]?.database ?? ''))
+    await database.connect()
+  }, 600_000)
+
+  afterAll(async () => {
+    printFaults('successful requests', 'failed requests', 'slowest response')
+    await database?.end()
+    await opened?.end()
+    if (project) rmSync(dirname(project), { recursive: true, force: true })
+  }, 120_000)
+
+  const deployCounting = async () => {
+    const cloud = { ...opened.cloud, project }
+    return waitForDeployment(cloud, await deploy(cloud, { slot: 'v1', name: 'counting' }), 300_000)
+  }
+
+  const starts = async () =>
+    (await database.query<{ id: number; was_alone: boolean }>('select id, was_alone from starts order by id')).rows
+
+  /** The pods of a container that exist. */
+  const podsOf = async (container: string) => {
+    const selector = `${opened.selector},shoal.dev/container=${container}`
+    const path = 'jsonpath={range .items[*]}{.metadata.namespace} {.metadata.name} {.spec.nodeName}{"\\n"}{end}'
+    const output = await kubectl(['get', 'pods', '-A', '-l', selector, '-o', path])
+    return output.split('\n').map((line) => {
+      const [namespace = '', name = '', node = ''] = line.split(' ')
+      return { namespace, name, node }
+    })
+  }
+
+  /** Sends at least `count` requests before, during and after the interruption. Returns those that failed. */
+  async function failuresDuring(name: string, count: number, interrupt: () => Promise<void>) {
+    const load = startLoad(opened.cloud.endpointOf('counting@v1'), connections)
+    try {
+      await until(() => load.successes() > 500, 'requests are answered')
+      await interrupt()
+      const after = load.successes()
+      await until(() => load.successes() > after + 500, 'requests are answered after it')
+      await until(() => load.successes() >= count, 'enough requests are answered', 900_000)
+    } finally {
+      await load.stop()
+      const numbers = [load.successes(), load.failures().length].map((number) => number.toLocaleString('en'))
+      reportFault(name, ...numbers, `${(load.slowestMs() / 1000).toFixed(1)} s`)
+    }
+    return load.failures()
+  }
+
+  test('none fails while the version is updated', { timeout: 1_200_000 }, async () => {
+    // All programs run on the node that is drained next.
+    const [node = ''] = await nodeNames()
+    const allowOthers = await onlyNode(node)
+    const failures = await failuresDuring('version updated', manyRequests, async () => {
+      expect(await deployCounting()).toMatchObject({ status: 'OK', failed: 'NO' })
+    })
+    expect(failures, opened.cloud.shoal.output().slice(-3000)).toEqual([])
+    await allowOthers()
+  })
+
+  test('none fails while the node of its programs is drained', { timeout: 1_200_000 }, async () => {
+    const failures = await failuresDuring('node drained', manyRequests, async () => {
+      const [{ node } = { node: '' }] = await podsOf('api')
+      expect(await podsOf('processor')).toMatchObject([{ node }])
+      const runs = (await starts()).length
+      const undo = await drain(node, opened.selector)
+      await until(async () => (await starts()).length > runs, 'the processor runs on the other node')
+      await undo()
+      for (const container of ['api', 'processor'])
+        expect((await podsOf(container)).filter((pod) => pod.node === node)).toEqual([])
+    })
+    expect(failures, opened.cloud.shoal.output().slice(-3000)).toEqual([])
+  })
+
+  test('none fails while the pod of its api is deleted', { timeout: 1_200_000 }, async () => {
+    const failures = await failuresDuring('api pod deleted', someRequests, async () => {
+      const [pod] = await podsOf('api')
+      await kubectl(['delete', 'pod', '-n', pod?.namespace ?? '', pod?.name ?? ''])
+    })
+    expect(failures, opened.cloud.shoal.output().slice(-3000)).toEqual([])
+  })
+
+  test('none fails while the pod of its api is killed', { timeout: 1_200_000 }, async () => {
+    const failures = await failuresDuring('api pod killed', someRequests, async () => {
+      const [pod] = await podsOf('api')
+      await kubectl(['delete', 'pod', '-n', pod?.namespace ?? '', pod?.name ?? '', '--force', '--grace-period=0'])
+    })
+    expect(failures, opened.cloud.shoal.output().slice(-3000)).toEqual([])
+  })
+
+  test('no two processors ran at the same time', async () => {
+    // Of the first deployment, of the update and of the drain.
+    expect((await starts()).length).toBe(3)
+    expect((await starts()).filter(({ was_alone }) => !was_alone)).toEqual([])
+  })
+})

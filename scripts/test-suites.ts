@@ -1,0 +1,55 @@
+/** Suites with an S3 server, whose first build takes minutes. Where it was not built, they skip its tests. */
+export const s3Suites = [
+  'server/src/artifacts',
+  'server/src/modules/deployments/archives.test.ts',
+  'e2e/slow/separate-hosts.test.ts',
+]
+
+/** Suites for several kinds of host. `npm test` runs them for the first kind that this host supports, `npm run test:slow` for the others. */
+const kindSuites = [
+  'adoption',
+  'isolated-program',
+  'isolation',
+  'limits',
+  'process-driver',
+  'program-ends',
+  'stopping',
+  'work-folder',
+].map((name) => `runtime/src/process/${name}.test.ts`)
+
+/** Long suites outside of the slow folders, which `npm test` does not run. */
+const slowOnly = ['runtime/src/postgres/split-cluster.test.ts', 'server/src/doctor/doctor.test.ts']
+
+/** Suites that `npm run test:slow` runs. `npm test` excludes the project `slow`. */
+export const slowSuites = [
+  'e2e/slow',
+  'e2e/console/slow',
+  ...s3Suites,
+  'e2e/hostile',
+  // Uses a larger sample in the slow run.
+  'runtime/src/build/hostile-archives.test.ts',
+  ...kindSuites,
+  ...slowOnly,
+]
+
+/** Arguments that exclude the slow suites. */
+export const quickTests = [
+  '--project=!slow',
+  ...['e2e/console/slow/**', ...slowOnly].flatMap((path) => ['--exclude', path]),
+]
+
+/** Suites with a full matrix or a large sample, which `npm run test:full` runs. */
+export const fullSuites = [
+  'server/src/modules/deployments/resume.test.ts',
+  'e2e/slow/kill.test.ts',
+  'e2e/slow/roles.test.ts',
+  'e2e/full',
+  'e2e/console',
+  'e2e/slow/connection.test.ts',
+  'e2e/hostile/postgres.test.ts',
+  'e2e/hostile/logs.test.ts',
+  'runtime/src/process/program-ends.test.ts',
+]
+
+/** Suites on a cluster with longer samples in the full run, which runs them on a cluster too. */
+export const fullClusterSuites = ['e2e/kubernetes/load.test.ts']
