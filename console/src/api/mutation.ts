@@ -1,12 +1,17 @@
-import { useMutation, useQueryClient, type UseMutationResult } from '@tanstack/react-query'
+import { useMutation, useQueryClient, type QueryClient, type UseMutationResult } from '@tanstack/react-query'
 import { toast, unexpectedErrorTitle } from '../lib/toasts.ts'
 import type { EndpointName } from './client.ts'
 import { errorText } from './error-text.ts'
 import { callApi, invalidate, type CallArgument, type Payload } from './query.ts'
 
 type Options<N extends EndpointName> = {
-  /** Endpoints whose data the call changes. The mutation completes after their queries are refetched. */
+  /**
+   * Endpoints whose data the call changes. Their queries are refetched in the background. Only the session (`user.get`) is waited for,
+   * because the routes and permissions of the next page depend on it.
+   */
   invalidates: EndpointName[]
+  /** Writes the response into cached queries with `seed`, so that the page shows it before the refetch. */
+  seeds?: (client: QueryClient, payload: Payload<N>, call: CallArgument<N>) => void
   onSuccess?: (payload: Payload<N>, call: CallArgument<N>) => void | Promise<void>
   /** `toast`: the generic snackbar of spec 8. `caller`: the form or dialog shows the error. */
   errorDisplay?: 'toast' | 'caller'
@@ -15,14 +20,16 @@ type Options<N extends EndpointName> = {
 /** A call that changes data. It declares which queries it invalidates, so callers need not. */
 export function useApiMutation<N extends EndpointName>(
   name: N,
-  { invalidates, onSuccess, errorDisplay = 'toast' }: Options<N>,
+  { invalidates, seeds, onSuccess, errorDisplay = 'toast' }: Options<N>,
 ): UseMutationResult<Payload<N>, Error, CallArgument<N>> {
   const client = useQueryClient()
   return useMutation<Payload<N>, Error, CallArgument<N>>({
     mutationKey: [name],
     mutationFn: (call) => callApi(name, call),
     onSuccess: async (payload, call) => {
-      await invalidate(client, ...invalidates)
+      seeds?.(client, payload, call)
+      const refetched = invalidate(client, ...invalidates)
+      if (invalidates.includes('user.get')) await refetched
       await onSuccess?.(payload, call)
     },
     onError: (error) => {

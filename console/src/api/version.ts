@@ -1,17 +1,65 @@
-import { isDeploying, type Squid } from '@shoal/contract'
+import { isDeploying, isInProgress, type Deployment, type Squid, type SquidSummary } from '@shoal/contract'
+import { queryOptions, replaceEqualDeep, type QueryClient } from '@tanstack/react-query'
 import { pollWhile } from './poll.ts'
-import { q } from './query.ts'
+import { callApi, q } from './query.ts'
+import { squidsQuery } from './squids.ts'
 
 /** Polls every second while a deployment runs (spec 9), otherwise every five seconds. */
 const refetchInterval = pollWhile<Squid>(isDeploying, { fastMs: 1000, slowMs: 5000 })
 
 type VersionParams = { code: string; reference: string }
 
-/** A version without its manifest and package.json, which are long and change only with a deployment. */
-export const versionQuery = (params: VersionParams) => q('squids.get', { params, query: { files: 'false' } })
+/**
+ * A version without its manifest and package.json, which are long and change only with a deployment. Its row in the cached list of
+ * versions is updated, too, so that the list and the command palette never show an older state than the page of the version.
+ */
+export function versionQuery(params: VersionParams) {
+  const call = { params, query: { files: 'false' as const } }
+  return queryOptions({
+    queryKey: q('squids.get', call).queryKey,
+    queryFn: async ({ client, signal }): Promise<Squid> => {
+      const squid = await callApi('squids.get', call, signal)
+      changeRow(client, params, (row) => summaryOf(squid, row))
+      return squid
+    },
+  })
+}
 
 /** The version of the page, polled. */
 export const polledVersionQuery = (params: VersionParams) => ({ ...versionQuery(params), refetchInterval })
 
 /** A version with its manifest and package.json. */
 export const versionFilesQuery = (params: VersionParams) => q('squids.get', { params }, { refetchInterval: 30_000 })
+
+/** Shows the deployment that a call has requested on all pages of the version, before the server is asked again. */
+export function seedDeployment(client: QueryClient, deployment: Deployment): void {
+  if (!deployment.squid || !isInProgress(deployment)) return
+  const { id, type, status, failed } = deployment
+  const started = { status: 'DEPLOYING', lastDeploy: { id, type, status, failed, running: true } } as const
+  const params = { code: deployment.organization.code, reference: deployment.squid.reference }
+  client.setQueriesData<Squid>({ queryKey: ['squids.get', { params }] }, (squid) => squid && { ...squid, ...started })
+  changeRow(client, params, (row) => ({ ...row, ...started }))
+}
+
+/** Changes the row of a version in the cached list. The list stays as old and as invalid as it was, because its other rows are. */
+function changeRow(
+  client: QueryClient,
+  { code, reference }: VersionParams,
+  change: (row: SquidSummary) => SquidSummary,
+): void {
+  const { queryKey } = squidsQuery(code)
+  const state = client.getQueryState(queryKey)
+  const row = state?.data?.find((candidate) => candidate.reference === reference)
+  const changed = row && replaceEqualDeep(row, change(row))
+  if (!state || !changed || changed === row) return
+  client.setQueryData(queryKey, (rows) => rows?.map((other) => (other === row ? changed : other)), {
+    updatedAt: state.dataUpdatedAt,
+  })
+  if (state.isInvalidated) void client.invalidateQueries({ queryKey, refetchType: 'none' })
+}
+
+/** The fields of a version that its row in the list has. */
+const summaryOf = (squid: Squid, row: SquidSummary): SquidSummary => ({
+  ...row,
+  ...Object.fromEntries(Object.entries(squid).filter(([field]) => field in row)),
+})

@@ -1,6 +1,7 @@
 import type { RoleType } from '@shoal/contract'
 import { useState, type ReactNode } from 'react'
 import { useApiMutation } from '../api/mutation.ts'
+import { seedRole } from '../api/roles.ts'
 import { RadioGroup } from '../ui/RadioGroup.tsx'
 import { TextField } from '../ui/TextField.tsx'
 import { FormShell } from './FormShell.tsx'
@@ -21,6 +22,7 @@ export function InviteForm({ code, onInvited, secondary }: Props) {
   const [invited, setInvited] = useState(0)
   const invite = useApiMutation('orgs.inviteMember', {
     invalidates: ['orgs.listRoles'],
+    seeds: (client, invited) => seedRole(client, code, invited),
     errorDisplay: 'caller',
     onSuccess: (role) => {
       setInvited((count) => count + 1)

@@ -3,27 +3,26 @@ import { Copy, Moon, RotateCw, Trash2 } from 'lucide-react'
 import { useOrg } from '../../api/active-org.ts'
 import type { EndpointName } from '../../api/client.ts'
 import { useApiMutation } from '../../api/mutation.ts'
+import { seedDeployment } from '../../api/version.ts'
 import { copyWithToast } from '../copy-with-toast.ts'
 import type { MenuAction } from '../../ui/Menu.tsx'
 import { useDeniedReason } from '../access.tsx'
 import { confirm } from '../confirm.ts'
 import { endpointOf } from './endpoint-of.ts'
 
-/** Queries that every action on a version invalidates (spec 4). */
-export const invalidatedByActions: EndpointName[] = [
-  'squids.listSummaries',
-  'squids.list',
-  'squids.get',
-  'deployments.list',
-]
+/** What every action on a version changes (spec 4): the queries it invalidates, and the deployment that it starts. */
+export const versionChange = {
+  invalidates: ['squids.listSummaries', 'squids.list', 'squids.get', 'deployments.list'] satisfies EndpointName[],
+  seeds: seedDeployment,
+}
 
 /** The actions on a version, with their confirmations (spec 4, Actions). */
 export function useSquidActions() {
   const { code } = useOrg()
   const deniedReason = useDeniedReason('squids.write')
-  const restart = useApiMutation('squids.restart', { invalidates: invalidatedByActions })
-  const hibernate = useApiMutation('squids.hibernate', { invalidates: invalidatedByActions, errorDisplay: 'caller' })
-  const remove = useApiMutation('squids.delete', { invalidates: invalidatedByActions, errorDisplay: 'caller' })
+  const restart = useApiMutation('squids.restart', versionChange)
+  const hibernate = useApiMutation('squids.hibernate', { ...versionChange, errorDisplay: 'caller' })
+  const remove = useApiMutation('squids.delete', { ...versionChange, errorDisplay: 'caller' })
   const callOf = ({ reference }: SquidSummary) => ({ params: { code, reference } })
   const isPending = restart.isPending || hibernate.isPending || remove.isPending
 

@@ -4,6 +4,7 @@ import { useState, type ReactNode } from 'react'
 import { useOrg } from '../../api/active-org.ts'
 import { errorText } from '../../api/error-text.ts'
 import { useApiMutation } from '../../api/mutation.ts'
+import { seed, withItem } from '../../api/seed.ts'
 import { squidsQuery } from '../../api/squids.ts'
 import { LazyDialog } from '../../components/LazyDialog.tsx'
 import { LazySelect } from '../../components/LazySelect.tsx'
@@ -46,6 +47,8 @@ export function MuteDialog({ subject, onClose }: Props) {
   ]
   const mute = useApiMutation('alerts.mute', {
     invalidates: ['alerts.listMutes', 'alerts.list'],
+    seeds: (client, created) =>
+      seed(client, 'alerts.listMutes', { params: { code } }, (mutes) => withItem(mutes, created, ({ id }) => id)),
     errorDisplay: 'caller',
     onSuccess: onClose,
   })

@@ -2,6 +2,7 @@ import { alertRules, type AlertMute } from '@shoal/contract'
 import { useQuery } from '@tanstack/react-query'
 import { useOrg } from '../../api/active-org.ts'
 import { useApiMutation } from '../../api/mutation.ts'
+import { seed } from '../../api/seed.ts'
 import { useDeniedReason } from '../../components/access.tsx'
 import { RelativeTime } from '../../components/RelativeTime.tsx'
 import { Alert } from '../../ui/Alert.tsx'
@@ -27,7 +28,11 @@ export function MutesBar() {
 function MuteRow({ mute }: { mute: AlertMute }) {
   const { code } = useOrg()
   const deniedReason = useDeniedReason('squids.write')
-  const unmute = useApiMutation('alerts.unmute', { invalidates: ['alerts.listMutes', 'alerts.list'] })
+  const unmute = useApiMutation('alerts.unmute', {
+    invalidates: ['alerts.listMutes', 'alerts.list'],
+    seeds: (client) =>
+      seed(client, 'alerts.listMutes', { params: { code } }, (mutes) => mutes.filter(({ id }) => id !== mute.id)),
+  })
   const title = muteTitle(mute)
   return (
     <li className="mt-1.5 flex flex-wrap items-center gap-x-3 gap-y-1">

@@ -1,5 +1,6 @@
 import type { BillingLimits } from '@shoal/contract'
 import { useApiMutation } from '../../api/mutation.ts'
+import { seed } from '../../api/seed.ts'
 import { FormShell } from '../../components/FormShell.tsx'
 import { toast } from '../../lib/toasts.ts'
 import { RadioGroup } from '../../ui/RadioGroup.tsx'
@@ -25,6 +26,7 @@ const atCapOptions = [
 export function LimitsForm({ code, limits }: { code: string; limits: BillingLimits }) {
   const save = useApiMutation('billing.updateLimits', {
     invalidates: ['billing.getLimits'],
+    seeds: (client, changed) => seed(client, 'billing.getLimits', { params: { code } }, () => changed),
     errorDisplay: 'caller',
     onSuccess: () => toast({ tone: 'good', title: 'The limits have been changed' }),
   })

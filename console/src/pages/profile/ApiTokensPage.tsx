@@ -5,6 +5,7 @@ import { Trash2 } from 'lucide-react'
 import { orgTitle } from '../../api/active-org.ts'
 import { useApiMutation } from '../../api/mutation.ts'
 import type { Prefetch } from '../../api/prefetch.ts'
+import { seed } from '../../api/seed.ts'
 import { confirm } from '../../components/confirm.ts'
 import { DataTable } from '../../components/data-table/DataTable.tsx'
 import type { Column } from '../../components/data-table/columns.ts'
@@ -83,6 +84,8 @@ export default function ApiTokensPage() {
   const { data, error, refetch } = useQuery(apiTokensQuery)
   const remove = useApiMutation('user.deleteApiToken', {
     invalidates: ['user.listApiTokens'],
+    seeds: (client, removed) =>
+      seed(client, 'user.listApiTokens', {}, (tokens) => tokens.filter(({ id }) => id !== removed.id)),
     errorDisplay: 'caller',
     onSuccess: ({ name }) => toast({ tone: 'good', title: `The token ${name} has been deleted` }),
   })

@@ -2,6 +2,7 @@ import { tokenScopes, type TokenScope } from '@shoal/contract'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { orgTitle } from '../../api/active-org.ts'
 import { useApiMutation } from '../../api/mutation.ts'
+import { seed } from '../../api/seed.ts'
 import { useUser } from '../../api/session.ts'
 import { FormShell } from '../../components/FormShell.tsx'
 import { PageHeader } from '../../components/PageHeader.tsx'
@@ -17,6 +18,9 @@ export default function CreateApiTokenPage() {
   const navigate = useNavigate()
   const create = useApiMutation('user.createApiToken', {
     invalidates: ['user.listApiTokens'],
+    // The list never has the key, which is shown once.
+    seeds: (client, { token: _, ...created }) =>
+      seed(client, 'user.listApiTokens', {}, (tokens) => [created, ...tokens]),
     errorDisplay: 'caller',
   })
   const { organizations } = useUser()

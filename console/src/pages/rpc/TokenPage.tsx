@@ -5,6 +5,7 @@ import { useOrg } from '../../api/active-org.ts'
 import { errorText, hasStatus } from '../../api/error-text.ts'
 import { useApiMutation } from '../../api/mutation.ts'
 import type { Prefetch } from '../../api/prefetch.ts'
+import { seed } from '../../api/seed.ts'
 import { QueryView } from '../../components/QueryView.tsx'
 import { TeamOnly, useDeniedReason } from '../../components/access.tsx'
 import { confirm } from '../../components/confirm.ts'
@@ -39,6 +40,7 @@ function Token() {
   const query = useQuery({ ...tokenQuery(code), enabled: readDeniedReason === null })
   const refresh = useApiMutation('rpc.createToken', {
     invalidates: ['rpc.getToken'],
+    seeds: (client, created) => seed(client, 'rpc.getToken', { params: { code } }, () => created),
     errorDisplay: 'caller',
     onSuccess: () => toast({ tone: 'good', title: 'The RPC token has been replaced' }),
   })

@@ -1,7 +1,9 @@
+import type { SecretUse } from '@shoal/contract'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useOrg } from '../../api/active-org.ts'
 import { useApiMutation } from '../../api/mutation.ts'
+import { seed } from '../../api/seed.ts'
 import { FormShell } from '../../components/FormShell.tsx'
 import { RequirePermission } from '../../components/access.tsx'
 import { PageHeader } from '../../components/PageHeader.tsx'
@@ -15,6 +17,15 @@ export const prefetch = prefetchUses
 
 const initialValues = { name: '', value: '' }
 
+/** Adds the secrets that the list lacks, by name. Which versions use them is known after the refetch. */
+const withAdded = (uses: readonly SecretUse[], names: readonly string[]): SecretUse[] => {
+  const added = names.filter((name) => uses.every((use) => use.name !== name))
+  const updatedAt = new Date().toISOString()
+  return [...uses, ...added.map((name) => ({ name, updatedAt, versions: [] }))].toSorted((a, b) =>
+    a.name < b.name ? -1 : 1,
+  )
+}
+
 /** Adds a secret (spec 2.12, `/secrets/add`). */
 export default function AddSecretPage() {
   const { code } = useOrg()
@@ -22,6 +33,8 @@ export default function AddSecretPage() {
   const { data: existing = [] } = useQuery(usesQuery(code))
   const add = useApiMutation('secrets.change', {
     invalidates: ['secrets.listUses'],
+    seeds: (client, { secrets }) =>
+      seed(client, 'secrets.listUses', { params: { code } }, (uses) => withAdded(uses, Object.keys(secrets))),
     errorDisplay: 'caller',
     onSuccess: async () => {
       toast({ tone: 'good', title: 'The secret has been added' })

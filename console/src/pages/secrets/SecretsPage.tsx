@@ -5,6 +5,7 @@ import { Pencil, Trash2 } from 'lucide-react'
 import { useState } from 'react'
 import { useOrg } from '../../api/active-org.ts'
 import { useApiMutation } from '../../api/mutation.ts'
+import { seed } from '../../api/seed.ts'
 import { useDeniedReason } from '../../components/access.tsx'
 import { confirm } from '../../components/confirm.ts'
 import type { Sort } from '../../components/data-table/columns.ts'
@@ -27,7 +28,12 @@ export default function SecretsPage() {
   const navigate = useNavigate()
   const { data, error, refetch } = useQuery({ ...usesQuery(code), refetchInterval: pollWhileOutdated })
   const [sort, setSort] = useState<Sort>({ column: 'name', order: 'asc' })
-  const change = useApiMutation('secrets.change', { invalidates: ['secrets.listUses'], errorDisplay: 'caller' })
+  const change = useApiMutation('secrets.change', {
+    invalidates: ['secrets.listUses'],
+    seeds: (client, { secrets }) =>
+      seed(client, 'secrets.listUses', { params: { code } }, (uses) => uses.filter(({ name }) => name in secrets)),
+    errorDisplay: 'caller',
+  })
 
   const deleteSecret = async ({ name }: SecretUse) => {
     await change.mutateAsync({ params: { code }, body: { secrets: [{ action: 'DELETE', name }] } })

@@ -3,6 +3,8 @@ import { useNavigate } from '@tanstack/react-router'
 import { orgTitle } from '../../api/active-org.ts'
 import { errorText, hasStatus } from '../../api/error-text.ts'
 import { useApiMutation } from '../../api/mutation.ts'
+import { seedRole } from '../../api/roles.ts'
+import { seed } from '../../api/seed.ts'
 import { useUser } from '../../api/session.ts'
 import { membershipOf } from '../../components/access.tsx'
 import { confirm } from '../../components/confirm.ts'
@@ -15,10 +17,18 @@ export function useMemberActions(org: Org) {
   const navigate = useNavigate()
   const change = useApiMutation('orgs.changeRole', {
     invalidates: ['orgs.listRoles'],
+    seeds: (client, changed) => seedRole(client, org.code, changed),
     onSuccess: ({ email, type }) =>
       toast({ tone: 'good', title: `${email} now has the role ${roleLabels[type].toLowerCase()}` }),
   })
-  const remove = useApiMutation('orgs.removeMember', { invalidates: ['orgs.listRoles'], errorDisplay: 'caller' })
+  const remove = useApiMutation('orgs.removeMember', {
+    invalidates: ['orgs.listRoles'],
+    seeds: (client, removed) =>
+      seed(client, 'orgs.listRoles', { params: { code: org.code } }, (all) =>
+        all.filter(({ id }) => id !== removed.id),
+      ),
+    errorDisplay: 'caller',
+  })
   const leaveOrg = useApiMutation('orgs.removeMember', {
     invalidates: ['user.get'],
     errorDisplay: 'caller',

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useApiMutation } from '../../api/mutation.ts'
 import { q } from '../../api/query.ts'
 import { confirm } from '../../components/confirm.ts'
-import { invalidatedByActions } from '../../components/squid/use-squid-actions.tsx'
+import { versionChange } from '../../components/squid/use-squid-actions.tsx'
 import { FormShell } from '../../components/FormShell.tsx'
 import { LazyDialog } from '../../components/LazyDialog.tsx'
 import { Button } from '../../ui/Button.tsx'
@@ -18,7 +18,7 @@ export default function AddTagDialog({ squid, onClose }: Props) {
   const siblings = useQuery(q('squids.list', { params: { code }, query: { name: squid.name } }))
   const versionsByTag = tagsOfOtherVersions(siblings.data ?? [], squid)
   const setTag = useApiMutation('squids.setTag', {
-    invalidates: invalidatedByActions,
+    ...versionChange,
     errorDisplay: 'caller',
   })
   const assign = (tag: string) => setTag.mutateAsync({ params: { code, reference: squid.reference, tag } })

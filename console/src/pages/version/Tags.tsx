@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { useApiMutation } from '../../api/mutation.ts'
 import { useDeniedReason } from '../../components/access.tsx'
 import { confirm } from '../../components/confirm.ts'
-import { invalidatedByActions } from '../../components/squid/use-squid-actions.tsx'
+import { versionChange } from '../../components/squid/use-squid-actions.tsx'
 import { copyWithToast } from '../../components/copy-with-toast.ts'
 import { Button } from '../../ui/Button.tsx'
 import { cx } from '../../ui/classes.ts'
@@ -19,7 +19,7 @@ export function Tags({ squid }: { squid: Squid }) {
   const deniedReason = useDeniedReason('squids.write')
   const disabledReason = deniedReason ?? squidDisabledReasons.changeTags(squid)
   const remove = useApiMutation('squids.removeTag', {
-    invalidates: invalidatedByActions,
+    ...versionChange,
     errorDisplay: 'caller',
   })
   const urlOf = (tag: string) => squid.api?.urls.find(({ type, name }) => type === 'tag' && name === tag)?.url

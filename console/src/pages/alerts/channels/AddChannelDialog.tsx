@@ -8,6 +8,7 @@ import { Button } from '../../../ui/Button.tsx'
 import { RadioGroup } from '../../../ui/RadioGroup.tsx'
 import { TextField } from '../../../ui/TextField.tsx'
 import { SigningSecret } from './SigningSecret.tsx'
+import { seedChannel } from './use-channel-actions.tsx'
 
 const types = [
   { value: 'webhook', label: 'Webhook', description: 'Sends signed JSON to your server.' },
@@ -30,6 +31,7 @@ export default function AddChannelDialog({ code, onClose }: { code: string; onCl
   const [signingSecret, setSigningSecret] = useState<string | null>(null)
   const add = useApiMutation('alerts.addChannel', {
     invalidates: ['alerts.listChannels'],
+    seeds: (client, { channel }) => seedChannel(client, code, channel),
     errorDisplay: 'caller',
     onSuccess: ({ channel, signingSecret: secret }) => {
       setSigningSecret(secret)

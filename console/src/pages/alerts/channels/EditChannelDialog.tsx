@@ -5,6 +5,7 @@ import { FormShell } from '../../../components/FormShell.tsx'
 import { LazyDialog } from '../../../components/LazyDialog.tsx'
 import { Button } from '../../../ui/Button.tsx'
 import { TextField } from '../../../ui/TextField.tsx'
+import { seedChannel } from './use-channel-actions.tsx'
 
 type Props = { channel: AlertChannel; onClose: () => void }
 
@@ -18,6 +19,7 @@ export default function EditChannelDialog({ channel: { id, type, name, target, i
   const { code } = useOrg()
   const change = useApiMutation('alerts.changeChannel', {
     invalidates: ['alerts.listChannels', 'alerts.listDeliveries'],
+    seeds: (client, changed) => seedChannel(client, code, changed),
     errorDisplay: 'caller',
     onSuccess: onClose,
   })

@@ -1,12 +1,18 @@
 import type { AlertChannel, AlertDelivery } from '@shoal/contract'
+import type { QueryClient } from '@tanstack/react-query'
 import { Pencil, Trash2 } from 'lucide-react'
 import { useOrg } from '../../../api/active-org.ts'
 import type { EndpointName } from '../../../api/client.ts'
 import { useApiMutation } from '../../../api/mutation.ts'
+import { seed, withItem } from '../../../api/seed.ts'
 import { confirm } from '../../../components/confirm.ts'
 import type { MenuAction, MenuGroup } from '../../../ui/Menu.tsx'
 
 const staleQueries: EndpointName[] = ['alerts.listChannels', 'alerts.listDeliveries']
+
+/** Shows an added or changed channel in the list. */
+export const seedChannel = (client: QueryClient, code: string, channel: AlertChannel): void =>
+  seed(client, 'alerts.listChannels', { params: { code } }, (all) => withItem(all, channel, (other) => other.id))
 
 type ChannelActions = {
   /** The requested state while a change is pending, otherwise the saved state. */
@@ -21,10 +27,19 @@ type ChannelActions = {
 
 /** The actions of a channel. `onEdit` must open the form. */
 export function useChannelActions({ id, type, name, isEnabled }: AlertChannel, onEdit: () => void): ChannelActions {
-  const call = { params: { code: useOrg().code, channelId: String(id) } }
-  const change = useApiMutation('alerts.changeChannel', { invalidates: staleQueries })
+  const { code } = useOrg()
+  const call = { params: { code, channelId: String(id) } }
+  const change = useApiMutation('alerts.changeChannel', {
+    invalidates: staleQueries,
+    seeds: (client, changed) => seedChannel(client, code, changed),
+  })
   const test = useApiMutation('alerts.testChannel', { invalidates: staleQueries })
-  const remove = useApiMutation('alerts.removeChannel', { invalidates: staleQueries, errorDisplay: 'caller' })
+  const remove = useApiMutation('alerts.removeChannel', {
+    invalidates: staleQueries,
+    seeds: (client) =>
+      seed(client, 'alerts.listChannels', { params: { code } }, (all) => all.filter((other) => other.id !== id)),
+    errorDisplay: 'caller',
+  })
   const confirmRemove = () =>
     confirm({
       title: `Remove ${name}?`,

@@ -1,6 +1,7 @@
 import { alertRules, type AlertRule } from '@shoal/contract'
 import { useOrg } from '../../../api/active-org.ts'
 import { useApiMutation } from '../../../api/mutation.ts'
+import { seed, withItem } from '../../../api/seed.ts'
 import { Switch } from '../../../ui/Switch.tsx'
 import { ThresholdForm } from './ThresholdForm.tsx'
 
@@ -14,7 +15,11 @@ type Props = {
 export function RuleRow({ rule, isReadOnly }: Props) {
   const { code } = useOrg()
   const { title, explanation, threshold } = alertRules[rule.kind]
-  const change = useApiMutation('alerts.changeRule', { invalidates: ['alerts.listRules'] })
+  const change = useApiMutation('alerts.changeRule', {
+    invalidates: ['alerts.listRules'],
+    seeds: (client, changed) =>
+      seed(client, 'alerts.listRules', { params: { code } }, (rules) => withItem(rules, changed, ({ kind }) => kind)),
+  })
   const save = (changes: Partial<Omit<AlertRule, 'kind'>>) => {
     const { kind, isEnabled, threshold: currentThreshold } = rule
     return change.mutateAsync({ params: { code, kind }, body: { isEnabled, threshold: currentThreshold, ...changes } })

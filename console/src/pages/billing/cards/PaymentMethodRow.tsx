@@ -2,6 +2,7 @@ import type { PaymentMethod } from '@shoal/contract'
 import { CreditCard } from 'lucide-react'
 import { useState } from 'react'
 import { useApiMutation } from '../../../api/mutation.ts'
+import { seed } from '../../../api/seed.ts'
 import { confirm } from '../../../components/confirm.ts'
 import { Badge } from '../../../ui/Badge.tsx'
 import { Button } from '../../../ui/Button.tsx'
@@ -67,6 +68,8 @@ function usePaymentMethodActions(code: string, method: PaymentMethod) {
   })
   const remove = useApiMutation('billing.removePaymentMethod', {
     invalidates: ['billing.getSettings'],
+    seeds: (client, { existing }) =>
+      seed(client, 'billing.getSettings', { params: { code } }, (settings) => ({ ...settings, existing })),
     errorDisplay: 'caller',
   })
   const confirmRemove = () =>

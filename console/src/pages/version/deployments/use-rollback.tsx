@@ -3,7 +3,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { useApiMutation } from '../../../api/mutation.ts'
 import { useDeniedReason } from '../../../components/access.tsx'
 import { confirm } from '../../../components/confirm.ts'
-import { invalidatedByActions } from '../../../components/squid/use-squid-actions.tsx'
+import { versionChange } from '../../../components/squid/use-squid-actions.tsx'
 import { formatDateTime } from '../../../lib/format.ts'
 import { shortImage } from './deployment-labels.ts'
 import { rollbackDisabledReason } from './rollback-rule.ts'
@@ -14,7 +14,7 @@ export function useRollback(squid: Squid) {
   const navigate = useNavigate()
   const { name: squidName, slot: squidSlot } = squid
   const rollback = useApiMutation('squids.rollback', {
-    invalidates: invalidatedByActions,
+    ...versionChange,
     errorDisplay: 'caller',
     onSuccess: ({ id }) =>
       navigate({

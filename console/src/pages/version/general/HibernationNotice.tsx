@@ -3,14 +3,14 @@ import { squidDisabledReasons } from '@shoal/contract'
 import { RelativeTime } from '../../../components/RelativeTime.tsx'
 import { useApiMutation } from '../../../api/mutation.ts'
 import { useDeniedReason } from '../../../components/access.tsx'
-import { invalidatedByActions } from '../../../components/squid/use-squid-actions.tsx'
+import { versionChange } from '../../../components/squid/use-squid-actions.tsx'
 import { Alert } from '../../../ui/Alert.tsx'
 import { Button } from '../../../ui/Button.tsx'
 
 /** Shows that the version is hibernated, with a button to restart it (spec 2.9). */
 export function HibernationNotice({ squid }: { squid: Squid }) {
   const deniedReason = useDeniedReason('squids.write')
-  const restart = useApiMutation('squids.restart', { invalidates: invalidatedByActions })
+  const restart = useApiMutation('squids.restart', versionChange)
   const params = { code: squid.organization.code, reference: squid.reference }
   return (
     <Alert

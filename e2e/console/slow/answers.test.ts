@@ -1,0 +1,104 @@
+import type { Browser, Page, Route } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openBrowser } from '../../support/browser.ts'
+import { consoleShoal } from '../../support/console-shoal.ts'
+import { waitForText } from '../../support/page.ts'
+import { signInAs } from '../../support/people.ts'
+import { deploySimulated } from '../../support/simulated-squid.ts'
+
+const code = 'answer-labs'
+const email = 'ann@answers.dev'
+const shoal = consoleShoal()
+let browser: Browser
+let page: Page
+
+beforeAll(async () => {
+  browser = await openBrowser()
+  const person = await signInAs(browser, shoal, email)
+  page = person.page
+  await person.api.orgs.create({ body: { code, name: 'Answer Labs', email } })
+  await shoal.cli('org', 'set-status', '--code', code, '--status', 'ACTIVE')
+  await deploySimulated({ ...person, shoal, org: code }, { name: 'transfers', slot: 'v1' })
+}, 120_000)
+
+afterAll(async () => {
+  await browser?.close()
+})
+
+const open = (path: string) => page.goto(`${path}?organization=${code}`)
+
+/** Runs the action while no request for data of the organization gets a response, and then lets all through. */
+async function withoutRefetches(act: () => Promise<void>): Promise<void> {
+  const held: Route[] = []
+  const hold = (route: Route) => (route.request().method() === 'GET' ? void held.push(route) : route.continue())
+  await page.route(`**/api/v1/orgs/${code}/**`, hold)
+  try {
+    await act()
+  } finally {
+    await page.unroute(`**/api/v1/orgs/${code}/**`, hold)
+    // Requests that the page has cancelled since cannot continue.
+    await Promise.all(held.map((route) => route.continue().catch(() => null)))
+  }
+}
+
+test('a dialog closes when its call responds, and all pages of the version show the new state', async () => {
+  await open('/squids')
+  await page.getByRole('link', { name: 'transfers@v1' }).click()
+  const header = page.locator('header').filter({ has: page.getByRole('heading', { name: /^transfers/, level: 1 }) })
+  await header.getByText('Healthy').or(header.getByText('Processing')).first().waitFor()
+  await withoutRefetches(async () => {
+    await page.getByRole('button', { name: /^Actions/ }).click()
+    await page.getByRole('menuitem', { name: 'Hibernate' }).click()
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Hibernate' }).click()
+    await page.getByRole('alertdialog').waitFor({ state: 'detached' })
+    await header.getByText('Hibernating').waitFor()
+    await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Squids' }).click()
+    await page.locator('[data-row="transfers@v1"]').getByText('Hibernating').filter({ visible: true }).waitFor()
+  })
+  const row = page.locator('[data-row="transfers@v1"]')
+  await row.getByText('Hibernated').filter({ visible: true }).waitFor()
+  expect(await row.getByText('Hibernating').count()).toBe(0)
+})
+
+test('a switch keeps the state that the server confirmed', async () => {
+  await open('/monitoring/alerts/rules')
+  const first = page.getByRole('list', { name: 'Rules' }).getByRole('switch').first()
+  await first.waitFor()
+  await withoutRefetches(async () => {
+    const response = page.waitForResponse((candidate) => candidate.request().method() === 'PUT')
+    await first.uncheck()
+    await response
+    // Two frames: the response has been rendered, and a switch that jumps back would have done so.
+    await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
+    expect(await first.isChecked()).toBe(false)
+  })
+  await page.reload()
+  await first.waitFor()
+  expect(await first.isChecked()).toBe(false)
+})
+
+test('an invited member and a new secret are listed at once', async () => {
+  await open('/settings')
+  await page.getByRole('button', { name: 'Invite' }).first().click()
+  await withoutRefetches(async () => {
+    await page.getByRole('dialog').getByLabel('Email').fill('bob@answers.dev')
+    await page.getByRole('dialog').getByRole('button', { name: 'Invite' }).click()
+    await waitForText(page, 'bob@answers.dev')
+  })
+  await open('/secrets')
+  await waitForText(page, 'No secrets yet')
+  await page.getByRole('link', { name: 'Add secret' }).click()
+  await page.getByLabel('Name').fill('API_KEY')
+  await page.getByLabel('Value').fill('abc')
+  await withoutRefetches(async () => {
+    await page.getByRole('button', { name: 'Add', exact: true }).click()
+    await page.getByRole('cell', { name: 'API_KEY', exact: true }).waitFor()
+  })
+  await page.getByRole('button', { name: 'Actions for API_KEY' }).click()
+  await page.getByRole('menuitem', { name: 'Delete' }).click()
+  await withoutRefetches(async () => {
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click()
+    await waitForText(page, 'No secrets yet')
+  })
+  expect(await page.getByRole('cell', { name: 'API_KEY', exact: true }).count()).toBe(0)
+})
