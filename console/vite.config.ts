@@ -19,7 +19,7 @@ const chunks = [
     test: /node_modules\/zod\/|contract\/src\/(?!alert-rules|api-error|billable|countries|csv|limits|log-levels|onboarding-answers|org-code|org-status|permissions|receipt-csv|rpc-token|squid-status|token-scope|url)|src\/components\/(form-schemas|new-password)/,
     includeDependenciesRecursively: false,
   },
-  // Texts that few pages need; without chunks of their own they would end up in shared ones.
+  // Texts that few pages need. Without separate chunks, the bundler would put them into shared ones.
   { name: 'countries', test: /contract\/src\/countries/ },
   { name: 'bills', test: /contract\/src\/(billable|csv|receipt-csv)/ },
   { name: 'alerts', test: /contract\/src\/alert-rules/ },
@@ -79,8 +79,8 @@ export default defineConfig({
     reportCompressedSize: false,
     rolldownOptions: {
       output: {
-        // Every page loads the list of all chunks. Seven characters of the hash, instead of eight, and pages and dialogs
-        // without a name make it smaller.
+        // Every page loads the list of all chunks. Hashes of seven characters instead of eight, and chunks of pages and
+        // dialogs without names make it smaller.
         chunkFileNames: ({ name }) =>
           /(Page|Dialog)$/.test(name) ? 'assets/[hash:7].js' : 'assets/[name]-[hash:7].js',
         codeSplitting: {

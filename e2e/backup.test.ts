@@ -23,7 +23,7 @@ describe('a backup', () => {
   let restored: Shoal | undefined
   let token: string
   let email: string
-  /** Numbers of rows that were committed before the backup began and when it had ended. */
+  /** The numbers of rows committed before the backup began and when it had ended. */
   let committedRows: { before: number; after: number }
   let result: BackupResult
 
@@ -44,7 +44,7 @@ describe('a backup', () => {
     for (const dir of [folder, restoredDir]) rmSync(dir, { recursive: true, force: true })
   })
 
-  test('can be made while the server is writing', async () => {
+  test('can be made while the server writes', async () => {
     const writer = await startWriter(shoal.dataDir)
     try {
       await until(() => Promise.resolve(writer.rows() > 5_000), 'many rows are written')

@@ -22,7 +22,7 @@ export const unpackedFolder = (name: string): string => join(unpackedDir, name)
 /** Returns the path of nginx, for tests with several gateways, or null. */
 export const findNginx = (): string | null => findProgram('nginx', [join(unpackedDir, 'nginx/usr/sbin'), '/usr/sbin'])
 
-/** Returns the path of a registry of images, for tests, or null. */
+/** Returns the path of docker-registry, for tests with an image registry, or null. */
 export const findRegistry = (): string | null =>
   findProgram('docker-registry', [join(unpackedDir, 'docker-registry/usr/bin'), '/usr/bin'])
 
@@ -33,11 +33,11 @@ export const debianPackages: DebianPackage[] = [
   { name: 'bubblewrap', neededFor: 'the sandbox of squids', find: () => findProgram('bwrap') },
   { name: 'iproute2', neededFor: 'the networks of squids', find: () => findProgram('ip', systemFolders) },
   { name: 'nftables', neededFor: 'the networks of squids', find: () => findProgram('nft', systemFolders) },
-  { name: 'passt', neededFor: 'the networks of squids without root', find: () => findProgram('pasta') },
+  { name: 'passt', neededFor: 'the networks of squids, if Shoal runs without root', find: () => findProgram('pasta') },
   { name: 'btrfs-progs', neededFor: 'quotas of squids on btrfs', find: () => findProgram('btrfs', systemFolders) },
   { name: 'chromium', neededFor: 'the tests in a browser', find: findBrowser },
   { name: 'nginx', neededFor: 'the tests behind a load balancer', find: findNginx, isUnpacked: true },
-  { name: 'docker-registry', neededFor: 'the tests with a registry of images', find: findRegistry, isUnpacked: true },
+  { name: 'docker-registry', neededFor: 'the tests with an image registry', find: findRegistry, isUnpacked: true },
 ]
 
 const forCluster = (name: string, program: string): DebianPackage => ({

@@ -21,7 +21,7 @@ const ending = new AbortController()
 let server: ChildProcess | undefined
 let devnet: Devnet | undefined
 
-/** Polls every quarter of a second until the result is not null. @throws after five minutes, in which case the message begins with `subject` */
+/** Polls every quarter of a second until the result is not null. @throws after five minutes, with a message that begins with `subject` */
 async function until<T>(subject: string, poll: () => Promise<T | null>): Promise<T> {
   const deadline = performance.now() + 300_000
   while (performance.now() < deadline) {

@@ -12,7 +12,7 @@ export type ExternalPostgres = {
   stop: () => Promise<void>
 }
 
-/** Starts a Postgres server on loopback that Shoal does not manage, with an empty database `shoal`. `stop` deletes its data. */
+/** Starts a Postgres server that Shoal does not manage, on loopback, with an empty database `shoal`. `stop` deletes its data. */
 export async function startExternalPostgres(settings: Record<string, string> = {}): Promise<ExternalPostgres> {
   const dir = mkdtempSync(join(tmpdir(), 'pg-'))
   // Postgres runs as another user if this process is root.

@@ -9,7 +9,7 @@ import { findNginx } from './debian-packages.ts'
 
 export type Nginx = {
   url: string
-  /** Reads the error log, without refused connections to servers, which tests cause on purpose. */
+  /** Returns the error log, without refused connections to servers, which tests cause on purpose. */
   errors(): string
   stop(): Promise<void>
 }
@@ -17,7 +17,7 @@ export type Nginx = {
 type NginxOptions = {
   /** Each is `host:port` or `unix:<path>`. nginx uses them in turn. */
   servers: string[]
-  /** Max number of idle connections that nginx keeps open to the servers; with 0, it opens one for each request. */
+  /** Maximum number of idle connections that nginx keeps open to the servers. With 0, it opens a connection for each request. */
   keepAlive: number
 }
 

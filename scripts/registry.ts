@@ -8,9 +8,9 @@ import { findRegistry } from './debian-packages.ts'
 export type Registry = {
   /** `127.0.0.1:port` */
   host: string
-  /** The folder of its content. */
+  /** The folder with its content. */
   folder: string
-  /** Ends and starts it on the same port and content. */
+  /** Restarts it on the same port with the same content. */
   restart(): Promise<void>
   /** Deletes blobs that no manifest refers to, while the registry is not running. */
   collectGarbage(): Promise<void>
@@ -20,7 +20,7 @@ export type Registry = {
 export type RegistryOptions = {
   /** Content of an htpasswd file; its passwords must be hashed with bcrypt. */
   htpasswd?: string
-  /** Tokens of this server, whose certificate is in a PEM file. */
+  /** A server that issues tokens, and the PEM file with its certificate. */
   token?: { realm: string; certificateFile: string }
   /** False: the registry refuses deletions. */
   allowsDeletion?: boolean

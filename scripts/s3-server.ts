@@ -12,7 +12,7 @@ const version = 'v1.8.0'
 const cacheDir = join(userCache('shoal-versitygw'), version)
 const program = join(cacheDir, 'versitygw')
 
-/** Whether versitygw is in the user's cache. Otherwise, tests with S3 are skipped: `npm run test:slow` builds it where Go is installed. */
+/** Whether versitygw is in the user's cache. If not, tests with S3 are skipped. `npm run test:slow` builds it if Go is installed. */
 export const hasS3Server = (): boolean => existsSync(program)
 
 /** Builds versitygw, an S3 server, from its Go module into the user's cache. Does nothing without Go. Prints why when Go fails, for example offline. */
@@ -44,10 +44,10 @@ export type S3Server = {
     SHOAL_S3_ACCESS_KEY: string
     SHOAL_S3_SECRET_KEY: string
   }
-  /** Ends the server, and keeps its objects and its port for `start`. */
+  /** Stops the server, and keeps its objects and its port for `start`. */
   stop: () => Promise<void>
   start: () => Promise<void>
-  /** Ends the server and deletes its objects. */
+  /** Stops the server and deletes its objects. */
   end: () => Promise<void>
 }
 

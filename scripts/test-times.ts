@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 
-/** The time in which a test file ran, including its imports and hooks. */
+/** When a test file ran, including its imports and hooks. */
 export type FileTime = { project: string; file: string; tests: number; startedAtMs: number; endedAtMs: number }
 
 const slowestCount = 40

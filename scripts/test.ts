@@ -80,7 +80,7 @@ async function failOnLeftovers(): Promise<void> {
   if (leftovers.length === 0) return
   counts.failed++
   console.error(
-    '✗ The tests left processes behind (now ended). The test that starts one must end it, also when it fails:',
+    '✗ The tests left processes behind (now ended). A test must end the processes it starts, even when it fails:',
   )
   for (const { pid, commandLine } of leftovers) console.error(`  ${pid} ${commandLine}`)
 }

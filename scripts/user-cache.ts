@@ -7,8 +7,8 @@ export const userCache = (name: string): string =>
   join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), name)
 
 /**
- * Creates `folder`, complete or not at all: `fill` writes into an empty folder next to it, which is then renamed if `fill` returned true.
- * Two processes may do so at the same time: the first folder is kept.
+ * Creates `folder` completely or not at all: `fill` writes into an empty folder next to it, which is renamed if `fill` returns true.
+ * Two processes may do this at the same time: the folder that was renamed first is kept.
  */
 export async function fillOnce(folder: string, fill: (unfinished: string) => Promise<boolean>): Promise<void> {
   const unfinished = `${folder}.${process.pid}`

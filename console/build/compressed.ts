@@ -18,7 +18,7 @@ export function compressed(): Plugin {
     configResolved: (config) => void (outDir = join(config.root, config.build.outDir)),
     writeBundle: () => void (isWritten = true),
     closeBundle() {
-      // Also called when the build fails, whose error is the one to show.
+      // Also called when the build has failed; its own error must not be hidden by a missing file.
       if (!isWritten) return
       for (const name of readdirSync(outDir, { recursive: true, encoding: 'utf8' })) {
         const file = join(outDir, name)

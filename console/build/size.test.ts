@@ -62,7 +62,7 @@ describe.runIf(existsSync(manifestFile))('the size of the build', () => {
   const signIn = withImports(chunkKey('app'), chunkKey('forms'))
   const frame = withImports(chunkKey('app'), chunkKey('layout'))
 
-  test.each(scripts)('%s is not too large for one file', (file) =>
+  test.each(scripts)('%s is within the limit for one file', (file) =>
     expect(sizeKb(file)).toBeLessThanOrEqual(limits.chunk),
   )
 

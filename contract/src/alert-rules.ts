@@ -11,12 +11,12 @@ const ruleTexts = {
   },
   OUT_OF_MEMORY: {
     title: 'Out of memory',
-    explanation: 'A program used more memory than its profile has and was stopped.',
+    explanation: 'A program used more memory than its profile allows and was stopped.',
     threshold: null,
   },
   DISK_FULL: {
     title: 'Out of disk space',
-    explanation: 'A program has used all of the disk space that it has for files.',
+    explanation: 'A program has used all of the disk space it may use for files.',
     threshold: null,
   },
   SOURCE_SILENT: {
@@ -54,12 +54,13 @@ const ruleTexts = {
   },
   API_SLOW: {
     title: 'API slow',
-    explanation: 'The 95th percentile of the successful requests in the last five minutes, at least 20, is above this.',
+    explanation:
+      'The 95th percentile of successful requests in the last five minutes is above this. Needs at least 20 requests.',
     threshold: { unit: 'ms', initial: 2000, min: 50, max: 60_000 },
   },
   LOW_SPACE: {
     title: 'Database space',
-    explanation: 'The space of a database is almost or completely used.',
+    explanation: 'A database has almost no disk space left, or none.',
     threshold: null,
   },
   DEPLOY_FAILED: {
@@ -69,7 +70,7 @@ const ruleTexts = {
   },
   QUOTA_NEAR: {
     title: 'Quota near',
-    explanation: 'This share of a spend cap, an RPC cap or the RPC requests of a playground is used.',
+    explanation: 'This share of a spend cap, an RPC cap or a playground’s RPC requests has been used.',
     threshold: { unit: 'percent', initial: 90, min: 50, max: 100 },
   },
   PAYMENT: {

@@ -6,7 +6,7 @@ export const unknownApiError = 'Unknown API error. Please try alter'
 /** Thrown by the client for every unsuccessful call. */
 export class ApiError extends Error {
   override name = 'ApiError'
-  /** HTTP status; 0 without a response. */
+  /** HTTP status; 0 if there was no response. */
   readonly status: number
   readonly body: ErrorBody
   constructor(status: number, body: ErrorBody) {

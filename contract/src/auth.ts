@@ -98,7 +98,7 @@ export const auth = {
     path: '/v1/oauth/{provider}/auth',
     access: 'public',
     summary: "Exchange the provider's code for a session token",
-    /** Both values unchanged, as the provider passed them to `/oauth/{provider}`; a cookie proves that this browser started the sign-in. */
+    /** Both values exactly as the provider passed them to `/oauth/{provider}`; a cookie proves that this browser started the sign-in. */
     body: z.object({ code: z.string().min(1).max(2000), state: z.string().min(1).max(2000) }),
     payload: TokenPayload,
     rateLimit: { calls: 60, perMs: 10 * minute },
@@ -127,7 +127,7 @@ export const auth = {
     path: '/v1/auth/email/confirm',
     access: 'user',
     scope: 'session',
-    summary: 'Confirm the email of the signed-in account, with the code of the link in the email',
+    summary: 'Confirm the email of the signed-in account, with the code from the link in the email',
     body: z.object({ code: z.string().min(1).max(500) }),
     payload: z.object({ success: z.boolean() }),
     rateLimit: { calls: 30, perMs: 10 * minute },

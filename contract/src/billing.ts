@@ -90,7 +90,7 @@ export const billing = {
     path: billingPath('/receipts/{year}/{month}'),
     access: 'member',
     scope: 'read',
-    summary: 'Cost of a calendar month (UTC); of the current month to date',
+    summary: 'Cost of a calendar month (UTC), or of the current month to date',
     query: { bySquid: z.enum(['true', 'false', '1', '0', '']).optional() },
     payload: Receipt,
   }),
@@ -100,7 +100,7 @@ export const billing = {
     access: 'member',
     scope: 'read',
     kind: 'file',
-    summary: 'The items of all months by squid as one CSV file, newest month first',
+    summary: 'The receipts of all months by squid as one CSV file, newest month first',
     payload: z.null(),
   }),
   listInvoices: endpoint({

@@ -9,7 +9,7 @@ export const BillingLimits = z.object({
   /** For a calendar month, before tax; null: no cap. */
   spendCapUsd: Decimal.nullable(),
   atCap: z.enum(atCapActions),
-  /** Names of squids in the order of hibernation; squids not listed follow, versions with tags last. */
+  /** Names of squids, in the order in which they are hibernated. Squids that are not listed follow, those with tagged versions last. */
   hibernateOrder: z.array(z.string()),
   /** Requests in a calendar month; null: no cap. */
   rpcRequestsCap: z.number().int().nullable(),

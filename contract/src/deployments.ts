@@ -75,7 +75,7 @@ export const Deployment = z.object({
   user: UserSummary.nullable(),
   squid: z.object({ id: Id, name: z.string(), slot: z.string(), reference: z.string() }).nullable(),
   options: z.object({ tag: z.string().nullable(), hardReset: z.boolean() }),
-  /** The deployed image; null unless it is stored, so that a rollback to it is possible. */
+  /** The deployed image; null if it is no longer stored, which rules out a rollback to it. */
   image: z.string().nullable(),
   totalElapsedTimeMs: z.number(),
   createdAt: Time,
@@ -91,7 +91,7 @@ const FileSide = z.object({
 
 /** The differences between the archives of two deployments. */
 export const DeploymentChanges = z.object({
-  /** The earlier deployment; null if the files of none are recorded. */
+  /** The earlier deployment; null if Shoal has recorded the files of no earlier deployment. */
   against: Id.nullable(),
   /** Files that were added (`before` is null), removed (`after` is null) or changed, by path. */
   files: z.array(z.object({ path: z.string(), before: FileSide.nullable(), after: FileSide.nullable() })),
@@ -107,7 +107,7 @@ export const deployments = {
     path: '/v1/orgs/{code}/deployments',
     access: 'member',
     scope: 'read',
-    summary: 'Deployments, newest first; their log lines only with one squid or one deployment',
+    summary: 'Deployments, newest first; with their log lines only if the query selects one squid or one deployment',
     query: {
       squidId: IdParam.optional(),
       statusGroup: z.enum(['IN_PROGRESS']).optional(),
@@ -139,7 +139,7 @@ export const deployments = {
     path: '/v1/orgs/{code}/deployments/{id}/changes',
     access: 'squids.write',
     scope: 'deploy',
-    summary: 'The files that differ from those of another deployment, by default of the successful one before',
+    summary: 'The files that differ from those of another deployment, by default the previous successful one',
     query: { against: IdParam.optional() },
     payload: DeploymentChanges,
     rateLimit: { calls: 120, perMs: 600_000 },

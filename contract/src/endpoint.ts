@@ -73,7 +73,7 @@ type Declaration<
 } & (A extends 'public' ? { scope?: never } : { scope: Scope })
 
 /**
- * Declares an endpoint; the server mounts it, the client calls it, OpenAPI and the permission tests are generated from it.
+ * Declares an endpoint. The server mounts it, the client calls it, and OpenAPI and the permission tests are generated from it.
  * Query parameters are optional strings on the wire; unknown ones are rejected, and clients may omit empty ones. `POST` and `DELETE`
  * return 201, `GET` and `PUT` 200, like the hosted service.
  */

@@ -12,7 +12,7 @@ export const limits = {
   secretValueMax: 65_536,
   squidNameMin: 3,
   squidNameMax: 30,
-  /** The public client's limits. */
+  /** The limits of the public client, `sqd`. */
   slotMin: 2,
   slotMax: 6,
   tagMin: 2,
@@ -25,7 +25,7 @@ export const limits = {
   /** The console warns when fewer squids than this are left. */
   squidsLeftWarning: 3,
   logsPageSize: 100,
-  /** Public tools for squids request pages of this size. */
+  /** Some public tools for squids request pages of this size. */
   logsPageSizeMax: 10_000,
   deploymentsPageSize: 50,
   deploymentsPageSizeMax: 100,

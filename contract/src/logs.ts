@@ -66,7 +66,7 @@ export const logs = {
     path: '/v1/orgs/{code}/squids/{reference}/logs/follow',
     access: 'member',
     scope: 'read',
-    summary: 'Log entries as they arrive; blank lines are heartbeats',
+    summary: 'Log entries as they arrive, with blank lines as heartbeats',
     query: { ...filters, after: IdParam.optional() },
     kind: 'lines',
     payload: LogEntry,

@@ -34,7 +34,7 @@ export type IngressPoint = z.infer<typeof IngressPoint>
 const Gauge = z.number().nullable()
 
 /**
- * CPU in cores, memory in MB of 2^20 bytes, both the mean over the bucket; disk in bytes, its peak. Values of
+ * CPU in cores, memory in MB of 2^20 bytes, both averaged over the bucket; disk in bytes, at its peak. Values of
  * replicas and of processors are summed. Null if there is no sample, which charts show as a gap.
  */
 export const UsagePoint = z.object({

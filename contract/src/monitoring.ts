@@ -42,7 +42,7 @@ export const monitoring = {
     path: '/v1/orgs/{code}/monitoring/squids/{query}',
     access: 'member',
     scope: 'read',
-    summary: `Series of one of: ${monitoringQueries.join(', ')}`,
+    summary: `Time series of one of: ${monitoringQueries.join(', ')}`,
     query: {
       from: TimeParam.optional(),
       to: TimeParam.optional(),

@@ -9,7 +9,7 @@ type Json = Record<string, unknown>
 
 /**
  * Returns an OpenAPI 3.1 document of all endpoints; `x-access` and `x-token-scope` contain the endpoint's `access` and `scope`. Its
- * paths are created on first use, since creating them would take a large part of the server's startup time.
+ * paths are generated on first use, since generating them takes a large part of the server's startup time.
  */
 export function openApi(areas: Areas, version: string): Json {
   let paths: Record<string, Json> | null = null

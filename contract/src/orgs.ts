@@ -106,7 +106,7 @@ export const orgs = {
     method: 'POST',
     path: '/v1/orgs/verify-email',
     access: 'public',
-    summary: 'Confirm a notification email, with the code of the link in the email',
+    summary: 'Confirm a notification email, with the code from the link in the email',
     body: z.object({ code: z.string().min(1).max(500) }),
     payload: z.object({ code: z.string(), name: z.string().nullable(), email: z.string() }),
     rateLimit: { calls: 30, perMs: 600_000 },

@@ -13,7 +13,7 @@ export type PaymentMethod = z.infer<typeof PaymentMethod>
 export const BillingSettings = z.object({
   /** `test`: no real charges; Stripe's test card numbers determine the result. */
   provider: z.enum(['stripe', 'test']),
-  /** For Stripe's own form; null with the test provider. */
+  /** Stripe's publishable key, for its own form; null with the test provider. */
   publishableKey: z.string().nullable(),
   create: z.object({ clientSecret: z.string() }),
   /** The first is the default, which is charged. */
@@ -30,7 +30,9 @@ export const BillingDetailsForm = z.object({
   /** Two letters, ISO 3166-1. */
   country: RequiredText('Country is required')
     .transform((country) => country.toUpperCase())
-    .pipe(z.string().refine((country) => countryCodes.includes(country), 'Country must be one of ISO 3166-1')),
+    .pipe(
+      z.string().refine((country) => countryCodes.includes(country), 'Country must be a two-letter code of ISO 3166-1'),
+    ),
   city: DisplayName('City is required').max(200),
   postalCode: DisplayName('ZIP code is required').max(20),
   addressLine1: DisplayName('Address is required').max(200),

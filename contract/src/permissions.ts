@@ -5,7 +5,7 @@
  * `organization.write` does not apply.
  *
  * `credentials.read` covers the password of a database, its export, and the RPC token: outside the console, roles do not restrict a
- * user who has them, and requests with the token are billed. Viewers do not have this permission, since the spec gives them none.
+ * user who has them, and requests with the token are billed. Viewers do not have this permission, since the specification gives viewers none.
  * Developers do, since the squids they deploy receive the same credentials.
  */
 

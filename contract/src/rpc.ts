@@ -53,7 +53,7 @@ export const RpcChainDetails = RpcChain.extend({
   /** Empty until a gateway has polled the nodes. This call triggers a poll: call again after a second. */
   upstreams: z.array(RpcUpstream),
   timeGroup: z.enum(rpcTimeGroups),
-  /** Ordered by time, then by method; times without requests are omitted. */
+  /** Ordered by time, then by method; periods without requests are omitted. */
   metrics: z.array(z.object({ ts: Time, method: z.string(), requests: z.number(), failures: z.number() })),
 })
 export type RpcChainDetails = z.infer<typeof RpcChainDetails>
@@ -73,7 +73,7 @@ export const rpc = {
     access: 'member',
     scope: 'read',
     summary:
-      'One RPC endpoint: health and head of its nodes, requests by method over time (the last 7 days by default)',
+      'One RPC endpoint: the health and head of its nodes, and its requests by method over time (the last 7 days by default)',
     query: { from: TimeParam.optional(), to: TimeParam.optional() },
     payload: RpcChainDetails,
   }),

@@ -34,7 +34,7 @@ export const secrets = {
     path: '/v1/orgs/{code}/secrets',
     access: 'member',
     scope: 'read',
-    summary: 'Names of the secrets, values masked',
+    summary: 'Names of the secrets, with masked values',
     payload: Secrets,
   }),
   listUses: endpoint({

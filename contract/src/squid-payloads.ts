@@ -33,7 +33,7 @@ export const Processor = z.object({
   /**
    * Distance to the head of its chain. The head comes from the nodes of Shoal's RPC gateway (`rpc`) if the processor's environment
    * names one of the gateway's chains, otherwise from the processor's own metrics (`processor`). `seconds` is the time the chain
-   * needs to produce `blocks`; null until known. While the processor is STALLED and the head is unknown, the lag is estimated from
+   * needs to produce that many blocks; null until known. While the processor is STALLED and the head is unknown, the lag is estimated from
    * the chain's usual block rate. Null before the first block and while the processor is not running.
    */
   lag: z
@@ -109,7 +109,7 @@ export const Squid = z.object({
       .optional(),
     /** Part of the public client's interface; Shoal rejects manifests that request it. */
     neon: z.object({ connections: z.array(Connection) }).optional(),
-    /** Like `neon`, only part of the public client's interface. */
+    /** Like `neon`, part of the public client's interface only. */
     hasura: Hasura.optional(),
   }),
   scale: z.object({ isDedicated: z.boolean(), processorProfile: z.enum(profiles) }),

@@ -37,7 +37,7 @@ export const squids = {
     path: '/v1/orgs/{code}/squids',
     access: 'member',
     scope: 'read',
-    summary: 'Versions of the organization, by name, newest first',
+    summary: 'Versions of the organization, sorted by name, then newest first',
     query: search,
     payload: z.array(Squid),
   }),
@@ -124,7 +124,8 @@ export const squids = {
     access: 'credentials.read',
     scope: 'admin',
     kind: 'file',
-    summary: 'The whole database as a compressed SQL script for psql, also while hibernated or while payment is due',
+    summary:
+      'The whole database as a compressed SQL script for psql, even while the version is hibernated or a payment is due',
     payload: z.null(),
     rateLimit: { calls: 20, perMs: 3_600_000 },
   }),
@@ -141,6 +142,6 @@ export const squids = {
       operationName: z.string().max(500).nullish(),
     }),
     /** The squid's response, unchanged. */
-    payload: z.object({ answer: z.record(z.string(), z.unknown()) }),
+    payload: z.object({ response: z.record(z.string(), z.unknown()) }),
   }),
 }

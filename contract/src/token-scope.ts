@@ -1,5 +1,5 @@
 /**
- * The scopes of an API token. Each includes the previous ones; none gives more rights than the token's user has. `read`: what a viewer
+ * The scopes of an API token. Each includes the previous ones, and none grants more rights than the token's user has. `read`: what a viewer
  * sees. `deploy`: what the public client does. `admin`: everything that does not require a session.
  */
 export const tokenScopes = ['read', 'deploy', 'admin'] as const

@@ -33,7 +33,7 @@ export const User = z.object({
 export type User = z.infer<typeof User>
 
 export const Invitation = z.object({
-  /** The id of the invited role; `acceptInviteId` in links. */
+  /** The id of the role that the invitation offers; `acceptInviteId` in links. */
   id: Id,
   organization: z.object({ code: z.string(), name: z.string().nullable() }),
   invitedBy: z.object({ email: z.string(), fullName: z.string() }).nullable(),
@@ -90,7 +90,7 @@ export const user = {
     path: '/v1/user/onboarding',
     access: 'user',
     scope: 'session',
-    summary: 'Accept the terms, answer the questionnaire',
+    summary: 'Accept the terms and answer the questionnaire',
     body: z.object({
       policyAccepted: z.literal(true, 'Field must be checked').optional(),
       subscribeNewsletter: z.boolean().optional(),

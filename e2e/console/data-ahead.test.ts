@@ -31,7 +31,7 @@ const openList = async () => {
   await page.locator(`[data-row="${reference}"]`).waitFor()
 }
 
-/** Marks the time at which the first row of the list is in the page. Runs in the browser. */
+/** Sets a performance mark when the first row of the list is in the page. Runs in the browser. */
 const markFirstRow = `new MutationObserver((_, observer) => {
   if (!document.querySelector('[data-row]')) return
   performance.mark('first row')
@@ -39,7 +39,7 @@ const markFirstRow = `new MutationObserver((_, observer) => {
 }).observe(document, { childList: true, subtree: true })`
 
 /**
- * The requests that began before the mark, without those to the API that began after the rows had arrived: the bars of requests are loaded
+ * The requests that began before the mark, except API requests that began after the rows had arrived: the request bars are loaded
  * while the first row is drawn. Runs in the browser.
  */
 const requestsBeforeFirstRow = `['navigation', 'resource']

@@ -8,7 +8,7 @@ import { waitForText } from '../support/page.ts'
 import { totalTransfers } from '../support/squid.ts'
 import { until } from '../support/until.ts'
 
-// The most common workflow on the real engine: a user deploys with the public client and watches the deployment in the console.
+// The most common workflow with real builds and containers: a user deploys with the public client and watches the deployment in the console.
 
 let cloud: TestCloud
 let sqd: PublicClient

@@ -308,7 +308,7 @@ test('the tour can be stepped forward and back and skipped, and is not shown on 
   await context.close()
 })
 
-test('the list and the guide are accessible in both themes and at every width', async () => {
+test('the list and the deploy guide are accessible in both themes and at every width', async () => {
   const flaws: string[] = []
   for (const [shot, path] of [
     ['squids', '/squids'],

@@ -40,7 +40,7 @@ let rollbackDeployments: Deployment[]
 let longLogDeployment: Deployment
 let guest: Awaited<ReturnType<typeof signInAs>>
 
-/** Deploys one version twice, for rollbacks. */
+/** Deploys one version twice, so that it can be rolled back. */
 async function deployTwice(): Promise<Deployment[]> {
   const first = await deploySimulated(deployer, { name: 'rolled', slot: 'v1', description: 'the first' })
   rollbackDeployments = [
@@ -228,7 +228,7 @@ test('a running deployment is shown live, and a failure is shown at the top', as
     .getByRole('alert')
     .filter({ hasText: 'The build failed' })
     .filter({ hasText: /TypeScript does not accept src\/mapping.ts, line 1/ })
-    .filter({ hasText: 'The version before it keeps running.' })
+    .filter({ hasText: 'The previous code keeps running.' })
     .waitFor()
   // The output has its colours, and the last line does not repeat it.
   await log.locator('.text-bad').getByText(error).waitFor()
@@ -242,7 +242,7 @@ test('a running deployment is shown live, and a failure is shown at the top', as
   await waitForText(page, 'Last deploy was finished with an error')
   const notice = page.getByRole('alert').filter({ hasText: `Last deploy failed (#${id})` })
   await notice.getByRole('code').filter({ hasText: error }).waitFor()
-  await notice.getByText('The version before it keeps running.').waitFor()
+  await notice.getByText('The previous code keeps running.').waitFor()
   expect(await accessibilityFlaws(page, 'failed-deploy-general')).toEqual([])
   await switchTheme(page, 'light')
   await tab('Logs').click()

@@ -10,7 +10,7 @@ import { until } from '../support/until.ts'
 
 const squid = 'erc20-transfers@v1'
 const frozenMs = 60_000
-/** Both clusters fail together, as on a host that is out of memory or whose disk hangs. */
+/** Both clusters fail together, as they do on a host that is out of memory or whose disk hangs. */
 const clusters = ['postgres', 'postgres-squids'] as const
 
 /** The embedded Postgres fails while a squid indexes and a user uses the console. Everything must recover without an operator. */

@@ -43,7 +43,7 @@ describe('a squid that attacks its host', () => {
     folders = []
   })
 
-  /** The effect of each attack that users see; null until Shoal has noticed the attack. */
+  /** Returns the effect of each attack as users see it; null until Shoal has noticed the attack. */
   const effectOf: Record<Attack, () => Promise<string | null>> = {
     'eats memory': async () => {
       const { processors } = await cloud.api.squids.get({ params: { code: cloud.org, reference: 'attacker@v1' } })

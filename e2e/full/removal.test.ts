@@ -11,7 +11,7 @@ import { until } from '../support/until.ts'
 
 const canary = 'canary-in-the-secret-5b1e07d2c4'
 
-/** Programs that use all they can get, and ignore that they are asked to stop. Each says so once it does. */
+/** Programs that use all the resources they can get, and ignore the signal to stop. Each prints a line once it has started to. */
 const attacks = {
   'log.js': `
 const fs = require('node:fs')
@@ -93,7 +93,7 @@ const textOf = (path: string): string => {
 }
 const pids = () => readdirSync('/proc').filter((name) => /^\d+$/.test(name))
 const commandLines = () => pids().map((pid) => textOf(`/proc/${pid}/cmdline`).replaceAll('\0', ' '))
-/** The processes of the host that have the secret of the squid, also those that left their group and their session. */
+/** The processes on the host that have the squid's secret, including those that left their group and session. */
 const squidProcesses = () => pids().filter((pid) => textOf(`/proc/${pid}/environ`).includes(canary))
 
 async function deploySquid(slot: string): Promise<void> {
@@ -123,7 +123,7 @@ test('secrets are in no command line of the host while a squid is deployed and r
   } finally {
     clearInterval(sampling)
   }
-  // The samples contain the programs of the squid, whose environments have the secrets.
+  // The samples contain the squid's programs, whose environments have the secrets.
   expect([...seen].some((line) => line.includes('connections.js'))).toBe(true)
   const environment = squidProcesses().map((pid) => textOf(`/proc/${pid}/environ`))
   const passwords = environment.flatMap((text) => /(?:^|\0)DB_PASS=([^\0]+)/.exec(text)?.[1] ?? [])
@@ -132,14 +132,14 @@ test('secrets are in no command line of the host while a squid is deployed and r
     expect([...seen].filter((line) => line.includes(secret))).toEqual([])
 }, 240_000)
 
-test('deleting a version that attacks everything ends, and leaves nothing', async () => {
+test('a version that attacks everything can be deleted, and leaves nothing behind', async () => {
   const params = { code: org.org, reference: 'hostile@v1' }
   const { id } = await org.api.squids.delete({ params })
   expect((await waitForDeployment(org, id)).failureReason).toBeNull()
   await expectNothingLeft()
 }, 240_000)
 
-test('deleting an organization with such a version ends, and leaves nothing', async () => {
+test('an organization with such a version can be deleted, and leaves nothing behind', async () => {
   await deploySquid('v2')
   await isAttacking('v2')
   const { token } = await shoal.as('').auth.signIn({ body: { email: org.email, password: adminPassword } })

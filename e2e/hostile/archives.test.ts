@@ -13,9 +13,9 @@ import { isFull } from '../support/tier.ts'
  * combinations.
  */
 const archives = [...hostileArchives(20_261_123, 70)].filter((_, i) => isFull || i % 3 === 0)
-/** Each deploys to a slot of its own, because a version has one deployment at a time. */
+/** Each is deployed to its own slot, because a version has one deployment at a time. */
 const uploaders = 4
-/** Every archive is missing what a build needs, so those that are unpacked fail at the manifest. */
+/** Every archive lacks what a build needs, so those that are unpacked fail at the manifest. */
 const expectedFailures = ['REQUIRED_SOURCE_FILE_INVALID', 'REQUIRED_SOURCE_FILE_MISSED', 'REQUIREMENTS']
 
 let shoal: Shoal
@@ -46,7 +46,7 @@ async function rejectionOf(bytes: Buffer, slot: string): Promise<{ failed: strin
   return { failed, reason: failureReason ?? '' }
 }
 
-/** Returns files of the data directory that are neither files, folders nor sockets. */
+/** Returns the entries of the data directory that are neither files, folders nor sockets. */
 function specialFiles(): string[] {
   const folders = ['builds', 'images', 'uploads'].map((name) => join(shoal.dataDir, name))
   return folders.flatMap((folder) => {

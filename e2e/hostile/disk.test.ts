@@ -73,7 +73,7 @@ describe.runIf(isRoot)('a hostile squid that fills the disk', () => {
       SHOAL_CONTAINER_DISK_MB: String(containerMiB),
       SHOAL_BUILD_DISK_MB: String(buildMiB),
     })
-    expect(shoal.host()).toContain('disk space by images')
+    expect(shoal.host()).toContain('disk space limited by images')
     expect((await deploySquid('neighbours', {})).failureReason).toBeNull()
     expect((await deploySquid('attackers', { 'processor.js': fillingProcessor })).failureReason).toBeNull()
   })
@@ -90,7 +90,7 @@ describe.runIf(isRoot)('a hostile squid that fills the disk', () => {
     expect((await fetch(`${shoal.url}/readyz`)).status).toBe(200)
   }
 
-  test('a squid gets an error at its limit, the version says so, and its neighbour and the server notice nothing', async () => {
+  test('a squid gets an error at its limit, which its status reports, and its neighbour and the server are not affected', async () => {
     await until(
       async () => (await warnings('attackers')).includes('processor has no disk space left'),
       'the version shows the warning',
@@ -101,7 +101,7 @@ describe.runIf(isRoot)('a hostile squid that fills the disk', () => {
     await expectHealthyNeighbour()
   })
 
-  test('a build gets an error at its limit, and its deployment says so', async () => {
+  test('a build gets an error at its limit, which its deployment reports', async () => {
     const build = `${fillSource}fill(process.cwd())`
     const { failureReason, failed } = await deploySquid('builders', {
       'build.js': build,
@@ -115,7 +115,7 @@ describe.runIf(isRoot)('a hostile squid that fills the disk', () => {
     await expectHealthyNeighbour()
   })
 
-  test('the server may be killed while disks are mounted, and nothing remains of deleted versions', async () => {
+  test('even if the server is killed while disks are mounted, nothing remains of deleted versions', async () => {
     const before = loopDevices()
     expect(before.length).toBeGreaterThan(0)
     await shoal.kill()

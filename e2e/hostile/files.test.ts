@@ -75,7 +75,7 @@ test('another user of the host can read nothing in the data directory, except th
 })
 
 /**
- * Returns the texts by which a search finds `text` as it is, in hex and in base64. In base64 it has one of three forms, depending on
+ * Returns the texts by which a search finds `text` in plain, hex and base64 form. Its base64 form is one of three, depending on
  * the number of bytes before it; characters that also depend on the bytes before and after it are left out.
  */
 function encodings(text: string): string[] {
@@ -88,7 +88,7 @@ function encodings(text: string): string[] {
   return [text, hex, hex.toUpperCase(), ...base64]
 }
 
-test('a secret is nowhere on the disk in plain text, and the squid keeps it when its server is killed', async () => {
+test('no file on the disk has a secret in plain text, and a squid keeps its secret when the server is killed', async () => {
   const containers = join(shoal.dataDir, 'containers')
   const desired = readdirSync(containers).map((name) => readFileSync(join(containers, name, 'workload.json'), 'utf8'))
   // The file has the environment of the squid, sealed.
@@ -99,7 +99,7 @@ test('a secret is nowhere on the disk in plain text, and the squid keeps it when
     const args = ['-r', '-l', '-a', '-F', '--exclude-dir=toolchain', ...patterns, dir]
     return spawnSync('grep', args, { encoding: 'utf8' }).stdout
   }
-  // Shows that the search finds the secret in each encoding, wherever it begins in the encoded text.
+  // Shows that the search finds the secret in each encoding, at any offset.
   const example = mkdtempSync(join(tmpdir(), 'shoal-encodings-'))
   try {
     for (const before of ['', 'x', 'xy', 'xyz']) {

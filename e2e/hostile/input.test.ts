@@ -57,7 +57,7 @@ async function faultOf(call: BadCall): Promise<string | null> {
     return null
   }
   const text = await body.text()
-  // On a busy machine Postgres may respond too late. Counted below: bad input must not cause this.
+  // On a busy machine, Postgres may respond too late. These responses are counted below, since bad input must not cause them.
   if (statusCode === 503 && text.includes('DATABASE_UNAVAILABLE')) return null
   if (statusCode >= 500) return `${statusCode} ${text}`
   // Node rejects such a request before the server sees it.
@@ -102,7 +102,7 @@ test(
     expect(shoal.output()).not.toMatch(/uncaught|unhandled/i)
     expect((await fetch(`${shoal.url}/readyz`)).status).toBe(200)
     expect(statuses.get(503) ?? 0).toBeLessThan(callCount / 1000)
-    // Calls reached every layer: some succeeded, others were rejected by the schema, by a handler, or for lack of a permission.
+    // The calls have reached every layer: some succeeded, others were rejected by the schema, by a handler, or for lack of a permission.
     for (const status of [200, 201, 400, 401, 404, 405])
       expect(statuses.get(status) ?? 0, String(status)).toBeGreaterThan(20)
   },

@@ -10,7 +10,7 @@ import { startShoal, type Shoal } from '../support/shoal.ts'
 import { until } from '../support/until.ts'
 
 /**
- * Endless output of each kind. Each program writes up to 20 MB a second of it: at full speed, the log of a single run would soon reach
+ * Each kind of endless output. A program writes up to 20 MB of it per second: at full speed, the log of a single run would soon reach
  * the maximum size of a file, which ends the program.
  */
 const floods = {
@@ -22,7 +22,7 @@ const floods = {
 }
 const flood = (output: string) => `while :; do ${output} | head -c 2000000; sleep 0.1; done\n`
 const quotaMb = 20
-/** More than the raw logs of these programs may occupy. */
+/** Upper bound for the disk space of these programs' raw logs. */
 const writtenMb = 1_000
 const tickMs = 100
 const metricsToken = 'metrics-of-hostile-logs'
@@ -70,7 +70,7 @@ afterAll(async () => {
 
 type Tick = { number: number; delayMs: number }
 
-/** Follows the lines of the neighbour. Each has its number and the time at which it was written. */
+/** Follows the neighbour's log. Each line contains its number and the time at which it was written. */
 async function followTicks(): Promise<Tick[]> {
   followed?.abort()
   followed = new AbortController()
@@ -126,7 +126,7 @@ function rawLogBytes(): { written: number; onDisk: number } {
   }
 }
 
-/** Bytes that the server has removed from the beginning of a log, as the file next to it says. */
+/** Bytes that the server has removed from the beginning of a log, as recorded in the file next to it. */
 function removedBytes(file: string): number {
   try {
     return (JSON.parse(readFileSync(`${file}.kept-from`, 'utf8')) as { removedBytes: number }).removedBytes
@@ -152,7 +152,7 @@ const hostileLog = async (query: object) =>
 const reports = async () =>
   (await hostileLog({ limit: '1000', level: ['WARNING'] })).filter(({ container }) => container === gapContainer)
 
-test('all lines of a neighbour arrive while a squid floods its log', async () => {
+test('all lines of a neighbour arrive while a squid floods its own log', async () => {
   const quietDelay = await medianDelay(50)
   await deploySquid(hostile, { 'squid.yaml': hostileManifest, ...scripts })
   const startedMs = performance.now()
@@ -174,7 +174,7 @@ test('the log of the flooding squid says what was dropped, and its quota bounds 
   expect(await metric('shoal_log_lines_dropped_total')).toBeGreaterThan(1_000)
   const stored = await storedBytes()
   expect(stored).toBeLessThan(1.5 * quotaMb * 1e6)
-  // What was read or dropped is freed: the logs never end, but the space that they occupy does not grow with them.
+  // The space of lines that were read or dropped is freed, so endless logs do not occupy more and more space.
   const raw = await until(() => {
     const bytes = rawLogBytes()
     return bytes.written > writtenMb * 1e6 && bytes.onDisk < bytes.written / 10 ? bytes : null
@@ -194,7 +194,7 @@ test('a crash of the server does not reset the quota', async () => {
   await shoal.start()
   await medianDelay(20)
   await until(async () => (await metric('shoal_log_lines_dropped_total')) > 0, 'lines are dropped again')
-  // A few lines that were counted but not stored when the server was killed fit again. A new quota would admit ten thousand at once.
+  // The lines that were counted but not stored when the server was killed are few. A new quota would admit ten thousand more.
   expect(Number(await newest()) - Number(before)).toBeLessThan(500)
   await medianDelay(50)
 })

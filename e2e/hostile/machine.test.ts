@@ -22,7 +22,7 @@ import { until } from '../support/until.ts'
 const kinds: { name: string; settings: Record<string, string>; isBoxed: boolean }[] = [
   { name: 'bubblewrap', settings: {}, isBoxed: true },
   {
-    name: 'no sandbox and the network of the host',
+    name: 'no sandbox and the host’s network',
     settings: { SHOAL_SANDBOX: 'none', SHOAL_NETWORK: 'none' },
     isBoxed: false,
   },
@@ -30,7 +30,7 @@ const kinds: { name: string; settings: Record<string, string>; isBoxed: boolean 
 
 const isRoot = process.getuid?.() === 0
 
-/** Fail in every kind of sandbox. A program of root succeeds with them. */
+/** These attacks fail in every kind of sandbox, but succeed in a program that runs as root. */
 const privileges = [
   'becomes root',
   'runs a setuid program',
@@ -100,7 +100,7 @@ describe.each(kinds)('a hostile squid on a machine with $name', ({ settings, isB
     skip(!isRoot && (!isBoxed || !hasBox), shoal.host())
   }
 
-  test('gets no privileges and changes nothing outside of its folders', async ({ skip }) => {
+  test('gains no privileges and changes nothing outside its folders', async ({ skip }) => {
     skipUnsupported(skip)
     expect(await attack('attackers', privileges)).toEqual(all(privileges, 'refused'))
   })
@@ -118,7 +118,7 @@ describe.each(kinds)('a hostile squid on a machine with $name', ({ settings, isB
     chmodSync(publicFile, 0o644)
     const server = serverPid(shoal.dataDir)
     const { 'own sockets': sockets = '' } = await attack('victims', ['own sockets'])
-    // In the box, the parents of the squid’s own folders exist and contain nothing else, so files are tried, not folders.
+    // In the sandbox, the parents of the squid’s own folders exist but contain nothing else, so the attacks open files, not folders.
     const desired = readdirSync(join(shoal.dataDir, 'containers')).map((name) => `containers/${name}/workload.json`)
     const privateFiles = ['secrets.key', 'uids.json', 'postgres/password', 'rpc-cache.sqlite', ...desired]
     const paths = [...privateFiles.map((name) => join(shoal.dataDir, name)), '/etc/shadow', '/root', sockets]

@@ -12,8 +12,8 @@ import { processesIn, startShoal, type Shoal } from '../support/shoal.ts'
 import { until } from '../support/until.ts'
 
 /**
- * The same attacks with a network for each version or rules for its user, where they fail, and without, where they succeed.
- * `isClosed`: programs reach only what the rules allow. `isOwn`: programs have ports and a loopback of their own. `user`: of the server.
+ * The same attacks in three configurations: they fail with a network for each version or rules for its user, and succeed without.
+ * `isClosed`: programs reach only what the rules allow. `isOwn`: programs have their own ports and loopback. `user`: the server's user.
  */
 const networkKinds = [
   { name: 'a network for each version', setting: 'auto', isClosed: true, isOwn: true },
@@ -109,7 +109,7 @@ describe.each(testedKinds)('a hostile squid with $name', ({ setting, isClosed, i
       `the squid of ${org} finds "${text}" at ${target}`,
     )
 
-  test('reaches no service of the host: loopback, the API, or any of its addresses', async ({ skip }) => {
+  test('reaches no service of the host on loopback, at the API, or at any of its addresses', async ({ skip }) => {
     skipWithoutNetworks(skip)
     const targets = [`127.0.0.1:${listenerPort}`, ...(outsideAddress() ? [`${outsideAddress()}:${listenerPort}`] : [])]
     const { found } = await report('attackers', targets)
@@ -169,7 +169,7 @@ describe.each(testedKinds)('a hostile squid with $name', ({ setting, isClosed, i
       isClosed ? 1_500 : 60_000,
     ).catch(() => false)
     expect(hasTakenPort).toBe(!isClosed)
-    // In the network of the host, the server cannot start until the squid has released its port.
+    // In the host's network, the server cannot start until the squid has released its port.
     const imitators = isOwn ? [] : processesIn(shoal.dataDir).filter((line) => line.includes('hostile squid'))
     for (const line of imitators) process.kill(Number(line.split(' ')[0]), 'SIGKILL')
     await shoal.start()

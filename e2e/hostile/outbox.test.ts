@@ -9,8 +9,8 @@ import { startShoal, type Shoal } from '../support/shoal.ts'
 import { solveBotCheck } from '../support/solve-bot-check.ts'
 import { until } from '../support/until.ts'
 
-// Attacks of a squid on accounts. It runs in the network of the host (SHOAL_NETWORK=none), as on a host without nftables, and thus reaches
-// the server as a browser of the operator would: only the keys and sessions protect the accounts.
+// Attacks of a squid on accounts. It runs in the host's network (SHOAL_NETWORK=none), as on a host without nftables, and thus reaches
+// the server as the operator's browser would: only the keys and sessions protect the accounts.
 
 let shoal: Shoal
 let project: string
@@ -30,7 +30,7 @@ beforeAll(async () => {
   attack = async ({ path, headers, ...request }) => {
     const response = await fetch(`${shoal.gatewayUrl}/attackers/relay@v1/api/`, {
       method: 'POST',
-      // As the browser of the operator sends it.
+      // As the operator's browser sends it.
       body: JSON.stringify({
         ...request,
         url: `http://127.0.0.1:${port}${path}`,
@@ -57,7 +57,7 @@ const linkTo = (path: string, email: string) =>
   }, `an email to ${email} with a link to ${path}`)
 const outboxKey = () => new URL(shoal.outboxUrl ?? '').searchParams.get('key') ?? ''
 
-test('a squid that requests a recovery email cannot read it in the outbox; with the key of the operator it could', async () => {
+test('a squid that requests a recovery email cannot read it in the outbox without the operator’s key', async () => {
   const { email, org } = victims
   expect(await attack({ method: 'POST', path: '/api/v1/auth/restore', body: { email } })).toMatchObject({ status: 201 })
   const { href: link } = await linkTo('/restore/confirm/', email)
@@ -111,7 +111,7 @@ test('an account that a squid creates with the email of a victim stays unconfirm
   const session = await accountOf(email)
   const link = await linkTo('/confirm-email', email)
 
-  // The victim, or a mail program, opens the link, and the address of earlier versions.
+  // The victim, or a mail program, opens the link, and the same link in the format of earlier releases.
   for (const url of [link.href, `${shoal.url}/api/v1/auth/email/confirm${link.search}`])
     expect((await fetch(url, { headers: { accept: 'text/html' } })).status).toBe(200)
   const isConfirmed = async (token: string) =>

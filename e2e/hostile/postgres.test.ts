@@ -21,10 +21,10 @@ const ping = async (squid = neighbour): Promise<Ping> => {
   return (await response.json()) as Ping
 }
 
-/** A request that takes longer, in milliseconds, counts as one that is not answered. */
-const slowestMs = 30_000
+/** A request that takes longer counts as failed. */
+const maxResponseMs = 30_000
 
-/** The connection that the neighbour opened at its start. */
+/** The Postgres process of the connection that the neighbour opened at its start. */
 let neighbourPid: number
 let postmaster: number
 
@@ -44,7 +44,7 @@ afterAll(async () => {
   await shoal?.end()
 })
 
-/** The neighbour still uses its first connection, Postgres was not restarted, and the server is ready and not in trouble. */
+/** The neighbour still uses its first connection, Postgres was not restarted, and the server is ready and has logged no unexpected error. */
 async function expectUnharmed(): Promise<void> {
   expect(await ping()).toEqual({ pid: neighbourPid, rows: 100, connections: 1 })
   expect(postmasterOf(shoal.dataDir, 'postgres-squids')).toBe(postmaster)
@@ -61,7 +61,7 @@ const sessionsOf = async (squid: SqlSquid) => {
   )
   return Number(rows?.[0]?.['count'])
 }
-/** Messages of Shoal in the version's log. */
+/** Returns Shoal's messages in the version's log. */
 const noticesOf = async (squid: SqlSquid) => {
   const params = { code: squid.org, reference: squid.reference }
   const { logs } = await squid.api.logs.history({ params, query: { container: ['db'] } })
@@ -131,7 +131,7 @@ test('a squid has no rights outside its database', async () => {
   await expectUnharmed()
 })
 
-test('a squid that takes all of its connections leaves those of others', async () => {
+test('a squid that uses up its connections takes none from other squids', async () => {
   for (const squid of hostile) {
     const { held, error } = await squid.hold(1_000)
     expect(error).toBe('53300')
@@ -152,7 +152,7 @@ test('memory: parallel sorts with a huge work_mem end with an SQL error, not wit
     async () => (await Promise.all(hostile.map(sessionsOf))).every((count) => count <= 1),
     'all sorts have ended',
   )
-  // Out of memory, or ended by Shoal because all of them needed too much, or took too long.
+  // The sorts ran out of memory, or Shoal ended them because together they needed too much memory or took too long.
   for (const codes of await Promise.all(hostile.map((squid) => squid.stop())))
     expect(Object.keys(codes).filter((code) => !['completed', '53200', '57014', '57P01'].includes(code))).toEqual([])
   await expectUnharmed()
@@ -167,7 +167,10 @@ test('endless statements and idle transactions of sessions that lift their limit
   await first().attack(endless.map((sql) => ({ sql, connections: 2 })))
   await first().stop()
   await second().hold(3, 'set idle_in_transaction_session_timeout = 0; begin; select 1')
-  await until(async () => (await Promise.all(hostile.map(sessionsOf))).every((count) => count <= 1), 'all are ended')
+  await until(
+    async () => (await Promise.all(hostile.map(sessionsOf))).every((count) => count <= 1),
+    'all sessions have ended',
+  )
   const hasNotice = async (text: string) => (await noticesOf(first())).some((notice) => notice.includes(text))
   for (const text of ['longer than 2 s (statement_timeout of the manifest)', 'continued after it was canceled'])
     await until(() => hasNotice(text), `the log of the first version contains “${text}”`)
@@ -177,9 +180,9 @@ test('endless statements and idle transactions of sessions that lift their limit
   await expectUnharmed()
 })
 
-test('temporary files and the log of Postgres have a limit', async () => {
+test('the temporary files and the log of Postgres are limited', async () => {
   const sort = `select count(*) from (select repeat(md5(g::text), 300) as text from generate_series(1, 100000000) g order by 1) sorted`
-  // The neighbour’s statements have a minute, so that the sort exceeds the limit of temporary files (53400) before that of time.
+  // The neighbour’s statements may run for a minute, so that the sort exceeds the limit for temporary files (53400) before the time limit.
   expect(await neighbour.run(`set work_mem = '64kB'; ${sort}`)).toMatchObject({ error: '53400' })
   const log = join(shoal.dataDir, 'postgres-squids/data/postgres.log')
   const before = readFileSync(log).length
@@ -209,7 +212,7 @@ test(`locks, notifications and ${tables} tables of a squid do not affect the ser
     )
     expect(error, message).toBeUndefined()
   }
-  // Shoal still measures, exports (or refuses to), restarts and lists, for all tenants.
+  // Shoal still exports databases (or refuses to) and restarts versions, for all tenants.
   const params = { code: neighbour.org, reference: neighbour.reference }
   const exported = await fetch(
     `${shoal.url}/api/v1/orgs/${first().org}/squids/${encodeURIComponent(first().reference)}/database/export`,
@@ -230,7 +233,7 @@ test(`locks, notifications and ${tables} tables of a squid do not affect the ser
   await expectUnharmed()
 })
 
-test('two hostile versions at full tilt: a neighbour loses no connection and no request, and the API stays responsive', async () => {
+test('while two hostile versions attack at full speed, a neighbour loses no connection and no request, and the API stays responsive', async () => {
   const rounds = isFull ? 5 : 3
   const seconds = isFull ? 15 : 4
   const attack = [
@@ -255,23 +258,25 @@ test('two hostile versions at full tilt: a neighbour loses no connection and no 
     await Promise.all(hostile.map((squid) => squid.stop()))
     await until(
       async () => (await Promise.all(hostile.map(sessionsOf))).every((count) => count <= 1),
-      'it is quiet again',
+      'the attackers have no sessions',
     )
   }
   const at = (share: number, times: number[]) =>
     times.toSorted((a, b) => a - b)[Math.floor(times.length * share)] ?? Infinity
   const ratio = (share: number, kind: 'squid' | 'api') => at(share, busy[kind]) / at(share, quiet[kind])
-  // Squids of one Postgres share its limit of CPU time, so queries of the neighbour take longer; those of the API do not.
+  // All squids of a Postgres share its CPU limit, so the neighbour's queries take longer; those of the API do not.
   for (const kind of ['squid', 'api'] as const)
-    console.log(`${kind}, busy over quiet: median ${ratio(0.5, kind).toFixed(2)}, p99 ${ratio(0.99, kind).toFixed(2)}`)
+    console.log(
+      `${kind}, busy relative to quiet: median ${ratio(0.5, kind).toFixed(2)}, p99 ${ratio(0.99, kind).toFixed(2)}`,
+    )
   expect(errors).toEqual([])
   await expectUnharmed()
-  for (const kind of ['squid', 'api'] as const) expect(Math.max(...busy[kind])).toBeLessThan(slowestMs)
-  // Other load of the machine changes between the rounds, so only a run without other load can compare them.
+  for (const kind of ['squid', 'api'] as const) expect(Math.max(...busy[kind])).toBeLessThan(maxResponseMs)
+  // Other load on the machine changes between the rounds, so the times are comparable only in a run without other load.
   if (isFull) expect(ratio(0.99, 'api')).toBeLessThan(1.5)
 })
 
-/** Sends requests to the neighbour's squid, which reads its database, and to the API for it, at a fixed rate; adds their times in milliseconds. */
+/** Sends requests at a fixed rate to the neighbour's squid, which reads its database, and to the API. Adds their durations in milliseconds to `times`. */
 async function measure(times: { squid: number[]; api: number[] }, seconds: number, errors: string[]): Promise<void> {
   const pools = { squid: new Pool(shoal.gatewayUrl, { connections: 4 }), api: new Pool(shoal.url, { connections: 4 }) }
   const paths = {

@@ -14,7 +14,7 @@ describe.skipIf(!kube)('an API server alone', () => {
 
   afterAll(() => api.end())
 
-  test('stores objects, applies changes to them, and reports versions', async () => {
+  test('stores objects, applies changes to them, and reports their versions', async () => {
     const onServer = ['--kubeconfig', api.kubeconfig]
     const apply = (value: string) =>
       kubectl(
@@ -35,13 +35,13 @@ describe.skipIf(!kube)('an API server alone', () => {
     expect(after.metadata.resourceVersion).not.toBe(before.metadata.resourceVersion)
   })
 
-  test('accepts pods, which nothing runs', async () => {
+  test('accepts pods, but does not run them', async () => {
     const onServer = ['--kubeconfig', api.kubeconfig]
     await kubectl([...onServer, 'create', '-f', '-'], JSON.stringify(podObject('default', 'one')))
     expect(await kubectl([...onServer, 'get', 'pod', 'one', '-o', 'jsonpath={.status.phase}'])).toBe('Pending')
   })
 
-  test('ends with its files', async () => {
+  test('removes its files when it ends', async () => {
     const other = await startApiServer(kube ?? '')
     await other.end()
     expect(existsSync(other.kubeconfig)).toBe(false)

@@ -48,7 +48,7 @@ describe.skipIf(!hasCluster)('a cluster', () => {
     expect(await get('two', `http://${addresses['one']}:8080`)).toBe('one')
   })
 
-  test.skipIf(!hostAddress)('is reachable from this host, and reaches it', async () => {
+  test.skipIf(!hostAddress)('has pods that this host can reach, and that can reach this host', async () => {
     const namespace = await createNamespace()
     const { web } = await startPods(namespace, { web: {} })
     const response = await fetch(`http://${web}:8080`)
@@ -67,7 +67,7 @@ describe.skipIf(!hasCluster)('a cluster', () => {
     await kubectl(['wait', '-n', namespace, '--for=condition=Ready', '--timeout=60s', 'pod/ordinary'])
   })
 
-  test('isolates a namespace by its policy, on its own node and from the other', async () => {
+  test('enforces the policy of a namespace for connections from the same node and from the other one', async () => {
     const [first, second] = await nodeNames()
     const tenant = await createNamespace()
     const outsider = await createNamespace()

@@ -7,11 +7,11 @@ import { container, openDriver, workload } from './driver-harness.ts'
 
 const canRun = await canInstallCollector()
 
-/** A program that prints `count` lines of about 200 bytes, `rate` a second, and at its end how many it has printed. */
+/** A program that prints `count` lines of about 200 bytes, `rate` per second, and finally how many lines it has printed. */
 const printer = (name: string, count: number, rate: number) =>
   container(name, { command: ['print', `${count}`, `${rate}`, '200'], ports: [], stopGraceMs: 5000 })
 
-/** Reads lines in the background until the end of the test, and from another runtime after `follow`. */
+/** Reads lines in the background until the end of the test. `follow` switches to another runtime. */
 function collectLines() {
   const cursor: LogCursor = {}
   const lines: string[] = []
@@ -29,14 +29,14 @@ function collectLines() {
       const { signal } = ending
       reading = (async () => {
         for await (const batch of runtime.logs({ ...cursor }, signal)) {
-          // A process that is ended here has not stored them.
+          // The worker ended before it stored these lines.
           if (signal.aborted) return
           lines.push(...batch.lines.map((line) => `${line.workload} ${line.container} ${line.text}`))
           Object.assign(cursor, batch.cursor)
         }
       })()
     },
-    /** The lines of a program, without those that it pads. */
+    /** Returns the lines of a program, without their padding. */
     of: (id: string, name: string) =>
       lines.flatMap((line) => (line.startsWith(`${id} ${name} `) ? [line.split(' ').slice(2).join(' ')] : [])),
     /** Waits until a program's last line has arrived, and expects each line once. Returns their number. */
@@ -47,7 +47,7 @@ function collectLines() {
       await until(() => this.of(id, name).length > count, `all lines of ${name}`)
       const numbers = this.of(id, name).map((text) => Number(text.split(' ')[0]))
       const expected = Array.from({ length: count }, (_, i) => i + 1)
-      // Lines from before and after an interruption may change places. That of the end has no number.
+      // Lines from before and after an interruption may be swapped. The last line has no number.
       expect(numbers.filter((number) => !Number.isNaN(number)).toSorted((first, second) => first - second)).toEqual(
         expected,
       )
@@ -68,7 +68,7 @@ describe.skipIf(!canRun)('logs that collectors send from the nodes', () => {
 
   const open = () => openDriver({ logListener: collector ?? null })
 
-  test('all lines arrive once, also of pods that are deleted while they print, over rotations', async () => {
+  test('each line arrives once, across log rotations, even from pods that are deleted while they print', async () => {
     const { runtime, until: untilState, observe } = await open()
     const collected = collectLines()
     collected.follow(runtime)
@@ -90,7 +90,7 @@ describe.skipIf(!canRun)('logs that collectors send from the nodes', () => {
     expect(printed).toBeGreaterThan(100)
   })
 
-  test('no line is lost or doubled when the worker and the collectors are ended', async () => {
+  test('no line is lost or duplicated when the worker and the collectors are killed', async () => {
     const driver = await open()
     const collected = collectLines()
     collected.follow(driver.runtime)
@@ -127,7 +127,7 @@ describe.skipIf(!canRun)('logs that collectors send from the nodes', () => {
     const ends = () => collected.of('12.1', 'api').filter((text) => text.startsWith('end '))
     await until(() => ends().length === 2, 'the last lines of both runs')
     const [count = 0, nextCount = 0] = ends().map((text) => Number(text.slice(4)))
-    // Lines of two pods, from two nodes, have no order.
+    // Lines of two pods on two nodes may arrive in any order.
     const expected = [count, nextCount].flatMap((length) => [...Array.from({ length }, (_, i) => `${i + 1}`), 'end'])
     const received = collected.of('12.1', 'api').map((text) => text.split(' ')[0] ?? '')
     expect(received.toSorted()).toEqual(expected.toSorted())

@@ -24,26 +24,33 @@ describe.skipIf(!hasCluster || !hasClusterNetwork)('a squid deployed to a cluste
     await opened?.end()
   }, 180_000)
 
-  test('indexes the chain in pods and answers GraphQL through the gateway', { timeout: 600_000 }, async () => {
-    const { cloud, selector } = opened
-    const deployment = await waitForDeployment(cloud, await deploy(cloud, { slot: 'v1' }), 500_000)
-    expect(deployment, cloud.shoal.output().slice(-3000)).toMatchObject({ status: 'OK', failed: 'NO' })
-    const transfers = await cloud.devnet.chain.countTransfers()
-    const endpoint = cloud.endpointOf('erc20-transfers@v1')
-    await until(async () => (await totalTransfers(endpoint)) === transfers, 'all transfers are indexed')
-    const pods = await kubectl(['get', 'pods', '-A', '-l', selector, '-o', 'jsonpath={.items[*].spec.nodeName}'])
-    expect(await nodeNames()).toEqual(expect.arrayContaining(pods.split(' ')))
-    const params = { code: cloud.org, reference: 'erc20-transfers@v1' }
-    const { id } = await cloud.api.squids.get({ params })
-    const from = new Date(Date.now() - 3_600_000).toISOString()
-    await until(async () => {
-      const usage = { params: { code: cloud.org, squidId: String(id) }, query: { from } }
-      const { metrics } = await cloud.api.metrics.getSquidUsage(usage)
-      return metrics.some((point) => Number(point.apiCpuUsage) > 0 && Number(point.processorCpuUsage) > 0)
-    }, 'the usage of both programs is known')
-    for (const container of ['api', 'processor']) {
-      const query = { limit: '100', container: [container] }
-      await until(async () => (await cloud.api.logs.history({ params, query })).logs.length > 0, `logs of ${container}`)
-    }
-  })
+  test(
+    'indexes the chain in pods and responds to GraphQL queries through the gateway',
+    { timeout: 600_000 },
+    async () => {
+      const { cloud, selector } = opened
+      const deployment = await waitForDeployment(cloud, await deploy(cloud, { slot: 'v1' }), 500_000)
+      expect(deployment, cloud.shoal.output().slice(-3000)).toMatchObject({ status: 'OK', failed: 'NO' })
+      const transfers = await cloud.devnet.chain.countTransfers()
+      const endpoint = cloud.endpointOf('erc20-transfers@v1')
+      await until(async () => (await totalTransfers(endpoint)) === transfers, 'all transfers are indexed')
+      const pods = await kubectl(['get', 'pods', '-A', '-l', selector, '-o', 'jsonpath={.items[*].spec.nodeName}'])
+      expect(await nodeNames()).toEqual(expect.arrayContaining(pods.split(' ')))
+      const params = { code: cloud.org, reference: 'erc20-transfers@v1' }
+      const { id } = await cloud.api.squids.get({ params })
+      const from = new Date(Date.now() - 3_600_000).toISOString()
+      await until(async () => {
+        const usage = { params: { code: cloud.org, squidId: String(id) }, query: { from } }
+        const { metrics } = await cloud.api.metrics.getSquidUsage(usage)
+        return metrics.some((point) => Number(point.apiCpuUsage) > 0 && Number(point.processorCpuUsage) > 0)
+      }, 'the usage of both programs is known')
+      for (const container of ['api', 'processor']) {
+        const query = { limit: '100', container: [container] }
+        await until(
+          async () => (await cloud.api.logs.history({ params, query })).logs.length > 0,
+          `logs of ${container}`,
+        )
+      }
+    },
+  )
 })

@@ -28,7 +28,7 @@ export type Driver = {
   restart: () => Promise<Runtime>
 }
 
-/** Options of a driver for an installation of its own. */
+/** Returns options for a driver of a new installation. */
 export const driverOptions = (overrides: Partial<KubernetesOptions> = {}): KubernetesOptions => ({
   installation: `t${randomBytes(4).toString('hex')}`,
   kubeconfig: process.env['SHOAL_TEST_KUBECONFIG'] ?? null,
@@ -45,7 +45,7 @@ export const driverOptions = (overrides: Partial<KubernetesOptions> = {}): Kuber
   ...overrides,
 })
 
-/** Starts a runtime and a directory for an installation of its own; its namespaces are deleted at the end of the test. */
+/** Starts a runtime and a directory for a new installation, whose namespaces are deleted at the end of the test. */
 export async function openDriver(overrides: Partial<KubernetesOptions> = {}): Promise<Driver> {
   const options = driverOptions(overrides)
   const { installation } = options
@@ -99,7 +99,7 @@ export const workload = (containers: ContainerSpec[], overrides: Partial<Workloa
   ...overrides,
 })
 
-/** Records how many pods of a container exist and have not ended at the same time, at most, until `end` is called. */
+/** Records the maximum number of pods of a container that exist at the same time and have not ended. `end` returns it. */
 export function watchPods(namespace: string, name: string): { end: () => Promise<number> } {
   let max = 0
   let isEnding = false

@@ -17,7 +17,7 @@ describe.skipIf(!hasCluster)('the Kubernetes driver', () => {
     await runtime.remove('12.1')
   })
 
-  test.skipIf(!host)('resolves ports to the addresses of pods, where programs answer', async () => {
+  test.skipIf(!host)('resolves ports to the addresses of pods, at which the programs respond', async () => {
     const { runtime, directory, until } = await openDriver()
     const changes: string[] = []
     directory.changed((id, name) => changes.push(`${id}/${name}`))
@@ -35,7 +35,7 @@ describe.skipIf(!hasCluster)('the Kubernetes driver', () => {
     await expect.poll(() => directory.endpoint('12.1', 'api', 4350)).toBeNull()
   })
 
-  test('reports crashes and finished programs, and starts nothing that has finished', async () => {
+  test('reports crashed and finished programs, and does not restart the finished ones', async () => {
     const { runtime, until, observe } = await openDriver()
     await runtime.apply(
       workload([
@@ -49,13 +49,13 @@ describe.skipIf(!hasCluster)('the Kubernetes driver', () => {
     await until('processor', { state: 'backoff', run: null, lastRun: { exitCode: 1, how: 'error' } })
     const { since, retryAt, lastRun: first } = (await observe('processor')) ?? {}
     expect(Number(retryAt)).toBeGreaterThanOrEqual(Number(since))
-    // The next run is another one, and its ordinal shows how many were missed.
+    // The next run has another id, and its ordinal shows how many runs were missed.
     await until('processor', { lastRun: { ordinal: (first?.ordinal ?? 0) + 1 } })
     expect((await observe('processor'))?.lastRun?.id).not.toBe(first?.id)
     expect(await observe('init')).toMatchObject({ state: 'finished', lastRun })
   })
 
-  test('replaces a changed container only when the old one has ended, ends missing ones, keeps others', async () => {
+  test('replaces a changed container only when the old one has ended, ends removed containers, and keeps the others', async () => {
     const { runtime, until, observe, namespace } = await openDriver()
     const [one, two, three] = ['one', 'two', 'three'].map((name) => container(name))
     if (!one || !two || !three) throw new Error('unreachable')
@@ -95,16 +95,16 @@ describe.skipIf(!hasCluster)('the Kubernetes driver', () => {
     })
   })
 
-  test('reports that no host has room', async () => {
+  test('reports that no host has enough free resources', async () => {
     const { runtime, until } = await openDriver({ quota: {} })
     await runtime.apply(workload([container('huge', { resources: { cpuCores: 0.1, memoryBytes: 6 * 2 ** 40 } })]))
     await until('huge', {
       state: 'starting',
-      reason: expect.stringMatching(/^No host has room for it: .*Insufficient memory/),
+      reason: expect.stringMatching(/^No host has enough free resources: .*Insufficient memory/),
     })
   })
 
-  test('adopts what runs after the server was ended, and continues an interrupted change', async () => {
+  test('after a restart of the server, adopts running containers and continues an interrupted change', async () => {
     const driver = await openDriver()
     const { until, observe, namespace } = driver
     await driver.runtime.apply(workload([container('api'), container('processor', { command: ['unknown-command'] })]))
@@ -147,7 +147,7 @@ describe.skipIf(!hasCluster)('the Kubernetes driver', () => {
     expect(await observe('init')).toEqual(before)
   })
 
-  test('delivers each line once, over restarts of programs and of the server', async () => {
+  test('delivers each line once, across restarts of programs and of the server', async () => {
     const driver = await openDriver()
     const cursor: LogCursor = {}
     const lines: string[] = []
@@ -202,7 +202,7 @@ describe.skipIf(!hasCluster)('the Kubernetes driver', () => {
     for (const target of others) expect(await canConnect(namespace, pods, target), target).toBe(false)
   })
 
-  test('removes nothing of another installation', async () => {
+  test('does not remove objects of another installation', async () => {
     const [first, second] = [await openDriver(), await openDriver()]
     for (const { runtime } of [first, second]) await runtime.apply(workload([container('api')]))
     for (const { until } of [first, second]) await until('api', { state: 'running' })

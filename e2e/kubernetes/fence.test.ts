@@ -9,7 +9,7 @@ import { connectTo } from '../support/postgres.ts'
 import { totalTransfers } from '../support/squid.ts'
 import { until } from '../support/until.ts'
 
-/** Three times what was measured on a quiet machine, of which the cluster needs ten seconds to notice. */
+/** Three times the duration on a quiet machine, which includes the ten seconds that the cluster needs to notice the lost node. */
 const moveTimeoutMs = 180_000
 
 describe.skipIf(!hasCluster || !hasClusterNetwork || !hasOwnNodes)(
@@ -27,7 +27,7 @@ describe.skipIf(!hasCluster || !hasClusterNetwork || !hasOwnNodes)(
       await opened?.end()
     }, 120_000)
 
-    /** The committed inserts of each login, in the order in which the logins first wrote. */
+    /** Returns the committed inserts of each login, in the order in which the logins first wrote. */
     const writers = async () => {
       const { rows } = await database.query<{ writer: string; writes: number; first: Date; last: Date }>(
         'select writer, count(*)::int as writes, min(at) as first, max(at) as last from writes group by writer order by min(at)',
@@ -36,7 +36,7 @@ describe.skipIf(!hasCluster || !hasClusterNetwork || !hasOwnNodes)(
     }
 
     test(
-      'loses nothing and writes nothing twice: its processor and api continue on the other node',
+      'loses no data and writes none twice: its processor and api continue on the other node',
       { timeout: 900_000 },
       async () => {
         const { cloud, postgres, selector } = opened
@@ -51,7 +51,7 @@ describe.skipIf(!hasCluster || !hasClusterNetwork || !hasOwnNodes)(
         await shoal.end()
         database = new Client(postgres.url(rows[0]?.database ?? ''))
         await database.connect()
-        // Committed with the rows of the squid, so it contains what arrived, and from which login.
+        // A trigger writes it in the squid's own transactions, so it records what was committed, and by which login.
         await database.query(`
       create table writes (writer text default session_user, at timestamptz default clock_timestamp());
       grant insert on writes to public;
@@ -73,25 +73,28 @@ describe.skipIf(!hasCluster || !hasClusterNetwork || !hasOwnNodes)(
         let apiBackAt: Date | null = null
         const watchingApi = (async () => {
           while (!stopping.signal.aborted) {
-            const answers = (await totalTransfers(endpoint).catch(() => null)) !== null
+            const isResponding = (await totalTransfers(endpoint).catch(() => null)) !== null
             const pods = await apiNodes(selector)
-            if (answers && pods.includes(other)) apiBackAt ??= new Date()
+            if (isResponding && pods.includes(other)) apiBackAt ??= new Date()
             await pause(200)
           }
         })()
         await until(async () => {
           const [first] = await writers()
           return first && first.last.getTime() > cutAt.getTime() + 3000
-        }, 'the processor goes on writing while its node is cut off')
+        }, 'the processor continues to write while its node is cut off')
         const moved = await until(async () => (await writers())[1], 'another processor writes', moveTimeoutMs)
-        await until(() => apiBackAt, 'the api answers from the other node', moveTimeoutMs)
+        await until(() => apiBackAt, 'the api responds from the other node', moveTimeoutMs)
         const atTheMove = await writers()
         await until(async () => ((await writers())[1]?.writes ?? 0) > moved.writes + 10, 'the new processor indexes')
         restore()
         await kubectl(['wait', `node/${lost}`, '--for=condition=Ready', '--timeout=50s'])
-        // The old program runs until its node has heard of the end of its pod.
+        // The old program runs until its node learns that its pod was deleted.
         const before = (await writers())[1]?.writes ?? 0
-        await until(async () => ((await writers())[1]?.writes ?? 0) > before + 10, 'it goes on when the node is back')
+        await until(
+          async () => ((await writers())[1]?.writes ?? 0) > before + 10,
+          'the new processor continues when the node is back',
+        )
         stopping.abort()
         await Promise.all([transferring, watchingApi])
 

@@ -87,7 +87,7 @@ afterAll(() => {
 
 describe.skipIf(!isPossible)('an image of the example squid', () => {
   let postgres: EmbeddedPostgres
-  /** Pods reach this host's Postgres, which listens on loopback, through it. */
+  /** Relays connections of pods to this host's Postgres, which listens on loopback. */
   let relay: Server
   let env: Record<string, string>
 
@@ -114,7 +114,7 @@ describe.skipIf(!isPossible)('an image of the example squid', () => {
     await postgres?.stop()
   })
 
-  test('runs on a node, which answers GraphQL from a database outside of the cluster', async () => {
+  test('runs on a node, and responds to GraphQL queries from a database outside the cluster', async () => {
     const namespace = await createNamespace(restricted)
     const migrate = ['npx', 'squid-typeorm-migration', 'apply']
     await startImagePod({ namespace, name: 'migrate', image, args: migrate, env })
@@ -127,9 +127,9 @@ describe.skipIf(!isPossible)('an image of the example squid', () => {
       env: { ...env, GQL_PORT: '4350', NODE_ENV: 'production', NODE_OPTIONS: '--max-old-space-size=200' },
     })
     const endpoint = `http://${await addressOfPod(namespace, 'api')}:4350/graphql`
-    const isAnswering = async () => (await totalTransfers(endpoint).catch(() => null)) === 0
-    await until(isAnswering, 'the pod answers GraphQL')
-    // With the grace period of 30 seconds, the pod would be killed without its first process.
+    const isResponding = async () => (await totalTransfers(endpoint).catch(() => null)) === 0
+    await until(isResponding, 'the pod responds to GraphQL queries')
+    // If the first process did not forward the signal, the pod would run until the end of its grace period of 30 seconds.
     await kubectl(['delete', 'pod', '-n', namespace, 'api', '--timeout=25s'])
   })
 
@@ -143,26 +143,26 @@ describe.skipIf(!isPossible)('an image of the example squid', () => {
 })
 
 describe.skipIf(!isPossible)('the first process of a container', () => {
-  // Kubernetes replaces `$$` in arguments by `$`.
+  // Kubernetes replaces `$$` in arguments with `$`.
   const shell = (script: string) => ['sh', '-c', script.replaceAll('$', () => '$$')]
   const allocate = 'const all = []; for (;;) all.push(Buffer.alloc(2 ** 20, 1))'
   // Like `sqd`, it exits with 0 although its child was killed.
-  const hidesEnd = `require('child_process').spawn('sh', ['-c', 'kill -KILL $$$$'], { stdio: 'inherit' })`
+  const killsItsChild = `require('child_process').spawn('sh', ['-c', 'kill -KILL $$$$'], { stdio: 'inherit' })`
 
   test.each([
     { name: 'success', args: shell('exit 0'), exitCode: 0 },
     { name: 'failure', args: shell('exit 7'), exitCode: 7 },
     { name: 'signal', args: shell('kill -TERM $$'), exitCode: 143 },
-    { name: 'wrapper', args: ['node', '-e', hidesEnd], exitCode: 137 },
+    { name: 'wrapper', args: ['node', '-e', killsItsChild], exitCode: 137 },
     { name: 'missing', args: ['no-such-command'], exitCode: 127 },
     { name: 'memory', args: ['node', '-e', allocate], exitCode: 137, memory: '96Mi' },
-  ])('ends as its program ended: $name', async ({ name, exitCode, ...options }) => {
+  ])('ends with the exit code of its program: $name', async ({ name, exitCode, ...options }) => {
     const namespace = await createNamespace(restricted)
     await startImagePod({ namespace, name, image, ...options })
     expect(await endOfPod(namespace, name)).toMatchObject({ exitCode })
   })
 
-  test('reports children that were killed because the memory was used up, although the program went on', async () => {
+  test('reports children that were killed for lack of memory, even if the program itself continues', async () => {
     const namespace = await createNamespace(restricted)
     const args = shell(`node -e '${allocate}'; exit 0`)
     await startImagePod({ namespace, name: 'child', image, args, memory: '96Mi' })
@@ -173,7 +173,7 @@ describe.skipIf(!isPossible)('the first process of a container', () => {
     })
   })
 
-  test('forwards the signal to stop to the program behind a wrapper, and waits for it', async () => {
+  test('forwards the stop signal to the program behind a wrapper, and waits until it ends', async () => {
     const namespace = await createNamespace(restricted)
     const program = `process.on('SIGTERM', () => setTimeout(() => { console.log('stopped in order'); process.exit(0) }, 500)); setInterval(() => {}, 1000); console.log('ready')`
     await startImagePod({ namespace, name: 'wrapped', image, args: shell(`node -e "${program}"; exit 3`) })

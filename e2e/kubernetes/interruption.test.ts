@@ -3,8 +3,8 @@ import { openConnection } from '../support/cluster-connection.ts'
 import { hasCluster, kubectl } from '../support/kubernetes.ts'
 import { container, openDriver, workload } from './driver-harness.ts'
 
-describe.skipIf(!hasCluster)('while the API server does not answer', () => {
-  test('the state is unknown, endpoints remain, and what happened is known afterwards', async () => {
+describe.skipIf(!hasCluster)('while the API server does not respond', () => {
+  test('the state is unknown and endpoints remain; afterwards, all that happened is reported', async () => {
     const { kubeconfig, cut, restore } = await openConnection()
     const { runtime, directory, namespace, observe, until } = await openDriver({ kubeconfig })
     await runtime.apply(workload([container('api'), container('processor')]))

@@ -5,7 +5,7 @@ import { container, openDriver, watchPods, workload } from './driver-harness.ts'
 
 describe.skipIf(!hasCluster || !hasOwnNodes)('a node that is cut off from the control plane', () => {
   test(
-    'keeps its processor until that is given up, and then starts it on another node',
+    'keeps its processor until Shoal abandons it and starts another one on another node',
     { timeout: 300_000 },
     async () => {
       const { runtime, until, observe, namespace } = await openDriver()
@@ -19,11 +19,11 @@ describe.skipIf(!hasCluster || !hasOwnNodes)('a node that is cut off from the co
       await until('processor', {
         state: 'starting',
         hostLostSince: expect.any(Date),
-        reason: `It waits for its host ${node}, which does not answer`,
+        reason: `It waits for its host ${node}, which does not respond`,
       })
       const changed = { ...processor, env: { LOGIN: 'next' } }
       await runtime.apply(workload([changed]))
-      // What was recorded does not start another program by itself.
+      // The changed container must not start a second program before the lost one is abandoned.
       await until('processor', { state: 'starting', hostLostSince: expect.any(Date) })
       expect(await watching.end()).toBe(1)
 

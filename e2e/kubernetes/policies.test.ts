@@ -5,10 +5,10 @@ import { expect, test } from 'vitest'
 
 const go = process.env['SHOAL_TEST_GO']
 
-test.skipIf(!go)('the part that enforces policies passes its own tests, with real packets', async () => {
+test.skipIf(!go)('the cluster’s policy agent passes its own tests, with real packets', async () => {
   const cwd = join(import.meta.dirname, '../../test/kube')
   const env = { ...process.env, CGO_ENABLED: '0', GOTOOLCHAIN: 'local' }
-  // With -trimpath, Go uses the packages that it has compiled for the cluster. Only with -v does it print which tests were skipped.
+  // With -trimpath, Go reuses the packages that it compiled for the cluster. It prints skipped tests only with -v.
   const args = ['test', '-trimpath', '-count=1', '-v', './policy']
   const child = spawn(go ?? '', args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve))

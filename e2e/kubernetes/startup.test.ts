@@ -61,7 +61,7 @@ const documentedRights = [
 ]
 
 describe.skipIf(!hasCluster)('the start of the driver', () => {
-  test('waits for a cluster that is away, says so, and then works', { timeout: 300_000 }, async () => {
+  test('waits for an unreachable cluster, reports it, and then works', { timeout: 300_000 }, async () => {
     const { kubeconfig, cut, restore } = await openConnection()
     const messages: string[] = []
     const options = driverOptions({ kubeconfig, log: (message) => messages.push(message) })
@@ -74,8 +74,8 @@ describe.skipIf(!hasCluster)('the start of the driver', () => {
       await kubectl(['delete', 'namespace', '-l', `shoal.dev/installation=${options.installation}`, '--wait=false'])
     })
     await Promise.all([runtime.start(), directory.start()])
-    expect(messages[0]).toMatch(/API server at .* does not answer.*Shoal tries again until it answers/)
-    expect(directory.problem?.()).toBe('the cluster has not answered since this process was started')
+    expect(messages[0]).toMatch(/API server at .* does not respond.*Shoal keeps trying/)
+    expect(directory.problem?.()).toBe('the cluster has not responded since this process was started')
     await expect(runtime.observe()).rejects.toThrow('in the cluster is not known')
     restore()
     await expect.poll(() => directory.problem?.(), { timeout: 60_000 }).toBeNull()
@@ -84,7 +84,7 @@ describe.skipIf(!hasCluster)('the start of the driver', () => {
     await expect.poll(() => runtime.observe(), { timeout: 60_000 }).toMatchObject([{ state: 'running' }])
   })
 
-  test('lists the rights that are missing, in one sentence', { timeout: 120_000 }, async () => {
+  test('lists the missing rights in one sentence', { timeout: 120_000 }, async () => {
     const rights = documentedRights.filter(({ resources }) => !resources.includes('jobs'))
     const readJobs = rule('batch', 'jobs', 'get list watch')
     const options = driverOptions({ kubeconfig: await kubeconfigWith([...rights, readJobs]) })

@@ -9,7 +9,7 @@ import { type Driver, container, openDriver, workload } from './driver-harness.t
 
 const host = process.env['SHOAL_TEST_HOST_ADDRESS']
 
-/** The counters of a container's cgroup, and of its pod's, which both have version 1 on this host. */
+/** The counters of the cgroups of a container and its pod, in cgroup version 1. */
 async function cgroupOf(namespace: string) {
   const id = await kubectl([
     'get',
@@ -70,7 +70,7 @@ describe.skipIf(!hasCluster || !host)('the usage of pods', () => {
     expect(usage.memoryBytes / cgroup.memoryBytes()).toBeLessThan(2)
   })
 
-  test('starts at 0 with each run, also in the same pod', async () => {
+  test('starts at 0 with each run, even in the same pod', async () => {
     const driver = await openDriver()
     await driver.runtime.apply(workload([container('api', { command: ['burn'], ports: [] })]))
     await driver.until('api', { state: 'running' })
@@ -88,7 +88,7 @@ describe.skipIf(!hasCluster || !host)('the usage of pods', () => {
     )
   })
 
-  test('is not known without the right to read it, which is logged once', async () => {
+  test('is unknown without the right to read it, and the missing right is logged once', async () => {
     const messages: string[] = []
     const rights = workerRights.map((right) => ({
       ...right,
@@ -98,12 +98,12 @@ describe.skipIf(!hasCluster || !host)('the usage of pods', () => {
     const driver = await openDriver({ kubeconfig, log: (message) => messages.push(message) })
     await driver.runtime.apply(workload([container('api')]))
     await driver.until('api', { state: 'running' })
-    // Only the values at its start are known.
+    // Only the values at the start of the run are known.
     for (const usage of [await usageOf(driver), await usageOf(driver)])
       expect(usage).toMatchObject({ cpuSeconds: 0, memoryBytes: 0 })
     expect(messages).toEqual([
       expect.stringMatching(
-        /^The usage of programs on \S+ is not known: The kubelet at \S+ answered with HTTP status 403$/,
+        /^The usage of programs on \S+ is not known: The kubelet at \S+ responded with HTTP status 403$/,
       ),
     ])
   })

@@ -63,7 +63,7 @@ test('a command without SHOAL_DATA_DIR uses the installation of the server runni
 const sandbox = ['--user', '--map-root-user', '--pid', '--fork', '--kill-child']
 const hasSandbox = spawnSync('unshare', [...sandbox, 'true']).status === 0
 
-test.skipIf(!hasSandbox)('a program in a sandbox cannot pose as the server of the folder', async () => {
+test.skipIf(!hasSandbox)('a sandboxed program cannot impersonate the folder’s server', async () => {
   const program = ['/bin/sh', '-c', `exec sh -c 'echo ready; sleep 100; :' "$MAIN_FILE"`]
   const env = {
     ...hostEnvironment(),

@@ -50,7 +50,7 @@ test('without a lockfile, the client prints the commands to create one, and the 
   expect((await sqd('view', '-r', `${org}/forgetful@v1`)).code).toBe(2)
 
   renameSync(`${folder}.lock`, lockfile)
-  // Without --allow-update, which would be necessary if the failed deployment had left the version.
+  // Deploys without --allow-update, which would be necessary if the failed deployment had created a version.
   const deployed = await sqd('deploy', folder, ...options)
   expect(deployed.stdout).toContain('A new squid')
   expect(deployed.code).toBe(0)

@@ -73,7 +73,7 @@ test('the embedded Postgres of squids accepts the number of connections that the
   }
 })
 
-test('while the database is frozen, an open page keeps its data and shows a bar; a new page shows the maintenance screen; both recover', async () => {
+test('while the database is frozen, an open page keeps its data and shows a banner; a new page shows the maintenance screen; both recover', async () => {
   await page.goto(`/squids?organization=${code}`)
   const row = page.getByText('transfers').first()
   await row.waitFor()
@@ -122,7 +122,7 @@ const documentsOf = (target: Page) => {
   return documents
 }
 
-test('while the server is stopped, a click on another page stays in the app, says so, and opens the page when the server is back', async () => {
+test('while the server is stopped, a link to another page shows an error in the app, and opens the page when the server is back', async () => {
   const target = await page.context().newPage()
   await target.goto(`/squids?organization=${code}`)
   await target.getByText('transfers').first().waitFor()
@@ -146,7 +146,7 @@ test('while the server is stopped, a click on another page stays in the app, say
   await target.close()
 })
 
-/** The file of the build that contains a source file. Those of pages have no names. */
+/** Returns the built file that contains a source file, since the built files of pages do not have the names of their sources. */
 function fileOf(source: string): string {
   const manifest = readFileSync(new URL('../../console/dist/.vite/manifest.json', import.meta.url), 'utf8')
   return (JSON.parse(manifest) as Record<string, { file: string }>)[source]?.file ?? ''

@@ -99,7 +99,7 @@ describe('a second start on the same data directory', () => {
     expect(postmasterOf(dataDir)).toBe(postgres)
   })
 
-  test('works for any number of npm run serve; the last one stops Postgres', async () => {
+  test('works for any number of `npm run serve` processes; the last one stops Postgres', async () => {
     const dataDir = newDataDir()
     const first = await startReady(dataDir, serveSettings)
     const [worker, api] = await Promise.all([

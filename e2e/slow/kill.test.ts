@@ -56,7 +56,7 @@ describe('killing the server with SIGKILL', () => {
   })
 
   test(
-    `${kills} kills in the middle of steps: no deployment is lost or stuck, and nothing is orphaned`,
+    `${kills} kills during steps: no deployment is lost or stuck, and nothing is orphaned`,
     { timeout: kills * 240_000 },
     async () => {
       const outcomes: Outcome[] = []

@@ -66,7 +66,7 @@ async function follow({ url }: ServerProcess, after?: string): Promise<Follower>
   return { entries, ended }
 }
 
-test('SIGTERM ends a log stream cleanly, and a client that continues at another server misses no line', async () => {
+test('SIGTERM ends a log stream cleanly, and a client that reconnects to another server misses no line', async () => {
   let [stopping, remaining] = await Promise.all([
     startApi(String(await freePort())),
     startApi(String(await freePort())),

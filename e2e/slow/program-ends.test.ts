@@ -30,7 +30,7 @@ describe('the programs of a squid', () => {
     return processors?.[0]
   }
 
-  /** Pids of this server's programs whose command line matches. */
+  /** Returns the pids of this server's programs whose command line matches. */
   const programs = (isMatch: (words: string[]) => boolean): number[] =>
     readdirSync('/proc')
       .map(Number)

@@ -86,10 +86,10 @@ const untilPast = (dataDir: string, squidId: number, height: number) =>
     return blocks && blocks.last > height ? blocks : null
   }, `squid ${squidId} has indexed more than ${height} blocks`)
 
-/** The data directories with the older and the newer control plane. */
+/** The data directories with the older and the newer control-plane database. */
 let restored: { older: string; newer: string }
 
-/** Restores both backups and exchanges their databases of squids. */
+/** Restores both backups and swaps their squid databases. */
 async function restorePairs(): Promise<void> {
   restored = { older: makeDataDir(), newer: makeDataDir() }
   dataDirs.push(restored.older, restored.newer)
@@ -126,7 +126,7 @@ beforeAll(restorePairs, 240_000)
 
 afterAll(async () => {
   for (const dir of [folder, ...dataDirs]) rmSync(dir, { recursive: true, force: true })
-  // It has ended already unless the preparation failed.
+  // The server has already ended, unless the preparation failed.
   await shoal?.end()
 })
 
@@ -140,7 +140,7 @@ test('an older control plane with newer databases: squids continue, a lost datab
   try {
     const { dataDir } = server
     await untilPast(dataDir, ids['kept'] ?? 0, heights.newer + 50)
-    // Its database was deleted before the newer backup, so it indexes from the start.
+    // The squid's database was deleted before the newer backup, so the squid indexes from the start.
     const removed = await untilPast(dataDir, ids['removed'] ?? 0, 20)
     expect(removed.last).toBeLessThan(heights.newer)
     expect(server.output()).toContain('have been created empty')
@@ -158,7 +158,7 @@ test('a newer control plane with older databases: squids continue where their da
   try {
     const { dataDir } = server
     await untilPast(dataDir, ids['kept'] ?? 0, heights.older + 50)
-    // It was deployed after the older backup, so it indexes from the start.
+    // The squid was deployed after the older backup, so it indexes from the start.
     await untilPast(dataDir, ids['added'] ?? 0, 5)
     expect(server.output()).toContain('have been created empty')
     expect(await statusesOf(server)).toEqual({ kept: 'DEPLOYED', added: 'DEPLOYED' })

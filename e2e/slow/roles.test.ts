@@ -19,7 +19,7 @@ const connections = 8
 
 type Case = { role: Role; index: number; operation: 'update' | 'restart' | 'rollback' }
 
-/** Two processes of each role behind nginx, any of which may end or be killed at any time. */
+/** Two processes of each role behind nginx, any of which may exit or be killed at any time. */
 describe('two of each role', () => {
   let installation: Installation
   let apiBalancer: Nginx

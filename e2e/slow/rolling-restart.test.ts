@@ -7,7 +7,7 @@ import { freePort } from '../support/free-port.ts'
 import { stopPostgresOf, makeDataDir } from '../support/shoal.ts'
 import { until } from '../support/until.ts'
 
-/** Full-size run: ROLLING_REQUESTS=100000 ROLLING_RESTARTS=20 npm test -- e2e/slow/rolling-restart.test.ts */
+/** For a full-size run: ROLLING_REQUESTS=100000 ROLLING_RESTARTS=20 npm test -- e2e/slow/rolling-restart.test.ts */
 const requestCount = Number(process.env['ROLLING_REQUESTS'] ?? 10_000)
 const restarts = Number(process.env['ROLLING_RESTARTS'] ?? 4)
 const clients = 16

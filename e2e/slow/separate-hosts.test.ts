@@ -42,7 +42,7 @@ describe.skipIf(!hasS3Server())('an api and a worker without a common data direc
     await server?.end()
   })
 
-  test('an archive that the api received is deployed by the worker, and is in no data directory', async () => {
+  test('the worker deploys an archive that the api received, and neither data directory contains it', async () => {
     const deployment = await deploySimulated(deployer(), { name: 'remote', slot: 'v1' })
     expect(deployment).toMatchObject({ status: 'OK', failed: 'NO' })
     const dataDirs = installation.processes.map(({ dataDir }) => dataDir)

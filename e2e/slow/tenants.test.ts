@@ -20,7 +20,7 @@ type Report = {
   names: (string | null)[]
 }
 
-/** With the sandbox, and intentionally without it, so that only separate uids protect the files of other tenants. */
+/** With the sandbox, and intentionally without it, where only separate uids protect the files of other tenants. */
 const sandboxKinds = [
   { sandbox: 'bubblewrap', setting: 'auto' },
   { sandbox: 'no sandbox', setting: 'none' },

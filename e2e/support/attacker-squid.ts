@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process'
 import { bareManifest, makeBareSquid } from './bare-squid.ts'
 
-/** The results of attacks by name: a short text each, see the source of the attacks. */
+/** The results of attacks by name, as short texts that the attacks below return. */
 export type AttackResults = Record<string, string>
 
-/** Source of the attacks on the machine. Each returns `refused`, or what it could do. `given`: values of the request. */
+/** Source of the attacks on the machine. Each returns `refused`, or what it could do. `given`: the values in the request. */
 const attacksSource = `
 const fs = require('node:fs')
 const { spawn, spawnSync } = require('node:child_process')
@@ -93,7 +93,7 @@ console.log(${JSON.stringify(attackedPrefix)} + Buffer.from(JSON.stringify(Objec
 `
 
 /**
- * Makes the attacks in a program of the test's own user, without any confinement, to show what they can do there.
+ * Makes the attacks in a program that runs as the test's own user without any confinement, to show that they work there.
  *
  * @param home a folder of the test, the program's HOME
  */
@@ -109,7 +109,7 @@ process.stdout.write(JSON.stringify(Object.fromEntries(names.map((name) => [name
 const secretVariable = '  env:\n    SECRET: ${{ secrets.SECRET }}\n'
 
 /**
- * Creates a squid whose api makes attacks on the machine and returns their results, by each `attack` in the query. It has a
+ * Creates a squid whose api makes each `attack` in the query on the machine, and returns the results. The squid has a
  * secret. Its build makes attacks too.
  */
 export const makeAttackerSquid = (name: string): string =>

@@ -39,7 +39,7 @@ ${deploy}  init: false
     cmd: [node, api.js]
 `
 
-/** For `bareManifest`: the squid has a database. */
+/** Lines for `bareManifest` that give the squid a database. */
 export const postgresAddon = '  addons:\n    postgres:\n'
 
 /** Source of a program that responds to every request with this status and text; it prints `serving <status>` once it listens. */

@@ -10,7 +10,7 @@ const themes = ['light', 'dark'] as const
 /** Widths of a desktop, a small window and a phone, in pixels. */
 const widths = [1440, 1000, 400] as const
 
-/** Starts a browser with these command-line arguments in addition to the usual ones. */
+/** Starts a browser with these additional command-line arguments. */
 export const openBrowser = (...args: string[]): Promise<Browser> =>
   chromium.launch({
     executablePath: findBrowser() ?? '/usr/bin/chromium',
@@ -62,7 +62,7 @@ export async function newUser(
   await context.addInitScript(reportViolations)
   context.on('weberror', (error) => pageErrors.push(error.error().message))
   context.on('console', (message) => {
-    // Pages handle error responses of the API, and code that could not be loaded.
+    // These are not faults: pages handle error responses of the API, and code that could not be loaded.
     const isFailedRequest = /^Failed to load resource|Failed to fetch dynamically imported module/.test(message.text())
     if (message.type() === 'error' && !isFailedRequest) pageErrors.push(`${message.page()?.url()}: ${message.text()}`)
   })

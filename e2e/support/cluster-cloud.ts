@@ -12,7 +12,7 @@ import { startTestCloud, type TestCloud } from './test-cloud.ts'
 const host = process.env['SHOAL_TEST_HOST_ADDRESS']
 const registry = process.env['SHOAL_TEST_REGISTRY']
 
-/** True: the cluster's pods reach this host, and its nodes a registry. */
+/** True if the cluster's pods can reach this host, and its nodes a registry. */
 export const hasClusterNetwork = Boolean(host && registry)
 
 /** A test cloud whose squids run in the cluster, with their Postgres and chain on this host. */

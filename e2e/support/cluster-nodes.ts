@@ -4,7 +4,7 @@ import { processesOfMachines, runProgram } from '../../scripts/kubernetes/machin
 import { controlAddress } from '../../scripts/kubernetes/network.ts'
 import { kubectl, nodeNames, tryKubectl } from './kubernetes.ts'
 
-/** True: the nodes of the cluster are namespaces of this host, so a test can cut their links. */
+/** True if the nodes of the cluster are namespaces of this host, so that a test can cut their links. */
 export const hasOwnNodes = process.env['SHOAL_TEST_KUBE'] !== undefined
 
 /**
@@ -28,7 +28,7 @@ export function cutOff(node: string): () => void {
   return restore
 }
 
-/** A process in the network namespace of the node. */
+/** Returns the id of a process in the node's network namespace. */
 function processOf(node: string): number {
   const network = (pid: number | 'self') => readlinkSync(`/proc/${pid}/ns/net`)
   const isInside = (pid: number) =>

@@ -13,7 +13,7 @@ const registry = process.env['SHOAL_TEST_REGISTRY']
 export const canInstallCollector = async (): Promise<boolean> =>
   hasCluster && host !== undefined && registry !== undefined && (await hasCollector())
 
-/** `port` and `token`: where collectors send logs, on this host's address in the cluster's network. */
+/** Collectors send logs to `host:port`, on this host's address in the cluster's network, with `token`. */
 export type InstalledCollector = { host: string; port: number; token: string; remove: () => Promise<void> }
 
 /** Installs docs/kubernetes-collector.yaml on all nodes, and waits until it runs. */

@@ -46,7 +46,7 @@ export async function startImagePod({ namespace, name, image, args, env = {}, me
   })
 }
 
-/** How a pod's container ended. `message`: what its first process left for Kubernetes. */
+/** How a pod's container ended. `message`: the termination message that its first process wrote. */
 export type PodEnd = { exitCode: number; message?: string; output: string }
 
 /** Waits until the pod has ended, and returns how. @throws with its events if it does not end */

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { connectTo, type Cluster } from './postgres.ts'
 import { processesIn } from './shoal.ts'
 
-/** The resources that an installation uses on its host. Each must belong to a version. */
+/** The resources that an installation uses, each of which must belong to a version. */
 export type Resources = {
   /** `<image> <command line>` of each program of a squid, sorted. */
   programs: string[]

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { text } from 'node:stream/consumers'
 import { onTestFinished } from 'vitest'
 
-/** True: these tests have a cluster. `npm run test:kubernetes` starts one, or uses that of SHOAL_TEST_KUBECONFIG. */
+/** True if the tests have a cluster. `npm run test:kubernetes` starts one, or uses that of SHOAL_TEST_KUBECONFIG. */
 export const hasCluster = process.env['SHOAL_TEST_KUBECONFIG'] !== undefined
 
 /** The image of `test/kube/pod`, as the nodes pull it. */
@@ -11,7 +11,7 @@ export const podImage = process.env['SHOAL_TEST_POD_IMAGE'] ?? ''
 
 export type CommandEnd = { code: number; output: string }
 
-/** Runs kubectl on the cluster, as its administrator. `input` is read by `apply -f -`. Returns its exit code and all of its output. */
+/** Runs kubectl as the cluster's administrator, with `input` on stdin. Returns its exit code and all of its output. */
 export async function tryKubectl(args: string[], input = ''): Promise<CommandEnd> {
   const [file = '', ...firstArgs] = (process.env['SHOAL_TEST_KUBECTL'] ?? 'kubectl').split(' ')
   const env = { ...process.env, KUBECONFIG: process.env['SHOAL_TEST_KUBECONFIG'] }

@@ -3,7 +3,7 @@ import { Agent, request } from 'node:http'
 export type Load = {
   /** Number of requests with status 200. */
   successes: () => number
-  /** Number of successful requests served by this server, given as `host:port`. */
+  /** Returns the number of successful requests that this server (`host:port`) has served. */
   successesOf: (server: string) => number
   /** The failed requests: their status or error, and the servers that nginx tried. */
   failures: () => { reason: string; servers: string }[]

@@ -7,7 +7,7 @@ export const adminPassword = 'correct-horse'
 export type Org = { id: number; org: string; email: string; token: string; api: Client<Contract> }
 
 /**
- * Creates an active organization whose administrator has an API token. Uses the operator's command line only where the
+ * Creates an active organization whose administrator has an API token. Uses the operator's command line only if the
  * API cannot do it, because each command starts a process that loads the whole server.
  */
 export async function addOrg({ cli, as }: Pick<Shoal, 'cli' | 'as'>, org: string): Promise<Org> {

@@ -2,7 +2,7 @@ import { Client } from 'pg'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** The embedded clusters: that of the control plane, and that of squids. */
+/** The embedded Postgres clusters: one for the control plane, and one for squids. */
 export type Cluster = 'postgres' | 'postgres-squids'
 
 /** Connects to a database of the embedded Postgres of this data directory; databases of squids (`sq_…`) are in the cluster of squids. */
@@ -22,7 +22,7 @@ export async function connectTo(
 export const postmasterOf = (dataDir: string, cluster: Cluster = 'postgres'): number =>
   Number(readFileSync(join(dataDir, cluster, 'data/postmaster.pid'), 'utf8').split('\n')[0])
 
-/** Freezes all processes of the embedded Postgres, as when memory runs out or the disk hangs. Returns a function that resumes them. */
+/** Freezes all processes of the embedded Postgres, to simulate a host that is out of memory or whose disk hangs. Returns a function that resumes them. */
 export function freezePostgres(dataDir: string, cluster: Cluster = 'postgres'): () => void {
   const postmaster = postmasterOf(dataDir, cluster)
   const parentOf = (pid: string) => {

@@ -9,7 +9,7 @@ export type Receiver = {
   url: string
   /** The received requests, oldest first. */
   received: Received[]
-  /** Sets the status of all further responses; initially 204. */
+  /** Sets the HTTP status of all further responses, which is initially 204. */
   respondWith: (status: number) => void
   close: () => Promise<void>
 }

@@ -1,6 +1,6 @@
 import { bareManifest, makeBareSquid } from './bare-squid.ts'
 
-/** A request that the squid sends, with any headers, also `host`. */
+/** A request that the squid sends, with any headers, even `host`. */
 export type RelayedRequest = {
   method?: 'GET' | 'POST' | 'DELETE'
   url: string
@@ -29,7 +29,7 @@ http.createServer(async (request, response) => {
   let text = ''
   for await (const piece of request) text += piece
   const relayed = text === '' ? {} : JSON.parse(text)
-  // The readiness check sends a query.
+  // The readiness check sends a GraphQL query.
   response.end(JSON.stringify(relayed.url ? await send(relayed) : { data: { __typename: 'Query' } }))
 }).listen(process.env.GQL_PORT)
 `

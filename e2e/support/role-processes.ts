@@ -10,7 +10,7 @@ export type Role = 'api' | 'worker' | 'gateway'
 
 /** One server process with one role. */
 export type RoleProcess = {
-  /** Such as `gateway-2`. */
+  /** The role with a number, such as `gateway-2`. */
   name: string
   role: Role
   dataDir: string
@@ -35,7 +35,7 @@ export type Installation = {
 }
 
 /**
- * Starts several processes of each role with an external Postgres, and with one data directory, or with one for each process, as on
+ * Starts several processes of each role with an external Postgres. They share a data directory, or have one each, as on
  * separate hosts.
  */
 export async function startInstallation(

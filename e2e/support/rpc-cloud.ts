@@ -21,7 +21,7 @@ export type RpcCloud = TestCloud & {
 }
 
 /**
- * Starts a cloud whose squid reads its chain through Shoal's RPC gateway. `prebuilt` is that of `startTestCloud`. Its squids
+ * Starts a cloud whose squid reads its chain through Shoal's RPC gateway. `prebuilt`: see `startTestCloud`. Its squids
  * may reach the chain and `allowedPorts` on loopback.
  */
 export async function startRpcCloud(prebuilt: Prebuilt, allowedPorts: number[] = []): Promise<RpcCloud> {

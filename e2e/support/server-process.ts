@@ -7,7 +7,7 @@ import { until } from './until.ts'
 
 const root = join(import.meta.dirname, '../..')
 
-/** One process of an installation, of any roles. */
+/** One process of an installation, with any roles. */
 export type ServerProcess = {
   pid: number
   /** The URL of the console and the API. */

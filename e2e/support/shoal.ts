@@ -35,7 +35,7 @@ export type Shoal = {
   host: () => string
   /** The operator's command line. */
   cli: <T = Record<string, unknown>>(...args: string[]) => Promise<T>
-  /** Returns a client that sends this token; an empty one is for calls without a sign-in. */
+  /** Returns a client that sends this token; an empty token is for calls that need no sign-in. */
   as: (token: string) => Client<Contract>
   /** Sends SIGKILL to the server only: its child processes keep running. */
   kill: () => Promise<void>
@@ -59,7 +59,7 @@ export const connectToShoal = ({ url, gatewayUrl, outboxUrl, settings }: ShoalAd
   as: (token) => createClient(contract, { baseUrl: `${url}/api`, token: () => token }),
 })
 
-/** Creates a data directory for a test server; `end` of the server removes it. */
+/** Creates a data directory for a test server, which the server's `end` removes. */
 export const makeDataDir = (): string => mkdtempSync(join(tmpdir(), 'shoal-e2e-'))
 
 /** Creates a data directory with a Postgres cluster that already has Shoal's tables, if `npm test` made one: the server starts faster. */
@@ -70,7 +70,7 @@ export function makeReadyDataDir(): string {
   return dataDir
 }
 
-/** A user as whom a server runs. `prefix`: the command that runs a program as the user; `own` gives them a directory. */
+/** A user as whom a server runs. `prefix`: the command that runs a program as this user. `own` makes them the owner of a directory. */
 export type ServerUser = { prefix: string[]; own: (dir: string) => void }
 
 /**

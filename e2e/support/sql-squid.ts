@@ -7,7 +7,7 @@ import { makePgSquid } from './pg-squid.ts'
 import type { Shoal } from './shoal.ts'
 import { until } from './until.ts'
 
-/** The api of the squid: it runs the statements that a test sends, with the version's own DB_URL. */
+/** Source of the squid's api. It runs the statements that a test sends, with the version's own DB_URL. */
 const api = `
 const { Client } = require('pg')
 const http = require('node:http')
@@ -95,7 +95,7 @@ http.createServer(async (request, response) => {
     const chunks = []
     for await (const chunk of request) chunks.push(chunk)
     const { action, ...input } = JSON.parse(Buffer.concat(chunks).toString())
-    // The readiness check sends a query.
+    // The readiness check sends a GraphQL query.
     if (!action) return response.end(JSON.stringify({ data: { __typename: 'Query' } }))
     response.end(JSON.stringify(await actions[action](input)))
   } catch (error) {
@@ -107,7 +107,7 @@ openOwn().then((client) => client.query('create table if not exists pings as sel
 
 export type SqlResult = { rows?: Record<string, unknown>[]; error?: string; message?: string }
 
-/** A deployed squid of an organization of its own, which runs statements in its database. */
+/** A deployed squid in its own organization, which runs statements in its database. */
 export type SqlSquid = Org & {
   reference: string
   /** The URL of its api at the gateway. A GET reads a row of its database: `{pid, rows, connections}`. */
@@ -117,7 +117,7 @@ export type SqlSquid = Org & {
   /** Opens `count` connections, or fewer when one is refused, runs `sql` in each, and keeps them open. */
   hold: (count: number, sql?: string) => Promise<{ held: number; error: string | null }>
   release: () => Promise<unknown>
-  /** Repeats statements on a number of connections each, in the background. */
+  /** Repeats each statement in the background, on its number of connections. */
   attack: (loops: { sql: string; connections: number }[]) => Promise<unknown>
   /** Ends the loops after their current statement. Returns how many statements completed or failed, by error code. */
   stop: () => Promise<Record<string, number>>

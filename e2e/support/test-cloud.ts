@@ -32,7 +32,7 @@ type TestCloudOptions = {
   env?: Record<string, string>
   /** The port of the chain, for a server whose settings must name it before the chain is started. */
   devnetPort?: number
-  /** The parts that are reused instead of built; by default all. Reuse fewer in tests that change the squid's code or test its build. */
+  /** The prebuilt parts to reuse instead of building them; by default all. Reuse fewer in tests that change the squid's code or test its build. */
   prebuilt?: Prebuilt
 }
 

@@ -10,7 +10,7 @@ export type Timeline = {
   history: (probe: string) => string
   /** The newest result of one probe. */
   latest: (probe: string) => string
-  /** The longest duration of a request of one probe since the first mark. */
+  /** The duration of one probe's slowest request since the first mark, in milliseconds. */
   slowestMs: (probe: string) => number
   stop: () => Promise<void>
 }

@@ -54,7 +54,7 @@ export type Unpacked = {
   notes: string[]
   files: number
   bytes: number
-  /** For a comparison with another deployment; bounded in length. */
+  /** For a comparison with another deployment; limited in size. */
   fileList: FileList
 }
 
@@ -75,7 +75,7 @@ export type BuildRequest = {
   signal: AbortSignal
 }
 
-/** `diskBytes`: for all files of the build, downloads included; 0: not limited. */
+/** `diskBytes`: for all files of the build, including downloads; 0: unlimited. */
 export type BuildLimits = { memoryBytes: number; cpuCores: number; timeMs: number; diskBytes: number }
 
 export type Image = {

@@ -79,7 +79,7 @@ export function workloadTests(suite: Suite): void {
     expect(await read(cursor, 1)).toEqual(['one: c'])
   })
 
-  test('lines that the reader does not admit are dropped and counted', async () => {
+  test('lines that the reader refuses are dropped and counted', async () => {
     const lines = Array.from({ length: 20 }, (_, index) => `line ${index}`)
     await suite.host.runtime.apply(
       workload([container('one', { print: lines }), container('two', { print: ['here'] })]),

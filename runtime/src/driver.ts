@@ -94,9 +94,9 @@ export type Observation = {
   retryAt: Date | null
   /** A sentence for users; null if there is nothing to report. */
   reason: string | null
-  /** Since when the program has had no space left for its files; null if it has, or if this is not known. */
+  /** Since when the program has had no disk space left for its files; null if it has space, or if this is unknown. */
   diskFullSince: Date | null
-  /** Since when its host has not answered, so that its program may still run; null if it answers. */
+  /** Since when its host has not responded, so that its program may still run; null if it responds. */
   hostLostSince: Date | null
 }
 
@@ -131,7 +131,7 @@ export type LogLine = {
 /** The position of a log reader: JSON that only the driver interprets. Store the latest one and pass it to `logs` after a restart. */
 export type LogCursor = Record<string, string>
 
-/** Lines that were not delivered because the caller did not admit them. `isEstimate`: `lines` was not counted exactly. */
+/** Lines that were not delivered because the caller's `admits` refused them. `isEstimate`: `lines` was not counted exactly. */
 export type LogDrop = { workload: WorkloadId; container: ContainerName; lines: number; isEstimate: boolean }
 
 /**
@@ -188,15 +188,15 @@ export interface Runtime {
   observe(): Promise<Observation[]>
 
   /**
-   * Gives up the programs of a container on hosts that do not answer, so that it can start elsewhere, as applied last. The caller has
-   * made sure that they can no longer write to the version's data.
+   * Abandons the programs of a container on hosts that do not respond, so that the container can start on another host, as last applied.
+   * The caller has made sure that these programs can no longer write to the version's data.
    */
   abandon(id: WorkloadId, container: ContainerName): Promise<void>
 
   /** Stops every program of the workload (SIGTERM, then SIGKILL after its `stopGraceMs`) and removes it. Idempotent. */
   remove(id: WorkloadId): Promise<void>
 
-  /** The tenants for which it keeps something, also without workloads, and the removal of one that no longer exists; idempotent. */
+  /** Lists the tenants for which the runtime keeps resources even without workloads, and removes those of a deleted tenant; idempotent. */
   tenants(): Promise<string[]>
   removeTenant(tenant: string): Promise<void>
 
@@ -240,7 +240,7 @@ export interface Directory {
    */
   changed(listener: EndpointListener): () => void
 
-  /** Why it does not know the endpoints yet; null if it does. Missing in directories that always do. */
+  /** Returns why the directory does not know the endpoints yet; null if it does. Missing in directories that always know them. */
   problem?(): string | null
 
   /** Does nothing if the directory was never started. */

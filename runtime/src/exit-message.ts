@@ -18,7 +18,7 @@ export function exitMessage(exitCode: number | null, outOfMemory: boolean): stri
 export const OUT_OF_SPACE =
   /\b(ENOSPC|EDQUOT|EFBIG)\b|\berrno: -122\b|system error -122\b|No space left on device|Disk quota exceeded|File too large/
 
-/** Describes the failure of a run that had no space left. `bytes`: what the files of a program may use; 0: not limited. */
+/** Describes the failure of a run that had no disk space left. `bytes`: the limit for the files of a program; 0: unlimited. */
 export function outOfSpaceMessage(exitText: string, bytes: number): string {
   const limit = bytes === 0 ? '' : `: they may use ${Math.round(bytes / 1e6)} MB`
   return `${exitText} because there was no space left for its files${limit}`

@@ -7,7 +7,7 @@ import { errorCode } from './error-code.ts'
 /** A lock, held until `release` is called or the process ends. */
 export type FileLock = { release: () => void }
 
-/** The connections of held locks. Without these references, garbage collection would close them and release the locks. */
+/** The connections that hold locks. Without these references, garbage collection would close them and release the locks. */
 const openConnections = new Set<DatabaseSync>()
 
 /** Error code of SQLite when another connection holds the lock. */

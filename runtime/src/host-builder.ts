@@ -17,7 +17,7 @@ export type HostBuilderOptions = {
   network: NetworkMode
   /** Addresses that programs may reach in addition to DNS, the public internet and, for builds, the npm registry. */
   targets: NetworkTargets
-  /** Disk space of each container; 0: not limited. */
+  /** Disk space of each container; 0: unlimited. */
   containerDiskBytes: number
   maxConcurrentBuilds: number
   maxCacheBytes: number
@@ -32,7 +32,7 @@ export type HostBuilder = { host: Host; imagesDir: string; builder: Builder }
 
 /**
  * Prepares this host for builds. The first call downloads the toolchain of squids.
- * @param names what `Image.image` is: the name of the image stored on this host, or its name in the registry
+ * @param names which name `Image.image` contains: that of the image stored on this host, or that in the registry
  * @throws Error when the toolchain cannot be installed, or a setting of the registry is invalid
  */
 export async function openHostBuilder(

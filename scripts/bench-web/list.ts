@@ -51,7 +51,7 @@ async function copyVersion(databaseUrl: string): Promise<void> {
   }
 }
 
-/** Advances every processor in the database during `work`, as a worker would, so that no two polls get the same response. */
+/** Advances every processor in the database while `work` runs, as a worker would, so that no two polls get the same response. */
 async function whileProcessorsAdvance<T>(databaseUrl: string, work: () => Promise<T>): Promise<T> {
   const client = new pg.Client(databaseUrl)
   await client.connect()
@@ -131,7 +131,7 @@ export const bench: Bench = {
           await page.goto('about:blank')
           const pollMs = await whileProcessorsAdvance(databaseUrl, () => pollTimes(deployer, onScreen))
           const meanMs = pollMs.reduce((sum, ms) => sum + ms, 0) / polls
-          yield atMost(20, `list, polling ${versions} versions, time of the server`, meanMs, 'ms')
+          yield atMost(20, `list, server time of a poll of ${versions} versions`, meanMs, 'ms')
         },
       )
     } finally {

@@ -122,7 +122,7 @@ export const bench: Bench = {
       const delays = delaysOf(painted, await readWriteTimes(deployer, 'bare@v1'))
       yield atMost(
         500,
-        `tail, from written to painted at ${linesPerSecond} lines/s, p99`,
+        `tail, delay from writing to painting at ${linesPerSecond} lines/s, p99`,
         percentile(delays, 0.99),
         'ms',
       )

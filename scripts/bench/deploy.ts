@@ -43,7 +43,7 @@ export const bench: Bench = {
     }
     const cold = median(measured.map((round) => round.cold / round.byHand))
     const redeployed = median(measured.map((round) => round.redeployed / round.cold))
-    yield atMost(1.15, 'deploy, cold over by hand', cold, 'ratio')
-    yield atMost(0.35, 'deploy, unchanged dependencies over cold', redeployed, 'ratio')
+    yield atMost(1.15, 'deploy, cold relative to by hand', cold, 'ratio')
+    yield atMost(0.35, 'deploy, unchanged dependencies relative to cold', redeployed, 'ratio')
   },
 }

@@ -27,7 +27,7 @@ async function* measureRealSquid(deployer: Deployer, transfers: number): AsyncIt
     () => throughput(gateway, newestQuery, seconds),
     () => throughput(direct, newestQuery, seconds),
   )
-  yield atLeast(0.9, 'gateway, requests a second over direct', rates.ratio, 'ratio')
+  yield atLeast(0.9, 'gateway, requests per second relative to direct', rates.ratio, 'ratio')
   const latencies = await compare(
     rounds,
     () => latencyMs(gateway, newestQuery, 1000),
@@ -48,7 +48,7 @@ async function* measureBareSquid(deployer: Deployer): AsyncIterable<Result> {
       () => wrk(url, seconds),
       () => wrk(nginx.url, seconds),
     )
-    yield atLeast(0.5, 'gateway, bare upstream over nginx', rates.ratio, 'ratio')
+    yield atLeast(0.5, 'gateway, bare upstream relative to nginx', rates.ratio, 'ratio')
   } finally {
     await nginx.stop()
   }

@@ -67,8 +67,8 @@ export const bench: Bench = {
       await deployer.shoal.kill()
       const { seconds, stored } = await ingest(deployer.shoal.dataDir, `${squid.id}`)
       await deployer.shoal.start()
-      yield atLeast(20_000, 'logs, ingested by one worker', stored / seconds, 'lines/s')
-      yield atMost(0, `logs, lost of ${lines}`, lines - stored, 'lines')
+      yield atLeast(20_000, 'logs, lines ingested by one worker', stored / seconds, 'lines/s')
+      yield atMost(0, `logs, lines lost of ${lines}`, lines - stored, 'lines')
       yield atMost(300, 'logs, first page of a search', await slowestSearchMs(deployer), 'ms')
     } finally {
       await deployer.end()

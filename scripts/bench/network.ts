@@ -11,12 +11,12 @@ import { type Bench, type Result, atLeast, atMost, median } from './support/resu
 
 const startRounds = 15
 const networkCount = 200
-/** Names of the networks that are open at the same time. */
+/** The networks that are open at the same time. */
 const names = Array.from({ length: networkCount }, (_, index) => `version ${index}`)
 const idleMs = 30_000
 const ratioRounds = 5
 
-/** A host with its runtime, whose programs have networks of their own or that of the host. */
+/** A host with its runtime, whose programs have their own networks or share the host's. */
 type BenchHost = { host: Host; start: (id: string) => Promise<number>; end: () => Promise<void> }
 
 async function openHost(network: 'auto' | 'none', port: number): Promise<BenchHost> {
@@ -70,7 +70,7 @@ async function* measureStart(own: BenchHost, shared: BenchHost): AsyncIterable<R
   yield atMost(20, 'network, added start of a first container', difference, 'ms')
 }
 
-/** CPU seconds of this process and of the programs that it has run. */
+/** Returns the CPU seconds used by this process and the programs it has run. */
 function cpuSeconds(): number {
   const numbers = readFileSync('/proc/self/stat', 'utf8').split(') ')[1]?.split(' ') ?? []
   return [11, 12, 13, 14].reduce((total, field) => total + Number(numbers[field]), 0) / 100
@@ -86,8 +86,8 @@ async function* measureMany({ host }: BenchHost): AsyncIterable<Result> {
     times.push(performance.now() - startedAt)
   }
   const growth = median(times.slice(-networkCount / 4)) / median(times.slice(0, networkCount / 4))
-  yield atMost(2, `network, creation of the last of ${networkCount} over the first`, growth, 'ratio')
-  yield atMost(0, `network, rules of the host added by ${networkCount}`, (await ruleCount()) - rulesBefore, 'lines')
+  yield atMost(2, `network, creation of the last of ${networkCount} relative to the first`, growth, 'ratio')
+  yield atMost(0, `network, host rules added by ${networkCount}`, (await ruleCount()) - rulesBefore, 'lines')
   const before = cpuSeconds()
   await delay(idleMs)
   yield atMost(
@@ -98,7 +98,7 @@ async function* measureMany({ host }: BenchHost): AsyncIterable<Result> {
   )
 }
 
-/** A program that sends requests to a loopback port, and prints the number of responses a second. */
+/** A program that sends requests to a loopback port, and prints the number of responses per second. */
 const LOAD = `
 const http = require('node:http')
 const [port, connections] = process.argv.slice(1).map(Number)
@@ -120,7 +120,7 @@ async function* measureTraffic({ host }: BenchHost, port: number): AsyncIterable
       () => rate(prefix),
       () => rate([]),
     )
-    yield atLeast(0.8, `network, requests to the host, ${connections} at a time`, ratio, 'ratio')
+    yield atLeast(0.8, `network, requests to the host over ${connections} connections`, ratio, 'ratio')
   }
 }
 

@@ -51,7 +51,7 @@ async function medianLatencyMs(url: string, make: MakeCall): Promise<number> {
   return median(measured)
 }
 
-/** Returns the median ratio of the rates through the gateway and directly. */
+/** Returns the median ratio of the request rate through the gateway to the direct rate. */
 async function rateRatio(url: string, direct: string, make: MakeCall): Promise<number> {
   const ratios: number[] = []
   // Warm-up: the first requests trigger compilation and fill the cache.
@@ -174,16 +174,26 @@ export const bench: Bench = {
       const { token } = await shoal.as(key).rpc.getToken({ params: { code: 'bench' } })
       const url = `${shoal.gatewayUrl}/rpc/devnet/${token}`
       const { newest, final, smallest } = await callsOf(devnet)
-      yield atLeast(0.7, 'rpc, newest blocks over direct', await rateRatio(url, devnet.rpcUrl, newest), 'ratio')
-      yield atLeast(3, 'rpc, final blocks (cached) over direct', await rateRatio(url, devnet.rpcUrl, final), 'ratio')
-      yield atLeast(0.25, 'rpc, smallest calls over direct', await rateRatio(url, devnet.rpcUrl, smallest), 'ratio')
+      yield atLeast(0.7, 'rpc, newest blocks relative to direct', await rateRatio(url, devnet.rpcUrl, newest), 'ratio')
+      yield atLeast(
+        3,
+        'rpc, final blocks (cached) relative to direct',
+        await rateRatio(url, devnet.rpcUrl, final),
+        'ratio',
+      )
+      yield atLeast(
+        0.25,
+        'rpc, smallest calls relative to direct',
+        await rateRatio(url, devnet.rpcUrl, smallest),
+        'ratio',
+      )
       const [through, direct] = [await medianLatencyMs(url, smallest), await medianLatencyMs(devnet.rpcUrl, smallest)]
       yield atMost(1, 'rpc, added median latency', through - direct, 'ms')
       const overSocket = await medianSocketLatencyMs(url, smallest)
-      yield atMost(1.2, 'rpc, median latency over WebSocket over that of HTTP', overSocket / through, 'ratio')
+      yield atMost(1.2, 'rpc, median latency of WebSocket relative to HTTP', overSocket / through, 'ratio')
       const delays = await medianDelaysMs(url, devnet)
       const added = (delays.through - delays.direct) / devnetPollMs
-      yield atMost(1, 'rpc, added median delay of newHeads, over the poll interval', added, 'ratio')
+      yield atMost(1, 'rpc, added median delay of newHeads relative to the poll interval', added, 'ratio')
     } finally {
       await shoal.end()
     }

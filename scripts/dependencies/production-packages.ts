@@ -1,4 +1,4 @@
-/** A package of `package-lock.json`, with the fields that are used here. */
+/** The fields of a package in `package-lock.json` that this file uses. */
 type LockEntry = {
   name?: string
   version?: string
@@ -26,13 +26,13 @@ export type ProductionPackage = {
   license: string | null
   /** As in the lockfile: `sha512-<base64>`. Null for workspaces. */
   integrity: string | null
-  /** It is installed only on some platforms. */
+  /** True for a package that npm installs only on some platforms. */
   isOptional: boolean
   /** Paths of the packages that it uses. */
   uses: string[]
 }
 
-/** Workspaces that only test. */
+/** Workspaces that contain only tests. */
 const testWorkspaces = ['e2e']
 /** Development dependencies that production needs: the Node that runs the server. */
 const runtimeDependencies = ['node']

@@ -26,7 +26,7 @@ export type Devnet = {
 /** Starts a chain on loopback with an ERC-20 token and transfers. The chain ends with this process. @throws if anvil does not start */
 export async function startDevnet(options: DevnetOptions = {}): Promise<Devnet> {
   const { port = 0, transfers = 0, isStreaming = false } = options
-  // Blocks are a second apart in chain time but are mined much faster. With this start, the time of the head is about now.
+  // Blocks are a second apart in chain time but are mined much faster. This start makes the head's time about now.
   const filledSeconds = Math.ceil(transfers / transfersPerBlock) + 1
   const anvil = await startAnvil(port, new Date(Date.now() - filledSeconds * 1000))
   const stream = new AbortController()

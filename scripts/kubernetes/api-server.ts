@@ -11,7 +11,7 @@ export type ApiServer = {
   url: string
   /** Path of the administrator's kubeconfig. */
   kubeconfig: string
-  /** The processes of the API server and its etcd, for tests of what happens without them. */
+  /** The processes of the API server and its etcd, for tests that stop them. */
   processes: { apiServer: ChildProcess; etcd: ChildProcess }
   end(): Promise<void>
 }
@@ -19,7 +19,7 @@ export type ApiServer = {
 const readyTimeoutMs = 60_000
 
 /**
- * Starts etcd and an API server on free ports of loopback, for tests of objects and watches: nothing runs pods. Needs no root. Both end with this
+ * Starts etcd and an API server on free loopback ports, for tests of objects and watches: nothing runs pods. Does not need root. Both end with this
  * process, even if it is killed.
  * @param kube the program built from `test/kube`
  * @throws with the end of the log if it is not ready within a minute

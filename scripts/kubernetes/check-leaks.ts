@@ -12,7 +12,7 @@ const settleMs = 20_000
 const maxStartMs = 8000
 
 /**
- * Starts and ends clusters, each in one of four ways, and compares the host with its state before. After a kill it starts the next one first,
+ * Starts and ends clusters, each in one of four ways, and compares the host with its earlier state. After a kill it first starts the next cluster,
  * which removes what is left. Prints a line for each cluster.
  * @returns the number of clusters that left something
  */
@@ -41,14 +41,14 @@ async function runCycle(ending: (typeof endings)[number]): Promise<string> {
   const startSeconds = seconds()
   cluster.kill(ending.startsWith('kill') ? 'SIGKILL' : 'SIGINT')
   await ended
-  return `${startSeconds} s until then, ended after ${seconds()} s`
+  return `started for ${startSeconds} s, ended within ${seconds()} s`
 }
 
 async function environmentOf(cluster: ChildProcess): Promise<Record<string, string>> {
   let output = ''
   for await (const chunk of cluster.stdout ?? []) {
     output += String(chunk)
-    // The last line.
+    // The last line of its output.
     if (output.includes('HOST_ADDRESS')) break
   }
   const exports = [...output.matchAll(/^export (\w+)='(.*)'$/gm)]

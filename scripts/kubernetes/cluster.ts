@@ -52,7 +52,7 @@ const readyTimeoutMs = 60_000
 let heldLock: FileLock | null = null
 
 /**
- * Starts a cluster of two nodes, and first removes what a killed process left of an earlier one. It ends with this process, even if that is killed.
+ * Starts a cluster of two nodes, after removing what a killed process left of an earlier one. It ends with this process, even if the process is killed.
  * @returns the environment of tests that use it
  * @throws if another process runs a cluster, or if the nodes are not ready within a minute
  */
@@ -168,7 +168,7 @@ async function get(dispatcher: Dispatcher, url: string): Promise<string | null> 
   }
 }
 
-/** Both nodes are ready, and pods of the default namespace can be created. */
+/** True if both nodes are ready, and pods can be created in the default namespace. */
 async function areNodesReady(api: Dispatcher): Promise<boolean> {
   const list = await get(api, `${apiServerUrl}/api/v1/nodes`)
   type Node = { status: { conditions?: { type: string; status: string }[] } }
@@ -180,7 +180,7 @@ async function areNodesReady(api: Dispatcher): Promise<boolean> {
   return (await get(api, `${apiServerUrl}/api/v1/namespaces/default/serviceaccounts/default`)) !== null
 }
 
-/** @throws with the end of the parts' logs if one has ended, or after the timeout */
+/** @throws with the end of the logs if a part of the cluster has ended, or after the timeout */
 async function until(name: string, machines: Machine[], isReady: () => Promise<boolean>): Promise<void> {
   const deadline = performance.now() + readyTimeoutMs
   while (!(await isReady())) {

@@ -13,7 +13,7 @@ const sourceFolder = join(root, 'test/collector')
 export const hasCollector = async (): Promise<boolean> => existsSync(cachedCollector()) || (await missingGo()) === null
 
 /**
- * Returns the OpenTelemetry Collector of the tests, from the user's cache. With empty caches of Go, building it takes four minutes.
+ * Returns the tests' OpenTelemetry Collector from the user's cache, after building it there if necessary. With empty Go caches, that takes four minutes.
  * @throws with the output of Go if the build fails
  */
 export async function buildCollector(): Promise<string> {

@@ -37,7 +37,7 @@ export function writeCertificates(kube: string, folder: string, server: string):
   runProgram(kube, ['certificates', '--folder', folder, '--server', server, ...args])
 }
 
-/** Returns the arguments of etcd, which keeps its data in a folder. It does not sync to disk: a test cluster does not survive its machine. */
+/** Returns the arguments of etcd. It does not sync its data to disk, since a test cluster does not have to survive a crash of its host. */
 export function etcdArgs(folder: string, clientUrl: string, peerUrl: string): string[] {
   return [
     'etcd',

@@ -2,13 +2,13 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { runProgram } from './machine.ts'
 
-/** What programs can leave on a host, as lines by kind. */
+/** What programs can leave behind on a host, as lines by kind. */
 export type HostState = Map<string, Set<string>>
 
-/** Where the parts of a cluster write on a real node. */
+/** The folders in which the parts of a cluster write on a real node. */
 const folders = ['/etc', '/etc/cni', '/opt', '/opt/cni', '/run', '/run/netns', '/var/lib', '/var/log', '/var/run']
 
-/** Values that change all the time, and those of links, which are compared themselves. */
+/** Kernel settings that change all the time, and those of network links, which are compared separately. */
 const unstable =
   /^(kernel\/(random|ns_last_pid|pty\/nr|perf|sched_domain)|fs\/(dentry-state|inode|file-nr|aio-nr|quota)|net\/netfilter\/nf_conntrack_count|vm\/stat|net\/ipv[46]\/(conf|neigh)\/(?!all|default))/
 
@@ -16,7 +16,7 @@ const unstable =
 const ofOthers =
   /shoal-(db-)?[0-9a-f]{10}|\bsh?[0-9a-f]{8,}|\bshl\w+|inet shoal-\d+|\btestbed\b|pasta|overlay \/tmp|postgres|\/tmp\/s[ht]-/
 
-/** Reads the state of the host, without what a Shoal that runs at the same time creates and removes. */
+/** Reads the state of the host, except for what a Shoal that runs at the same time creates and removes. */
 export function readHostState(): HostState {
   const lines = (text: string) => text.split('\n').map((line) => line.trim())
   const state: Record<string, string[]> = {
@@ -82,7 +82,7 @@ function entries(folder: string): string[] {
   return readdirSync(folder).map((name) => join(folder, name))
 }
 
-/** Returns an empty string for what has ended, or cannot be read. */
+/** Returns an empty string for a process that has ended, or a file that cannot be read. */
 function read(path: string): string {
   try {
     return readFileSync(path, 'utf8')

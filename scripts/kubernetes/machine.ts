@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 /** The environment variable that marks the processes of machines. */
 const mark = 'SHOAL_TEST_MACHINE'
 
-/** The folder of the cluster's files inside machines, and what each has in it. */
+/** The folder with the cluster's files inside each machine. */
 export const insideFolder = '/run/shoal-cluster'
 export const insidePki = `${insideFolder}/pki`
 export const insideNode = `${insideFolder}/node`
@@ -15,7 +15,7 @@ export const insideDebian = `${insideFolder}/debian`
 
 /**
  * A machine of the test cluster: namespaces for its network, mounts and processes. The kernel ends all of them, and everything in them,
- * with the machine's first process, and that ends with the process that started it.
+ * when the machine's first process ends, which it does when the process that started it ends.
  */
 export class Machine {
   readonly name: string
@@ -61,7 +61,7 @@ export class Machine {
     return runProgram('nsenter', this.#enter(file, args), input)
   }
 
-  /** Starts a part of the cluster in the machine, with a log of its own. */
+  /** Starts a part of the cluster in the machine, with its own log. */
   startPart(part: string, file: string, args: string[], env: NodeJS.ProcessEnv = {}): void {
     const log = openSync(join(this.#logs, `${this.name}-${part}.log`), 'a')
     const command = ['--pdeathsig', 'KILL', 'nsenter', ...this.#enter(file, args)]
@@ -96,7 +96,7 @@ export class Machine {
   }
 }
 
-/** Parts write to these folders whatever their settings. They must not exist on the host after a test, so each machine has its own. */
+/** Parts write to these folders regardless of their settings. Nothing must remain in them on the host after a test, so each machine has its own. */
 function mountScript(mounts: Record<string, string>): string {
   const inside = (path: string, from: string) => `mkdir -p ${path}; mount --bind '${from}' ${path}`
   return [
@@ -108,13 +108,13 @@ function mountScript(mounts: Record<string, string>): string {
     'mount -t tmpfs tmpfs /var/lib',
     `for disk in ${insideNode}/disk/*; do if [ -d "$disk" ]; then`,
     'folder=/var/lib/$(basename "$disk"); mkdir "$folder"; mount --bind "$disk" "$folder"; fi; done',
-    // kubelet changes these settings of the kernel, which are those of the host: here it finds files that have its values already.
+    // kubelet changes these kernel settings, which machines share with the host. These files make it find its values already set.
     'for setting in vm/overcommit_memory=1 kernel/panic=10 kernel/panic_on_oops=1; do',
     'file=/run/$(basename "${setting%=*}"); echo "${setting#*=}" > "$file"; mount --bind "$file" "/proc/sys/${setting%=*}"; done',
   ].join('\n')
 }
 
-/** Returns the processes of all machines, also of those that were started by a process that was killed. */
+/** Returns the processes of all machines, including machines whose starter was killed. */
 export function processesOfMachines(): number[] {
   const pids = readdirSync('/proc').map(Number).filter(Number.isInteger)
   return pids.filter((pid) =>
@@ -124,7 +124,7 @@ export function processesOfMachines(): number[] {
   )
 }
 
-/** Kills all machines, and returns when their parts have ended. What ran in pods may take a moment longer. */
+/** Kills all machines, and returns when their parts have ended. Programs in pods may take a moment longer. */
 export function endMachines(): void {
   const deadline = performance.now() + 10_000
   for (;;) {
@@ -136,7 +136,7 @@ export function endMachines(): void {
   }
 }
 
-/** Waits without letting other code of this process run. */
+/** Blocks this process. */
 export function pauseSync(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
 }
@@ -145,7 +145,7 @@ function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
-    // It has already ended.
+    // The process has already ended.
   }
 }
 
@@ -161,7 +161,7 @@ function programOf(pid: number): string {
   }
 }
 
-/** Returns an empty string for a process that has ended, also while it is a zombie. */
+/** Returns an empty string for a process that has ended, even while it is a zombie. */
 function readProc(pid: number, file: string): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8')

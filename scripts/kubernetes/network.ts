@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
 import { type Machine, runProgram } from './machine.ts'
 
-/** The network of the cluster's machines and of the host, and the part of it that has the pods. */
+/** The network that connects the cluster's machines with the host, and the part of it for pods. */
 export const clusterRange = '10.90.0.0/16'
-/** The machine of the control plane, which is also where packets to unknown addresses end. */
+/** The machine of the control plane, to which packets for unknown addresses are also routed. */
 export const controlAddress = '10.90.0.1'
 /** The host, as pods reach it. */
 export const hostAddress = '10.90.0.100'
@@ -27,7 +27,7 @@ export function requireFreeRange(): void {
   if (taken) throw new Error(`The test cluster needs ${clusterRange}, but the host has the route: ${taken.trim()}`)
 }
 
-/** Removes the host's link. The kernel does that too, but some time after the machine at its other end has ended. */
+/** Removes the host's link. The kernel would remove it too, but only some time after the machine at its other end has ended. */
 export function disconnectHost(): void {
   try {
     if (isHostConnected()) runProgram('ip', ['link', 'delete', hostLink])

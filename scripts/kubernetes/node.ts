@@ -11,7 +11,7 @@ const containerdSocket = '/run/containerd/containerd.sock'
 const cgroups = '/sys/fs/cgroup'
 const cgroupOf = (node: string) => `shoal-test-${node}`
 
-/** Writes the settings of a node's parts to its folder, which is `insideFolder/node` in its machine. */
+/** Writes the settings of a node's parts to its folder, which is mounted as `insideFolder/node` in its machine. */
 export function writeNodeConfig({ name, podRange }: NodeAddresses, folder: string): void {
   const write = (path: string, text: string) => {
     mkdirSync(join(folder, path, '..'), { recursive: true })
@@ -24,7 +24,7 @@ export function writeNodeConfig({ name, podRange }: NodeAddresses, folder: strin
   write('kubelet.yaml', kubeletConfig(name))
 }
 
-/** Creates the node's cgroup in every hierarchy: kubelet ends if one is missing. */
+/** Creates the node's cgroup in every hierarchy: kubelet exits if one is missing. */
 export function createCgroup(node: string): void {
   for (const hierarchy of hierarchies()) {
     const folder = join(hierarchy, cgroupOf(node))
@@ -63,7 +63,7 @@ export function cgroupsOf(node: string): string[] {
     .filter((path) => existsSync(path))
 }
 
-/** Each hierarchy of cgroup v1, or the one of v2. */
+/** Returns every hierarchy of cgroup v1, or the only one of v2. */
 function hierarchies(): string[] {
   if (existsSync(join(cgroups, 'cgroup.controllers'))) return [cgroups]
   const entries = readdirSync(cgroups, { withFileTypes: true })
@@ -77,7 +77,7 @@ export function startContainerd(machine: Machine): void {
   machine.startPart('containerd', `${folder}/containerd`, ['--config', `${insideNode}/containerd.toml`], { PATH: path })
 }
 
-/** True when containerd listens: kubelet ends if it does not yet. */
+/** True when containerd listens. Before that, kubelet would exit. */
 export function isContainerdReady(machine: Machine): boolean {
   return existsSync(`/proc/${machine.pid}/root${containerdSocket}`)
 }
@@ -103,7 +103,7 @@ export function startNode(machine: Machine, { name, address, podRange }: NodeAdd
   ])
 }
 
-/** Services are reachable from pods and nodes. The limits of connections are the kernel's: kube-proxy may not change them. */
+/** Makes services reachable from pods and nodes. Keeps the kernel's connection limits, which kube-proxy may not change here. */
 function proxyArgs(name: string): string[] {
   return [
     'kube-proxy',

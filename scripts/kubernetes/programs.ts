@@ -12,12 +12,12 @@ export type Programs = { kube: string; pod: string }
 const sourceFolder = join(root, 'test/kube')
 const unusedMs = 7 * 24 * 60 * 60 * 1000
 
-/** Returns why the programs can neither be found in the cache nor be built, or null. */
+/** Returns why the programs are not in the cache and cannot be built; null if they are or can be. */
 export async function missingPrograms(): Promise<string | null> {
   return existsSync(cachedPrograms().kube) ? null : missingGo()
 }
 
-/** Returns why this machine cannot build `test/kube`, or null. */
+/** Returns why this machine cannot build `test/kube`, or null if it can. */
 export async function missingGo(): Promise<string | null> {
   const needed = /^go (\d+\.\d+)/m.exec(readFileSync(join(sourceFolder, 'go.mod'), 'utf8'))?.[1] ?? ''
   const { code, output } = await runCommand(goProgram(), ['version'], { env: goEnvironment() })
@@ -27,7 +27,7 @@ export async function missingGo(): Promise<string | null> {
 }
 
 /**
- * Returns the programs from the user's cache, built once for each state of the sources. With empty caches of Go that takes ten minutes
+ * Returns the programs from the user's cache, where they are built once for each state of the sources. With empty Go caches, that takes ten minutes
  * on two cores and downloads 850 MB of modules.
  * @throws with the output of Go if the build fails
  */

@@ -3,12 +3,12 @@ import { withProgress } from '../progress.ts'
 import { clusterLeftovers, endCluster, hasStartedCluster, startCluster } from './cluster.ts'
 import { buildPrograms, goProgram, missingGo, missingPrograms } from './programs.ts'
 
-/** `env` is the environment of the tests. `missing` says what this machine lacks to run a cluster. */
+/** `env`: environment variables for the tests. `missing`: what this machine lacks to run a cluster. */
 export type TestCluster = { env: Record<string, string> } | { missing: string }
 
 /**
  * Starts the cluster of `npm run test:kubernetes`, or uses that of SHOAL_TEST_KUBECONFIG.
- * @throws if this machine has all that a cluster needs, and it does not start
+ * @throws if the cluster does not start although this machine has all it needs
  */
 export async function openTestCluster(): Promise<TestCluster> {
   // The tests inherit the settings of this cluster.

@@ -3,12 +3,12 @@ import { useQuery } from '@tanstack/react-query'
 import { useOrg } from './active-org.ts'
 import { q } from './query.ts'
 
-/** The alerts page needs fresh data; elsewhere a minute is enough for the bell. */
-export const alertsMs = 15_000
+/** Poll interval of the alerts page. For the bell on all other pages, a minute is enough. */
+export const alertsPollMs = 15_000
 const bellMs = 60_000
 
 /** Open alerts, the most severe first. */
-export const openAlertsQuery = (code: string, refetchInterval = alertsMs) =>
+export const openAlertsQuery = (code: string, refetchInterval = alertsPollMs) =>
   q('alerts.list', { params: { code }, query: { state: 'open' } }, { refetchInterval })
 
 /** Open alerts of the active organization, polled once a minute. Undefined while loading. */

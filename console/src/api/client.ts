@@ -49,7 +49,7 @@ function request(name: EndpointName, call: Call, signal?: AbortSignal, tag?: str
   })
 }
 
-/** More than a page polls. */
+/** The size of the cache: more responses than any page polls. */
 const maxKnown = 30
 /** The last responses by URL, with their tags, newest last. */
 const known = new Map<string, { tag: string; payload: unknown }>()
@@ -74,7 +74,7 @@ export async function send(name: EndpointName, call: Call, signal?: AbortSignal)
   return body.payload
 }
 
-/** Forgets the responses to the previous user. */
+/** Discards the responses that the previous user received. */
 export const forgetResponses = (): void => known.clear()
 
 async function errorBody(response: Response): Promise<ErrorBody> {

@@ -17,7 +17,7 @@ export function isUnreachable(error: unknown): boolean {
   return error instanceof TypeError
 }
 
-/** Whether the server serves the console's files now. */
+/** Whether the server currently serves the console's files. */
 export const isServerResponding = (): Promise<boolean> =>
   fetch('/', { method: 'HEAD', cache: 'no-store' }).then(
     ({ ok }) => ok,

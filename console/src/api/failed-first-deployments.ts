@@ -21,7 +21,7 @@ function newestByReference(deployments: readonly Deployment[]): Map<string, Depl
   return newest
 }
 
-/** The failed first deployment of a version that does not exist; null if there is none. Expects the newest first. */
+/** The failed first deployment of a version that does not exist; null if there is none. `deployments`: newest first. */
 export function failedFirstDeploymentOf(deployments: readonly Deployment[], reference: string): Deployment | null {
   const newest = newestByReference(deployments).get(reference)
   return newest && isFailedDeploy(newest) ? newest : null

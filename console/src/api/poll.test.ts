@@ -5,7 +5,7 @@ import { pollWhile } from './poll.ts'
 const queryWith = (data: string[] | undefined, queryHash = 'deployments') =>
   ({ queryHash, state: { data } }) as Pick<Query<string[]>, 'queryHash' | 'state'>
 
-test('polls fast while active, slowly otherwise, and fast no longer than the limit', () => {
+test('polls fast while active, but not for longer than the limit, and slowly otherwise', () => {
   let now = 0
   const poll = pollWhile<string[]>(
     (jobs) => jobs.length > 0,

@@ -3,7 +3,7 @@ import type { Query } from '@tanstack/react-query'
 type PollIntervals = {
   fastMs: number
   slowMs: number
-  /** The time after which polling slows down: a longer task is not worth a request a second. */
+  /** The time after which polling slows down: a task that takes longer is not worth a request per second. */
   maxFastMs?: number
 }
 

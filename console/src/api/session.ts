@@ -35,14 +35,14 @@ export const sessionQuery = queryOptions({
 export const authOptionsQuery = q('auth.getOptions', {}, { staleTime: Infinity, retry: false })
 
 /**
- * Without a token the user is known to be signed out, so the sign-in page renders immediately. Other requests detect
+ * Without a token, the user is signed out, so the sign-in page renders without asking the server. Other requests detect
  * maintenance.
  */
 export function seedSession(client: QueryClient): void {
   if (getSetting('user_token') === null) client.setQueryData(sessionQuery.queryKey, signedOut)
 }
 
-/** Provided by the app's layout, which alone decides whether a user is signed in. */
+/** The app's layout provides it; no other component decides whether a user is signed in. */
 export const UserContext = createContext<User | null>(null)
 
 /** The signed-in user. @throws Error outside the layout that provides `UserContext` */

@@ -76,7 +76,7 @@ export function useRunningDeployment(id: number): Deployment | undefined {
 }
 
 /**
- * The newest deployment that began after the first poll; null until there is one. Polled every second, because the
+ * The newest deployment that began after the first poll; null until there is one. Polled every second, since the
  * user waits for it.
  */
 export function useNextDeployment(): Deployment | null {

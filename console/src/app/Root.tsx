@@ -36,7 +36,7 @@ export function PageError({ error, reset }: Pick<ErrorComponentProps, 'error' | 
   const router = useRouter()
   const isMissing = isMissingCode(error)
   const retry = async () => {
-    // Begins to load the code of the page again.
+    // Starts loading the page's code again.
     await router.invalidate()
     reset()
   }

@@ -22,7 +22,7 @@ export const lazyPage: typeof lazyRouteComponent = (load, exportName) =>
   lazyRouteComponent(
     () =>
       load().catch((error: unknown) => {
-        // The start of the browser's message is what makes the router reload.
+        // The router reloads the tab when it recognizes the start of the browser's message.
         throw new Error(`Missing: ${String(error)}`)
       }),
     exportName,
@@ -35,7 +35,7 @@ export const lazyPage: typeof lazyRouteComponent = (load, exportName) =>
 export function recoverMissingCode(retry: () => void): () => void {
   let isWaiting = true
   const poll = async () => {
-    // A part that failed is loaded again only after a second.
+    // Code that could not be loaded is requested again only after a second.
     do await new Promise((done) => setTimeout(done, pollMs))
     while (isWaiting && !(await isServerResponding()))
     if (!isWaiting) return
@@ -57,7 +57,7 @@ function reloadOnce(): void {
   location.reload()
 }
 
-/** Shows a toast when code that an action of the user needs is missing. Error boundaries handle missing components. */
+/** Shows a toast when the code for a user's action cannot be loaded. Error boundaries handle missing components. */
 export function reportMissingCode(): void {
   addEventListener('beforeunload', () => {
     leftAtMs = Date.now()

@@ -18,14 +18,14 @@ type LoaderContext<P> = {
 export function page<P>(load: () => Promise<{ default: Component; prefetch: Prefetch<P> }>) {
   return {
     component: lazyPage(load, 'default'),
-    // Of an unknown type, so that the router takes the types of the parameters from the path and not from here.
+    // Of an unknown type, so that the router infers the parameters from the path and not from this function.
     loader: async (loaderContext: unknown) => {
       const { context, params, location } = loaderContext as LoaderContext<P>
       const module = await load().catch(() => null)
       const org = findOrg(context.queryClient)
       if (org) module?.prefetch({ client: context.queryClient, org, params, search: location.search })
     },
-    // A page that is open fetches itself what a change of the query string needs.
+    // When only the query string changes, the open page fetches what it needs itself.
     shouldReload: ({ cause }: { cause: string }) => cause !== 'stay',
   }
 }

@@ -3,7 +3,7 @@ import { QueryClient } from '@tanstack/react-query'
 import { beforeEach, expect, test, vi } from 'vitest'
 import type { User } from '@shoal/contract'
 
-// The parts of the browser that the router and the local settings need.
+// Stubs of the browser APIs that the router and the local settings use.
 const stored = new Map<string, string>()
 vi.stubGlobal('localStorage', {
   getItem: (key: string) => stored.get(key) ?? null,
@@ -90,7 +90,7 @@ test('the routes are exactly those of spec 2.1 and 2.2 and those that Shoal adds
   expect([...paths].sort()).toEqual([...guestPaths, ...appPaths, ...ownPaths].sort())
 })
 
-/** Routes behind the session gate that start no query of their own, with the reason. */
+/** Routes behind the session gate that start no query, with the reason. */
 const withoutQueries = {
   ...Object.fromEntries(
     ['details', 'db', 'processors'].map((tab) => [

@@ -9,7 +9,7 @@ type Props = {
   /** What still works. */
   unaffected?: string
   error: unknown
-  /** In place of the text of the error. */
+  /** Replaces the error's own text. */
   text?: string
   onRetry?: () => void
 }

@@ -44,7 +44,7 @@ type Props<I extends FieldValues, O> = {
   describeError?: (error: unknown) => string
   /** Why the form cannot be submitted with these values; null if it can. */
   disabledReasonOf?: (values: I) => string | null
-  /** Ask before leaving with unsaved changes. Off for forms without anything to lose, such as the sign-in form. */
+  /** Whether to ask before the user leaves with unsaved changes. Off for forms with nothing to lose, such as the sign-in form. */
   isGuarded?: boolean
   /** A full-width submit button, as on the sign-in pages. */
   isWide?: boolean

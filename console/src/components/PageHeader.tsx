@@ -35,14 +35,14 @@ export function PageHeader({ title, heading, context, crumbs, actions }: Props) 
 
 const announcementId = 'page-announcement'
 
-/** The live region in which `PageHeader` announces pages. The layout renders it once, since it has to exist before. */
+/** The live region in which `PageHeader` announces pages. The layout renders it once, since it must exist before the announcement. */
 export const PageAnnouncement = () => <p id={announcementId} role="status" className="sr-only" />
 
 /** The browser itself announces the first page of a visit. */
 let isFirstPage = true
 
 /**
- * Tells screen readers which page has been opened. Moves the focus to its heading if the element that had the focus
+ * Announces the opened page to screen readers. Moves the focus to its heading if the element that had the focus
  * no longer exists, so that the keyboard continues at the top of the page.
  */
 function useAnnouncement(title: string, heading: RefObject<HTMLElement | null>): void {

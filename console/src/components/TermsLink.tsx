@@ -1,6 +1,6 @@
 import { termsUrl } from '../lib/installation.ts'
 
-/** The operator's terms of service, or a note that this installation has none. */
+/** A link to the operator's terms of service, or a notice that this installation has none. */
 export function TermsLink() {
   const url = termsUrl()
   if (!url) return <>terms of service (this installation has published none)</>

@@ -5,7 +5,7 @@ import { useUser } from '../api/session.ts'
 /** Items of the signed-in user for the active organization, stored in the browser. */
 export type LocalList<T> = { items: readonly T[]; save: (items: readonly T[]) => void }
 
-/** More items are dropped, so that the storage of the browser stays small. */
+/** Further items are dropped, so that the list uses little of the browser's storage. */
 const maxItems = 100
 const none: readonly never[] = []
 

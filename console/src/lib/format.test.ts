@@ -62,7 +62,7 @@ describe('dates', () => {
     expect(format.formatDateTime(noon)).toBe('02.09.2026 12:03:09')
     expect(format.formatTime(noon.toISOString())).toBe('12:03:09')
   })
-  test('chart time is HH:mm within a day, else dd.MM HH:mm', () => {
+  test('chart times are HH:mm within a day, otherwise dd.MM HH:mm', () => {
     expect(format.formatChartTime(noon, day)).toBe('12:03')
     expect(format.formatChartTime(noon, day + 1)).toBe('02.09 12:03')
     expect(format.formatDayMonth(noon)).toBe('02.09')

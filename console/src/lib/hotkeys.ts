@@ -4,7 +4,7 @@ import { getSetting } from './local-settings.ts'
 export type Hotkey = {
   /** `mod+k`, `/`, or a sequence such as `g s`. `mod` is ⌘ on Apple's keyboards, Ctrl elsewhere. */
   keys: string
-  /** Description in the list of shortcuts. */
+  /** The description in the list of shortcuts. */
   label: string
   run: () => void
 }

@@ -1,4 +1,4 @@
-/** Settings of the operator: the server writes them into the meta tags of index.html. */
+/** Settings of the operator, which the server writes into the meta tags of index.html. */
 function meta(name: string): string {
   return document.querySelector<HTMLMetaElement>(`meta[name="shoal:${name}"]`)?.content ?? ''
 }

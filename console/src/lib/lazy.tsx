@@ -28,7 +28,7 @@ const retryMs = 10_000
 type Props = {
   /** What the user opened, `The command palette`. Without it, a failure is not reported. */
   what?: string
-  /** Closes the part, so that opening it loads its code again. Without it, the part is rendered again after a time. */
+  /** Closes the part, so that opening it loads its code again. Without it, the part is rendered again after a second. */
   onFailed?: () => void
   children: ReactNode
 }

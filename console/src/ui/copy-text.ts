@@ -22,7 +22,7 @@ async function writeToClipboard(text: string): Promise<boolean> {
 }
 
 /**
- * The way that works over plain HTTP. It selects an element instead of focusing a field, because an open dialog moves
+ * Copies over plain HTTP. Selects an element instead of focusing a field, because an open dialog moves
  * the focus back. Keeps the user's selection.
  */
 function copyBySelection(text: string): boolean {

@@ -29,7 +29,7 @@ let viewer: Page
 let deployer: Deployer
 
 type IsFromShoal = (secret: string, headers: Record<string, string>, body: string) => boolean
-/** The signing secret and the verification function that the dialog showed. */
+/** The signing secret and the verification function, copied from the dialog. */
 let signing: { secret: string; isFromShoal: IsFromShoal }
 
 beforeAll(async () => {

@@ -72,7 +72,7 @@ test('a rejected card shows the reason, and leaves the organization in draft', a
   expect(await status()).toBe('DRAFT')
 })
 
-test('the card form formats what is typed, and says at each field what is wrong', async () => {
+test('the card form formats the input, and shows at each field what is wrong', async () => {
   const { page } = admin
   await open(page, '/billing')
   const [number, expiry, cvc] = ['Card number', 'Expiry', 'CVC'].map((label) => page.getByLabel(label)) as [
@@ -174,7 +174,7 @@ test('billing details are validated with the messages of the specification', asy
   expect(billingDetails).toMatchObject({ name: 'Acme Labs AG', country: 'CH', postalCode: '6300' })
 })
 
-test('the deploy guide estimates the cost by profiles and by squid.yaml, and the version page shows the actual cost', async () => {
+test('the deploy guide estimates the cost from profiles or squid.yaml, and the version page shows the actual cost', async () => {
   const { page } = admin
   const deployer = { shoal, org: code, token: admin.token, api: admin.api }
   const deployment = deploySimulated(deployer, { name: 'erc20-transfers', slot: 'v1' })
@@ -349,7 +349,7 @@ test('the page fetches settings once, and a receipt at most every 30 seconds', a
     await page.getByRole('link', { name: 'General', exact: true }).click()
     await page.getByLabel('Billing email').waitFor()
   }
-  // A machine under load may need more than 30 seconds for the visits, so the clock of the page stands still.
+  // A machine under load may need more than 30 seconds for the visits, so the page's clock is stopped.
   const startMs = Date.now()
   await page.clock.setFixedTime(startMs)
   await open(page, '/billing')

@@ -45,7 +45,7 @@ afterAll(async () => {
 
 const file = (path: string) => page.locator('details').filter({ has: page.getByText(path, { exact: true }) })
 
-test('the code of a deployment is compared with the one before, or with a selected one', async () => {
+test('the code of a deployment is compared with the previous deployment, or with a selected one', async () => {
   await page.goto(`/squids/coded/v1/deployments/${ids[1]}?organization=${code}`)
   await page.getByRole('link', { name: 'What changed' }).click()
   await waitForText(page, '3 changed, 1 added, 1 removed, 2 unchanged')
@@ -74,7 +74,7 @@ test('the code of a deployment is compared with the one before, or with a select
   await page.setViewportSize({ width: 1440, height: 900 })
 })
 
-test('a viewer learns that the code is not shown', async () => {
+test('a viewer sees that their role hides the code', async () => {
   await deployer.api.orgs.inviteMember({ params: { code }, body: { email: 'vera@code-views.dev', roleType: 'viewer' } })
   const viewer = await signInAs(browser, shoal, 'vera@code-views.dev')
   const [invitation] = await viewer.api.user.listInvites({})
@@ -94,7 +94,7 @@ const schema = buildSchema(`
 `)
 
 test('the schema is searchable, its types link to each other, and queries can be copied', async () => {
-  // The programs of the sim driver have no schema of their own.
+  // The programs of the sim driver have no schema.
   await page.route(/\/v1\/graphql$|coded.*graphql/, async (route) => {
     const headers = { 'access-control-allow-origin': '*', 'access-control-allow-headers': '*' }
     const { query } = (route.request().postDataJSON() ?? {}) as { query?: string }
@@ -127,7 +127,7 @@ test('the schema is searchable, its types link to each other, and queries can be
   await page.unroute(/\/v1\/graphql$|coded.*graphql/)
 })
 
-test('an API that does not describe itself says so', async () => {
+test('the page reports an API that allows no introspection', async () => {
   await page.goto(`/squids/coded/v1/schema?organization=${code}`)
   await waitForText(page, 'The schema could not be loaded')
   expect(await accessibilityFlaws(page, 'schema-failed')).toEqual([])

@@ -31,13 +31,13 @@ afterAll(async () => {
 
 const openVersion = (page: Page) => page.goto(`/squids/transfers/v1?organization=${code}`)
 
-test('over plain HTTP, copy buttons and menus copy, also inside a dialog', async () => {
+test('over plain HTTP, copy buttons and menus copy, even inside a dialog', async () => {
   const stored = { user_token: token, tmp_invites_checked: 'true' }
   const context = await newUser(browser, { ...shoal, url: plainHttp.origin }, stored)
   const page = await context.newPage()
   await openVersion(page)
   expect(await page.evaluate('isSecureContext')).toBe(false)
-  // A page of a secure origin in the same browser reads what the other one has copied.
+  // A page with a secure origin in the same browser reads what the other page has copied.
   const reader = await context.newPage()
   await reader.goto(shoal.url)
   const copied = async () => {
@@ -63,7 +63,7 @@ test('over plain HTTP, copy buttons and menus copy, also inside a dialog', async
   await context.close()
 })
 
-test('a browser that refuses to copy is reported', async () => {
+test('the page reports a browser that refuses to copy', async () => {
   const { page, context } = await signInAs(browser, shoal, email)
   await page.addInitScript(`
     navigator.clipboard.writeText = () => Promise.reject(new DOMException('', 'NotAllowedError'))

@@ -38,7 +38,7 @@ test('a page opened by keyboard is announced, and the focus is on its heading', 
   await page.getByRole('heading', { name: /^transfers/, level: 1 }).waitFor()
   await expect.poll(focused).toMatch(/^H1: transfers/)
   expect(await announcement()).toBe('General · transfers@v1')
-  // A tab that was opened keeps the focus, so that the next one is a key away.
+  // The selected tab keeps the focus, so that an arrow key reaches the next one.
   await page.getByRole('navigation', { name: 'Version' }).getByRole('link', { name: 'Deployments' }).focus()
   await page.keyboard.press('Enter')
   await expect.poll(announcement).toBe('Deployments · transfers@v1')
@@ -46,7 +46,7 @@ test('a page opened by keyboard is announced, and the focus is on its heading', 
   expect(await page.title()).toBe('Deployments · transfers@v1 · Shoal')
 })
 
-test('shortcuts without a modifier can be turned off; those with one keep working', async () => {
+test('single-key shortcuts can be turned off; those with a modifier keep working', async () => {
   await page.goto(`/profile/settings?organization=${code}`)
   const shortcuts = page.getByRole('switch', { name: 'Single-key shortcuts' })
   await shortcuts.uncheck()

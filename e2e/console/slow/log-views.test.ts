@@ -58,7 +58,7 @@ const scroller = () => page.locator('[aria-label="Lines"]')
 const fromEndPx = () => scroller().evaluate((box) => box.scrollHeight - box.clientHeight - box.scrollTop)
 const heightOf = async (text: string | RegExp) => (await row(text).first().boundingBox())?.height ?? 0
 
-test('wrapped lines are shown whole, stay so after a reload, and never overlap', async () => {
+test('wrapped lines are shown in full, are still wrapped after a reload, and never overlap', async () => {
   await open()
   await row('the last one').waitFor()
   await expect.poll(() => heightOf('19: start')).toBe(22)
@@ -82,7 +82,7 @@ test('wrapped lines are shown whole, stay so after a reload, and never overlap',
   await expect.poll(() => heightOf('first of three')).toBe(22)
 })
 
-/** Rows that do not begin where the row before ends, as text. */
+/** Describes each row that does not begin where the previous row ends. */
 const overlappingRows = () =>
   page.getByRole('row').evaluateAll((all) =>
     all.slice(2).flatMap((element, index) => {

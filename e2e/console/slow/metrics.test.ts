@@ -160,7 +160,7 @@ test('dragging zooms in; the back button and a link zoom out again', async () =>
   await open()
   await page.getByRole('button', { name: /^Last 7 days/ }).waitFor()
   await canvas('CPU usage').waitFor()
-  // Seven days of a version that is a minute old would be one thin line: the charts begin with the version.
+  // Charts begin when the version was created: over seven days, a version that is a minute old would be one thin line.
   const { createdAt } = await deployer.api.squids.get({ params: { code, reference: 'transfers@v1' } })
   await waitForText(page, /^since created, \d+ (s|min)$/)
   const shownFromMs = Math.min(Date.parse(createdAt), Date.now() - 15 * 60_000)
@@ -249,7 +249,7 @@ test('deployments are marked at their start, and each mark links to its deployme
 })
 
 test('code that failed to preload is loaded when its link is clicked, without reloading the page', async () => {
-  /** Makes the next request for a chunk fail, as when the browser leaves the page or the network changes. */
+  /** Makes the next request for a chunk fail, as it does when the browser leaves the page or the network changes. */
   const failOnce = (chunk: string) =>
     page.route(`**/assets/${chunk}-*.js`, (route) => route.abort('aborted'), { times: 1 })
   const failure = (chunk: string) =>

@@ -19,7 +19,7 @@ const MIB = 2 ** 20
 const crashes = 2
 const kills = 1
 const sync = { fromBlock: 1000, headBlock: 1e9, headBlocksPerSecond: 1, blocksPerSecond: 500 }
-/** A collocated program may use a fifth of a core. This one needs twice that, so it is throttled half of the time. */
+/** A collocated program may use a fifth of a core. This one needs twice as much, so it is throttled half of the time. */
 const busy = { cpuCores: 0.4, memoryBytes: 384 * MIB }
 
 beforeAll(async () => {
@@ -54,13 +54,13 @@ afterAll(async () => {
   await browser?.close()
 })
 
-/** Requests the last hour, like the page. */
+/** Requests the last hour, as the page does. */
 const fetchLastHour = (query: MonitoringQuery) =>
   deployer.api.monitoring.query({
     params: { code, query },
     query: { from: new Date(Date.now() - 3_600_000).toISOString() },
   })
-/** True if a complete point has a value. */
+/** True if any complete point has a value. */
 const hasCompletePoint = async (query: MonitoringQuery) =>
   (await fetchLastHour(query)).some(({ values }) => values.slice(0, -1).some(({ v }) => v !== null))
 const sumOf = async (query: MonitoringQuery) =>
@@ -106,7 +106,7 @@ async function copyTable(title: string): Promise<Map<string, string[]>> {
   return new Map(rows[0]?.map((label, column) => [label, rows.slice(1).map((row) => row[column] ?? '')]))
 }
 
-/** Makes the same table from the API response. */
+/** Builds the same table from the API response. */
 function responseTable(query: MonitoringQuery): Map<string, string[]> {
   const series = responses.get(query) ?? []
   const times = series[0]?.values.map(({ t }) => new Date(t * 1000).toISOString()) ?? []

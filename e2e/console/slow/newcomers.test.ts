@@ -22,7 +22,7 @@ afterAll(async () => {
   await browser?.close()
 })
 
-test('the link of an invitation names the organization on the sign-in pages and fills in the email', async () => {
+test('after an invitation link, the sign-in pages name the organization and fill in the email', async () => {
   const invited = 'invited@newcomers.dev'
   await boss.api.orgs.inviteMember({ params: { code }, body: { email: invited, roleType: 'viewer' } })
   const link = await newestLink(shoal, invited)
@@ -49,7 +49,7 @@ test('the link of an invitation names the organization on the sign-in pages and 
   await context.close()
 })
 
-test('without a card the deploy guide says that deployments are refused; with one it does not', async () => {
+test('the deploy guide says that deployments are refused, until a card is added', async () => {
   const { page } = boss
   const refusal = page.getByText('Shoal refuses deployments to this organization until a card is added')
   await page.goto(`/squids/deploy?organization=${code}`)
@@ -61,7 +61,7 @@ test('without a card the deploy guide says that deployments are refused; with on
   expect(await refusal.count()).toBe(0)
 })
 
-test('the popover of the last step of the tour covers no link of the navigation', async () => {
+test('the popover of the tour’s last step covers no navigation link', async () => {
   const { page, context } = await signInAs(browser, shoal, 'nora@newcomers.dev', { hasTour: true })
   await page.addInitScript(() => localStorage.setItem('onboardingGuide', '3'))
   await page.setViewportSize({ width: 1440, height: 900 })
@@ -74,11 +74,11 @@ test('the popover of the last step of the tour covers no link of the navigation'
   await context.close()
 })
 
-test('the cost of a version changes with its hibernation', async () => {
+test('the cost of a version drops when it is hibernated', async () => {
   const { page, token, api } = boss
   await deploySimulated({ shoal, org: code, token, api }, { name: 'transfers', slot: 'v1' })
   const params = { code, reference: 'transfers@v1' }
-  // The cost includes each program as soon as it was observed. The page polls only every minute.
+  // Wait until the cost includes a program, which Shoal must observe first, since the page polls only every minute.
   await expect.poll(async () => Number((await api.billing.getSquidCost({ params })).perHourUsd)).toBeGreaterThan(0.01)
   await page.goto(`/squids/transfers/v1?organization=${code}`)
   const perHour = page.locator('dl > div', { hasText: 'Per hour now' }).locator('dd')
@@ -86,6 +86,6 @@ test('the cost of a version changes with its hibernation', async () => {
   await expect.poll(perHourUsd).toBeGreaterThan(0.01)
   await api.squids.hibernate({ params })
   await waitForText(page, 'This version is hibernated')
-  // The disk still costs. The interval of the poll, a minute, would be too late for a user who waits for the effect.
+  // The disk still costs money. The next poll, a minute later, would be too late for a user who waits for the effect.
   await expect.poll(perHourUsd, { timeout: 20_000 }).toBeLessThan(0.01)
 })

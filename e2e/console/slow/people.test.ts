@@ -232,7 +232,7 @@ test('password recovery, invalid links, network errors and a sign-in provider wo
   await context.close()
 })
 
-test('unselected invitations are rejected after a confirmation; before that the user can log out', async () => {
+test('a user can log out before answering invitations; unselected ones are rejected after a confirmation', async () => {
   const boss = await signInAs(browser, shoal, 'boss@multi.dev')
   for (const code of ['multi-one', 'multi-two', 'multi-three']) {
     await boss.api.orgs.create({ body: { code, name: code, email: 'boss@multi.dev' } })
@@ -296,7 +296,7 @@ async function orgOfThree(code: string) {
   return { org, ...people, end }
 }
 
-test('the settings page allows each role its actions', async () => {
+test('the settings page enables the actions of each role', async () => {
   const { org, admin: boss, developer, viewer, end } = await orgOfThree('roles')
   const settings = `/settings?organization=${org.code}`
   for (const { page } of [developer, viewer]) {

@@ -46,7 +46,7 @@ test('the page blocks injected styles, scripts, images and connections', async (
   pageErrors.length = 0
 })
 
-test('style sheets cannot read the nonce, and it differs for each page', async () => {
+test('style sheets cannot read the nonce, which differs for each page', async () => {
   const readNonce = () =>
     page.evaluate<string[]>(
       "[document.querySelector('meta[property=csp-nonce]').nonce, document.querySelector('meta[property=csp-nonce]').getAttribute('nonce')]",

@@ -34,7 +34,7 @@ const names = () =>
     .getByRole('button', { name: /^Actions for / })
     .evaluateAll((all) => all.map((button) => button.ariaLabel?.replace('Actions for ', '')))
 
-test('pinned squids are on top of the list, whatever its order, and stay there after a reload', async () => {
+test('pinned squids are at the top of the list in every sort order, even after a reload', async () => {
   await page.goto(`/squids?organization=${code}`)
   await expect.poll(names).toEqual(['alpha@v1', 'beta@v1', 'gamma@v1'])
   await page.getByRole('button', { name: 'Actions for gamma@v1' }).click()
@@ -54,7 +54,7 @@ test('pinned squids are on top of the list, whatever its order, and stay there a
   await expect.poll(names).toEqual(['alpha@v1', 'beta@v1', 'gamma@v1'])
 })
 
-test('saved filters of logs apply to every version, until they are removed', async () => {
+test('saved log filters are available for every version until they are removed', async () => {
   const open = (query = '') => page.goto(`/squids/alpha/v1/logs?organization=${code}${query}`)
   const menu = () => page.getByRole('button', { name: 'Saved filters' }).click()
   await open('&container=eth&search=needle')

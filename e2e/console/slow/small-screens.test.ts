@@ -48,7 +48,7 @@ async function boxOf(locator: Locator) {
   return { ...box, right: box.x + box.width, bottom: box.y + box.height }
 }
 
-test('the list shows the sync at every width and cuts no tag; requests are hidden first', async () => {
+test('the list shows the sync progress at every width and clips no tag; it hides requests first', async () => {
   await at(1440)
   await open('/squids')
   const sync = row('transfers@slot')
@@ -85,7 +85,7 @@ test('while a version is being deployed, the list shows the step and its time', 
   await step.waitFor({ state: 'detached', timeout: 60_000 })
 })
 
-test('on a phone, a line of the log has its message below time, level and container', async () => {
+test('on a phone, a log line has its message below the time, level and container', async () => {
   await at(390)
   await open('/squids/transfers/slot/logs')
   const line = page
@@ -154,7 +154,7 @@ test('with forced colours, dots and switches still show their state', async () =
   await page.emulateMedia({ forcedColors: null })
 })
 
-test('at a zoom of 200 % and with a name that is written from right to left, tables stay within the window', async () => {
+test('at a zoom of 200 %, and with a right-to-left name, tables stay within the window', async () => {
   await deployer.api.user.update({ body: { fullName: 'שירה כהן (ניתוח) 2026' } })
   // A zoom of 200 % halves the window's width in CSS pixels.
   await at(720)

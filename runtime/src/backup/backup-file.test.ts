@@ -66,7 +66,7 @@ function createFile(path: string, content: string, mode = 0o644): string {
 }
 
 describe('a backup file', () => {
-  test('contains its manifest, and a single changed bit of its content is detected', async () => {
+  test('contains its manifest; a single changed bit in its content is detected', async () => {
     const content = await writeBackup(entriesOf(text('uploads/a', 'a'.repeat(100_000))))
     expect(await readBackupManifest(file)).toEqual({ content })
     expect(statSync(file).mode & 0o777).toBe(0o600)

@@ -1,7 +1,7 @@
 import { posix } from 'node:path'
 import { isAbsolute, quoted, resolveLink } from '../build/archive-rules.ts'
 
-/** Whether a tar can store a file name: false with control characters, or if it is not UTF-8. Squids may choose such names. */
+/** Whether a tar can store a file name. It cannot if the name, which a squid may have chosen, has control characters or is not UTF-8. */
 // oxlint-disable-next-line no-control-regex -- detects control characters
 export const canBeStored = (text: string): boolean => !/[\u0000-\u001f\u007f\ufffd]/.test(text)
 

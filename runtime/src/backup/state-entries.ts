@@ -6,7 +6,7 @@ import { fileEntry, ifExists, treeEntries } from './read-entries.ts'
 import { canBeStored } from './safe-path.ts'
 import type { TarEntry } from './tar-stream.ts'
 
-/** Summary of `stateEntries`, which is complete after all entries were read. */
+/** What `stateEntries` has yielded. Complete only when all entries have been read. */
 export type StateSummary = {
   images: number
   /** Installed tools referenced by images. */
@@ -15,7 +15,7 @@ export type StateSummary = {
   skipped: string[]
 }
 
-/** Maximum number of hard-linked files whose content is stored only once. */
+/** Maximum number of hard-linked files to remember, so that their content is stored only once. */
 const MAX_SHARED = 300_000
 
 /**

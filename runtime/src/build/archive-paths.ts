@@ -5,7 +5,7 @@ export type PathKind = 'file' | 'folder' | 'link'
 /** Maps the entry types of the `tar` package to kinds of paths. All other types are files. */
 export const KINDS: Partial<Record<string, PathKind>> = { Directory: 'folder', SymbolicLink: 'link' }
 
-/** The paths of an archive, including folders that have no entry of their own. */
+/** The paths of an archive, including folders without their own entry. */
 export class ArchivePaths {
   readonly #kinds = new Map<string, PathKind>()
 

@@ -29,7 +29,7 @@ export function rejectionReason(entry: ArchiveEntry): string | null {
   }
   const path = plainPath(entry.path)
   if (path === '') {
-    return entry.type === 'Directory' ? null : 'The archive has something other than a folder as its root'
+    return entry.type === 'Directory' ? null : 'The root of the archive is not a folder'
   }
   if (entry.type === 'Directory' || FILES.has(entry.type)) {
     return null
@@ -55,7 +55,7 @@ function pathRejectionReason(path: string): string | null {
     return `is too long: names are limited to ${MAX_NAME_BYTES} bytes, paths to ${MAX_PATH_BYTES}`
   }
   if (DIRECTION_CHARACTERS.test(path)) {
-    return 'has a name with a character that changes the direction of text, so that it reads as another name; rename it'
+    return 'has a name with a character that reverses text, so that it looks like another name; rename it'
   }
   if (hasInvalidCharacters(path)) {
     return 'has a name with control characters, a backslash or bytes that are not UTF-8; rename it'

@@ -13,8 +13,8 @@ import { dependencyKey, scriptOf } from './dependency-key.ts'
 import { commandsOf, managerEnvironment } from './manager-commands.ts'
 
 /**
- * A sealed app with its production dependencies, on the disk of the images. `bytes`: its size. `dependencyKey`: builds of the tenant with
- * the same key have the same dependencies; null: unknown.
+ * A sealed app with its production dependencies, on the same disk as the images. `bytes`: its size. `dependencyKey`: equal for builds of
+ * the tenant that have the same dependencies; null if that is unknown.
  */
 export type BuiltApp = { app: string; bytes: number; dependencyKey: string | null }
 
@@ -56,7 +56,7 @@ async function buildInPlace(
     if (installCommand === null) {
       await pruneInPlace(run, installDirs)
     } else {
-      plan.log.info('Dependencies stay as the manifest’s install command left them')
+      plan.log.info('Dependencies are kept as the manifest’s install command left them')
     }
   })
   const bytes = await sealResult(run, dirs.app)
@@ -131,7 +131,7 @@ async function moveAway(path: string, to: string): Promise<void> {
   }
 }
 
-/** Moves a sealed tree from the disk of the build to that of the images, keeping its hard links. Resolves with its new path. */
+/** Moves a sealed tree from the build's disk to that of the images, keeping its hard links. Resolves with its new path. */
 async function moveToResults(run: BuildRun, dirs: WorkDirs, tree: string): Promise<string> {
   const target = join(dirs.results, basename(tree))
   if (run.disk.kind === 'none') {

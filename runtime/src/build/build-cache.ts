@@ -31,7 +31,7 @@ export type CachedDependencies = { full: string; production: string; productionB
 /** `bytes`: size on disk of both trees, which share files; `productionBytes`: size of the production tree. */
 type Sizes = { bytes: number; productionBytes: number }
 
-/** The build that uses a download folder, which is mounted in the namespace of its disk. */
+/** The build that uses a download folder: its user, the disk on which the folder is mounted, and its limits. */
 export type DownloadsUser = { uid: number | null; disk: OpenDisk; limits: Pick<BuildLimits, 'diskBytes'> }
 
 const ENTRY_FILE = 'entry.json'
@@ -140,7 +140,7 @@ async function readEntry(dir: string): Promise<Entry | null> {
   }
 }
 
-/** A download folder that uses more than this share of its disk is emptied before the next build, which would run out of space. */
+/** A download folder that uses more than this share of its disk is emptied before the next build, which could otherwise run out of space. */
 const MAX_DOWNLOADS_SHARE = 0.5
 
 /** Returns the bytes that a file, or the files in a folder, use on the disk; 0 if it does not exist. */

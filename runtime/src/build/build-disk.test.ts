@@ -20,7 +20,7 @@ const fill = (folder: string, files: number): string[] => [
   `for (let i = 0; i < ${files}; i++) require('fs').writeFileSync(${folder} + '/fill-' + i, Buffer.alloc(20 * 2 ** 20, 1))`,
 ]
 const createFiles = ['node', '-e', `for (let i = 0; i < 200_000; i++) require('fs').writeFileSync('fill-' + i, '')`]
-/** Creates files that take no space on the disk, but would in a backup. */
+/** Creates sparse files, which take no space on the disk, but would in a backup. */
 const createHoles = [
   'node',
   '-e',

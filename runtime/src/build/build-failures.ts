@@ -14,7 +14,7 @@ export type FailedStep = {
   tail: string[]
   limits: BuildLimits
   manager: PackageManager
-  /** True if the files of the build are on a disk of their own, so that only the build can have filled it. */
+  /** True if the build's files are on a separate disk, which only the build can have filled. */
   hasOwnDisk: boolean
 }
 
@@ -90,14 +90,14 @@ function installFailure({ tail, manager }: FailedStep): ClassifiedFailure | null
 
 const FILE_TOO_LARGE = /\bEFBIG\b|File too large/
 
-/** The failure of a build that has used all of its disk space. `program`: the start of the sentence. */
+/** Returns the failure of a build that has used all of its disk space. `program`: the subject of the message. */
 export function outOfDisk(program: string, limits: BuildLimits): BuildFailure {
   const limitMb = Math.round(limits.diskBytes / 1e6)
   const message = `${program} ran out of disk space: the files of a build, with its dependencies, may use ${limitMb} MB.`
   return new BuildFailure('SOURCE_FILES_BUILD_FAILED', message)
 }
 
-const DISK_FULL = 'The disk of the build host is full. This is not the squid’s fault: tell the operator.'
+const DISK_FULL = 'The disk of the build host is full. This is not the squid’s fault: please contact the operator.'
 
 function hostFailure(tail: string[]): ClassifiedFailure | null {
   const isFull = tail.some((line) => /\bENOSPC\b|No space left on device/.test(line))
@@ -111,7 +111,7 @@ export function explainBuilderError(error: unknown): unknown {
   return isFull ? new BuildFailure('UNEXPECTED', DISK_FULL) : error
 }
 
-/** True if a program of the builder, such as `cp`, failed because of a full disk, as its output in the message says. */
+/** True if the output in the error's message shows that a program of the builder, such as `cp`, failed because of a full disk. */
 const isFullInProgram = (error: unknown): boolean =>
   error instanceof Error &&
   !(error instanceof BuildFailure) &&

@@ -8,7 +8,7 @@ import { readTextFile } from './manifest-file.ts'
 import type { PackageManager } from './package-manager.ts'
 import type { InstalledNode, InstalledTool } from './toolchain.ts'
 
-/** The result of all decisions that are made before a build starts. */
+/** The decisions that were made before the build starts. */
 export type BuildPlan = {
   image: string
   request: BuildRequest

@@ -18,7 +18,7 @@ test('long lines of incomplete escape sequences take little time', () => {
   const { onLine, tail } = openLog()
   const startedMs = performance.now()
   for (let i = 0; i < 5; i++) onLine(`${'\u001b]'.repeat(128_000)}end`)
-  // Quadratic time would be minutes.
+  // Quadratic time would mean minutes.
   expect(performance.now() - startedMs).toBeLessThan(10_000)
   expect(tail).toHaveLength(5)
 })

@@ -6,7 +6,7 @@ import { keepColours } from '../terminal-colours.ts'
 const MAX_LOGGED_BYTES = 2 * 1024 * 1024
 const TAIL_LINES = 100
 const MAX_LINE_CHARACTERS = 4000
-/** Added to the length of each line that counts towards the limit, for the line's other columns. */
+/** Added to the length of each line when it counts towards the limit, to account for the line's other columns. */
 const LINE_OVERHEAD_BYTES = 100
 
 /** Writes the output of a build's programs to the deployment's log with its colours, in bounded size. */

@@ -10,7 +10,7 @@ import type { TreeTasks } from './tree-tasks.ts'
 /** Settings shared by all programs of one running build. */
 export type BuildRun = {
   host: Host
-  /** Contains the folders of the build, whose paths are those of the server. */
+  /** The disk with the folders of the build, at the same paths as on the server. */
   disk: OpenDisk
   trees: TreeTasks
   /** A single word, unique on this host; part of the names of the build's isolated programs. */
@@ -39,7 +39,7 @@ export type BuildStep = {
   isQuiet?: boolean
 }
 
-/** Prefix of the names of isolated build programs. Containers have another one. */
+/** Prefix of the names of isolated build programs. Those of containers have another prefix. */
 export const BUILD_NAME_PREFIX = 'build-'
 
 /**
@@ -91,7 +91,7 @@ export async function runStep(
 
 /**
  * Seals a tree that programs of the build have written. Resolves with the total size of its files in bytes.
- * @throws BuildFailure also when that is more than the disk of the build, because of holes, which backups would store as zeros
+ * @throws BuildFailure when it cannot be sealed, or is larger than the build's disk because of holes, which backups would store as zeros
  */
 export async function sealResult({ trees, uid, disk, limits }: BuildRun, root: string): Promise<number> {
   const bytes = await trees.seal(root, uid)

@@ -27,7 +27,7 @@ export type BuilderContext = {
 export type WorkDirs = {
   /** On the disk of the build. */
   dir: string
-  /** On the disk of the cache and the images, which receive their content from here. Programs do not write to it. */
+  /** Results on their way to the cache and the images, on the same disk as these. Programs do not write to it. */
   results: string
   app: string
   /** Download cache of the package managers. */

@@ -43,7 +43,7 @@ export type BuilderHarness = {
   read(image: Image, path: string): string
   /** Lists the names in a folder of an image's app, without hidden ones. */
   list(image: Image, path: string): string[]
-  /** Replaces `builder` by a new one on the same directories, as after a restart of the server. */
+  /** Replaces `builder` with a new one that has the same directories, as after a restart of the server. */
   reopen(changes?: Partial<NpmConfig>): Promise<void>
   dispose(): Promise<void>
 }

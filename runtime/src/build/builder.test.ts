@@ -144,7 +144,7 @@ test('unpacking under an existing key replaces the tree, and removing a tree is 
   await harness.builder.removeTree('again')
   await harness.builder.removeTree('again')
   await expect(harness.builder.build(buildRequest('again', []))).rejects.toThrow('ENOENT')
-  await expect(harness.unpack(NPM, '../out')).rejects.toThrow('is not one word')
+  await expect(harness.unpack(NPM, '../out')).rejects.toThrow('is not a valid key')
 })
 
 test('a build beyond the concurrency limit logs that it is waiting, and starts when another one ends', async () => {

@@ -15,7 +15,7 @@ import { errorCode } from '../error-code.ts'
 export type CloneOptions = {
   /** The owner of the new folders, links and copies; null: the user of the server. */
   uid: number | null
-  /** The files that are hard links to the original instead of copies: none, all, or all except those that package managers rewrite. */
+  /** Which files to hard-link to the original instead of copying them: none, all, or all except those that package managers rewrite. */
   shares: 'nothing' | 'everything' | 'packages'
 }
 

@@ -5,7 +5,7 @@ import { commandsOf } from './manager-commands.ts'
 import { readTextFile } from './manifest-file.ts'
 import type { PackageManager } from './package-manager.ts'
 
-/** Inputs that determine the result of an install. */
+/** The inputs that determine the result of an install. */
 export type DependencyInputs = {
   /** The unpacked source. */
   root: string

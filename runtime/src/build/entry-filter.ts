@@ -105,7 +105,7 @@ export class EntryFilter {
     if (reason !== null) {
       return invalid(reason)
     }
-    // Folders count too, even those without an entry of their own: each takes space on the disk.
+    // Folders count too, even those without their own entry: each takes space on the disk.
     return this.#paths.count > this.#limits.files ? tooManyFiles(this.#limits.files) : null
   }
 

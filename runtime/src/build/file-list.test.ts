@@ -9,7 +9,7 @@ function add(lister: FileLister, path: string, content: string | Buffer): void {
   file?.close()
 }
 
-test('texts of sources are kept, but not of binaries, long files, lockfiles, compiled code, and files with secrets', () => {
+test('the texts of sources are kept, but not those of binaries, long files, lockfiles, compiled code or files with secrets', () => {
   const lister = new FileLister()
   const contents: [string, string | Buffer][] = [
     ['squid.yaml', 'name: x'],

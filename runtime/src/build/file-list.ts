@@ -1,17 +1,17 @@
 import { createHash, type Hash } from 'node:crypto'
 import { isUtf8 } from 'node:buffer'
 
-/** A file of an archive. `text` is null for binaries, long files, and files that may have secrets or are generated. */
+/** A file of an archive. `text` is null for binaries, long files, generated files, and files that may contain secrets. */
 export type ListedFile = { path: string; bytes: number; sha256: string; text: string | null }
 /** `isComplete`: false if the archive has more files than are listed. */
 export type FileList = { files: ListedFile[]; isComplete: boolean }
 
-/** What is kept of an archive, whose limits are far higher. Paths are counted in characters, texts in bytes. */
+/** The maximum size of a list. Archives may be far larger. Paths are counted in characters, texts in bytes. */
 const limits = { files: 2000, paths: 200_000, text: 64 * 1024, sources: 768 * 1024, otherTexts: 256 * 1024 }
 
 const isSource = /(?:^|\/)package\.json$|\.(?:[cm]?[jt]sx?|ya?ml|graphql|gql|sql|sh)$/
 const isOtherText = /\.(?:json|md|toml|txt|html|css)$|(?:^|\/)(?:Dockerfile|\.[a-z]+ignore|\.[a-z]+rc)$/
-/** Lockfiles and compiled code are long and generated; the others may have passwords and keys. */
+/** Files without a recorded text: lockfiles and compiled code are long and generated; the others may contain passwords and keys. */
 const isLeftOut =
   /(?:^|\/)(?:package-lock\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml)$|^(?:lib|dist|builds)\/|(?:^|\/)\.(?:env|npmrc|yarnrc)|secret|credential/i
 
@@ -21,7 +21,7 @@ export class FileLister {
   #paths = 0
   #left = { sources: limits.sources, otherTexts: limits.otherTexts }
 
-  /** Returns a function for each chunk of the file, and one for its end. Null if the file is not listed. */
+  /** Returns two functions, to call for each chunk of the file and at its end; null if the list omits the file. */
   open(path: string, bytes: number): { add: (chunk: Buffer) => void; close: () => void } | null {
     this.#paths += path.length
     if (this.list.files.length >= limits.files || this.#paths > limits.paths) {

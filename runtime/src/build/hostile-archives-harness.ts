@@ -29,7 +29,7 @@ type Entry = {
   name: string | Buffer
   type?: string
   body?: Buffer
-  /** Default: the length of the body. */
+  /** The size in the header; by default the length of the body. */
   size?: number | Buffer
   link?: string
   mode?: number
@@ -62,7 +62,7 @@ function encode({ name, type = '0', body = Buffer.alloc(0), size = body.length, 
   return Buffer.concat([header, body, Buffer.alloc((BLOCK - (body.length % BLOCK)) % BLOCK)])
 }
 
-/** The entry before another one that overrides its fields: pax `x`, global pax `g`. */
+/** An entry that overrides fields of the next entry (pax `x`) or of all later ones (global pax `g`). */
 function pax(records: Record<string, string>, type = 'x'): Entry {
   const lines = Object.entries(records).map(([key, value]) => {
     const text = ` ${key}=${value}\n`
@@ -83,7 +83,7 @@ type Trick = { title: string; entries: Entry[]; culprit: string | null }
 
 const base256 = (first: number, rest: number) => Buffer.from([first, ...Array.from({ length: 11 }, () => rest)])
 
-/** Returns the tricks with names chosen by `random`. `n` makes the paths of several tricks in one archive distinct. */
+/** Returns the tricks, with file names that `random` chooses. `n` keeps the paths of several tricks in one archive distinct. */
 function tricks(random: Random, n: number): Trick[] {
   const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)] as T
   const name = `${pick(['a', 'src/b', 'x/y/z', 'über', 'd e'])}${n}`

@@ -13,7 +13,7 @@ const isLarge = process.env['SHOAL_TEST_SUITES'] === 'slow' || process.env['SHOA
 const count = isLarge ? 5_000 : 200
 const seed = Number(process.env['SHOAL_TEST_SEED'] ?? 20_261_123)
 const limits = { totalBytes: 2e6, files: 500, ratio: 100 }
-/** A generous time limit for one archive: the largest has 8 MB. */
+/** A generous time limit for one archive: the largest is 8 MB. */
 const maxMs = 30_000
 
 let dir: string
@@ -62,7 +62,7 @@ function faultsOfRejection(error: unknown, { culprit }: HostileArchive): string[
   return faults
 }
 
-/** The text as messages show it, without quotes. */
+/** Returns the text as messages show it, without quotes. */
 const escaped = (text: string) =>
   JSON.stringify(text)
     .slice(1, -1)
@@ -100,7 +100,7 @@ test(`${count} hostile archives are unpacked safely or rejected with a sentence 
   }
   expect(faults.slice(0, 20)).toEqual([])
   expect(accepted).toBe(count)
-  // An archive that is unpacked to memory, or never released, would exceed it.
+  // Unpacking an archive into memory, or never releasing it, would exceed this limit.
   expect(process.memoryUsage().rss - rssBefore).toBeLessThan(500e6)
 }, 600_000)
 

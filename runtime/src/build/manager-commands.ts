@@ -2,12 +2,12 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { PackageManager } from './package-manager.ts'
 
-/** Commands of a package manager. Installs use the lockfile only. */
+/** The commands of a package manager. Installs use only the lockfile. */
 export type ManagerCommands = {
   install: string[]
   /** Removes development dependencies from an installed tree, without network and without running scripts. */
   prune: string[]
-  /** Additional environment of `prune`. */
+  /** Additional environment variables for `prune`. */
   pruneEnv: Record<string, string>
   /** Configuration files next to package.json that affect the install. */
   settings: string[]

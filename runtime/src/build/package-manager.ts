@@ -87,8 +87,8 @@ function missingLockfile(requested: ManagerName | null, other: string | null): B
     requested !== null && other !== null
       ? `The manifest requires ${requested}, but the archive contains ${other} and no ${names[requested]}. Run \`${requested} install\` in the squid’s folder, or set build.package_manager to auto.`
       : requested === null
-        ? 'There is no lockfile next to package.json. Create one in the squid’s folder with the package manager you use, `npm install` (package-lock.json), `pnpm install` (pnpm-lock.yaml) or `yarn install` (yarn.lock), and deploy again. In a monorepo the squid needs a lockfile of its own.'
-        : `There is no lockfile (${names[requested]}) next to package.json. Run \`${requested} install\` in the squid’s folder and deploy again. In a monorepo the squid needs a lockfile of its own.`
+        ? 'There is no lockfile next to package.json. Create one in the squid’s folder with the package manager you use, `npm install` (package-lock.json), `pnpm install` (pnpm-lock.yaml) or `yarn install` (yarn.lock), and deploy again. In a monorepo the squid needs its own lockfile.'
+        : `There is no lockfile (${names[requested]}) next to package.json. Run \`${requested} install\` in the squid’s folder and deploy again. In a monorepo the squid needs its own lockfile.`
   return new BuildFailure('REQUIRED_SOURCE_FILE_MISSED', message)
 }
 

@@ -2,7 +2,7 @@ import { type Stats, chmodSync, lchownSync, lstatSync, readdirSync, rmSync } fro
 import { join } from 'node:path'
 import { BuildFailure } from '../builder.ts'
 
-/** Bounds the time to traverse a tree. No legitimate squid has so many files. */
+/** Limits the time to traverse a tree. No legitimate squid has this many files. */
 const MAX_ENTRIES = 500_000
 
 /**
@@ -12,7 +12,7 @@ const MAX_ENTRIES = 500_000
  * @throws BuildFailure when the tree is too large, is not a folder, or contains a hard link to a file of another user
  */
 export function sealTree(root: string, uid: number | null): number {
-  // The server follows a link that replaces the folder, and would copy files of the host for the tenant.
+  // If a link has replaced the folder, the server would follow it and copy files of the host for the tenant.
   if (!lstatSync(root).isDirectory()) {
     throw new BuildFailure(
       'SOURCE_FILES_BUILD_FAILED',

@@ -49,7 +49,7 @@ const runAs = (uid: number, script: string) =>
   })
 
 describe('sealing', () => {
-  test('removes special bits, pipes and write permission of others', () => {
+  test('removes special bits, pipes, and the write permission of other users', () => {
     chmodSync(join(root, 'index.js'), 0o4777)
     chmodSync(join(root, 'bin'), 0o2777)
     execFileSync('mkfifo', [join(root, 'pipe')])

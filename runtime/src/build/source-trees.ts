@@ -19,7 +19,7 @@ export async function openSourceTrees(dir: string, staging: Staging): Promise<So
   await mkdir(dir, { recursive: true, mode: 0o700 })
   const pathOf = (key: string) => {
     if (!/^[\w-][\w.-]*$/.test(key)) {
-      throw new Error(`${JSON.stringify(key)} is not one word`)
+      throw new Error(`${JSON.stringify(key)} is not a valid key`)
     }
     return join(dir, key)
   }

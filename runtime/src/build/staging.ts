@@ -15,7 +15,7 @@ export type Staging = {
   make(): Promise<{ name: string; path: string }>
   /** Moves `path` away immediately and deletes its content later in the background. Ignores a missing path. */
   discard(path: string): Promise<void>
-  /** Returns the owners (the part of a name before its last dot) whose process no longer exists. */
+  /** Returns the owners whose process no longer exists. The owner is the part of a name before its last dot. */
   deadOwners(): Promise<string[]>
   /** Deletes all folders of `owner`. */
   discardAllOf(owner: string): Promise<void>
@@ -40,7 +40,7 @@ export async function openStaging(dir: string, removeAfterMs = 0): Promise<Stagi
       const trash = join(dir, nextName())
       try {
         await rename(path, trash)
-        // Its content may have been open to the user of a build.
+        // The user of a build may have had access to its content.
         await chmod(trash, 0o700)
       } catch (error) {
         if (errorCode(error) === 'ENOENT') {

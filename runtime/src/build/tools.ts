@@ -14,7 +14,7 @@ export type NodeVersion = (typeof NODE_VERSIONS)[number]
 /** The version in the toolchain, pinned by its lockfile. Other versions are installed on first use. */
 export const DEFAULT_NODE = '20' satisfies NodeVersion
 
-/** Node as npm packages, by `process.platform-process.arch`. Lacks versions that the registry lacks. */
+/** Node as npm packages, by `process.platform-process.arch`. Versions that the registry does not have are missing. */
 export const NODE_TOOLS: Record<Exclude<NodeVersion, typeof DEFAULT_NODE>, Partial<Record<string, Tool>>> = {
   '18': {
     'linux-x64': {

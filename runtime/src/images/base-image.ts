@@ -14,19 +14,19 @@ export type BaseImage = {
   env: string[]
 }
 
-/** Makes the base of images. `node`: the program whose libraries it must contain. */
+/** Returns the base image. `node`: the program whose libraries it must contain. */
 export type OpenBaseImage = (node: string, signal: AbortSignal) => Promise<BaseImage>
 
 /**
- * Returns a function that opens the base of images: the image that the operator named, or, if that is null, one made of files of this
- * host, which works where no public registry can be reached.
- * @throws Error for a name that is none
+ * Returns a function that opens the base image: the one that the operator named, or, if that is null, one made from files of this
+ * host, which works even if no public registry can be reached.
+ * @throws Error if the name is not valid
  */
 export function baseImages(name: string | null, findCredentials: FindCredentials): OpenBaseImage {
   if (name === null) return (node) => baseOfHost(node)
   const image = parseImageReference(name)
   const client = new RegistryClient(image, findCredentials)
-  // Resolved once for each process, so that its images share one base although a tag may move.
+  // Resolved once per process, so that all of its images share one base even if a tag moves.
   let opened: Promise<BaseImage> | null = null
   return async (_node, signal) => {
     opened ??= baseOfRegistry(client, image, signal)
@@ -53,7 +53,7 @@ type ImageManifestJson = { config: Descriptor; layers: Descriptor[] }
 type IndexJson = { manifests: (Descriptor & { platform?: { os?: string; architecture?: string } })[] }
 type ConfigJson = { rootfs: { diff_ids: string[] }; config?: { Env?: string[] } }
 
-/** Layers of images that Docker made have other names, and the same form. */
+/** Layers that Docker made have other media types, but the same format. */
 const LAYER_TYPES: Record<string, string> = {
   [MEDIA_TYPES.layer]: MEDIA_TYPES.layer,
   'application/vnd.oci.image.layer.v1.tar': 'application/vnd.oci.image.layer.v1.tar',
@@ -102,5 +102,5 @@ async function findManifest(
   return JSON.parse((await client.readManifest(repository, found.digest, signal)).content.toString())
 }
 
-/** This host's architecture, as images name it. */
+/** Returns this host's architecture as image manifests name it. */
 export const architecture = (): string => ({ x64: 'amd64' })[process.arch as string] ?? process.arch

@@ -27,7 +27,7 @@ export type PushTarget = {
   records: LayerRecords
   mutex: KeyedMutex
   signal: AbortSignal
-  /** Called with a sentence for each file that is left out. */
+  /** Called with a sentence for each omitted file. */
   onOmitted: (sentence: string) => void
 }
 
@@ -37,11 +37,11 @@ export type PushedImage = { digest: string; uploadedBytes: number }
 /** Settings of package managers, which may contain passwords of package registries. Programs do not need them. */
 const BUILD_ONLY = /^\.(npmrc|yarnrc|yarnrc\.yml|pnpmrc)$/
 
-/** User and group of programs in pods. Neither owns a file of the image. */
+/** User and group of programs in pods. They own no file of the image. */
 const USER = '1000:1000'
 
 /**
- * Pushes a built squid as an OCI image: base, tools, dependencies, app. What the registry has is not uploaded again. The same build
+ * Pushes a built squid as an OCI image: base, tools, dependencies, app. Layers that the registry has are not uploaded again. The same build
  * results in the same digest.
  * @throws RegistryError
  */
@@ -62,7 +62,7 @@ async function pushOnce(target: PushTarget, image: BuiltImage): Promise<PushedIm
   const base = await openBase(join(image.nodeBinDir, 'node'), signal)
   const sources = [...base.layers, await toolsLayer(image), ...(await appLayers(target, image))]
   const layers: PackedLayer[] = []
-  // One after the other: packing takes all of a core.
+  // One after the other, since packing a layer takes a full core.
   for (const source of sources) layers.push(await pushLayer(layerTarget, source))
   const config = Buffer.from(JSON.stringify(configOf(layers, base.env)))
   const configDescriptor = { mediaType: MEDIA_TYPES.config, digest: digestOf(config), size: config.length }

@@ -6,7 +6,7 @@ import { readAllJson, writeJson } from './json-files.ts'
 /** An image in the registry, and the stored image of the host from which it was made. */
 export type PushedRecord = { local: string; repository: string; digest: string; pushedAtMs: number }
 
-/** Remembers what was pushed, by the name of the stored image: `<dir>/<hash of the name>.json`. Only one process may use it. */
+/** Records the pushed images by the name of the stored image: `<dir>/<hash of the name>.json`. Only one process may use the folder. */
 export class PushedImages {
   readonly #dir: string
   readonly #records: Map<string, PushedRecord>

@@ -31,7 +31,7 @@ type Opened = { builder: Builder; relay: Relay; messages: string[]; dir: string 
 
 let count = 0
 
-/** Opens a builder whose requests to the registry are counted. Its images are in a path of their own. */
+/** Opens a builder whose requests to the registry are counted, and whose images have their own path in the registry. */
 async function open(changes: Partial<RegistryBuilderOptions> = {}, interfere?: Interference): Promise<Opened> {
   const relay = await startRelay(registry.host, interfere)
   onTestFinished(() => relay.stop())
@@ -97,7 +97,7 @@ async function layerText({ digest }: Descriptor): Promise<string> {
 }
 
 describe.skipIf(!hasRegistry)('with a registry', () => {
-  test('a second deployment with unchanged dependencies uploads less than 1 MB, and only its app', async () => {
+  test('a second deployment with unchanged dependencies uploads only its app, less than 1 MB', async () => {
     const { builder, relay } = await open()
     const first = await build(builder)
     const manifest = await manifestOf(first.image)
@@ -110,7 +110,7 @@ describe.skipIf(!hasRegistry)('with a registry', () => {
     expect(layers.at(-1)).not.toEqual(manifest.layers.at(-1))
     const another = await build(builder, {}, 'another tenant')
     expect(partsOf(another.image).repository).not.toBe(partsOf(first.image).repository)
-    expect(relay.sentBytes() - coldBytes, 'tenants share base and tools').toBeLessThan(1e6)
+    expect(relay.sentBytes() - coldBytes, 'tenants share the base and the tools').toBeLessThan(1e6)
   })
 
   test('the same source has the same digest on another host, where nothing is uploaded', async () => {
@@ -136,7 +136,7 @@ describe.skipIf(!hasRegistry)('with a registry', () => {
     expect(relay.sentBytes() - bytes, 'only the manifest').toBeLessThan(10_000)
   })
 
-  test('an image names our first process, its user and folder, and contains neither credentials nor what builds do not need', async () => {
+  test('an image starts Shoal’s first process, names its user and folder, and contains neither credentials nor build files', async () => {
     const authFile = join(harness.stateDir, 'auth.json')
     writeFileSync(authFile, JSON.stringify({ auths: { 'registry.example.com': { auth: 'c2VjcmV0OnNlY3JldA==' } } }))
     const { builder } = await open({ authFile })
@@ -164,7 +164,7 @@ describe.skipIf(!hasRegistry)('with a registry', () => {
     expect(contents[1]).toContain('squid/lib/main.js')
   })
 
-  test('a source that was built before is neither built nor pushed, unless its image is gone from the registry', async () => {
+  test('a source that was built before is neither built nor pushed, unless the registry no longer has its image', async () => {
     const { builder, relay } = await open()
     const files = { 'source.txt': 'built before' }
     const { image } = await build(builder, files)
@@ -178,7 +178,7 @@ describe.skipIf(!hasRegistry)('with a registry', () => {
     expect((await manifestOf(image)).layers.length).toBeGreaterThan(3)
   })
 
-  test('a removed image is gone from the registry and from this host; others remain', async () => {
+  test('removing an image deletes it from the registry and from this host, and keeps other images', async () => {
     const { builder } = await open()
     const [removed, kept] = [await build(builder), await build(builder)]
     const listed = async () => (await builder.listImages()).map(({ image }) => image)
@@ -192,7 +192,7 @@ describe.skipIf(!hasRegistry)('with a registry', () => {
     expect((await manifestOf(kept.image)).layers.length).toBeGreaterThan(3)
   })
 
-  test('a registry that refuses deletions is reported, and the image is removed from this host', async () => {
+  test('a registry that refuses to delete an image is reported, and the image is still removed from this host', async () => {
     const { builder, messages } = await open({}, (method) => (method === 'DELETE' ? { status: 405 } : null))
     const { image } = await build(builder)
     await builder.removeImage(image)
@@ -215,7 +215,7 @@ describe.skipIf(!hasRegistry)('with a registry', () => {
     expect(await isInRegistry(name)).toBe(false)
   })
 
-  test('images can be based on one in a registry, which is copied once', async () => {
+  test('images can be based on an image in a registry, which is copied once', async () => {
     const source = await open()
     const base = await build(source.builder)
     const baseManifest = await manifestOf(base.image)
@@ -228,7 +228,7 @@ describe.skipIf(!hasRegistry)('with a registry', () => {
     expect(relay.sentBytes() - bytes).toBeLessThan(1e6)
   })
 
-  test('a registry that does not answer fails the build in words, and the next build pushes', async () => {
+  test('if the registry does not respond, the build fails with a clear message, and the next build pushes', async () => {
     let isDown = true
     const { builder, relay } = await open({}, () => (isDown ? { status: 500 } : null))
     const files = { 'source.txt': 'registry down' }

@@ -17,21 +17,21 @@ import { RegistryError } from './registry/registry-error.ts'
 export type RegistrySettings = {
   /** `host[:port][/path]`, or `http://` in front for a registry without TLS. */
   registry: string
-  /** The name of an image in any registry; null: the base is made of this host's files. */
+  /** The name of an image in any registry; null: the base is made from this host's files. */
   baseImage: string | null
   /** A file with credentials of registries in the format of Docker's `config.json`; null: none. */
   authFile: string | null
 }
 
 export type RegistryBuilderOptions = RegistrySettings & {
-  /** What `Image.image` is: the name in the registry, or that of the stored image, for a runtime on this host. */
+  /** Which name `Image.image` contains: that in the registry, or that of the stored image, for a runtime on this host. */
   names: 'stored' | 'in registry'
 
   /** Builds and stores images on this host. */
   builder: Builder
   /** The folder of the builder's images. */
   imagesDir: string
-  /** Records of what was pushed, and layers while they are pushed. Only one process may use it. */
+  /** Folder for records of pushed images, and for layers while they are pushed. Only one process may use it. */
   dir: string
   /** Maximum number of concurrent pushes. Packing layers takes a core. */
   concurrency: number
@@ -140,7 +140,7 @@ async function withExplainedErrors<T>(work: Promise<T>): Promise<T> {
 
 type InRegistry = Pick<PushedRecord, 'repository' | 'digest'>
 
-/** Parses the name of an image in the registry `host`. Null for names of stored images, and of images in other registries. */
+/** Parses the name of an image in the registry `host`. Returns null for names of stored images and of images in other registries. */
 function imageIn(host: string, name: string): InRegistry | null {
   const [path = '', digest] = name.split('@')
   return digest !== undefined && path.startsWith(`${host}/`)

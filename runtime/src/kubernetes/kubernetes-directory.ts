@@ -13,11 +13,11 @@ export type KubernetesDirectoryOptions = {
   installation: string
   /** Path of a kubeconfig; null: see `loadKubeConfig`. */
   kubeconfig: string | null
-  /** For operators. */
+  /** Called with messages for operators. */
   log: (message: string) => void
 }
 
-/** Creates a directory that resolves ports to the addresses of pods. It needs the right to watch pods, and no other. */
+/** Creates a directory that resolves ports to the addresses of pods. It needs only the right to watch pods. */
 export function createKubernetesDirectory(options: KubernetesDirectoryOptions): Directory {
   return new KubernetesDirectory(options)
 }
@@ -70,7 +70,7 @@ class KubernetesDirectory implements Directory {
   }
 
   problem(): string | null {
-    return this.#isKnown ? null : 'the cluster has not answered since this process was started'
+    return this.#isKnown ? null : 'the cluster has not responded since this process was started'
   }
 
   async close(): Promise<void> {
@@ -102,7 +102,7 @@ const isUsable = ({ metadata, spec, status }: Pod, port: number): boolean =>
   status?.phase === 'Running' &&
   spec.containers.some(({ ports = [] }) => ports.some(({ containerPort }) => containerPort === port))
 
-/** Everything that affects connections to a pod: where it is, and whether its program listens. */
+/** Returns everything that affects connections to a pod: its address, and whether its program listens. */
 function connectionOf(pod: Pod | undefined): string {
   if (!pod || pod.metadata.deletionTimestamp !== undefined) return ''
   const { phase, podIP, conditions = [], containerStatuses = [] } = pod.status ?? {}

@@ -7,12 +7,12 @@ export type KubernetesOptions = TenantOptions &
   WorkloadOptions & {
     /** Path of a kubeconfig; null: see `loadKubeConfig`. */
     kubeconfig: string | null
-    /** File with the authority of the kubelets' certificates; null: that of the cluster. */
+    /** File with the certificate authority of the kubelets; null: that of the cluster. */
     kubeletCaFile: string | null
-    /** Where collectors on the nodes send the lines of logs; null: logs are read through the API server, and the last lines of deleted pods are lost. */
+    /** Where collectors on the nodes send log lines; null: logs are read through the API server, and the last lines of deleted pods are lost. */
     logListener: LogListenerOptions | null
-    /** For operators. */
+    /** Called with messages for operators. */
     log: (message: string) => void
-    /** Default: the clock of the machine. */
+    /** Default: the system clock. */
     clock?: Clock
   }

@@ -38,7 +38,7 @@ const POLL_MS = 100
 
 /**
  * Runs workloads as pods of a Kubernetes cluster. Only one runtime of an installation may be started at a time. Programs outlive it;
- * everything that the next one must know is in the cluster.
+ * everything that the next runtime must know is in the cluster.
  */
 export function createKubernetesRuntime(options: KubernetesOptions): Runtime {
   return new KubernetesRuntime(options)
@@ -142,7 +142,7 @@ class KubernetesRuntime implements Runtime {
     return [...state.workloads].flatMap((workload) => workload.observations())
   }
 
-  /** Resolves when the end of the workload is recorded. Its containers are observed until their pods have ended. */
+  /** Resolves when the removal of the workload is recorded. Its containers are observed until their pods have ended. */
   async remove(id: WorkloadId): Promise<void> {
     const { client, state } = this.#started()
     await state.current()

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { ContainerName, ContainerSpec, Workload, WorkloadId } from '../driver.ts'
 
-/** Labels of all objects of an installation. Values that are no valid labels are replaced by hashes; annotations have the exact ones. */
+/** Labels of all objects of an installation. Values that are not valid in labels are replaced with hashes; annotations have the exact values. */
 export const labels = {
   managedBy: 'app.kubernetes.io/managed-by',
   installation: 'shoal.dev/installation',
@@ -22,10 +22,10 @@ const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
 const hashOf = (text: string, length: number): string =>
   createHash('sha256').update(text).digest('hex').slice(0, length)
 
-/** Returns the text as the value of a label. */
+/** Returns the text in the form of a label's value. */
 export const labelValue = (text: string): string => (LABEL_VALUE.test(text) ? text : `x-${hashOf(text, 16)}`)
 
-/** Returns the text as a part of an object's name of at most 40 characters. */
+/** Returns the text in a form that may be part of an object's name, with at most 40 characters. */
 const namePart = (text: string): string => {
   const part = text.replaceAll(/[._]/g, '-')
   return DNS_LABEL.test(part) && part.length <= 40 ? part : `x${hashOf(text, 16)}`
@@ -35,7 +35,7 @@ const namePart = (text: string): string => {
 export const namespaceOf = (installation: string, tenant: string): string =>
   `${namespacePrefix(installation)}${namePart(tenant)}`
 
-/** What the names of all namespaces of an installation begin with. */
+/** The prefix of all namespaces of an installation. */
 export const namespacePrefix = (installation: string): string => `shoal-${namePart(installation)}-o`
 
 /** The ConfigMap that owns all other objects of a workload. */

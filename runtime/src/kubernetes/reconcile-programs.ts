@@ -13,9 +13,9 @@ import { wasInterrupted } from './state/run-record.ts'
 import { type Controller, type WorkloadState, containerOf } from './state/workload-state.ts'
 
 /**
- * Makes the Jobs and Deployments of a workload match the desired state, as far as is possible now: deletes those that are not desired, and
- * creates missing ones whose predecessors have ended. Called again after each change of the workload's objects.
- * @returns false if the cluster refused to create one, so that it must be tried again
+ * Makes the Jobs and Deployments of a workload match the desired state, as far as currently possible: deletes those that are not desired,
+ * and creates missing ones whose predecessors have ended. Called again after each change of the workload's objects.
+ * @returns false if the cluster refused to create an object, so that the caller must try again
  * @throws KubeError, ClusterUnreachable
  */
 export async function reconcilePrograms(
@@ -30,7 +30,7 @@ export async function reconcilePrograms(
     if (!names.has(controller.metadata.name)) await deleteProgram(client, controller)
   for (const { name, object } of desired.containers) {
     const controller = state.controllers.get(object)
-    // It is created again when it no longer exists.
+    // A later call creates it again, when it no longer exists.
     if (controller && hasEnded(controller) && wasInterrupted(state.records.get(name)))
       await deleteController(client, controller)
   }
@@ -65,8 +65,8 @@ export async function deleteController(client: KubeClient, controller: Controlle
 }
 
 /**
- * Deletes the pods of a container on hosts that do not answer, and their Jobs, without waiting for the hosts. A host that comes back ends
- * them. The Job that replaces them is created when their objects no longer exist.
+ * Deletes the pods of a container on hosts that do not respond, and their Jobs, without waiting for the hosts. A host that responds again
+ * ends their programs. `reconcilePrograms` creates the replacement when these objects no longer exist.
  */
 export async function abandonLostPods(
   client: KubeClient,
@@ -75,7 +75,7 @@ export async function abandonLostPods(
 ): Promise<void> {
   const lost = state.lostPods(container)
   const owners = new Set(lost.flatMap(({ metadata }) => metadata.ownerReferences ?? []).map(({ name }) => name))
-  // A Job would create another pod with the same environment. It does not exist until its pods have ended, unless they are left behind.
+  // First the Jobs, which would create other pods with the same environment. By default, a deletion would wait for the pods.
   for (const { name, namespace } of [...state.controllers.values()].map(({ metadata }) => metadata))
     if (owners.has(name)) await client.delete(kinds.job, namespace, name, { propagationPolicy: 'Background' })
   for (const { metadata } of lost)
@@ -84,7 +84,7 @@ export async function abandonLostPods(
 
 type Program = { desired: DesiredWorkload; spec: DesiredContainer; uid: string }
 
-/** Returns false if the cluster refused it. */
+/** Creates a program unless it exists. Returns false if the cluster refused it. */
 async function createProgram(
   client: KubeClient,
   options: WorkloadOptions,
@@ -99,12 +99,12 @@ async function createProgram(
   try {
     const created = await client.create<Controller>(programObject(options, desired, spec, uid))
     state.refusals.delete(spec.object)
-    // Until the watch reports it, so that it is observed even if the workload is removed immediately.
+    // Recorded before the watch reports it, so that it is known even if the workload is removed immediately.
     state.setController(created, false)
     return true
   } catch (error) {
     if (error instanceof KubeError && error.reason === 'AlreadyExists') return true
-    // A quota that is used up, or a policy of the cluster: the user can read why.
+    // A quota or a policy of the cluster forbids it. Users see the reason.
     if (!(error instanceof KubeError) || error.status !== 403) throw error
     state.refusals.set(spec.object, error.message)
     state.invalidate()

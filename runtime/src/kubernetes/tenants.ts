@@ -5,10 +5,10 @@ import { labels, namespaceOf } from './names.ts'
 import { type TenantOptions, tenantObjects } from './objects/tenant-objects.ts'
 import { installationSelector } from './state/cluster-state.ts'
 
-/** The namespaces of tenants. */
+/** Creates and deletes the namespaces of tenants. */
 export class Tenants {
   readonly #options: TenantOptions
-  /** The creation of each namespace and what it contains, once by each process. */
+  /** The creation of each namespace and its objects, which each process does once. */
   readonly #created = new Map<string, Promise<void>>()
 
   constructor(options: TenantOptions) {
@@ -27,7 +27,7 @@ export class Tenants {
   }
 
   /**
-   * Does `work` in the namespace of a tenant. If the namespace was deleted since it was created, creates it again.
+   * Runs `work` in the namespace of a tenant. Creates the namespace again if it was deleted in the meantime.
    * @throws ClusterRefusal while it is being deleted
    */
   async within(client: KubeClient, tenant: string, work: () => Promise<void>): Promise<void> {
@@ -51,14 +51,14 @@ export class Tenants {
     }
   }
 
-  /** The tenants whose namespace exists and is not being deleted. */
+  /** Returns the tenants whose namespace exists and is not being deleted. */
   async list(client: KubeClient): Promise<string[]> {
     const labelSelector = installationSelector(this.#options.installation)
     const { items } = await client.list(kinds.namespace, { labelSelector })
     return items.flatMap(({ metadata }) => (metadata.deletionTimestamp ? [] : (metadata.labels?.[labels.tenant] ?? [])))
   }
 
-  /** Begins to delete the namespace, with all that is in it. */
+  /** Starts to delete the namespace and everything in it. */
   async remove(client: KubeClient, tenant: string): Promise<void> {
     this.#created.delete(tenant)
     await client.delete(kinds.namespace, undefined, namespaceOf(this.#options.installation, tenant))

@@ -3,7 +3,7 @@ import { KubeError } from './client/kube-error.ts'
 import { anchorName } from './names.ts'
 import type { WorkloadState } from './state/workload-state.ts'
 
-/** After this time a request that the cluster refused is sent again. */
+/** Delay before a request that the cluster refused is sent again. */
 const RETRY_MS = 5000
 
 type TaskOptions = {
@@ -13,7 +13,7 @@ type TaskOptions = {
   reconcile: (workload: WorkloadState) => Promise<boolean>
 }
 
-/** Changes of workloads in the cluster: each workload is changed by one task at a time. */
+/** Changes workloads in the cluster, each by one task at a time. */
 export class WorkloadTasks {
   readonly #options: TaskOptions
   /** The last task of each workload. */
@@ -45,7 +45,7 @@ export class WorkloadTasks {
     if (!isComplete) this.#options.timers.after(RETRY_MS, () => this.schedule(workload))
   }
 
-  /** Reconciles a workload soon, or does `work` instead. Errors are tried again, since no caller waits for them. */
+  /** Reconciles a workload soon, or runs `work` instead. Retries after errors, since no caller waits for the result. */
   schedule(workload: WorkloadState, work?: () => Promise<void>): void {
     const { timers, log } = this.#options
     if (this.closing.aborted || (!work && this.#scheduled.has(workload))) return
@@ -57,7 +57,7 @@ export class WorkloadTasks {
       await (work ? work() : this.reconcile(workload))
     }).catch((error) => {
       if (this.closing.aborted || isOutdated(error)) return
-      log(`A change of the cluster failed and is tried again: ${error.message}`)
+      log(`A change in the cluster failed and will be retried: ${error.message}`)
       timers.after(RETRY_MS, () => this.schedule(workload, work))
     })
   }

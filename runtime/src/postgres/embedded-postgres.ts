@@ -34,7 +34,7 @@ export type EmbeddedPostgres = {
   password: string
   /** Returns the superuser's connection URL to `database`. */
   url: (database: string) => string
-  /** Whether the cluster was already running because its server was killed. */
+  /** Whether the cluster was already running, because its server had been killed. */
   wasRunning: boolean
   /** Stops the cluster if it is running. Only call this when no other process uses it. */
   stop: () => Promise<void>
@@ -154,9 +154,9 @@ async function ensureCluster(dir: string, binaries: string, owner: SystemUser | 
   return password
 }
 
-/** Bounds what tenants can write to the disk outside of their databases. */
+/** Settings that limit what tenants can write to the disk outside their databases. */
 const tenantSettings = {
-  // Without errors and warnings, of which tenants can cause any number.
+  // Omits errors and warnings, of which tenants can cause any number.
   log_min_messages: 'log',
   // 512 MB of notifications that no session has read yet; the default is 8 GB.
   max_notify_queue_pages: '65536',
@@ -199,7 +199,7 @@ async function startServer(
   return port
 }
 
-/** Resolves with the previous port of the cluster if another program uses it now; null when the port is free. */
+/** Resolves with the previous port of the cluster if another program now uses it; null when the port is free. */
 export async function portTakenByOther(dir: string): Promise<number | null> {
   const file = join(dir, 'port')
   const port = existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0

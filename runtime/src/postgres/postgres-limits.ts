@@ -48,7 +48,7 @@ const cgroupName = 'postgres'
 const basePrefix = 'shoal-db-'
 const baseOf = (dir: string): CgroupBase | null => makeCgroupBase(`${basePrefix}${shortHash(dir)}`)
 
-/** Moves the running cluster into a cgroup of its own. Returns false where this process may not create one. */
+/** Moves the running cluster into its own cgroup. Returns false if this process may not create one. */
 export function moveToCgroup(dir: string, dataDir: string, limits: PostgresLimits): boolean {
   const base = baseOf(dir)
   if (!base) return false
@@ -71,7 +71,7 @@ export function moveToCgroup(dir: string, dataDir: string, limits: PostgresLimit
   return true
 }
 
-/** Moves a process into a cgroup, unless it has ended. */
+/** Moves a process into a cgroup; ignores a process that has ended. */
 function addProcess(file: string, pid: number): void {
   try {
     writeFileSync(file, String(pid))

@@ -11,7 +11,7 @@ import { runSingleUser, superuser } from './postgres-program.ts'
 /** The databases and roles that move to the new cluster. */
 export type Moved = { databases: string[]; roles: string[] }
 
-/** All databases with their oids (the names of their folders), all roles, and those that move. */
+/** All databases with their oids (the names of their folders) and all roles, and the databases and roles that move. */
 type Plan = { databases: { name: string; oid: number }[]; roles: string[]; moved: Moved; port: number }
 
 /** The steps of a split, in order. Tests kill the process at each of them. */
@@ -61,7 +61,7 @@ export async function splitCluster(options: SplitOptions): Promise<void> {
   mkdirSync(to, { recursive: true, mode: 0o711 })
   await withStartLock(to, async () => {
     if (!needsSplit(options)) return
-    log('The databases of squids move to a Postgres of their own …')
+    log('The databases of squids move to their own Postgres …')
     if (!existsSync(join(to, 'data'))) await copy(options, onStep)
     const plan: Plan = JSON.parse(readFileSync(join(to, planFile), 'utf8'))
     await withStartLock(from, () => trim(from, to, plan, onStep))

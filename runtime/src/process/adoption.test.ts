@@ -11,7 +11,7 @@ import { type ProcessHarness, containerPids, makeImage, openProcessHarness } fro
 import { signal } from './processes.ts'
 import { until } from '../until.ts'
 
-/** Prints a counter. Exits after `ENDS_AFTER_MS`, if set. */
+/** A program that prints a counter, and exits after `ENDS_AFTER_MS`, if set. */
 const COUNTER = `
 let n = 0
 setInterval(() => console.log(n++), 2)

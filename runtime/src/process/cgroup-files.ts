@@ -5,7 +5,7 @@ import type { Resources } from '../driver.ts'
 /** Maximum number of processes and threads: more than any squid needs, but low enough to contain fork bombs. */
 export const MAX_PROCESSES = 512
 
-/** Location of the cgroups. Stored as JSON, since a later server may run in another cgroup but must find the existing ones. */
+/** Location of the cgroups. Stored as JSON, since a later server may run in another cgroup but must find the existing cgroups. */
 export type CgroupBase =
   { version: 1; memory: string; cpu: string; cpuacct: string; pids: string } | { version: 2; unified: string }
 

@@ -31,12 +31,12 @@ export type LaunchContext = {
   uid: number | null
   /** See `Disks.mount`. */
   diskPrefix: string[]
-  /** Maximum size of each file that the program writes, its log included; null: not limited. */
+  /** Maximum size of each file that the program writes, including its log; null: unlimited. */
   maxFileBytes: number | null
 }
 
 /**
- * Determines how to run a container, after checking its image and command. `commandPrefix` precedes the command that confines it.
+ * Determines how to run a container, after checking its image and command. `commandPrefix` precedes the command that confines the program.
  * @throws StartError
  */
 export function containerProgram(

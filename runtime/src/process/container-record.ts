@@ -166,7 +166,7 @@ export function containerFiles(dir: string) {
   }
 }
 
-/** Folders that are on the disk of a container; earlier releases, which had no disk, stored them in its directory. */
+/** The folders on a container's disk. Earlier releases, which had no disks, stored them in the container's directory. */
 export const DISK_FOLDERS = ['home', 'tmp', 'work-folder']
 
 export type ContainerFiles = ReturnType<typeof containerFiles>

@@ -100,7 +100,7 @@ export async function prepareRun(context: ContainerContext, desired: DesiredCont
       socketDir,
       uid,
       diskPrefix: await disks.mount(disk),
-      // The log is a file of the program, too. The reader shortens it, so that it does not reach the limit.
+      // The limit also applies to the program's log, but the reader shortens the log before it reaches the limit.
       maxFileBytes: disks.containerBytes === 0 ? null : logFileBytes(files.log) + disks.containerBytes,
     },
     desired,
@@ -127,7 +127,7 @@ const diskFolders = ({ workFolders }: Host): string[] => [
   ...(workFolders === 'overlay' ? ['work-folder/upper', 'work-folder/work'] : ['work-folder/app']),
 ]
 
-/** Creates the directory of the disk, and moves the folders of earlier releases there, which had no disk. */
+/** Creates the directory of the disk, and moves folders there that an earlier release stored without a disk. */
 function moveToDisk({ dir, disk }: ContainerFiles): void {
   makeTraversable(disk)
   for (const name of DISK_FOLDERS) {

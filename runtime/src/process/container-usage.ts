@@ -9,7 +9,7 @@ import type { Run } from './run.ts'
 
 export type RunUsage = RunCounters & { memoryBytes: number }
 
-/** Maximum time from a kill to the end of the run that it causes. */
+/** Maximum time between an out-of-memory kill and the end of the run that it causes. */
 const MAX_EXIT_DELAY_MS = 2000
 
 /** Measures the current run of a container: by its cgroup, or by its processes on a host without cgroups. */
@@ -95,8 +95,8 @@ class ProcessMeter {
 }
 
 /**
- * Distinguishes out-of-memory kills that ended a run from those that it survived, since the kernel only counts them. A kill well
- * before the end of the run hit a child that the program did not depend on.
+ * Distinguishes out-of-memory kills that ended a run from those that it survived, since the kernel only counts them. If the run continued
+ * long after a kill, the killed process was a child on which the program did not depend.
  */
 class SurvivedKills {
   #survived = 0

@@ -49,7 +49,7 @@ export type HostOptions = {
   targets?: NetworkTargets
   /** `auto`: the best limit of disk space that works here. */
   disk?: 'auto' | 'none'
-  /** Disk space of each container; 0: not limited. Default: 4 GiB. */
+  /** Disk space of each container; 0: unlimited. Default: 4 GiB. */
   containerDiskBytes?: number
 }
 
@@ -170,7 +170,7 @@ const NETWORK_SUMMARIES: Record<NetworkKind, string> = {
   shared: 'the network of the host',
 }
 
-/** Allocates the number of this installation. `problem`: why the number, and so the uids, may also be used by another installation. */
+/** Allocates the number of this installation. `problem`: why another installation may use the same number, and thus the same uids. */
 async function allocateNumber(stateDir: string): Promise<{ number: number; problem: string | null }> {
   try {
     return { number: await installationNumber(stateDir, removeNetworks), problem: null }

@@ -150,7 +150,7 @@ describeKinds(kinds, (kind) => {
   })
 
   test('a user can start only a limited number of processes, even without cgroups', async ({ skip }) => {
-    if (!isRoot) skip('without root, programs have no user of their own')
+    if (!isRoot) skip('without root, programs have no separate users')
     const { lines } = await run({
       command: [
         'perl',

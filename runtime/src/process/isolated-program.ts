@@ -82,7 +82,7 @@ async function endIsolatedProgram(host: Host, name: string): Promise<void> {
   await host.network.close(networkOf(name))
 }
 
-/** The form of all names of isolated programs. */
+/** The format of the names of isolated programs. */
 const PROGRAM_NAME = /^[\w-][\w.-]{0,99}$/
 
 const networkOf = (name: string) => `box ${name}`
@@ -157,7 +157,7 @@ const OUTPUT_BURST_BYTES = 8 * 1024 * 1024
 async function readLines(output: Readable, stream: 'stdout' | 'stderr', onLine: IsolatedRun['onLine']): Promise<void> {
   const splitter = new LineSplitter()
   const startedAt = performance.now()
-  /** The cost of the output so far, minus one burst. Time in which little was read adds up to no more than one burst. */
+  /** The cost of the output so far, minus one burst. Quiet periods save up no more than one burst. */
   let cost = -OUTPUT_BURST_BYTES
   for await (const piece of output as AsyncIterable<Buffer>) {
     const lines = splitter.push(piece)

@@ -96,7 +96,7 @@ describeKinds(kinds, ({ sandbox }) => {
   test('a container cannot access the state of the server, or files, processes and sockets of another tenant', async ({
     skip,
   }) => {
-    if (!isRoot) skip('without root, containers have no uid of their own')
+    if (!isRoot) skip('without root, containers have no separate uids')
     await applyProbes()
     const { stateDir, imagesDir } = host.options
     const privateDir = join(stateDir, 'shut')
@@ -130,7 +130,7 @@ describeKinds(kinds, ({ sandbox }) => {
   })
 
   test('a container keeps access to its files when its uid changes', async ({ skip }) => {
-    if (!isRoot) skip('without root, containers have no uid of their own')
+    if (!isRoot) skip('without root, containers have no separate uids')
     await applyProbes()
     const file = join(host.options.stateDir, 'containers/one/api/disk/home/file')
     expect(await call('one', `/write?${file}`)).toBeNull()

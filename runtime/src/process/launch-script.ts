@@ -5,7 +5,7 @@ export type Program = {
   cwd: string
   /** No program of another version or tenant has its uid. */
   ownsUid: boolean
-  /** Maximum size of each file that the program writes (RLIMIT_FSIZE); null: not limited. */
+  /** Maximum size of each file that the program writes (RLIMIT_FSIZE); null: unlimited. */
   maxFileBytes: number | null
 }
 
@@ -44,11 +44,11 @@ export function launchScript({ command, env, cwd, ownsUid, maxFileBytes }: Progr
     'umask 022',
     // No core dumps: they contain secrets and fill disks.
     'ulimit -c 0',
-    // Fails where the limit is already lower.
+    // Fails if the limit is already lower.
     `ulimit -n ${MAX_OPEN_FILES} 2>/dev/null`,
-    // The shells of different distributions have different letters for it.
+    // The shells of different distributions use different letters for this limit.
     ...(ownsUid ? [`ulimit -u ${MAX_PROCESSES} 2>/dev/null || ulimit -p ${MAX_PROCESSES} 2>/dev/null`] : []),
-    // In blocks of 512 bytes. Node reports EFBIG; other programs are ended by SIGXFSZ.
+    // In blocks of 512 bytes. Beyond the limit, Node reports EFBIG, and SIGXFSZ ends other programs.
     ...(maxFileBytes === null ? [] : [`ulimit -f ${Math.ceil(maxFileBytes / 512)}`]),
     // When the host runs out of memory, squids are killed before the server.
     'echo 500 2>/dev/null >/proc/self/oom_score_adj',

@@ -71,7 +71,7 @@ describeKinds(kinds, (kind) => {
     )
   })
 
-  test('a full heap also counts as out of memory, and the log contains Node’s error', async () => {
+  test('a full heap counts as out of memory too, and the log contains Node’s error', async () => {
     await apply('fills its heap', { memoryBytes: 96 * MIB })
     await until(async () =>
       expect(await host.runtime.observe()).toMatchObject([{ state: 'backoff', lastRun: { how: 'oom', oomKills: 1 } }]),

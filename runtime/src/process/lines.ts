@@ -12,7 +12,7 @@ export function truncateLine(line: string): string {
   return bytes.length <= MAX_LINE_BYTES ? line : bytes.toString('utf8', 0, MAX_LINE_BYTES) + TRUNCATION_NOTICE
 }
 
-/** Returns whether a line, or a part of a truncated line, of this many bytes may be delivered. */
+/** Returns whether a line, or a part of a truncated line, with this many bytes may be delivered. */
 export type AdmitsBytes = (bytes: number) => boolean
 
 /** The lines of one chunk. After the first line that is not admitted, the rest of the chunk is dropped. */

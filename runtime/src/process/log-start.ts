@@ -16,11 +16,11 @@ export type LogStart = {
   keptFrom: number
 }
 
-/** Removals are multiples of it: of the block size of every file system. */
+/** The size of every removal is a multiple of this, which is itself a multiple of the block size of every file system. */
 const UNIT_BYTES = 1024 * 1024
 const MARK_BYTES = 16
 
-/** What the file next to a log contains. `removal`: one that was begun. It is complete if the log no longer begins with `mark`. */
+/** The content of the file next to a log. `removal`: a removal that was begun. It is complete if the log no longer begins with `mark`. */
 type StartFile = LogStart & { removal?: { removedBytes: number; mark: string } }
 
 /** The file next to a log that contains its start. */
@@ -56,7 +56,7 @@ function writeStartFile(logFile: string, start: StartFile): void {
 }
 
 /**
- * Turns the bytes before the position `until` into a hole. The size of the file does not change. Resolves with the new start, also if
+ * Turns the bytes before the position `until` into a hole. The size of the file does not change. Resolves with the new start, even if
  * the file system does not support holes: the space is then freed when the log is removed.
  */
 export async function freeLog(logFile: () => string, start: LogStart, until: number): Promise<LogStart> {
@@ -75,7 +75,7 @@ export async function shortenLog(logFile: () => string, start: LogStart, until: 
   const bytes = Math.floor((until - start.removedBytes) / UNIT_BYTES) * UNIT_BYTES
   const mark = randomBytes(MARK_BYTES)
   const removal = { removedBytes: start.removedBytes + bytes, mark: mark.toString('hex') }
-  // Shows whether the bytes were removed, should this process be killed.
+  // Lets the next server detect whether the bytes were removed, should this process be killed.
   writeMark(logFile(), mark)
   writeStartFile(logFile(), { ...start, removal })
   await fallocate(logFile(), '--collapse-range', bytes)

@@ -66,7 +66,7 @@ describe('the logs of a host', () => {
     return { lines, cursor }
   }
 
-  test('a damaged file about an unread log is deleted, and other unread logs are delivered', async () => {
+  test('the damaged record of an unread log is deleted, and other unread logs are delivered', async () => {
     add('kept', 'a line\n')
     store.end('kept')
     writeFileSync(join(dir, 'unread/damaged.json'), '')
@@ -143,14 +143,14 @@ describe('the logs of a host', () => {
     expect(fromStart.lines[0]).toMatch(/^a -{50} \d+$/)
   })
 
-  /** Opens a store whose logs may grow by 64 MiB while they are not read, in a directory for them. */
+  /** Opens a store whose logs may grow by 64 MiB while they are not read. Returns it with the directory of the logs. */
   const openLimited = (parent: string) => {
     dir = parent
     store = new LogStore(join(dir, 'unread'), 64 * MIB)
   }
 
   /**
-   * Reads numbered lines while a program writes them, which waits while its log is longer than 48 MiB, as its limit would make it.
+   * Reads numbered lines while a program writes them, which pauses while its log is longer than 48 MiB, below the limit.
    * Returns the numbers of missing and repeated lines.
    */
   const readWhileWriting = async (count: number) => {
@@ -209,7 +209,7 @@ describe('the logs of a host', () => {
     },
   )
 
-  test('where the beginning of a file cannot be removed, a log that was read is emptied', async ({ skip }) => {
+  test('if the beginning of a file cannot be removed, a log that was read is emptied', async ({ skip }) => {
     const parent = join(dir, 'tmpfs')
     mkdirSync(parent)
     try {
@@ -228,13 +228,13 @@ describe('the logs of a host', () => {
       appendFileSync(file, 'new\n')
       expect((await read(cursor, (lines) => lines.length > 0)).lines).toEqual(['a new'])
     } finally {
-      // Lazy: a program that frees acknowledged lines may still have the file open.
+      // A lazy unmount, since a program that frees acknowledged lines may still have the file open.
       execFileSync('umount', ['--lazy', parent])
       dir = outer
     }
   })
 
-  test('the oldest part of an excessive backlog is dropped, and the log says so', async () => {
+  test('the oldest part of an excessive backlog is dropped, with a remark in the log', async () => {
     const file = add('a', 'first\n')
     const { cursor } = await read({}, (lines) => lines.length === 1)
     truncateSync(file, 1500 * MIB)
@@ -308,7 +308,7 @@ describe('the logs of a host', () => {
     expect(dropped).toBeLessThan(110_000)
   })
 
-  test('what was written before reading began is reported as a backlog', async () => {
+  test('lines that were written before reading began are reported as a backlog', async () => {
     const file = add('a', 'old\n')
     const seen: boolean[] = []
     const reading = readAdmitted(
@@ -351,7 +351,7 @@ describe('the logs of a host', () => {
     }
   })
 
-  test('a log that its program has made huge starts over', async () => {
+  test('a log whose program has made it huge is emptied', async () => {
     const file = add('a', 'first\n')
     const { cursor } = await read({}, (lines) => lines.length === 1)
     truncateSync(file, 65 * 1024 * MIB)
@@ -388,7 +388,7 @@ describe('the logs of a host', () => {
       if (delays.length < 5) setTimeout(() => appendFileSync(file, `${Date.now()}\n`), 30)
       else controller.abort()
     }
-    // About 100 ms on a quiet machine. The median, so that a pause of a busy one does not matter.
+    // About 100 ms on a quiet machine. The median, so that pauses of a busy machine do not matter.
     expect(delays.sort((a, b) => a - b)[2]).toBeLessThan(1_000)
   })
 })

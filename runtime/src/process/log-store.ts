@@ -24,7 +24,7 @@ type Reading = {
   backlogEnds: Map<string, number>
   admits: LogAdmission
   tails: Map<string, LogTail>
-  /** The time until which a log is not read, in the time of `performance.now()`. */
+  /** The time until which a log is not read, on the clock of `performance.now()`. */
   pausedUntil: Map<string, number>
 }
 
@@ -37,7 +37,7 @@ export class LogStore {
   readonly #shortenBytes: number
   readonly #sources = new Map<string, LogSource & { isEnded: boolean }>()
 
-  /** `programBytes`: by how much a log may grow while it is not read (see `Disks.containerBytes`); 0: not limited. */
+  /** `programBytes`: by how much a log may grow while it is not read (see `Disks.containerBytes`); 0: unlimited. */
   constructor(unreadDir: string, programBytes = 0) {
     this.#unreadDir = unreadDir
     this.#shortenBytes = programBytes === 0 ? SHORTEN_BYTES : Math.min(SHORTEN_BYTES, programBytes / 4)
@@ -145,7 +145,7 @@ export class LogStore {
   }
 
   #adopt(metaFile: string): void {
-    // Null if it is damaged: one such file must not prevent the start of the server.
+    // Null if the file is damaged, which must not prevent the start of the server.
     const meta = readJson(metaFile) as Omit<LogSource, 'file'> | null
     if (meta === null) return rmSync(metaFile, { force: true })
     const file = join(this.#unreadDir, `${meta.id}.log`)

@@ -15,16 +15,16 @@ export const KEPT_BYTES = 256 * 1024
  */
 const MAX_UNREAD_BYTES = 256 * 1024 * 1024
 
-/** Dropped bytes in which lines are counted exactly; the lines of further bytes are estimated, to bound the cost of a flood. */
+/** The number of dropped bytes up to which lines are counted exactly. The lines in further bytes are estimated, to bound the cost of a flood. */
 const COUNTED_BYTES = 256 * 1024
 
 /**
- * Size at which a log is emptied although it was not read completely. Programs can set the size of their log to any value, and file
- * systems limit the size even of a file that is mostly a hole.
+ * Size at which a log is emptied even if it was not read completely. Programs can set the size of their log to any value, and file
+ * systems limit even the size of a file that is mostly a hole.
  */
 const MAX_FILE_BYTES = 64 * 1024 ** 3
 
-/** Default size of the part that was read at which a file is shortened. */
+/** By default, a file is shortened when the part that was read reaches this size. */
 export const SHORTEN_BYTES = 256 * 1024 * 1024
 
 const buffer = Buffer.allocUnsafe(READ_BYTES)

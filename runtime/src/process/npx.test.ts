@@ -34,7 +34,7 @@ describe('npx in a container', () => {
       return response.end(JSON.stringify(document))
     })
     await new Promise<void>((resolve) => registry.listen(0, '127.0.0.1', resolve))
-    // Uses the host's network, because a container in a network of its own could not reach the registry of this test.
+    // Uses the host's network, because a container in its own network could not reach the registry of this test.
     host = await openProcessHarness({}, { network: 'none' })
     const toolchain = await testToolchain()
     makeImage(host.options.imagesDir, 'squid', 'console.log("installed")', {

@@ -122,7 +122,7 @@ class ProcessRuntime implements Runtime {
       .filter((observation) => observation !== null)
   }
 
-  /** Programs run on this host, so a server that answers has not lost it. */
+  /** Programs run on this host, so a server that responds has not lost it. */
   async abandon(): Promise<void> {}
 
   /** Files of tenants belong to their workloads. */

@@ -58,7 +58,7 @@ export function commandLine(pid: number): string[] {
 }
 
 /**
- * True for a process in a PID namespace of its own, as programs in a sandbox are, and for one that has exited. A program chooses its
+ * True for a process in its own PID namespace, as programs in a sandbox are, and for one that has exited. A program chooses its
  * command line itself, so processes of the server are not searched among these.
  */
 export function isInSandbox(pid: number): boolean {

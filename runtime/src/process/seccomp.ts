@@ -62,7 +62,7 @@ const SUBVOLUMES = [0x5000_9401, 0x5000_940e, 0x5000_9417, 0x5000_9418]
 /** Calls that depend on one of their arguments. */
 type RestrictedCall = 'clone' | 'unshare' | 'socket' | 'fallocate' | 'ioctl'
 
-/** Calls with rules of their own. */
+/** Calls with their own rules. */
 const SPECIAL: ReadonlySet<string> = new Set<SystemCall>(['clone', 'clone3', 'unshare', 'socket', 'fallocate', 'ioctl'])
 
 /**

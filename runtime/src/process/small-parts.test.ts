@@ -93,8 +93,8 @@ describe('parts of the process driver', () => {
         fc.array(line, { maxLength: 30 }),
         fc.integer({ min: 1, max: 9 }),
         fc.infiniteStream(fc.boolean()),
-        (lines, chunkBytes, answers) => {
-          const admits = () => answers.next().value
+        (lines, chunkBytes, admissions) => {
+          const admits = () => admissions.next().value
           const bytes = Buffer.from(lines.map((text) => `${text}\n`).join(''))
           const splitter = new LineSplitter()
           const delivered: string[] = []

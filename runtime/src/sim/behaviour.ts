@@ -20,7 +20,7 @@ export type SimBehaviour = {
   sync?: SimSync
   usage?: SimUsage
   /** Response of an api to every request, instead of GraphQL. */
-  answers?: { status: number; text: string }
+  response?: { status: number; text: string }
   /** The program runs without listening on its ports. */
   isDeaf?: true
 }
@@ -61,7 +61,7 @@ const behaviourCheck = fields({}, {
     },
   ),
   usage: fields({ cpuCores: number, memoryBytes: number }, { memoryGrowthBytesPerSecond: number }),
-  answers: fields({ status: number, text }),
+  response: fields({ status: number, text }),
   isDeaf: oneOf(true),
 } satisfies Record<keyof SimBehaviour, Check>)
 

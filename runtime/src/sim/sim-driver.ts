@@ -52,7 +52,7 @@ export class SimHost {
   readonly logs = new SimLogs()
   readonly servers = new SimServers()
   readonly listeners = new Set<EndpointListener>()
-  /** Since when the hosts of containers do not answer, by `<workload>/<container>`. */
+  /** Since when the hosts of containers do not respond, by `<workload>/<container>`. */
   readonly lost = new Map<string, Date>()
   readonly tenants = new Set<string>()
 
@@ -116,7 +116,7 @@ export class SimRuntime implements Runtime {
       const observation = container.observation()
       const hostLostSince = this.host.lost.get(`${observation.workload}/${observation.container}`)
       if (!hostLostSince) return { ...observation, hostLostSince: null }
-      return { ...observation, state: 'starting', run: null, reason: 'Its host does not answer', hostLostSince }
+      return { ...observation, state: 'starting', run: null, reason: 'Its host does not respond', hostLostSince }
     })
   }
 
@@ -134,7 +134,7 @@ export class SimRuntime implements Runtime {
     this.host.tenants.delete(tenant)
   }
 
-  /** The host of a container stops answering. */
+  /** The host of a container stops responding. */
   loseHost(id: WorkloadId, container: ContainerName): void {
     this.host.lost.set(`${id}/${container}`, (this.#options.clock ?? systemClock).now())
   }

@@ -58,8 +58,8 @@ export class SimServers {
 function respond(container: SimContainer, request: IncomingMessage, response: ServerResponse): void {
   const progress = container.progress()
   const path = request.url?.split('?')[0]
-  const { answers } = container.behaviour
-  if (answers) response.writeHead(answers.status).end(answers.text)
+  const { response: fixed } = container.behaviour
+  if (fixed) response.writeHead(fixed.status).end(fixed.text)
   else if (progress && path === '/metrics' && request.method === 'GET') {
     response.setHeader('content-type', 'text/plain; version=0.0.4; charset=utf-8').end(metricsText(progress))
   } else if (!progress && path === '/graphql' && request.method === 'POST') {

@@ -11,7 +11,7 @@ export const org = 'bench'
 /** A production build of the console on its own server, and a signed-in user whose organization may deploy. */
 export type Console = { shoal: Shoal; browser: Browser; context: BrowserContext; page: Page; deployer: Deployer }
 
-/** Passes a console to `work`, and stops its server and browser when `work` ends. `env`: settings of the server. */
+/** Passes a console to `work`, and stops its server and browser when `work` has ended. `env`: settings of the server. */
 export async function withConsole<T>(
   env: Record<string, string>,
   work: (console: Console) => AsyncIterable<T>,

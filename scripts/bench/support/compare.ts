@@ -1,6 +1,6 @@
 import { median } from './result.ts'
 
-/** Compares two measurements over several rounds, alternating their order, so that a busy machine slows both. Returns the median ratio and difference. */
+/** Takes two measurements in each of several rounds, in alternating order, so that a busy machine slows both. Returns the medians of their ratios and differences. */
 export async function compare(rounds: number, first: () => Promise<number>, second: () => Promise<number>) {
   const ratios: number[] = []
   const differences: number[] = []

@@ -17,7 +17,7 @@ function textOf(n: number): string {
   return JSON.stringify({ level: 2, time: Date.now(), ns: 'sqd:processor', msg: message })
 }
 
-/** Simulates the logs of a processor that writes `count` lines as fast as they are read. Calls `onStored` when all are stored. */
+/** Simulates the logs of a processor that writes `count` lines as fast as they are read. Calls `onStored` when all lines are stored. */
 export function logsOf(squidId: string, count: number, onStored: () => void): Runtime['logs'] {
   return async function* (_, signal) {
     for (let first = 1; first <= count && !signal.aborted; first += batchSize) {

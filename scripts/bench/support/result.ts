@@ -1,4 +1,4 @@
-/** A measurement and its bar. `holds`: the bar is met. */
+/** A measurement and its bar, the value it must reach. `holds`: it does. */
 export type Result = { name: string; value: number; unit: string; bar: string; holds: boolean }
 
 /** A benchmark in `scripts/bench/` or `scripts/bench-web/`. `run` yields each result as soon as it is measured. */

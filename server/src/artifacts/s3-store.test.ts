@@ -67,7 +67,7 @@ describe.skipIf(!hasS3Server())('settings that the S3 server rejects', () => {
 })
 
 describe('a server that does not work', () => {
-  /** Starts an HTTP server that answers as `handle` does, and calls every operation on it. */
+  /** Starts an HTTP server that responds as `handle` does, and calls every operation on it. */
   async function failuresAt(handle: RequestListener): Promise<unknown[]> {
     const server = createServer(handle)
     await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))

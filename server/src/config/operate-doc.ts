@@ -32,7 +32,7 @@ the same user:
 The squids run on the host and data directory of the worker that started first, even while no worker runs. A worker on another host refuses to start and reports where they run. If that host no longer exists, run
 \`npm run -s shoal -- host release\` and start the other worker. A worker that loses the squids this way stops those it still runs, and exits. Squids cannot be spread across hosts yet.
 
-\`api\` processes can also run on other hosts, each with a data directory of its own, if all processes have the same \`DATABASE_URL\`, \`SHOAL_SQUIDS_DATABASE_URL\`, \`SHOAL_SECRETS_KEY\` and bucket:
+\`api\` processes can also run on other hosts, each with its own data directory, if all processes have the same \`DATABASE_URL\`, \`SHOAL_SQUIDS_DATABASE_URL\`, \`SHOAL_SECRETS_KEY\` and bucket:
 
 - \`SHOAL_S3_BUCKET\` stores the archives that users deploy in S3 (AWS, or a server such as Ceph, Garage or SeaweedFS at \`SHOAL_S3_ENDPOINT\`) instead of \`uploads\` in the data directory, where only processes of the same host find them.
   The credentials must allow listing, reading, writing and deleting objects, and listing and aborting multipart uploads (on AWS: \`s3:ListBucketMultipartUploads\`, \`s3:AbortMultipartUpload\`). A process with the role \`api\` or \`worker\` exits at startup if the bucket rejects it, and names the setting to correct. If S3 does not respond, it starts with a warning.
@@ -111,7 +111,7 @@ when it started (\`host.json\` in the data directory), since another process may
 
 ## Connections of Postgres
 
-Squids have a Postgres of their own: without \`DATABASE_URL\` a second embedded one, in \`postgres-squids\` of the data directory, with its own connections, memory limit (\`SHOAL_SQUIDS_POSTGRES_MEMORY_MB\`) and share of the CPUs. With \`DATABASE_URL\`, set \`SHOAL_SQUIDS_DATABASE_URL\` too: otherwise a squid can use up the connections of the control plane, and workers log a warning at startup.
+Squids have their own Postgres: without \`DATABASE_URL\` a second embedded one, in \`postgres-squids\` of the data directory, with its own connections, memory limit (\`SHOAL_SQUIDS_POSTGRES_MEMORY_MB\`) and share of the CPUs. With \`DATABASE_URL\`, set \`SHOAL_SQUIDS_DATABASE_URL\` too: otherwise a squid can use up the connections of the control plane, and workers log a warning at startup.
 
 A statement of a squid may run as long as its manifest allows, and at most \`SHOAL_SQUIDS_STATEMENT_MINUTES\`; an export of a database by Shoal counts as a statement, too. The log of the version shows which limit ended a statement. [security.md](security.md) lists the limits.
 
@@ -191,7 +191,7 @@ Shoal runs squids as processes. As root, it gives each version its own uid and, 
 each container gets its own file system, process table and \`/tmp\`. As root on a kernel that supports overlay mounts, squids can write anywhere in their folder except \`node_modules\`; otherwise they write to a separate copy of the folder.
 Files that squids write there are lost at the next deployment. As root with loop devices and \`mkfs.ext4\` (e2fsprogs), or with quotas of btrfs, the files of each program may use \`SHOAL_CONTAINER_DISK_MB\` and each build \`SHOAL_BUILD_DISK_MB\` of the disk; elsewhere only the size of each file is limited. At startup, Shoal logs once what the host does not support.
 
-As root with \`ip\` and \`nft\` (\`apt-get install iproute2 nftables\`), each version has a network of its own, from which it reaches the public internet, its database and the gateway, but not this host or private networks. As an ordinary user, the same needs bubblewrap, \`pasta\` and \`nft\` (\`apt-get install bubblewrap passt nftables\`), access to \`/dev/net/tun\`, and 20 MB of memory for each version. Where both are impossible, a server deploys for one organization only, unless \`SHOAL_ALLOW_SHARED_NETWORK\` is set. [security.md](security.md) has the details.
+As root with \`ip\` and \`nft\` (\`apt-get install iproute2 nftables\`), each version has its own network, from which it reaches the public internet, its database and the gateway, but not this host or private networks. As an ordinary user, the same needs bubblewrap, \`pasta\` and \`nft\` (\`apt-get install bubblewrap passt nftables\`), access to \`/dev/net/tun\`, and 20 MB of memory for each version. Where both are impossible, a server deploys for one organization only, unless \`SHOAL_ALLOW_SHARED_NETWORK\` is set. [security.md](security.md) has the details.
 
 ## Settings
 

@@ -56,7 +56,7 @@ export const settings = {
     .string()
     .optional()
     .describe(
-      'A separate Postgres for the databases of squids; its role must be able to create roles and databases. Default: an embedded one of their own; with DATABASE_URL, the Postgres of the control plane.',
+      'A separate Postgres for the databases of squids; its role must be able to create roles and databases. Default: their own embedded one; with DATABASE_URL, the Postgres of the control plane.',
     ),
   SHOAL_SQUIDS_POSTGRES_MEMORY_MB: z.coerce
     .number()
@@ -85,7 +85,7 @@ export const settings = {
     .enum(['auto', 'uids', 'none'])
     .default('auto')
     .describe(
-      'Networks of squids and builds: `auto` gives each a network of its own if this host supports it, or restricts it by rules for its user, and logs a warning at startup otherwise; `uids` uses such rules in any case; `none` disables both (see `docs/security.md`).',
+      'Networks of squids and builds: `auto` gives each its own network if this host supports it, or restricts it by rules for its user, and logs a warning at startup otherwise; `uids` uses such rules in any case; `none` disables both (see `docs/security.md`).',
     ),
   SHOAL_NETWORK_ALLOW: z
     .string()

@@ -56,7 +56,7 @@ const responses = async () =>
     status,
     body: { ...(body as object), requestId: null },
     retryAfter: response.headers['retry-after'],
-    // Three seconds on a quiet machine. Without a timeout of its own, a call takes 30.
+    // Three seconds on a quiet machine. Without its own timeout, a call takes 30.
     isInTime: ms < 10_000,
   }))
 

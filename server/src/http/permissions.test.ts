@@ -301,7 +301,7 @@ describe('declarations', () => {
   })
 
   /** Fields whose content tenants choose: names of secrets, manifests, fields of log lines, responses of squids. */
-  const openFields = ['secrets', 'manifest.current', 'packageJson', 'payload', 'uploadFields', 'answer']
+  const openFields = ['secrets', 'manifest.current', 'packageJson', 'payload', 'uploadFields', 'response']
 
   test.each(endpointsOf(contract))('%s declares all fields that it returns', (_, e) => {
     const schema = z.toJSONSchema(e.payload, { io: 'output', unrepresentable: 'any' })

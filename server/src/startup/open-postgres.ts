@@ -24,7 +24,7 @@ const controlPlaneConnections = 200
 /** Connections that are reserved for Shoal, so that squids cannot use all. */
 const reservedConnections = 20
 
-/** Returns the options of the embedded clusters. Squids have a cluster of their own unless a setting names another Postgres. */
+/** Returns the options of the embedded clusters. Squids have their own cluster unless a setting names another Postgres. */
 export function embeddedClusters(
   config: Config,
   stateDir: string,
@@ -77,7 +77,7 @@ export async function openPostgres(
     const url = config.DATABASE_URL ?? ''
     if (server && config.SHOAL_ROLES.includes('worker') && isSamePostgres(url, externalSquidsUrl ?? url))
       log.warn(
-        'Squids use the Postgres of the control plane (DATABASE_URL): a squid can use up its connections, memory, CPU time and disk, and so stop this server. Give squids a Postgres of their own with SHOAL_SQUIDS_DATABASE_URL.',
+        'Squids use the Postgres of the control plane (DATABASE_URL): a squid can use up its connections, memory, CPU time and disk, and so stop this server. Give squids their own Postgres with SHOAL_SQUIDS_DATABASE_URL.',
       )
     return { url, squidsUrl: externalSquidsUrl, close: () => Promise.resolve() }
   }
@@ -136,7 +136,7 @@ async function splitIfNeeded(
     plan: async ({ url }) => {
       if (await hasOtherClients(url('postgres')))
         throw new InstallationInUse(
-          `The databases of squids must be moved to a Postgres of their own, but other programs use the Postgres in ${paths.from}, for example a server of an earlier version of Shoal. Stop all processes of ${config.dataDir} first.`,
+          `The databases of squids must be moved to their own Postgres, but other programs use the Postgres in ${paths.from}, for example a server of an earlier version of Shoal. Stop all processes of ${config.dataDir} first.`,
         )
       return await readClusterContents(url)
     },

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// A host is a process in a network namespace of its own, which connects on command. Its namespace ends with it.
+// A host is a process in its own network namespace, which connects on command. Its namespace ends with it.
 type host struct {
 	commands io.Writer
 	results  *bufio.Reader

@@ -10,7 +10,7 @@ import { toggleTheme } from '../../lib/theme.ts'
 import { navItems } from './nav.ts'
 import { openKeyboardHelp } from './overlays.ts'
 
-/** Opens a squid, a page or an organization, or runs an action: also those of the version whose page is open. */
+/** Opens a squid, a page or an organization, or runs an action, such as those of the version whose page is open. */
 export default function CommandPalette({ onClose }: { onClose: () => void }) {
   const user = useUser()
   const org = useOrg()

@@ -5,8 +5,8 @@ import { Skeleton, SkeletonRows } from '../../ui/Skeleton.tsx'
 type Props = { topBar?: ReactNode; sidebar?: ReactNode; children?: ReactNode }
 
 /**
- * The layout of the app (spec 2.3): a top bar of 52 px, and a sidebar of 248 px, or 320 px from the breakpoint `xl` on,
- * which narrow screens hide. Also rendered without contents until the session is known, to avoid a layout shift.
+ * The layout of the app (spec 2.3): a top bar of 52 px, and a sidebar of 248 px, or 320 px from the breakpoint `xl` up.
+ * Narrow screens hide the sidebar. The frame is rendered empty until the session is known, to avoid a layout shift.
  */
 export function Frame({ topBar, sidebar, children }: Props) {
   return (
@@ -35,7 +35,7 @@ export function Frame({ topBar, sidebar, children }: Props) {
   )
 }
 
-/** Placeholder of a page whose code is loading. */
+/** Placeholder for a page whose code is loading. */
 export function PageSkeleton() {
   return (
     <>

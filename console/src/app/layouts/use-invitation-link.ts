@@ -9,7 +9,7 @@ import { setSetting } from '../../lib/local-settings.ts'
 import { toast } from '../../lib/toasts.ts'
 
 /**
- * Accepts the invitation of an email link, `?organization=…&acceptInviteId=…&inviteKey=…`, and opens the squids of that
+ * Accepts the invitation that an email links to, `?organization=…&acceptInviteId=…&inviteKey=…`, and opens the squids of that
  * organization (spec 2.2, 4, 8). An unconfirmed user has to confirm the email first; the link stays in the address bar.
  */
 export function useInvitationLink(): void {

@@ -49,7 +49,7 @@ const oauth = createRoute({
   component: lazyPage(() => import('../../pages/auth/OauthReturnPage.tsx')),
 })
 
-// Pages that links in emails open, for users who are signed in or not.
+// Pages that links in emails open, whether or not the user is signed in.
 
 const links = createRoute({
   getParentRoute: () => root,

@@ -83,7 +83,7 @@ const versionTabs = [
     ...page(() => import('../../pages/version/changes/ChangesTab.tsx')),
   }),
 ] as const
-// A page of its own rather than a tab, because the playground needs the full width. The spec does not define the path.
+// A separate page rather than a tab, because the playground needs the full width. The spec does not define the path.
 const playground = createRoute({
   getParentRoute: () => app,
   path: '/squids/$squidName/$squidSlot/playground',

@@ -45,7 +45,7 @@ export const shownSteps: readonly ShownStep[] = [
     target: 'nav a[href="/settings"]',
     title: 'Settings and documentation',
     text: 'Manage the members, name and code of your organization in the settings. The documentation is linked below.',
-    // Below, it would cover that link.
+    // Below its target, the popover would cover the link to the documentation.
     side: 'right',
   },
 ]

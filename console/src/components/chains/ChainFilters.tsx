@@ -4,7 +4,7 @@ import { SearchField } from '../../ui/SearchField.tsx'
 import { useSetSearch, useSearchText } from '../data-table/url-state.ts'
 import { typeLabel } from './filter-chains.ts'
 
-/** The search text and the selected types, stored in the URL. `type` is the route's parameter. */
+/** The search text and the selected types, which the URL stores. `type` is the parameter of the query string. */
 export function useChainFilters(type: readonly string[] | undefined) {
   const search = useSearchText('search')
   const setSearch = useSetSearch()

@@ -16,8 +16,8 @@ export const typesOf = (items: readonly ChainListItem[]): string[] =>
   )
 
 /**
- * Items whose title or id contains the text, ignoring case, and that have one of the types, or any if none is
- * selected.
+ * Returns the items whose title or id contains the text, ignoring case, and whose type is selected. If no type is
+ * selected, all types match.
  */
 export function filterChains<T extends ChainListItem>(
   items: readonly T[],

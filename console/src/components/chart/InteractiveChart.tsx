@@ -41,7 +41,7 @@ export function InteractiveChart({ title, ...input }: Props) {
         className="rounded-sm"
         style={{ height: heightPx }}
       >
-        {/* The placeholder of a chart that loads, until the first draw. */}
+        {/* Remains from the placeholder of the loading chart until the first draw. */}
         {hasBeenVisible && frame === null && (
           <div aria-hidden className="absolute inset-0 flex items-end pb-7">
             <Skeleton className="h-3/4 w-full" />

@@ -18,13 +18,13 @@ type Props<T> = {
   idOf: (row: T) => string
   /** The name of a row in the label of its menu; by default its id. */
   nameOf?: (row: T) => string
-  /** Rows are of different heights, because cells wrap. All of them are drawn, since the height of the others is unknown. */
+  /** Rows have different heights, because cells wrap. All rows are then drawn, since the heights of rows that are not drawn would be unknown. */
   hasTallRows?: boolean
   sort?: Sort | null
   onSort?: (sort: Sort) => void
   /** Groups rows under a header, such as versions under their squid. */
   groupOf?: (row: T) => string
-  /** Groups that come first, whatever the sort. Keep the array identical. */
+  /** Groups that come first in every sort order. Keep the array identical. */
   firstGroups?: readonly string[]
   renderGroupHead?: (name: string, rows: T[]) => ReactNode
   /** Called when the user clicks a row outside its links and buttons. */

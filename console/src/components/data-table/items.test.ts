@@ -23,7 +23,7 @@ test('text sorts in natural order, numbers by value, and the sort is stable', ()
   expect(slots({ column: 'requests', order: 'asc' })).toEqual(['v10', 'v9', 'v1', 'v2'])
 })
 
-test('without a sort, with an unknown or an unsortable column the order is unchanged', () => {
+test('without a sort, or with an unknown or unsortable column, the order is unchanged', () => {
   for (const sort of [null, { column: 'size', order: 'asc' } as const, { column: 'squid', order: 'desc' } as const])
     expect(slots(sort)).toEqual(['v10', 'v2', 'v9', 'v1'])
 })
@@ -31,7 +31,7 @@ test('without a sort, with an unknown or an unsortable column the order is uncha
 test('sorting returns the same row objects', () =>
   expect(sorted(rows, columns, { column: 'slot', order: 'asc' })[0]).toBe(rows[3]))
 
-test('groups that are named come first, whatever the sort', () => {
+test('the given groups come first in every sort order', () => {
   const groupsOf = (...first: string[]) =>
     itemsOf(
       rows,

@@ -28,7 +28,7 @@ const endThresholdPx = 24
 
 const severityClasses = { info: '', warn: 'text-warn', error: 'text-bad' }
 
-/** The last line repeats the reason of a failure with the end of the output, for clients that show only the log. */
+/** The last line repeats the reason for the failure and the end of the output, for clients that show only the log. */
 function withoutRepetition(lines: readonly DeploymentLog[], failureReason: string | null): readonly DeploymentLog[] {
   const last = lines.at(-1)
   if (last === undefined || last.message !== failureReason) return lines

@@ -8,7 +8,7 @@ type Props = {
   state?: string | null
 }
 
-/** Why a deployment failed, what to do, and what runs now. Output of a build is in the log; other output is shown here. */
+/** Why a deployment failed, what to do, and what runs now. The output of a build is in the log; other output is shown here. */
 export function FailureAlert({ deployment, state }: Props) {
   const { failed, failureReason } = deployment
   if (failed === 'NO') return null

@@ -3,7 +3,7 @@ import { styledParts, withoutColours } from './ansi.ts'
 
 const esc = '\u001b'
 
-test('a line is split at its colours, which have the meanings of the console', () => {
+test('a line is split at its colours, which become semantic colours of the console', () => {
   const line = `${esc}[96msrc/main.ts${esc}[0m:${esc}[1;31merror${esc}[22m TS1${esc}[39m.`
   expect(styledParts(line)).toEqual([
     { text: 'src/main.ts', className: 'text-accent' },

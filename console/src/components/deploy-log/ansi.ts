@@ -1,7 +1,7 @@
 /** A part of a line with one style. */
 export type StyledText = { text: string; className: string }
 
-/** The colours 30–37 and 90–97 in the meanings of the console; black and white are the colour of the text. */
+/** The console's semantic colours for the ANSI colours 30–37 and 90–97. Black and white become the colour of the text. */
 const colourClasses = ['', 'text-bad', 'text-good', 'text-warn', 'text-info', 'text-accent', 'text-accent', '']
 
 type Style = { colour: string; isBold: boolean; isDim: boolean; isUnderlined: boolean }

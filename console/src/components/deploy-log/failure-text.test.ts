@@ -9,7 +9,7 @@ const failureReason = [
   "\u001b[31msrc/mapping.ts(1,7): error TS2322: Type 'string' is not assignable to type 'number'\u001b[0m",
 ].join('\n')
 
-test('a failed build is explained by what failed, the first error and the way out', () => {
+test('the text about a failed build says what failed, the first error and what to do', () => {
   const failure = { failed, failureReason } as const
   expect(failureSummary(failure)).toBe('npm run build ended with exit code 2.')
   expect(firstErrorLine(failure)).toMatch(/^src\/mapping\.ts\(1,7\): error TS2322/)
@@ -19,7 +19,7 @@ test('a failed build is explained by what failed, the first error and the way ou
   const pretty = "build failed\nsrc/a.ts:3:5 - error TS2304: Cannot find name 'x'."
   expect(causeOf({ failed, failureReason: pretty })?.text).toContain("src/a.ts, line 3: Cannot find name 'x' (TS2304).")
   const missing = "npm run build ended with exit code 1.\nError: Cannot find module 'ethers'"
-  expect(causeOf({ failed, failureReason: missing })?.text).toContain('does not find ethers')
+  expect(causeOf({ failed, failureReason: missing })?.text).toContain('cannot find ethers')
   expect(causeOf({ failed, failureReason: 'npm run build ended with exit code 1.\nno idea' })).toEqual({
     text: expect.stringContaining('Run it in the folder'),
     isSpecific: false,

@@ -15,7 +15,7 @@ export const failureLabels: Record<Exclude<DeploymentFailure, 'NO'>, string> = {
 const errorLine = /\berror\b|\b[A-Z]\w*Error\b|\bERR_|\bERR!|✖|✘|\bCannot find\b|\bnot found\b/i
 const typeScriptError = /^(.+?)[(:](\d+)[,:](\d+)\)?(?::| -) error (TS\d+): (.+)$/
 
-/** The first sentence of the reason of a failure: what failed. The other lines are the end of the output. */
+/** Returns the first line of a failure's reason, which says what failed. The other lines are the end of the output. */
 export const failureSummary = ({ failureReason }: Pick<Failure, 'failureReason'>): string =>
   failureReason?.split('\n', 1)[0] ?? ''
 
@@ -36,7 +36,7 @@ export function firstErrorLine(failure: Failure): string {
 /** `isSpecific`: the text contains the first error. */
 type Cause = { text: string; isSpecific: boolean }
 
-/** The cause of a failed build in one sentence, and what to do; null if the reason says both, as those of other failures do. */
+/** The cause of a failed build in one sentence, and what to do; null for other failures, whose reasons already say both. */
 export function causeOf(failure: Failure): Cause | null {
   if (failure.failed !== 'SOURCE_FILES_BUILD_FAILED') return null
   const line = firstErrorLine(failure)
@@ -47,7 +47,7 @@ export function causeOf(failure: Failure): Cause | null {
   }
   const module = /Cannot find (?:module|package) '([^']+)'/.exec(line)?.[1]
   if (module !== undefined) {
-    const text = `The build does not find ${module}.`
+    const text = `The build cannot find ${module}.`
     return {
       text: `${text} Add it to the dependencies in package.json, update the lockfile, and deploy again.`,
       isSpecific: true,

@@ -6,7 +6,7 @@ import { callApi } from '../../api/query.ts'
 
 const pollOne = pollWhile<Deployment>(isInProgress, { fastMs: 1000, slowMs: 10_000 })
 
-/** One deployment with its complete log, every second while it runs (spec 9). Each poll fetches only new log lines. */
+/** One deployment with its complete log, polled every second while it runs (spec 9). Each poll fetches only new log lines. */
 export function deploymentQuery(code: string, id: string) {
   const queryKey = ['deployments.get', { params: { code, id } }] as const
   return queryOptions({

@@ -17,5 +17,5 @@ export function stateAfterFailure(squid: Pick<Squid, 'status' | 'image'>, { type
   if (squid.image === null) return 'Nothing is running.'
   if (isHibernated(squid)) return 'The version is still hibernated.'
   const bringsCode = type === 'DEPLOY' || type === 'DEPLOY_HARD_RESET' || type === 'ROLLBACK'
-  return bringsCode ? 'The version before it keeps running.' : 'The version keeps running.'
+  return bringsCode ? 'The previous code keeps running.' : 'The version keeps running.'
 }

@@ -33,7 +33,7 @@ test('a custom range starts with the previous range', () => {
   expect(searchOfCustom(ranges, customSearch, now + 1)).toEqual(customSearch)
 })
 
-test('a named range of a young version is cut where the version begins, but not below 15 minutes', () => {
+test('a named range starts no earlier than a young version, but is at least 15 minutes long', () => {
   const minutesAgo = (minutes: number) => now - minutes * 60_000
   expect(cutStart(ranges, {}, minutesAgo(40) + 5000, now)).toBe(minutesAgo(40))
   expect(cutStart(ranges, {}, minutesAgo(2), now)).toBe(minutesAgo(15))

@@ -30,8 +30,8 @@ export function searchOfCustom(ranges: TimeRanges, search: RangeSearch, nowMs: n
 const minSpanMs = 15 * 60_000
 
 /**
- * The start of a named range in ms, cut at `bornMs`, when the data begins: a week of a version that is ten minutes old
- * would be one thin line. Returns null if the range is not cut.
+ * The start of a named range in ms, or `bornMs`, when the data begins, if that is later: a week of a version that is ten minutes old
+ * would be one thin line. Returns null if the range is not shortened.
  */
 export function cutStart(ranges: TimeRanges, search: RangeSearch, bornMs: number, nowMs: number): number | null {
   if (isCustom(search)) return null

@@ -1,5 +1,5 @@
 import { infiniteQueryOptions } from '@tanstack/react-query'
-import { alertsMs } from '../../api/alerts.ts'
+import { alertsPollMs } from '../../api/alerts.ts'
 import { callApi, q } from '../../api/query.ts'
 
 const pageSize = 50
@@ -7,7 +7,7 @@ const pageSize = 50
 const paging = {
   initialPageParam: '',
   getNextPageParam: (page: readonly { id: number }[]) => (page.length < pageSize ? undefined : String(page.at(-1)?.id)),
-  refetchInterval: alertsMs,
+  refetchInterval: alertsPollMs,
 }
 
 const cursorQuery = (before: string) => (before === '' ? {} : { before })
@@ -31,4 +31,5 @@ export const deliveriesQuery = (code: string) =>
   })
 
 /** The active mutes. */
-export const mutesQuery = (code: string) => q('alerts.listMutes', { params: { code } }, { refetchInterval: alertsMs })
+export const mutesQuery = (code: string) =>
+  q('alerts.listMutes', { params: { code } }, { refetchInterval: alertsPollMs })

@@ -13,7 +13,7 @@ export function AuthHeading({ title, children }: { title: string; children?: Rea
   )
 }
 
-/** The organization of the invitation whose link the visitor has followed; another text without one. */
+/** The organization of the invitation whose link the visitor has followed, if any. */
 export function InvitationText({ otherwise }: { otherwise: string }) {
   const { acceptInviteId, organization } = useSearch({ from: '/guest' })
   return acceptInviteId && organization ? `To accept the invitation to ${organization}.` : otherwise

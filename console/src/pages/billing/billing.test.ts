@@ -7,7 +7,7 @@ import { countryOptions } from './countries.ts'
 import { exportCommand } from './export-commands.ts'
 import { dayLabel, isMonth, monthTitle, recentMonths } from './months.ts'
 
-test('months are computed in UTC, also across the turn of a year', () => {
+test('months are computed in UTC, even across the turn of the year', () => {
   expect(recentMonths(Date.parse('2026-01-31T23:59:59Z'), 3)).toEqual(['2026-01', '2025-12', '2025-11'])
   expect(monthTitle('2026-09')).toBe('September 2026')
   expect(dayLabel(Date.parse('2026-11-01T00:00:00Z'))).toBe('01.11')
@@ -25,7 +25,7 @@ test('amounts are rounded to cents', () => {
 
 const now = Date.UTC(2026, 8, 2)
 
-test('an incomplete card is parsed as null, and each incomplete field says why', () => {
+test('an incomplete card is parsed as null, and each incomplete field has an error message', () => {
   const complete = { number: '4242 4242 4242 4242', expiry: '04 / 31', cvc: '123' }
   const card = { number: '4242424242424242', expMonth: 4, expYear: 2031, cvc: '123' }
   expect(parseCard(complete, now)).toEqual(card)
@@ -47,7 +47,7 @@ test('an incomplete card is parsed as null, and each incomplete field says why',
   expect(parseCard({ ...complete, expiry: '09 / 26' }, now)).toMatchObject({ expMonth: 9, expYear: 2026 })
 })
 
-test('card fields are formatted at each key, and deleting is possible', () => {
+test('card fields are formatted at each keystroke, and users can delete characters', () => {
   const typed = (text: string, format: (text: string) => string) =>
     Array.from(text).reduce<string[]>((values, key) => [...values, format((values.at(-1) ?? '') + key)], [])
   expect(typed('42424242', formatNumber).at(-1)).toBe('4242 4242')

@@ -3,7 +3,7 @@ import type { QueryClient } from '@tanstack/react-query'
 import { q } from '../../api/query.ts'
 import { membershipOf } from '../../components/access.tsx'
 
-/** The costs of this month; the banner about unpaid bills reads it on every page of billing. */
+/** The costs of this month, which the banner about unpaid bills reads on every billing page. */
 export const summaryQuery = (code: string) => q('billing.getSummary', { params: { code } })
 
 export const settingsQuery = (code: string) => q('billing.getSettings', { params: { code } }, { staleTime: Infinity })

@@ -22,13 +22,13 @@ const typeName: Column<ReceiptItem> = {
   ),
 }
 
-/** Wraps long types in the merged view; in the view by squid, all rows need the same height. */
+/** Wraps long types in the merged view, but not in the view by squid, where all rows need the same height. */
 const wrappedTypeName: Column<ReceiptItem> = {
   ...typeName,
   cell: ({ type }) => <span className="block py-1">{billableLabel(type)}</span>,
 }
 
-/** The unit of the amount, which the rate is the price of. */
+/** The unit of the amount. The rate is its price. */
 const units: Record<string, string> = { storage: 'GB h', rpc: 'M' }
 const unitOf = (type: string): string => units[billableOf(type).resource] ?? 'h'
 

@@ -24,7 +24,7 @@ const refetchInterval = pollWhile<Deployment[]>(() => false, { fastMs: 10_000, s
 
 type Props = { squid: Pick<Squid, 'id' | 'organization' | 'processors' | 'api'> }
 
-/** The log of a deployment that built an image, by default the newest: what the build, and the preparation of the version, printed. */
+/** The log of a deployment that built an image, by default the newest: the output of the build and the preparation of the version. */
 export function BuildLog({ squid }: Props) {
   const { build } = useLogsSearch()
   const setSearch = useSetLogsSearch()
@@ -71,7 +71,7 @@ const severityOf: Partial<Record<LogLevel, DeploymentLog['severity']>> = {
   ERROR: 'error',
 }
 
-/** The filters in the URL. Levels that no build has select nothing, and are ignored. */
+/** The filters in the URL. Ignores levels that logs of builds do not have. */
 function filterOf({ level = [], search = '' }: LogsSearch): LineFilter {
   const severities = buildLevels.flatMap(({ id }) => (level.includes(id) ? (severityOf[id] ?? []) : []))
   return { search, severities: severities.length > 0 ? severities : null }

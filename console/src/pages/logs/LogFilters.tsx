@@ -12,7 +12,7 @@ const searchDebounceMs = 500
 
 type Props = {
   squid: Pick<Squid, 'processors' | 'api'>
-  /** Replaces the time range for the log of a build: selects the build. */
+  /** The selection of a build, which replaces the time range in the log of a build. */
   build?: ReactNode
 }
 
@@ -48,7 +48,7 @@ export function LogFilters({ squid, build }: Props) {
   )
 }
 
-/** The log of the build is shown alone: selecting it deselects containers, and the reverse. */
+/** A build's log is shown without other logs: selecting it deselects the containers, and vice versa. */
 const withOneSource = (container: string[], wasBuild: boolean): string[] =>
   container.includes(buildSource) && !wasBuild
     ? [buildSource]

@@ -24,7 +24,7 @@ import { SavedFilters } from './SavedFilters.tsx'
 import { useDownload } from './use-download.ts'
 import { useLogFeed } from './feed/use-log-feed.ts'
 
-/** Shows the logs of a version: those of its programs, or of a build. */
+/** Shows the logs of a version's programs, or of a build. */
 export default function LogsTab() {
   const { squidName, squidSlot } = useParams({ from: '/app/squids/$squidName/$squidSlot/logs' })
   const params = { code: useOrg().code, reference: `${squidName}@${squidSlot}` }

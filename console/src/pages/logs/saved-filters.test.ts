@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { isSameFilter, isSavedFilter, labelOfSaved, savedFilterOf, searchOfSaved } from './saved-filters.ts'
 
-test('filters are saved without the linked line and the order, and replace all others when they are applied', () => {
+test('filters are saved without the linked line and the order, and replace all other filters when applied', () => {
   const search = { container: ['eth', 'base'], search: ' timeout', line: '7', order: 'desc' }
   const saved = savedFilterOf(search)
   expect(saved).toEqual({ container: ['base', 'eth'], search: ' timeout' })
@@ -26,7 +26,7 @@ test('a saved filter is named by what it selects', () => {
   expect(labelOfSaved({ from: '2026-09-02T12:00:00.000Z' })).toBe('2026-09-02T12:00 to … UTC')
 })
 
-test('damaged entries are not filters', () => {
+test('damaged entries are ignored', () => {
   for (const value of [null, 7, 'text', { container: 'eth' }, { search: ['a'] }, { line: '7' }])
     expect(isSavedFilter(value)).toBe(false)
   expect(isSavedFilter({ container: ['eth'], search: 'a' })).toBe(true)

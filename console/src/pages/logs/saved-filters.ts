@@ -9,7 +9,7 @@ export type SavedFilter = { [K in ListKey]?: string[] | undefined } & { [K in Te
 const lists: readonly ListKey[] = ['container', 'level']
 const texts: readonly TextKey[] = ['search', 'range', 'from', 'to']
 
-/** The filters in the URL; without any, null. Lists are sorted, so that equal filters have equal texts. */
+/** The filters in the URL; null if there are none. Lists are sorted, so that equal filters have equal texts. */
 export function savedFilterOf(search: SavedFilter): SavedFilter | null {
   const filter: SavedFilter = {}
   for (const key of lists) {

@@ -38,7 +38,7 @@ export default function MonitoringPage() {
   const [highlighted, setHighlighted] = useState<ReadonlySet<string>>()
 
   const { container_type: type = 'all', tag: tags = [allTags], only } = search
-  // Styles are assigned after all charts have loaded, and do not change while the set of lines stays the same.
+  // Styles are assigned when all charts have loaded, and change only with the set of lines.
   const areAllLoaded = results.every(({ data, error }) => data ?? error)
   const lines = useStableValue(areAllLoaded ? lineStylesOf(results.map(({ data }) => data)) : [])
   const filteredLines = useStableValue(filterLines(lines, { type, tags }))

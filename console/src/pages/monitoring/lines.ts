@@ -76,7 +76,7 @@ export function firstValueAt(
   const ids = new Set(shownLines.map(({ id }) => id))
   const starts = results.flatMap((result) =>
     (result?.series ?? []).flatMap(({ id, values }) => {
-      // Zero is no sample: the counts of crashes are zero before a version exists.
+      // Zero does not count as data: the crash counts are zero even before a version exists.
       const index = ids.has(id) ? values.findIndex((value) => value !== null && value !== 0) : -1
       return index < 0 ? [] : [result?.times[index] ?? Infinity]
     }),

@@ -22,9 +22,7 @@ export function TypeCard({ type, search }: { type: SchemaType; search: string })
           </li>
         ))}
       </ul>
-      {fields.length + values.length === 0 && (
-        <p className="px-3.5 py-2.5 text-ink-3">A value without fields of its own.</p>
-      )}
+      {fields.length + values.length === 0 && <p className="px-3.5 py-2.5 text-ink-3">A value without fields.</p>}
     </Card>
   )
 }

@@ -18,16 +18,16 @@ export function createFetcher(url: string, params: Params, onProxied: () => void
       const directResponse = await queryDirectly(url, request)
       if (directResponse) return directResponse
     }
-    const { answer } = await callApi('squids.query', { params, body: request }).catch(asGraphqlError)
-    if (!isBlocked && !('errors' in answer)) {
+    const { response } = await callApi('squids.query', { params, body: request }).catch(asGraphqlError)
+    if (!isBlocked && !('errors' in response)) {
       isBlocked = true
       onProxied()
     }
-    return answer
+    return response
   }
 }
 
-function asGraphqlError(error: unknown): { answer: Record<string, unknown> } {
+function asGraphqlError(error: unknown): { response: Record<string, unknown> } {
   const message = error instanceof ApiError ? error.message : 'The squid is not responding.'
-  return { answer: { errors: [{ message }] } }
+  return { response: { errors: [{ message }] } }
 }

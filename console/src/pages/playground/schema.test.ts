@@ -43,7 +43,7 @@ test('the example is a query that the API accepts, and the recipes contain it', 
   expect(exampleQuery(schemaOf({ data: { __schema: { types: [], queryType: null } } }))).toContain('__typename')
 })
 
-test('an API that rejects introspection says why', () => {
+test('the error contains the API’s reason for rejecting introspection', () => {
   expect(() => schemaOf({ errors: [{ message: 'Introspection is off' }] })).toThrow('Introspection is off')
   expect(() => schemaOf({})).toThrow('returned no schema')
 })

@@ -4,7 +4,7 @@ type Described = { name: string; description: string | null }
 type Argument = Described & { type: TypeRef }
 export type SchemaField = Described & { type: TypeRef; args: Argument[] }
 export type SchemaType = Described & { kind: string; fields: SchemaField[]; values: Described[] }
-/** The types of an API: those of its operations first, then objects, enums, inputs and scalars, each by name. */
+/** The types of an API: its operations first, then objects, enums, inputs and scalars, each sorted by name. */
 export type Schema = { operations: string[]; types: SchemaType[] }
 
 /** Types of fields are nested at most four deep in generated schemas: a list of at least one, each not null. */
@@ -66,7 +66,7 @@ export function typeText(type: TypeRef): string {
 /** The type without its wrappers. */
 export const namedType = (type: TypeRef): TypeRef => (type.ofType ? namedType(type.ofType) : type)
 
-/** The types that match: those whose own name does first, then those with a matching field, argument or value. */
+/** Returns the types that match: first those whose name matches, then those with a matching field, argument or value. */
 export function searchTypes(types: readonly SchemaType[], search: string): SchemaType[] {
   const text = search.trim().toLowerCase()
   if (text === '') return [...types]
@@ -76,7 +76,7 @@ export function searchTypes(types: readonly SchemaType[], search: string): Schem
   return [...types.filter(matches), ...types.filter((type) => !matches(type) && inside(type))]
 }
 
-/** A query that works without arguments that the user has to know: the first list of objects with up to three of its fields. */
+/** Returns a query that works without arguments: the first list of objects, with up to three fields. */
 export function exampleQuery({ types, operations }: Schema): string {
   const query = types.find(({ name }) => name === operations[0])
   for (const field of query?.fields ?? []) {

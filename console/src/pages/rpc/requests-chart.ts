@@ -3,7 +3,7 @@ import type { ChartData } from '../../components/chart/chart-data.ts'
 
 type Details = Pick<RpcChainDetails, 'metrics' | 'timeGroup'>
 
-/** The number of methods with a series of their own; the others are merged. */
+/** The number of methods that have their own series; the others are merged. */
 const maxMethods = 5
 const days = 7
 const secondsOf = { Hour: 3_600, Day: 86_400 }

@@ -9,7 +9,7 @@ import { Skeleton } from '../../ui/Skeleton.tsx'
 
 export const quotasQuery = (code: string) => q('orgs.getQuotas', { params: { code } })
 
-/** The RPC requests of this month in relation to the free quota (spec 2.11). */
+/** This month's RPC requests relative to the free quota (spec 2.11). */
 export function RpcUsage({ code }: { code: string }) {
   const quotas = useQuery(quotasQuery(code))
   return (

@@ -9,7 +9,7 @@ import { SearchField } from '../../ui/SearchField.tsx'
 import type { MultiSelect as MultiSelectComponent } from '../../ui/Select.tsx'
 import { tagsOf } from './filter-squids.ts'
 
-// The select is loaded after the rows, because its code is larger than that of the page.
+// The select is loaded after the rows, because its code is larger than the page's.
 const MultiSelect = lazyPart(async () => {
   await whenIdle()
   return { default: (await import('../../ui/Select.tsx')).MultiSelect }

@@ -37,7 +37,7 @@ export function SquidList({ squids }: { squids: SquidSummary[] | undefined }) {
   const actions = useSquidActions()
   const pins = usePins()
 
-  // After the rows, which need the connection first.
+  // Loaded after the rows, which must not wait for a free connection.
   const ingress = useQuery({ ...ingressQuery(org.code), enabled: squids !== undefined })
   const columns = useMemo(
     () => squidColumns(ingress.data ? weekOfRequests(ingress.data, ingress.dataUpdatedAt) : null),

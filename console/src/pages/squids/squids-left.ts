@@ -27,7 +27,7 @@ export function summaryOf(
 }
 
 /**
- * Why the deploy button is disabled; null if it is not. `deniedReason` is the reason why the user's role does not allow
+ * Why the deploy button is disabled; null if it is enabled. `deniedReason`: why the user's role does not allow
  * deploying, which disables the button only in playgrounds (spec 2.7).
  */
 export function deployDisabledReason(

@@ -108,7 +108,7 @@ const speed: Column<Processor> = {
   id: 'speed',
   header: 'Mapping/s',
   headerTip:
-    'Blocks per second while its handlers run. Indexing takes longer, as the processor also waits for data and the database.',
+    'Blocks per second while its handlers run. Indexing is slower, since the processor also waits for data and the database.',
   width: '92px',
   isNumber: true,
   hideBelow: 'lg',

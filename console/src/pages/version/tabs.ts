@@ -14,7 +14,7 @@ export type VersionTab = {
 const hibernatedReason = 'The version is hibernated. Restart it first.'
 const neverDeployedReason = 'The version has never been deployed successfully.'
 
-/** The tabs of a version, with the reasons of those that are disabled (spec 2.9). */
+/** The tabs of a version, each with the reason if it is disabled (spec 2.9). */
 export function versionTabs(squid: Pick<Squid, 'status' | 'addons' | 'image'>): VersionTab[] {
   const hibernatedDisabledReason = isHibernated(squid) ? hibernatedReason : null
   const tabs: VersionTab[] = [

@@ -79,7 +79,7 @@ test('URLs are grouped by type, and canonical URLs are marked immutable only fro
   expect(urlGroups({ spec: 4, addons: { hasura } })).toMatchObject([{ title: 'Canonical URL', urls: hasura.urls }])
 })
 
-test('the tags of other versions of the same squid are returned with the version that has them', () => {
+test('tagHolders maps the tags of other versions of the squid to these versions', () => {
   const version = (id: number, slot: string, ...tags: string[]): Pick<Squid, 'id' | 'name' | 'reference' | 'tags'> => ({
     id,
     name: 'one',

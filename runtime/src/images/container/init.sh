@@ -1,10 +1,10 @@
 #!/bin/sh
-# The first process of a squid's container: runs the program, forwards signals to all processes, and ends as the program ended.
+# The first process of a squid's container: runs the program, forwards signals to all processes, and exits with the program's exit code.
 # arguments: the program and its arguments
 
 export NODE_OPTIONS="--require /shoal/wrapper.cjs --require /shoal/introspection.cjs${NODE_OPTIONS:+ $NODE_OPTIONS}"
 
-# The number of processes of this container that were killed because its memory was used up: cgroup v2, or v1.
+# Prints how many processes of this container were killed for lack of memory, from cgroup v2 or v1.
 oom_kills() {
   kills=0
   for file in /sys/fs/cgroup/memory.events /sys/fs/cgroup/memory/memory.oom_control; do
@@ -35,11 +35,11 @@ while :; do
   kill -0 "$program" 2>/dev/null || break
 done
 
-# Kubernetes shows this text with the end of the container. A child that was killed does not always end the program.
+# Kubernetes reports this text when the container has ended. A program may continue although one of its children was killed.
 oom_kills
 [ "$kills" -gt 0 ] && echo "{\"oomKills\":$kills}" 2>/dev/null >/dev/termination-log
 
-# The kernel kills the other processes when this one ends. If the container received a signal to stop, they get their time to finish:
+# The kernel kills the other processes when this one ends. If the container received a stop signal, they get time to finish:
 # the kubelet kills them at the end of the grace period.
 while [ -n "$stopped" ] && [ "$$" = 1 ] && kill -0 -1 2>/dev/null; do sleep 0.05; done
 exit "$code"

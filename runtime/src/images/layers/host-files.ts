@@ -6,10 +6,10 @@ import { promisify } from 'node:util'
 import type { LayerEntry } from './pack-layer.ts'
 import { folderEntry, parentsOf, textEntry } from './tree-layer.ts'
 
-/** A file of this host in an image. `path`: in the image, without a leading slash; `source`: here. */
+/** A file of this host that an image contains. `path`: its path in the image, without a leading slash; `source`: its path on this host. */
 export type HostFile = { path: string; source: string; mode: number; size: number; mtimeMs: number }
 
-/** Commands that the scripts of packages and squids use. Those that this host lacks are left out. */
+/** Commands that the scripts of packages and squids use. Commands that this host lacks are omitted. */
 const COMMANDS =
   'sh basename cat chmod cp cut date dirname echo env expr false find grep head hostname id ln ls mkdir mktemp mv nproc printf pwd readlink realpath rm rmdir sed seq sleep sort stat tail tee test touch tr true uname uniq wc which xargs'.split(
     ' ',
@@ -25,13 +25,13 @@ const CERTIFICATES = [
 ]
 const CERTIFICATES_IN_IMAGE = 'etc/ssl/certs/ca-certificates.crt'
 
-/** On systems where these are links, the loader expects them in the image too. */
+/** On systems where these folders are links, the loader expects the links in the image too. */
 const SYSTEM_LINKS = ['bin', 'sbin', 'lib', 'lib64']
 
 /**
  * Returns the files that Node needs from a Linux system: its shared libraries, a shell, the basic commands and the certificates of
  * public authorities. They come from this host.
- * @throws Error if this host has no shell, or not the libraries of Node
+ * @throws Error if this host lacks a shell or a library that Node needs
  */
 export async function hostFiles(node: string): Promise<HostFile[]> {
   const commands = (await Promise.all(COMMANDS.map(findCommand))).filter((path) => path !== null)
@@ -73,7 +73,7 @@ export async function* hostEntries(files: HostFile[]): AsyncGenerator<LayerEntry
     yield { type: 'File', path, mode, size, body: size === 0 ? none() : createReadStream(source) }
 }
 
-/** Returns the file at its real place, so that it is found whether or not its folder is a link. Null if it does not exist. */
+/** Returns the file at its real path, so that it is found whether or not its folder is a link; null if it does not exist. */
 async function hostFile(path: string): Promise<HostFile | null> {
   try {
     const source = await realpath(path)
@@ -121,5 +121,5 @@ async function librariesOf(program: string): Promise<string[]> {
 }
 
 async function* none(): AsyncGenerator<Buffer> {
-  // An empty file has no content.
+  // Content is read only for files that have some.
 }

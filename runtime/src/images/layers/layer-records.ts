@@ -6,11 +6,11 @@ import type { PackedLayer } from './pack-layer.ts'
 
 /** Must be increased when the same key would result in a different layer. */
 const FORMAT = 1
-/** A record that was not used for so long is deleted. Its layer is then packed again. */
+/** A record that was not used for this long is deleted. The layer is then packed again when it is needed. */
 const UNUSED_MS = 90 * 24 * 60 * 60 * 1000
 
 /**
- * Remembers the digests of layers by what determines their content, so that a layer that the registry has is not packed again.
+ * Records the digests of layers by a key that determines their content, so that a layer that the registry has is not packed again.
  *
  *   <dir>/records/<hash of the key>.json   digest, size and diff id
  *   <dir>/temporary/<id>                   layers that are being written or pushed
@@ -22,7 +22,7 @@ export class LayerRecords {
     this.#dir = dir
   }
 
-  /** Creates the folders, and removes old records and what a killed process left. No other process may use `dir`. */
+  /** Creates the folders, and removes old records and the leftovers of a killed process. No other process may use `dir`. */
   static async open(dir: string): Promise<LayerRecords> {
     await rm(join(dir, 'temporary'), { recursive: true, force: true })
     for (const name of ['records', 'temporary']) await mkdir(join(dir, name), { recursive: true, mode: 0o700 })

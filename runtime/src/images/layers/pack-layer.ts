@@ -9,10 +9,10 @@ import { type Descriptor, MEDIA_TYPES } from '../registry/blob.ts'
 /** `diffId`: digest of the uncompressed layer, which an image's config lists. */
 export type PackedLayer = { descriptor: Descriptor; diffId: string }
 
-/** A layer's entry without what differs between two builds of the same content. */
+/** A layer's entry, without fields that differ between two builds of the same content. */
 export type LayerEntry = TarEntry extends infer Entry ? (Entry extends unknown ? Omit<Entry, 'mtime'> : never) : never
 
-/** Zero means "unknown" to some programs, so this is a second later. */
+/** The time of all files: one second after the epoch, since some programs interpret zero as "unknown". */
 const MODIFIED = new Date(1000)
 
 /**

@@ -4,7 +4,7 @@ import type { RegistryClient } from '../registry/registry-client.ts'
 import type { LayerRecords } from './layer-records.ts'
 import type { PackedLayer } from './pack-layer.ts'
 
-/** Where layers go. */
+/** The registry and repositories to which layers are pushed. */
 export type LayerTarget = {
   client: RegistryClient
   repository: string
@@ -12,13 +12,13 @@ export type LayerTarget = {
   sharedRepository: string
   records: LayerRecords
   mutex: KeyedMutex
-  /** Number of bytes that were uploaded, by all layers of this push. */
+  /** The number of bytes uploaded for all layers of this push. */
   uploaded: { bytes: number }
   signal: AbortSignal
 }
 
 export type LayerSource = {
-  /** What determines the content; null: always packed. */
+  /** A key that determines the content; null: the layer is always packed. */
   key: string | null
   /** True: the layer is also pushed to the shared repository, from which other repositories take it. */
   isShared: boolean
@@ -27,15 +27,15 @@ export type LayerSource = {
 }
 
 /**
- * Ensures that the repository has the layer. Packs and uploads nothing if the layer of the same key is already there, and uploads
- * nothing if a layer with the same content is.
+ * Ensures that the repository has the layer. Does not pack it if the repository already has a layer with the same key, and does not
+ * upload it if the repository has one with the same content.
  * @throws RegistryError
  */
 export async function pushLayer(target: LayerTarget, source: LayerSource): Promise<PackedLayer> {
   const { records, repository, mutex, signal } = target
   const { key } = source
   if (key === null) return await packAndPush(target, source)
-  // Concurrent builds with the same dependencies pack them once.
+  // Serialized per key, so that concurrent builds with the same dependencies pack them only once.
   const packOnce = async () => {
     const known = await records.find(key)
     if (known !== null && (await isThere(target, source, known))) return known

@@ -7,7 +7,7 @@ import type { ImageManifest } from '../../image.ts'
 import type { LayerEntry } from './pack-layer.ts'
 import { folderEntry, isFolder, textEntry, treeLayer } from './tree-layer.ts'
 
-/** Paths of an image's tools and app. */
+/** The paths of the tools and the app in an image. */
 export const IMAGE_PATHS = {
   init: '/shoal/init',
   app: '/squid',
@@ -23,14 +23,14 @@ export const IMAGE_PATHS = {
   ],
 }
 
-/** Our files, by their names in `/shoal`. */
+/** Shoal's own files, by their names in `/shoal`. */
 const OWN_FILES = {
   init: ['../container/init.sh', 0o755],
   'introspection.cjs': ['../../process/introspection.cjs', 0o644],
   'wrapper.cjs': ['../../process/wrapper.cjs', 0o644],
 } as const
 
-/** What builds of a Node version and package manager share: Node, `sqd`, npm, the package manager and the first process. */
+/** The layer that all images with the same Node version and package manager share: Node, `sqd`, npm, the package manager and the first process. */
 export type Tools = Pick<ImageManifest, 'nodeBinDir' | 'toolchainBinDir' | 'managerBinDir'>
 
 /** Identifies the content of the layer. The folders of the tools are named by their versions and never change. */

@@ -44,7 +44,7 @@ async function listed(file: string): Promise<string[]> {
   return entries
 }
 
-test('the same content results in the same layer, whatever its times, owner, modes and order of creation', async () => {
+test('the same content results in the same layer, regardless of times, owner, modes and order of creation', async () => {
   const first = makeTree('first', { 'b.txt': 'b', 'a/x.js': 'x', [`${'long/'.repeat(40)}é.txt`]: '' })
   const second = makeTree('second', { [`${'long/'.repeat(40)}é.txt`]: '', 'a/x.js': 'x', 'b.txt': 'b' })
   utimesSync(join(second, 'b.txt'), 1, 1)
@@ -72,7 +72,7 @@ test('everything is owned by root, and neither writable by others nor special', 
   ])
 })
 
-test('leaves out links that leave the tree, and names with which a layer deletes files of others', async () => {
+test('omits links that leave the tree, and names by which a layer would delete files of other layers', async () => {
   const tree = makeTree('tree', { 'a/inside.txt': '', '.wh.etc': '', 'a/.wh..wh..opq': '', 'a/not.wh.txt': '' })
   const links = { absolute: '/etc/passwd', above: '../etc/passwd', 'a/above': '../../x', 'a/prefix': '../../squid-b/x' }
   for (const [path, target] of Object.entries(links)) symlinkSync(target, join(tree, path))

@@ -9,13 +9,13 @@ export type TreeSource = {
   /** Its path in the image, without a leading slash. */
   to: string
   isExcluded?: (relativePath: string) => boolean
-  /** Links may point to places in this folder of the image only. Default: `to`. */
+  /** Links may point only into this folder of the image. Default: `to`. */
   linksWithin?: string
-  /** Called with a sentence for each entry that is left out. */
+  /** Called with a sentence for each omitted entry. */
   onOmitted?: (sentence: string) => void
 }
 
-/** Runtimes take files with this prefix as instructions to delete files of lower layers. */
+/** Container runtimes interpret files with this prefix as instructions to delete files of lower layers. */
 const WHITEOUT = /(^|\/)\.wh\./
 
 /**
@@ -32,7 +32,7 @@ export async function* treeLayer(source: TreeSource): AsyncGenerator<LayerEntry>
       continue
     }
     if (content.type === 'SymbolicLink' && !isWithin(linksWithin, path, content.linkpath)) {
-      onOmitted(`${path} is not in the image, because it is a link to a place outside of the squid's folder`)
+      onOmitted(`${path} is not in the image, because it is a link that points outside the squid's folder`)
       continue
     }
     const isRunnable = content.type === 'Directory' || (mode & 0o100) !== 0

@@ -33,11 +33,11 @@ test.each([
   expect(await credentialsFrom(file)(host)).toEqual(credentials)
 })
 
-test('has none without a file', async () => {
+test('returns no credentials without a file', async () => {
   expect(await credentialsFrom(null)('images.example.com')).toBeNull()
 })
 
-test('reads a file that is replaced', async () => {
+test('reads the file again after it was replaced', async () => {
   const file = configFile(JSON.stringify({ auths: { host: { auth: basic('me:old') } } }))
   const find = credentialsFrom(file)
   await find('host')
@@ -45,7 +45,7 @@ test('reads a file that is replaced', async () => {
   expect(await find('host')).toEqual({ username: 'me', password: 'new' })
 })
 
-test('explains a file that it cannot use, without its content', async () => {
+test('explains why it cannot use a file, without showing its content', async () => {
   await expect(credentialsFrom('/missing/config.json')('host')).rejects.toThrow('/missing/config.json cannot be read')
   await expect(credentialsFrom(configFile('{"auths": secret'))('host')).rejects.toThrow(
     /is not a configuration file of Docker \(JSON with "auths"\)$/,

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 /** Credentials of one registry. `identityToken` is exchanged for access tokens; it replaces a password. */
 export type Credentials = { username: string; password: string } | { identityToken: string }
 
-/** Returns the credentials of a registry, by its host as in names of images; null if it has none. */
+/** Returns the credentials for the registry with this host (as in names of images); null if there are none. */
 export type FindCredentials = (host: string) => Promise<Credentials | null>
 
 type DockerConfig = {

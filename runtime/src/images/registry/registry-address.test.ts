@@ -37,7 +37,7 @@ test.each(['node', 'images.example.com', 'host/a@sha256:1', 'host/a:sha256:1', '
   (text) => expect(() => parseImageReference(text)).toThrow(Error),
 )
 
-test('a tenant whose name no repository can have gets another one', () => {
+test('a tenant whose name is not a valid repository name gets another repository name', () => {
   const address = parseRegistry('localhost:5000/squids')
   expect(repositoryOf(address, 'o12', 'hash')).toBe('squids/o12')
   expect(repositoryOf(address, 'o../../x', 'hash')).toBe('squids/xhash')

@@ -4,7 +4,7 @@ export type RegistryAddress = {
   origin: string
   /** As in the names of images: `host[:port]`. */
   host: string
-  /** Without slashes at its ends; empty: repositories are at the top. */
+  /** Without leading and trailing slashes; empty if repositories are at the top level. */
   path: string
 }
 
@@ -22,7 +22,7 @@ const DIGEST = /^sha256:[0-9a-f]{64}$/
  */
 export function parseRegistry(text: string): RegistryAddress {
   const [, scheme = '', host = '', path = ''] = /^(https?:\/\/)?([^/]*)\/*(.*?)\/*$/.exec(text) ?? []
-  if (!HOST.test(host)) throw new Error(`${JSON.stringify(text)} is not an address of a registry (host[:port][/path])`)
+  if (!HOST.test(host)) throw new Error(`${JSON.stringify(text)} is not the address of a registry (host[:port][/path])`)
   if (path !== '' && !path.split('/').every((segment) => SEGMENT.test(segment)))
     throw new Error(`The path of the registry ${host} must consist of lower-case words, not ${JSON.stringify(path)}`)
   const protocol = scheme === 'http://' || (scheme === '' && isLoopback(host)) ? 'http' : 'https'
@@ -43,13 +43,13 @@ export function parseImageReference(text: string): ImageReference {
   return { ...address, reference }
 }
 
-/** Returns a repository below the registry's path. A name that no repository can have is replaced by `x` and `fallback`. */
+/** Returns a repository below the registry's path. An invalid name is replaced with `x` and `fallback`. */
 export function repositoryOf({ path }: RegistryAddress, name: string, fallback: string): string {
   const segment = SEGMENT.test(name) ? name : `x${fallback}`
   return path === '' ? segment : `${path}/${segment}`
 }
 
-/** Docker Hub's API has another host than the names of its images. */
+/** Docker Hub's API has a different host from the one in its image names. */
 const apiHost = (host: string): string => (host === 'docker.io' ? 'registry-1.docker.io' : host)
 
 const isLoopback = (host: string): boolean => /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/.test(host)

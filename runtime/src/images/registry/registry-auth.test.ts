@@ -21,11 +21,11 @@ vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 })
 let folder: string
 let tokenServer: Server
 let registry: Registry
-/** The requests for tokens: their method, credentials and scopes. */
+/** The received token requests: their method, credentials and scopes. */
 let granted: { method: string; by: string; scopes: string[] }[]
 let lifetimeS: number
 
-/** Signs a token of the specification of Docker's registry for the scopes. */
+/** Signs a token for the scopes, as the token specification of Docker's registry defines it. */
 function tokenFor(scopes: string[]): string {
   const certificate = readFileSync(join(folder, 'certificate.pem'), 'utf8').replace(/-----[^-]+-----|\s/g, '')
   const now = Math.floor(Date.now() / 1000)
@@ -99,7 +99,7 @@ async function push(client: RegistryClient, repository: string): Promise<string>
 }
 
 describe.skipIf(!hasRegistry)('with a registry', () => {
-  test('requests one token for a repository, and another one to take a layer of a second repository', async () => {
+  test('requests one token for a repository, and another one to mount a layer from a second repository', async () => {
     const client = clientWith({ username: 'me', password: 'a-password' })
     const digest = await push(client, 'a')
     expect(await client.hasBlob('a', digest, signal)).toBe(true)
@@ -109,7 +109,7 @@ describe.skipIf(!hasRegistry)('with a registry', () => {
     expect(granted[1]).toEqual({ ...request, scopes: ['repository:b:pull,push', 'repository:a:pull'] })
   })
 
-  test('requests a new token when one has ended', async () => {
+  test('requests a new token when the previous one has expired', async () => {
     lifetimeS = 1
     const client = clientWith({ username: 'me', password: 'a-password' })
     const digest = await push(client, 'short')
@@ -126,7 +126,9 @@ describe.skipIf(!hasRegistry)('with a registry', () => {
 
   test('explains a refused password without showing it', async () => {
     const error = await push(clientWith({ username: 'me', password: 'wrong-secret' }), 'a').catch((e: unknown) => e)
-    expect(String(error)).toMatch(/Could not sign in to 127\.0\.0\.1:\d+ at 127\.0\.0\.1:\d+: the server answered 401/)
+    expect(String(error)).toMatch(
+      /Could not sign in to 127\.0\.0\.1:\d+ at 127\.0\.0\.1:\d+: the server responded with status 401/,
+    )
     expect(String(error) + JSON.stringify(error)).not.toContain('wrong-secret')
   })
 })

@@ -7,15 +7,15 @@ export type Scope = string
 
 type Challenge = { scheme: 'basic' } | { scheme: 'bearer'; realm: string; service: string | null }
 
-/** Margin before a token's end at which a new one is requested. */
+/** How long before a token's expiry a new one is requested. */
 const EXPIRY_MARGIN_MS = 10_000
 /** The specification's default lifetime of a token. */
 const DEFAULT_LIFETIME_S = 60
 const TIMEOUT_MS = 30_000
 
 /**
- * Answers a registry's challenges: Basic, or Bearer with tokens from the server that the challenge names (the token specification
- * of Docker's registry). Tokens are kept in memory until shortly before their end.
+ * Authenticates requests to a registry as its challenges require: Basic, or Bearer with tokens from the server that the challenge names
+ * (the token specification of Docker's registry). Tokens are kept in memory until shortly before they expire.
  */
 export class RegistryAuth {
   readonly #host: string
@@ -42,7 +42,7 @@ export class RegistryAuth {
     return `Bearer ${token}`
   }
 
-  /** Takes the challenge of a 401 response. Returns false if repeating the request would not help. */
+  /** Handles the challenge of a 401 response. Returns false if repeating the request would not help. */
   accept(wwwAuthenticate: string, scopes: Scope[]): boolean {
     const challenge = parseChallenge(wwwAuthenticate)
     if (challenge === null) return false
@@ -80,7 +80,7 @@ export class RegistryAuth {
           })
         : request(url, { headers: authorization === null ? {} : { authorization }, ...timeouts })
     ).catch((cause: unknown) => {
-      throw new RegistryError(`Could not ${purpose}: it does not answer`, { status: 0, cause })
+      throw new RegistryError(`Could not ${purpose}: it does not respond`, { status: 0, cause })
     })
     const body = await response.body.text()
     if (response.statusCode !== 200) throw refused(purpose, response.statusCode, body)
@@ -89,15 +89,15 @@ export class RegistryAuth {
 }
 
 function parseToken(purpose: string, body: string): { token: string; lifetimeS: number } {
-  let answer: { token?: string; access_token?: string; expires_in?: number } = {}
+  let tokenResponse: { token?: string; access_token?: string; expires_in?: number } = {}
   try {
-    answer = JSON.parse(body)
+    tokenResponse = JSON.parse(body)
   } catch {
     // Reported below.
   }
-  const token = answer.token ?? answer.access_token
+  const token = tokenResponse.token ?? tokenResponse.access_token
   if (!token) throw new RegistryError(`Could not ${purpose}: the response has no token`, { status: 200 })
-  return { token, lifetimeS: answer.expires_in ?? DEFAULT_LIFETIME_S }
+  return { token, lifetimeS: tokenResponse.expires_in ?? DEFAULT_LIFETIME_S }
 }
 
 function basic(credentials: Credentials | null): string | null {

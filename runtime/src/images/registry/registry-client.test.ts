@@ -62,7 +62,7 @@ describe.skipIf(!hasRegistry)('with a registry without authentication', () => {
     return { relay, client: clientOf(relay.host) }
   }
 
-  test('pushes, finds, reuses and pulls a blob', async () => {
+  test('pushes, finds, mounts and pulls a blob', async () => {
     const client = clientOf(registry.host)
     const content = randomBytes(3_000_000)
     const { digest, size } = blobOf(content)
@@ -98,7 +98,7 @@ describe.skipIf(!hasRegistry)('with a registry without authentication', () => {
     expect(error).toMatchObject({ status: 400, codes: ['MANIFEST_BLOB_UNKNOWN'] })
   })
 
-  test('finishes an upload whose connection was cut, and one that the registry forgot', async () => {
+  test('finishes an upload whose connection was cut, or that the registry no longer knows', async () => {
     const content = randomBytes(8_000_000)
     const actions: (Action | null)[] = [{ cutAfter: 2_000_000 }, { status: 404 }, null]
     const { relay, client } = await relayed((method) => (method === 'PATCH' ? (actions.shift() ?? null) : null))
@@ -120,24 +120,26 @@ describe.skipIf(!hasRegistry)('with a registry without authentication', () => {
   test('gives up on a registry that keeps failing, and when it is cancelled', async () => {
     const { client, relay } = await relayed(() => ({ status: 500 }))
     const failed = client.hasBlob('a', digestOf(Buffer.from('')), signal)
-    await expect(failed).rejects.toThrow(`Could not find a layer or image in ${relay.host}/a: the server answered 500`)
+    await expect(failed).rejects.toThrow(
+      `Could not find a layer or image in ${relay.host}/a: the server responded with status 500`,
+    )
     const cancelled = client.hasBlob('a', digestOf(Buffer.from('')), AbortSignal.abort(new Error('cancelled')))
     await expect(cancelled).rejects.toThrow('cancelled')
   })
 
-  test('says when there is no registry', async () => {
+  test('reports that there is no registry at the address', async () => {
     const stopped = await startRelay(registry.host)
     await stopped.stop()
     const error = await clientOf(stopped.host)
       .hasBlob('a', digestOf(Buffer.from('')), signal)
       .catch((e: unknown) => e)
     expect(error).toBeInstanceOf(RegistryError)
-    expect(String(error)).toContain(`${stopped.host} does not answer (ECONNREFUSED)`)
+    expect(String(error)).toContain(`${stopped.host} does not respond (ECONNREFUSED)`)
   })
 })
 
 describe.skipIf(!hasRegistry)('with a registry that does not permit deletions', () => {
-  test('tells that an image remains', async () => {
+  test('reports that the image remains', async () => {
     const registry = await startRegistry({ allowsDeletion: false })
     onTestFinished(() => registry.stop())
     const client = clientOf(registry.host)
@@ -155,7 +157,7 @@ describe.skipIf(!hasRegistry)('with a registry with passwords', () => {
   })
   afterAll(() => registry?.stop())
 
-  test('pushes with the right one', async () => {
+  test('pushes with the right password', async () => {
     const client = clientOf(registry.host, { username: 'me', password: 'a-password' })
     const digest = await pushImageTo(client, 'private')
     expect(await client.hasManifest('private', digest, signal)).toBe(true)
@@ -164,7 +166,7 @@ describe.skipIf(!hasRegistry)('with a registry with passwords', () => {
 
   test.each([{ username: 'me', password: 'wrong-secret' }, null])('explains credentials %#', async (credentials) => {
     const error = await pushImageTo(clientOf(registry.host, credentials), 'private').catch((e: unknown) => e)
-    expect(String(error)).toMatch(/Could not push a layer to .*\/private: the server answered 401/)
+    expect(String(error)).toMatch(/Could not push a layer to .*\/private: the server responded with status 401/)
     expect(JSON.stringify(error) + String(error)).not.toContain('wrong-secret')
   })
 })

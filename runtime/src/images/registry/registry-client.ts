@@ -9,7 +9,7 @@ import { RegistryError } from './registry-error.ts'
 import { RegistryHttp, isTemporary } from './registry-http.ts'
 import { type BlobContent, uploadBlob } from './upload-blob.ts'
 
-/** `content` has the digest of the descriptor. */
+/** A manifest with its descriptor, whose digest is that of `content`. */
 export type Manifest = { descriptor: Descriptor; content: Buffer }
 
 /** Downloads whose connection breaks are repeated from their start. */
@@ -51,7 +51,7 @@ export class RegistryClient {
     await uploadBlob(this.#http, { repository, host: this.#host, signal }, content)
   }
 
-  /** Gives the repository a blob of another repository of this registry, without an upload. False if the registry does not. */
+  /** Mounts a blob of another repository of this registry, without an upload. Returns false if the registry does not support that. */
   async mountBlob(repository: string, digest: string, from: string, signal: AbortSignal): Promise<boolean> {
     const purpose = `reuse a layer of ${this.#host}/${from} in ${repository}`
     const scopes = [pushScope(repository), pullScope(from)]
@@ -67,7 +67,7 @@ export class RegistryClient {
     await response.body.dump()
     const { location } = response.headers
     if (response.status === 202 && location !== undefined) {
-      // The registry opened an upload instead. It would expire by itself.
+      // The registry opened an upload instead. Cancel it, although it would expire eventually.
       const url = new URL(location, response.url).href
       await this.#http
         .send({ purpose, method: 'DELETE', url, scopes, isRepeated: false, signal })

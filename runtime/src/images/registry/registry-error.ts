@@ -1,7 +1,7 @@
 /** A request that the registry refused, or that did not reach it. The message is for operators and contains no credentials. */
 export class RegistryError extends Error {
   override name = 'RegistryError'
-  /** 0: there was no response. */
+  /** HTTP status; 0 if there was no response. */
   readonly status: number
   /** The codes in the registry's response, such as `MANIFEST_BLOB_UNKNOWN`. */
   readonly codes: string[]
@@ -21,10 +21,13 @@ export function refused(purpose: Purpose, status: number, body: string): Registr
   const errors = parseErrors(body)
   const details = errors.map(({ code, message }) => [code, message].filter(Boolean).join(': ')).join('; ')
   const explanation = details || (EXPLANATIONS[status] ?? 'no explanation')
-  return new RegistryError(`Could not ${purpose}: the server answered ${status} (${explanation.slice(0, 500)})`, {
-    status,
-    codes: errors.map(({ code }) => code),
-  })
+  return new RegistryError(
+    `Could not ${purpose}: the server responded with status ${status} (${explanation.slice(0, 500)})`,
+    {
+      status,
+      codes: errors.map(({ code }) => code),
+    },
+  )
 }
 
 const EXPLANATIONS: Record<number, string> = {

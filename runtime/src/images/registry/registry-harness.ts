@@ -4,14 +4,14 @@ import type { AddressInfo } from 'node:net'
 export type Relay = {
   /** `127.0.0.1:port` */
   host: string
-  /** All requests so far. `bytes`: received of the body. */
+  /** All requests so far. `bytes`: the received bytes of the body. */
   requests: { method: string; path: string; bytes: number }[]
-  /** Bytes of the bodies of all requests. */
+  /** Returns the total size of all request bodies. */
   sentBytes(): number
   stop(): Promise<void>
 }
 
-/** What happens to a request: a response of the relay, or the connection is cut after so many bytes of the body. */
+/** A fault of a request: the relay responds itself, or cuts the connection after this many bytes of the body. */
 export type Action = { status: number } | { cutAfter: number }
 export type Interference = (method: string, path: string) => Action | null
 

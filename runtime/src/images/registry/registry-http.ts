@@ -31,7 +31,7 @@ export type RegistryResponse = {
 
 const ATTEMPTS = 5
 const FIRST_DELAY_MS = 500
-/** The longest wait that a registry may ask for (`Retry-After`). */
+/** The maximum wait that a registry may request (`Retry-After`). */
 const MAX_DELAY_MS = 60_000
 const MAX_REDIRECTS = 5
 const MAX_ERROR_BYTES = 65_536
@@ -46,7 +46,7 @@ export class RegistryHttp {
     this.#auth = new RegistryAuth(origin, host, credentials)
   }
 
-  /** @throws RegistryError for statuses that the request does not accept, and without a response; the signal's reason when aborted */
+  /** @throws RegistryError for a status that the request does not accept, or if there is no response; the signal's reason when aborted */
   async send(requested: RegistryRequest): Promise<RegistryResponse> {
     for (let attempt = 1; ; attempt++) {
       requested.signal.throwIfAborted()
@@ -82,12 +82,12 @@ export class RegistryHttp {
         throw new RegistryError(`Could not ${purpose}: the registry refers to ${url.origin}, which is not https`, {
           status: 0,
         })
-      // The storage behind a registry must not receive credentials, and often refuses requests that have some.
+      // The storage behind a registry must not receive the credentials, and often refuses requests that contain them.
       const authorization = isOfRegistry ? await this.#auth.header(scopes) : null
       const sent = { ...headers, ...(authorization === null ? {} : { authorization }) }
       const response = await request(url, { method, headers: sent, body: body?.() ?? null, signal }).catch(
         (cause: unknown) => {
-          throw new RegistryError(`Could not ${purpose}: ${url.host} does not answer (${reasonOf(cause)})`, {
+          throw new RegistryError(`Could not ${purpose}: ${url.host} does not respond (${reasonOf(cause)})`, {
             status: 0,
             cause,
           })
@@ -114,7 +114,7 @@ export function isTemporary(error: unknown): boolean {
   return error instanceof RegistryError && (error.status === 0 || error.status >= 500 || error.status === 429)
 }
 
-/** Waits between attempts, for a random part of the time, so that several workers do not repeat their requests at once. */
+/** Waits between attempts, for a random part of the delay, so that several workers do not repeat their requests at the same time. */
 export async function delay(ms: number, signal: AbortSignal): Promise<void> {
   await pause(ms * (0.5 + Math.random() / 2), undefined, { signal }).catch(() => signal.throwIfAborted())
 }

@@ -11,8 +11,8 @@ const ATTEMPTS = 5
 const FIRST_DELAY_MS = 500
 
 /**
- * Uploads a blob as a stream, with bounded memory. An interrupted upload begins again: registries forget its part, or do not find it
- * by the address that they returned before.
+ * Uploads a blob as a stream, with bounded memory. An interrupted upload starts again from the beginning: registries discard the received part, or no
+ * longer find it at the address that they returned.
  * @throws RegistryError
  */
 export async function uploadBlob(http: RegistryHttp, target: UploadTarget, content: BlobContent): Promise<void> {
@@ -22,7 +22,7 @@ export async function uploadBlob(http: RegistryHttp, target: UploadTarget, conte
       return
     } catch (error) {
       target.signal.throwIfAborted()
-      // The registry may have restarted in between, and not know the upload.
+      // The registry may have restarted in the meantime and no longer know the upload.
       const isUnknown = error instanceof RegistryError && [404, 416].includes(error.status)
       if (attempt === ATTEMPTS || !(isUnknown || isTemporary(error))) throw error
     }

@@ -5,26 +5,26 @@ import { KubeConfig } from '@kubernetes/client-node'
 import { onTestFinished } from 'vitest'
 import { KubeClient } from './kube-client.ts'
 
-/** How a scripted API server answers the next request for a list or watch. */
-export type Answer = (response: ServerResponse, url: URL) => void
+/** How a scripted API server responds to the next list or watch request. */
+export type ScriptedResponse = (response: ServerResponse, url: URL) => void
 
-/** An API server that answers requests as a test says, for endings that cannot be caused on a real one. */
+/** An API server whose responses a test scripts, to simulate failures that cannot be caused on a real one. */
 export async function scriptedApiServer(): Promise<{
   client: KubeClient
-  answers: Answer[]
+  responses: ScriptedResponse[]
   requests: URL[]
   bodies: string[]
 }> {
-  const answers: Answer[] = []
+  const responses: ScriptedResponse[] = []
   const requests: URL[] = []
   const bodies: string[] = []
   const server = createServer(async (request: IncomingMessage, response) => {
     const url = new URL(request.url ?? '', 'http://localhost')
     requests.push(url)
     bodies.push(await text(request))
-    const answer = answers.shift()
-    if (answer) answer(response, url)
-    // Without an answer, a request hangs as it does on a watch without changes.
+    const respond = responses.shift()
+    if (respond) respond(response, url)
+    // Without a response, a request hangs, as a watch without changes does.
     else if (url.searchParams.get('watch')) response.writeHead(200).flushHeaders()
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -39,11 +39,11 @@ export async function scriptedApiServer(): Promise<{
     server.closeAllConnections()
     server.close()
   })
-  return { client, answers, requests, bodies }
+  return { client, responses, requests, bodies }
 }
 
 export const list =
-  (version: number, ...names: string[]): Answer =>
+  (version: number, ...names: string[]): ScriptedResponse =>
   (response) =>
     response.end(
       JSON.stringify({
@@ -54,7 +54,7 @@ export const list =
 
 /** Sends events as lines, then ends the watch, breaks its connection or leaves it open. */
 export const events =
-  (then: 'end' | 'break' | 'stay', ...lines: object[]): Answer =>
+  (then: 'end' | 'break' | 'stay', ...lines: object[]): ScriptedResponse =>
   (response) => {
     response.writeHead(200)
     response.write(lines.map((line) => `${JSON.stringify(line)}\n`).join(''), () => {
@@ -66,7 +66,7 @@ export const events =
 export const event = (type: string, name: string, version: number) => ({ type, object: object(name, version) })
 
 export const failure =
-  (status: number, reason: string): Answer =>
+  (status: number, reason: string): ScriptedResponse =>
   (response) => {
     response.writeHead(status).end(JSON.stringify({ kind: 'Status', reason, message: `It is ${reason}` }))
   }

@@ -4,8 +4,8 @@ import { ClusterUnreachable } from './kube-error.ts'
 const RETRY_MS = 2000
 
 /**
- * Calls `connect`. If the API server does not answer, says so, and calls it again in the background until it does or `signal` is aborted,
- * so that a server can start while its cluster is away.
+ * Calls `connect`. If the API server does not respond, reports it, and calls `connect` again in the background until it does or `signal` is
+ * aborted, so that a server can start while its cluster is unreachable.
  * @throws any other error of the first call
  */
 export async function connectOrRetry(
@@ -17,7 +17,9 @@ export async function connectOrRetry(
     await connect()
   } catch (error) {
     if (!(error instanceof ClusterUnreachable)) throw error
-    log(`${error.message}. Shoal tries again until it answers; until then, squids are not reached, started or stopped.`)
+    log(
+      `${error.message}. Shoal keeps trying. Until the API server responds, squids cannot be reached, started or stopped.`,
+    )
     void retry(connect, signal, log)
   }
 }
@@ -29,7 +31,7 @@ async function retry(connect: () => Promise<void>, signal: AbortSignal, log: (me
     if (signal.aborted) return
     try {
       await connect()
-      log('The cluster answers')
+      log('The cluster responds')
       return
     } catch (error) {
       const { message } = error as Error

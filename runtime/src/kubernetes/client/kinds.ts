@@ -1,6 +1,6 @@
 import type { NewObject } from '../objects/object-types.ts'
 
-/** A kind of objects. `resource`: its name in paths. */
+/** A kind of object. `resource`: its name in paths. */
 export type ObjectKind = { apiVersion: string; kind: string; resource: string; isNamespaced: boolean }
 
 const kindList = (apiVersion: string, resources: Record<string, string>, isNamespaced = true): ObjectKind[] =>

@@ -17,7 +17,7 @@ type Request = { method: string; path: string; query?: Query; body?: unknown; ty
 
 /**
  * Sends requests to an API server: server-side apply, create, delete, list, and streams for watches and logs. Every method throws
- * `KubeError` if the server refuses the request, and `ClusterUnreachable` if it does not answer in time.
+ * `KubeError` if the server refuses the request, and `ClusterUnreachable` if it does not respond in time.
  */
 export class KubeClient {
   readonly #config: KubeConfig
@@ -52,8 +52,8 @@ export class KubeClient {
   }
 
   /**
-   * Deletes the object, by default after everything that it owns. Returns its last state; null if it does not exist.
-   * `gracePeriodSeconds` 0: a pod no longer exists, even if its host cannot confirm that it has ended.
+   * Deletes the object, by default after everything it owns. Returns its last state; null if it does not exist.
+   * With `gracePeriodSeconds` 0, a pod is deleted even if its host cannot confirm that it has ended.
    */
   async delete(
     kind: ObjectKind,
@@ -70,7 +70,7 @@ export class KubeClient {
     }
   }
 
-  /** Lists all objects, of all namespaces unless one is given, as of one moment that is not older than this call. */
+  /** Lists all objects, of all namespaces unless one is given. The list is consistent, and not older than this call. */
   async list<T extends KubeObject>(
     kind: ObjectKind,
     query: Query,
@@ -94,7 +94,7 @@ export class KubeClient {
     }
   }
 
-  /** Sends a POST request whose response is no stored object, such as a review. */
+  /** Sends a POST request that stores no object, such as an access review. */
   review<T>(path: string, body: unknown): Promise<T> {
     return this.#json({ method: 'POST', path, body })
   }
@@ -106,8 +106,8 @@ export class KubeClient {
   }
 
   /**
-   * Opens a stream. Abort `signal` to end it. The connection is probed, so that a lost one ends within a minute although nothing is
-   * sent.
+   * Opens a stream. Abort `signal` to end it. The connection is probed, so that a lost one is detected within a minute even if no
+   * data is sent.
    */
   async open(path: string, query: Query, signal: AbortSignal): Promise<IncomingMessage> {
     const response = await this.#send({ method: 'GET', path, query }, signal)
@@ -159,7 +159,7 @@ const pathOf = (object: NewObject): string =>
 
 function unreachable(url: URL, cause: unknown): never {
   const reason = cause instanceof Error ? cause.message : String(cause)
-  throw new ClusterUnreachable(`The cluster's API server at ${url.host} does not answer: ${reason}`, { cause })
+  throw new ClusterUnreachable(`The cluster's API server at ${url.host} does not respond: ${reason}`, { cause })
 }
 
 function errorOf(response: IncomingMessage, body: string): KubeError {

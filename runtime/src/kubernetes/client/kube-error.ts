@@ -16,7 +16,7 @@ export class ClusterRefusal extends Error {
   override name = 'ClusterRefusal'
 }
 
-/** The API server did not answer, so the state of the cluster is not known. */
+/** The API server did not respond, so the state of the cluster is unknown. */
 export class ClusterUnreachable extends Error {
   override name = 'ClusterUnreachable'
 }

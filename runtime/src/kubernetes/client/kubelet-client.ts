@@ -8,15 +8,15 @@ const PORT = 10_250
 const DEADLINE_MS = 10_000
 
 /**
- * Reads metrics of nodes from their kubelets, which accept the credentials of the API server and ask it for the right to
- * `nodes/metrics`. The API server's own proxy is not used: its right would permit commands in every pod.
+ * Reads metrics of nodes from their kubelets, which accept the credentials for the API server and require the right to
+ * `nodes/metrics`. Does not use the API server's proxy, since the right to use it permits running commands in every pod.
  */
 export class KubeletClient {
   readonly #config: KubeConfig
   readonly #ca: Buffer | null
   readonly #agent = new https.Agent({ keepAlive: true, maxSockets: 1 })
 
-  /** `caFile`: the authority of the kubelets' certificates; null: that of the cluster. @throws if it cannot be read */
+  /** `caFile`: the certificate authority of the kubelets; null: that of the cluster. @throws if it cannot be read */
   constructor(config: KubeConfig, caFile: string | null) {
     this.#config = config
     this.#ca = caFile === null ? null : readFileSync(caFile)
@@ -37,7 +37,7 @@ export class KubeletClient {
     })
     if (response.statusCode === 200) return response
     response.destroy()
-    throw new Error(`The kubelet at ${address} answered with HTTP status ${response.statusCode}`)
+    throw new Error(`The kubelet at ${address} responded with HTTP status ${response.statusCode}`)
   }
 
   close(): void {

@@ -6,7 +6,7 @@ type Right = { group: string; resource: string; subresource?: string; verbs: str
 
 const changes = ['create', 'patch']
 
-/** What the worker does in a cluster, as listed in docs/kubernetes.md. */
+/** The rights that the worker needs in a cluster, as listed in docs/kubernetes.md. */
 const rights: Right[] = [
   { group: '', resource: 'namespaces', verbs: ['list', ...changes, 'delete'] },
   { group: '', resource: 'nodes', verbs: ['list', 'watch'] },
@@ -24,10 +24,10 @@ const rights: Right[] = [
   { group: 'networking.k8s.io', resource: 'networkpolicies', verbs: changes },
 ]
 
-/** Returns what the credentials may not do, as a sentence; null if nothing is missing. @throws ClusterUnreachable, KubeError */
+/** Returns a sentence that lists the missing rights of the credentials; null if none is missing. @throws ClusterUnreachable, KubeError */
 export async function missingRights(client: KubeClient): Promise<string | null> {
   const reviews = rights.flatMap(({ verbs, ...of }) => verbs.map((verb) => ({ verb, ...of })))
-  const answers = await Promise.all(
+  const reviews = await Promise.all(
     reviews.map(async (attributes) => {
       const body = {
         apiVersion: 'authorization.k8s.io/v1',
@@ -38,7 +38,7 @@ export async function missingRights(client: KubeClient): Promise<string | null> 
       return { ...attributes, isAllowed: status.allowed }
     }),
   )
-  const missing = answers.filter(({ isAllowed }) => !isAllowed)
+  const missing = reviews.filter(({ isAllowed }) => !isAllowed)
   if (missing.length === 0) return null
   const nameOf = ({ resource, subresource }: Omit<Right, 'verbs'>) =>
     subresource ? `${resource}/${subresource}` : resource

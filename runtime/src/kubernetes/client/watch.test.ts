@@ -4,9 +4,9 @@ import { KubeError } from './kube-error.ts'
 import { kinds } from './kinds.ts'
 import { Watch } from './watch.ts'
 
-async function openWatch(...answers: Parameters<typeof list>[]) {
+async function openWatch(...responses: Parameters<typeof list>[]) {
   const server = await scriptedApiServer()
-  server.answers.push(...answers.map((answer) => list(...answer)))
+  server.responses.push(...responses.map((response) => list(...response)))
   const changes: string[] = []
   const watch = new Watch({
     client: server.client,
@@ -21,8 +21,8 @@ async function openWatch(...answers: Parameters<typeof list>[]) {
 }
 
 test('a watch lists all objects and follows their changes', async () => {
-  const { watch, answers, changes, names, requests } = await openWatch([5, 'one', 'two'])
-  answers.push(events('stay', event('ADDED', 'three', 6), event('DELETED', 'one', 7), event('MODIFIED', 'two', 8)))
+  const { watch, responses, changes, names, requests } = await openWatch([5, 'one', 'two'])
+  responses.push(events('stay', event('ADDED', 'three', 6), event('DELETED', 'one', 7), event('MODIFIED', 'two', 8)))
   await watch.start()
   await watch.reach('8')
   expect(names()).toEqual(['three', 'two'])
@@ -32,8 +32,8 @@ test('a watch lists all objects and follows their changes', async () => {
 })
 
 test('a list is read in pages', async () => {
-  const { watch, answers, names, requests } = await openWatch()
-  answers.push(
+  const { watch, responses, names, requests } = await openWatch()
+  responses.push(
     (response) => {
       const object = event('', 'one', 4).object
       response.end(JSON.stringify({ metadata: { resourceVersion: '5', continue: 'next' }, items: [object] }))
@@ -45,24 +45,27 @@ test('a list is read in pages', async () => {
   expect(requests[1]?.searchParams.get('continue')).toBe('next')
 })
 
-test.each(['end', 'break'] as const)('a watch whose connection has an %s continues where it was', async (how) => {
-  const { watch, answers, versions, changes } = await openWatch([5, 'one'])
-  answers.push(
-    events(how, event('ADDED', 'two', 6), event('BOOKMARK', '', 9)),
-    events('stay', event('ADDED', 'three', 10)),
-  )
-  await watch.start()
-  await watch.reach('10')
-  expect(versions()).toEqual([null, '5', '9'])
-  expect(changes).toEqual(['+one', '+two', '+three'])
-})
+test.each(['end', 'break'] as const)(
+  'a watch whose connection has an %s continues at the same position',
+  async (how) => {
+    const { watch, responses, versions, changes } = await openWatch([5, 'one'])
+    responses.push(
+      events(how, event('ADDED', 'two', 6), event('BOOKMARK', '', 9)),
+      events('stay', event('ADDED', 'three', 10)),
+    )
+    await watch.start()
+    await watch.reach('10')
+    expect(versions()).toEqual([null, '5', '9'])
+    expect(changes).toEqual(['+one', '+two', '+three'])
+  },
+)
 
 test.each(['response', 'event'])(
   'a watch whose version has expired (%s) lists again, and reports what it missed',
   async (how) => {
-    const { watch, answers, changes, names } = await openWatch([5, 'one', 'two'])
+    const { watch, responses, changes, names } = await openWatch([5, 'one', 'two'])
     const expired = { type: 'ERROR', object: { code: 410, reason: 'Expired', message: 'too old' } }
-    answers.push(how === 'event' ? events('end', expired) : failure(410, 'Expired'), list(20, 'two', 'three'))
+    responses.push(how === 'event' ? events('end', expired) : failure(410, 'Expired'), list(20, 'two', 'three'))
     await watch.start()
     await watch.reach('20')
     expect(names()).toEqual(['three', 'two'])
@@ -70,34 +73,38 @@ test.each(['response', 'event'])(
   },
 )
 
-test('a watch that is refused for a while returns', async () => {
-  const { watch, answers, names } = await openWatch([5, 'one'])
-  answers.push(failure(500, 'InternalError'), failure(429, 'TooManyRequests'), events('stay', event('ADDED', 'two', 6)))
+test('a watch that is refused for a while recovers', async () => {
+  const { watch, responses, names } = await openWatch([5, 'one'])
+  responses.push(
+    failure(500, 'InternalError'),
+    failure(429, 'TooManyRequests'),
+    events('stay', event('ADDED', 'two', 6)),
+  )
   await watch.start()
   await watch.reach('6')
   expect(names()).toEqual(['one', 'two'])
 })
 
-test('the state is unknown while the API server does not answer', { timeout: 30_000 }, async () => {
-  const { watch, answers } = await openWatch([5, 'one'])
-  for (let attempt = 0; attempt < 20; attempt++) answers.push((response) => response.destroy())
+test('the state is unknown while the API server does not respond', { timeout: 30_000 }, async () => {
+  const { watch, responses } = await openWatch([5, 'one'])
+  for (let attempt = 0; attempt < 20; attempt++) responses.push((response) => response.destroy())
   await watch.start()
-  await expect.poll(() => answers.length).toBeLessThan(20)
+  await expect.poll(() => responses.length).toBeLessThan(20)
   await expect(watch.reach()).rejects.toThrow('The state of the pods in the cluster is not known')
-  answers.length = 0
+  responses.length = 0
   await expect.poll(() => watch.reach().then(() => 'known', String), { timeout: 20_000 }).toBe('known')
 })
 
 test('a deletion waits for all that the object owns', async () => {
-  const { client, answers, bodies } = await scriptedApiServer()
-  answers.push((response) => response.end('{"kind":"Pod"}'))
+  const { client, responses, bodies } = await scriptedApiServer()
+  responses.push((response) => response.end('{"kind":"Pod"}'))
   expect(await client.delete(kinds.pod, 'one', 'two')).toEqual({ kind: 'Pod' })
   expect(JSON.parse(bodies[0] ?? '')).toMatchObject({ propagationPolicy: 'Foreground' })
 })
 
-test('errors of the API server have its status, reason and sentence', async () => {
-  const { client, answers } = await scriptedApiServer()
-  answers.push(failure(403, 'Forbidden'), failure(404, 'NotFound'), (response) =>
+test('errors contain the status, reason and message of the API server', async () => {
+  const { client, responses } = await scriptedApiServer()
+  responses.push(failure(403, 'Forbidden'), failure(404, 'NotFound'), (response) =>
     response.writeHead(502).end('no backend'),
   )
   const error = await client.list(kinds.pod, {}).catch((reason: unknown) => reason)

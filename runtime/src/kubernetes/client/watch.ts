@@ -7,7 +7,7 @@ import { type ObjectKind, objectPath } from './kinds.ts'
 
 const MIN_DELAY_MS = 100
 const MAX_DELAY_MS = 10_000
-/** The server ends a watch after this time; the next one continues where it ended. */
+/** The API server ends a watch after this time; the next watch continues at the same position. */
 const WATCH_SECONDS = 290
 const LIVE_TIMEOUT_MS = 5000
 
@@ -21,7 +21,7 @@ export type WatchOptions<T> = {
   kind: ObjectKind
   /** `labelSelector` and `fieldSelector`. */
   selector: Query
-  /** Called for each object that is new, changed or (`isDeleted`) deleted. */
+  /** Called for each object that was created, changed or, with `isDeleted`, deleted. */
   onChange?: (object: T, isDeleted: boolean) => void
   /** Called when a connection was lost, with the reason. */
   onInterrupt?: (reason: string) => void
@@ -60,7 +60,7 @@ export class Watch<T extends KubeObject> {
   }
 
   /**
-   * Waits until the copy contains the change with this version (of an object of this kind; none: until it is connected).
+   * Waits until the copy contains the change with this `resourceVersion` of an object of this kind; without one, until the watch is connected.
    * @throws ClusterUnreachable after five seconds
    */
   async reach(version = '0'): Promise<void> {
@@ -113,7 +113,7 @@ export class Watch<T extends KubeObject> {
           delayMs *= 2
           continue
         }
-        // Random, so that the watches of all processes do not return at the same moment.
+        // Random, so that not all processes start their watches again at the same moment.
         await delay(delayMs * (0.5 + Math.random() / 2), undefined, { signal }).catch(() => undefined)
         delayMs = Math.min(delayMs * 2, MAX_DELAY_MS)
       }
@@ -139,7 +139,7 @@ export class Watch<T extends KubeObject> {
     this.#wake()
   }
 
-  /** Follows changes until the server ends the watch. `onProgress` is called when the server answers. */
+  /** Follows changes until the server ends the watch. `onProgress` is called when the server responds. */
   async #watch(onProgress: () => void): Promise<void> {
     const { client, kind, selector } = this.#options
     const { signal } = this.#ending
@@ -161,7 +161,7 @@ export class Watch<T extends KubeObject> {
     } finally {
       response.destroy()
     }
-    // A connection that breaks ends the lines without an error.
+    // When the connection breaks, the lines end without an error.
     if (failure !== null || !response.complete) throw failure ?? new ClusterUnreachable('The watch was interrupted')
   }
 

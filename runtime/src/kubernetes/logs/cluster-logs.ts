@@ -10,7 +10,7 @@ import { type LogPosition, type TimedLine, formatPosition, parsePosition } from 
 import { readPodLog } from './pod-log.ts'
 
 const MAX_BATCH_LINES = 1000
-/** Pods that have changed are noticed within this time. */
+/** Maximum time until a changed pod is noticed. */
 const POLL_MS = 200
 
 /** See `Runtime.logs`. Follows the log of each pod through the API server. */
@@ -92,7 +92,7 @@ class LogCollector {
     return batch
   }
 
-  /** Waits for lines, or a short time. */
+  /** Waits until there are lines, but only for a short time. */
   wait(): Promise<void> {
     return new Promise((resolve) => {
       const done = () => {

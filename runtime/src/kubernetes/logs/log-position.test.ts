@@ -19,7 +19,7 @@ test('times of lines can be compared as text', () => {
   expect(parseTimedLine('unable to retrieve container logs')).toBeNull()
 })
 
-test('a reader continues after the lines that it has read, also among those of the same time', () => {
+test('a reader continues after the lines that it has read, even if they have the same time as the next ones', () => {
   const lines = ['1', '2', '2', '2', '3'].map((second, index) => ({ time: `00:0${second}`, text: String(index) }))
   const counter = new PositionCounter(START)
   const positions = lines.map((line) => counter.push(line))
@@ -30,6 +30,6 @@ test('a reader continues after the lines that it has read, also among those of t
   }
 })
 
-test('a position that is not valid is the start', () => {
+test('an invalid position is the start of the log', () => {
   for (const text of [undefined, '', 'x', '1 2', 'a b c']) expect(parsePosition(text)).toEqual(START)
 })

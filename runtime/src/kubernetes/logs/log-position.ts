@@ -6,7 +6,7 @@ export type LogPosition = { restarts: number; time: string; lines: number }
 
 export const START: LogPosition = { restarts: 0, time: '', lines: 0 }
 
-/** Parses a position of a `LogCursor`. One that is not valid is the start. */
+/** Parses a position of a `LogCursor`. An invalid position is the start of the log. */
 export function parsePosition(text: string | undefined): LogPosition {
   const [restarts = '', time = '', lines = ''] = (text ?? '').split(' ')
   return /^\d+$/.test(restarts) && /^\d+$/.test(lines)
@@ -19,7 +19,7 @@ export const formatPosition = ({ restarts, time, lines }: LogPosition): string =
 /** A line of a log with its time, which can be compared as text. */
 export type TimedLine = { time: string; text: string }
 
-/** Splits `2026-01-01T00:00:00.5Z text`, as kubelet prefixes lines. Null for text without a time, which is no line of a program. */
+/** Splits `2026-01-01T00:00:00.5Z text`, the format in which kubelet returns lines. Returns null for text without a time, which is not a line of a program. */
 export function parseTimedLine(line: string): TimedLine | null {
   const [, seconds, fraction = '', zone, text] =
     /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d) ?(.*)$/s.exec(line) ?? []
@@ -28,10 +28,10 @@ export function parseTimedLine(line: string): TimedLine | null {
   return { time: `${utc}.${fraction.padEnd(9, '0')}Z`, text }
 }
 
-/** Skips the lines that were read before `from`, and counts positions. Lines must be pushed in their order, from `from.time` on. */
+/** Skips the lines that were read before `from`, and tracks the position. Lines must be pushed in order, from `from.time` on. */
 export class PositionCounter {
   #position: LogPosition
-  /** Lines with the time of the starting position that are still to be skipped. */
+  /** The number of lines with the time of the starting position that are still to be skipped. */
   #toSkip: number
   readonly #start: string
 

@@ -9,7 +9,7 @@ import { type LogPosition, type TimedLine, PositionCounter, parseTimedLine } fro
 
 /** Delay before a log that could not be read is requested again. */
 const RETRY_MS = 1000
-/** A log ends before the state of its pod shows it. */
+/** Delay before a log that has ended is requested again: the state of its pod shows the end later than the log. */
 const SETTLE_MS = 200
 
 export type PodLogOptions = {
@@ -26,8 +26,8 @@ export type PodLogOptions = {
 }
 
 /**
- * Reads the log of all runs of a pod until it no longer exists. Lines that kubelet deletes before they are read are missing: those of
- * all runs but the last two, and all when the pod is deleted.
+ * Reads the log of all runs of a pod until it no longer exists. Lines that kubelet deletes before they are read are lost: it keeps
+ * only those of the last two runs, and none after the pod was deleted.
  */
 export async function readPodLog(options: PodLogOptions): Promise<void> {
   const { signal, current, nextChange } = options
@@ -72,7 +72,7 @@ async function readRun(options: PodLogOptions, from: LogPosition, isPrevious: bo
     container: pod.spec.containers[0]?.name ?? '',
     timestamps: 'true',
     ...(isPrevious ? { previous: 'true' } : { follow: 'true' }),
-    // Its resolution is a second.
+    // The resolution of `sinceTime` is a second.
     ...(from.time === '' ? {} : { sinceTime: `${from.time.slice(0, 19)}Z` }),
   }
   const take = async (text: string) => {

@@ -4,7 +4,7 @@ import type { NewObject } from './object-types.ts'
 /** An address range that squids may reach; `port` null: every port and protocol. */
 export type EgressTarget = { cidr: string; port: number | null }
 
-/** Where connections to squids may come from: the pods of a namespace, or addresses. */
+/** The permitted sources of connections to squids: the pods of a namespace, or addresses. */
 export type IngressSource = { namespace: string } | { cidr: string }
 
 /** IPv6 ranges that are not on the public internet: loopback, unique local, link-local and multicast addresses. */
@@ -19,7 +19,7 @@ export type PolicyOptions = {
 
 /**
  * Returns the policy of a tenant's namespace: pods accept connections only from the gateway, and reach only DNS, `egressTo` and the
- * public internet. Everything else is denied, other pods of the same tenant included.
+ * public internet. Everything else is denied, including connections to other pods of the same tenant.
  */
 export function networkPolicy(
   metadata: NewObject['metadata'],

@@ -1,4 +1,4 @@
-/** Parts of the objects of Kubernetes that Shoal reads, as the API returns them in JSON. Times are in RFC 3339. */
+/** The fields of Kubernetes objects that Shoal reads, as the API returns them in JSON. Times are in RFC 3339. */
 
 export type OwnerReference = {
   apiVersion: string

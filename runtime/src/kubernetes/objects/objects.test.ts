@@ -48,7 +48,7 @@ const workload: Workload = {
 const textOf = (objects: object) => `${JSON.stringify(objects, null, 2)}\n`
 
 describe('objects', () => {
-  test('a tenant has a namespace with a policy, a quota and defaults', () =>
+  test('a tenant has a namespace with a policy, a quota and default limits', () =>
     expect(textOf(tenantObjects(tenantOptions, '7'))).toMatchFileSnapshot('golden/tenant.golden'))
 
   test('a workload has an anchor, and a Secret and a Job or Deployment for each container', async () => {
@@ -62,7 +62,7 @@ describe('objects', () => {
     }
   })
 
-  test('settings that are off leave no trace', () => {
+  test('disabled settings result in no objects or fields', () => {
     const [spec] = desiredStateOf(workload).containers
     const plain = { ...options, runtimeClass: null, containerDiskBytes: 0 }
     const text = JSON.stringify(spec && programObject(plain, desiredStateOf(workload), spec, 'anchor-uid'))
@@ -73,7 +73,7 @@ describe('objects', () => {
     expect(JSON.stringify(tenant)).toContain('"ingress":[]')
   })
 
-  test('secrets are in no object but Secrets', () => {
+  test('only Secrets contain secrets', () => {
     const desired = desiredStateOf(workload)
     const others = [
       anchorObject(options, desired),
@@ -89,7 +89,7 @@ describe('names', () => {
   const nameOf = (change: Partial<ContainerSpec>, overrides: Partial<Workload> = {}) =>
     containerObjectName({ ...workload, ...overrides }, { ...(api as ContainerSpec), ...change })
 
-  test('of a container change with all that requires a new run, and nothing else', () => {
+  test('of a container change when it requires a new run, and only then', () => {
     expect(nameOf({})).toBe(nameOf({ stopGraceMs: 1 }))
     const reordered = Object.fromEntries(Object.entries(api?.env ?? {}).toReversed())
     expect(nameOf({ env: reordered })).toBe(nameOf({}))

@@ -7,7 +7,7 @@ export type PodOptions = {
   cpuRequestRatio: number
   /** Null: the cluster's default. */
   runtimeClass: string | null
-  /** Disk space for the files of each program in bytes; 0: not limited. */
+  /** Disk space for the files of each program in bytes; 0: unlimited. */
   containerDiskBytes: number
 }
 
@@ -15,10 +15,10 @@ export type PodOptions = {
 const HEAP_SHARE = 0.7
 const HOME = '/squid-home'
 const MIB = 1024 * 1024
-/** A lost node's api is started on another one after this time. */
+/** The api of a lost node is started on another node after this time. */
 const TOLERATED_SECONDS = 30
 
-/** Returns the environment of a container: its own, and what the place adds. */
+/** Returns the complete environment of a container: its own variables, and those that the driver adds. */
 export function podEnvironment({ env, resources }: ContainerSpec): Record<string, string> {
   const { PATH: _, ...own } = env
   const heapMiB = Math.max(16, Math.floor((resources.memoryBytes * HEAP_SHARE) / MIB))
@@ -40,7 +40,7 @@ export function podTemplate(
   { cpuRequestRatio, runtimeClass, containerDiskBytes }: PodOptions,
 ): object {
   const { cpuCores, memoryBytes } = spec.resources
-  // Without a request of its own, the whole limit would be reserved on the node.
+  // Without a request, Kubernetes would reserve the whole limit on the node.
   const disk = containerDiskBytes === 0 ? [{}, {}] : [String(containerDiskBytes), '64Mi'].map(ephemeralStorage)
   const emptyDir = containerDiskBytes === 0 ? {} : { sizeLimit: String(containerDiskBytes) }
   const [port] = spec.ports
@@ -76,7 +76,7 @@ export function podTemplate(
             limits: { cpu: millicores(cpuCores), memory: String(memoryBytes), ...disk[0] },
             requests: { cpu: millicores(cpuCores * cpuRequestRatio), memory: String(memoryBytes), ...disk[1] },
           },
-          // Gateways learn from it when the program listens.
+          // The readiness probe shows gateways when the program listens.
           ...(port === undefined
             ? {}
             : { readinessProbe: { tcpSocket: { port }, periodSeconds: 1, failureThreshold: 3 } }),

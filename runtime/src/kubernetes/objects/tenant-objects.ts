@@ -7,7 +7,7 @@ export const PULL_SECRET = 'registry'
 
 export type TenantOptions = Pick<PolicyOptions, 'ingressFrom' | 'egressTo'> & {
   installation: string
-  /** The `hard` limits of the ResourceQuota, by the names of Kubernetes. */
+  /** The `hard` limits of the ResourceQuota, by their names in Kubernetes. */
   quota: Record<string, string>
   /** The content of a Docker configuration file with the credentials to pull images; null: none. */
   registryAuth: string | null
@@ -16,7 +16,7 @@ export type TenantOptions = Pick<PolicyOptions, 'ingressFrom' | 'egressTo'> & {
 /** Ports of squids: GraphQL and metrics. */
 const PORTS = [4350, 3000]
 
-/** Returns the namespace of a tenant and the objects in it that exist once, in the order in which they must be created. */
+/** Returns the namespace of a tenant and its shared objects, in the order in which they must be created. */
 export function tenantObjects(options: TenantOptions, tenant: string): NewObject[] {
   const { installation, quota, registryAuth } = options
   const namespace = namespaceOf(installation, tenant)

@@ -46,7 +46,7 @@ export class ClusterState {
     })
     const onController = (controller: Job | Deployment, isDeleted: boolean) =>
       this.#change(controller, (state) => state.setController(controller, isDeleted))
-    // The order of the first lists: the record of runs is in the anchor, and controllers show whether a pod is being stopped.
+    // In the order of the first lists: anchors contain the records of runs, and controllers show whether a pod is being stopped.
     this.#watches = [
       new Watch<Node>({
         client,
@@ -63,7 +63,7 @@ export class ClusterState {
         kind: kinds.pod,
         onChange: (pod, isDeleted) => this.#changePod(pod, isDeleted),
       }),
-      // Quotas are reported only by events. They have no labels, so those of other programs arrive too.
+      // Only events report an exceeded quota. Events have no labels, so those of other programs arrive too.
       new Watch<Event>({
         client,
         onInterrupt,
@@ -78,7 +78,7 @@ export class ClusterState {
     return this.#workloads.values()
   }
 
-  /** Lists all objects and begins to watch them. After an error, it can be called again, and continues. @throws ClusterUnreachable, KubeError */
+  /** Lists all objects and begins to watch them. After an error, another call continues. @throws ClusterUnreachable, KubeError */
   async start(): Promise<void> {
     for (const watch of this.#watches) {
       if (this.#startedWatches.has(watch)) continue

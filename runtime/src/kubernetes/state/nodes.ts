@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.ts'
 import type { Node } from '../objects/object-types.ts'
 
-/** The hosts of the cluster that do not answer. */
+/** The hosts of the cluster that do not respond. */
 export class Nodes {
   readonly #clock: Clock
   readonly #lostSince = new Map<string, Date>()
@@ -10,7 +10,7 @@ export class Nodes {
     this.#clock = clock
   }
 
-  /** Returns whether the host has been lost or has come back. */
+  /** Records a change of the host. Returns whether it was lost or responds again. */
   change(node: Node, isDeleted: boolean): boolean {
     const { name } = node.metadata
     const before = this.#lostSince.get(name)?.getTime()
@@ -20,7 +20,7 @@ export class Nodes {
     return before !== lost?.getTime()
   }
 
-  /** Since when the host has not answered; null if it answers, or if the cluster has not reported it yet. */
+  /** Since when the host has not responded; null if it responds, or if the cluster has not reported it yet. */
   lostSince(name: string | undefined): Date | null {
     return name === undefined ? null : (this.#lostSince.get(name) ?? null)
   }

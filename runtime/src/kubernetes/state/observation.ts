@@ -3,7 +3,7 @@ import { IMAGE_MISSING_MESSAGE, UNEXPECTED_EXIT_MESSAGE, exitMessage, isFinal } 
 import type { Condition, Deployment, Job, Pod } from '../objects/object-types.ts'
 import { type RunRecord, isStartError, lastRunOf, runId, statusOf, wasInterrupted } from './run-record.ts'
 
-/** What the cluster has of one container. */
+/** The objects of one container in the cluster. */
 export type ContainerView = {
   workload: string
   container: string
@@ -13,9 +13,9 @@ export type ContainerView = {
   /** The newest pod; undefined if there is none. */
   pod: Pod | undefined
   record: RunRecord | undefined
-  /** Since when the host of the pod has not answered; null if it answers. */
+  /** Since when the host of the pod has not responded; null if it responds. */
   hostLostSince: Date | null
-  /** Why the cluster could not create its pod, in its own words. */
+  /** Why the cluster could not create its pod: the cluster's own message. */
   refusal: string | null
   /** When the workload was created. */
   createdAt: string
@@ -23,7 +23,7 @@ export type ContainerView = {
 
 const EVICTED_MESSAGE = 'Its host stopped it'
 
-/** Messages of kubelet when an image does not exist, as opposed to a registry that does not answer. */
+/** Messages of kubelet when an image does not exist, as opposed to a registry that does not respond. */
 const NO_IMAGE = /\bnot found\b|manifest unknown|name unknown|couldn't parse image/i
 
 /** Messages of registries that do not accept the credentials of the cluster. */
@@ -78,7 +78,7 @@ function podState(view: ContainerView, pod: Pod): State {
     return {
       state: 'starting',
       since: hostLostSince,
-      reason: `It waits for its host ${pod.spec.nodeName}, which does not answer`,
+      reason: `It waits for its host ${pod.spec.nodeName}, which does not respond`,
       hostLostSince,
     }
   const status = statusOf(pod)
@@ -139,7 +139,7 @@ function endReason(record: RunRecord | undefined, restart: Restart): string | nu
   return isUnexpected ? UNEXPECTED_EXIT_MESSAGE : exitMessage(last.exitCode, last.how === 'oom')
 }
 
-/** Kubelet reports the delay in words, as in `back-off 1m20s restarting failed container`. */
+/** Returns the delay from kubelet's message, such as `back-off 1m20s restarting failed container`. */
 function retryTime(since: Date, message = ''): Date {
   const [, minutes = '0', seconds = '0'] = /back-off (?:(\d+)m)?(?:(\d+)s)?/.exec(message) ?? []
   return new Date(since.getTime() + (Number(minutes) * 60 + Number(seconds)) * 1000)
@@ -156,7 +156,7 @@ function delayReason(pod: Pod, waiting: { reason?: string; message?: string } | 
   }
   if (waiting?.reason === 'CreateContainerConfigError') return `It cannot be started yet: ${waiting.message}`
   const unscheduled = findCondition(pod.status?.conditions, ['PodScheduled'], 'False')
-  if (unscheduled) return `No host has room for it: ${unscheduled.message ?? unscheduled.reason}`
+  if (unscheduled) return `No host has enough free resources: ${unscheduled.message ?? unscheduled.reason}`
   return null
 }
 

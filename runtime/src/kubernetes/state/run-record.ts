@@ -2,20 +2,20 @@ import type { LastRun, Restart } from '../../driver.ts'
 import type { ContainerStatus, Pod, Terminated } from '../objects/object-types.ts'
 
 /**
- * What is known about the runs of a container, stored in its workload's anchor: a pod shows only its current run and the one before,
- * and nothing of the pods before it.
+ * What is known about the runs of a container, stored in its workload's anchor: a pod shows only its current and its previous run,
+ * and nothing about earlier pods.
  */
 export type RunRecord = {
   /** The uid of the pod of these runs. */
   pod: string
   /** The ordinal of the first run of the pod. */
   base: number
-  /** The starts of the pod whose program never ran, which kubelet counts as restarts too; missing in records of earlier releases. */
+  /** The number of the pod's starts whose program never ran, which kubelet counts as restarts too; missing in records of earlier releases. */
   skipped?: number
   /** The ordinal of the latest run; `base - 1` before the first one of this pod. */
   ordinal: number
   last: StoredRun | null
-  /** Consecutive ends that `retry` has turned into errors. */
+  /** The number of consecutive finished runs that `retry` has turned into errors. */
   retries: number
   /** Set while a finished container waits for its restart by `retry`. */
   retry: { at: string; reason: string } | null
@@ -24,7 +24,7 @@ export type RunRecord = {
 /** A `LastRun` in JSON. */
 export type StoredRun = Omit<LastRun, 'startedAt' | 'endedAt'> & { startedAt: string; endedAt: string }
 
-/** Reasons for which the place could not start a program at all. */
+/** The reasons of kubelet for a program that could not be started at all. */
 const CANNOT_START = new Set(['StartError', 'ContainerCannotRun', 'RunContainerError'])
 
 export const isStartError = (terminated: Terminated | undefined): boolean => CANNOT_START.has(terminated?.reason ?? '')
@@ -35,7 +35,7 @@ export const statusOf = (pod: Pod): ContainerStatus | undefined => pod.status?.c
 
 /**
  * Returns the record after a change of the container's newest pod. `isStopping`: this driver is stopping the container. `nowIso` is
- * the end of runs whose end nothing observed.
+ * recorded as the end of runs whose end was not observed.
  */
 export function nextRecord(
   previous: RunRecord | undefined,
@@ -89,7 +89,7 @@ export function nextRecord(
   return { ...known, ordinal, last }
 }
 
-/** Returns the record after its pod disappeared before the end of its run was observed. */
+/** Returns the record of a container whose pod disappeared before the end of its run was observed. */
 export function recordOfLostPod(record: RunRecord, pod: Pod, isStopping: boolean, nowIso: string): RunRecord {
   const running = statusOf(pod)?.state?.running
   const restarts = record.ordinal - record.base + (record.skipped ?? 0)
@@ -115,7 +115,7 @@ export function recordOfLostPod(record: RunRecord, pod: Pod, isStopping: boolean
 export const wasInterrupted = (record: RunRecord | undefined): boolean =>
   record?.last?.how === 'evicted' && record.last.ordinal === record.ordinal
 
-/** The stored run as the driver's interface returns it. */
+/** Converts a stored run to the type of the driver's interface. */
 export const lastRunOf = ({ startedAt, endedAt, ...run }: StoredRun): LastRun => ({
   ...run,
   startedAt: new Date(startedAt),
@@ -138,7 +138,7 @@ function endOf(
   return { how: isDone ? 'done' : 'error', oomKills: kills }
 }
 
-/** Reads the kills from the message that the image's init writes if there were any; kubelet reports only whether there was one. */
+/** Reads the number of kills from the message that the image's init writes after a kill; kubelet reports only whether there was one. */
 function oomKillsOf({ reason, message = '' }: Terminated): number {
   const [, count] = /"oomKills":\s*(\d+)/.exec(message) ?? []
   return Math.max(Number(count ?? 0), reason === 'OOMKilled' ? 1 : 0)

@@ -18,7 +18,7 @@ const metadata = (name: string, overrides: object = {}) => ({
   ...overrides,
 })
 
-/** A workload with the container `one`, and functions that change its objects as the cluster does. */
+/** Creates a workload with the container `one`, and functions that change its objects as the cluster does. */
 function open(restart: Restart = 'on-failure', runs?: string) {
   const nodes = new Nodes(systemClock)
   const state = new WorkloadState('shoal-a-o7', nodes)
@@ -38,7 +38,7 @@ function open(restart: Restart = 'on-failure', runs?: string) {
     state.setPod(podOf(name, status, { overrides }), true, now)
   setAnchor()
   setJob('w12-3-one-a')
-  /** `status`: of the condition Ready of the node that the pods are on. */
+  /** `status`: the status of the condition Ready on the node of the pods. */
   const setNode = (status: 'True' | 'False' | 'Unknown', second: number) => {
     nodes.change(nodeOf(status, second), false)
     state.invalidate()
@@ -71,7 +71,7 @@ const crashLoop = (message: string) => ({ waiting: { reason: 'CrashLoopBackOff',
 const waiting = (reason: string, message: string) => ({ state: { waiting: { reason, message } } })
 
 describe('runs', () => {
-  test('are counted over restarts in a pod', () => {
+  test('are counted across restarts in a pod', () => {
     const { setPod, seen } = open()
     setPod('p', { state: running(1) })
     expect(seen()).toMatchObject({ state: 'running', run: { id: 'p/0', ordinal: 0, node: 'n1' }, lastRun: null })
@@ -87,12 +87,12 @@ describe('runs', () => {
     })
     setPod('p', { restartCount: 1, state: running(20), lastState: ended })
     expect(seen()).toMatchObject({ state: 'running', run: { id: 'p/1', ordinal: 1 }, lastRun, reason: null })
-    // Runs between two observations show as a gap.
+    // Runs between two observations appear as a gap in the ordinals.
     setPod('p', { restartCount: 5, state: running(40), lastState: terminated(8) })
     expect(seen()).toMatchObject({ run: { ordinal: 5 }, lastRun: { id: 'p/4', ordinal: 4, exitCode: 8 } })
   })
 
-  test('continue in the next pod, and a pod that the cluster moves is no crash', () => {
+  test('continue in the next pod, and moving a pod does not count as a crash', () => {
     const { setPod, dropPod, seen, state } = open()
     setPod('p', { restartCount: 2, state: running(1), lastState: terminated(7) })
     const moving = { overrides: { deletionTimestamp: at(30) } }
@@ -102,7 +102,7 @@ describe('runs', () => {
     expect(seen()).toMatchObject({ state: 'starting', lastRun: { ordinal: 2, how: 'evicted' } })
     setPod('q', { state: running(40) }, { overrides: { creationTimestamp: at(35) } })
     expect(seen()).toMatchObject({ run: { id: 'q/0', ordinal: 3 }, lastRun: { ordinal: 2, how: 'evicted' } })
-    // The next server reads them from the anchor.
+    // The next server reads the records from the anchor.
     const next = open('on-failure', state.storedRecords())
     next.setPod('q', { state: running(40) }, { overrides: { creationTimestamp: at(35) } })
     expect(next.seen()).toEqual(seen())
@@ -140,10 +140,10 @@ describe('runs', () => {
 
   test.each([
     ['its own', 137, 'OOMKilled', '', { how: 'oom', exitCode: 137, oomKills: 1 }],
-    ['a child, told by init', 137, 'Error', '{"oomKills": 3}', { how: 'oom', exitCode: 137, oomKills: 3 }],
+    ['a child, reported by init', 137, 'Error', '{"oomKills": 3}', { how: 'oom', exitCode: 137, oomKills: 3 }],
     ['a child that it survived', 0, 'Completed', '{"oomKills": 2}', { how: 'done', exitCode: 0, oomKills: 2 }],
     ['no one', 137, 'Error', '', { how: 'error', exitCode: 137, oomKills: 0 }],
-  ])('count kills for memory: %s', (_, exitCode, reason, message, lastRun) => {
+  ])('count out-of-memory kills: %s', (_, exitCode, reason, message, lastRun) => {
     const { setPod, seen } = open()
     setPod('p', { state: terminated(exitCode, reason, message) })
     expect(seen()).toMatchObject({ lastRun })
@@ -200,7 +200,10 @@ describe('states', () => {
     const { setPod, seen } = open()
     const conditions = [{ type: 'PodScheduled', status: 'False', message: '0/2 nodes are available' }]
     setPod('p', null, { status: { conditions } })
-    expect(seen()).toMatchObject({ state: 'starting', reason: 'No host has room for it: 0/2 nodes are available' })
+    expect(seen()).toMatchObject({
+      state: 'starting',
+      reason: 'No host has enough free resources: 0/2 nodes are available',
+    })
   })
 
   test('of a pod that the quota refuses', () => {
@@ -228,7 +231,7 @@ test.each([
   ['failed to authorize: failed to fetch anonymous token: unexpected status: 401 Unauthorized', true],
   ['pull access denied, repository does not exist or may require authorization: insufficient_scope', true],
   ['dial tcp 10.0.0.1:443: connect: connection refused', false],
-])('an image that cannot be pulled is reported with the words of the registry: %s', (message, isRefused) => {
+])('an image that cannot be pulled is reported with the registry’s own message: %s', (message, isRefused) => {
   const { setPod, seen } = open()
   setPod('p1', waiting('ImagePullBackOff', message))
   const refused = isRefused ? ', since the registry refuses the credentials of this installation' : ''
@@ -238,7 +241,7 @@ test.each([
 describe('starts that never ran', () => {
   const cannotStart = terminated(128, 'StartError', 'exec: "nothing": executable file not found in $PATH')
 
-  test('are no runs: the first program that runs has the ordinal 0', () => {
+  test('are not runs: the first program that runs has the ordinal 0', () => {
     const { setPod, seen } = open()
     setPod('p1', { state: cannotStart })
     setPod('p1', {
@@ -265,8 +268,8 @@ describe('starts that never ran', () => {
   })
 })
 
-describe('a host that does not answer', () => {
-  test('its program waits for it, and is the same run when it answers again', () => {
+describe('a host that does not respond', () => {
+  test('does not end the run of its program, which is the same when the host responds again', () => {
     const { setPod, setNode, seen } = open()
     setPod('p1', { state: running(1) })
     const before = seen()
@@ -277,13 +280,13 @@ describe('a host that does not answer', () => {
       since: new Date(at(30)),
       hostLostSince: new Date(at(30)),
       run: null,
-      reason: 'It waits for its host n1, which does not answer',
+      reason: 'It waits for its host n1, which does not respond',
     })
     setNode('True', 40)
     expect(seen()).toEqual(before)
   })
 
-  test('a program that had ended there is not waited for', () => {
+  test('does not delay a program that had already ended there', () => {
     const { setPod, setNode, seen } = open()
     setPod('p1', { state: terminated(0, 'Completed') }, { status: { phase: 'Succeeded' } })
     setNode('False', 30)

@@ -43,7 +43,7 @@ export class WorkloadState {
   }
 
   setAnchor(anchor: ConfigMap | null): void {
-    // The stored records are read once: later ones are this process's own.
+    // The stored records are read once: this process has written all later ones.
     if (anchor && anchor.metadata.uid !== this.#anchor?.metadata.uid) {
       const stored = anchor.data?.[RUNS] ?? '{}'
       this.records = new Map(Object.entries(JSON.parse(stored) as Record<string, RunRecord>))
@@ -77,7 +77,7 @@ export class WorkloadState {
     return JSON.stringify(before) !== JSON.stringify(after)
   }
 
-  /** Forgets the computed observations, after a change of `records` or `refusals`. */
+  /** Discards the computed observations. Must be called after a change of `records` or `refusals`. */
   invalidate(): void {
     this.#observations = null
   }
@@ -87,18 +87,18 @@ export class WorkloadState {
     return this.#observations
   }
 
-  /** The newest pod of a container, if possible one that is not ending. */
+  /** Returns the newest pod of a container, preferably one that is not being deleted. */
   newestPod(container: ContainerName): Pod | undefined {
     const pods = [...this.pods.values()].filter((pod) => containerOf(pod) === container)
     return pods.reduce<Pod | undefined>((best, pod) => (best && !isNewer(pod, best) ? best : pod), undefined)
   }
 
-  /** The pods of a container on hosts that do not answer. */
+  /** Returns the pods of a container on hosts that do not respond. */
   lostPods(container: ContainerName): Pod[] {
     return [...this.pods.values()].filter((pod) => containerOf(pod) === container && this.#lostSince(pod) !== null)
   }
 
-  /** The Jobs and Deployments of a container, those that are being deleted included. */
+  /** Returns the Jobs and Deployments of a container, including those that are being deleted. */
   controllersOf(container: ContainerName): Controller[] {
     return [...this.controllers.values()].filter((controller) => containerOf(controller) === container)
   }
@@ -107,7 +107,7 @@ export class WorkloadState {
     return this.desired?.containers.find(({ name }) => name === container)
   }
 
-  /** The records of the runs of existing containers, to be stored in the anchor. */
+  /** Returns the records of the runs of existing containers, to store them in the anchor. */
   storedRecords(): string {
     const names = new Set(this.#containers())
     return JSON.stringify(Object.fromEntries([...this.records].filter(([name]) => names.has(name))))

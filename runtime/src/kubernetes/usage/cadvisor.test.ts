@@ -14,7 +14,7 @@ test.each([
     `/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod${uid.replaceAll('-', '_')}.slice`,
     `/cri-containerd-${id}.scope`,
   ],
-])('reads the cgroups of pods and containers that %s names', async (_, pod, container) => {
+])('reads the cgroups of pods and containers with names from %s', async (_, pod, container) => {
   const readings = await parseCadvisor([
     '# TYPE container_cpu_usage_seconds_total counter',
     line('cpu_usage_seconds_total', '/kubepods', '7', 'cpu="total",'),

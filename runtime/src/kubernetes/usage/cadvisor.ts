@@ -1,6 +1,6 @@
 /**
  * The usage of a cgroup as of `atMs`. CPU counters in seconds since the cgroup was created; null: the kubelet does not report it.
- * `memoryBytes`: without the pages of files that can be dropped at once.
+ * `memoryBytes`: without file cache that can be reclaimed immediately.
  */
 export type CgroupReading = {
   atMs: number
@@ -15,15 +15,15 @@ const fields: Record<string, Exclude<keyof CgroupReading, 'atMs'>> = {
   container_memory_working_set_bytes: 'memoryBytes',
 }
 
-/** Cgroups are named by their path: its last part contains the id of a container or the uid of a pod, with `_` under systemd. */
+/** The last part of a cgroup's path contains the id of a container or the uid of a pod, with `_` instead of `-` under systemd. */
 const CONTAINER = /(?:^|[/-])([0-9a-f]{64})(?:\.scope)?$/
 const POD = /(?:^|[/-])pod([0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12})(?:\.slice)?$/
 
 const OF_ONE_PROCESSOR = /(?:^|,)cpu="(?!total")/
 
 /**
- * Parses lines of a kubelet's `/metrics/cadvisor`. The keys of the result are the ids of containers and the uids of pods; that of a
- * pod contains all of its containers.
+ * Parses lines of a kubelet's `/metrics/cadvisor`. The keys of the result are the ids of containers and the uids of pods. The usage of
+ * a pod includes all of its containers.
  */
 export async function parseCadvisor(
   lines: AsyncIterable<string> | Iterable<string>,

@@ -12,14 +12,14 @@ export type ClusterUsageOptions = {
   kubelets: KubeletClient
   state: ClusterState
   clock: Clock
-  /** For operators. */
+  /** Called with messages for operators. */
   log: (message: string) => void
 }
 
-/** A kubelet has a reading of each run within this time. */
+/** The maximum time until a kubelet has measured a new run. */
 const FIRST_READING_MS = 30_000
 
-/** The counters of a run at its last measurement. `podThrottled`: those of its pod, which counts over the runs in it. */
+/** The counters of a run at its last measurement. `podThrottled`: the throttled seconds of its pod, which include earlier runs in the pod. */
 type Measured = {
   run: string
   pod: string
@@ -29,20 +29,20 @@ type Measured = {
 }
 
 /**
- * Measures containers by the metrics of their nodes' kubelets. Kubelets update them about every ten seconds, so a run that ended
- * sooner has unknown counters.
+ * Measures containers with the metrics of their nodes' kubelets. Kubelets update these about every ten seconds, so the counters of a run
+ * that ended sooner are unknown.
  */
 export class ClusterUsage {
   readonly #options: ClusterUsageOptions
   readonly #measured = new Map<string, Measured>()
-  /** Addresses of nodes whose failure was logged, until they answer again. */
+  /** The addresses of nodes whose failure was logged, until they respond again. */
   readonly #failed = new Set<string>()
 
   constructor(options: ClusterUsageOptions) {
     this.#options = options
   }
 
-  /** Returns the usage of all containers that have run, without those on nodes that do not answer. */
+  /** Returns the usage of all containers that have run, without those on nodes that do not respond. */
   async measure(): Promise<ContainerUsage[]> {
     const workloads = [...this.#options.state.workloads]
     const addresses = workloads.flatMap(({ pods }) => [...pods.values()].flatMap((pod) => pod.status?.hostIP ?? []))
@@ -88,13 +88,13 @@ export class ClusterUsage {
     })
   }
 
-  /** Before the first reading of a run, the values at its start are known. */
+  /** Returns the usage of a run that was not measured yet: the values at its start are known. */
   #atStart({ run, startedAt }: Running) {
     const isNew = this.#options.clock.now().getTime() - startedAt.getTime() < FIRST_READING_MS
     return isNew ? { run, at: startedAt, cpuSeconds: 0, throttledSeconds: 0, memoryBytes: 0 } : null
   }
 
-  /** Returns null if the kubelet has no reading of the run yet. */
+  /** Returns null if the kubelet has not measured the run yet. */
   #measureRun(key: string, pod: Pod, { run, containerId }: Running, readings: Map<string, CgroupReading>) {
     const reading = readings.get(containerId)
     if (!reading || reading.memoryBytes === null) return null
@@ -114,8 +114,8 @@ export class ClusterUsage {
 }
 
 /**
- * The throttled seconds of a run. Only those of its pod are complete, since the pod's limit is the same and is often reached first;
- * they include the runs before it in the same pod. Null if how much these were throttled is not known.
+ * Returns the throttled seconds of a run. Only the pod's counter is complete, since the pod's limit is the same and is often reached
+ * first; but it includes earlier runs in the same pod. Returns null if the throttling of those runs is unknown.
  */
 function throttledOf(podThrottled: number | null, run: string, pod: Pod, before: Measured | undefined): number | null {
   if (podThrottled === null) return null

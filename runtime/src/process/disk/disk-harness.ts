@@ -1,4 +1,4 @@
-/** A program of tests: attacks its disk as ATTACK says, prints the code of the error that stops it, and keeps running. */
+/** A test program that makes the attack on its disk that ATTACK names, prints the code of the error that stops it, and keeps running. */
 export const diskProgram = `
 const fs = require('node:fs')
 const { join } = require('node:path')
@@ -31,7 +31,7 @@ const attacks = {
     const wait = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10)
     const lines = Buffer.from(('x'.repeat(1023) + '\\n').repeat(1024))
     for (let i = 0; i < 200; i++) {
-      // The limit would refuse what is written before it was read.
+      // Waits until earlier lines were read, since the limit applies to unread ones.
       while (fs.fstatSync(1).size > 48 * 2 ** 20) wait()
       for (let from = 0; from < lines.length; ) from += fs.writeSync(1, lines, from)
     }

@@ -64,11 +64,11 @@ const resultOf = (id = 'one') =>
 
 const containerDir = (id = 'one') => join(harness.options.stateDir, 'containers', id, 'processor')
 
-/** The space that the files of the container take on the disk of the host. */
+/** Returns the space that the container's files take on the disk of the host. */
 const usedBytes = (id = 'one') =>
   Number(execFileSync('du', ['--summarize', '--block-size=1', containerDir(id)], { encoding: 'utf8' }).split('\t')[0])
 
-/** Mounts a tmpfs on `dir`; skips the test where that is impossible. */
+/** Mounts a tmpfs on `dir`; skips the test if that is impossible. */
 const mountTmpfs = (dir: string, size: string, skip: (note: string) => void) => {
   try {
     execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', dir])
@@ -77,7 +77,7 @@ const mountTmpfs = (dir: string, size: string, skip: (note: string) => void) => 
   }
 }
 
-/** Finds the disks for a state directory, and expects that images limit them. */
+/** Creates the disks of a state directory, and expects that images limit them. */
 const expectImages = async (stateDir: string) => {
   const { disks, limitation } = await findDisks({
     stateDir,
@@ -92,7 +92,7 @@ const expectImages = async (stateDir: string) => {
 
 const observation = async (id = 'one') => (await harness.runtime.observe()).find(({ workload }) => workload === id)
 
-/** Runs a shell command in the disk of a container. */
+/** Runs a shell command in the mount namespace of a container's disk. */
 const execInside = (id: string, command: string) => {
   const runDir = join(containerDir(id), 'runs')
   const [run = ''] = readdirSync(runDir)
@@ -132,7 +132,7 @@ describe.runIf(isRoot)('with images', () => {
       expect(usedBytes()).toBeLessThan(DISK_BYTES + 2 * MIB)
     })
 
-    test('neighbours and the server notice nothing of a full disk, which is reported until files are deleted', async () => {
+    test('a full disk affects neither neighbours nor the server, and is reported until files are deleted', async () => {
       await open(kind)
       await start('write a little', 'neighbour')
       await start('fill its home')
@@ -154,7 +154,7 @@ describe.runIf(isRoot)('with images', () => {
     })
   })
 
-  test('a crash by a full disk names the cause, and files and the report survive restarts of the squid and the server', async () => {
+  test('a crash caused by a full disk is reported with its cause; the files and the report survive restarts of the squid and the server', async () => {
     await open({})
     await start('crash when full')
     const reason = 'It ended with exit code 1 because there was no space left for its files: they may use 67 MB'
@@ -180,7 +180,7 @@ describe.runIf(isRoot)('with images', () => {
     await until(async () => expect(await observation()).toMatchObject({ state: 'finished', diskFullSince: null }))
   })
 
-  test('a log that no server reads grows no larger than the disk space', async () => {
+  test('a log that no server reads grows no larger than the disk space of its program', async () => {
     await open({})
     await start('flood its log')
     await until(async () => expect(statSync(join(containerDir(), 'log')).size).toBe(DISK_BYTES))
@@ -204,7 +204,7 @@ describe.runIf(isRoot)('with images', () => {
     },
   )
 
-  test('a program that is ended because its log is too long says so', async () => {
+  test('a program that is killed because its log is too long is reported with that cause', async () => {
     await open({})
     await start('flood its log', 'one', { command: ['sh', '-c', 'exec yes'] })
     const reason = expect.stringMatching(
@@ -213,7 +213,9 @@ describe.runIf(isRoot)('with images', () => {
     await until(async () => expect(await observation()).toMatchObject({ state: 'backoff', reason }))
   })
 
-  test('a squid cannot allocate space beyond the end of its log, which its size does not show', async ({ skip }) => {
+  test('a squid cannot allocate space beyond the end of its log, which the size of the file would not show', async ({
+    skip,
+  }) => {
     await open({})
     const hasFilter = harness.host.sandbox === 'bwrap' && harness.host.bwrapFeatures.filterFile !== null
     if (!hasFilter || !existsSync('/usr/bin/perl')) skip('needs bubblewrap, a filter of system calls, and perl')
@@ -234,7 +236,7 @@ describe.runIf(isRoot)('with images', () => {
     expect(usedBytes()).toBeLessThan(8 * MIB)
   })
 
-  test('the host has no mount to leak, not even while a squid runs; the server may be killed and restarted', async () => {
+  test('disks are never mounted in the namespace of the host, even if the server is killed and restarted', async () => {
     await open({})
     await start('write a little')
     await until(async () => expect(await observation()).toMatchObject({ state: 'running' }))
@@ -278,7 +280,7 @@ describe.runIf(isRoot)('with images', () => {
     await until(async () => expect(loopDevicesOf(harness.options.stateDir)).toEqual([]))
   })
 
-  test('a disk is as limited when the installation is on a tmpfs, and gives back the space of deleted files', async ({
+  test('on a tmpfs, disks are limited in the same way, and the space of deleted files is returned', async ({
     skip,
   }) => {
     await open({})
@@ -311,7 +313,7 @@ describe.runIf(isRoot)('with images', () => {
     }
   })
 
-  test('a server that starts while the disk of the host is full limits disks', async ({ skip }) => {
+  test('a server that starts while the disk of the host is full still limits disks', async ({ skip }) => {
     await open({})
     const stateDir = join(harness.options.stateDir, 'tmpfs')
     mkdirSync(stateDir)
@@ -388,10 +390,10 @@ describe.runIf(isRoot)('with images', () => {
   })
 })
 
-/** The mounted btrfs that the tests of quotas made. */
+/** The btrfs file systems that the quota tests have mounted. */
 let btrfs = ''
 
-/** Starts the driver on a new btrfs; skips the test where that is impossible. */
+/** Starts the driver on a new btrfs; skips the test if that is impossible. */
 const openOnBtrfs = async (skip: (note: string) => void, { hasQuotas = true } = {}) => {
   const image = `${mkdtempSync(join(tmpdir(), 'shoal-btrfs-'))}/image`
   const dir = `${image}-mount`
@@ -438,11 +440,11 @@ describe.runIf(isRoot)('with quotas of btrfs', () => {
     await start(attack)
     expect(await resultOf()).toEqual(code)
     const { blocks, bfree, bsize } = statfsSync(btrfs)
-    // Names of files are stored twice.
+    // btrfs stores the names of files twice.
     expect((blocks - bfree) * bsize).toBeLessThan(3 * DISK_BYTES)
   })
 
-  test('a full disk is reported until files are deleted, also after the server was killed', async ({ skip }) => {
+  test('a full disk is reported until files are deleted, even after the server was killed', async ({ skip }) => {
     await openOnBtrfs(skip)
     await start('write a little', 'neighbour')
     await start('fill its home')
@@ -462,7 +464,7 @@ describe.runIf(isRoot)('with quotas of btrfs', () => {
     await reported(null)
   })
 
-  test('a new deployment has a new subvolume with the limit of today, and removal leaves neither it nor a quota', async ({
+  test('a new deployment gets a new subvolume with the current limit, and removal deletes the subvolume and its quota', async ({
     skip,
   }) => {
     await openOnBtrfs(skip)
@@ -471,7 +473,7 @@ describe.runIf(isRoot)('with quotas of btrfs', () => {
     await harness.runtime.close('stop')
     harness.options.containerDiskBytes = 3 * DISK_BYTES
     await harness.restart()
-    // The files of before are still there.
+    // The earlier files still exist.
     await until(async () => execInside('one', 'test -s home/f0'))
     await start('fill its home', 'one', { env: { ATTACK: 'fill its home', NEW: '1' } })
     await until(async () => expect(await observation()).toMatchObject({ run: { ordinal: 1 } }))
@@ -489,7 +491,7 @@ describe.runIf(isRoot)('with quotas of btrfs', () => {
     })
   })
 
-  test('the disk of a build and the downloads of its organization are limited, each on its own', async ({ skip }) => {
+  test('the disk of a build and the downloads of its organization are limited separately', async ({ skip }) => {
     await openOnBtrfs(skip)
     const [dir, shared] = [join(harness.options.stateDir, 'build'), join(harness.options.stateDir, 'shared')]
     for (const folder of [dir, shared]) mkdirSync(folder)
@@ -543,7 +545,7 @@ describe('without images', () => {
     expect(usedBytes('three')).toBeGreaterThan(3 * DISK_BYTES)
   })
 
-  test('nothing is limited if the operator says so', async () => {
+  test('nothing is limited if the operator disables the limit', async () => {
     await open({}, { containerDiskBytes: 0 })
     expect(harness.host.limitations.join()).toContain('SHOAL_CONTAINER_DISK_MB=0')
     await start('write one huge file')

@@ -5,7 +5,7 @@
  */
 export type Disks = {
   kind: 'image' | 'quota' | 'none'
-  /** Space of each container in bytes; 0: not limited. */
+  /** Space of each container in bytes; 0: unlimited. */
   containerBytes: number
   /**
    * Returns a command prefix that mounts the disk on `dir`, in a new mount namespace, with the files that are already on it. Empty
@@ -34,7 +34,7 @@ export type DiskMount = {
   /** Folders in `dir`, copied to the disk if it does not have them. */
   folders: string[]
   /**
-   * The file or subvolume that contains the disk, next to `dir`; created if it does not exist. Delete it, with all that is in it, when
+   * The file or subvolume that contains the disk, next to `dir`; created if it does not exist. Delete it, with everything in it, when
    * the programs have ended.
    */
   image: string
@@ -49,7 +49,7 @@ export type OpenDisk = {
   kind: Disks['kind']
   /** Returns the path at which this process accesses `path` of the namespace. */
   fromServer: (path: string) => string
-  /** Replaces such paths in `text` by the paths in the namespace. */
+  /** Replaces such paths in `text` with the paths in the namespace. */
   inNamespace: (text: string) => string
   /** Precedes a command; joins the namespace. */
   commandPrefix: string[]

@@ -82,7 +82,7 @@ async function mountProblem(disks: Disks, stateDir: string): Promise<string | nu
   }
 }
 
-/** A host whose disk is full now is no reason to start squids without limits, and without the files on their disks. */
+/** A disk of the host that is currently full is no reason to start squids without limits, and without the files on their disks. */
 function ignoreFullHost(error: unknown): null {
   if (error instanceof Error && OUT_OF_SPACE.test(error.message)) return null
   throw error

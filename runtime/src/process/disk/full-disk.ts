@@ -4,7 +4,7 @@ import type { ContainerContext } from '../container-run.ts'
 import { ranOutOfSpace } from '../run-log.ts'
 import { type Run, topProcess } from '../run.ts'
 
-/** A program that runs for this long after it had no space left has recovered, where its disk cannot be measured. */
+/** If its disk cannot be measured, a program that still runs this long after it had no space left counts as recovered. */
 const RECOVERED_AFTER_MS = 10 * 60_000
 
 /** Measures the disk of a running program. Resolves with the changes to the container's record. */
@@ -22,7 +22,7 @@ export async function measureDisk(
   return (isFull === false || hasRecovered) && record.diskFullSince ? { diskFullSince: null } : {}
 }
 
-/** Returns the changes to the record if the run is done, or ended because it had no space left, as the end of its log shows. */
+/** Returns the changes to the record after a run: whether it is done, or ended for lack of space, as the end of its log shows. */
 export function diskFullAtEnd(
   { files }: ContainerContext,
   record: ContainerRecord,

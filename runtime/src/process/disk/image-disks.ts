@@ -73,7 +73,7 @@ export async function removeUnusableSpares(sparesDir: string, containerBytes: nu
   await Promise.all(names.filter((name) => !isUsable(name)).map((name) => rm(join(sparesDir, name), { force: true })))
 }
 
-/** Creates an image that takes space only as files are written. The name appears when the image is complete. */
+/** Creates an image that takes up space only as files are written. It gets its name when it is complete. */
 async function createImage(image: string, bytes: number): Promise<void> {
   const temporary = join(image, '..', `new-${randomUUID()}`)
   try {

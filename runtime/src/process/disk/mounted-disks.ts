@@ -33,7 +33,7 @@ export type DiskLimits = Pick<Disks, 'containerBytes' | 'close'> & {
   kind: Exclude<Disks['kind'], 'none'>
   /** Creates the disk if it does not exist. Concurrent calls for the same disk wait for the same one. @throws when it cannot */
   ensure: (disk: Pick<DiskMount, 'image' | 'bytes'>) => Promise<void>
-  /** Whether a disk of this kind is full; null if unknown. `dir`: its mount point, as this process sees it. `isExact`: at this moment. */
+  /** Whether a disk of this kind is full; null if unknown. `dir`: its mount point, as this process sees it. `isExact`: measure now, without a cache. */
   isFull: (image: string, dir: string, isExact: boolean) => Promise<boolean | null>
 }
 

@@ -26,7 +26,7 @@ export function createSubvolumeDisks(stateDir: string, containerBytes: number): 
   let listed: { at: number; quotas: Promise<Map<string, Quota>> } | null = null
 
   const addSubvolume = async ({ image, bytes }: Pick<DiskMount, 'image' | 'bytes'>) => {
-    // It may be an image of a server that had no quotas.
+    // The path may be an image from a server without quotas.
     if (existsSync(image)) return
     const temporary = join(image, '..', `new-${randomUUID()}`)
     try {
@@ -94,7 +94,7 @@ export function removeDisk(image: string): void {
       execFileSync('btrfs', ['subvolume', 'delete', image], { env: PLAIN_ENV, stdio: 'ignore' })
       return
     } catch {
-      // A folder.
+      // It is an ordinary folder.
     }
   }
   removeTree(image)

@@ -31,7 +31,7 @@ export type RemoteTarget = { cidr: string; port: number | null }
 export type Policy = { loopback: LoopbackService[]; remote: RemoteTarget[] }
 export type Policies = Record<NetworkUse, Policy> & { dns: Dns }
 
-/** `servers`: programs can reach these DNS servers. `replaced`: only the host can reach these, so programs use another server instead. */
+/** `servers`: programs can reach these DNS servers. `replaced`: servers that only the host can reach, which are replaced with another server for programs. */
 export type Dns = { servers: string[]; replaced: { address: string; replacement: string }[] }
 
 /**

@@ -1,12 +1,12 @@
 import type { HostLimitation } from '../../driver.ts'
 
-/** `open`: connections at a time. `perMinute`: new connections a minute, and `burst`: how many may be opened at once. */
+/** `open`: maximum number of open connections. `perMinute`: maximum rate of new connections; `burst`: how many may be opened at the same time. */
 export type ConnectionLimits = { open: number; perMinute: number; burst: number }
 
 /**
- * The default limits of a network. Each connection needs an entry in a table of the host, usually of 262,144, without which no program of the
- * host can connect. An entry remains for two minutes after its connection was closed and no longer counts as open, so new connections
- * have a rate: a network has about 32,000 entries at most.
+ * The default limits of a network. Each connection needs an entry in a table of the host, usually with 262,144 entries. When it is full, no
+ * program of the host can connect. An entry remains for two minutes after its connection was closed and no longer counts as open, so the rate of new
+ * connections is limited too: a network has about 32,000 entries at most.
  */
 export const CONNECTION_LIMITS: ConnectionLimits = { open: 4_096, perMinute: 12_000, burst: 4_096 }
 
@@ -14,7 +14,7 @@ const TABLE = 'ip shoal-limits'
 
 /**
  * Returns the nftables rules inside a network that limit its connections to other hosts, and replace earlier ones. `limits`: null
- * removes them. They follow all other rules, so only connections that these allow count.
+ * removes them. They follow all other rules, so they count only connections that those allow.
  */
 export function limitRules(limits: ConnectionLimits | null): string {
   const removal = `add table ${TABLE}\ndelete table ${TABLE}\n`

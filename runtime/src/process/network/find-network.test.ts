@@ -48,7 +48,7 @@ describe.skipIf(!hasNamespaces)('the chosen network', () => {
     expect(await findOn(hosts.complete)).toEqual({ kind: 'namespace', limitation: null })
   })
 
-  test('has no limit of connections where the kernel cannot count them, and the limitation says so', async () => {
+  test('does not limit connections if the kernel cannot count them, and the limitation reports it', async () => {
     expect(await findOn(hosts['that cannot count connections'])).toEqual({
       kind: 'namespace',
       limitation: expect.stringContaining('cannot count connections (nft_connlimit)'),
@@ -58,11 +58,11 @@ describe.skipIf(!hasNamespaces)('the chosen network', () => {
   test('is the host’s with rules for uids where namespaces cannot be created; the limitation states the reason and the risks', async () => {
     const { kind, limitation } = await findOn(hosts['without namespaces'])
     expect(kind).toBe('uids')
-    expect(limitation).toMatch(/^This host cannot give each version a network of its own: .*Read-only.*occupy ports/s)
+    expect(limitation).toMatch(/^This host cannot give each version its own network: .*Read-only.*occupy ports/s)
     expect(await findOn(hosts.complete, 'uids')).toMatchObject({ kind: 'uids' })
   })
 
-  test('is the host’s where no rules can be loaded, and the limitation names what squids can reach', async () => {
+  test('is the host’s if no rules can be loaded, and the limitation names what squids can reach', async () => {
     for (const mode of ['auto', 'uids']) {
       const { kind, limitation } = await findOn(hosts['without any rules'], mode)
       expect(kind).toBe('shared')
@@ -104,13 +104,13 @@ describe.skipIf((await reasonToSkip()) !== null)('the best network without root'
     limitations: expect.stringMatching(new RegExp(`${reason}.*loopback, private networks and the metadata`, 's')),
   })
 
-  test('is by pasta where it works', async () => {
+  test('is created by pasta if it works', async () => {
     const { kind, limitations, summary } = await findWith(PREPARE_TUN)
     expect({ kind, limitations }).toEqual({ kind: 'pasta', limitations: expect.not.stringContaining('network') })
     expect(summary).toContain('a network by pasta for each version')
   })
 
-  test('is that of the host where pasta is not installed or does not work, and the limitation gives the reason', async () => {
+  test('is the host’s if pasta is not installed or does not work, and the limitation gives the reason', async () => {
     const withoutTun = 'mount -t tmpfs none /dev/net\nmknod -m 600 /dev/net/tun c 10 200'
     expect(await findWith(withoutTun)).toMatchObject(shared('cannot give each version.*tun'))
     const withoutPasta = `${PREPARE_TUN}\nmount --bind /dev/null "$(command -v pasta)"`
@@ -119,7 +119,7 @@ describe.skipIf((await reasonToSkip()) !== null)('the best network without root'
     expect(await findWith(withoutRules)).toMatchObject(shared('do not restrict'))
   })
 
-  test('is that of the host without a sandbox, or if the operator disables networks', async () => {
+  test('is the host’s without a sandbox, or if the operator disables networks', async () => {
     expect(await findWith(PREPARE_TUN, 'auto', 'none')).toMatchObject(shared('needs root or bubblewrap'))
     expect(await findWith(PREPARE_TUN, 'none')).toMatchObject(shared('SHOAL_NETWORK=none'))
   })

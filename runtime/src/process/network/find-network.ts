@@ -4,7 +4,7 @@ import { type FoundNetwork, type Network, type NetworkOptions, sharedNetwork } f
 import { PastaNetwork } from './pasta-network.ts'
 import { UidNetwork } from './uid-network.ts'
 
-/** The risks of squids without a network of their own, as a sentence for operators. */
+/** The risks of squids without their own network, as a sentence for operators. */
 const SHARED_NETWORK_RISKS =
   'Squids and builds use the network of this host: they reach its loopback, private networks and the metadata service of its cloud, and can open ports: run only squids you trust.'
 
@@ -73,4 +73,4 @@ async function open<Kind extends Network>(programs: string[], create: () => Prom
 const PACKAGES: Record<string, string> = { ip: 'iproute2', nft: 'nftables', nsenter: 'util-linux', pasta: 'passt' }
 
 const reasonOf = (message: string) =>
-  `This host cannot give each version a network of its own: ${message.replace(/\.$/, '')}.`
+  `This host cannot give each version its own network: ${message.replace(/\.$/, '')}.`

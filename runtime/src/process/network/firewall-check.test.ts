@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { hasNamespaces, runOnOwnHost } from './network-harness.ts'
 
-/** Opens the networks of a server in a host of its own: a network namespace with its own interfaces, routes and firewall. */
+/** Opens the networks of a server in a simulated host: a network namespace with its own interfaces, routes and firewall. */
 const OPEN = `
 const { NamespaceNetwork } = await import(${JSON.stringify(new URL('./namespace-network.ts', import.meta.url).href)})
 const targets = { squid: [{ host: '127.0.0.1', port: 5432 }], build: [] }

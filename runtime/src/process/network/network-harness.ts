@@ -176,7 +176,7 @@ export async function holdConnections(prefix: string[], address: string, count: 
 }
 
 /**
- * Runs a module with Node on a host of its own: a network namespace with its own interfaces, routes and rules. `prepare`: shell
+ * Runs a module with Node on a simulated host: a network namespace with its own interfaces, routes and rules. `prepare`: shell
  * commands that run before it, and may change its command line ("$@").
  * @returns the JSON value that it prints
  */

@@ -10,7 +10,7 @@ import { PASTA_ADDRESS, PASTA_GATEWAY } from './pasta-rules.ts'
 type Identity = { pid: number; startedAt: string }
 
 /**
- * The processes of a network, which outlive the server. `leader`: of their process group; it is root in a user namespace of its own, and starts pasta
+ * The processes of a network, which outlive the server. `leader`: of their process group; it is root in its own user namespace, and starts pasta
  * again when it ends. `holder`: in the namespaces of programs: a network namespace, and a user namespace below that of the leader.
  */
 export type Holder = { leader: Identity; holder: Identity }

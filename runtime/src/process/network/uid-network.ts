@@ -38,7 +38,7 @@ export class UidNetwork implements Network {
 
   /** @throws Error when `uid` is null, because the program could not be distinguished from the server */
   async open(name: string, use: NetworkUse, uid: number | null): Promise<string[]> {
-    if (uid === null) throw new Error('A program without a uid of its own cannot be restricted')
+    if (uid === null) throw new Error('A program without its own uid cannot be restricted')
     const id = shortHash(name)
     this.#opened.add(id)
     this.#records.set(id, { uid, use })

@@ -55,7 +55,7 @@ createInterface(process.stdin).on('line', async (line) => {
 })
 `
 
-/** A server of the ordinary user, in a process of its own. Its methods are those of its network. */
+/** A server of the ordinary user, in its own process. Its methods are those of its network. */
 export type UserServer = {
   /** Command prefix that confines a program as squids are. */
   sandbox: string[]

@@ -16,7 +16,7 @@ import type { Sealer } from '../../../../server/src/sealing/sealer.ts'
 import { createLog } from '../../../../server/src/startup/log.ts'
 import { sendableJobs } from '../../../../server/src/startup/sendable-jobs.ts'
 
-/** Leaves values in plain text, so that SQL can fill sealed columns. */
+/** Does not encrypt, so that plain SQL can fill sealed columns. */
 const identitySealer: Sealer = { seal: (plain) => plain, open: (sealed) => sealed, isCurrent: () => true }
 
 /** Opens the context of a server with all roles and the `sim` runtime, and migrates its database. */

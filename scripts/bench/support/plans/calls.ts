@@ -8,7 +8,7 @@ type HttpApp = Awaited<ReturnType<typeof createHttpApp>>
 /** An organization, with the ids that its endpoints need in their paths. */
 export type Subject = { code: string; token: string; params: Record<string, string> }
 
-/** Further queries of an endpoint, as the console sends them. Each endpoint is also called without a query. */
+/** Query parameters of an endpoint, as the console sends them. Each endpoint is also called without any. */
 const queriesByEndpoint: Record<string, string[]> = {
   'squids.list': ['search=squid-1'],
   'squids.listMine': ['name=squid-1'],

@@ -30,7 +30,7 @@ export const exceptions: Exception[] = [
   {
     statement: 'select o.id as "orgId", u.month from orgs o cross join lateral',
     perVersion: 0.5,
-    reason: 'Reads a fixed number of rows for each organization: whether it has a month to close.',
+    reason: 'Reads a fixed number of rows for each organization, to find those with a month to close.',
   },
   {
     statement: 'select t.squid_id as "squidId", container, state',
@@ -90,7 +90,7 @@ export const exceptions: Exception[] = [
   {
     statement: 'select o.id as "orgId", (a.failing_since is null',
     perVersion: 0.5,
-    reason: 'Reads a fixed number of rows for each organization: whether it has an invoice to charge.',
+    reason: 'Reads a fixed number of rows for each organization, to find those with an invoice to charge.',
   },
   {
     statement: 'select s.id, s.org_id as "orgId" from squids s join orgs o',

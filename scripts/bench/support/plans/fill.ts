@@ -121,7 +121,7 @@ const levels = {
   months: { count: 6, every: '1 month' },
 }
 type Level = keyof typeof levels
-/** Only every tenth version has metrics, but over a longer time, so that much of each table is older than the rows a statement needs. */
+/** Only every tenth version has metrics, but for a longer period, so that most rows of each table are older than those a statement needs. */
 const hasMetrics = 'squids.id % 10 = 1'
 
 function bucket(level: Level): string {

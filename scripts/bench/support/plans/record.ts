@@ -8,7 +8,7 @@ import { runEverything } from './run.ts'
 /** `uncalled`: the functions with SQL that the server never called, as `path#name`. */
 type Recording = { statements: RecordedStatement[]; uncalled: string[] }
 
-/** Records the plans of all statements that a server sends with `versions` versions in its database. */
+/** Records the plans of all statements that a server sends when its database has `versions` versions. */
 export async function recordPlans(versions: number): Promise<Recording> {
   const postgres = await startExternalPostgres(explainSettings)
   try {

@@ -96,7 +96,7 @@ function withLabel(query: unknown, caller: string): unknown {
   return isStatement ? { ...query, text: `${prefix}${String(query.text)}` } : query
 }
 
-/** Makes statements equal that differ only in the number of their values, in the day of a partition, or in white space. */
+/** Normalizes a statement, so that statements that differ only in the number of values, the day of a partition or white space are equal. */
 function normalized(text: string): string {
   return text
     .replaceAll(/\s+/g, ' ')

@@ -87,7 +87,7 @@ const jobsOf = (app: WorkerApp): Job<never>[] => [
   ...channelJobs(app),
 ]
 
-/** Waits until each caller has executed a statement twice, which means that it has completed a round. */
+/** Waits until each caller has executed some statement twice, which shows that it has completed a round. */
 async function waitForRounds(recorder: PlanRecorder, callers: string[]): Promise<void> {
   const deadlineMs = performance.now() + maxWaitMs
   const missing = () => {

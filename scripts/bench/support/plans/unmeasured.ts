@@ -1,9 +1,9 @@
 /**
- * Functions with SQL that the bench does not call, as `path#name` below `server/src`, by reason. A new function is not in this list: let
+ * Functions with SQL that the bench does not call, as `path#name` below `server/src`, by reason. For a new function, let
  * the bench call it (`calls.ts`, `deployments.ts`), or add it here.
  */
 const unmeasuredByReason: Record<string, string[]> = {
-  'Runs by command of an operator, at startup, or during a backup.': [
+  'Runs on an operator’s command, at startup, or during a backup.': [
     'artifacts/s3-store.ts#createS3Store',
     'artifacts/s3-store.ts#observed',
     'backup/cluster-store.ts#beginClusterBackup',
@@ -89,7 +89,7 @@ const unmeasuredByReason: Record<string, string[]> = {
     'modules/observing/observe-store.ts#putSources',
     'modules/versions/notices-store.ts#addNotice',
   ],
-  'Only on a cluster, whose processors have logins of their own, which the filled versions do not have.': [
+  'Runs only on a cluster, where each processor has its own login, which the filled versions do not have.': [
     'modules/databases/logins-store.ts#loginRoleName',
     'modules/databases/logins-store.ts#replacePassword',
     'modules/databases/logins-store.ts#endSessions',

@@ -77,7 +77,7 @@ export class Accounts {
   /**
    * Charges requests admitted by other gateways to this gateway's bucket, so that all gateways together stay within the
    * organization's rate. Each may exceed it for about a second, until it learns of the other requests, and admits fewer afterwards.
-   * Needs no query of its own.
+   * Needs no additional query.
    */
   #chargeOthers({ orgId, month, used }: { orgId: number; month: string; used: number }, ownRequests: number): void {
     const previous = this.#lastUsage.get(orgId)

@@ -42,7 +42,7 @@ test('viem reads, writes and waits for receipts', async () => {
   await devnet.chain.transfer(1)
   const receipt = await reader.waitForTransactionReceipt({ hash: paymentHash, timeout: 60_000 })
   expect(receipt.status).toBe('success')
-  // viem reuses an earlier answer for the polling interval otherwise.
+  // viem reuses an earlier response for the polling interval otherwise.
   expect(await reader.getBlockNumber({ cacheTime: 0 })).toBeGreaterThanOrEqual(receipt.blockNumber)
 })
 

@@ -8,7 +8,7 @@ const maxUnwritten = 500
 const busyMs = 2_000
 
 /**
- * Keeps immutable responses across restarts in one SQLite file, which needs no process of its own, survives kill -9, and may be
+ * Keeps immutable responses across restarts in one SQLite file, which needs no separate process, survives kill -9, and may be
  * shared by several gateways of one host. Evicts the oldest entries when full. Writes are batched.
  */
 class DiskCache {
@@ -133,7 +133,7 @@ function openDatabase(file: string): DatabaseSync {
 
 /**
  * SQLite fails immediately, regardless of its timeout, when two processes switch one file to WAL at the same time. So each process
- * creates a file of its own, and the first one that is linked to the cache's path is used.
+ * creates its own file, and the first one that is linked to the cache's path is used.
  */
 function createDatabase(file: string): void {
   const newFile = `${file}.${process.pid}.new`

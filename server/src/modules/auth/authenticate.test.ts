@@ -91,7 +91,7 @@ describe('a session token', () => {
     }
   })
 
-  test('is not sent by pages of other origins: preflights are not answered with CORS headers', async () => {
+  test('is not sent by pages of other origins: preflights get no CORS headers', async () => {
     for (const origin of ['https://evil.example', 'null', 'http://localhost:4001']) {
       const headers = {
         origin,

@@ -31,8 +31,8 @@ import {
 type LoginUser = { workload: string; container: string }
 
 /**
- * Records a login of its own for a program that writes to the version's database, so that it can be closed while the host of the program
- * does not answer. It works after `open`. Returns null without a database.
+ * Records a separate login for a program that writes to the version's database, so that it can be closed while the host of the program
+ * does not respond. It works after `open`. Returns null without a database.
  */
 async function add(app: App, tx: Db, squidId: number, user: LoginUser): Promise<SquidConnection | null> {
   const database = await selectSquidDatabase(tx, squidId)
@@ -81,7 +81,7 @@ async function dropClosed(app: App, squidId: number): Promise<void> {
       await dropLoginRole(app.squidsDatabase, database.database, login)
       await deleteLogin(app.db, id)
     } catch (error) {
-      app.log.warn({ err: error, squidId, login }, 'a closed login could not be dropped; this is tried again')
+      app.log.warn({ err: error, squidId, login }, 'a closed login could not be dropped and will be tried again')
     }
   }
 }
@@ -89,7 +89,7 @@ async function dropClosed(app: App, squidId: number): Promise<void> {
 /** True if Shoal's role may create logins and end their sessions. */
 const areAllowed = (app: App): Promise<boolean> => mayCreateLogins(app.squidsDatabase)
 
-/** True if the program has or had a login of its own. */
+/** True if the program has or had its own login. */
 const has = async (app: App, squidId: number, { workload, container }: LoginUser): Promise<boolean> =>
   (await selectLogins(app.db, squidId)).some((row) => row.workload === workload && row.container === container)
 

@@ -19,7 +19,7 @@ beforeEach(async () => {
       if (typeof value !== 'function') return value
       return (...args: unknown[]) => {
         if (isAway && ['apply', 'observe', 'remove'].includes(String(name)))
-          return Promise.reject(new ClusterUnreachable('The API server does not answer'))
+          return Promise.reject(new ClusterUnreachable('The API server does not respond'))
         return value.apply(target, args) as unknown
       }
     },
@@ -31,12 +31,12 @@ afterEach(async () => {
   await t?.close()
 })
 
-test('a deployment waits while the cluster does not answer, however long, and continues', async () => {
+test('a deployment waits while the cluster does not respond, however long, and continues', async () => {
   isAway = true
   const deployment = await d.deploy({}, { slot: 'v1' })
   const read = () => d.api.deployments.get({ params: { code: d.org.code, id: String(deployment.id) } })
   const messages = async () => (await read()).logs.map(({ message }) => message)
-  const line = 'The cluster does not answer. The deployment continues when it does.'
+  const line = 'The cluster does not respond. The deployment continues when it does.'
   while (!(await messages()).includes(line)) await sleep(5)
   // Longer than the deadline of any step.
   t.time.advance(minutes(180))

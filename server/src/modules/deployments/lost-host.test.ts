@@ -52,7 +52,7 @@ async function noticesOf(squidId: number | undefined): Promise<string[]> {
 
 const isLost = (workload: string, container: string) => t.runtime.host.lost.has(`${workload}/${container}`)
 
-test('each processor has a login of its own, also in variables of the manifest; others have that of the owner', async () => {
+test('each processor has its own login, also in variables of the manifest; others have that of the owner', async () => {
   const { squid } = await d.deployAndWait({ env, processors: { one: {}, two: {} } }, { slot: 'v1' })
   const { api, one, two } = environments(`${squid?.id}.1`)
   expect(api?.['DB_USER']).toMatch(/^sq_\w+_\d+$/)
@@ -140,5 +140,5 @@ test('a processor without a database waits for its host, since nothing can preve
   await until(() => t.time.now().getTime() > lostAt + 60_000)
   expect(isLost(id, 'processor')).toBe(true)
   const [lost] = (await t.runtime.observe()).filter(({ container }) => container === 'processor')
-  expect(lost).toMatchObject({ state: 'starting', reason: 'Its host does not answer' })
+  expect(lost).toMatchObject({ state: 'starting', reason: 'Its host does not respond' })
 })

@@ -33,7 +33,7 @@ export async function otherOrgRefusal(db: Db, orgId: number): Promise<string | n
 }
 
 const oneOrgOnly =
-  'This installation runs squids of one organization only, and another one already uses it: its host cannot give each version a network of its own. Its operator can run the server as root on a host with iproute2 and nftables, or as another user with bubblewrap, passt and nftables, or set SHOAL_ALLOW_SHARED_NETWORK=1 if the organizations trust each other.'
+  'This installation runs squids of one organization only, and another one already uses it: its host cannot give each version its own network. Its operator can run the server as root on a host with iproute2 and nftables, or as another user with bubblewrap, passt and nftables, or set SHOAL_ALLOW_SHARED_NETWORK=1 if the organizations trust each other.'
 
 /** @throws Refusal 405 with the text of `otherOrgRefusal` */
 export async function checkOnlyOrg(db: Db, orgId: number): Promise<void> {

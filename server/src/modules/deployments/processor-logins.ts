@@ -8,11 +8,11 @@ import type { EngineContext } from './reconcile-version.ts'
 import type { RuntimeSnapshot } from './runtime-snapshot.ts'
 import type { StepContext } from './step.ts'
 
-/** A host that has not answered for this time is considered lost: its processors are moved. */
+/** A host that has not responded for this time is considered lost: its processors are moved. */
 const hostLostMs = 10_000
 
 /**
- * Gives each processor a login of its own in the version's database, which is closed before the processor starts on another host.
+ * Gives each processor its own login in the version's database, which is closed before the processor starts on another host.
  * `composeWith` returns the workload with this connection.
  */
 export async function withOwnLogins(
@@ -32,11 +32,11 @@ export async function withOwnLogins(
   return { ...workload, containers }
 }
 
-/** True if processors can have logins of their own. Otherwise the log of the deployment says what that means. */
+/** True if processors can have their own logins. Otherwise the log of the deployment says what that means. */
 export async function allowsLogins({ app, journal }: StepContext): Promise<boolean> {
   if (await logins.areAllowed(app)) return true
   journal.warn(
-    'The Postgres of this installation does not allow a login for each processor. If a host stops answering, the processors on it wait until it answers again.',
+    'The Postgres of this installation does not allow a login for each processor. If a host stops responding, the processors on it wait until it responds again.',
   )
   return false
 }
@@ -100,8 +100,8 @@ export async function versionsOnLostHosts(app: WorkerApp, { lost }: RuntimeSnaps
 }
 
 /**
- * Closes the logins of a workload's processors on lost hosts: when it resolves, these can no longer write. Returns their names. Without a
- * login of its own, a processor waits for its host, since it could go on writing.
+ * Closes the logins of a workload's processors on lost hosts: when it resolves, these can no longer write. Returns their names. A processor
+ * without its own login waits for its host, since it could still write.
  */
 export async function closeLostLogins(
   { app, snapshots }: EngineContext,

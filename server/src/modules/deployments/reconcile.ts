@@ -146,6 +146,6 @@ function warnOfOpenDatabases(app: WorkerApp, open: string[]): void {
   if (open.length > 0)
     app.log.warn(
       { databases: open },
-      'The Postgres roles of squids can connect to these databases. Revoke CONNECT from PUBLIC, or give squids a Postgres of their own (SHOAL_SQUIDS_DATABASE_URL).',
+      'The Postgres roles of squids can connect to these databases. Revoke CONNECT from PUBLIC, or give squids their own Postgres (SHOAL_SQUIDS_DATABASE_URL).',
     )
 }

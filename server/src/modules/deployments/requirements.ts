@@ -49,7 +49,7 @@ const diskReserveText =
 
 /**
  * Returns the refusal while the disk is almost full; otherwise null. Checks the disk of this process if archives or builds use it: an
- * api on a host of its own stores archives in S3, and the worker checks its disk before it builds. Must be called outside of
+ * api on a separate host stores archives in S3, and the worker checks its disk before it builds. Must be called outside of
  * transactions, since it waits while the disk hangs.
  */
 export async function diskRefusal(config: Config): Promise<Refusal | null> {

@@ -66,11 +66,11 @@ export async function runStep(
   await context.change((tx) => endStep(tx, id, seq, app.clock.now()))
 }
 
-/** Waits until the cluster answers, and extends the step's deadline by that time. */
+/** Waits until the cluster responds, and extends the step's deadline by that time. */
 async function waitForCluster(context: StepContext): Promise<void> {
   const { app, engine, intervals, journal, signal } = context
   const since = app.clock.now().getTime()
-  journal.warn('The cluster does not answer. The deployment continues when it does.')
+  journal.warn('The cluster does not respond. The deployment continues when it does.')
   const isBack = () =>
     engine.snapshots().then(
       () => true,
@@ -80,7 +80,7 @@ async function waitForCluster(context: StepContext): Promise<void> {
       },
     )
   await pollUntil(isBack, intervals.retryMs, signal)
-  journal.info('The cluster answers again')
+  journal.info('The cluster responds again')
   const { deadlineAt } = context.deployment
   const waitedMs = app.clock.now().getTime() - since
   if (deadlineAt) await advance(context, { deadlineAt: new Date(deadlineAt.getTime() + waitedMs) })

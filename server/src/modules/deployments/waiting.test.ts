@@ -53,7 +53,7 @@ test('an api that responds with 500 is reported within 15 seconds, with its resp
   const squid: TestSquid = {
     api: {
       // The message cuts the response within the secret.
-      answers: { status: 500, text: `<h1>no  schema</h1>\n${'x'.repeat(165)} tok-en-of-the-provider and more` },
+      response: { status: 500, text: `<h1>no  schema</h1>\n${'x'.repeat(165)} tok-en-of-the-provider and more` },
       print: ['listening', 'cannot read schema.graphql'],
     },
   }
@@ -69,8 +69,8 @@ test('an api that responds with 500 is reported within 15 seconds, with its resp
 })
 
 test('the report is repeated every half minute, without lines that were shown before', async () => {
-  const answers = { status: 503, text: '' }
-  const deployment = await d.deploy({ api: { answers, print: ['only once'] } }, { slot: 'v6' })
+  const response = { status: 503, text: '' }
+  const deployment = await d.deploy({ api: { response, print: ['only once'] } }, { slot: 'v6' })
   const status503 = /api: It responded with HTTP status 503/
   const current = await untilLogged(deployment, status503, 3)
   const [first = 0, second = Infinity, third = Infinity] = secondsOf(current, status503)

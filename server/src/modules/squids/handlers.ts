@@ -49,7 +49,7 @@ export function squidReadHandlers(
     query: async ({ org, params, body, request }) => {
       const { name, slot } = await findSquid(app.db, org.id, params.reference)
       const url = graphqlUrl(app.config, { orgCode: org.code, name, slot })
-      return { answer: await requestGraphql(url, body, request.signal) }
+      return { response: await requestGraphql(url, body, request.signal) }
     },
   }
 }

@@ -2,7 +2,7 @@ import type { AlertChannel } from '@shoal/contract'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useOrg } from '../../../api/active-org.ts'
-import { alertsMs } from '../../../api/alerts.ts'
+import { alertsPollMs } from '../../../api/alerts.ts'
 import type { Prefetch } from '../../../api/prefetch.ts'
 import { q } from '../../../api/query.ts'
 import { useDeniedReason } from '../../../components/access.tsx'
@@ -14,7 +14,8 @@ import { SkeletonRows } from '../../../ui/Skeleton.tsx'
 import { ChannelRow } from './ChannelRow.tsx'
 import { lazyPart, Optional } from '../../../lib/lazy.tsx'
 
-const channelsQuery = (code: string) => q('alerts.listChannels', { params: { code } }, { refetchInterval: alertsMs })
+const channelsQuery = (code: string) =>
+  q('alerts.listChannels', { params: { code } }, { refetchInterval: alertsPollMs })
 
 export const prefetch: Prefetch = ({ client, org }) => void client.prefetchQuery(channelsQuery(org.code))
 

@@ -112,7 +112,7 @@ export function TestCardForm({ code, clientSecret, isSaving, onSetUp }: Props) {
   )
 }
 
-/** Formats the value while the user types. The caret stays behind the same digit. */
+/** Formats the value while the user types. The caret stays after the same digit. */
 function reformat(input: HTMLInputElement, format: (text: string) => string): void {
   const isAtEnd = input.selectionStart === input.value.length
   const text = format(input.value)

@@ -11,7 +11,7 @@ const entry = (id: number): LogEntry => ({
 })
 const noFilters: LogsQuery = { filter: {}, from: undefined, to: undefined, line: undefined }
 
-/** A fake log. `print` adds lines, `breakStream` ends the stream with an error, `followedAfter` has the start of each stream. */
+/** A fake log. `print` adds lines, `breakStream` ends the stream with an error, `followedAfter` lists the line after which each stream started. */
 function startLog(count: number) {
   const lines = Array.from({ length: count }, (_, i) => entry(i + 1))
   const followedAfter: (string | undefined)[] = []
@@ -81,7 +81,7 @@ test('after a broken stream, the feed resumes after the last line it received', 
   expect(log.followedAfter).toEqual(['5', '6'])
 })
 
-test('a feed around a line follows only after reaching the end, and a feed of a range with an end never follows', async () => {
+test('a feed that starts at a line follows new lines only after it has reached the end; a feed with an end never does', async () => {
   const log = startLog(40)
   feed = createLogFeed(log.source, { ...noFilters, line: '15' })
   feed.open()

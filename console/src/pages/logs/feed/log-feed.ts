@@ -55,7 +55,7 @@ const maxRetryMs = 15_000
 
 const emptyWindow: LogWindow = { lines: [], first: 0, older: null, newer: null }
 
-/** Loads pages at both ends of the window and follows its newer end, from `open` to `close`. */
+/** Loads pages at both ends of the window and follows new lines, from `open` to `close`. */
 export function createLogFeed(source: LogSource, { filter, from, to, line }: LogsQuery): LogFeed {
   let state: FeedState = {
     status: 'loading',

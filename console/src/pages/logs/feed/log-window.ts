@@ -13,7 +13,7 @@ type Page = { logs: readonly LogEntry[]; nextPage: string | null }
 
 /** Maximum number of lines while following. Older ones are trimmed and can be reloaded. */
 export const maxLines = 100_000
-/** Lines are trimmed in blocks of this size, so that not every batch copies the whole window. */
+/** Lines are trimmed in blocks of this size, since trimming copies the whole window. */
 const trimBatchLines = 5_000
 
 const pageCursorOf = ({ nextPage }: Page): PageCursor => (nextPage === null ? null : { nextPage })

@@ -26,7 +26,7 @@ export function useLogFeed(params: Params, filters: LogsSearch): LogFeedHandle {
   return { feed, state, logsQuery, key }
 }
 
-/** Loads again what could not be loaded while the server did not respond. */
+/** Retries loading when the server responds again. */
 function continueFeed(feed: LogFeed): void {
   const { status, error, pageError } = feed.getState()
   if (status === 'failed' && isUnreachable(error)) feed.open()

@@ -25,7 +25,7 @@ type Props = {
   isTarget: boolean
   /** Only the hovered row renders buttons: scrolling creates thousands of rows. */
   isHovered: boolean
-  /** Shows all lines of the text. */
+  /** Whether to show all lines of the text. */
   isWrapped: boolean
   isUtc: boolean
   rowPx: number
@@ -163,7 +163,7 @@ function RowAction({ act, label, icon }: { act: string; label: string; icon: Rea
   )
 }
 
-/** Marks a gap: lines that the server skipped because the client read too slowly. */
+/** Marks a gap where the server skipped lines because the client read too slowly. */
 function GapMarker({ entry, rowIndex, rowPx }: Pick<Props, 'entry' | 'rowIndex' | 'rowPx'>) {
   return (
     <div
@@ -180,7 +180,7 @@ function GapMarker({ entry, rowIndex, rowPx }: Pick<Props, 'entry' | 'rowIndex' 
 /** `21.11 12:04:31.208`. Formatted without Intl, because scrolling renders thousands of rows per second. */
 function Time({ at, isUtc }: { at: string; isUtc: boolean }) {
   const time = new Date(at)
-  // The parts of this date in UTC are those of the wanted time zone.
+  // The UTC fields of this date are the local time in the selected time zone.
   if (!isUtc) time.setTime(time.getTime() - time.getTimezoneOffset() * 60_000)
   const iso = time.toISOString()
   return (

@@ -30,7 +30,7 @@ type Props = {
   /** Id of the line that the URL links to. */
   target: string | undefined
   getLink: (id: string) => string
-  /** Shows the lines around this one, whatever the filters. */
+  /** Shows the lines around this one, regardless of the filters. */
   onShowContext: (id: string) => void
   isFollowing: boolean
   onFollowingChange: (isFollowing: boolean) => void

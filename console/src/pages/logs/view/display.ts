@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react'
 
-/** How lines are displayed. Stored in the browser, apart from the settings that every page loads. */
+/** How lines are displayed. Stored in the browser, separately from the settings that every page loads. */
 type Display = {
   /** Whether all lines of a text are shown. */
   isWrapped: boolean

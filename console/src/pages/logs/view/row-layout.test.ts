@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { expandedRowsOf, indexAt, offsetOf, rowHeights } from './row-layout.ts'
 
-test('indexAt returns the row at every offset, also inside and below expanded rows', () => {
+test('indexAt returns the row at every offset, even inside and below expanded rows', () => {
   const arbitraryRows = fc.uniqueArray(fc.record({ index: fc.nat(29), px: fc.integer({ min: 0, max: 90 }) }), {
     selector: ({ index }) => index,
   })

@@ -30,7 +30,7 @@ export function indexAt(px: number, count: number, rowPx: number, expandedRows: 
   return Math.max(0, Math.min(count - 1, Math.floor((px - expandedPx) / rowPx)))
 }
 
-/** The last row for which `isAbove` holds: it holds for all rows before. A binary search, since every line of a wrapped log is measured. */
+/** The last row for which `isAbove` is true; it must be true for all rows before it. A binary search, since every line of a wrapped log is measured. */
 function lastWhere(rows: readonly ExpandedRow[], isAbove: (row: ExpandedRow) => boolean): ExpandedRow | undefined {
   let low = 0
   let high = rows.length

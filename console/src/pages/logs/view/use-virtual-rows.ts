@@ -31,7 +31,7 @@ type VirtualRowsOptions = {
   scroller: RefObject<HTMLElement | null>
   window: LogWindow
   order: Order
-  /** Whether rows show all lines of their text, so that each has a height of its own. */
+  /** Whether rows show all lines of their text, so that their heights differ. */
   isWrapped: boolean
   /** Whether the view stays at the newest line. */
   isFollowing: boolean

@@ -71,7 +71,7 @@ function Changes({ id }: { id: string }) {
       {hasStatus(changes.error, 404) ? (
         <EmptyState
           title="No recorded files"
-          text="Shoal records the files of a deployment when it unpacks the archive. Those of one of these deployments are not recorded, because it failed before or is too old."
+          text="Shoal records the files of a deployment when it unpacks the archive. The files of one of these deployments were not recorded, because it failed earlier or is too old."
         />
       ) : (
         <QueryView query={changes} what="The changes">
@@ -84,7 +84,7 @@ function Changes({ id }: { id: string }) {
 
 const hasCode = ({ type }: Deployment) => type === 'DEPLOY' || type === 'DEPLOY_HARD_RESET' || type === 'ROLLBACK'
 
-/** Selects the deployment to compare with, among the last ones of the version. */
+/** Selects the deployment to compare with, from the latest ones of the version. */
 function Against({ id, value }: { id: string; value: string }) {
   const { code } = useVersionParams()
   const setSearch = useSetSearch()
@@ -129,7 +129,7 @@ function Files({ changes: { against, files, unchanged, isComplete } }: { changes
     return (
       <EmptyState
         title="No changes"
-        text={`All ${formatInteger(unchanged)} files are those of deployment #${against}.`}
+        text={`All ${formatInteger(unchanged)} files are the same as in deployment #${against}.`}
       />
     )
   const countOf = (change: Change) => files.filter((file) => changeOf(file) === change).length

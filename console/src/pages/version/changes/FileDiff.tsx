@@ -13,7 +13,7 @@ const maxLines = 2000
 const changeTones: Record<Change, Tone> = { added: 'good', removed: 'bad', changed: 'info' }
 const changeLabels: Record<Change, string> = { added: 'Added', removed: 'Removed', changed: 'Changed' }
 
-/** A file that differs, with its lines if it is a text. */
+/** A file that differs, with its lines if it is a text file. */
 export function FileDiff({ file }: { file: ChangedFile }) {
   const hunks = useMemo(() => hunksOf(file), [file])
   const change = changeOf(file)

@@ -8,7 +8,7 @@ const file = (before: string | null | undefined, after: string | null | undefine
   after: after === undefined ? null : side(after),
 })
 
-test('the lines that differ are numbered, with three lines around them', () => {
+test('the lines that differ are numbered, with three lines of context', () => {
   const lines = Array.from({ length: 20 }, (_, i) => `line ${i + 1}`)
   const hunks = hunksOf(file(lines.join('\n'), lines.with(9, 'other').join('\n'))) ?? []
   expect(hunks).toHaveLength(1)

@@ -5,10 +5,10 @@ export type ChangedFile = DeploymentChanges['files'][number]
 export type DiffLine = { kind: 'same' | 'added' | 'removed'; before: number | null; after: number | null; text: string }
 export type Hunk = { id: string; lines: DiffLine[] }
 
-/** A comparison that takes longer is not shown: texts come from users, and the worst take quadratic time. */
+/** A comparison that takes longer is aborted: texts come from users, and the worst take quadratic time. */
 const limits = { timeout: 500, maxEditLength: 5000 }
 
-/** Returns the parts of a text file that differ, with three lines around; null for binaries, and for texts with too many differences. */
+/** Returns the parts of a text file that differ, with three lines of context; null for binaries, and for texts with too many differences. */
 export function hunksOf({ before, after }: ChangedFile): Hunk[] | null {
   const [earlier, later] = [textOf(before), textOf(after)]
   if (earlier === null || later === null) return null

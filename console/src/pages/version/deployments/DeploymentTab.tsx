@@ -47,7 +47,7 @@ function LoadedDeployment({ deployment }: { deployment: Deployment }) {
         </h2>
         <DeploymentChip deployment={deployment} />
         <span className="flex-1" />
-        {hasOwnCode(deployment) && (
+        {mayChangeCode(deployment) && (
           <Link
             from="/squids/$squidName/$squidSlot"
             to="/squids/$squidName/$squidSlot/deployments/$deployId/changes"
@@ -71,8 +71,8 @@ function LoadedDeployment({ deployment }: { deployment: Deployment }) {
   )
 }
 
-/** Whether it may have changed the code. */
-const hasOwnCode = ({ type }: Deployment) => type === 'DEPLOY' || type === 'DEPLOY_HARD_RESET' || type === 'ROLLBACK'
+/** Whether the deployment may have changed the code. */
+const mayChangeCode = ({ type }: Deployment) => type === 'DEPLOY' || type === 'DEPLOY_HARD_RESET' || type === 'ROLLBACK'
 
 const AllDeployments = () => (
   <Link

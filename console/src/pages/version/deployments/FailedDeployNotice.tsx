@@ -13,7 +13,7 @@ import { Alert } from '../../../ui/Alert.tsx'
 import { buttonClass } from '../../../ui/Button.tsx'
 import { Skeleton } from '../../../ui/Skeleton.tsx'
 
-/** Of the error: the page of the deployment shows all of it. */
+/** Maximum length of the shown error; the page of the deployment shows all of it. */
 const maxCharacters = 240
 
 /** Reports on all tabs that the last deployment failed, with its first error. The page of that deployment shows more. */

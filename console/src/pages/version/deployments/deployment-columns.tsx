@@ -32,7 +32,7 @@ export const deploymentColumns: Column<Deployment>[] = [
   {
     id: 'image',
     header: 'Image kept',
-    headerTip: 'You can roll back to images that are kept.',
+    headerTip: 'You can roll back to images that Shoal has kept.',
     width: '130px',
     hideBelow: 'lg',
     cell: ({ image }) =>

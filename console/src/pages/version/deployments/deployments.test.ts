@@ -63,7 +63,7 @@ test('a version can roll back to a kept image that is not the current one', () =
   expect(rollbackDisabledReason({ ...squid, status: 'DEPLOYING' }, deploy)).toMatch(/is in progress/)
 })
 
-test('the last deployment is the running one, otherwise the newest of code', () => {
+test('the last deployment is the one in progress, otherwise the newest that deployed code', () => {
   const deployment = (type: DeploymentType, status: DeploymentStatus = 'OK') => ({
     type,
     status,

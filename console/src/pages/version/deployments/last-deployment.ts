@@ -3,8 +3,8 @@ import { isInProgress, type Deployment, type DeploymentType } from '@shoal/contr
 const codeTypes: readonly DeploymentType[] = ['DEPLOY', 'DEPLOY_HARD_RESET', 'ROLLBACK']
 
 /**
- * The deployment to show as the last one: the one that runs, otherwise the newest of code, since a changed tag or a
- * hibernation says nothing about the code. Null if there is none.
+ * Returns the deployment to show as the last one: the one in progress, otherwise the newest that deployed code, which is
+ * more relevant than a later change of tags or a hibernation. Null if there is none.
  *
  * @param deployments newest first
  */

@@ -35,10 +35,10 @@ export const useDeployments = () => useInfiniteQuery(deploymentsQuery(useVersion
 
 const pollNewest = pollWhile<Deployment[]>((deployments) => deployments.some(isInProgress), pollIntervals)
 
-/** Among the newest of this number, the last deployment of code is found. */
+/** The number of newest deployments among which to find the last one. */
 const lastCount = 20
 
-/** The newest deployments of a version, among which is its last one. */
+/** The newest deployments of a version, among which `lastDeploymentOf` finds the last one. */
 export function newestQuery(code: string, squidId: string) {
   const query = { squidId, logs: 'false', limit: String(lastCount) } as const
   return q('deployments.list', { params: { code }, query }, { refetchInterval: pollNewest })

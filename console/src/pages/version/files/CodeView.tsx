@@ -6,7 +6,7 @@ import { SearchField } from '../../../ui/SearchField.tsx'
 import type { Language } from './highlight.ts'
 import { matchesIn, useMatchHighlights } from './use-match-highlights.ts'
 
-/** A file with syntax highlighting, search and a copy button. Colours appear after the text without shifting it. */
+/** A file with syntax highlighting, search and a copy button. The colours appear later than the text, without shifting it. */
 export function CodeView({ name, code, language }: { name: string; code: string; language: Language }) {
   const [search, setSearch] = useState('')
   const [current, setCurrent] = useState(0)

@@ -40,7 +40,7 @@ const send = (url: string, body: string | Buffer<ArrayBuffer>, headers: Record<s
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
   })
 
-test('a request succeeds only when its lines are stored, and lines that are sent again are left out', async () => {
+test('a request succeeds only when its lines are stored, and lines that are sent again are skipped', async () => {
   const { logs, url } = await open()
   // Collectors keep the lines while no process stores them.
   expect((await send(url, bodyOf(1, 3))).status).toBe(503)
@@ -74,7 +74,7 @@ test('a request succeeds only when its lines are stored, and lines that are sent
   await reading
 })
 
-test('lines of one batch are delivered by their time', async () => {
+test('the lines of a batch are delivered in the order of their times', async () => {
   const { logs, url } = await open()
   const iterator = logs({}, new AbortController().signal)[Symbol.asyncIterator]()
   const next = iterator.next()
@@ -110,10 +110,10 @@ test.each([
   ['another token', {}, { authorization: 'Bearer other' }, 401],
   ['no token', {}, { authorization: '' }, 401],
   ['another encoding', {}, { 'content-type': 'application/x-protobuf' }, 415],
-  ['a body that is not valid', { body: '{' }, {}, 400],
+  ['an invalid body', { body: '{' }, {}, 400],
   ['a large body', { body: 'x'.repeat(9 * 1024 * 1024) }, {}, 413],
   [
-    'a body that grows when it is unpacked',
+    'a body that is too large when it is unpacked',
     { body: gzipSync(Buffer.alloc(65 * 1024 * 1024)) },
     { 'content-encoding': 'gzip' },
     400,

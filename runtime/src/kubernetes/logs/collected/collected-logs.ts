@@ -56,10 +56,10 @@ function takeBatch(queue: SentLines[]): SentLines[] {
   return batch
 }
 
-/** `source` is null until lines of the run arrive. `usedAtMs`: when the last ones did, or when they were written. */
+/** `source` is null until lines of the run arrive. `usedAtMs`: when the last lines arrived, or when they were written. */
 type RunLog = { position: FilePosition; source: LogSource | null; usedAtMs: number }
 
-/** Reads lines from where the cursor is. Its state is that after the last batch, so it must end if that was not stored. */
+/** Reads lines from the cursor on. A reader has the state after its last batch, so it must end if that batch was not stored. */
 class LineReader {
   readonly #options: CollectedLogsOptions
   readonly #from: LogCursor

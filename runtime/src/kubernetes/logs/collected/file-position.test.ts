@@ -4,7 +4,7 @@ import { type FileLine, parseFileLine, parseLogPath, workloadOfPod } from './log
 
 type Sent = { line: FileLine; offset: number; bytes: number }
 
-/** The lines of the files of a run, as a container runtime writes them. */
+/** The log files of a run, as lists of lines in the format of container runtimes. */
 function writeFiles(perFile: number[]): Sent[][] {
   let number = 0
   return perFile.map((count) => {
@@ -21,7 +21,7 @@ function writeFiles(perFile: number[]): Sent[][] {
   })
 }
 
-/** Reads each batch with a position that was stored after the one before. */
+/** Reads each batch with the position that was stored after the previous batch. */
 function readAll(batches: Sent[][]): string[] {
   let stored: string | undefined
   return batches.flatMap((batch) => {
@@ -35,7 +35,7 @@ function readAll(batches: Sent[][]): string[] {
 const numbers = (count: number) => Array.from({ length: count }, (_, i) => String(i + 1))
 const sorted = (texts: string[]) => texts.toSorted((first, second) => Number(first) - Number(second))
 
-test('lines are read once, over rotations and whatever is sent again', () => {
+test('each line is read once, across rotations, even if any lines are sent again', () => {
   const files = writeFiles([20, 20, 5, 30])
   const [first = [], second = [], third = [], fourth = []] = files
   expect(readAll(files)).toEqual(numbers(75))
@@ -58,7 +58,7 @@ test('many rotations keep a short position', () => {
   expect(readAll(files.flatMap((file, index) => [file, files[index - 1] ?? []]))).toEqual(numbers(600))
 })
 
-test('lines of the same time, and lines after the clock was set back, are read', () => {
+test('lines with the same time, and lines written after the clock was set back, are read', () => {
   const at = (second: number, offset: number): Sent => ({
     line: { time: `2026-01-01T00:00:0${second}Z`, stream: 'stdout', isPartial: false, text: String(offset) },
     offset,
@@ -69,7 +69,7 @@ test('lines of the same time, and lines after the clock was set back, are read',
   expect(readAll([...batches, ...batches])).toHaveLength(6)
 })
 
-test('a line in parts is joined within its stream, also over restarts', () => {
+test('the parts of a line are joined within their stream, even across restarts', () => {
   const raw = ['1Z stdout P one ', '2Z stderr F other', '3Z stdout P two ', '4Z stdout F three']
   let offset = 0
   const batches = raw.map((text): Sent[] => {
@@ -81,7 +81,7 @@ test('a line in parts is joined within its stream, also over restarts', () => {
   expect(readAll([...batches, ...batches])).toEqual(['other', 'one two three'])
 })
 
-test('continues after what was read through the API server', () => {
+test('continues after the lines that were read through the API server', () => {
   const [file = []] = writeFiles([10])
   const read = (position: FilePosition) =>
     file.flatMap(({ line, offset, bytes }) => position.push(line, offset, bytes) ?? [])

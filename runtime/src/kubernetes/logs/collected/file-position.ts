@@ -2,35 +2,35 @@ import { parsePosition } from '../log-position.ts'
 import type { FileLine, Stream } from './log-file.ts'
 
 /**
- * A contiguous part of one of the files of a run that was read: `end` is the offset after its last line, and each stream has the times
- * of its first and last line. Within a stream, times do not decrease, and no two files have the same.
+ * A contiguous part of a run's log file that was read: `end` is the offset after its last line, and each stream has the times
+ * of its first and last line. Within a stream, times do not decrease, and no two files contain the same time.
  */
 type ReadPart = { end: number } & Partial<Record<Stream, [first: string, last: string]>>
 
-/** What was read of the log of one run, and the beginning of a line whose rest has not arrived yet, of each stream. */
+/** The parts of a run's log that were read, and for each stream the beginning of a line whose rest has not arrived yet. */
 type Stored = { parts: ReadPart[]; partial: Partial<Record<Stream, string>> }
 
-/** Each rotation begins another file. Older parts are merged: their lines are not sent again after others. */
+/** Each rotation begins another file. Older parts are merged, since their lines are no longer sent out of order. */
 const MAX_PARTS = 16
 /** Longer lines are cut when they are delivered. */
 const MAX_PARTIAL_CHARS = 65 * 1024
 
 /**
- * Decides which lines of a run's log are new. The collector sends each line at least once, possibly again after others, and after a
- * rotation offsets begin again at 0 in a file of the same name.
+ * Decides which lines of a run's log are new. The collector sends each line at least once, possibly again after later lines, and after a
+ * rotation offsets begin at 0 again in a file with the same name.
  */
 export class FilePosition {
   readonly #parts: ReadPart[]
   readonly #partial: Stored['partial']
 
-  /** Continues from a formatted position. One that is not valid is the start. */
+  /** Continues from a formatted position. An invalid position is the start of the log. */
   constructor(text: string | undefined) {
     const { parts = [], partial = {} } = parseStored(text)
     this.#parts = parts
     this.#partial = partial
   }
 
-  /** The position of a run that was read through the API server (see `LogPosition`) before there was a collector. */
+  /** The position of a run that was read through the API server (see `LogPosition`) before a collector was installed. */
   static afterFollowing(text: string, restarts: number): FilePosition {
     const followed = parsePosition(text)
     if (restarts > followed.restarts) return new FilePosition(undefined)
@@ -41,8 +41,8 @@ export class FilePosition {
   }
 
   /**
-   * Takes a line that begins at `offset` of its file and has `bytes` including its line break. Returns the program's line that it
-   * completes; null if it was read before, or if the line continues.
+   * Adds a line that begins at `offset` of its file and has `bytes` bytes including its line break. Returns the program's line that it
+   * completes; null if it was read before, or if the program's line continues.
    */
   push(line: FileLine, offset: number, bytes: number): string | null {
     if (!this.#add(line, offset, bytes)) return null
@@ -66,7 +66,7 @@ export class FilePosition {
     const containing = this.#parts.filter((part) => contains(part[stream], time))
     const before = this.#parts.find((part) => part.end === offset && containing.every((other) => other === part))
     if (!before && containing.length > 0) return false
-    // Without a part that ends here, the line is the first of its file, or those before it have not arrived.
+    // If no part ends here, the line is the first of its file, or the lines before it have not arrived.
     const part = before ?? this.#addPart()
     const [first, last] = part[stream] ?? [time, time]
     part[stream] = [first < time ? first : time, later(last, time)]

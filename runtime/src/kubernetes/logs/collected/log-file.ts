@@ -1,12 +1,12 @@
 import type { ContainerName, WorkloadId } from '../../../driver.ts'
 import { parseTimedLine } from '../log-position.ts'
 
-/** A log file of a pod, by its path on the node. `restarts`: the number of the pod's runs before that of this file. */
+/** A log file of a pod, as its path on the node names it. `restarts`: the number of the pod's earlier runs. */
 export type LogFile = { namespace: string; pod: string; uid: string; container: string; restarts: number }
 
 const PATH = /\/([^/_]+)_([^/_]+)_([^/_]+)\/([^/]+)\/(\d+)\.log(?:\.[^/]*)?$/
 
-/** Parses `/var/log/pods/<namespace>_<pod>_<uid>/<container>/<restarts>.log`, also of a rotated file. Null for other paths. */
+/** Parses `/var/log/pods/<namespace>_<pod>_<uid>/<container>/<restarts>.log`, and the same path of a rotated file. Returns null for other paths. */
 export function parseLogPath(path: string): LogFile | null {
   const [, namespace, pod, uid, container, restarts] = PATH.exec(path) ?? []
   if (!namespace || !pod || !uid || !container) return null
@@ -18,7 +18,7 @@ export type Stream = 'stdout' | 'stderr'
 /** A line of a log file. `isPartial`: the program's line continues in the next one of the same stream. */
 export type FileLine = { time: string; stream: Stream; isPartial: boolean; text: string }
 
-/** Parses `<time> <stream> <tag> <text>`, as container runtimes write each line, in parts of 16 KiB. Null for other text. */
+/** Parses `<time> <stream> <tag> <text>`, as container runtimes write each line, in parts of 16 KiB. Returns null for other text. */
 export function parseFileLine(line: string): FileLine | null {
   const timed = parseTimedLine(line)
   const [, stream, tag, text] = /^(stdout|stderr) (\S+) ?(.*)$/s.exec(timed?.text ?? '') ?? []
@@ -35,5 +35,5 @@ export function workloadOfPod(pod: string): WorkloadId | null {
   return version === undefined ? null : `${version}.${generation}`
 }
 
-/** Who wrote a file. */
+/** The container that wrote a file. */
 export type LogSource = { workload: WorkloadId; container: ContainerName }

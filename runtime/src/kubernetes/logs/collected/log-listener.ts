@@ -6,30 +6,30 @@ import { type OtlpLine, parseOtlp } from './otlp.ts'
 
 export type LogListenerOptions = {
   host: string
-  /** 0: a free one. */
+  /** 0 selects a free port. */
   port: number
-  /** Collectors send it as bearer token. */
+  /** The bearer token that collectors send. */
   token: string
 }
 
-/** Lines of a request, which is answered when they are stored. */
+/** Lines of a request, whose response is sent when they are stored. */
 export type SentLines = { lines: OtlpLine[]; accept: () => void; refuse: () => void }
 
 const MAX_BODY_BYTES = 8 * 1024 * 1024
 const MAX_TEXT_BYTES = 64 * 1024 * 1024
-/** Requests whose lines are in memory. Collectors keep the others. */
+/** Maximum number of requests whose lines are in memory. Further requests are rejected, so the collectors keep their lines. */
 const MAX_REQUESTS = 8
 const TIMEOUT_MS = 30_000
 
 /**
- * Receives lines from collectors: `POST /v1/logs`, OTLP in JSON. A request is answered with success only when its lines are stored;
+ * Receives lines from collectors: `POST /v1/logs`, OTLP in JSON. A request succeeds only when its lines are stored;
  * otherwise collectors send it again.
  */
 export class LogListener {
   readonly #server: Server
   readonly #tokenHash: Buffer
   readonly #options: LogListenerOptions
-  /** Takes the lines of requests; null while no reader of this process stores lines. */
+  /** Receives the lines of requests; null while no reader of this process stores lines. */
   #receiver: ((sent: SentLines) => void) | null = null
   #requests = 0
 
@@ -56,7 +56,7 @@ export class LogListener {
     return typeof address === 'object' && address ? address.port : 0
   }
 
-  /** Sends the lines of all requests to `receiver`, until the returned function is called or there is another one. */
+  /** Passes the lines of all requests to `receiver`, until the returned function is called or another receiver is set. */
   forward(receiver: (sent: SentLines) => void): () => void {
     this.#receiver = receiver
     return () => {
@@ -75,20 +75,20 @@ export class LogListener {
 
   async #receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const refusal = this.#refusalOf(request)
-    if (refusal) return answer(response, ...refusal)
+    if (refusal) return respond(response, ...refusal)
     this.#requests++
     try {
       const body = await readBody(request)
-      if (body === null) return answer(response, 413, 'The request is too large')
+      if (body === null) return respond(response, 413, 'The request is too large')
       const lines = await linesOf(request, body)
-      if (lines === null) return answer(response, 400, 'The body is not valid')
+      if (lines === null) return respond(response, 400, 'The body is not valid')
       const isStored = await new Promise<boolean>((resolve) => {
         // The reader may have ended while the body arrived.
         if (!this.#receiver) resolve(false)
         else this.#receiver({ lines, accept: () => resolve(true), refuse: () => resolve(false) })
       })
-      if (isStored) answer(response, 200, null)
-      else answer(response, 503, 'The lines were not stored')
+      if (isStored) respond(response, 200, null)
+      else respond(response, 503, 'The lines were not stored')
     } finally {
       this.#requests--
     }
@@ -109,9 +109,9 @@ export class LogListener {
 
 const hash = (text: string): Buffer => createHash('sha256').update(text).digest()
 
-function answer(response: ServerResponse, status: number, message: string | null): void {
+function respond(response: ServerResponse, status: number, message: string | null): void {
   const headers = { 'content-type': 'application/json', ...(status === 503 ? { 'retry-after': '1' } : {}) }
-  // The rest of a refused body is not read.
+  // Closes the connection, since the rest of a refused body is not read.
   if (status >= 400) response.shouldKeepAlive = false
   response.writeHead(status, headers).end(JSON.stringify(message === null ? {} : { message }))
 }

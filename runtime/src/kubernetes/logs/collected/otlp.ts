@@ -8,7 +8,7 @@ type ExportRequest = { resourceLogs?: { scopeLogs?: { logRecords?: LogRecord[] }
 
 /**
  * Reads the lines of an OTLP request in JSON, as the collector's `filelog` receiver sends them with `include_file_path` and
- * `include_file_record_offset`. Records without these are left out. @throws SyntaxError, TypeError
+ * `include_file_record_offset`. Skips records without these attributes. @throws SyntaxError, TypeError
  */
 export function parseOtlp(json: string): OtlpLine[] {
   const { resourceLogs = [] } = JSON.parse(json) as ExportRequest

@@ -128,7 +128,7 @@ test('an organization has at most twenty channels, even when they are added conc
   await list()
   const addHook = (n: number) => add('webhook', receiver.url, `hook ${n}`)
   for (let n = 1; n <= 16; n++) await addHook(n)
-  // No more than the server has connections: a request that waits for one for seconds is answered with 503.
+  // No more than the server has connections: a request that waits for one for seconds fails with status 503.
   const results = await Promise.allSettled(Array.from({ length: 8 }, (_, n) => addHook(17 + n)))
   expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(3)
   expect(results.find((result) => result.status === 'rejected')?.reason).toMatchObject({ status: 405 })

@@ -224,7 +224,7 @@ test('lines that squids wrote while no worker ran are all stored', async () => {
 
 test('the metrics count stored and dropped lines', async () => {
   await write(numbers(200))
-  // The page of the metrics belongs to another role than the worker, which has an `App` of its own.
+  // The page of the metrics belongs to another role than the worker, which has its own `App`.
   const metrics = () => metricsRegistry({ ...t.app }).metrics()
   const dropped = /^shoal_log_lines_dropped_total\{limit="linesPerSecond"\} 100$/m
   // Dropped lines count at once, and only once: the log reports them later.
