@@ -27,7 +27,7 @@ const rights: Right[] = [
 /** Returns a sentence that lists the missing rights of the credentials; null if none is missing. @throws ClusterUnreachable, KubeError */
 export async function missingRights(client: KubeClient): Promise<string | null> {
   const reviews = rights.flatMap(({ verbs, ...of }) => verbs.map((verb) => ({ verb, ...of })))
-  const reviews = await Promise.all(
+  const results = await Promise.all(
     reviews.map(async (attributes) => {
       const body = {
         apiVersion: 'authorization.k8s.io/v1',
@@ -38,7 +38,7 @@ export async function missingRights(client: KubeClient): Promise<string | null> 
       return { ...attributes, isAllowed: status.allowed }
     }),
   )
-  const missing = reviews.filter(({ isAllowed }) => !isAllowed)
+  const missing = results.filter(({ isAllowed }) => !isAllowed)
   if (missing.length === 0) return null
   const nameOf = ({ resource, subresource }: Omit<Right, 'verbs'>) =>
     subresource ? `${resource}/${subresource}` : resource
