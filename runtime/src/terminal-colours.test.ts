@@ -3,7 +3,7 @@ import { keepColours } from './terminal-colours.ts'
 
 const esc = '\u001b'
 
-test('colours stay and end with the line; other escape sequences are removed', () => {
+test('colours are kept and end with the line; other escape sequences are removed', () => {
   expect(keepColours(`${esc}[31mred${esc}[0m ${esc}[2Kcleared ${esc}]8;;http://a${esc}\\\\link`)).not.toContain(
     `${esc}[2K`,
   )

@@ -3,7 +3,7 @@ import { stripVTControlCharacters } from 'node:util'
 // oxlint-disable-next-line no-control-regex -- ANSI escape sequences start with a control character
 const COLOUR = /(\u001b\[[0-9;]*m)/
 
-/** Removes the escape sequences of a line other than colours, which only a page or a terminal that shows the line interprets. */
+/** Removes all escape sequences from a line except colours, which pages and terminals interpret when they show the line. */
 export function keepColours(line: string): string {
   const parts = line.split(COLOUR)
   const text = parts.map((part, index) => (index % 2 === 0 ? stripVTControlCharacters(part) : part)).join('')

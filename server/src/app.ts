@@ -27,7 +27,7 @@ export type App = {
   artifacts: ArtifactStore
   /** Resolves the ports of squids. */
   directory: Directory
-  /** The state of the roles of this process, for `/readyz` and `/metrics`. Not set in tests. */
+  /** The state of the roles of this process, for `/readyz` and `/metrics`. Missing in most tests. */
   vitals?: Vitals
   /** Aborts when the server starts to shut down. Endless responses then end gracefully, so that clients reconnect. */
   draining?: AbortSignal

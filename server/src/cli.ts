@@ -24,7 +24,7 @@ import { shoalVersion } from './version.ts'
 type Result = Promise<Record<string, unknown>>
 type Command = { options: string[]; optional?: string[]; flags?: string[]; summary: string } & (
   | { run: (app: App, values: CliOptions) => Result }
-  /** Runs without `openApp`: the command opens the database itself, or requires that no process uses the database. */
+  /** Whether the command runs without `openApp`: it opens the database itself, or requires that no process uses the database. */
   | { runOnFiles: (config: Config, options: FileOptions) => Result }
   /** Prints in its own format, and sets the exit code. */
   | { report: (config: Config, isJson: boolean) => Promise<{ text: string; exitCode: number }> }

@@ -17,7 +17,7 @@ export class Refusal extends Error {
 /** The error for a resource that does not exist or that the caller may not see. The response must not reveal which of the two. */
 export const notFound = (what: string): Refusal => new Refusal(404, 'NOT_FOUND', `${what} not found`)
 
-/** The error for an action that a member may not perform, or that is not possible now: 405, because the public client prints its message. */
+/** The error for an action that a member may not perform, or that is currently impossible: 405, because the public client prints its message. */
 export const refuse = (code: string, message: string): Refusal => new Refusal(405, code, message)
 
 /** The error for an invalid field of the input, such as `options.name`. */

@@ -40,7 +40,7 @@ export type ProcessDriverOptions = HostOptions & {
   /** The host, if the caller has already prepared it. */
   host?: Host
   clock?: Clock
-  /** Encrypts the environments of containers before they are stored in files. Default: not encrypted. */
+  /** Encrypts the environments of containers before they are stored in files. Default: no encryption. */
   sealer?: EnvironmentSealer
   /** How long a program may use a whole core after its start; 0: its profile applies immediately. */
   startUpMs?: number
@@ -122,10 +122,10 @@ class ProcessRuntime implements Runtime {
       .filter((observation) => observation !== null)
   }
 
-  /** Programs run on this host, so a server that responds has not lost it. */
+  /** Programs run on the server's own host, which the server cannot lose. */
   async abandon(): Promise<void> {}
 
-  /** Files of tenants belong to their workloads. */
+  /** Tenants without workloads have no files. */
   readonly tenants = async (): Promise<string[]> => []
   async removeTenant(): Promise<void> {}
 

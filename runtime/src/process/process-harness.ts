@@ -112,7 +112,7 @@ async function openRemoteDirectory(stateDir: string): Promise<RemoteDirectory> {
 type ImageParts = {
   /** Texts of files next to the program, by name. */
   files?: Record<string, string>
-  /** Default: the Node of the test, without `sqd`, `npm` and `npx`. */
+  /** Folder of Node. Default: that of the test's Node, without `sqd`, `npm` and `npx`. */
   toolchain?: { binDir: string; nodeBinDir: string }
 }
 

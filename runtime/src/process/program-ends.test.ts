@@ -90,7 +90,7 @@ type Wrapper = keyof typeof WRAPPERS
 
 const isFull = process.env['SHOAL_TEST_FULL'] === 'true'
 
-/** Whether this run tests the combination: by default each wrapper with two endings, `node` with all; in `npm run test:full` all. */
+/** Whether this run tests the combination. By default it tests each wrapper with two endings, and `node` with all; `npm run test:full` tests all. */
 const isTested = (wrapper: Wrapper, ends: string) => {
   const wrapperIndex = Object.keys(WRAPPERS).indexOf(wrapper)
   const endingIndex = ENDINGS.findIndex((ending) => ending.ends === ends)

@@ -1,6 +1,6 @@
 import { renameSync, rmSync, writeFileSync } from 'node:fs'
 
-/** The end of the names of files that are not complete. */
+/** The suffix of incomplete files. */
 export const TEMPORARY_SUFFIX = '.new'
 
 /** Replaces a file atomically. Only the user of the server may read it. */

@@ -9,7 +9,7 @@ const OUTCOMES = {
   missing: 0x0005_0000 | 38,
   /** EAFNOSUPPORT */
   noSuchFamily: 0x0005_0000 | 97,
-  /** EOPNOTSUPP: programs do without. */
+  /** EOPNOTSUPP: programs work without the call. */
   unsupported: 0x0005_0000 | 95,
   kill: 0x8000_0000,
 } as const
@@ -62,7 +62,7 @@ const SUBVOLUMES = [0x5000_9401, 0x5000_940e, 0x5000_9417, 0x5000_9418]
 /** Calls that depend on one of their arguments. */
 type RestrictedCall = 'clone' | 'unshare' | 'socket' | 'fallocate' | 'ioctl'
 
-/** Calls with their own rules. */
+/** Calls that need special rules. */
 const SPECIAL: ReadonlySet<string> = new Set<SystemCall>(['clone', 'clone3', 'unshare', 'socket', 'fallocate', 'ioctl'])
 
 /**
@@ -99,7 +99,7 @@ export function seccompFilter(machine: NodeJS.Architecture = process.arch): Buff
       ...SOCKET_FAMILIES.map((value): Step => ({ if: 'equals', value, result: 'allow' })),
       { result: 'noSuchFamily' },
     ]),
-    // Space beyond the end of a file is not subject to the limit of its size, which is the only one of the log.
+    // Space beyond the end of a file is not subject to the limit of the file's size, which is the only limit of the log.
     ...byArgument(SECOND_ARGUMENT, 'fallocate', [
       { if: 'bits', value: PUNCH_HOLE, result: 'allow' },
       { if: 'bits', value: KEEP_SIZE, result: 'unsupported' },

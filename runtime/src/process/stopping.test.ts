@@ -107,7 +107,7 @@ describeKinds(kinds, (kind) => {
   })
 
   test('a program receives SIGTERM before SIGKILL, and its last output is kept', async () => {
-    // It ends at once, when a busy machine has time for it.
+    // The program ends immediately, but a busy machine may need time for it.
     await apply('graceful', {}, 60_000)
     await until(async () => expect(await lastLine()).toBe('hello'))
     await host.runtime.remove('one')

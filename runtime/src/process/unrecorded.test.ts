@@ -81,7 +81,7 @@ describe.each([
     await expectKept(command)
   })
 
-  test('keeps programs and limits although a program poses as one whose name is a path', async () => {
+  test('keeps programs and limits although a program claims a name that is a path', async () => {
     const command = ['/bin/sh', '-c', `SHOAL_BOX=${host.host.label}/c-x/.. exec node main.cjs`]
     await expectKept(command)
   })

@@ -14,7 +14,7 @@ export type WorkFolders = 'overlay' | 'links'
 export type WorkFolder = {
   /** The working directory of the program. */
   cwd: string
-  /** Mounts the disk and the overlay, then runs the command after it; empty without either. */
+  /** Precedes the command; mounts the disk and the overlay. Empty if there is neither. */
   commandPrefix: string[]
   writableDirs: string[]
 }

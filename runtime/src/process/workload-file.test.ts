@@ -7,7 +7,7 @@ import { openProcessHarness } from './process-harness.ts'
 import { type EnvironmentSealer, WorkloadFiles } from './workload-file.ts'
 import { until } from '../until.ts'
 
-/** A sealer with replaceable keys: the first one seals, all open. */
+/** A sealer with replaceable keys: the first key seals, and all keys open. */
 function makeSealer() {
   const state = { keys: ['first'] }
   const sealer: EnvironmentSealer = {

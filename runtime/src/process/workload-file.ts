@@ -49,7 +49,7 @@ export class WorkloadFiles {
       try {
         this.sealAgain()
       } catch {
-        // For example, the disk is full, or the keys are being replaced at this moment. The next attempt follows.
+        // For example, the disk is full, or the keys are just being replaced. Ignored, since the next interval tries again.
       }
     }, CHECK_KEY_MS).unref()
   }

@@ -21,7 +21,7 @@ export type SimBehaviour = {
   usage?: SimUsage
   /** Response of an api to every request, instead of GraphQL. */
   response?: { status: number; text: string }
-  /** The program runs without listening on its ports. */
+  /** The program runs, but does not listen on its ports. */
   isDeaf?: true
 }
 

@@ -17,7 +17,7 @@ export type SimContainerOptions = {
   behaviour: SimBehaviour
   hasImage: () => boolean
   log: SimLog
-  /** History of the container of the same name that this one replaces. */
+  /** The history of the container with the same name that this one replaces. */
   history: SimHistory | undefined
   /** Called after the program has written output. */
   onOutput: () => void

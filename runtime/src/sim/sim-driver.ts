@@ -21,7 +21,7 @@ import { SimLogs } from './sim-log.ts'
 import { SimServers } from './sim-servers.ts'
 
 export type SimRuntimeOptions = {
-  /** Default: the clock of the machine. */
+  /** Default: the system clock. */
   clock?: Clock
   /** Returns the behaviour of a container whose environment does not define one; undefined: it behaves like a healthy squid. */
   behaviour?: (workload: Workload, spec: ContainerSpec) => SimBehaviour | undefined
@@ -52,7 +52,7 @@ export class SimHost {
   readonly logs = new SimLogs()
   readonly servers = new SimServers()
   readonly listeners = new Set<EndpointListener>()
-  /** Since when the hosts of containers do not respond, by `<workload>/<container>`. */
+  /** The times since when the hosts of containers have not responded, by `<workload>/<container>`. */
   readonly lost = new Map<string, Date>()
   readonly tenants = new Set<string>()
 
@@ -100,7 +100,7 @@ export class SimRuntime implements Runtime {
     this.host.workloads.set(desired.id, { desired: structuredClone(desired), containers })
     for (const [name, container] of current?.containers ?? []) {
       if (containers.has(name)) continue
-      // Whether its program has ended is not known.
+      // It is unknown whether the program has ended.
       if (this.host.lost.has(`${desired.id}/${name}`)) containers.set(name, container)
       else this.#discard(desired.id, container)
     }
@@ -142,7 +142,7 @@ export class SimRuntime implements Runtime {
   async abandon(id: WorkloadId, container: ContainerName): Promise<void> {
     this.host.lost.delete(`${id}/${container}`)
     const { desired } = this.host.workloads.get(id) ?? {}
-    // What was to be stopped no longer exists.
+    // Containers that were to be stopped no longer exist.
     if (desired?.containers.length === 0) await this.remove(id)
     else if (desired) await this.apply(desired)
   }

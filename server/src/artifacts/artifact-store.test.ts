@@ -26,7 +26,7 @@ async function* streamOf(content: Buffer, chunkBytes = 64 * 1024): AsyncGenerato
   for (let at = 0; at < content.length; at += chunkBytes) yield content.subarray(at, at + chunkBytes)
 }
 
-/** A client that disconnects after it sent a part of the archive. */
+/** Simulates a client that disconnects after it has sent a part of the archive. */
 async function* interrupted(content: Buffer): AsyncGenerator<Buffer> {
   yield* streamOf(content)
   throw new Error('the client disconnected')
@@ -53,7 +53,7 @@ describe.each(stores)('a store of $kind', ({ kind, isSkipped, startServer }) => 
     let server: S3Server | null = null
     let dataDir: string
     let store: ArtifactStore
-    /** The same store, as another process opens it. */
+    /** Opens the same store, as another process would. */
     let other: ArtifactStore
     const open = (id = installation) =>
       openArtifactStore(loadConfig({ SHOAL_DATA_DIR: dataDir, ...server?.settings }), async () => id)
@@ -121,14 +121,14 @@ describe.each(stores)('a store of $kind', ({ kind, isSkipped, startServer }) => 
     })
 
     test.each([1, 3 * mebibyte, 12 * mebibyte])(
-      'content that fails after %i bytes leaves nothing, and the caller receives its error',
+      'content that fails after %i bytes leaves nothing behind, and the caller receives its error',
       async (size) => {
         await expect(store.receive(interrupted(randomBytes(size)))).rejects.toThrow('the client disconnected')
         expect(await remains()).toEqual([])
       },
     )
 
-    test('the data of a process that was killed is removed after a day, and that of a running one is not', async () => {
+    test('temporary data is removed a day after its process was killed, but not while the process runs', async () => {
       const running = await store.receive(streamOf(randomBytes(100)))
       // A killed process does not call discard.
       await store.receive(streamOf(randomBytes(6 * mebibyte)))
@@ -167,7 +167,7 @@ describe.each(stores)('a store of $kind', ({ kind, isSkipped, startServer }) => 
       expect(highest).toBeLessThan(40 * mebibyte)
     })
 
-    test.runIf(kind === 'S3')('installations that share a bucket do not see the artifacts of each other', async () => {
+    test.runIf(kind === 'S3')('installations that share a bucket do not see each other’s artifacts', async () => {
       const { sha256 } = await keep(randomBytes(50))
       const foreign = await open('sq_00000002')
       try {
@@ -180,7 +180,7 @@ describe.each(stores)('a store of $kind', ({ kind, isSkipped, startServer }) => 
       }
     })
 
-    /** Everything in the store except its artifacts. */
+    /** Returns everything in the store except its artifacts. */
     async function remains(): Promise<string[]> {
       if (!server) return readdirSync(join(dataDir, 'uploads')).filter((name) => name.endsWith('.part'))
       return await incomingOf(server)
@@ -188,7 +188,7 @@ describe.each(stores)('a store of $kind', ({ kind, isSkipped, startServer }) => 
   })
 })
 
-/** The unfinished uploads and the temporary objects of the bucket, as a client other than the store's lists them. */
+/** Returns the unfinished uploads and the temporary objects of the bucket, listed with a separate client. */
 async function incomingOf({ settings }: S3Server): Promise<string[]> {
   const client = clientOf(settings)
   try {
@@ -202,7 +202,7 @@ async function incomingOf({ settings }: S3Server): Promise<string[]> {
   }
 }
 
-/** Begins an upload of several parts, as a process does that is then killed. */
+/** Begins a multipart upload and does not complete it, like a process that is killed. */
 async function beginUpload({ settings }: S3Server): Promise<void> {
   const client = clientOf(settings)
   const where = { Bucket: settings.SHOAL_S3_BUCKET, Key: `${installation}/incoming/unfinished` }

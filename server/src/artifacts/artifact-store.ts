@@ -6,7 +6,7 @@ import type { Readable } from 'node:stream'
  */
 export type ArtifactStore = {
   /**
-   * Streams content into the store, and returns it under a temporary name. Removes the data that was written when the content or the
+   * Streams content into the store, under a temporary name. Removes the written data if the content or the
    * store fails.
    * @throws ArtifactsUnavailable, or the error of the content
    */
@@ -27,9 +27,9 @@ export type ArtifactStore = {
 export type ReceivedArtifact = {
   sha256: string
   bytes: number
-  /** Makes the artifact readable under its hash; a second time, or for content that exists, changes nothing. @throws ArtifactsUnavailable */
+  /** Makes the artifact readable under its hash. Idempotent, even if the content already exists. @throws ArtifactsUnavailable */
   keep: () => Promise<void>
-  /** Removes the temporary data, which `keep` does not need to have used. Never fails: `removeInterrupted` removes what remains. */
+  /** Removes the temporary data, whether or not `keep` was called. Never fails: `removeInterrupted` removes any remaining data. */
   discard: () => Promise<void>
 }
 

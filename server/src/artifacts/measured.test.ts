@@ -6,7 +6,7 @@ test.each([
   ['large chunks', [5, 3, 4], [5, 3, 4]],
   ['small and large chunks', [1, 7, 2, 1, 2], [8, 3, 2]],
   ['no content', [0], []],
-])('%s are joined without a change of the content', async (_, sizes, expected) => {
+])('%s are joined without changing the content', async (_, sizes, expected) => {
   const chunks = sizes.map((size, index) => Buffer.alloc(size, index))
   async function* content() {
     yield* chunks

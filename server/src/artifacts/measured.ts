@@ -22,7 +22,7 @@ export function measured(source: AsyncIterable<Buffer>): Measured {
   return { content: read(), result: () => ({ sha256: hash.digest('hex'), bytes }) }
 }
 
-/** Joins small chunks, whose sizes a sender determines, because each that is kept uses memory in addition to its bytes. */
+/** Joins small chunks, because each buffered chunk uses memory in addition to its bytes, and the sender determines their sizes. */
 export async function* joined(content: AsyncIterable<Buffer>, minBytes: number): AsyncGenerator<Buffer> {
   let chunks: Buffer[] = []
   let bytes = 0

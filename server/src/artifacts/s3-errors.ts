@@ -1,6 +1,6 @@
 import { ArtifactsUnavailable } from './artifact-store.ts'
 
-/** Codes of errors that a correction of the settings or of the bucket's policy resolves, and what to do. */
+/** What to do about errors that are caused by wrong settings or the bucket's policy, by error code. */
 const advice: Record<string, string> = {
   NoSuchBucket: 'create the bucket, or correct SHOAL_S3_BUCKET',
   InvalidBucketName: 'correct SHOAL_S3_BUCKET',
@@ -15,8 +15,8 @@ const advice: Record<string, string> = {
 type S3Error = { name?: unknown; code?: unknown; $metadata?: { httpStatusCode?: unknown } }
 
 /**
- * Converts an error of the S3 client. Takes only codes of it: its other fields contain the access key and the signed text of the
- * request, and must not reach a log.
+ * Converts an error of the S3 client. Copies only its codes: its other fields contain the access key and the signed text of the
+ * request, which must not be logged.
  */
 export function s3Unavailable(error: unknown, location: string): ArtifactsUnavailable {
   if (error instanceof ArtifactsUnavailable) return error

@@ -66,7 +66,7 @@ describe.skipIf(!hasS3Server())('settings that the S3 server rejects', () => {
   })
 })
 
-describe('a server that does not work', () => {
+describe('a server that fails', () => {
   /** Starts an HTTP server that responds as `handle` does, and calls every operation on it. */
   async function failuresAt(handle: RequestListener): Promise<unknown[]> {
     const server = createServer(handle)
@@ -99,7 +99,7 @@ describe('a server that does not work', () => {
     )
   })
 
-  test('errors of the server, with and without text', async () => {
+  test('errors of the server, with and without a message', async () => {
     expectUnavailable(await failuresAt((_, response) => response.writeHead(503).end()), /HTTP 503\)\.$/)
     const html = '<html>AKIAOFTHETEST is not welcome</html>'
     expectUnavailable(
@@ -130,7 +130,7 @@ describe('settings', () => {
     ],
     ['only keys', credentials, 'SHOAL_S3_BUCKET must be set, because SHOAL_S3_ACCESS_KEY is'],
     ['one of the keys', { ...bucket, SHOAL_S3_SECRET_KEY: 'secret-of-the-test' }, 'must both be set, or neither'],
-    ['an endpoint that is no URL', { ...bucket, SHOAL_S3_ENDPOINT: 's3.example.com' }, 'SHOAL_S3_ENDPOINT'],
+    ['an endpoint that is not a URL', { ...bucket, SHOAL_S3_ENDPOINT: 's3.example.com' }, 'SHOAL_S3_ENDPOINT'],
     [
       'a password in the endpoint',
       { ...bucket, SHOAL_S3_ENDPOINT: 'http://me:secret-of-the-test@s3.example.com' },

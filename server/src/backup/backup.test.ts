@@ -26,7 +26,7 @@ import { restore } from './restore.ts'
 let folder: string
 let file: string
 let config: Config
-/** The id of the key of the original installation. */
+/** The id of the original installation's key. */
 let keyId: string
 
 const configOf = (name: string, env: Record<string, string> = {}) =>

@@ -30,7 +30,7 @@ type Backup = { file: string; bytes: number; sha256: string; holds: BackupManife
 
 /**
  * Backs up the installation of this data directory to one file, with or without a running server: the databases as of the end of
- * their copy, uploads, images and their toolchains. Sealed values stay sealed.
+ * the copy, uploads, images and their toolchains. Sealed values stay sealed.
  * @throws Error if there is nothing to back up, or the file cannot be written
  */
 export async function backUp(config: Config, options: BackupOptions): Promise<Backup> {
@@ -89,7 +89,7 @@ async function writeBackup(
   async function* entries(): AsyncGenerator<TarEntry> {
     options.progress.step('Copying the databases')
     for (const { name } of clusters) yield* clusterFiles(paths.stateDir, name)
-    // Ends the backups directly one after the other, so that the copies are of nearly the same moment.
+    // Ends the backups directly one after the other, so that the copies show nearly the same moment.
     const clusterEnds: ClusterEnd[] = []
     for (const { name, stop } of clusters) clusterEnds.push({ name, ...(await stop()) })
     for (const end of clusterEnds) yield* clusterEndEntries(paths.stateDir, end)

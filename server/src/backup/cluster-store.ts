@@ -6,7 +6,7 @@ export type ClusterBackup = {
   about: { postgresVersion: string; postgresMajor: number; databases: number }
   /** Aborts when the session is lost. */
   lost: AbortSignal
-  /** Must be called after all files were copied. Returns the content of `backup_label` and the WAL segments to copy. */
+  /** Must be called when all files have been copied. Returns the content of `backup_label` and the WAL segments to copy. */
   stop: () => Promise<{ label: string; segments: string[] }>
   close: () => Promise<void>
 }
@@ -80,7 +80,7 @@ async function rejectTablespaces(client: pg.Client): Promise<void> {
   )
   if (rows.length > 0)
     throw new Error(
-      `The tablespaces ${rows.map(({ name }) => name).join(', ')} are outside of the data directory, and a backup would not contain them. Move their contents to pg_default and drop them.`,
+      `The tablespaces ${rows.map(({ name }) => name).join(', ')} are outside the data directory, and a backup would not contain them. Move their contents to pg_default and drop them.`,
     )
 }
 

@@ -3,7 +3,7 @@ import type { TarEntry } from '@shoal/runtime'
 /** Prints the progress of a long command. */
 export type Progress = {
   step: (what: string) => void
-  /** Returns the same entries, and counts them. */
+  /** Returns the same entries, and counts them for the progress. */
   track: (entries: AsyncIterable<TarEntry>) => AsyncIterable<TarEntry>
 }
 

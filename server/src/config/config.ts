@@ -18,7 +18,7 @@ export type Config = z.output<typeof Settings> & {
   s3: S3Settings | null
   /** The registry to which images are pushed; null if there is none. */
   registry: RegistrySettings | null
-  /** The cluster that squids run in; null if they run elsewhere. */
+  /** The cluster in which squids run; null if they run elsewhere. */
   kubernetes: KubernetesSettings | null
   /** The targets that SHOAL_NETWORK_ALLOW lists. */
   networkAllow: NetworkTarget[]

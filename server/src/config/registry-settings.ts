@@ -2,25 +2,25 @@ import type { RegistrySettings } from '@shoal/runtime'
 import { z } from 'zod'
 import { InvalidSettingError } from './invalid-setting.ts'
 
-/** Settings of the registry for the images of squids. */
+/** Settings for the registry to which the images of squids are pushed. */
 export const registrySettings = {
   SHOAL_REGISTRY: z
     .string()
     .optional()
     .describe(
-      'Registry to which the images of squids are also pushed, as `host[:port][/path]`. It is addressed over TLS, unless it is on loopback or the value starts with `http://`. Unset: images are only in SHOAL_DATA_DIR.',
+      'Registry to which Shoal also pushes the images of squids, as `host[:port][/path]`. Shoal connects over TLS, unless the registry is on loopback or the value starts with `http://`. Unset: images are stored only in SHOAL_DATA_DIR.',
     ),
   SHOAL_REGISTRY_AUTH_FILE: z
     .string()
     .optional()
     .describe(
-      'File with credentials of registries in the format of Docker’s `config.json`, read for each use. Unset: none.',
+      'File with credentials for registries in the format of Docker’s `config.json`, which Shoal reads again for each use. Unset: no credentials.',
     ),
   SHOAL_BASE_IMAGE: z
     .string()
     .optional()
     .describe(
-      'Image on which pushed images are based, in any registry, such as `docker.io/library/node:20-bookworm-slim`. It needs glibc, its C++ library and a shell; Shoal adds Node. Unset: Shoal makes a base of files of this host.',
+      'Image on which pushed images are based, in any registry, such as `docker.io/library/node:20-bookworm-slim`. It needs glibc, its C++ library and a shell; Shoal adds Node. Unset: Shoal makes a base image from files of this host.',
     ),
 } satisfies Record<string, z.ZodType>
 

@@ -2,7 +2,7 @@ import { isIP, isIPv4 } from 'node:net'
 import { z } from 'zod'
 import { InvalidSettingError, invalidSettingMessage } from './invalid-setting.ts'
 
-/** Settings of the place where squids run. */
+/** Settings that determine where squids run. */
 export const runtimeSettings = {
   SHOAL_RUNTIME: z
     .enum(['process', 'sim', 'kubernetes'])
@@ -20,7 +20,7 @@ export const runtimeSettings = {
     .string()
     .default('')
     .describe(
-      'Where connections of gateways to pods come from: IPv4 addresses, CIDRs or `namespace:NAME`, separated by commas. Needed with SHOAL_RUNTIME=kubernetes.',
+      'The sources of the gateways’ connections to pods: IPv4 addresses, CIDRs or `namespace:NAME`, separated by commas. Required with SHOAL_RUNTIME=kubernetes.',
     ),
   SHOAL_KUBE_QUOTA: z
     .string()
@@ -50,7 +50,7 @@ export const runtimeSettings = {
     .string()
     .optional()
     .describe(
-      "File with the certificate authority of the nodes' kubelets, which report the usage of programs. Unset: the authority of the cluster.",
+      "File with the certificate authority of the nodes' kubelets, which report the usage of programs. Unset: the certificate authority of the cluster.",
     ),
   SHOAL_KUBE_LOGS_LISTEN: z
     .string()
@@ -62,7 +62,7 @@ export const runtimeSettings = {
     .string()
     .min(24)
     .optional()
-    .describe('Bearer token of these collectors, at least 24 characters. Needed with SHOAL_KUBE_LOGS_LISTEN.'),
+    .describe('Bearer token of these collectors, at least 24 characters. Required with SHOAL_KUBE_LOGS_LISTEN.'),
 } satisfies Record<string, z.ZodType>
 
 type Values = z.output<z.ZodObject<typeof runtimeSettings>> & {

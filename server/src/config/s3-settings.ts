@@ -14,7 +14,7 @@ export const s3Settings = {
     .url({ protocol: /^https?$/ })
     .optional()
     .describe(
-      'URL of an S3 server such as Ceph, Garage or SeaweedFS, which is addressed with the bucket in the path. Unset: AWS.',
+      'URL of an S3 server such as Ceph, Garage or SeaweedFS, which gets the bucket in the path of requests. Unset: AWS.',
     ),
   SHOAL_S3_REGION: z.string().default('us-east-1').describe('Region of the bucket.'),
   SHOAL_S3_ACCESS_KEY: z

@@ -16,7 +16,7 @@ export const serviceSettings = {
   SHOAL_ALERTS_ALLOW_PRIVATE: flag
     .default(false)
     .describe(
-      'Allow alerts to webhooks in private networks and on this host. Only if you trust all users who may add a channel.',
+      'Allow webhooks in private networks and on this host. Set this only if you trust all users who may add a channel.',
     ),
   SHOAL_SUPPORT_EMAIL: z
     .string()
@@ -60,13 +60,13 @@ export const serviceSettings = {
     .int()
     .min(0)
     .default(5000)
-    .describe('Maximum WebSocket connections to RPC chains of one gateway; 0 disables them.'),
+    .describe('Maximum number of WebSocket connections to RPC chains per gateway; 0 disables WebSocket.'),
   SHOAL_RPC_SOCKETS_PER_ORG: z.coerce
     .number()
     .int()
     .min(0)
     .default(100)
-    .describe('Maximum of these connections for one organization.'),
+    .describe('Maximum number of these connections per organization.'),
   SHOAL_RPC_CACHE_MB: z.coerce
     .number()
     .int()

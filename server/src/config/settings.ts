@@ -64,7 +64,7 @@ export const settings = {
     .min(1024)
     .optional()
     .describe(
-      'Memory limit of the embedded Postgres of squids, where cgroups can be created. Default: half of the memory of the machine.',
+      'Memory limit of the embedded Postgres of squids, if cgroups can be created. Default: half of the memory of the machine.',
     ),
   SHOAL_SQUIDS_STATEMENT_MINUTES: z.coerce
     .number()
@@ -72,7 +72,7 @@ export const settings = {
     .max(35_000)
     .default(60)
     .describe(
-      'The longest that a statement, or a transaction that is idle, of a squid or of its external users may take in the Postgres of squids. Limits of the manifest that are shorter apply first; see `docs/security.md`.',
+      'Maximum duration of a statement or an idle transaction of a squid or its external users in the Postgres of squids. Shorter limits in the manifest apply first; see `docs/security.md`.',
     ),
   ...runtimeSettings,
   SHOAL_SANDBOX: z
@@ -96,7 +96,7 @@ export const settings = {
   SHOAL_ALLOW_SHARED_NETWORK: flag
     .default(false)
     .describe(
-      'Let several organizations deploy although squids share the network of the host (see `docs/security.md`). Only if all of them trust each other. Set by `npm start`.',
+      'Let several organizations deploy although squids share the host’s network (see `docs/security.md`). Set this only if all of them trust each other. `npm start` sets it.',
     ),
   SHOAL_ROLES: z
     .string()
@@ -187,20 +187,20 @@ export const settings = {
     .min(0)
     .default(1000)
     .describe(
-      'Rate of the log of each version in kilobytes a second; ten seconds of it may be written at once. Further lines are dropped, and the log says so. 0: unlimited.',
+      'Rate limit for the log of each version in kilobytes per second; up to ten seconds’ worth may be written in a burst. Further lines are dropped, with a remark in the log. 0: unlimited.',
     ),
   SHOAL_LOG_LINES_PER_SECOND: z.coerce
     .number()
     .int()
     .min(0)
     .default(1000)
-    .describe('The same limit in lines a second. 0: unlimited.'),
+    .describe('The same limit in lines per second. 0: unlimited.'),
   SHOAL_LOG_MB_PER_DAY: z.coerce
     .number()
     .min(0)
     .default(1000)
     .describe(
-      'Quota of the log of each version in megabytes a UTC day, including 120 bytes for each line. Further lines are dropped, and the log says so. 0: unlimited.',
+      'Quota for the log of each version in megabytes per UTC day, including 120 bytes for each line. Further lines are dropped, with a remark in the log. 0: unlimited.',
     ),
   SHOAL_LOG_ORG_MB_PER_DAY: z.coerce
     .number()
@@ -227,14 +227,16 @@ export const settings = {
     .int()
     .min(7)
     .default(365)
-    .describe('How long finished deployments are kept, with their logs; the last one of a version stays.'),
+    .describe(
+      'How long finished deployments are kept, with their logs; the last deployment of each version is always kept.',
+    ),
   SHOAL_AUDIT_DAYS: z.coerce.number().int().min(30).default(730).describe('How long the audit log is kept.'),
   SHOAL_USAGE_DAYS: z.coerce
     .number()
     .int()
     .min(400)
     .default(800)
-    .describe('How long usage by the hour is kept once it is invoiced. Invoices are kept forever.'),
+    .describe('How long hourly usage is kept after it was invoiced. Invoices are kept forever.'),
   SHOAL_METRICS_TOKEN: z
     .string()
     .min(16)

@@ -22,7 +22,7 @@ test('closing waits for a query in progress', async () => {
   expect((await query).rows).toHaveLength(1)
 })
 
-test('closing ends within its limit although a query hangs and a connection is not released', async () => {
+test('closing ends within its limit even if a query hangs and a connection is not released', async () => {
   const closing = connect(database.url, { closeTimeoutMs: 200 })
   await closing.pool.connect()
   const query = closing.pool.query('select pg_sleep(3600)').then(

@@ -23,7 +23,7 @@ export type Database = {
 // Shoal's counts and ids stay far below 2^53.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number)
 
-/** Longer than the interval of polls (ten seconds): a new connection costs more than most of their queries. */
+/** Longer than the poll interval of ten seconds, so that polls reuse connections: opening one costs more than most queries of polls. */
 const idleTimeoutMillis = minutes(1)
 
 /**

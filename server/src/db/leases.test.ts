@@ -48,7 +48,7 @@ test('a lock has one holder at a time, within this process and across processes'
   expect(await mine.tryLock(1)).toBeNull()
 })
 
-test('a broken connection notifies its holders and frees the lock for every process', async () => {
+test('a broken connection notifies the holders of its locks and frees these for every process', async () => {
   const mine = open()
   const lock = await mine.tryLock(3)
   const lost = new Promise((done) => lock?.lost.addEventListener('abort', done))
@@ -116,7 +116,7 @@ test('Postgres detects that the machine of a leader or lock holder has vanished'
   }
 })
 
-test('a leader detects soon that its database has vanished', { timeout: 180_000 }, async () => {
+test('a leader soon detects that its database has vanished', { timeout: 180_000 }, async () => {
   const proxy = await startPostgresProxy(inject('postgresUrl'))
   const proxiedDatabase = { ...database, url: proxy.via(database.url) }
   let isLeading = false
@@ -134,7 +134,7 @@ test('a leader detects soon that its database has vanished', { timeout: 180_000 
     const frozenMs = performance.now()
     proxy.freeze()
     await until(() => expect(abortedMs).toBeGreaterThan(0), 90_000)
-    // About 20 seconds on a quiet machine. TCP alone needs a quarter of an hour.
+    // This takes about 20 seconds on a quiet machine. TCP alone would need a quarter of an hour.
     expect(abortedMs - frozenMs).toBeLessThan(60_000)
   } finally {
     await proxy.stop()

@@ -4,7 +4,7 @@ import type { Database } from './database.ts'
 import { pause } from './every.ts'
 import { keepAlive, clientWithTimeouts } from './pool.ts'
 
-/** The delay before a process tries again to become the leader, also after an error. */
+/** The delay before a process tries again to become the leader, or to continue after an error. */
 const retryMs = 1_000
 
 /**
@@ -28,7 +28,7 @@ async function openLeaseConnection(database: Database, application_name: string)
   client.on('end', onEnd)
   try {
     await client.connect()
-    // Without keepalives, Postgres would hold the locks of a vanished machine for hours. `keepAlive` is the client's side of it.
+    // Without keepalives, Postgres would hold the locks of a vanished machine for hours. `keepAlive` applies only to the client's side.
     await client.query('set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3')
   } catch (error) {
     await client.end().catch(() => undefined)

@@ -15,7 +15,7 @@ const breakConnections = (name: string) =>
     [name],
   )
 
-test('listeners receive the messages of their channel, even after the connection broke', async () => {
+test('listeners receive the messages of their channel, even after a broken connection', async () => {
   const received: string[] = []
   let listenCalls = 0
   const notifications = notificationsOf(database)

@@ -8,7 +8,7 @@ import { asUnavailable, DatabaseUnavailable } from './unavailable.ts'
 type Callback = (error: unknown, result?: unknown) => void
 type Check = (limitMs: number) => Promise<boolean>
 
-/** Detects dead peers, also on idle connections. */
+/** Detects dead peers even on idle connections. */
 export const keepAlive = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 }
 
 /** Returns a check of the database. Concurrent callers share one check. */
@@ -32,7 +32,7 @@ export function createPool(options: pg.PoolConfig & { connectionString: string }
 
 /**
  * Ends all connections. Waits up to `timeoutMs` for those in use; then cancels their queries and breaks them, so that a server can stop
- * although Postgres does not respond or a query does not end.
+ * even if Postgres does not respond or a query does not end.
  */
 export async function closePool(pool: pg.Pool, timeoutMs: number): Promise<void> {
   const ended = pool.end().then(() => true)

@@ -23,7 +23,7 @@ export const noSuchProgram = (route: Route, program: string): GatewayError => ({
   error: `${route.name}@${route.slot} has no ${program}.`,
 })
 
-/** Returns why a version cannot serve requests; null when it should be running. */
+/** Returns why a version cannot serve requests; null if it should be running. */
 export function unavailableReason(route: Route): GatewayError | null {
   const reference = `${route.name}@${route.slot}`
   if (route.desiredState === 'deleted') return unknownSquid(reference)

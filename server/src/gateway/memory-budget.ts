@@ -1,13 +1,13 @@
 /** Default memory for all held requests of a gateway. */
 const defaultCapacityBytes = 64 * 1024 * 1024
-/** Estimated memory of a held request in addition to its body: headers, connection, received part of an unread body. */
+/** Estimated memory of a held request in addition to its body: headers, connection, and the received part of an unread body. */
 export const requestOverheadBytes = 16_384
 
 type Reservation = { bytes: number; evict: () => void }
 
 /**
  * Limits the memory for held requests. When it is full, requests of the organization that uses the most memory are evicted in favor
- * of organizations that use less, so that a flood only affects the organization that causes it.
+ * of organizations that use less, so that a flood affects only the organization that causes it.
  */
 export class MemoryBudget {
   readonly #capacityBytes: number

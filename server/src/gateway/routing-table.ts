@@ -12,7 +12,7 @@ export type RoutingTable = {
   get: (squidId: number) => Route | undefined
   /** Registers a listener for changes of a version. Returns a function to remove it. */
   changed: (listener: (squidId: number) => void) => () => void
-  /** Reads one version again, after a request found that it does not exist or does not respond. */
+  /** Reads one version again. Called when a request found that it does not exist or does not respond. */
   refresh: (squidId: number) => Promise<void>
   /** Milliseconds since all routes were last read. */
   msSinceReload: () => number

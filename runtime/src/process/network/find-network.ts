@@ -56,7 +56,7 @@ const useSharedNetwork = (reason: string): FoundNetwork => ({
   limitation: `${reason} ${SHARED_NETWORK_RISKS}`,
 })
 
-/** Returns a network, or a sentence that says why there is none. */
+/** Returns a network, or a sentence that explains why there is none. */
 async function open<Kind extends Network>(programs: string[], create: () => Promise<Kind>): Promise<Kind | string> {
   const missing = programs.filter((program) => findProgram(program) === null).map((program) => PACKAGES[program])
   if (missing.length > 0) {

@@ -5,7 +5,7 @@ import { runProgram, runScript } from './run-script.ts'
 const INTERNET = '203.0.113.1'
 const DISCARD_PORT = 9
 
-/** A program that sends a packet to the internet and, if the second argument is a port, one to a service of the host. */
+/** A program that sends one packet to the internet and, if the second argument is a port, another one to that service of the host. */
 const SENDER = `
 const [port, service] = process.argv.slice(1).map(Number)
 const exit = () => process.exit()

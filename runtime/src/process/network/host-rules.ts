@@ -16,7 +16,7 @@ export type HostRulesOptions = {
 /** A table of nftables rules on the host, which is restored after a reload of the host's firewall has deleted it. */
 export class HostRules {
   readonly #options: HostRulesOptions
-  /** For one change of the table at a time. */
+  /** Serializes the changes of the table. */
   readonly #semaphore = new Semaphore(1)
   #loaded: { policies: Policies; rules: string } | null = null
   #watch: NodeJS.Timeout | null = null
@@ -72,7 +72,7 @@ export class HostRules {
     const restore = this.#semaphore.run(async () => {
       if (this.#loaded && !(await this.#exist())) await this.#load()
     })
-    // Fails while the host cannot start programs. The next attempt follows after the interval.
+    // Fails while the host cannot start programs. The next check tries again.
     await restore.catch(() => undefined)
   }
 

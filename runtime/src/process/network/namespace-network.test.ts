@@ -200,7 +200,7 @@ ${prefix.join(' ')} sh -ec 'echo 0 >/proc/sys/net/ipv6/conf/eth0/disable_ipv6; i
     await until(async () => expect(await probe(one, [OUTSIDE.internet])).toEqual([HOST_ADDRESS]))
   })
 
-  test('a network opens connections at a limited rate, since the host remembers closed ones for a while', async () => {
+  test('a network can open connections only at a limited rate, since the host keeps entries of closed connections for a while', async () => {
     await bed.listen(bed.outside)
     const network = await open(noTargets, bed.stateDir(), { open: 1_000, perMinute: 1, burst: 10 })
     const held = await holdConnections(await network.open('one', 'squid'), OUTSIDE.internet, 30)
@@ -209,7 +209,7 @@ ${prefix.join(' ')} sh -ec 'echo 0 >/proc/sys/net/ipv6/conf/eth0/disable_ipv6; i
     expect(held.opened).toContain(false)
   })
 
-  test('a later server keeps the networks it needs and updates their rules, and removes all others', async () => {
+  test('a later server keeps the networks that it needs, updates their rules, and removes all others', async () => {
     await bed.listen()
     const stateDir = bed.stateDir()
     const first = await open(noTargets, stateDir)

@@ -15,7 +15,7 @@ import { type Block, MAX_NETWORKS, USES, blockOf, hostRules, innerRules } from '
 import { runProgram, runScript } from './run-script.ts'
 import { SpareNetworks } from './spare-networks.ts'
 
-/** `namespace`: its name. `index`: the number of its address and interface. `rules`: the rules inside. */
+/** A network. `namespace`: the name of its namespace. `index`: the number of its address and interface. `rules`: the rules inside it. */
 type Created = { namespace: string; index: number; use: NetworkUse; rules: string }
 
 /**
@@ -38,7 +38,7 @@ export class NamespaceNetwork implements Network {
   readonly #opened = new Set<string>()
   readonly #reserved = new Set<number>()
   readonly #wantedLimits: ConnectionLimits
-  /** Null where the kernel does not support them, and until that was checked. */
+  /** Null if the kernel does not support these limits, or until that was checked. */
   #limits: ConnectionLimits | null = null
 
   private constructor({ stateDir, label, number, targets, watchMs, connections }: NetworkOptions) {
@@ -146,7 +146,7 @@ export class NamespaceNetwork implements Network {
     const policies = await this.#rules.apply()
     writeFileSync('/proc/sys/net/ipv4/ip_forward', '1')
     const index = this.#freeIndex()
-    // Random, because a record from before a restart of the host may still have the name of a removed network.
+    // Random, because a record from before a restart of the host may still contain the name of a removed network.
     const namespace = namespaceOf(this.#label, randomBytes(5).toString('hex'))
     const rules = this.#innerRules(index, use, policies)
     const created = { namespace, index, use, rules }

@@ -27,7 +27,7 @@ export async function removeNetworks(stateDir: string, number: number): Promise<
   )
 }
 
-/** Returns a shell script that removes networks. It removes an interface, and so the pair, first: running programs would keep it. */
+/** Returns a shell script that removes networks. It first removes an interface, and thus its pair, which running programs would otherwise keep. */
 export const removalScript = (namespaces: string[]) =>
   namespaces.map((name) => `ip -n ${name} link del eth0 2>/dev/null || :\nip netns del ${name}`).join('\n')
 
@@ -69,7 +69,7 @@ END
 `
 }
 
-/** Returns the MTU of the host's default interface. Larger packets would be lost where a firewall drops the messages about their size. */
+/** Returns the MTU of the host's default interface. Larger packets would be lost if a firewall drops the messages about their size. */
 function uplinkMtu(): number {
   const routes = readFileSync('/proc/net/route', 'utf8')
     .split('\n')

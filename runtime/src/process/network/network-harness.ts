@@ -9,7 +9,7 @@ import { findProgram } from './find-program.ts'
 import type { NetworkTargets } from './network.ts'
 import { runProgram, runScript } from './run-script.ts'
 
-/** True where tests can create network namespaces. */
+/** True if tests can create network namespaces here. */
 export const hasNamespaces = process.getuid?.() === 0 && ['ip', 'nft', 'nsenter'].every((name) => findProgram(name))
 
 /** The port of every listener of the test bed, for IPv4 and IPv6. */
@@ -31,7 +31,7 @@ export const OUTSIDE = {
 /** The host's own address on the link to `OUTSIDE`. */
 export const HOST_ADDRESS = '198.51.100.1'
 
-/** Addresses to probe with `ALLOWED_TARGETS`: squids may connect to all of them but the third, of which another port is allowed. */
+/** Addresses to probe with `ALLOWED_TARGETS`. Squids may connect to all of them except the third, where only another port is allowed. */
 export const ALLOWED_ADDRESSES = [OUTSIDE['10/8'], OUTSIDE['192.168/16'], OUTSIDE['172.16/12'], HOST_ADDRESS]
 export const ALLOWED_TARGETS: NetworkTargets = {
   squid: [
@@ -70,7 +70,7 @@ export function reserveTestBed(): void {
   afterAll(() => lock?.release())
 }
 
-/** The name of the namespace and of the host's end of its link. */
+/** The name of the test bed's namespace, and of the host's end of its link. */
 const id = 'testbed'
 
 /** Creates a namespace that simulates other machines, with a route to each address of `OUTSIDE`. The test bed must be reserved. */
@@ -79,7 +79,7 @@ export async function openTestBed(): Promise<TestBed> {
   const children: ChildProcess[] = []
   const dirs: string[] = []
   const outside = ['nsenter', `--net=/run/netns/${id}`]
-  // A test that was killed leaves it behind.
+  // Removes the test bed that a killed test has left behind.
   await runScript(`ip link del ${id} 2>/dev/null || :\nip netns del ${id} 2>/dev/null || :`)
   await runScript(`
 ip netns add ${id}
@@ -125,7 +125,7 @@ const servers = [
 Promise.all(servers).then(() => console.log('ready'))
 `
 
-/** What `probe` resolves with for an address that does not respond. */
+/** The result of `probe` for an address that does not respond. */
 export const NO_CONNECTION = 'no connection'
 
 const PROBE = `

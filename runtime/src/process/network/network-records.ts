@@ -20,7 +20,7 @@ export class NetworkRecords<NetworkRecord extends object> {
     }
   }
 
-  /** Replaces a record. An error, such as that of a full disk, leaves the earlier one: without it, the next server would remove the network. */
+  /** Replaces a record. An error, such as a full disk, leaves the earlier record: without it, the next server would remove the network. */
   set(id: string, record: NetworkRecord): void {
     replaceFile(join(this.#dir, id), JSON.stringify(record))
   }

@@ -37,9 +37,9 @@ export interface Network {
   open(name: string, use: NetworkUse, uid: number | null): Promise<string[]>
   /** Removes a network, even if programs still run in it. Does nothing if it does not exist. */
   close(name: string): Promise<void>
-  /** Removes the networks of earlier servers, except `names`, and applies the current rules to those. */
+  /** Removes the networks of earlier servers, except those in `names`, to which it applies the current rules. */
   keepOnly(names: string[]): Promise<void>
-  /** Stops checking the rules of the host, and removes what no open network needs. The open networks remain. */
+  /** Stops checking the rules of the host, and removes rules that no open network needs. The open networks remain. */
   detach(): Promise<void>
 }
 
@@ -59,7 +59,7 @@ export type NetworkOptions = {
 /** `limitation`: a sentence for operators about what the network does not protect; null if there is no limitation. */
 export type FoundNetwork = { network: Network; limitation: HostLimitation | null }
 
-/** The host's own network, for programs of trusted users. */
+/** The host's own network, without restrictions, for programs of trusted users. */
 export const sharedNetwork: Network = {
   kind: 'shared',
   open: async () => [],

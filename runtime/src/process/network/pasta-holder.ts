@@ -10,8 +10,8 @@ import { PASTA_ADDRESS, PASTA_GATEWAY } from './pasta-rules.ts'
 type Identity = { pid: number; startedAt: string }
 
 /**
- * The processes of a network, which outlive the server. `leader`: of their process group; it is root in its own user namespace, and starts pasta
- * again when it ends. `holder`: in the namespaces of programs: a network namespace, and a user namespace below that of the leader.
+ * The processes of a network, which outlive the server. `leader`: the leader of their process group, which is root in its own user namespace, and starts pasta
+ * again when it ends. `holder`: a process in the namespaces of programs: a network namespace, and a user namespace below that of the leader.
  */
 export type Holder = { leader: Identity; holder: Identity }
 
@@ -54,7 +54,7 @@ const READY_MS = 20_000
 const END_MS = 20_000
 
 /**
- * Starts the processes of a network. `file`: identifies them, and is the prefix of the names of their files. `load` loads the rules of the network
+ * Starts the processes of a network. `file` identifies them, and is the prefix of their files' names. `load` loads the rules of the network
  * before it is connected.
  * @throws Error when the host does not support it
  */
@@ -185,7 +185,7 @@ function killGroup(pid: number): void {
   try {
     process.kill(-pid, 'SIGKILL')
   } catch {
-    // It has ended.
+    // The process has ended.
   }
 }
 

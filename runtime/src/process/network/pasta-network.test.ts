@@ -115,7 +115,7 @@ describe.skipIf(reason !== null)('networks by pasta', () => {
     ])
   })
 
-  test('programs have no IPv6 outside of their network', async () => {
+  test('programs have no IPv6 outside their network', async () => {
     const prefix = await openIn(await start(), 'one')
     expect(await runProgram([...prefix, 'ip', '-6', '-o', 'address', 'show', 'scope', 'global', 'dev', 'eth0'])).toBe(
       '',
@@ -143,7 +143,7 @@ describe.skipIf(reason !== null)('networks by pasta', () => {
     }
     expect(await probe([], ['127.0.0.1', HOST_ADDRESS, PASTA_ADDRESS])).toEqual(Array(3).fill(NO_CONNECTION))
     expect(await probe(bed.outside, [HOST_ADDRESS])).toEqual([NO_CONNECTION])
-    // The listeners of the host show that these probes can connect.
+    // The probes can connect to the listeners on the host, which shows that the probes work.
     await bed.listen()
     expect([...(await probe([], ['127.0.0.1'])), ...(await probe(bed.outside, [HOST_ADDRESS]))]).not.toContain(
       NO_CONNECTION,
@@ -247,7 +247,7 @@ describe.skipIf(reason !== null)('networks by pasta', () => {
       const send = `const socket = require('node:dgram').createSocket('udp4')
         socket.bind(${PORT}, () => socket.send('x', ${target++}, '${OUTSIDE.internet}', () => process.exit()))`
       await runProgram([...prefix, process.execPath, '-e', send])
-      // pasta forwards packets in their order, so it has forwarded the one before the connection.
+      // pasta forwards packets in order, so it has forwarded the packet that was sent before the connection.
       await probe(prefix, [OUTSIDE.internet])
       return readFileSync('/proc/net/udp', 'utf8').includes(`:${PORT.toString(16).toUpperCase()} `)
     }
@@ -264,7 +264,7 @@ describe.skipIf(reason !== null)('networks by pasta', () => {
       const sent = () => new Promise((done) => createSocket('udp4').send('x', 9, '${OUTSIDE.internet}', done))
       Promise.all(Array.from({ length: 50 }, sent)).then(() => process.exit())`
     await runProgram([...prefix, process.execPath, '-e', send])
-    // pasta forwards packets in their order, so it has forwarded them before the connection.
+    // pasta forwards packets in order, so it has forwarded those that were sent before the connection.
     await probe(prefix, [OUTSIDE.internet])
     const sockets = readFileSync('/proc/net/udp', 'utf8').split('\n').slice(1)
     const fields = sockets.map((line) => line.trim().split(/\s+/)).filter((parts) => parts[7] === String(USER))
@@ -314,7 +314,7 @@ describe.skipIf(reason !== null)('networks by pasta', () => {
     await until(() => expect(readFileSync(record, 'utf8')).toContain('203.0.113.78'))
   })
 
-  test('networks outlive a killed server; a later one keeps what it needs with its own targets, and removes the rest', async () => {
+  test('networks outlive a killed server; a later server keeps those it needs, with its own targets, and removes the rest', async () => {
     await bed.listen()
     await bed.listen(bed.outside)
     const stateDir = makeStateDir()
@@ -359,7 +359,7 @@ describe.skipIf(reason !== null)('networks by pasta', () => {
     await runProgram([...(await openIn(second, 'new')), 'true'])
   })
 
-  test('a program whose arguments name a network does not hinder the removal of others', async () => {
+  test('a program whose arguments name a network does not prevent the removal of other networks', async () => {
     const stateDir = makeStateDir()
     const server = await start({ stateDir })
     const [program = '', ...args] = [...(await openIn(server, 'one')), ...server.sandbox]
@@ -382,7 +382,7 @@ describe.skipIf(reason !== null)('networks by pasta', () => {
     const stateDir = makeStateDir()
     const server = await start({ stateDir })
     const prefix = await openIn(server, 'one')
-    // Also without the server.
+    // Pasta is restarted even if the server does not run.
     await server.kill()
     const pasta = processesOf(stateDir).filter(({ program }) => program === 'pasta')
     expect(pasta).toHaveLength(1)
@@ -441,7 +441,7 @@ describe.skipIf(reason !== null)('networks by pasta', () => {
     await expect(runProgram([...asUser, ...one, 'true'])).rejects.toThrow()
   })
 
-  test('networks end when the directory of their installation is deleted, and a server that still runs does not', async () => {
+  test('networks end when the directory of their installation is deleted, but a running server does not', async () => {
     const stateDir = makeStateDir()
     const server = await start({ stateDir, watchMs: 50 })
     const prefix = await openIn(server, 'one')
@@ -450,7 +450,7 @@ describe.skipIf(reason !== null)('networks by pasta', () => {
     const children = readFileSync(`/proc/${holderOf(prefix)}/task/${holderOf(prefix)}/children`, 'utf8').trim()
     process.kill(Number(children), 'SIGKILL')
     await until(() => expect(processesOf(stateDir)).toEqual([]))
-    // Later than the next check of the rules.
+    // Wait until the next check of the rules has passed.
     await setTimeout(100)
     await server.detach()
   })

@@ -13,7 +13,7 @@ import { checkPolicy, withProbeService } from './pasta-probe.ts'
 import { publicAddresses, pastaArguments, pastaRules } from './pasta-rules.ts'
 import { runProgram } from './run-script.ts'
 
-/** `id`: the name of its files. `rules`: those inside. `pastaArguments`: those of its pasta. */
+/** A network. `id`: the name of its files. `rules`: the rules inside it. `pastaArguments`: the arguments of its pasta. */
 type Created = Holder & { id: string; use: NetworkUse; rules: string; pastaArguments: string }
 
 const WATCH_MS = 10_000
@@ -36,7 +36,7 @@ export class PastaNetwork implements Network {
   /** Ids of the networks that this process has opened. */
   readonly #opened = new Set<string>()
   #watch: NodeJS.Timeout | null = null
-  /** Null where the kernel does not support them, and until that was checked. */
+  /** Null if the kernel does not support these limits, or until that was checked. */
   #limits: ConnectionLimits | null = null
 
   private constructor({ stateDir, watchMs = WATCH_MS }: NetworkOptions, policies: Policies) {
@@ -93,7 +93,7 @@ export class PastaNetwork implements Network {
     const keptIds = new Set([...names.map(shortHash), ...this.#opened])
     for (const id of this.#records.ids()) if (!keptIds.has(id) || !this.#existing(id)) this.#records.delete(id)
     const kept = new Set(this.#records.ids().map((id) => this.#records.get(id)?.id))
-    // Others may be opened while this waits.
+    // Other networks may be opened while this waits.
     await endOthers(this.#dir, (id) => kept.has(id) || this.#own.has(id))
     await this.#updateAll()
     this.#startWatching()
@@ -130,7 +130,7 @@ export class PastaNetwork implements Network {
 
   /** Updates networks after a change of the targets, or of the addresses of this host. */
   async #updateAll(): Promise<void> {
-    // A network that cannot be updated keeps its rules, and the next attempt follows after the interval.
+    // A network that cannot be updated keeps its rules until the next attempt.
     const updates = this.#records.ids().map((id) => this.#mutex.run(id, () => this.#update(id)))
     await Promise.allSettled(updates)
   }
@@ -141,7 +141,7 @@ export class PastaNetwork implements Network {
     const desired = this.#desiredOf(created.use)
     const hasRules = desired.rules === created.rules
     const hasArguments = desired.pastaArguments === created.pastaArguments
-    // While the disk of the host is full, writing fails: nothing is written without need.
+    // Writes only changes, since writing fails while the disk of the host is full.
     if (hasRules && hasArguments) return
     if (!hasRules) await loadRules(created, desired.rules)
     if (!hasArguments) await restartPasta(this.#fileOf(created.id), created, desired.pastaArguments)
@@ -173,7 +173,7 @@ export class PastaNetwork implements Network {
 
 /** Loads rules as root of the namespace above that of the programs. */
 async function loadRules({ leader, holder }: Holder, rules: string): Promise<void> {
-  // Needed where programs use a DNS server on loopback. Read-only in some containers.
+  // Needed if programs use a DNS server on loopback. The setting is read-only in some containers.
   const script = 'echo 1 2>/dev/null >/proc/sys/net/ipv4/conf/all/route_localnet || :; exec nft -f -'
   await runProgram([...joinNamespaces(leader.pid, holder.pid), '/bin/sh', '-c', script], rules)
 }
@@ -188,7 +188,7 @@ const joinNamespaces = (userOf: number, networkOf: number) => [
   `--net=/proc/${networkOf}/ns/net`,
 ]
 
-/** The targets of a network that reaches nothing on this host but one port of its loopback. */
+/** Returns the targets of a network that can reach only one loopback port of this host. */
 const onlyService = (policies: Policies, port: number): Policies => {
   const loopback = [{ address: '127.0.0.1', port, protocols: ['tcp' as const], showsClient: false }]
   return { ...policies, squid: { loopback, remote: [] } }

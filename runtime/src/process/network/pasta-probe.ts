@@ -3,7 +3,7 @@ import { type AddressInfo, type Server, createServer } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { runProgram } from './run-script.ts'
 
-/** Prints for each address, given as host and port, whether it can be connected to. */
+/** A program that prints for each address, given as host and port, whether it can connect to the address. */
 const CONNECT = `
 const net = require('node:net')
 const connect = ([host, port]) => new Promise((done) => {
@@ -25,9 +25,9 @@ export async function withProbeService(check: (port: number) => Promise<void>): 
 }
 
 /**
- * Checks from a network that its rules and pasta work here: that `service`, a port of this host's loopback, can be reached, and no other
+ * Checks from inside a network that its rules and pasta work here: that it can reach `service`, a port of this host's loopback, and no other
  * listener of the host; and that programs in a sandbox can join it.
- * @throws Error when that is not so
+ * @throws Error if one of these checks fails
  */
 export async function checkPolicy(prefix: string[], service: number, sandbox: string[]): Promise<void> {
   const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? [])

@@ -12,8 +12,8 @@ export const PASTA_ADDRESS = block.addressOf(INDEX)
 export const PASTA_GATEWAY = block.gateway
 
 /**
- * Ports of the host for UDP of programs, where services do not listen. They are half of those from which the kernel usually chooses source
- * ports, since a program may use all of them.
+ * The host's UDP ports for packets of programs. No services listen on these. They are half of the ports from which the kernel usually
+ * chooses source ports, since a program may use all of them.
  */
 const UDP_PORTS = '32768-46883'
 

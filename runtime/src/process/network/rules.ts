@@ -106,7 +106,7 @@ function redirectRules(match: string, { loopback }: Policy): string[] {
   )
 }
 
-/** Returns the part of a rule that matches what `redirectRules` has redirected. Rules of other programs may redirect ports, too. */
+/** Returns the part of a rule that matches packets that `redirectRules` has redirected, but not those redirected by other programs' rules. */
 const redirectedMatches = (match: string, { loopback }: Policy): string[] =>
   serviceMatches(loopback).map((service) => `${match} ct status dnat ${service}`)
 

@@ -73,7 +73,7 @@ describe.skipIf(!hasNamespaces)('networks as rules for uids', () => {
     expect(await probe(prefix, addresses)).toEqual(addresses.map(() => HOST_ADDRESS))
   })
 
-  test('programs cannot reach any address of the host, which other users can', async () => {
+  test('programs cannot reach any address of the host, unlike other users', async () => {
     await bed.listen()
     const prefix = await openAs(await open(), 'one', 'squid', 0)
     const addresses = [HOST_ADDRESS, '127.0.0.1', '127.0.0.2', '::1']
@@ -83,7 +83,7 @@ describe.skipIf(!hasNamespaces)('networks as rules for uids', () => {
     expect(await probe(prefix, addresses)).toEqual([HOST_ADDRESS, '127.0.0.1', '127.0.0.1', '::1'])
   })
 
-  test('a program that opens a port accepts no connection: from the host, other machines or other versions', async () => {
+  test('a program that opens a port can accept no connection from the host, other machines or other versions', async () => {
     const network = await open()
     const prefix = await openAs(network, 'one', 'squid', 0)
     const other = await openAs(network, 'two', 'squid', 1)
@@ -98,7 +98,7 @@ describe.skipIf(!hasNamespaces)('networks as rules for uids', () => {
     expect(await reached()).not.toContain(NO_CONNECTION)
   })
 
-  test('programs can reach allowed services of the host, which can recognize squids, and what the operator allows', async () => {
+  test('programs can reach allowed services of the host, which can recognize squids, and the targets that the operator allows', async () => {
     await bed.listen()
     await bed.listen(bed.outside)
     const allowed = [{ host: OUTSIDE['10/8'], port: PORT }]
@@ -127,7 +127,7 @@ describe.skipIf(!hasNamespaces)('networks as rules for uids', () => {
     expect(await probe(squid, targets)).toEqual([HOST_ADDRESS, NO_CONNECTION, NO_CONNECTION])
   })
 
-  test('a later server keeps the rules of running programs with its own targets, and restores deleted rules', async () => {
+  test('a later server keeps the rules of running programs, with its own targets, and restores deleted rules', async () => {
     await bed.listen()
     const stateDir = bed.stateDir()
     const first = await open(noTargets, stateDir)

@@ -68,7 +68,7 @@ export class UidNetwork implements Network {
 
   #users(): UidUse[] {
     const records = this.#records.ids().map((id) => this.#records.get(id))
-    // Records of namespaces, from a server that could create them, have no uid.
+    // Records from a server that could create namespaces have no uid.
     return records.filter((record) => record?.uid !== undefined) as UidUse[]
   }
 }

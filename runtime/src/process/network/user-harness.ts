@@ -22,7 +22,7 @@ mount -t tmpfs none /dev/net
 mknod -m 666 /dev/net/tun c 10 200
 `
 
-/** Why networks without root cannot be tested here; null if they can. */
+/** Returns why networks without root cannot be tested here; null if they can. */
 export async function reasonToSkip(): Promise<string | null> {
   if (!hasNamespaces) return 'they need root, iproute2 and nftables'
   const missing = ['pasta', 'bwrap'].find((name) => findProgram(name) === null)
@@ -55,7 +55,7 @@ createInterface(process.stdin).on('line', async (line) => {
 })
 `
 
-/** A server of the ordinary user, in its own process. Its methods are those of its network. */
+/** A server in a separate process of the ordinary user. Its methods call those of its network. */
 export type UserServer = {
   /** Command prefix that confines a program as squids are. */
   sandbox: string[]
@@ -70,7 +70,7 @@ export type UserServer = {
 export type UserServerOptions = {
   stateDir: string
   targets?: NetworkTargets
-  /** Shell commands that run as root before it, in its mount namespace. */
+  /** Shell commands that run as root before the server, in its mount namespace. */
   prepare?: string
   watchMs?: number
   connections?: ConnectionLimits
@@ -140,7 +140,7 @@ export const processesOf = (stateDir: string): { pid: number; program: string }[
     .filter(({ args }) => args.some((arg) => arg.startsWith(`${stateDir}/pasta/`)))
     .map(({ pid, args }) => ({ pid, program: args[0] ?? '' }))
 
-/** Ends the networks whose files are in a state directory, also if a test has killed some of their processes. */
+/** Ends the networks whose files are in a state directory, even if a test has killed some of their processes. */
 export function killNetworks(stateDir: string): void {
   const groups = new Set(processesOf(stateDir).map(({ pid }) => findProcess(pid)?.session))
   for (const group of groups) if (group !== undefined) process.kill(-group, 'SIGKILL')

@@ -28,7 +28,7 @@ const sendHeight =
   async ({ res, blocks }) =>
     sendText(res, 200, String((await blocks.head(tag))?.number ?? -1))
 
-/** The protocol of the Portal, and `height` and `POST worker` of the older archive protocol (`setGateway` of the SDK). */
+/** The routes of the Portal protocol, and `height` and `POST worker` of the older archive protocol (`setGateway` of the SDK). */
 const handlers: Record<string, Handler> = {
   'GET metadata': sendMetadata,
   'GET head': sendHead('latest'),
@@ -105,8 +105,8 @@ function headersOf(head: BlockRef | null, finalized: BlockRef | null): Record<st
 }
 
 /**
- * Returns the URL to which the SDK sends its queries: at the address of this gateway that the caller used. Must not be cached, because
- * it contains what the caller sent as `Host`.
+ * Returns the URL to which the SDK sends its queries, with the address of this gateway that the caller used. Must not be cached, because
+ * it contains the caller's `Host` header.
  */
 function workerUrl(req: IncomingMessage, dataset: Dataset): string {
   const scheme = req.headers['x-forwarded-proto'] === 'https' ? 'https' : 'http'

@@ -147,7 +147,7 @@ export function overQuota(account: Account, pending: number, count: number): Rpc
     return rejection(
       429,
       codes.limitExceeded,
-      'The organization has reached the cap it set for this month. Its administrators can raise it on the billing page.',
+      'The organization has reached its own cap for this month. Its administrators can raise it on the billing page.',
     )
   if (!account.isPlayground || total <= limits.playgroundRpcRequests) return null
   const max = limits.playgroundRpcRequests.toLocaleString('en')

@@ -29,7 +29,7 @@ export class Admission {
     return this.checkAccount(account, count) ?? (account && overRate(account, count))
   }
 
-  /** Returns why `count` calls are rejected for reasons other than the rate; null when they are not. */
+  /** Returns why `count` calls are rejected for reasons other than the rate; null if they are not. */
   checkAccount(account: Account | null, count = 1): RpcRejection | null {
     if (!account) return unknownToken
     return account.rejection ?? overQuota(account, this.#meter.pendingOf(account.orgId), count)

@@ -86,7 +86,7 @@ test('the disk cache survives restarts and stays within its limit, and a corrupt
   expect(remaining.reduce((sum, body) => sum + body.length, 0)).toBeLessThanOrEqual(100_000)
   expect(second.get('key 499')?.toString()).toBe('body 499 '.repeat(50))
   second.close()
-  writeFileSync(file, 'not a database, but long enough to be taken for one '.repeat(50))
+  writeFileSync(file, 'not a database, but long enough to be mistaken for one '.repeat(50))
   const third = openCache(file)
   expect(third.get('key 499')).toBeNull()
   third.set('a', Buffer.from('b'))

@@ -305,7 +305,7 @@ test('identical concurrent calls share one response', () =>
     expect([...a.calls, ...b.calls].filter((c) => c.method === 'eth_getStorageAt')).toHaveLength(1)
   }))
 
-test('only final responses are cached, also across restarts, and not used for another chain at the same address', () =>
+test('only final responses are cached, even across restarts, and they are not used for another chain at the same address', () =>
   withPair(async ({ a, b, t, send }) => {
     const countCalls = (method: string) => [...a.calls, ...b.calls].filter((c) => c.method === method).length
     const finalRange = { fromBlock: '0x1', toBlock: '0x3', address: devnet.token }

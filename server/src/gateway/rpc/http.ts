@@ -31,7 +31,7 @@ export function readText(req: IncomingMessage, maxBytes: number): Promise<string
     if (Number(req.headers['content-length'] ?? 0) > maxBytes) return resolve(null)
     const parts: Buffer[] = []
     let length = 0
-    // Uses events: an async iterator over every small body would cost as much as the call itself.
+    // Uses events, since an async iterator over every small body would cost as much as the call itself.
     req.on('data', (part: Buffer) => {
       parts.push(part)
       length += part.length

@@ -36,7 +36,7 @@ export class Meter {
     })
   }
 
-  /** Counts one request. `isBillable`: a node or the cache responded, also with an error. */
+  /** Counts one request. `isBillable`: a node or the cache has responded, possibly with an error. */
   count({ orgId, chain, ...names }: RequestKey, isBillable: boolean): void {
     const hourMs = Math.floor(this.#app.clock.now().getTime() / hourLengthMs) * hourLengthMs
     const version = this.#names.limit(hourMs, `version ${orgId}`, names.version)

@@ -57,7 +57,7 @@ export class Pool {
     this.#loops = this.upstreams.map((u, i) => this.#watch(u, firstPolls[i] ?? Promise.resolve(), controller))
   }
 
-  /** Returns null when calls can be executed; otherwise a promise that resolves when one node is healthy or all were polled. */
+  /** Returns null if calls can be executed; otherwise a promise that resolves when one node is healthy or all were polled. */
   ready(): Promise<unknown> | null {
     this.touch()
     return this.#isReady ? null : this.#ready

@@ -111,7 +111,7 @@ function logsPolicy(value: unknown): CallPolicy {
 
 const isHeadTag = (tag: string): tag is HeadTag => tag === 'latest' || tag === 'finalized'
 
-/** Returns the number of the block, `hash` if the block is given by its hash (also by EIP-1898), or a tag; `latest` by default. */
+/** Returns the number of the block, `hash` if the block is given by its hash (including EIP-1898), or a tag; `latest` by default. */
 function blockOf(value: unknown): number | 'hash' | (string & {}) {
   if (value === undefined || value === null || value === '') return 'latest'
   if (typeof value === 'object') {

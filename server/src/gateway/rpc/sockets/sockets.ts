@@ -31,7 +31,7 @@ export class Sockets {
     this.#app = app
     this.#admission = admission
     this.#limits = { ...defaultLimits, connections, connectionsPerOrg, ...limits }
-    // With compression, small messages could use much memory; it also costs more than it saves on a local network.
+    // No compression: with it, small messages could use a lot of memory, and it costs more than it saves on a local network.
     const options = {
       noServer: true,
       maxPayload: this.#limits.messageBytes,
