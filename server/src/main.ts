@@ -96,7 +96,7 @@ async function start(
   const ports = [apiPort, gatewayPort].filter((port) => port !== null)
   return {
     app,
-    healthUrl: health && `http://127.0.0.1:${health.port}`,
+    healthUrl: health && `http://${config.SHOAL_HEALTH_HOST}:${health.port}`,
     drain: async () => {
       draining.abort()
       await Promise.all(ports.map((port) => port.drain(config.SHOAL_DRAIN_SECONDS * 1000)))

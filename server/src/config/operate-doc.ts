@@ -97,7 +97,7 @@ Each server monitors the embedded Postgres and restarts it if it exits. If it fa
 
 \`facts\` do not affect readiness: whether the worker is \`active\` or a \`standby\`, the age of its last observation, free disk space (with a \`diskWarning\` while deployments are refused because of it), and the age of the last \`shoal backup\` (null if none was made here).
 
-Both pages are on the ports of the API and of the gateway, for GET and HEAD. \`SHOAL_HEALTH_PORT\` adds a loopback port with only these pages and \`/metrics\`. A process that has only the worker role always has this port and prints it at startup:
+Both pages are on the ports of the API and of the gateway, for GET and HEAD. \`SHOAL_HEALTH_PORT\` adds a port with only these pages and \`/metrics\`, on loopback or \`SHOAL_HEALTH_HOST\`. A process that has only the worker role always has this port and prints it at startup:
 4002, unless that is taken or another one is set.
 
 While the database is unavailable, the API returns 503 within three seconds and the console shows it. Squids continue to be served, and the server recovers automatically when the database is back.

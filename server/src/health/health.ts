@@ -47,7 +47,6 @@ export function sendHealth(req: IncomingMessage, res: ServerResponse, { status, 
 }
 
 const defaultPort = 4002
-const host = '127.0.0.1'
 
 /**
  * Opens the port that serves only health and metrics: SHOAL_HEALTH_PORT, or a default port in a process without any other port.
@@ -55,8 +54,9 @@ const host = '127.0.0.1'
  * @throws Error with the code EADDRINUSE if SHOAL_HEALTH_PORT is in use
  */
 export async function listenForHealth(
-  config: Pick<Config, 'SHOAL_HEALTH_PORT' | 'SHOAL_ROLES'>,
+  config: Pick<Config, 'SHOAL_HEALTH_PORT' | 'SHOAL_HEALTH_HOST' | 'SHOAL_ROLES'>,
 ): Promise<Listener | null> {
+  const host = config.SHOAL_HEALTH_HOST
   if (config.SHOAL_HEALTH_PORT !== undefined) return await listen(config.SHOAL_HEALTH_PORT, host)
   if (config.SHOAL_ROLES.some((role) => role !== 'worker')) return null
   // Several workers may run on one host.

@@ -65,14 +65,16 @@ export async function openApp(config: Config, server?: ServerProcess): Promise<O
   const sealer = createSealer({ ring })
   const artifacts = await openArtifactStore(config, () => installationPrefix(database.db))
   cleanup.defer(() => artifacts.close())
-  if (server && ['api', 'worker'].some((role) => (config.SHOAL_ROLES as string[]).includes(role)))
-    await checkArtifacts(artifacts, log)
+  const hasRole = (...roles: Config['SHOAL_ROLES']) =>
+    server !== undefined && config.SHOAL_ROLES.some((role) => roles.includes(role))
+  if (hasRole('api', 'worker')) await checkArtifacts(artifacts, log)
   const jobs = await startJobs(database, log, sendableJobs)
   cleanup.defer(() => jobs.close())
   const targets = networkTargets(config, squidsDatabase.url)
   const installation = await installationPrefix(database.db)
   const squids = createSquidBackend(config, { stateDir, targets, sealer, log, installation })
-  await squids.directory.start()
+  // The others do not connect to squids, so in a cluster they need no rights.
+  if (hasRole('worker', 'gateway')) await squids.directory.start()
   cleanup.defer(() => squids.directory.close())
   const appWithoutMailer = {
     config,

@@ -2,12 +2,16 @@ import type { KubeClient } from './kube-client.ts'
 
 const REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews'
 
+/** What a role may do with a resource of the cluster, in all namespaces. */
 type Right = { group: string; resource: string; subresource?: string; verbs: string[] }
 
 const changes = ['create', 'patch']
 
+/** The rights that a gateway needs in a cluster. */
+export const gatewayRights: Right[] = [{ group: '', resource: 'pods', verbs: ['list', 'watch'] }]
+
 /** The rights that the worker needs in a cluster, as listed in docs/kubernetes.md. */
-const rights: Right[] = [
+export const workerRights: Right[] = [
   { group: '', resource: 'namespaces', verbs: ['list', ...changes, 'delete'] },
   { group: '', resource: 'nodes', verbs: ['list', 'watch'] },
   { group: '', resource: 'nodes', subresource: 'metrics', verbs: ['get'] },
@@ -26,7 +30,7 @@ const rights: Right[] = [
 
 /** Returns a sentence that lists the missing rights of the credentials; null if none is missing. @throws ClusterUnreachable, KubeError */
 export async function missingRights(client: KubeClient): Promise<string | null> {
-  const reviews = rights.flatMap(({ verbs, ...of }) => verbs.map((verb) => ({ verb, ...of })))
+  const reviews = workerRights.flatMap(({ verbs, ...of }) => verbs.map((verb) => ({ verb, ...of })))
   const results = await Promise.all(
     reviews.map(async (attributes) => {
       const body = {

@@ -1,0 +1,116 @@
+{{/* Arguments: the chart's context. The name of all objects, or their prefix. */}}
+{{- define "shoal.name" -}}
+{{- .Release.Name | trunc 40 | trimSuffix "-" -}}
+{{- end -}}
+
+{{/* Arguments: root, role. */}}
+{{- define "shoal.selector" -}}
+app.kubernetes.io/name: shoal
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/component: {{ .role }}
+{{- end -}}
+
+{{/* Arguments: root, role. Not `app.kubernetes.io/managed-by: shoal`, which marks the objects of squids. */}}
+{{- define "shoal.labels" -}}
+{{ include "shoal.selector" . }}
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
+{{- end -}}
+
+{{/* What Pod Security's level "restricted" demands of a pod. */}}
+{{- define "shoal.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: 1000
+runAsGroup: 1000
+fsGroup: 1000
+fsGroupChangePolicy: OnRootMismatch
+seccompProfile: { type: RuntimeDefault }
+{{- end -}}
+
+{{- define "shoal.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities: { drop: [ALL] }
+{{- end -}}
+
+{{/* Arguments: root, names, isOptional. Variables from the Secret. */}}
+{{- define "shoal.secretEnv" -}}
+{{- range .names }}
+- name: {{ . }}
+  valueFrom:
+    secretKeyRef: { name: {{ $.root.Values.existingSecret }}, key: {{ . }}{{ if $.isOptional }}, optional: true{{ end }} }
+{{- end -}}
+{{- end -}}
+
+{{/* Arguments: root, role. The variables of a role. */}}
+{{- define "shoal.env" -}}
+- name: SHOAL_ROLES
+  value: {{ .role }}
+{{- include "shoal.secretEnv" (dict "root" .root "names" (concat (list "DATABASE_URL" "SHOAL_SQUIDS_DATABASE_URL" "SHOAL_SECRETS_KEY") .root.Values.secretSettings)) }}
+{{- include "shoal.secretEnv" (dict "root" .root "names" (list "SHOAL_METRICS_TOKEN") "isOptional" true) }}
+{{- if ne .role "gateway" }}
+{{- include "shoal.secretEnv" (dict "root" .root "names" (list "SHOAL_S3_ACCESS_KEY" "SHOAL_S3_SECRET_KEY") "isOptional" true) }}
+{{- end }}
+{{- if eq .role "worker" }}
+{{- if .root.Values.collector.enabled }}
+- name: SHOAL_KUBE_LOGS_LISTEN
+  value: 0.0.0.0:4319
+{{- include "shoal.secretEnv" (dict "root" .root "names" (list "SHOAL_KUBE_LOGS_TOKEN")) }}
+{{- end }}
+{{- if .root.Values.registry.pushSecret }}
+- name: SHOAL_REGISTRY_AUTH_FILE
+  value: /etc/shoal/registry-push/config.json
+{{- end }}
+{{- if .root.Values.registry.pullSecret }}
+- name: SHOAL_KUBE_PULL_AUTH_FILE
+  value: /etc/shoal/registry-pull/config.json
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* Arguments: root, role. The image, probes and security of a role's container. */}}
+{{- define "shoal.container" -}}
+name: {{ .role }}
+image: {{ .root.Values.image }}
+envFrom:
+  - configMapRef: { name: {{ include "shoal.name" .root }}-settings }
+env:
+  {{- include "shoal.env" . | nindent 2 }}
+securityContext:
+  {{- include "shoal.containerSecurity" . | nindent 2 }}
+resources:
+  {{- toYaml (index .root.Values .role).resources | nindent 2 }}
+# The port opens before the database is migrated.
+startupProbe:
+  httpGet: { path: /healthz, port: health }
+  periodSeconds: 2
+  failureThreshold: 60
+livenessProbe:
+  httpGet: { path: /healthz, port: health }
+  periodSeconds: 10
+  timeoutSeconds: 5
+  failureThreshold: 6
+readinessProbe:
+  httpGet: { path: /readyz, port: health }
+  periodSeconds: 3
+  timeoutSeconds: 3
+  failureThreshold: 2
+{{- end -}}
+
+{{/* Arguments: root, role. The fields of a pod that all roles have. */}}
+{{- define "shoal.pod" -}}
+serviceAccountName: {{ include "shoal.name" .root }}-{{ .role }}
+automountServiceAccountToken: {{ ne .role "api" }}
+enableServiceLinks: false
+{{- with .root.Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- range . }}
+  - name: {{ . }}
+  {{- end }}
+{{- end }}
+securityContext:
+  {{- include "shoal.podSecurity" . | nindent 2 }}
+# Connections end in SHOAL_DRAIN_SECONDS, 20 by default, after the seconds in which nodes learn that this pod is ending.
+terminationGracePeriodSeconds: 60
+{{- end -}}
