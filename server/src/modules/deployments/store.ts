@@ -5,7 +5,7 @@ import type { Db } from '../../db/database.ts'
 import { notify } from '../../db/notifications.ts'
 import { orgs } from '../orgs/index.ts'
 import { users } from '../auth/index.ts'
-import { deployments, deploymentSteps, type DeploymentNotes } from './tables.ts'
+import { deployments, deploymentSteps } from './tables.ts'
 
 export type DeploymentRow = typeof deployments.$inferSelect
 export type NewDeployment = typeof deployments.$inferInsert
@@ -89,9 +89,7 @@ export async function selectUnfinished(db: Db, squidId: number): Promise<Deploym
 export async function saveSealedWorkload(db: Db, id: number, sealedWorkload: string): Promise<void> {
   await db
     .update(deployments)
-    .set({
-      notes: sql`${deployments.notes} || ${JSON.stringify({ sealedWorkload })}::jsonb` as unknown as DeploymentNotes,
-    })
+    .set({ notes: sql`${deployments.notes} || ${JSON.stringify({ sealedWorkload })}::jsonb` })
     .where(eq(deployments.id, id))
 }
 
