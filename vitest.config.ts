@@ -5,7 +5,7 @@ import { SlowestFirst } from './scripts/test-sequencer.ts'
 // One Postgres for all tests of the server; not started when none of them runs.
 const globalSetup = ['server/src/testing/global-setup.ts'].filter((path) => existsSync(path))
 
-// A machine under load takes many times longer than a quiet one. What fails ends at once, so only what hangs waits for these limits.
+// A machine under load takes many times longer than a quiet one. A test that fails ends immediately, so only a test that hangs waits for these limits.
 const patient = { testTimeout: 120_000, hookTimeout: 120_000, expect: { poll: { timeout: 60_000 } } }
 /** These tests mostly wait for programs that they start and end, so two cores have time for a third file. */
 const partsWorkers = 3

@@ -24,7 +24,7 @@ async function main(): Promise<void> {
   const startedMs = performance.now()
   const stopRequested = waitForStopSignal()
   const failure = Promise.withResolvers<never>()
-  // A failure during startup must not be an unhandled rejection.
+  // Prevents an unhandled rejection if startup fails.
   failure.promise.catch(() => undefined)
   const config = loadConfig()
   // The stack is also closed if startup fails halfway.
@@ -57,7 +57,7 @@ type StartedServer = {
 }
 
 /**
- * Starts all parts and adds them to the stack, which closes them in reverse order, also if a later part fails to start. Takes the
+ * Starts all parts and adds them to the stack, which closes them in reverse order, even if a later part fails to start. Takes the
  * lock of the data directory and opens the ports first.
  */
 async function start(
@@ -122,7 +122,7 @@ async function startWorkerOrStandby(
     lastObservationMs = worker.lastObservationMs
     let onExit = config.SHOAL_ON_EXIT
     const stopWatching = watchClaim(workerApp, (error) => {
-      // From now on, another host runs the squids.
+      // From then on, another host runs the squids.
       onExit = 'stop'
       fail(error)
     })

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { authOptionsQuery } from '../api/session.ts'
 
-/** Tells users where to read emails if this installation does not send them. */
+/** Shows users where to read emails if this installation does not send them. */
 export function OutboxHint() {
   const options = useQuery(authOptionsQuery).data
   if (!options?.hasOutbox) return null

@@ -7,7 +7,7 @@ function openLog() {
   return { logged, ...log.capture(false) }
 }
 
-test('a flood of short lines is bounded, and the log says so', () => {
+test('a flood of short lines is bounded, with a remark in the log', () => {
   const { logged, onLine } = openLog()
   for (let i = 0; i < 100_000; i++) onLine('x')
   expect(logged.length).toBeLessThan(25_000)

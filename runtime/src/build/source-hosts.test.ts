@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { findSourceHosts } from './source-hosts.ts'
+import { summarizeTree } from './tree.ts'
 
 test('finds only the hosts of configured data sources, without credentials', async () => {
   const root = mkdtempSync(join(tmpdir(), 'shoal-hosts-'))
@@ -19,7 +19,7 @@ test('finds only the hosts of configured data sources, without credentials', asy
       mkdirSync(dirname(join(root, path)), { recursive: true })
       writeFileSync(join(root, path), text)
     }
-    expect(await findSourceHosts(root)).toEqual(['v2.archive.example', 'rpc.example:8546'])
+    expect((await summarizeTree(root)).sourceHosts).toEqual(['v2.archive.example', 'rpc.example:8546'])
   } finally {
     rmSync(root, { recursive: true })
   }
@@ -31,7 +31,7 @@ test('does not follow links to folders, because the number of paths could grow e
     writeFileSync(join(root, 'processor.ts'), "p.setGateway('https://v2.archive.example')")
     // With two links, a walk that follows them would visit 2^40 folders.
     for (const name of ['one', 'two']) symlinkSync('.', join(root, name))
-    expect(await findSourceHosts(root)).toEqual(['v2.archive.example'])
+    expect((await summarizeTree(root)).sourceHosts).toEqual(['v2.archive.example'])
   } finally {
     rmSync(root, { recursive: true })
   }

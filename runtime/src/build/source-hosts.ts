@@ -1,6 +1,3 @@
-import { readFile } from 'node:fs/promises'
-import { type TreeEntry, walk } from './tree.ts'
-
 /** Matches files that configure the data source of an SDK processor. */
 const configuresSource = /\.set(?:Gateway|Portal|DataSource|RpcEndpoint)\s*\(/
 const quotedAddress = /(['"`])((?:https?|wss?):\/\/[^'"`\s]+)\1/g
@@ -10,22 +7,30 @@ const maxFiles = 500
 const maxBytes = 300_000
 const maxHosts = 10
 
-/** Returns the hosts, with ports, of URLs in source files that configure a processor's data source. A heuristic, for display only. */
-export async function findSourceHosts(root: string): Promise<string[]> {
-  const hosts = new Set<string>()
-  let files = 0
-  for await (const entry of walk(root)) {
-    if (!isSource.test(entry.path) || excludedFolders.test(entry.path)) continue
-    files += 1
-    if (files > maxFiles) break
-    for (const host of await hostsIn(entry)) hosts.add(host)
+/** Collects the hosts, with ports, of URLs in source files that configure a processor's data source. A heuristic, for display only. */
+export class SourceHosts {
+  readonly #hosts = new Set<string>()
+  #files = 0
+
+  get hosts(): string[] {
+    return [...this.#hosts].slice(0, maxHosts)
   }
-  return [...hosts].slice(0, maxHosts)
+
+  /** Returns two functions, to call for each chunk of the file and at its end; null if the file is not searched. */
+  open(path: string, bytes: number): { add: (chunk: Buffer) => void; close: () => void } | null {
+    if (!isSource.test(path) || excludedFolders.test(path) || bytes > maxBytes || this.#files >= maxFiles) return null
+    this.#files += 1
+    const chunks: Buffer[] = []
+    return {
+      add: (chunk) => void chunks.push(chunk),
+      close: () => {
+        for (const host of hostsIn(Buffer.concat(chunks).toString('utf8'))) this.#hosts.add(host)
+      },
+    }
+  }
 }
 
-async function hostsIn({ absolute, stats }: TreeEntry): Promise<string[]> {
-  if (!stats.isFile() || stats.size > maxBytes) return []
-  const text = await readFile(absolute, 'utf8')
+function hostsIn(text: string): string[] {
   if (!configuresSource.test(text)) return []
   return [...text.matchAll(quotedAddress)].flatMap(([, , url]) =>
     url !== undefined && URL.canParse(url) ? [new URL(url).host] : [],

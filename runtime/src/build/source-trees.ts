@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import type { UnpackRequest, Unpacked } from '../builder.ts'
 import { findManifest, readPackageJson } from './manifest-file.ts'
 import type { Staging } from './staging.ts'
-import { findSourceHosts } from './source-hosts.ts'
 import { summarizeTree } from './tree.ts'
 import { unpackArchive } from './unpack-archive.ts'
 
@@ -34,9 +33,8 @@ export async function openSourceTrees(dir: string, staging: Staging): Promise<So
         const manifest = await findManifest(root, manifestPath)
         const packageJson = await readPackageJson(root)
         const summary = await summarizeTree(root)
-        const sourceHosts = await findSourceHosts(root)
         const manifestFields = { manifestPath: manifest.path, manifestRaw: manifest.raw }
-        const unpacked = { key, ...manifestFields, packageJson, sourceHosts, notes, ...summary }
+        const unpacked = { key, ...manifestFields, packageJson, notes, ...summary }
         await writeFile(join(path, 'tree.json'), JSON.stringify(unpacked))
         await staging.discard(target)
         await rename(path, target)

@@ -3,8 +3,9 @@ import { createReadStream, type Stats } from 'node:fs'
 import { chmod, lstat, readdir, readlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { FileLister, type FileList } from './file-list.ts'
+import { SourceHosts } from './source-hosts.ts'
 
-export type TreeEntry = { path: string; absolute: string; stats: Stats }
+type TreeEntry = { path: string; absolute: string; stats: Stats }
 
 /** Yields all entries below `root` ordered by name, folders before their content. Does not follow links. */
 export async function* walk(root: string, relativeDir = ''): AsyncGenerator<TreeEntry> {
@@ -20,16 +21,17 @@ export async function* walk(root: string, relativeDir = ''): AsyncGenerator<Tree
   }
 }
 
-/** `fileList` is bounded; the other fields are of the whole tree. */
-export type TreeSummary = { digest: string; files: number; bytes: number; fileList: FileList }
+/** `fileList` and `sourceHosts` are bounded; the other fields describe the whole tree. */
+export type TreeSummary = { digest: string; files: number; bytes: number; fileList: FileList; sourceHosts: string[] }
 
 /**
  * Computes a sha256 over paths, contents, link targets and the owner's executable bit. Sets every mode to 755 or 644, so that the
- * server's umask affects neither the digest nor the permissions. Lists the files.
+ * server's umask affects neither the digest nor the permissions. Lists the files and the hosts of data sources.
  */
 export async function summarizeTree(root: string): Promise<TreeSummary> {
   const hash = createHash('sha256')
   const lister = new FileLister()
+  const sourceHosts = new SourceHosts()
   let files = 0
   let bytes = 0
   await chmod(root, 0o755)
@@ -45,13 +47,13 @@ export async function summarizeTree(root: string): Promise<TreeSummary> {
     await chmod(absolute, isRunnable ? 0o755 : 0o644)
     if (stats.isFile()) {
       bytes += stats.size
-      const listed = lister.open(path, stats.size)
+      const readers = [lister.open(path, stats.size), sourceHosts.open(path, stats.size)]
       for await (const chunk of createReadStream(absolute) as AsyncIterable<Buffer>) {
         hash.update(chunk)
-        listed?.add(chunk)
+        for (const reader of readers) reader?.add(chunk)
       }
-      listed?.close()
+      for (const reader of readers) reader?.close()
     }
   }
-  return { digest: hash.digest('hex'), files, bytes, fileList: lister.list }
+  return { digest: hash.digest('hex'), files, bytes, fileList: lister.list, sourceHosts: sourceHosts.hosts }
 }

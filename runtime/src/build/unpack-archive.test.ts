@@ -74,7 +74,7 @@ describe('a valid archive', () => {
     expect(readlinkSync(join(root, 'current'))).toBe('src/main.ts')
   })
 
-  test('is unpacked without .env, node_modules and .git, and the notes say so', async () => {
+  test('is unpacked without .env, node_modules and .git, which the notes report', async () => {
     const notes = await unpack(
       archiveOf([
         { path: './.env', content: 'DB_URL=postgres://elsewhere' },

@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { findManifest, readPackageJson } from '../build/manifest-file.ts'
-import { findSourceHosts } from '../build/source-hosts.ts'
 import { summarizeTree } from '../build/tree.ts'
 import { unpackArchive } from '../build/unpack-archive.ts'
 import {
@@ -46,9 +45,8 @@ export class SimBuilder implements Builder {
       const manifest = await findManifest(root, manifestPath)
       const packageJson = await readPackageJson(root)
       const summary = await summarizeTree(root)
-      const sourceHosts = await findSourceHosts(root)
       const manifestFields = { manifestPath: manifest.path, manifestRaw: manifest.raw }
-      const unpacked = { key, ...manifestFields, packageJson, sourceHosts, notes, ...summary }
+      const unpacked = { key, ...manifestFields, packageJson, notes, ...summary }
       this.#trees.set(key, unpacked)
       return unpacked
     } finally {

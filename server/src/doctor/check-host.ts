@@ -59,7 +59,7 @@ const parts: Record<keyof HostReport, { name: string; isVital: boolean; remedy: 
   users: {
     name: 'users of squids',
     isVital: false,
-    remedy: 'Run the server as root with setpriv (util-linux), so that each version has a user of its own.',
+    remedy: 'Run the server as root with setpriv (util-linux), so that each version has its own user.',
   },
 }
 

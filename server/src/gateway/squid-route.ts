@@ -74,7 +74,7 @@ export class SquidRoute {
     await Promise.all([this.#meter.close(), this.#upstreams.close()])
   }
 
-  /** Returns the version and program of a target, or the error why it cannot be served. */
+  /** Returns the version and program of a target, or the error response if it cannot be served. */
   #find(target: Target | null): ResolvedTarget | Rejection {
     if (!target) return { error: unknownUrl }
     const route = this.#table.find(target.org, target.reference)

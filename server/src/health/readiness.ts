@@ -18,7 +18,7 @@ export type ReadinessApp = Pick<App, 'config' | 'clock' | 'database' | 'vitals' 
 
 /** Short enough to respond within two seconds even if a check hangs. */
 const checkTimeoutMs = 1_800
-/** Results are cached, since anyone may send requests, and each check opens a connection to the database. */
+/** Results are cached, since anyone may send requests and each check opens a connection to the database. */
 const maxResultAgeMs = 1_000
 /** Far more than the second at which a worker observes its containers. */
 const maxObservationAgeMs = 30_000

@@ -1,11 +1,11 @@
 import type { WorkerState } from '../installation/active-worker.ts'
 
-/** Functions that read the state of the running parts of this process. Null for a part that this process does not have. */
+/** Functions that read the state of the parts of this process. Null for a part that this process does not have. */
 export type Vitals = {
   worker: (() => { state: WorkerState; lastObservationMs: number | null }) | null
   /** `routesReadMs`: milliseconds since the gateway last read all its routes. `problem`: any other reason why it does not work. */
   gateway: (() => { routesReadMs: number; problem: string | null }) | null
-  /** Why squids cannot be found yet; null if they can. */
+  /** Returns why the directory cannot find squids yet; null if it can. */
   directory: () => string | null
 }
 

@@ -9,7 +9,7 @@ import { startTestApp, type TestApp, type TestOrg } from '../testing/index.ts'
 const publicUrl = 'https://shoal.example.com'
 const evil = 'evil.example.org'
 
-/** What a caller, or a proxy that passes headers on, may claim about the address of the server. */
+/** False claims about the server's address that a caller may send, or that a proxy may pass on. */
 const forgeries = {
   Host: { host: evil },
   'X-Forwarded-Host': { 'x-forwarded-host': evil, 'x-forwarded-proto': 'http', 'x-forwarded-port': '81' },
@@ -67,7 +67,7 @@ describe.each([{ trustProxy: 'false' }, { trustProxy: 'true' }])(
     }
 
     describe.each(Object.entries(forgeries))('a forged %s', (kind, forged) => {
-      test('is in no response of the API, and in no redirect', async () => {
+      test('appears in no response of the API, and in no redirect', async () => {
         const key = t.app.outboxKey ?? ''
         const outbox = await send(forged, `/outbox?key=${key}`)
         expect([outbox.status, outbox.location]).toEqual([302, '/outbox'])
@@ -98,7 +98,7 @@ describe.each([{ trustProxy: 'false' }, { trustProxy: 'true' }])(
         for (const { all } of responses) expect(all).not.toContain(evil)
       })
 
-      test('is in no email', async () => {
+      test('appears in no email', async () => {
         const before = (await t.mails()).length
         const name = kind.toLowerCase()
         const restored = await send(forged, '/api/v1/auth/restore', { body: { email: org.admin.email } })

@@ -48,7 +48,7 @@ describe('unchanged responses', () => {
   const tagOf = async () => String((await call('GET', url)).headers['etag'])
 
   test.each([(tag: string) => tag, (tag: string) => `W/${tag}`, (tag: string) => `"other", ${tag}`])(
-    'are not sent again to a caller that names their tag, %#',
+    'are not sent again to a caller that sends their tag, %#',
     async (headerOf) => {
       const response = await call('GET', url, { headers: { 'if-none-match': headerOf(await tagOf()) } })
       expect([response.statusCode, response.body]).toEqual([304, ''])

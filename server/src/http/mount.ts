@@ -155,7 +155,7 @@ async function readUploadedFile(request: FastifyRequest): Promise<Readable> {
   return part.file
 }
 
-/** Reads what a handler did not, as when it refused an upload: the connection could serve no further request before that. */
+/** Discards the rest of the body that a handler did not read, for example because it refused an upload. Until then, the connection cannot serve another request. */
 function discardRest({ raw }: FastifyRequest): void {
   raw.unpipe()
   raw.resume()

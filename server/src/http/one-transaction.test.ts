@@ -16,7 +16,7 @@ afterAll(() => t?.close())
 
 const query = async (text: string) => (await t.app.database.pool.query<Record<string, unknown>>(text)).rows
 
-/** Terminates the connection of a change when it inserts into this table, which has the effect of a kill at that moment. */
+/** Terminates the connection of a change when it inserts into this table, which has the same effect as killing the process at that moment. */
 async function killAt(table: string, work: () => Promise<unknown>): Promise<unknown> {
   await query(`create or replace function die() returns trigger language plpgsql as $$ begin
     perform pg_terminate_backend(pg_backend_pid()); perform pg_sleep(1); return new; end $$;

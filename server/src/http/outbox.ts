@@ -27,7 +27,7 @@ export function mountOutbox(server: FastifyInstance, app: App): void {
   })
 }
 
-/** The colours are those of the console (`console/src/ui/tokens.css`). */
+/** Styles of the page, with the colours of the console (`console/src/ui/tokens.css`). */
 const styles = `
 :root {
   color-scheme: light dark;

@@ -110,7 +110,7 @@ const isMember = (caller: string): caller is Member => caller in memberPermissio
 
 const allCallers = ['stranger', 'unverified', 'outsider', ...(Object.keys(memberPermissions) as Member[])] as const
 type Caller = (typeof allCallers)[number]
-/** A session; an API token of each scope, for all organizations; or an admin token that is limited to another organization. */
+/** The kinds of credential: a session; an API token of each scope, for all organizations; an admin token that is limited to another organization. */
 const credentials = ['session', 'read', 'deploy', 'admin', 'admin elsewhere'] as const
 type Credential = (typeof credentials)[number]
 const scopeOrder: Scope[] = ['read', 'deploy', 'admin', 'session']
@@ -148,7 +148,7 @@ let t: TestApp
 let org: TestOrg
 let users: Record<Exclude<Caller, 'stranger'>, TestUser>
 let tokens: Record<Exclude<Caller, 'stranger'>, Record<Exclude<Credential, 'session'>, string>>
-/** A server with the whole contract, whose handlers only record the caller. */
+/** Starts a server with the whole contract, whose handlers only record the caller. */
 let server: FastifyInstance
 let admittedCall: { name: string; actor?: Actor; org?: OrgScope } | null = null
 
@@ -216,7 +216,7 @@ async function actualOutcome(name: string, e: Endpoint, caller: Caller, credenti
   return 'in'
 }
 
-/** Checks that the handler received the caller and the organization exactly if the access of its endpoint requires them. */
+/** Checks that the handler received the caller and the organization if and only if the access of its endpoint requires them. */
 function checkAdmittedCall(name: string, e: Endpoint, caller: Caller, code: string): void {
   const expectedUserId = caller === 'stranger' || e.access === 'public' ? undefined : users[caller].id
   expect(admittedCall).toMatchObject({ name })
@@ -272,7 +272,7 @@ describe('every endpoint admits exactly the callers that the specification allow
 
 describe('declarations', () => {
   test.each(endpointsOf(contract))(
-    '%s has an organization in its path exactly if its access requires one',
+    '%s has an organization in its path if and only if its access requires one',
     (name, e) => {
       const needsOrg = !['public', 'user', 'verified'].includes(e.access)
       // The invited user is not a member yet.

@@ -59,7 +59,7 @@ describe.each([
   })
 })
 
-test('responses of the API may not load or run anything in a browser', async () => {
+test('responses of the API cannot load or run anything in a browser', async () => {
   const { headers } = await t.http.inject({ url: '/api/v1/user' })
   expect(headers['content-security-policy']).toBe(
     "default-src 'none';object-src 'none';base-uri 'none';form-action 'none';frame-ancestors 'none'",

@@ -32,7 +32,7 @@ test('the token gives access to the metrics, which do not name tenants', async (
   expect(response.body).not.toContain('very-secret')
 })
 
-test('the dashboard only uses metrics that exist', async () => {
+test('the dashboard uses only metrics that exist', async () => {
   const { body } = await readMetrics(t, { authorization: `Bearer ${token}` })
   const dashboard = readFileSync(new URL('../../../docs/grafana/server.json', import.meta.url), 'utf8')
   const used = new Set(dashboard.match(/\b(shoal|process|nodejs)_[a-z0-9_]+\b/g))

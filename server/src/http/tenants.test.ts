@@ -6,7 +6,7 @@ import { squids } from '../modules/versions/tables.ts'
 import { requestFor } from '../testing/contract-samples.ts'
 import { startTestApp, type TestApp, type TestOrg, type TestUser } from '../testing/index.ts'
 
-/** A marker in all data of the victim except what an attacker's request itself contains. No other tenant may ever read it. */
+/** A marker in all data of the victim, except in text that attackers' requests contain themselves. No other tenant may ever read it. */
 const marker = 'x7victim7x'
 
 /** An organization with one resource of each kind, and their ids. */
@@ -183,7 +183,7 @@ describe("with another tenant's ids in the attacker's own organization", () => {
   })
 })
 
-test('the lists of an outsider contain nothing of the victim', async () => {
+test('lists that an outsider requests contain nothing of the victim', async () => {
   for (const [name, endpoint] of endpoints) {
     if (endpoint.method !== 'GET' || endpoint.path.includes('{') || endpoint.kind !== 'json') continue
     expect([name, await attack(name, endpoint, '', attacker.admin.token)]).toEqual([

@@ -127,7 +127,7 @@ function writeHeartbeat(file: string): void {
   try {
     utimesSync(file, now, now)
   } catch {
-    // An operator removed the file. Only the lock decides which worker is active.
+    // The operator has removed the file. Only the lock decides which worker is active.
   }
 }
 

@@ -7,8 +7,8 @@ import { isSameSecret } from '../sealing/hash-secret.ts'
 export const outboxCookie = 'shoal_outbox'
 
 /**
- * Returns a new key to `/outbox` for this start: 256 random bits that only the operator's terminal shows. Null if this installation has
- * no outbox, because it has a mail server or the page is not enabled.
+ * Returns a new key to `/outbox` for this start: 256 random bits that only the operator's terminal shows. Returns null if this installation
+ * has no outbox, because it has a mail server or the page is not enabled.
  */
 export const newOutboxKey = (config: Config): string | null =>
   config.SHOAL_OUTBOX && !config.SHOAL_MAIL_URL ? randomBytes(32).toString('base64url') : null

@@ -1,4 +1,4 @@
-// Reads tables of other modules: signing_keys. Checks its keys before any module is opened.
+// Reads tables of other modules: signing_keys. Checks the keys before any module is opened.
 
 import type { Database } from '../db/database.ts'
 import type { KeyRing } from './key-ring.ts'

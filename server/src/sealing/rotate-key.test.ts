@@ -40,7 +40,7 @@ test('all values are resealed while a server is running, and then the old key ca
     expect(keysInFile()).toHaveLength(2)
     expect(keysInFile()[1]).toBe(before)
     expect(oldKeys).toHaveLength(1)
-    // From now on, the running server seals with the new key.
+    // From then on, the running server seals with the new key.
     await setSecret('the third value')
     expect(await dropOldKeys(t.app)).toEqual({ key, dropped: oldKeys })
     expect(keysInFile()).toHaveLength(1)

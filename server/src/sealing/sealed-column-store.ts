@@ -8,7 +8,7 @@ export type SealedColumn = {
   column: string
   /** The JSON field that contains the value, if the column is JSON. */
   field?: string
-  /** The sealing context that ties a value to the row with this key. */
+  /** The sealing context that binds a value to the row with this key. */
   contextOf: (key: string[]) => string
 }
 

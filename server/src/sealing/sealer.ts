@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { openKeyRing, type KeyRing } from './key-ring.ts'
 
-/** Encrypts small values for the database and files. `context` ties a value to its row: the value cannot be opened in another row. */
+/** Encrypts small values for the database and files. `context` binds a value to its row: the value cannot be opened in another row. */
 export type Sealer = {
   seal: (plain: string, context: string) => string
   /** @throws Error if the value was changed or moved, or was sealed with a key that is not in the ring */

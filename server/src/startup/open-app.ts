@@ -109,7 +109,7 @@ export async function openApp(config: Config, server?: ServerProcess): Promise<O
 }
 
 /**
- * Verifies that the store of archives works. A server starts without it if it may recover.
+ * Verifies that the archive store works. A server starts without it if the store may recover.
  * @throws ArtifactsUnavailable if the settings have to be corrected
  */
 async function checkArtifacts(artifacts: ArtifactStore, log: Logger): Promise<void> {

@@ -4,7 +4,7 @@ import { createServer, connect, type AddressInfo, type Socket } from 'node:net'
 export type PostgresProxy = {
   /** Returns the URL of the same database through the proxy. */
   via: (url: string) => string
-  /** Simulates a frozen host: accepts connections, but forwards no data in either direction. */
+  /** Simulates a frozen host: accepts connections but forwards no data in either direction. */
   freeze: () => void
   /** Forwards data again, including data received while frozen. */
   thaw: () => void

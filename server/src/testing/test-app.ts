@@ -28,7 +28,7 @@ export type TestAppOptions = {
   clock?: App['clock']
   /** Default: `createSimRuntime` and `createSimBuilder` of the runtime. */
   runtime?: SimRuntime
-  /** Default: the runtime's. */
+  /** Default: the directory of the runtime. */
   directory?: Directory
   builder?: Builder
   external?: App['external']

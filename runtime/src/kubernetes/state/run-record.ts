@@ -109,7 +109,7 @@ export function recordOfLostPod(record: RunRecord, pod: Pod, isStopping: boolean
 }
 
 /**
- * True if the cluster stopped the latest run, for example to drain its host. Whatever its exit code, the program has not finished its
+ * True if the cluster stopped the latest run, for example to drain its host. Regardless of its exit code, the program has not finished its
  * work: some programs end with 0 after SIGTERM.
  */
 export const wasInterrupted = (record: RunRecord | undefined): boolean =>

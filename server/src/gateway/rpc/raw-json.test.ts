@@ -42,7 +42,7 @@ test('results that contain text resembling the end of an envelope are not trunca
   }
 })
 
-test('an error is recognized, also next to a null result', () => {
+test('an error is recognized, even next to a null result', () => {
   const error = { code: 3, message: 'execution reverted', data: '0x08c379a0' }
   expect(readResponse(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, error })))).toEqual({ error })
   expect(readResponse(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, result: null, error })))).toEqual({ error })

@@ -27,7 +27,7 @@ afterAll(async () => {
 const urlOf = async (orgId: number) => t.gateway.urlOf('devnet', await rpcTokenOf(t.app, orgId))
 const balance = call('eth_getBalance', ['0x00000000000000000000000000000000000000aa', 'latest'], 'mine')
 
-test('viewing a chain makes the gateways poll its nodes', async () => {
+test('when a user views a chain, the gateways poll its nodes', async () => {
   expect(await t.app.db.select().from(rpcUpstreamStates)).toEqual([])
   const viewChain = async () => {
     // Every view sends a notification, since notifications are lost until the gateway listens.

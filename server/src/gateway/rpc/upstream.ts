@@ -51,7 +51,7 @@ export class Upstream {
   head: Block | null = null
   /** The highest block that the node reports as finalized. */
   final: Block | null = null
-  /** Why the node receives no calls, as a sentence for operators; null when it is healthy. */
+  /** Why the node receives no calls, as a sentence for operators; null if it is healthy. */
   fault: string | null = 'It has not responded yet.'
   /** How many times in a row the node could not return the block it claims. */
   failedHeadChecks = 0

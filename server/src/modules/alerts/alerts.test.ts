@@ -12,7 +12,7 @@ import { makeVersion, specOf, workloadOf } from '../versions/testing/make-versio
 import { metricsPort } from '../manifest/workload.ts'
 import { startAlertTestApp, type AlertTestApp } from './testing/alert-test-app.ts'
 
-/** For a test that simulates more than a day. */
+/** Timeout of a test that simulates more than a day. */
 const longTimeout = { timeout: 120_000 }
 
 let testApp: AlertTestApp

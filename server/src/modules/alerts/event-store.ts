@@ -16,7 +16,7 @@ export const squidIdsOf = (rows: readonly (EventRow | null)[]): number[] => [
 
 const maxListedAlerts = 500
 
-/** Open alerts of an organization: critical ones first, then newest first. */
+/** The open alerts of an organization: critical ones first, then newest first. */
 export async function listOpenAlerts(db: Db, orgId: number): Promise<EventRow[]> {
   return await db
     .select()
@@ -46,7 +46,7 @@ export async function listAlertHistory(db: Db, orgId: number, { beforeId, isEnde
     .limit(limit)
 }
 
-/** Inserts an alert. Returns null if one is already open for the same cause. */
+/** Inserts an alert. Returns null if an alert with the same cause is already open. */
 export async function openEvent(db: Db, event: typeof alertEvents.$inferInsert): Promise<EventRow | null> {
   const [row] = await db.insert(alertEvents).values(event).onConflictDoNothing().returning()
   return row ?? null

@@ -11,7 +11,7 @@ import { listApiTokenNames } from './store.ts'
 /**
  * Changes the password. Ends all other sessions of the caller and, if requested, the API tokens. Returns the ended credentials and the
  * providers that can still be used to sign in.
- * @throws Refusal 400 on the field `oldPassword` when it is wrong; 405 when the account has no password
+ * @throws Refusal 400 for the field `oldPassword` if it is wrong; 405 if the account has no password
  */
 export async function changePassword(
   app: App,

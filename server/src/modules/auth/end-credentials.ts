@@ -25,7 +25,7 @@ export async function endCredentials(tx: Db, userId: number, kept: KeptCredentia
   return { sessions, apiTokens, providers: providers.filter(isProvider) }
 }
 
-/** The providers with which the user can sign in to the account. */
+/** Returns the providers with which the user can sign in to the account. */
 export const providersOf = async (db: Db, userId: number): Promise<OauthProvider[]> =>
   (await listProviders(db, userId)).filter(isProvider)
 

@@ -50,7 +50,7 @@ export function restoreMail(config: Config, { email, fullName }: MailRecipient, 
   })
 }
 
-/** API tokens and providers that give access to an account. */
+/** The API tokens and providers that give access to an account. */
 type Credentials = { apiTokens: { name: string; prefix: string }[]; providers: OauthProvider[] }
 
 /** Sent after every change of a password, so that the owner notices unauthorized changes. Lists the ended and the valid credentials. */

@@ -5,7 +5,7 @@ const parameters = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 
 export const hashPassword = (password: string): Promise<string> => hash(password, parameters)
 
-const dummyHash = hashPassword('a password of no account')
+const dummyHash = hashPassword('a password without an account')
 
 /** Whether the password matches the hash. Takes the same time if the account has no password or does not exist. */
 export async function verifyPassword(passwordHash: string | null | undefined, password: string): Promise<boolean> {

@@ -11,7 +11,7 @@ const perHour = (calls: number) => ({ calls, perMs: hours(1) })
 /**
  * Wrong passwords allowed per hour: 80 for an account, at most 20 of them from one address, and 100 from one address for all accounts.
  * Addresses and browsers from which the owner has signed in have separate limits of 20, which others cannot exhaust. Browsers have
- * their own because a program on the same machine shares the owner's address, but not the browser's cookie.
+ * separate limits because a program on the same machine shares the owner's address, but not the browser's cookie.
  */
 const limits = { ofAccount: perHour(80), ofAddress: perHour(100), ofPair: perHour(20), ofDevice: perHour(20) }
 

@@ -31,7 +31,7 @@ export async function checkPassword(
   return user
 }
 
-/** Starts a session, remembers the address and browser of a confirmed account, and returns the session token. */
+/** Starts a session, records the address and browser of a confirmed account, and returns the session token. */
 export async function signIn(app: App, user: Account, request: Request): Promise<string> {
   if (user.emailVerified) {
     await trustAddress(app, user.id, request.ip)

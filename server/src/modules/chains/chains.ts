@@ -22,12 +22,12 @@ export type Chain = {
   upstreams: UpstreamSettings[]
 }
 
-/** What is known about an EVM network without a configuration. */
+/** The facts about an EVM network that need no configuration. */
 export type EvmFacts = { title: string; chainId: number; isTestnet: boolean; publicUrls: string[] }
 
 const devnetChain = 'devnet'
 
-/** Max requests per second to a public node. */
+/** Maximum number of requests per second to a public node. */
 const publicRate = 10
 const publicHeadPollMs = 4_000
 const ownHeadPollMs = 1_000

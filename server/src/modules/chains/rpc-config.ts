@@ -11,7 +11,7 @@ const Upstream = z.strictObject({
     .optional(),
   url: z.url({ protocol: /^https?$/, error: 'an http or https address' }),
   headers: z.record(z.string(), z.string()).default({}),
-  /** Max requests per second; unlimited by default. */
+  /** Maximum number of requests per second; unlimited by default. */
   rate: z.number().positive().optional(),
   /** Upstreams with a lower number are used first. */
   priority: z.number().int().min(0).default(0),

@@ -47,7 +47,7 @@ const sumLimits = (users: ConnectionUser[], limits: (user: ConnectionUser) => Li
 
 /**
  * Returns the connection limit of each role. Every role gets its maximum if the capacity allows; otherwise the capacity above the
- * minimums is shared in proportion. So every role keeps its minimum even when the others use up their limits.
+ * minimums is shared in proportion. So every role has its minimum even when the others use up their limits.
  */
 export function shareConnections(users: ConnectionUser[], capacity: number): Map<string, number> {
   const [min, max] = [sumLimits(users, minLimits), sumLimits(users, maxLimits)]
@@ -61,12 +61,12 @@ export function shareConnections(users: ConnectionUser[], capacity: number): Map
   )
 }
 
-/** Connections of a processor, with another one while it commits. */
+/** Number of connections of a processor, including an additional one while it commits. */
 const minPerLogin = 2
 
 /**
- * Divides the owner's limit of each version between the owner and the logins of its processors: each gets its minimum, the owner half of
- * the rest, and the logins the other half. `logins`: the ids of open ones, by version.
+ * Divides the owner's limit of each version between the owner and the logins of its processors: each gets its minimum, the owner also gets half of
+ * the rest, and the logins share the other half. `logins`: the ids of open ones, by version.
  */
 export function shareWithLogins(
   limits: Map<string, number>,

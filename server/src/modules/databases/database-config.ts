@@ -1,6 +1,6 @@
 import { InvalidManifest, type SquidPlan } from '../manifest/index.ts'
 
-/** Settings that a manifest may override. */
+/** Default settings, which a manifest may override. */
 const defaults = { statement_timeout: '60000ms', log_min_duration_statement: '5000ms' }
 
 const roleSettings = [
@@ -28,7 +28,7 @@ export const temporaryFileLimit = (totalBytes: number, connections: number): str
 
 const unitMs: Record<string, number> = { us: 0.001, ms: 1, s: 1000, min: 60_000, h: 3_600_000, d: 86_400_000 }
 
-/** Returns the milliseconds of a duration in the manifest's units, which are those of Postgres. Numbers without a unit are milliseconds. */
+/** Converts a duration with one of the manifest's units, which are those of Postgres, to milliseconds. Numbers without a unit are milliseconds. */
 function durationMs(text: string): number {
   const [, amount = '', unit = 'ms'] = /^(\d+)(us|ms|s|min|h|d)?$/.exec(text) ?? []
   return Number(amount) * (unitMs[unit] ?? 1)
@@ -50,8 +50,8 @@ function duration(key: string, text: string): string {
 export type SessionLimits = { statementMs: number; idleInTransactionMs: number }
 
 /**
- * Returns the settings of the owner's connections in Postgres' notation, the limits among them, and a warning for each setting that
- * cannot be applied. `maxStatementMs`: the longest statement that the installation allows.
+ * Returns the settings of the owner's connections in Postgres' notation, including the limits, and a warning for each setting that
+ * cannot be applied. `maxStatementMs`: the maximum duration of a statement in this installation.
  * @throws InvalidManifest for a duration out of range
  */
 export function databaseSettings(

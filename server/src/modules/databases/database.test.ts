@@ -198,7 +198,7 @@ test('a sync that was interrupted after any statement can be repeated', async ()
   }
 })
 
-test('databases of deleted versions are dropped; those of existing and of future versions are not', async () => {
+test('databases of deleted versions are dropped, but not those of existing versions and of versions with a higher id', async () => {
   const [deleted, kept] = [await newSquid(), await newSquid()]
   await sync(deleted)
   await sync(kept)

@@ -82,7 +82,7 @@ const expectFull = async () =>
   )
 
 test('functions and operators of a tenant are never called with the rights of Shoal', async () => {
-  // Each has parameter types that fit Shoal's statements better than the function or operator of Postgres does.
+  // Each has parameter types that match Shoal's statements better than those of the function or operator of Postgres.
   await asTenant(`
     create table filler (n int); insert into filler values (1);
     create function trap() returns boolean language plpgsql as $$ begin
@@ -141,7 +141,7 @@ test.each([
 ])('the setting %s of a database does not keep Shoal from limiting its size', async (setting, value) => {
   await asTenant('create table filler as select generate_series(1, 1000) as n')
   await asTenant(`alter database ${tenant.database} set ${setting} = '${value(tenant.user)}'`).catch((error: unknown) =>
-    // Postgres may refuse it.
+    // Postgres may refuse this setting.
     expect(String(error)).toMatch(/cannot be|permission denied|unrecognized/),
   )
   await observeWhen('full')

@@ -15,7 +15,7 @@ export type LoginRow = typeof squidLogins.$inferSelect
 /** A login role of a version's database, and the role that owns the database. */
 export type LoginRole = { database: string; owner: string; login: string; password: string }
 
-/** The looks without any session after which a closed role has none: a session that is just signing in is not seen at once. */
+/** The number of consecutive checks without a session after which a closed role has none: a session that is still signing in is not visible yet. */
 const quietLooks = 2
 const lookMs = 100
 const closeTimeoutMs = 30_000
@@ -75,7 +75,7 @@ export async function openLoginRole(cluster: Database, { database, owner, login,
   await cluster.pool.query(`alter role ${ident(login)} login`)
 }
 
-/** Tries what `openLoginRole` and `closeLoginRole` do with roles, and rolls it back. */
+/** Tests the changes to roles that `openLoginRole` and `closeLoginRole` make, and rolls them back. */
 export async function mayCreateLogins(cluster: Database): Promise<boolean> {
   const [owner, login] = ['owner', 'login'].map((name) => ident(`shoal_try_${name}_${randomBytes(6).toString('hex')}`))
   const client = await cluster.pool.connect()
@@ -144,7 +144,7 @@ async function endSessions(cluster: Database, role: string): Promise<void> {
   }
 }
 
-/** Drops a closed role. What its sessions own, after they have set another role than the owner, becomes the database's owner's. */
+/** Drops a closed role. Objects that it owns, because its sessions had set a role other than the owner, are given to the owner of the database. */
 export async function dropLoginRole(cluster: Database, database: string, login: string): Promise<void> {
   const { rows } = await cluster.pool.query<{ owner: string }>(
     `select pg_get_userbyid(datdba) as owner from pg_database, pg_roles where datname = $1 and rolname = $2`,

@@ -81,14 +81,14 @@ test('a login acts as the owner: what it creates belongs to the owner, with the 
   expect((await client.query('select * from blocks')).rows).toEqual([{ height: 1, hash: null }])
 })
 
-test('after a login is closed, nothing arrives from it, and the next login continues with the same tables', async () => {
+test('after a login is closed, it writes nothing more, and the next login continues with the same tables', async () => {
   const first = await login()
   const [idle, writing, inserting] = [await signIn(first), await signIn(first), await signIn(first)]
   await idle.query('create table blocks (height int primary key)')
   await writing.query('begin')
   await writing.query('insert into blocks values (1)')
   const waits = inserting.query('insert into blocks select i from generate_series(2, 100000000) i').catch(String)
-  // A program that signs in again and again, as one does after a lost connection.
+  // Simulates a program that keeps signing in again, as after a lost connection.
   let isEnding = false
   const again = (async () => {
     while (!isEnding)
@@ -112,7 +112,7 @@ test('after a login is closed, nothing arrives from it, and the next login conti
   await expect(signIn(first)).rejects.toThrow()
 })
 
-test('a session that stops acting as the owner has no rights, and what it owns is kept', async () => {
+test('a session that stops acting as the owner has no rights, and its objects are kept', async () => {
   const client = await signIn(await login())
   await client.query('create table blocks (height int)')
   await client.query('reset role; set role none')
@@ -126,7 +126,7 @@ test('a session that stops acting as the owner has no rights, and what it owns i
   ])
 })
 
-test('only the logins that were named are closed, and a closed one is never opened again', async () => {
+test('only the given logins are closed, and a closed login is never opened again', async () => {
   const [one, two] = [await login(user('one')), await login(user('two'))]
   await close('one')
   await logins.open(t.app, squidId, user().workload)

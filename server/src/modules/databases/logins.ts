@@ -61,7 +61,7 @@ async function close(app: App, squidId: number, isOf: (user: LoginUser) => boole
   if (!database) return false
   let wasOpen = false
   for (const row of await selectLogins(app.db, squidId)) {
-    // An earlier worker may have marked it, and died before it was closed.
+    // An earlier worker may have marked the login as closed, and died before it closed the role.
     if (!row.closedAt && !isOf(row)) continue
     await markClosed(app.db, row.id, app.clock.now())
     await closeLoginRole(app.squidsDatabase, loginRoleName(database.role, row.id))
@@ -70,7 +70,7 @@ async function close(app: App, squidId: number, isOf: (user: LoginUser) => boole
   return wasOpen
 }
 
-/** Drops the roles of the version's closed logins. Called when their programs have been given up. */
+/** Drops the roles of the version's closed logins. Called when their programs have been abandoned. */
 async function dropClosed(app: App, squidId: number): Promise<void> {
   const database = await selectSquidDatabase(app.db, squidId)
   if (!database) return
@@ -93,7 +93,7 @@ const areAllowed = (app: App): Promise<boolean> => mayCreateLogins(app.squidsDat
 const has = async (app: App, squidId: number, { workload, container }: LoginUser): Promise<boolean> =>
   (await selectLogins(app.db, squidId)).some((row) => row.workload === workload && row.container === container)
 
-/** Tells which names of roles are logins of the version's programs, and which of them are open. */
+/** Returns which of these roles are logins of the version's programs, and which of the logins are open. */
 async function names(
   app: App,
   squidId: number,
@@ -157,5 +157,5 @@ const maxConcurrent = 4
 
 type RenewedPassword = { squidId: number; oldPassword: string; password: string }
 
-/** The logins of programs that write to the databases of versions. */
+/** Manages the logins of programs that write to the databases of versions. */
 export const logins = { add, open, close, dropClosed, areAllowed, has, names, reconcile, renewOwners }

@@ -9,8 +9,8 @@ export type RedactionStamp = { squidId: number; orgId: number; stamp: string }
 
 /** Selects the stamps of versions; deleted versions are omitted. */
 export async function selectHiddenStamps(db: Db, squidIds: number[]): Promise<RedactionStamp[]> {
-  // Every write of a row changes its xmin, even two writes within the same millisecond. Materialized: otherwise the secrets of an
-  // organization are read again for each of its versions.
+  // Every write of a row changes its xmin, even two writes within the same millisecond. Materialized, since otherwise the secrets of an
+  // organization would be read again for each of its versions.
   const { rows } = await db.execute<RedactionStamp>(sql`
     with requested as (select id, org_id from squids where id = any(${sql.param(squidIds)}::bigint[])),
     org_stamps as materialized (

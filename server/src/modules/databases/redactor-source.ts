@@ -48,7 +48,7 @@ async function valuesOfOrgs(app: App, orgIds: number[]): Promise<Map<number, str
   return new Map([...Map.groupBy(values, ({ orgId }) => orgId)].map(([orgId, of]) => [orgId, of.map((v) => v.value)]))
 }
 
-/** Returns the passwords of each version's database: of its own programs and their logins, and of users if external access is allowed. */
+/** Returns the passwords for each version's database: those of its own programs and their logins, and that of users if external access is allowed. */
 async function passwordsOf({ db, sealer }: App, squidIds: number[]): Promise<Map<number, string[]>> {
   const rows = await selectSealedPasswords(db, squidIds)
   const logins = Map.groupBy(await selectSealedLoginPasswords(db, squidIds), ({ squidId }) => squidId)

@@ -32,9 +32,9 @@ const connectionsByProfile: Record<ScaleProfile, number> = {
 }
 
 /**
- * Returns the bounds of the owner's connection limit. The minimum is what its programs need; the maximum applies while the Postgres has
+ * Returns the bounds of the owner's connection limit. The minimum suffices for its programs; the maximum applies while the Postgres has
  * enough connections for all versions.
- * An update runs two generations of apis side by side, each replica with a pool of 5; a processor has one connection, and another
+ * An update runs two generations of apis side by side, each replica with a pool of 5; a processor has one connection, and a second one
  * while it commits.
  */
 export function connectionRange(

@@ -33,8 +33,8 @@ export const squidDatabases = pgTable(
 )
 
 /**
- * Logins of single programs that write to a version's database, named by `loginRoleName`. Each is used by one program in one place, and
- * closed before the program starts elsewhere.
+ * Logins of single programs that write to a version's database, named by `loginRoleName`. Each is used by one program on one host, and is
+ * closed before the program starts on another host.
  */
 export const squidLogins = pgTable(
   'squid_logins',
@@ -46,7 +46,7 @@ export const squidLogins = pgTable(
     workload: text().notNull(),
     container: text().notNull(),
     sealedPassword: text().notNull(),
-    /** From then on, it is never opened again; the row exists until its role has been dropped. */
+    /** Once set, the login is never opened again. The row exists until its role has been dropped. */
     closedAt: time(),
   },
   (t) => [index('squid_logins_squid').on(t.squidId)],

@@ -3,7 +3,7 @@ import type { Database } from '../../db/database.ts'
 
 /**
  * Settings of Shoal's connections to the databases of tenants. A tenant may create functions and operators in its database, and may set
- * defaults of all connections to it (`alter database … set`). Settings of a connection's start override those defaults. Without them,
+ * defaults of all connections to it (`alter database … set`). Settings at the start of a connection override those defaults. Without them,
  * Shoal's role would call the tenant's functions, or its statements would fail.
  */
 const safeSettings: Record<string, string> = {

@@ -21,7 +21,7 @@ const changesOf = (id: number, against?: number) =>
     query: against === undefined ? {} : { against: String(against) },
   })
 
-test('a deployment is compared with the successful one before, or with any other of the organization', async () => {
+test('a deployment is compared with the previous successful one, or with any other of the organization', async () => {
   const name = { name: 'compared', slot: 'v1' }
   const first = await d.deployAndWait({ files: { 'src/main.ts': 'one\n', 'src/old.ts': 'old' } }, name)
   const fails = { kind: 'SOURCE_FILES_BUILD_FAILED' as const, message: 'no' }
@@ -70,7 +70,7 @@ test('deployments of other organizations, and those without files, are not found
   ).rejects.toMatchObject({ status: 405 })
 })
 
-test('files are the same if their hashes are', () => {
+test('files with equal hashes count as unchanged', () => {
   const file = (path: string, sha256: string) => ({ path, sha256, bytes: 1, text: null })
   const before = { files: [file('a', '1'), file('b', '1')], isComplete: true }
   const after = { files: [file('b', '1'), file('c', '1'), file('a', '2')], isComplete: false }

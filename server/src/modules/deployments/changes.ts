@@ -6,16 +6,16 @@ import type { Db } from '../../db/database.ts'
 import { notFound } from '../../errors.ts'
 import { saveFiles, selectDeploymentBefore, selectFiles } from './files-store.ts'
 
-/** Far above the length of any list (`runtime/src/build/file-list.ts`). */
+/** Maximum size of an unpacked list, far above the size of any list (`runtime/src/build/file-list.ts`). */
 const maxListBytes = 16_000_000
 
-/** Records the files of a deployment, so that others can be compared with it after its archive is deleted. */
+/** Records the files of a deployment, so that other deployments can be compared with it after its archive was deleted. */
 export async function recordFiles(db: Db, deploymentId: number, list: FileList): Promise<void> {
   await saveFiles(db, deploymentId, await promisify(gzip)(JSON.stringify(list)))
 }
 
 /**
- * Compares the files of two deployments of an organization. `againstId` null: with the last successful one before.
+ * Compares the files of two deployments of an organization. `againstId` null: with the previous successful one.
  * @throws Refusal 404 when a deployment does not exist or its files are not recorded
  */
 export async function readChanges(

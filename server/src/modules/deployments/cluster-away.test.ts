@@ -12,7 +12,7 @@ beforeEach(async () => {
   t = await startDeployApp()
   d = await t.deployer()
   isAway = false
-  // All that the simulated runtime does, in a cluster that can be cut off.
+  // Simulates a cluster whose API server can become unreachable: the simulated runtime, whose methods then fail.
   const runtime = new Proxy<Runtime>(t.runtime, {
     get: (target, name) => {
       const value: unknown = Reflect.get(target, name, target)
@@ -31,7 +31,7 @@ afterEach(async () => {
   await t?.close()
 })
 
-test('a deployment waits while the cluster does not respond, however long, and continues', async () => {
+test('a deployment waits for any time while the cluster does not respond, and then continues', async () => {
   isAway = true
   const deployment = await d.deploy({}, { slot: 'v1' })
   const read = () => d.api.deployments.get({ params: { code: d.org.code, id: String(deployment.id) } })

@@ -24,7 +24,7 @@ afterAll(() => t?.close())
 const partialFiles = async () =>
   (await readdir(join(t.app.config.dataDir, 'uploads')).catch(() => [])).filter((name) => name.endsWith('.part')).length
 
-/** Begins to send an archive as a client does. `rest` is what was not sent yet. */
+/** Begins to send an archive as a client does. `rest`: the part that was not sent yet. */
 async function beginUpload(
   by: Deployer,
 ): Promise<{ sending: ClientRequest; rest: Buffer; response: Promise<IncomingMessage> }> {
@@ -68,7 +68,7 @@ test('an organization sends a limited number of archives at the same time; other
 
   expect(await upload(neighbour)).toMatchObject({ status: 201 })
 
-  // A client that disconnects frees its place, and leaves no file.
+  // A client that disconnects frees its slot and leaves no file.
   begun[0]?.sending.destroy()
   await expect.poll(partialFiles).toBe(maxConcurrentUploads - 1)
   expect(await upload(tenant)).toMatchObject({ status: 201 })

@@ -17,7 +17,7 @@ const requestDeploy = (artifactUrl: string) =>
     body: { artifactUrl, manifestPath: 'squid.yaml', options: { overrideName: 'test-squid', hardReset: false } },
   })
 
-/** No disk has so much free space. */
+/** A reserve that exceeds the free space of any disk. */
 const fullDisk = { SHOAL_DISK_RESERVE_PERCENT: 101 }
 const almostFull = expect.objectContaining({
   status: 405,
@@ -46,7 +46,7 @@ test('an api that neither stores archives nor builds on its disk accepts request
 test('no transaction waits while the disk is read', async () => {
   const { pool } = t.app.database
   const connectionsInUse: number[] = []
-  // Is read whenever the disk is. A transaction keeps its connection, so none may be in use.
+  // Called whenever the disk is read. A transaction occupies a connection, so no connection may be in use.
   Object.defineProperty(t.app.config, 'SHOAL_DISK_RESERVE_PERCENT', {
     get: () => {
       connectionsInUse.push(pool.totalCount - pool.idleCount)

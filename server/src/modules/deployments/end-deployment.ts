@@ -26,7 +26,7 @@ export async function fail(context: StepContext, failure: DeployFailure): Promis
   app.log.info({ deploymentId: deployment.id, failed: failure.kind }, 'deployment ended')
 }
 
-/** Restores the containers that ran before. If that fails now, the reconcile loop retries. */
+/** Restores the containers that ran before. If that fails, the reconcile loop retries. */
 async function cleanUp(context: StepContext): Promise<void> {
   const { app, deployment, engine } = context
   try {
@@ -47,7 +47,7 @@ async function dropNeverDeployed(context: StepContext): Promise<boolean> {
   const { app, deployment, journal, engine } = context
   const squid = await selectSquid(app.db, deployment.squidId)
   if (squid === null || squid.image !== null) return false
-  // The redactor only knows the database's password while the database exists.
+  // The redactor knows the database's password only while the database exists.
   await journal.flush()
   try {
     await dropDatabase(app, squid.id)

@@ -11,7 +11,7 @@ type NewDeploymentRequest = { type: DeploymentType; userId: number | null; reque
 /**
  * Inserts a deployment for a worker to claim, and sets it as the last deployment on the version's row. The caller must have
  * checked, in this transaction, that no deployment of the version is in progress.
- * @throws Error (a unique violation) otherwise
+ * @throws Error (a unique violation) if one is
  */
 export async function enqueue(
   db: Db,

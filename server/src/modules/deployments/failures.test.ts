@@ -131,7 +131,7 @@ describe('each kind of failure tells the user what to do', () => {
     expect(await d.waitForEnd(await d.api.squids.delete({ params }))).toMatchObject({ status: 'OK' })
   })
 
-  test('a failed version that could not be removed immediately is removed later, and its name can be reused', async () => {
+  test('a failed version that could not be removed immediately is removed later, and its name can then be reused', async () => {
     const { id } = await insertSquid(t.app.db, { orgId: d.org.id, name: 'leftover', slot: 'v1' })
     await t.app.database.pool.query(
       `insert into deployments (org_id, squid_id, squid_name, squid_slot, type, status, failed, request_key, created_at, updated_at, finished_at)

@@ -50,7 +50,7 @@ test('output of programs is limited, with a notice; messages of the engine are a
   expect(lines.at(-1)).toBe('the reason')
 })
 
-test('colours are kept, other sequences and NULs removed, lone surrogates replaced, and very long lines cut', async () => {
+test('colours are kept, other escape sequences and NULs are removed, lone surrogates replaced, and very long lines cut', async () => {
   const { id, journal } = await newJournal()
   journal.output('info', '\u001b[31mred\u001b[0m\u001b[2J\0 \ud800')
   journal.output('info', 'y'.repeat(100_000))

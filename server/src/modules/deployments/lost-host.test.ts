@@ -19,7 +19,7 @@ afterEach(async () => {
 
 const env = { OWN_URL: '${{ addons.postgres.url }}' }
 
-/** The environments of the programs that the runtime has, by container. */
+/** Returns the environments of the programs in the runtime, by container. */
 function environments(workload: string): Record<string, Record<string, string>> {
   const containers = t.runtime.host.workloads.get(workload)?.desired.containers ?? []
   return Object.fromEntries(containers.map((container) => [container.name, container.env]))
@@ -52,7 +52,7 @@ async function noticesOf(squidId: number | undefined): Promise<string[]> {
 
 const isLost = (workload: string, container: string) => t.runtime.host.lost.has(`${workload}/${container}`)
 
-test('each processor has its own login, also in variables of the manifest; others have that of the owner', async () => {
+test('each processor has its own login, even in variables of the manifest; other programs use that of the owner', async () => {
   const { squid } = await d.deployAndWait({ env, processors: { one: {}, two: {} } }, { slot: 'v1' })
   const { api, one, two } = environments(`${squid?.id}.1`)
   expect(api?.['DB_USER']).toMatch(/^sq_\w+_\d+$/)
@@ -66,7 +66,7 @@ test('each processor has its own login, also in variables of the manifest; other
   expect(api?.['OWN_URL']).toBe(api?.['DB_URL'])
 })
 
-test('a processor on a lost host is started elsewhere, after its login was closed', async () => {
+test('a processor on a lost host is started on another host, after its login was closed', async () => {
   const { squid } = await d.deployAndWait({ env, processors: { one: {}, two: {} } }, { slot: 'v1' })
   const id = `${squid?.id}.1`
   const before = environments(id)
@@ -79,7 +79,7 @@ test('a processor on a lost host is started elsewhere, after its login was close
   expect(await canSignIn(before['one']?.['DB_URL'])).toBe(false)
   expect(await canSignIn(after['one']?.['DB_URL'])).toBe(true)
   expect(after['two']).toEqual(before['two'])
-  // The cluster moves an api itself: it does not write.
+  // The cluster itself moves an api, which does not write.
   expect(isLost(id, 'api')).toBe(true)
   const row = await selectSquidBySlot(t.app.db, d.org.id, 'test-squid', 'v1')
   const stored = openWorkload(t.app.sealer, row?.id ?? 0, row?.sealedWorkload ?? '')
@@ -114,7 +114,7 @@ test('a version whose processor is on a lost host can be deployed, hibernated an
   expect(await t.runtime.observe()).toEqual([])
 })
 
-test('a failed deployment restores the processor of before with another login', async () => {
+test('a failed deployment restores the previous processor with another login', async () => {
   const { squid } = await d.deployAndWait({}, { slot: 'v1' })
   const id = `${squid?.id}.1`
   const old = environments(id)['processor']
@@ -132,7 +132,7 @@ test('a failed deployment restores the processor of before with another login', 
   expect(rows).toEqual([{ workload: id, closed_at: null }])
 })
 
-test('a processor without a database waits for its host, since nothing can prevent it from writing elsewhere', async () => {
+test('a processor without a database waits for its host, since it cannot be prevented from writing to other services', async () => {
   const { squid } = await d.deployAndWait({ hasPostgres: false }, { slot: 'v1' })
   const id = `${squid?.id}.1`
   t.runtime.loseHost(id, 'processor')

@@ -14,7 +14,7 @@ beforeEach(async () => {
 })
 afterEach(() => t?.close())
 
-/** Does what the worker does when it starts, on a host where squids share the network. */
+/** Simulates the start of a worker on a host where squids share the network. */
 async function startOnSharedNetwork(isAllowed = false): Promise<string[]> {
   await claimHost(t.app)
   const config = { ...t.app.config, SHOAL_ALLOW_SHARED_NETWORK: isAllowed }
@@ -35,7 +35,7 @@ const outcomeOf = (deploying: Promise<unknown>) =>
   )
 const squidParams = ({ org }: Deployer, reference: string) => ({ params: { code: org.code, reference } })
 
-test('where squids share the network, only the first organization that deploys can do so, also after a restart of the worker', async () => {
+test('where squids share the network, only the first organization that deploys may deploy, even after a restart of the worker', async () => {
   expect(await startOnSharedNetwork()).toEqual([expect.stringContaining('Only one organization can deploy')])
   await first.deploy({}, { name: 'one', slot: 'v1' })
   await expect(second.deploy()).rejects.toMatchObject(refusal)

@@ -7,7 +7,7 @@ import { listOrgsWithSquids } from '../versions/index.ts'
 /**
  * Records whether only one organization may deploy, because squids share the network of their host and the operator has not
  * allowed that for several organizations. Called by the active worker when its runtime has started, before it starts deployments; the
- * record applies to every process of the installation, also while no worker runs.
+ * record applies to every process of the installation, even while no worker runs.
  * @returns warnings for the operator
  */
 export async function limitOrgs({ config, db, runtime }: WorkerApp): Promise<string[]> {

@@ -32,7 +32,7 @@ export async function withOwnLogins(
   return { ...workload, containers }
 }
 
-/** True if processors can have their own logins. Otherwise the log of the deployment says what that means. */
+/** True if processors can have their own logins. Otherwise explains the consequences in the log of the deployment. */
 export async function allowsLogins({ app, journal }: StepContext): Promise<boolean> {
   if (await logins.areAllowed(app)) return true
   journal.warn(
@@ -75,7 +75,7 @@ export async function renewLogins(app: WorkerApp, squidId: number, workload: Wor
   })
 }
 
-/** Replaces texts, such as a password, wherever the environment has them: the manifest may use them in variables of its own. */
+/** Replaces texts, such as a password, everywhere in the environment, since the manifest may use them in other variables. */
 export function replaceInEnvironment(spec: ContainerSpec, replacements: [text: string, by: string][]): ContainerSpec {
   const replace = (value: string) =>
     replacements.reduce((result, [text, by]) => (text === '' ? result : result.replaceAll(text, by)), value)
@@ -125,7 +125,7 @@ export async function closeLostLogins(
   return closed
 }
 
-/** Tells the operator and, in the log of the version, its users that a processor was fenced off. */
+/** Reports to the operator, and to users in the log of the version, that the login of a processor was closed. */
 async function reportLostHost(app: WorkerApp, squidId: number, observation: Observation): Promise<void> {
   const { container, reason, hostLostSince } = observation
   app.log.warn({ squidId, container, reason }, 'closed the database login of a processor on a lost host')
@@ -137,7 +137,7 @@ async function reportLostHost(app: WorkerApp, squidId: number, observation: Obse
   )
 }
 
-/** Gives up programs of a workload on lost hosts, which is being stopped: all but those that could go on writing. */
+/** Abandons the programs on lost hosts of a workload that is being stopped, except those that could still write. */
 export async function abandonLost(engine: EngineContext, squidId: number, id: string): Promise<void> {
   const { app, snapshots } = engine
   const now = app.clock.now()

@@ -32,7 +32,7 @@ export async function waitForInit(context: StepContext, workload: Workload): Pro
       const pending = pendingOf(init, init.state === 'running' ? 'It is running.' : startingProblem(init))
       if (init.state === 'running') startingSinceMs = null
       else startingSinceMs ??= nowMs()
-      // It may run for hours, but it must start.
+      // `init` may run for hours, but it must start.
       if (startingSinceMs !== null && nowMs() - startingSinceMs >= readinessTimeoutMs)
         throw await timedOut(context, [pending])
       await report.update([pending])
@@ -50,8 +50,8 @@ export async function waitForApis(context: StepContext, workload: Workload): Pro
 }
 
 /**
- * Waits until every api replica responds and every processor runs or has finished its work, all of them for `healthyForMs`:
- * many programs serve metrics or respond once, and crash on their first batch or query.
+ * Waits until every api replica responds and every processor runs or has finished its work, all of them for `healthyForMs`,
+ * since many programs serve metrics or respond once, and then crash on their first batch or query.
  * @throws DeployFailure when one fails or does not become healthy in time
  */
 export async function waitForAll(context: StepContext, workload: Workload, healthyForMs: number): Promise<void> {

@@ -136,7 +136,7 @@ export async function removeOrg(db: Db, orgId: number): Promise<void> {
   })
 }
 
-/** Removes what the runtime keeps of organizations whose row was deleted. Organizations created after a restored backup are kept. */
+/** Removes the runtime's resources of organizations whose row was deleted, but not of organizations that were created after a restored backup. */
 export async function removeTenantsOfDeletedOrgs(app: WorkerApp): Promise<void> {
   const tenants = (await app.runtime.tenants()).map(Number).filter(Number.isSafeInteger)
   for (const orgId of await listDeletedOrgs(app.db, tenants)) await app.runtime.removeTenant(String(orgId))

@@ -45,7 +45,7 @@ export function checkMayDeploy(
 }
 
 const diskReserveText =
-  'The disk of this installation is almost full, so it accepts no deployments now. Running squids continue. Please try again later, or tell its operator.'
+  'The disk of this installation is almost full, so it accepts no deployments now. Running squids continue. Please try again later, or contact its operator.'
 
 /**
  * Returns the refusal while the disk is almost full; otherwise null. Checks the disk of this process if archives or builds use it: an
@@ -68,7 +68,7 @@ export async function checkDiskForBuild(config: Config): Promise<void> {
   if (await isReserveUsed(config)) throw new DeployFailure('UNEXPECTED', diskReserveText)
 }
 
-/** @throws DeployFailure for features that the organization's plan or this installation does not offer */
+/** @throws DeployFailure for a feature that the organization's plan or this installation does not offer */
 export function checkPlan(plan: SquidPlan, org: Pick<OrgDeployState, 'isPlayground'>): void {
   if (plan.hasHasura)
     throw unsupportedAddon('hasura', 'Serve GraphQL with the api section, for example by squid-graphql-server')

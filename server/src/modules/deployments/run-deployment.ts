@@ -51,7 +51,7 @@ export async function runDeployment(worker: Worker, id: number, lock: Lock, stop
     await removeTree(context)
     await finish(context, { status: 'OK' })
   } catch (error) {
-    // An unavailable database or cluster does not fail the deployment: a worker resumes it when that is back.
+    // An unavailable database or cluster does not fail the deployment: a worker resumes it when the database or cluster responds.
     if (releaseSignal.aborted || error instanceof SupersededError || isAway(error)) throw error
     const failureContext = { orgCode: org.code, deploymentId: id }
     const expected = failureOf(error, failureContext)

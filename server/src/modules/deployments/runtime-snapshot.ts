@@ -8,7 +8,7 @@ export type RuntimeSnapshot = {
   /** The generations of the version that have containers. */
   generationsOf: (squidId: number) => WorkloadId[]
   workloads: WorkloadId[]
-  /** The containers whose host does not respond. */
+  /** Returns the containers whose host does not respond. */
   lost: Observation[]
 }
 

@@ -40,7 +40,7 @@ const environmentsOf = async (slot: string) => {
   return Object.fromEntries(workload.containers.map(({ name, env }) => [name, env]))
 }
 
-test('every program receives all secrets; a version warns of changed, added and deleted ones until it is restarted', async () => {
+test('every program receives all secrets; a version shows a warning about changed, added and deleted ones until it is restarted', async () => {
   await set('KEY', 'first value')
   await set('OTHER', 'other value')
   await d.deployAndWait({}, { slot: 'v1' })

@@ -1,4 +1,4 @@
-// Reads tables of other modules: orgs, squids, users. Selects versions and organizations by the state of their deployments, which name their user.
+// Reads tables of other modules: orgs, squids, users. Selects versions and organizations by the state of their deployments, and the users who requested these.
 
 import { and, asc, desc, eq, gt, inArray, isNull, lt, sql } from '../../db/sql.ts'
 import type { Db } from '../../db/database.ts'

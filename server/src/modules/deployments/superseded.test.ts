@@ -55,7 +55,7 @@ const writes: [string, RegExp, Begin][] = [
   ],
 ]
 
-describe('a worker that was suspended while another worker claimed its deployment does not write', () => {
+describe('a worker that was suspended while another worker claimed its deployment no longer writes', () => {
   test.each(writes)('%s', { timeout: 120_000 }, async (_, pattern, begin) => {
     const deployment = await begin()
     let isSuperseded = false
@@ -186,7 +186,7 @@ describe('locks', () => {
     await expect(t.app.db.transaction(async (tx) => tx.execute(sql`select 1`))).resolves.toBeTruthy()
   })
 
-  test('files of images are removed after their rows, and deployments can be requested in the meantime', async () => {
+  test('the files of images are removed after their rows, and deployments can be requested in the meantime', async () => {
     const name = await runningVersion()
     const worker = t.startWorker()
     try {

@@ -1,14 +1,14 @@
 import { Refusal } from '../../errors.ts'
 
 /**
- * Archives that an organization may send at the same time to one process. Each uses memory or disk space up to the maximum size of an
- * archive, before anything else limits it.
+ * Maximum number of archives that an organization may send to one process at the same time. Each uses memory or disk space up to the
+ * maximum size of an archive, before any other limit applies.
  */
 export const maxConcurrentUploads = 8
 
 const retryAfterMs = 15_000
 
-/** Uploads in progress of each organization that has any. */
+/** The number of uploads in progress, by organization. */
 const uploads = new Map<number, number>()
 
 /**
@@ -22,7 +22,7 @@ export function takeUploadPlace(orgId: number): Disposable {
       new Refusal(
         429,
         'TOO_MANY_CONCURRENT_UPLOADS',
-        `The organization sends ${maxConcurrentUploads} archives already, which is its maximum. Please repeat the command when one of them has arrived.`,
+        `The organization is already sending ${maxConcurrentUploads} archives, which is the maximum. Please repeat the command when one of them has arrived.`,
       ),
       { retryAfterMs },
     )

@@ -66,9 +66,9 @@ test('an archive that is too large is rejected with a message that the client pr
   await d.upload(randomBytes(limit))
 })
 
-test('uploads that wait for the store of archives leave connections of the database for other calls', async () => {
+test('uploads that wait for the archive store leave database connections for other calls', async () => {
   const { artifacts } = t.app
-  // Of several organizations, since each may send only some archives at the same time.
+  // From several organizations, since each may send only a few archives at the same time.
   const orgs = await Promise.all(Array.from({ length: 5 }, () => t.make.org()))
   const createUpload = async ({ admin, code } = d.org) => {
     const { uploadUrl } = await t.as(admin).deployments.createUpload({ params: { code } })

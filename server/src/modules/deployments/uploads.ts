@@ -26,7 +26,7 @@ const maxAgeMs = hours(24)
 const maxWaiting = 100
 
 /**
- * Transactions of uploads at a time. Each keeps a connection of the database while it waits for the store, or for another transaction
+ * Maximum number of concurrent transactions of uploads. Each keeps a database connection while it waits for the store, or for another transaction
  * with the same content, and all calls share these connections.
  */
 const transactions = new Semaphore(4)
@@ -102,7 +102,7 @@ export async function findArtifact(app: App, orgId: number, artifactUrl: string)
 export const artifactUrlOf = (uploadId: string): string => `${scheme}${uploadId}`
 const scheme = 'shoal-upload:'
 
-/** Removes unused archives, and what interrupted uploads left. @throws ArtifactsUnavailable */
+/** Removes unused archives, and the leftovers of interrupted uploads. @throws ArtifactsUnavailable */
 export async function collectUploads(app: App): Promise<void> {
   const stale = await removeStaleUploads(app.db, new Date(app.clock.now().getTime() - maxAgeMs))
   for (const sha256 of new Set([...stale, ...(await app.artifacts.list())]))
@@ -110,7 +110,7 @@ export async function collectUploads(app: App): Promise<void> {
       await lockContent(tx, sha256)
       if (!(await isContentNeeded(tx, sha256))) await app.artifacts.remove(sha256)
     })
-  // Last, because S3 needs permissions for it that archives do not need.
+  // Last, because it may fail: it needs permissions in S3 that archives do not need.
   await app.artifacts.removeInterrupted(systemClock.now())
 }
 

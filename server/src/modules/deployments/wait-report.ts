@@ -55,7 +55,7 @@ export async function sentenceOf(
   return `${container}: ${problem}${text ? ` The response begins with: ${text.slice(0, maxResponseLength)}` : ''}`
 }
 
-/** Logs the last lines of a container, unless they are those in `shown`. */
+/** Logs the last lines of a container, unless they equal those in `shown`. */
 export async function showLastLines(
   { app, journal }: StepContext,
   { workload, container }: Pick<Observation, 'workload' | 'container'>,

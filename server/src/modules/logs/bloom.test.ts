@@ -34,7 +34,7 @@ describe('a Bloom filter of lines', () => {
     expect(absent.filter((term) => mayContainTerm(bloom, term)).length).toBeLessThan(absent.length / 20)
   })
 
-  test('is small for few lines, and has no hashes to check for an empty term', () => {
+  test('is small for few lines, and an empty term has no hashes to check', () => {
     expect(bloomOf(['short'])).toHaveLength(512)
     expect(hashesOfTerm('')).toEqual([])
   })

@@ -15,7 +15,7 @@ const legacyNames = new Map([
 export type ContainerFilter = { names: string[]; allProcessors: boolean }
 
 /**
- * Parses the container names of a query. Lines about dropped lines are always included, since they explain gaps of any container.
+ * Parses the container names of a query. Always includes lines about dropped lines, since they explain gaps of any container.
  * `processor` selects all processors, because the public client cannot name one.
  */
 export function parseContainers(containers: string[]): ContainerFilter {

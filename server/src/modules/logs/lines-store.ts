@@ -109,7 +109,7 @@ export async function readAfter(
   return { lines: rows, hasMore: rows.length === limit || bytes >= maxBytes }
 }
 
-/** Returns the first `limit` matching lines of the ranges, or fewer of `maxBytes`, ordered by time in the query's direction. */
+/** Returns the first matching lines of the ranges, up to `limit` and `maxBytes`, ordered by time in the query's direction. */
 export async function readRanges(db: Db, query: LineQuery): Promise<StoredLine[]> {
   const order = sql.raw(query.direction)
   // Literal numbers instead of parameters let Postgres estimate how few lines these are.

@@ -34,7 +34,7 @@ describe('a JSON line of the SDK', () => {
     ['"FATAL"', 'FATAL'],
     [99, 'INFO'],
     ['null', 'INFO'],
-    // Names of properties that every object has.
+    // Properties that every object has.
     ['"constructor"', 'INFO'],
     ['"__proto__"', 'INFO'],
   ])('with level %s is %s', (level, name) => expect(levelOf(`{"level":${level},"msg":"x"}`)).toBe(name))

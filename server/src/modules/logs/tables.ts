@@ -12,7 +12,7 @@ export const logCursors = pgTable('log_cursors', {
 
 /**
  * One row for each version that ever logged. Lines up to `indexedSeq` are in blocks; searches read later lines one by one.
- * `usageBytes` is what the version stored on `usageDay`, its last UTC day with lines. `quotaReportedOn` is the last UTC day on which its
+ * `usageBytes` is the number of bytes that the version stored on `usageDay`, its last UTC day with lines. `quotaReportedOn` is the last UTC day on which its
  * log reported that a daily quota is used up.
  */
 export const logStreams = pgTable('log_streams', {
@@ -24,7 +24,7 @@ export const logStreams = pgTable('log_streams', {
   quotaReportedOn: date(),
 })
 
-/** What the versions of an organization stored on a UTC day, including versions that were deleted. Rows of past days are deleted. */
+/** How many bytes the versions of an organization stored on a UTC day, including versions that were deleted. Rows of past days are deleted. */
 export const logOrgUsage = pgTable('log_org_usage', {
   orgId: bigId().primaryKey(),
   day: date().notNull(),

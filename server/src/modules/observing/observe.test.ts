@@ -133,7 +133,7 @@ test('an api becomes available when one replica has started, and stays available
   expect(displayStatus(await getSquid())).toBe('DEGRADED')
 })
 
-test('the next worker loads the recorded observations, and deletes those of removed containers', async () => {
+test('the next worker loads the recorded observations, and deletes the observations of removed containers', async () => {
   const squid = await makeSquid({ apis: [{}], processors: { eth: sync } })
   clock.advance(2000)
   await until(async () => expect((await getSquid()).processors?.[0]?.status).toBe('SYNCING'))

@@ -35,7 +35,7 @@ export const containerStates = pgTable(
     runEnd: text({ enum: runEnds }),
     retryAt: time(),
     reason: text(),
-    /** Since when the program has had no space left for its files; null if it has, or if this is not known. */
+    /** Since when the program has had no disk space left for its files; null if it has space, or if this is unknown. */
     diskFullSince: time(),
   },
   (t) => [primaryKey({ columns: [t.squidId, t.generation, t.container] }), ...enumChecks('container_states', t)],
@@ -82,9 +82,9 @@ export const processorStates = pgTable(
     /** The number of requests to the RPC node since the program started. */
     rpcRequests: bigId(),
     rpcFailures: bigId(),
-    /** When `currentBlock` last moved. */
+    /** When `currentBlock` last changed. */
     progressedAt: time(),
-    /** When `totalBlocks` last moved. */
+    /** When `totalBlocks` last changed. */
     headMovedAt: time(),
     /** The usual rate at which `totalBlocks` grows. */
     headRate: jsonb().$type<BlockRate>().notNull().default(unknownBlockRate),

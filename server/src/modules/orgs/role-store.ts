@@ -51,7 +51,7 @@ export async function deleteRole(db: Db, id: number): Promise<void> {
   await db.delete(roles).where(eq(roles.id, id))
 }
 
-/** The number of administrators, without open invitations. */
+/** The number of administrators, not counting open invitations. */
 export async function countAdmins(db: Db, orgId: number): Promise<number> {
   const [row] = await db
     .select({ admins: count() })

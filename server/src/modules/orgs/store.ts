@@ -120,7 +120,7 @@ export async function quotaUsed(db: Db, orgId: number, quota: 'rpc', at: Date): 
 
 export type QuotaUse = { orgId: number; quota: 'rpc'; month: string; used: number }
 
-/** Adds `uses` to the monthly totals, and returns the new totals. `month` is its first day, `yyyy-MM-01`. Ignores deleted organizations. */
+/** Adds `uses` to the monthly totals, and returns the new totals. `month`: the first day of the month, `yyyy-MM-01`. Ignores deleted organizations. */
 export async function addQuotaUse(db: Db, uses: QuotaUse[]): Promise<QuotaUse[]> {
   if (uses.length === 0) return []
   const rows = JSON.stringify(uses.map((use) => ({ ...use, org_id: use.orgId })))

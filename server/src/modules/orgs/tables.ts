@@ -59,7 +59,7 @@ export const orgs = pgTable(
   ],
 )
 
-/** A member, with a `userId`, or an open invitation, with an `email`. Never both. */
+/** A member, with a `userId`, or an open invitation, with an `email`; never both. */
 export const roles = pgTable(
   'roles',
   {

@@ -85,7 +85,7 @@ function rangeOf(query: { from?: string | undefined; to?: string | undefined }, 
   const to = query.to ? new Date(query.to) : now
   const from = query.from ? new Date(query.from) : new Date(to.getTime() - days(7))
   if (from >= to) throw invalidField('from', 'from must be before to')
-  if (to.getTime() - from.getTime() > maxRangeMs) throw invalidField('from', 'At most 400 days at once')
+  if (to.getTime() - from.getTime() > maxRangeMs) throw invalidField('from', 'At most 400 days')
   return { from, to }
 }
 

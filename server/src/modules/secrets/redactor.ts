@@ -8,7 +8,7 @@ const mask = '***'
 const noRedaction: Redactor = (text) => text
 
 /**
- * Creates a redactor that replaces the values anywhere in text, also in JSON and URL encoding. Each line of a multi-line value is
+ * Creates a redactor that replaces the values anywhere in text, even in JSON and URL encoding. Each line of a multi-line value is
  * redacted as well, because logs are split into lines.
  */
 export function createRedactor(values: Iterable<string>): Redactor {

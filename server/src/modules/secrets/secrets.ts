@@ -3,13 +3,13 @@ import type { App } from '../../app.ts'
 import { invalid, invalidField, refuse } from '../../errors.ts'
 import { deleteSecret, listSealedValues, listSecrets, lockSecret, saveSecret, retireSecret } from './store.ts'
 
-/** Max secrets per organization. */
+/** Maximum number of secrets per organization. */
 const maxSecrets = 500
 
-/** Max bytes of all names and values of an organization, because each of its programs receives all of them (see `docs/secrets.md`). */
+/** Maximum size in bytes of all names and values of an organization, because each of its programs receives all of them (see `docs/secrets.md`). */
 const maxBytes = 256_000
 
-/** Max replaced values per name that are still redacted in logs. */
+/** Maximum number of replaced values per name that are still redacted in logs. */
 const maxRetiredPerName = 10
 
 /** The context that binds a sealed value to its row: in another row it cannot be decrypted. */

@@ -19,7 +19,7 @@ export type NewUser = {
 
 /**
  * Creates an account and its playground in one transaction.
- * @throws Refusal 400 on the field `email` when `emailVerified` is set and another account has confirmed this email
+ * @throws Refusal 400 for the field `email` if `emailVerified` is set and another account has confirmed this email
  */
 export async function createUser(app: App, input: NewUser): Promise<UserRow & { playground: { code: string } }> {
   const { password, ...columns } = input

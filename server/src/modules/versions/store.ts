@@ -45,7 +45,7 @@ export async function countSquids(db: Db, orgId: number): Promise<number> {
   return row?.squids ?? 0
 }
 
-/** Returns the organizations that have versions; the one with the oldest version first. */
+/** Returns the organizations that have versions, the one with the oldest version first. */
 export async function listOrgsWithSquids(db: Db): Promise<number[]> {
   const rows = await db
     .select({ orgId: squids.orgId })

@@ -58,7 +58,7 @@ export const squids = pgTable(
     processorProfile: text({ enum: profiles }),
     processors: jsonb().$type<string[]>().notNull().default([]),
     isDedicated: boolean().notNull().default(false),
-    /** Hosts of data sources found in the code, for messages about a data source that does not respond. */
+    /** Hosts of data sources that the code names, for messages about a data source that does not respond. */
     sourceHosts: jsonb().$type<string[]>().notNull().default([]),
     /** Updated by the deploy engine, so that reading a version does not need the table of deployments. */
     lastDeploy: jsonb().$type<LastDeploy>(),

@@ -20,7 +20,7 @@ afterAll(async () => {
 
 type Testbed = { t: RpcTestbed; urlOfNewOrg: () => Promise<string> }
 
-/** Runs a test with a gateway with these limits, which is closed afterwards with its connections. */
+/** Runs a test with a gateway that has these limits, and closes the gateway and its connections afterwards. */
 async function withGateway(
   limits: Partial<SocketLimits>,
   run: (bed: Testbed) => Promise<void>,
@@ -104,7 +104,7 @@ test('concurrent calls of a connection are limited; all others wait and then get
     expect(new Set(responses(client).map(({ id }) => id)).size).toBe(61)
   }))
 
-/** A result of about this many bytes. */
+/** Returns a result of about this many bytes. */
 const largeResult = (bytes: number) => ({ result: Array.from({ length: bytes / 100 }, () => 'x'.repeat(97)) })
 
 test('responses to a slow client are buffered up to the limit', () =>

@@ -1,4 +1,4 @@
-/** A log as it is sent in notifications. */
+/** A log in the form in which notifications contain it. */
 export type BlockLog = {
   address: string
   topics: string[]

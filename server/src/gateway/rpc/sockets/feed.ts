@@ -26,7 +26,7 @@ export class Feed {
   readonly #service: ChainService
   readonly #log: Logger
   readonly #heads = new Set<Subscriber>()
-  /** By filter, so that a filter shared by many clients is matched once. */
+  /** Subscriptions by filter, so that a filter that many clients share is matched once. */
   readonly #logs = new Map<string, LogGroup>()
   #follower: Follower | null = null
   #idleTimer: NodeJS.Timeout | null = null

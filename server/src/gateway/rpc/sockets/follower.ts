@@ -10,13 +10,13 @@ const initialBlocks = 16
 const blockBatchSize = 32
 /** How long all nodes must be below the tip before it is rolled back, as for heads over HTTP. */
 const rollbackAfterMs = 30_000
-/** How many times implausible logs of a block are read again before they are accepted. */
+/** How often implausible logs of a block are read again before they are accepted. */
 const maxLogRetries = 3
 
 type Head = Block & { node: Upstream }
 
 type FollowerEvents = {
-  /** Called for each change. It starts where the previous one ended, regardless of which nodes served them. */
+  /** Called for each change. Each change starts where the previous one ended, regardless of which nodes returned their blocks. */
   onMove: (change: BranchChange) => void
   /** Called when the chain was replaced or rolled back below the oldest block in memory: earlier notifications cannot be corrected. */
   onLost: () => void
@@ -130,7 +130,7 @@ export class Follower {
     for (const head of this.#targets(branch)) {
       const path = branch.has(head.hash) ? [] : await this.#pathTo(branch, head)
       if (path === 'unrelated' || path === 'missing') {
-        // The chain is lost only if no node has another head: this node may be faulty while others still have the tip.
+        // The branch is lost only if no node has another head: this node may be faulty while others still have the tip.
         if (path === 'unrelated' && this.#heads().every((h) => h.hash === head.hash)) return this.#lose()
         continue
       }
@@ -165,7 +165,7 @@ export class Follower {
   }
 
   /**
-   * Resolves with the blocks from a block of the branch (exclusive) to the head or part of the way, oldest first; with `missing` if
+   * Resolves with the blocks between a block of the branch and the head, or the first part of them, oldest first; with `missing` if
    * some of them could not be read; with `unrelated` if they do not descend from a block of the branch.
    */
   async #pathTo(branch: Branch, head: Head): Promise<ChainBlock[] | 'missing' | 'unrelated'> {

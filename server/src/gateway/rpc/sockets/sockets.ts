@@ -130,7 +130,7 @@ export class Sockets {
         const account = await this.#admission.find(token)
         for (const connection of connections) connection.check(account)
       } catch {
-        // The database is unavailable: calls fail, but open connections stay.
+        // The database is unavailable: calls fail, but connections stay open.
       }
     }
   }

@@ -62,7 +62,7 @@ test('every organization has an email channel to its confirmed address, which ca
   })
 })
 
-test('secrets are shown once or never, and are neither in the database nor in the audit log', async () => {
+test('secrets are shown once or never, and appear neither in the database nor in the audit log', async () => {
   const webhook = await add('webhook', 'https://hooks.example.com/in?token=t0ken-of-hook')
   const slack = await add('slack', 'https://hooks.slack.com/services/T000/B000/s3cretOfSlack')
   const discord = await add('slack', 'https://discord.com/api/webhooks/123/s3cretOfDiscord/slack')
@@ -128,7 +128,7 @@ test('an organization has at most twenty channels, even when they are added conc
   await list()
   const addHook = (n: number) => add('webhook', receiver.url, `hook ${n}`)
   for (let n = 1; n <= 16; n++) await addHook(n)
-  // No more than the server has connections: a request that waits for one for seconds fails with status 503.
+  // No more than the server has connections: a request that waits for one for several seconds fails with status 503.
   const results = await Promise.allSettled(Array.from({ length: 8 }, (_, n) => addHook(17 + n)))
   expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(3)
   expect(results.find((result) => result.status === 'rejected')?.reason).toMatchObject({ status: 405 })

@@ -28,7 +28,7 @@ type DeliveryApp = Pick<App, 'db' | 'jobs' | 'clock'>
 
 export const channelOffMessage = 'The channel was turned off.'
 
-/** When an attempt that begins now is considered lost. */
+/** Returns when an attempt that begins now is considered lost. */
 export const attemptDeadline = (now: Date): Date => new Date(now.getTime() + maxAttemptMs)
 
 /**

@@ -27,7 +27,7 @@ export function channelJobs(app: App, options: SendOptions = sendOptionsOf(app))
   return [deliverJob, deleteOldJob]
 }
 
-/** Queues jobs for pending deliveries from an earlier version of Shoal, which had no delivery jobs. Returns the number of deliveries. */
+/** Queues jobs for pending deliveries from an earlier release of Shoal, which had no delivery jobs. Returns the number of deliveries. */
 export async function queueDeliveriesWithoutJob(app: Pick<App, 'db' | 'jobs' | 'clock'>): Promise<number> {
   for (let queued = 0; ;) {
     const added = await app.db.transaction(async (tx) => {

@@ -8,7 +8,7 @@ export class PrivateAddressError extends Error {
   override name = 'PrivateAddressError'
 }
 
-/** How host names are resolved, and whether private addresses may be called. */
+/** How host names are resolved, and whether requests to private addresses are allowed. */
 export type NetworkAccess = {
   /** Resolves a name like `dns.lookup` with the option `all`. */
   lookup: (host: string, done: (error: Error | null, addresses: LookupAddress[]) => void) => void

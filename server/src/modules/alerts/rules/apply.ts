@@ -8,7 +8,7 @@ import type { Transition } from './evaluate.ts'
 
 type AlertApp = Pick<App, 'db' | 'jobs'>
 
-/** Stores the transition of an alert, and the messages about it, in one transaction. */
+/** Stores the change of an alert and the messages about it in one transaction. */
 export async function applyTransition(app: AlertApp, transition: Transition, mutes: readonly MuteRow[], now: Date) {
   await app.db.transaction(async (tx) => {
     if (transition.type === 'open') {

@@ -69,9 +69,9 @@ class AlertModel {
   open: OpenAlert[] = []
   #ids = 0
   #state: EvaluationState = emptyState
-  /** By condition and version: since when it has been true without interruption. */
+  /** Since when each condition of a version has been true without interruption. */
   readonly #foundSince = new Map<string, number>()
-  /** By alert: when its cause was last present. */
+  /** When the cause of each alert was last present. */
   readonly #lastFound = new Map<string, number>()
   #lastRoundMs = -Infinity
 

@@ -129,8 +129,8 @@ function stateOf(
 }
 
 /**
- * An alert can become critical but not a warning again: a value that fluctuates around a limit would notify each time. Otherwise its text
- * stays as it was sent, since reasons contain numbers that change in every round.
+ * An alert can become critical, but not a warning again: a value that fluctuates around a limit would cause a notification each time.
+ * Otherwise its text does not change, since reasons contain numbers that change in every round.
  */
 function worsenedTransitions(alert: OpenAlert, { severity, label, reason }: Finding): Transition[] {
   const isWorse = alert.severity === 'WARNING' && severity === 'CRITICAL'

@@ -17,7 +17,7 @@ export type AlertTestApp = {
   advance: (ms: number) => Promise<void>
   /** Advances the clock while no worker runs. */
   advanceWithoutWorker: (ms: number) => void
-  /** Replaces the worker by a new one, as after a kill. */
+  /** Replaces the worker with a new one, as after a kill. */
   restart: () => Promise<void>
   /** Sets the head of a chain that the RPC gateway's nodes report from now on; null removes the nodes. */
   setHead: (chain: string, height: (() => number) | null) => void

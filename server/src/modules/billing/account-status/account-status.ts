@@ -16,7 +16,7 @@ export type AccountEvent =
   | { type: 'settled' }
   /** A charge failed. Attempts that users start do not count towards the schedule. */
   | { type: 'failed'; atMs: number; isScheduled: boolean }
-  /** Time has passed, so the account may have to be terminated. */
+  /** Time has passed, which may require terminating the account. */
   | { type: 'time'; atMs: number }
   /** An operator sets the status manually, regardless of unpaid invoices. */
   | { type: 'operator'; status: OrgStatus; atMs: number }

@@ -25,7 +25,7 @@ export async function listAccountsWithCaps(db: Db): Promise<AccountRow[]> {
   return rows.map((row) => row.account)
 }
 
-/** Returns the ids of an organization's versions with tags; their addresses are likely in use. */
+/** Returns the ids of an organization's versions with tags, since the addresses of these are likely in use. */
 export async function versionsWithTags(db: Db, orgId: number): Promise<Set<number>> {
   const { rows } = await db.execute<{ squidId: number }>(
     sql`select distinct squid_id as "squidId" from squid_tags where org_id = ${orgId}`,

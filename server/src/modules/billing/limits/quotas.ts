@@ -7,7 +7,7 @@ import { listAccountsWithCaps, listRpcUse } from './limits-store.ts'
 /** An organization's usage of a quota in the current month, in dollars (`spend`) or RPC requests (`rpc`). */
 export type QuotaUse = { orgId: number; quota: 'spend' | 'rpc'; used: number; cap: number }
 
-/** Returns a function that reads the usage of all organizations with a cap. It computes each one's costs. */
+/** Returns a function that reads the usage of all organizations with a cap. Expensive, since it computes the costs of each. */
 export function quotaReader(app: App): () => Promise<QuotaUse[]> {
   const book = readPriceBook(app.config)
   return async () => {

@@ -109,7 +109,7 @@ export async function selectRpcUsage(db: Db, fromMs: number, orgId: number | nul
   }))
 }
 
-/** Recorded usage, starting with the hour `fromMs`. */
+/** The recorded usage, starting with the hour `fromMs`. */
 export async function selectRecordedUsage(db: Db, fromMs: number, orgId?: number): Promise<RecordedUsage[]> {
   const rows = await db
     .select({

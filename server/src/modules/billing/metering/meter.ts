@@ -6,7 +6,7 @@ import { hourOfMs } from '../time.ts'
 import * as store from './meter-store.ts'
 import { extendSpans, unrecordedUsage, usageOfSpans, type ObservedResource, type HourlyUsage } from './spans.ts'
 
-/** Gateways may write RPC request counts to the database this late. */
+/** Maximum delay with which gateways write RPC request counts to the database. */
 const maxRpcDelayMs = days(2)
 const spanRetentionMs = days(3)
 

@@ -21,7 +21,7 @@ export type Span = MeteredResource & { fromMs: number; toMs: number }
 export type ObservedResource = MeteredResource & { sinceMs: number | null }
 
 /**
- * Returns the spans that a reading adds or extends. The span of a resource that was observed before continues from its end, also
+ * Returns the spans that a reading adds or extends. The span of a resource that was observed before continues from its end, even
  * across a gap in readings if the resource existed throughout. A new resource is billed from the previous reading at the earliest.
  * Spans of a resource never overlap, even if the clock is set back or a reading is repeated.
  */

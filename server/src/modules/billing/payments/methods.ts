@@ -28,7 +28,7 @@ export async function customerOf(app: App, provider: PaymentProvider, org: Org):
 type Write = () => Promise<PaymentMethod>
 
 /**
- * Reads from the provider which payment method the form has set up, and adds it; adding it twice has no effect. Deletes the payment
+ * Reads from the provider which payment method the form has set up, and adds it, once. Deletes the payment
  * method `replaces`. `inTransaction` runs the writes in a transaction. @throws Refusal 404
  */
 export async function replaceMethod(

@@ -84,7 +84,7 @@ describe.each(['test', 'stripe'] as const)('payment by %s', (name) => {
     expect(status).toBe(/^\d+$/.test(outcome) ? 'ACTIVE' : 'DRAFT')
   })
 
-  test('a card without authentication is not saved, and a set-up is read from the provider, not from the browser', async () => {
+  test('an unauthenticated card is not saved; the result of a set-up is read from the provider, not from the browser', async () => {
     const org = await t.make.org({ status: 'DRAFT' })
     expect(await saveCard(org, '4000002500003155', 'fail')).toMatch('We are unable to authenticate')
     const { create } = await billing(org).getSettings({ params: paramsOf(org) })

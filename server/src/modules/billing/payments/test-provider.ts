@@ -11,7 +11,7 @@ type Form = Contract['billing']['enterTestCard']
 
 const newId = (prefix: string) => `${prefix}_test_${randomBytes(9).toString('hex')}`
 
-/** A provider that moves no money; the card number determines the outcome, as in Stripe's test mode. */
+/** A provider that transfers no money; the card number determines the outcome, as in Stripe's test mode. */
 export function createTestProvider(app: Pick<App, 'db' | 'clock'>): PaymentProvider {
   return {
     name: 'test',

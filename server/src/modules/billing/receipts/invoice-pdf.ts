@@ -26,7 +26,7 @@ const squidColumns: PdfColumn[] = [
   { title: 'Item', x: 172, width: 148 },
   ...numberColumns,
 ]
-/** Totals are printed in the column of costs. */
+/** The index of the column of costs, in which totals are printed. */
 const totalColumns: PdfColumn[] = [{ title: '', x: middle, width: 140 }, ...numberColumns]
 
 /** `fontFile`: a font for characters that the built-in fonts do not have. */

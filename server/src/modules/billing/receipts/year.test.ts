@@ -11,7 +11,7 @@ import type { DayUsage } from './rate.ts'
 const book = readPriceBook({ SHOAL_PRICE_BOOK: undefined })
 const yearStart = Date.parse('2026-01-01T00:00:00Z')
 
-/** The hours of the year between which a resource existed. */
+/** The hours of the year in which a resource started and stopped to exist. */
 type Lifetime = { type: string; squidId: number; size: number; fromHour: number; toHour: number }
 /** RPC requests of a squid in one hour. */
 type Calls = { squidId: number; hour: number; requests: number }

@@ -6,7 +6,7 @@ import { connectToTenant } from '../tenant-client-store.ts'
 /** A connection with a snapshot of one database, as a role of the tenant. */
 export type ExportConnection = Client
 
-/** Max number of columns of all tables of an exported database, and max length of their definitions: they are read into memory. */
+/** The maximum number of columns of all tables of an exported database, and the maximum length of their definitions, which are read into memory. */
 const maxColumns = 200_000
 const maxDefinitionBytes = 64 * 2 ** 20
 

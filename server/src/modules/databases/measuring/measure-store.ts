@@ -30,7 +30,7 @@ export async function saveUsedBytes(db: Db, squidId: number, usedBytes: number, 
 export type DatabaseMeasurement = {
   database: string
   usedBytes: number
-  /** Whether its writers were removed. */
+  /** Whether the rights of its writers were revoked. */
   isFull: boolean
   /** Whether the role of its programs may log in. */
   canLogin: boolean

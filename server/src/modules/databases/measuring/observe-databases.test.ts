@@ -158,7 +158,7 @@ test('a tenant cannot write to a full database, or lift the restriction, until t
   await asOwner('drop table kept; drop sequence counter')
 })
 
-test('a full database with functions can only be read, or not be used at all if they run with the rights of its owner', async () => {
+test('a full database with functions can only be read; if they run with the rights of its owner, it cannot be used at all', async () => {
   await asOwner(`create table t (n int); insert into t values (1);
     create function grow() returns trigger language plpgsql as
       $$ begin insert into filler select repeat('x', 1000) from generate_series(1, 1000); return old; end $$;

@@ -26,14 +26,14 @@ export async function observeDatabases(app: App): Promise<void> {
     if (!measurement) continue
     if (measurement.usedBytes !== row.usedBytes)
       await saveUsedBytes(app.db, row.squidId, measurement.usedBytes, app.clock.now())
-    // A failure for one database must not leave the others without a limit.
+    // A failure for one database must not leave other databases without a limit.
     await enforceStorage(app, row, measurement).catch((error: unknown) =>
       app.log.error({ err: error, squidId: row.squidId }, 'the storage limit of a database could not be enforced'),
     )
   }
 }
 
-/** Removes the writers of a full database, or restores them when it has space again. Returns whether it is full. */
+/** Revokes write access to a full database, or restores it when the database has space again. Returns whether it is full. */
 export async function enforceStorage(
   app: App,
   row: Omit<MeasurableDatabase, 'usedBytes' | 'profile'>,

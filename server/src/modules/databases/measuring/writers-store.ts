@@ -47,7 +47,7 @@ export async function removeWriters(
     await client.query(`create role ${ident(role)} ${login} password ${literal(password)} connection limit ${limit}`)
     for (const [key, value] of settings)
       await runIfPermitted(client, `alter role ${ident(role)} set ${ident(key)} = ${literal(value)}`)
-    // They act as the role with the old name.
+    // The logins act as the role with the old name.
     for (const login of logins) {
       await client.query(`grant ${ident(role)} to ${ident(login)}`)
       if (remaining !== 'none') await client.query(`alter role ${ident(login)} login`)
@@ -107,7 +107,7 @@ export async function allowLogin(cluster: Database, role: string): Promise<void>
     await cluster.pool.query(`alter role ${ident(name)} login`)
 }
 
-/** The logins that act as the role. Closed ones do not. */
+/** Returns the logins that act as the role, which closed logins do not. */
 async function loginsOf(connection: Pick<Client, 'query'>, role: string): Promise<string[]> {
   const { rows } = await connection.query<{ name: string }>(
     `select login.rolname as name from pg_auth_members m join pg_roles login on login.oid = m.member

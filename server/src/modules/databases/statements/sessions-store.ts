@@ -16,7 +16,7 @@ export type LongSession = {
   isMaintenance: boolean
 }
 
-/** Locks of tables that only such statements take, or `lock table`; queries and changes of rows take weaker ones. */
+/** Table locks that only such statements (or `lock table`) take; queries and changes of rows take weaker locks. */
 const strongLocks = [
   'ShareUpdateExclusiveLock',
   'ShareLock',

@@ -42,7 +42,7 @@ async function open(url: string | undefined): Promise<Client> {
   return client
 }
 
-/** Opens a session of the version's programs that lifts its own limits. */
+/** Opens a session of the version's programs that has disabled its own limits. */
 async function openUnlimited(): Promise<Client> {
   const client = await open((await ownerConnection(t.app, squidId))?.url)
   await client.query('set statement_timeout = 0; set idle_in_transaction_session_timeout = 0')
@@ -57,7 +57,7 @@ const codeOf = (query: Promise<unknown>): Promise<string | null> =>
 const queryCanceled = '57014'
 const adminShutdown = '57P01'
 
-/** Runs rounds of the watch until `isDone`. Without a grace period, so that limits of a second suffice. */
+/** Runs rounds of the watch until `isDone`. There is no grace period, so that limits of a second suffice. */
 async function watchUntil(isDone: () => unknown, app: App = t.app): Promise<void> {
   const watch = createStatementWatch(app, { graceMs: 0 })
   await expect
@@ -79,7 +79,7 @@ const notices = async (): Promise<string[]> => {
   return rows.map(({ message }) => message)
 }
 
-test('limits are those of the manifest, and at most that of the installation', () => {
+test('the limits of the manifest apply, up to the limit of the installation', () => {
   const limits = { role: 'sq_1', statementMs: 5_000, idleInTransactionMs: 0 }
   const session = { role: 'sq_1', isIdle: false, isMaintenance: false }
   const max = 60_000
@@ -95,7 +95,7 @@ test('limits are those of the manifest, and at most that of the installation', (
   expect(limitOf({ ...session, role: 'sq_1_ro' }, limits, max)).toBe(max)
 })
 
-test('a statement that exceeds the limit its session has lifted is cancelled, and the log of the version shows why', async () => {
+test('a statement is cancelled at its limit even if its session has disabled the limit, and the log of the version shows why', async () => {
   const client = await openUnlimited()
   let code: string | null | undefined
   void codeOf(client.query(`select pg_sleep(60), 'the text of the statement'`)).then((result) => (code = result))
@@ -139,7 +139,7 @@ test('a transaction that stays idle is ended', async () => {
   expect(await notices()).toEqual([expect.stringContaining('its transaction was idle for')])
 })
 
-test('statements that build indexes, users of the read-only role and other sessions have the limit of the installation', async () => {
+test('the limit of the installation applies to statements that build indexes, to users of the read-only role and to other sessions', async () => {
   const builder = await openUnlimited()
   await builder.query('create table built (n int)')
   const reader = await open((await readerConnection(t.app, squidId))?.url)

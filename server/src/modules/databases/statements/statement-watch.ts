@@ -12,7 +12,7 @@ import {
   type RecordedLimits,
 } from './sessions-store.ts'
 
-/** Postgres itself enforces the limits of sessions that have not lifted them, and cancels their statements first. */
+/** Added to limits: Postgres itself enforces the limits of sessions that have not disabled them, and must cancel their statements first. */
 const graceMs = 10_000
 
 type Overdue = LongSession & { squidId: number; limitMs: number; isOwnLimit: boolean }
@@ -32,8 +32,8 @@ export function limitOf(
 }
 
 /**
- * Returns a function to call periodically, which ends statements and idle transactions of tenants that exceed their limits, although
- * their session has lifted the limits of Postgres. A statement is cancelled first; if it catches the
+ * Returns a function to call periodically, which ends statements and idle transactions of tenants that exceed their limits because
+ * their session has disabled the limits of Postgres. A statement is cancelled first; if it catches the
  * cancellation, its session is ended. The version's log shows why. `graceMs` is added to limits.
  */
 export function createStatementWatch(app: App, options: { graceMs?: number } = {}): () => Promise<void> {
@@ -89,7 +89,7 @@ export function createStatementWatch(app: App, options: { graceMs?: number } = {
       }
     canceled = stillCanceled
     const at = app.clock.now()
-    // One line per role and round, so that many sessions cannot flood the log of a version.
+    // Only one line per role and round, so that many sessions cannot flood the log of a version.
     const notices = [...Map.groupBy(messages, ({ role }) => role).values()].flatMap(([first, ...others]) => {
       if (!first) return []
       const more = others.length > 0 ? ` The same applied to ${others.length} more sessions of the same user.` : ''

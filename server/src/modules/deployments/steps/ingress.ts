@@ -36,7 +36,7 @@ export const untag: Step = {
   },
 }
 
-/** Deletes the row of the version, its tags included. */
+/** Deletes the row of the version, including its tags. */
 export const removeIngress: Step = {
   status: 'REMOVING_INGRESS',
   activity: 'Removing the addresses',

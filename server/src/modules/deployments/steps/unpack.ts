@@ -15,7 +15,7 @@ import { selectOrg } from '../store.ts'
 import { selectUpload } from '../uploads-store.ts'
 import { pause } from '../wait.ts'
 
-/** Limits far above the size of any real squid; a larger archive is a mistake or an attack. */
+/** These limits are far above the size of any real squid; a larger archive is a mistake or an attack. */
 const unpackLimits = { totalBytes: 1_000_000_000, files: 50_000, ratio: 200 }
 
 /** Unpacks the archive and checks the manifest, the plan, the secrets and the environment before the build. */

@@ -12,7 +12,7 @@ export type CrashingApp = {
   isDead: () => boolean
   /** Resolves when the worker dies. */
   died: Promise<void>
-  /** Closes the worker's connections, as the kernel does for a killed process, which ends its transactions and releases its locks. */
+  /** Closes the worker's connections, as the kernel does for a killed process. This ends its transactions and releases its locks. */
   terminate: () => Promise<void>
 }
 

@@ -1,7 +1,7 @@
 import { BEHAVIOUR_VARIABLE, type SimBehaviour, type SimBuild } from '@shoal/runtime'
 
 export type TestSquid = {
-  /** The behaviour of the programs, by default healthy. Null when the squid does not have the program. */
+  /** The behaviour of the programs, by default healthy. Null if the squid does not have the program. */
   init?: SimBehaviour | null
   api?: SimBehaviour | null
   processors?: Record<string, SimBehaviour>

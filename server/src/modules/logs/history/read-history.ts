@@ -36,7 +36,7 @@ type PageDraft = Omit<HistoryPage, 'lastSeq'>
 /** A search that takes longer returns the lines found so far. */
 const searchBudgetMs = 5_000
 
-/** A page of longer lines has fewer of them: a line may have 64 KiB, and a process serves the pages of all tenants from its memory. */
+/** The maximum size of a page. A line may have 64 KiB, and a process holds the pages of all tenants in its memory. */
 const maxPageBytes = 8_000_000
 
 /** Blocks per lookup and per scan. The first numbers are small, because the first few blocks fill most pages. */
@@ -62,7 +62,7 @@ async function scanBlocks(
   let { limit } = query
   let lines: StoredLine[] = []
   const addMatches = async (ranges: SeqRange[], timeRange: Pick<LineQuery, 'fromMs' | 'toMs'>) => {
-    // Twice the size, so that these are more lines than the page can have.
+    // Twice the size, so that there are more lines than fit on the page.
     const more = await readRanges(db, { ...query, ...timeRange, ranges, limit: limit + 1, maxBytes: 2 * maxPageBytes })
     const merged = [...lines, ...more].sort(compareBy(query.direction))
     limit = Math.min(limit, countFitting(merged))
@@ -88,7 +88,7 @@ async function scanBlocks(
   }
 }
 
-/** Returns the number of lines that fit in a page, the first that fills it included; Infinity if all fit. */
+/** Returns the number of lines that fit on a page, including the one that fills it; Infinity if all fit. */
 function countFitting(lines: StoredLine[]): number {
   let bytes = 0
   for (const [index, line] of lines.entries()) {

@@ -12,7 +12,7 @@ export function recordWrite(app: App, { storedLines, dropped, reported }: WriteR
   const counters = countersByRegistry.get(registry) ?? createCounters(registry)
   countersByRegistry.set(registry, counters)
   counters.stored.inc(storedLines)
-  // Not when they are reported: while a daily quota is used up, that is only once an hour.
+  // Counted immediately and not when the log reports them, which it does only once an hour while a daily quota is used up.
   for (const { exceeded, lines } of dropped) counters.dropped.inc({ limit: exceeded }, lines)
   for (const { squidId, lines, exceeded } of reported)
     app.log.warn(

@@ -6,7 +6,7 @@ import type { NewLine } from './ingest-store.ts'
 import type { LimitKind, Limiter, LogLimits } from './limiter.ts'
 import { squidOf } from './workload.ts'
 
-/** Dropped lines of a version that its log has not reported yet. */
+/** Lines of a version that were dropped but that its log has not reported yet. */
 export type PendingDrop = {
   squidId: number
   lines: number
@@ -33,7 +33,7 @@ const quotaReportMs = hours(1)
 export type Drops = {
   /** Adds the drops of a batch. */
   record: (drops: LogDrop[], nowMs: number) => DropsOfBatch
-  /** Returns the unreported drops of these versions, which must be stored. */
+  /** Returns the unreported drops of these versions, which the caller must store. */
   pendingOf: (squidIds: number[]) => PendingDrop[]
   /** Returns the day on which the log of a version last reported that a daily quota is used up. */
   quotaReportedOn: (squidId: number) => string | null

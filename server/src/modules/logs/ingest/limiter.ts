@@ -16,7 +16,7 @@ export type DayUsage = { day: string; bytes: number }
 /** The stored usage, so that quotas continue after a restart of the worker. */
 export type StoredUsage = {
   versions: ReadonlyMap<number, DayUsage & { orgId: number | null }>
-  /** Includes the usage of versions that were deleted. */
+  /** Includes the usage of deleted versions. */
   orgs: ReadonlyMap<number, DayUsage>
 }
 
@@ -38,11 +38,11 @@ export type Limiter = {
   usageOf: (squidId: number) => DayUsage
   /** Returns today's usage of the organizations of these versions. */
   usageOfOrgs: (squidIds: number[]) => Map<number, DayUsage>
-  /** Counts the usage of a version, also its earlier usage of today, for its organization. Until then it counts for none. */
+  /** Assigns a version to its organization: all of its usage of today then counts for that organization. */
   assignOrg: (squidId: number, orgId: number) => void
   /** Adds to today's usage the bytes that stored lines need in addition to those counted when they were admitted. */
   addUsage: (squidId: number, bytes: number) => void
-  /** Removes the state of deleted versions. Their usage remains part of that of their organization. */
+  /** Removes the state of deleted versions. Their usage still counts for their organization. */
   evict: (squidIds: number[]) => void
 }
 

@@ -45,7 +45,7 @@ const history = async (query: object = {}, reference = 'test-squid@v1') => {
 }
 const messages = async (query?: object, reference?: string) =>
   (await history(query, reference)).map(({ payload }) => String(payload))
-/** The system lines of the log. */
+/** Returns the system lines of the log. */
 const reports = async (query?: object) =>
   (await history(query)).filter(({ container }) => container === gapContainer).map(({ payload }) => String(payload))
 const untilReports = (expected: string[]) => until(async () => expect(await reports()).toEqual(expected))
@@ -143,10 +143,10 @@ describe('the daily quota', () => {
     }
   }
 
-  /** The lines that the squid itself wrote. */
+  /** Returns the lines that the squid itself wrote. */
   const written = async () => (await history()).filter(({ container }) => container === 'eth')
 
-  test('is enforced until the next day, also after restarts of the worker and of the squid', async () => {
+  test('is enforced until the next day, even after restarts of the worker and of the squid', async () => {
     await writeSlowly(300)
     clock.advance(3_000)
     await until(async () => expect(await reports()).toHaveLength(1))
@@ -224,10 +224,10 @@ test('lines that squids wrote while no worker ran are all stored', async () => {
 
 test('the metrics count stored and dropped lines', async () => {
   await write(numbers(200))
-  // The page of the metrics belongs to another role than the worker, which has its own `App`.
+  // The metrics page is served by a role other than the worker, which has its own `App`.
   const metrics = () => metricsRegistry({ ...t.app }).metrics()
   const dropped = /^shoal_log_lines_dropped_total\{limit="linesPerSecond"\} 100$/m
-  // Dropped lines count at once, and only once: the log reports them later.
+  // Dropped lines count immediately and only once, although the log reports them later.
   await until(async () => expect(await metrics()).toMatch(dropped))
   expect(await reports()).toEqual([])
   clock.advance(3_000)

@@ -73,7 +73,7 @@ const write = async (squid: SquidRow, count: number) => {
 const ofOrg =
   /^[\d,]+ lines? dropped between [\d:]{8} and [\d:]{8} UTC: more than 300 KB a day in all logs of the organization\. Further lines are dropped until 00:00 UTC$/
 
-test('the versions of an organization share a daily quota, and each log says that it is used up', async () => {
+test('the versions of an organization share a daily quota, and each log reports when it is used up', async () => {
   const [one, two, three] = [await makeSquid(org, 'one'), await makeSquid(org, 'two'), await makeSquid(org, 'three')]
   await write(one, 150)
   await write(two, 150)
@@ -83,7 +83,7 @@ test('the versions of an organization share a daily quota, and each log says tha
   clock.advance(3_000)
   await until(async () => expect(await reports(org, 'three')).toEqual([expect.stringMatching(ofOrg)]))
 
-  // The quota of a version is smaller, and is reported as its own.
+  // The version's own quota is smaller, and the report names it.
   const other = await makeSquid(neighbour, 'other')
   await write(other, 250)
   expect(await written(neighbour, 'other')).toBe(201)
@@ -92,7 +92,7 @@ test('the versions of an organization share a daily quota, and each log says tha
   expect((await reports(neighbour, 'other'))[0]).toContain('more than 200 KB a day. Further')
 })
 
-test('a deleted version does not return its part of the quota, nor does a restart of the worker, but the next day does', async () => {
+test('neither deleting a version nor restarting the worker frees a part of the quota, but the next day does', async () => {
   const one = await makeSquid(org, 'one')
   await write(one, 199)
   await runtime.remove(workloadOf(one, []).id)

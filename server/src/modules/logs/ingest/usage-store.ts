@@ -1,9 +1,9 @@
-// Reads tables of other modules: squids. The organization of a version, and the versions that were deleted.
+// Reads tables of other modules: squids. Finds the organization of a version, and the versions that were deleted.
 
 import type { ClientBase } from 'pg'
 import type { DayUsage, StoredUsage } from './limiter.ts'
 
-/** Returns what versions and organizations have stored on `day`. */
+/** Returns how many bytes versions and organizations have stored on `day`. */
 export async function readUsage(client: ClientBase, day: string): Promise<StoredUsage> {
   const versions = await client.query<{ squidId: number; bytes: number; orgId: number | null }>(
     `select l.squid_id as "squidId", l.usage_bytes as bytes, s.org_id as "orgId"

@@ -151,7 +151,7 @@ export function createWriter(client: ClientBase, options: WriterOptions): Writer
   }
 
   let last: Promise<unknown> = Promise.resolve()
-  /** Runs after the previous write has ended, since both assign numbers. */
+  /** Writes run one after the other, since each assigns numbers. */
   const runNext = (work: () => Promise<WriteResult>): Promise<WriteResult> => {
     const result = last.then(work).catch((error: unknown) => {
       // Discards the numbers that were assigned to lines that were not stored.

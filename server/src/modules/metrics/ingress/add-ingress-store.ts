@@ -16,7 +16,7 @@ export type IngressMinute = {
   histogram: number[]
 }
 
-/** Adds requests to the counters. Exact with any number of gateways, also for counts that arrive late. */
+/** Adds requests to the counters. Exact for any number of gateways, even if counts arrive late. */
 export async function addIngressMinutes(database: Database, rows: IngressMinute[]): Promise<void> {
   if (rows.length === 0) return
   // Two gateways that write in the same order cannot deadlock.

@@ -8,7 +8,7 @@ const histogramOf = (latencies: number[]): number[] => {
   return histogram
 }
 
-test('a percentile is within 8 % of the exact value, also for merged histograms', () => {
+test('a percentile is within 8 % of the exact value, even for merged histograms', () => {
   const latency = fc.double({ min: 0.2, max: 90_000, noNaN: true })
   const latencies = fc.array(latency, { minLength: 1, maxLength: 200 })
   fc.assert(

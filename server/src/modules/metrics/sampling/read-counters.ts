@@ -83,7 +83,7 @@ function readContainer(
   }
 }
 
-/** Returns the kills of all runs including the current one; null while the previous run has not been counted. */
+/** Returns the kills of all runs, including the current one; null while the previous run has not been counted. */
 function oomKillsOf(usage: ContainerUsage | undefined, { run, runEnd, oomKills }: ContainerRow): number | null {
   if (!usage) return oomKills
   if (usage.run !== run) return null

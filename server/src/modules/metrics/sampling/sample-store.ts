@@ -93,7 +93,7 @@ const snakeKeys = (record: Record<string, unknown>) =>
 /** A Postgres process that serves one connection. */
 export type Backend = { pid: number; database: string }
 
-/** Returns the processes of all databases: there are fewer connections than databases, so Postgres does not read all of the latter. */
+/** Returns the processes of all databases. Joins from the connections, which are fewer than the databases. */
 export async function listBackends(cluster: Database): Promise<Backend[]> {
   const { rows } = await cluster.pool.query<Backend>(
     'select pid, datname as database from pg_stat_activity where datid <> 0',

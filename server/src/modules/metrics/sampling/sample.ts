@@ -1,5 +1,5 @@
 /**
- * Counters of a container at its last sample. CPU counters are of `run` alone and start at 0 with each run; crashes and kills are of
+ * Counters of a container at its last sample. CPU counters are those of `run` alone and start at 0 with each run; crashes and kills are those of
  * all runs.
  */
 export type Counters = {

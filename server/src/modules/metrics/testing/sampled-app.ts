@@ -16,7 +16,7 @@ export type SampledApp = {
   advance: (ms: number) => Promise<void>
   /** Advances the clock without a worker. */
   advanceWithoutWorker: (ms: number) => void
-  /** Replaces the worker by another one. */
+  /** Replaces the worker with another one. */
   replaceWorker: () => Promise<void>
   rows: <Row extends object>(text: string, values?: unknown[]) => Promise<Row[]>
   close: () => Promise<void>
@@ -24,7 +24,7 @@ export type SampledApp = {
 
 export const sampleMs = 15_000
 
-/** A server with simulated versions, sampled with a clock that moves only when a test advances it. */
+/** Starts a server with simulated versions, sampled with a clock that moves only when a test advances it. */
 export async function startSampledApp(env: Record<string, string> = {}): Promise<SampledApp> {
   // The start is not a full minute, so that the current minute is outside a range that ends now.
   const clock = new ManualClock(new Date('2026-01-15T12:00:05Z'))

@@ -8,7 +8,7 @@ const progress = (block: number) =>
   sdk(`${block} / 900, rate: 12 blocks/sec, mapping: 12 blocks/sec, 9 items/sec, eta: 0s`)
 const nothingToDo = sdk('nothing to do')
 
-describe('the ending according to the log of a processor', () => {
+describe('the way in which a processor ended, according to its log', () => {
   test.each([
     ['done', [sdk('last processed final block was 500'), sdk('processing range is [0, 500]'), nothingToDo]],
     ['done', [boundedRange, progress(200), progress(500)]],

@@ -14,7 +14,7 @@ const NOTHING_LEFT = /\bnothing to do\b/
 const RANGE = /\bprocessing blocks from \d+(?: to (\d+))?/
 const PROGRESS = /\b(\d+) \/ \d+, rate: /
 
-/** Determines the ending from the processor's last lines, oldest first. */
+/** Determines how a processor ended from its last lines, oldest first. */
 export function endingOf(lines: readonly string[]): Ending {
   let ending: Ending = 'unknown'
   let lastBlock = Infinity

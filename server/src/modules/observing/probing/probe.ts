@@ -31,6 +31,6 @@ function faultOf(error: unknown): string {
   const { code, name } = error as NodeJS.ErrnoException
   if (code === 'ENOENT' || code === 'ECONNREFUSED') return `Nothing listens on ${port}.`
   if (name === 'TimeoutError' || name === 'AbortError')
-    return `It takes connections on ${port}, but has not responded within ${timeoutMs / 1000} s.`
+    return `It accepts connections on ${port}, but has not responded within ${timeoutMs / 1000} s.`
   return `It does not respond to HTTP requests on ${port}.`
 }

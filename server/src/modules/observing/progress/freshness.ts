@@ -23,7 +23,7 @@ export type FreshnessInput = {
 
 /** A chain may grow by a few blocks between two observations. */
 const caughtUpMarginBlocks = 5
-/** The SDK polls the head only every 10 to 20 seconds, so it reports that it has caught up although a fast chain is this far ahead. */
+/** The SDK polls the head only every 10 to 20 seconds, so it may report that it has caught up although a fast chain is this far ahead. */
 const fastChainMarginBlocks = 100
 /** A processor is far behind if it is late by the blocks that the chain produces in this time. */
 const farBehindMs = minutes(2)

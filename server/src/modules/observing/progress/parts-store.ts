@@ -15,7 +15,7 @@ export type ObservedContainer = {
   crashesInARow: number
   exitCode: number | null
   isOutOfMemory: boolean
-  /** Null if the program has space left for its files. */
+  /** Null if the program has disk space left for its files. */
   diskFullSinceMs: number | null
   reason: string | null
   /** Describes, in a sentence, a processor's data source that does not respond; null for all other containers. */

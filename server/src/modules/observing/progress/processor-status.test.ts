@@ -55,7 +55,7 @@ describe('a processor is', () => {
     expect(status(container(), metricsOf({ ...withoutProgress, currentBlock: 999 }))).toBe('SYNCED')
     // On chains whose blocks arrive in batches, it was idle until its work arrived just now.
     expect(status(container(), metricsOf({ ...withoutProgress, stalledMs: 5000 }))).toBe('SYNCING')
-    // It was restarted since.
+    // It was restarted in the meantime.
     expect(status(container({ sinceMs: ago(minutes(2)) }), metricsOf(withoutProgress))).toBe('SYNCING')
     // There were no observations for an hour.
     const unobserved = {

@@ -10,7 +10,7 @@ const quotaTexts: Record<OrgFacts['quotas'][number]['quota'], { label: string; a
   },
   rpc: {
     label: 'RPC requests',
-    advice: 'When all are used, RPC requests are rejected until the month ends.',
+    advice: 'When all are used up, RPC requests are rejected until the month ends.',
   },
 }
 
@@ -46,7 +46,7 @@ const paymentProblems: Partial<Record<OrgStatus, Pick<Problem, 'severity' | 'lab
   },
   TERMINATED: {
     severity: 'CRITICAL',
-    label: 'Squids are stopped for debt',
+    label: 'Squids are stopped because of debt',
     reason: 'All squids are hibernated and their data is kept. They start again when the debt is paid under Billing.',
   },
 }

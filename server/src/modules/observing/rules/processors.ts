@@ -124,7 +124,7 @@ const frozenHead: RuleOf<'processor'> = {
       {
         severity: 'WARNING',
         container: container.container,
-        label: `${container.container} sees no new blocks`,
+        label: `${container.container} receives no new blocks`,
         reason: `The head of its chain has been at block ${current.totalBlocks} since ${readableTime(movedAtMs)}. Either the chain has paused or the data source has stopped: see the log, and try another source.`,
         sinceMs: movedAtMs,
         isClear: !stuck,

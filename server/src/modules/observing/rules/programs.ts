@@ -39,7 +39,7 @@ const outOfMemory: RuleOf<'program'> = {
             container,
             label: `${container} ran out of memory`,
             reason:
-              'It used more memory than its profile has. Choose a larger profile under scale in the manifest and deploy again.',
+              'It used more memory than its profile allows. Choose a larger profile under scale in the manifest and deploy again.',
             sinceMs,
           },
         ]

@@ -2,7 +2,7 @@ import { minutes } from '../../../clock.ts'
 import { diskUsage } from '../../databases/index.ts'
 import type { AlertFacts, RuleOf } from './rule.ts'
 
-/** Usage varies by a few per cent with vacuum, so an open alert ends only below this share. */
+/** Vacuuming changes the usage by a few per cent, so an open alert ends only below this share. */
 const clearSpaceShare = 0.77
 
 const lowSpace: RuleOf<'database'> = {

@@ -13,7 +13,7 @@ test('the sentence names the host of the failing RPC node, without its key', () 
   })
   const pauseLine = line({ msg: 'will pause new requests for 10ms', rpcUrl: 'https://eth.example.com/v2/k-e-y' })
   expect(sentence(['no JSON', refusedLine, pauseLine])).toBe(
-    'Its log says of eth.example.com:8545: it refuses connections.',
+    'Its log reports for eth.example.com:8545: it refuses connections.',
   )
 })
 
@@ -25,13 +25,13 @@ test.each([
     ns: 'sqd:processor:archive',
     reason: `request to https://${host}/network/eth/height failed, reason: ${reason}`,
   })
-  expect(sentence([failedLine])).toBe(`Its log says of ${host}: ${fault}.`)
+  expect(sentence([failedLine])).toBe(`Its log reports for ${host}: ${fault}.`)
 })
 
 test('without a URL in the log, the sentence lists the hosts in code and environment, or states that there are none', () => {
   const timedOut = line({ msg: 'archive request failed', reason: 'request timed out after 10000 ms' })
   expect(sentence([timedOut], ['v2.archive.example'])).toBe(
-    'Its log says of its data source: it does not respond in time. Its code and environment name v2.archive.example.',
+    'Its log reports for its data source: it does not respond in time. Its code and environment name v2.archive.example.',
   )
   expect(sentence([line({ msg: 'processing blocks from 0' })])).toBe(
     'Its log does not say what it waits for. Neither its code nor its environment names an address.',

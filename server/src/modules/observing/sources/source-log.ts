@@ -61,9 +61,9 @@ const maxHosts = 5
 /** Describes the source that does not respond, for users. `hosts`: the hosts found in the processor's code and environment. */
 export function sourceSentence(error: SourceError | null, hosts: readonly string[]): string {
   const host = error?.url ? sourceName(error.url) : null
-  if (error && host) return `Its log says of ${host}: ${error.fault}.`
+  if (error && host) return `Its log reports for ${host}: ${error.fault}.`
   const logSentence = error
-    ? `Its log says of its data source: ${error.fault}.`
+    ? `Its log reports for its data source: ${error.fault}.`
     : 'Its log does not say what it waits for.'
   if (hosts.length === 0) return `${logSentence} Neither its code nor its environment names an address.`
   return `${logSentence} Its code and environment name ${hosts.slice(0, maxHosts).join(', ')}.`

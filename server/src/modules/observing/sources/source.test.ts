@@ -128,7 +128,7 @@ test('a data source that never responds is reported within three minutes, with i
   expect(await processor()).toMatchObject({ status: 'STARTING', reason: null })
   expect(await findings()).toEqual([])
   await advance(75_000)
-  const sentence = 'Its log says of ***.provider.example:8545: it does not respond in time.'
+  const sentence = 'Its log reports for ***.provider.example:8545: it does not respond in time.'
   expect(await processor()).toMatchObject({ status: 'STALLED', reason: expect.stringContaining(sentence) })
   expect(await findings()).toMatchObject([
     {

@@ -36,7 +36,7 @@ export type PresentedRow = SummaryRow & {
   createdAtMs: number
 }
 
-/** Epoch milliseconds as an integer. Uses `date_part`, because `extract` computes with numerics, which is slow. */
+/** SQL for epoch milliseconds as an integer. Uses `date_part`, because `extract` computes with numerics, which is slow. */
 const ms = (column: string) => `round(date_part('epoch', ${column}) * 1000)::bigint`
 
 const summaryColumns = sql.raw(`s.id, s.org_id as "orgId", s.name, s.slot, s.image, s.desired_state as "desiredState",

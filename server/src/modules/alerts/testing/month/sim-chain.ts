@@ -18,7 +18,7 @@ export type ChainSpec = {
   isWatched: boolean
 }
 
-/** A simulated chain. Its nodes report slightly different heads, and the gateways sometimes do not observe it. */
+/** A simulated chain, whose nodes report slightly different heads and which the gateways sometimes do not observe. */
 export class SimChain {
   readonly spec: ChainSpec
   height = 5_000_000
