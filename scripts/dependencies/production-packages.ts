@@ -41,10 +41,11 @@ const runtimeDependencies = ['node']
  * Returns the packages that a running installation or the build of its console uses, ordered by path: the workspaces and all their
  * dependencies. `npm sbom --omit dev` cannot be used: it omits production packages on which a development package also depends, here zod
  * and vite (npm 11.19, github.com/npm/cli/issues/7909).
+ * @param only these workspaces, for what runs without the build of the console; default: all except those of tests
  * @throws Error if the lockfile lacks a required package
  */
-export function productionPackages({ packages }: Lockfile): ProductionPackage[] {
-  const workspaces = (packages['']?.workspaces ?? []).filter((name) => !testWorkspaces.includes(name))
+export function productionPackages({ packages }: Lockfile, only?: string[]): ProductionPackage[] {
+  const workspaces = only ?? (packages['']?.workspaces ?? []).filter((name) => !testWorkspaces.includes(name))
   const found = new Map<string, ProductionPackage>()
   const visit = (path: string) => {
     const entry = packages[path]

@@ -1,0 +1,139 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startDevnet, type Devnet } from '../../scripts/devnet/devnet.ts'
+import { licenseFiles } from '../../scripts/dependencies/licenses.ts'
+import { openClient, type PublicClient } from '../../scripts/public-client.ts'
+import { freePort } from '../support/free-port.ts'
+import { repositoryRoot, stopPostgresOf } from '../support/shoal.ts'
+import { totalTransfers } from '../support/squid.ts'
+import { until } from '../support/until.ts'
+
+const version = '9.8.7'
+const folder = mkdtempSync(join(tmpdir(), 'shoal-release-'))
+const unpacked = join(folder, 'opt', `shoal-${version}-${process.platform}-${process.arch}`)
+const dataDir = join(folder, 'data')
+let devnet: Devnet
+let sqd: PublicClient
+
+beforeAll(async () => {
+  for (const name of ['opt', 'home', 'data', 'tmp']) mkdirSync(join(folder, name), { mode: 0o755 })
+  execFileSync(process.execPath, ['scripts/release.ts', '--to', folder, '--version', version], { cwd: repositoryRoot })
+  execFileSync('chmod', ['755', folder])
+  ;[devnet, sqd] = await Promise.all([startDevnet({ transfers: 5, isStreaming: false }), openClient()])
+}, 600_000)
+
+afterAll(async () => {
+  sqd?.close()
+  await devnet?.stop()
+  await stopPostgresOf(dataDir)
+  rmSync(folder, { recursive: true, force: true })
+})
+
+test('the archive matches its checksum, and names its packages', () => {
+  const archive = `shoal-${version}-${process.platform}-${process.arch}`
+  execFileSync('sha256sum', ['--check', '--quiet', `${archive}.tar.gz.sha256`], { cwd: folder })
+  execFileSync('tar', ['-xzf', join(folder, `${archive}.tar.gz`), '-C', join(folder, 'opt')])
+  const bom = JSON.parse(readFileSync(join(folder, `${archive}.sbom.cdx.json`), 'utf8')) as {
+    metadata: { component: { version: string } }
+    components: { name: string }[]
+  }
+  expect(bom.metadata.component.version).toBe(version)
+  expect(bom.components.map(({ name }) => name)).toEqual(expect.arrayContaining(['fastify', 'pg', 'react']))
+})
+
+test('each package is in the archive with its license', () => {
+  const packages = readdirSync(join(unpacked, 'node_modules'), { recursive: true, withFileTypes: true })
+    .filter(({ name, parentPath }) => name === 'package.json' && /node_modules\/(@[^/]+\/)?[^/]+$/.test(parentPath))
+    .map(({ parentPath }) => parentPath)
+  expect(packages.length).toBeGreaterThan(100)
+  const unlicensed = packages.filter((path) => {
+    const { name, license, licenses } = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8')) as Record<
+      string,
+      unknown
+    >
+    return !license && !licenses && !licenseFiles[String(name)]
+  })
+  expect(unlicensed).toEqual([])
+  expect(readFileSync(join(unpacked, 'LICENSE'), 'utf8')).toContain('GNU GENERAL PUBLIC LICENSE')
+  expect(existsSync(join(unpacked, 'node_modules/vitest'))).toBe(false)
+})
+
+/** The environment of a user who has only Node and npm, and an empty home. The registry may be the only one that this machine reaches. */
+function bareEnvironment(): Record<string, string> {
+  const npm = execFileSync('sh', ['-c', 'command -v npm'], { encoding: 'utf8' }).trim()
+  const registry = execFileSync('npm', ['config', 'get', 'registry', '--loglevel=error'], {
+    cwd: '/',
+    encoding: 'utf8',
+  })
+  return {
+    HOME: join(folder, 'home'),
+    PATH: `${dirname(npm)}:/usr/sbin:/usr/bin:/sbin:/bin`,
+    TMPDIR: join(folder, 'tmp'),
+    npm_config_registry: registry.trim().split('\n').at(-1) ?? '',
+    ...(process.env['NODE_EXTRA_CA_CERTS'] ? { NODE_EXTRA_CA_CERTS: process.env['NODE_EXTRA_CA_CERTS'] } : {}),
+  }
+}
+
+test('with only Node and an empty home, it starts, and deploys the example squid with the public client', async () => {
+  const [port, gatewayPort] = [await freePort(), await freePort()]
+  const env = {
+    ...bareEnvironment(),
+    SHOAL_DATA_DIR: dataDir,
+    SHOAL_PORT: String(port),
+    SHOAL_GATEWAY_PORT: String(gatewayPort),
+    SHOAL_ON_EXIT: 'stop',
+    SHOAL_ALLOW_SHARED_NETWORK: 'true',
+    SHOAL_NETWORK_ALLOW: `127.0.0.1:${new URL(devnet.rpcUrl).port}`,
+  }
+  const program = join(unpacked, 'bin/shoal')
+  const cli = (...args: string[]) => execFileSync(program, args, { env, cwd: folder, encoding: 'utf8' })
+  expect(cli('--version')).toBe(`${version}\n`)
+
+  const startedMs = performance.now()
+  const server = spawn(program, ['serve'], { env, cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] })
+  let output = ''
+  for (const stream of [server.stdout, server.stderr])
+    stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  const ended = new Promise<number | null>((done) => server.once('exit', done))
+  try {
+    const url = `http://localhost:${port}`
+    await until(
+      async () => {
+        if (server.exitCode !== null) throw new Error(`the server ended:\n${output}`)
+        return (await fetch(`${url}/readyz`).catch(() => null))?.ok === true
+      },
+      'the release is ready',
+      300_000,
+    )
+    console.log(`The release was ready ${Math.round((performance.now() - startedMs) / 1000)} s after its first start.`)
+    expect(await (await fetch(`${url}/healthz`)).json()).toMatchObject({ status: 'ok', version })
+    expect(await (await fetch(url, { headers: { accept: 'text/html' } })).text()).toContain('<div id="root"')
+
+    cli('user', 'add', '--email', 'ada@example.com', '--name', 'Ada', '--password', 'correct-horse')
+    const { token } = JSON.parse(
+      cli('token', 'add', '--email', 'ada@example.com', '--name', 'laptop', '--json'),
+    ) as Record<string, string>
+    expect((await sqd('auth', '-k', token ?? '', '-h', `${url}/api`)).code).toBe(0)
+    expect((await sqd('secrets', 'set', 'RPC_URL', devnet.rpcUrl)).code).toBe(0)
+    const project = join(folder, 'project')
+    cpSync(join(unpacked, 'examples/erc20-transfers'), project, { recursive: true })
+    const deployed = await sqd('deploy', project, '--no-interactive', '--no-stream-logs')
+    expect(deployed.code, deployed.stdout + deployed.stderr).toBe(0)
+    const printed = deployed.stdout + deployed.stderr
+    const endpoint = new RegExp(`http://localhost:${gatewayPort}/[^ @]+@[a-z0-9]+`).exec(printed)?.[0]
+    expect(endpoint, printed).toBeDefined()
+    const transfers = await devnet.chain.countTransfers()
+    await until(
+      async () => (await totalTransfers(`${endpoint}/api/graphql`)) === transfers,
+      'GraphQL returns all transfers',
+      120_000,
+    )
+  } finally {
+    server.kill('SIGTERM')
+    await ended
+  }
+  expect(server.exitCode, output.slice(-3000)).toBe(0)
+}, 900_000)

@@ -1,0 +1,27 @@
+/**
+ * The program `bin/shoal` of a release. It uses the Node of the release, and the real path of its folder, so that a running server is
+ * found when the link `current` names another version.
+ */
+export const launcher = `#!/bin/sh
+# Runs Shoal with the Node of this release: shoal serve, shoal start, or a command of the operator (shoal --help).
+set -e
+release=$(dirname "$(dirname "$(readlink -f "$0")")")
+node=$release/node_modules/node/bin/node
+case "\${1:-}" in
+  start)
+    # For one user on one machine: everything stops with the server, and emails are shown on a page.
+    shift
+    export SHOAL_ON_EXIT="\${SHOAL_ON_EXIT:-stop}" SHOAL_OUTBOX="\${SHOAL_OUTBOX:-true}"
+    export SHOAL_ALLOW_SHARED_NETWORK="\${SHOAL_ALLOW_SHARED_NETWORK:-true}"
+    exec "$node" --max-semi-space-size=8 "$release/server/src/main.ts" "$@" ;;
+  serve)
+    # Squids keep running when the server stops.
+    shift
+    export SHOAL_ON_EXIT="\${SHOAL_ON_EXIT:-keep}"
+    exec "$node" --max-semi-space-size=8 "$release/server/src/main.ts" "$@" ;;
+  install | uninstall | upgrade)
+    exec "$node" "$release/scripts/install/main.ts" "$@" ;;
+  *)
+    exec "$node" "$release/server/src/cli.ts" "$@" ;;
+esac
+`
