@@ -81,6 +81,15 @@ export const SquidAlert = z.object({
   since: Time.nullable(),
 })
 
+const DeploymentState = z.object({
+  id: Id,
+  type: z.enum(deploymentTypes),
+  status: z.enum(deploymentStatuses),
+  failed: z.enum(deploymentFailures),
+  /** The version runs the code of this deployment, even if a later step failed. */
+  isSwitched: z.boolean().optional(),
+})
+
 export const Squid = z.object({
   id: Id,
   name: z.string(),
@@ -114,17 +123,11 @@ export const Squid = z.object({
   }),
   scale: z.object({ isDedicated: z.boolean(), processorProfile: z.enum(profiles) }),
   alerts: z.array(SquidAlert),
-  lastDeploy: z
-    .object({
-      id: Id,
-      type: z.enum(deploymentTypes),
-      status: z.enum(deploymentStatuses),
-      failed: z.enum(deploymentFailures),
-      running: z.boolean(),
-      /** The version runs the code of this deployment, even if a later step failed. */
-      isSwitched: z.boolean().optional(),
-    })
-    .nullish(),
+  lastDeploy: DeploymentState.extend({
+    running: z.boolean(),
+    /** If this deployment only changed tags: the failed deployment before it. */
+    failedBefore: DeploymentState.optional(),
+  }).nullish(),
   organization: z.object({ id: Id, name: z.string().nullable(), code: z.string() }),
   links: z.object({ cloudUrl: z.string(), dockerImageUrl: z.string().nullable() }),
   createdAt: Time,

@@ -3,6 +3,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { accessibilityFlaws, saveScreenshot, openBrowser, seriousFlaws, switchTheme } from '../support/browser.ts'
 import { consoleShoal } from '../support/console-shoal.ts'
+import { waitForDeployment } from '../support/deploy.ts'
 import { clipboard, press, waitForText } from '../support/page.ts'
 import { signInAs } from '../support/people.ts'
 import {
@@ -239,10 +240,11 @@ test('a running deployment is shown live, and a failure is shown at the top', as
   await steps.getByRole('listitem').filter({ hasText: 'Building, failed' }).waitFor()
   expect(await rollback.getAttribute('aria-description')).toBe('It failed, so there is nothing to roll back to.')
   await tab('General').click()
-  await waitForText(page, 'Last deploy was finished with an error')
   const notice = page.getByRole('alert').filter({ hasText: `Last deploy failed (#${id})` })
   await notice.getByRole('code').filter({ hasText: error }).waitFor()
   await notice.getByText('The previous code keeps running.').waitFor()
+  // The alert about it is not shown a second time.
+  expect(await page.getByText('Last deploy was finished with an error').count()).toBe(0)
   expect(await accessibilityFlaws(page, 'failed-deploy-general')).toEqual([])
   await switchTheme(page, 'light')
   await tab('Logs').click()
@@ -255,6 +257,10 @@ test('a running deployment is shown live, and a failure is shown at the top', as
   expect(await accessibilityFlaws(page, 'failed-deploy-list')).toEqual([])
   await switchTheme(page, 'light')
   await page.setViewportSize({ width: 1440, height: 900 })
+  // A change of tags does not hide that the deployment failed.
+  const tagged = await deployer.api.squids.setTag({ params: { code, reference: 'broken@v1', tag: 'checked' } })
+  await waitForDeployment(deployer, tagged.id)
+  await page.locator('[data-row="broken@v1"]').getByText('checked').waitFor()
   await page.locator('[data-row="broken@v1"]').getByRole('link', { name: 'Last deploy failed' }).click()
   await page.waitForURL(new RegExp(`/deployments/${id}$`))
   expect(await accessibilityFlaws(page, 'failed-deploy-page')).toEqual([])

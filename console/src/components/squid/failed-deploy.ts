@@ -1,11 +1,14 @@
 import { isHibernated, type Squid, type SquidSummary } from '@shoal/contract'
 import { deploymentTypeLabels } from '../deployment-title.ts'
 
-export type FailedDeploy = NonNullable<SquidSummary['lastDeploy']>
+type LastDeploy = NonNullable<SquidSummary['lastDeploy']>
+export type FailedDeploy = NonNullable<LastDeploy['failedBefore']>
 
-/** The last deployment of a version if it failed. */
-export const failedDeployOf = ({ lastDeploy }: Pick<SquidSummary, 'lastDeploy'>): FailedDeploy | null =>
-  lastDeploy && !lastDeploy.running && lastDeploy.failed !== 'NO' ? lastDeploy : null
+/** The last deployment of a version if it failed; changes of tags after it do not count. */
+export function failedDeployOf({ lastDeploy }: Pick<SquidSummary, 'lastDeploy'>): FailedDeploy | null {
+  if (!lastDeploy || lastDeploy.running) return null
+  return lastDeploy.failed === 'NO' ? (lastDeploy.failedBefore ?? null) : lastDeploy
+}
 
 /** `Last deploy failed` */
 export const failedDeployText = ({ type }: FailedDeploy): string =>
@@ -19,3 +22,10 @@ export function stateAfterFailure(squid: Pick<Squid, 'status' | 'image'>, { type
   const bringsCode = type === 'DEPLOY' || type === 'DEPLOY_HARD_RESET' || type === 'ROLLBACK'
   return bringsCode ? 'The previous code keeps running.' : 'The version keeps running.'
 }
+
+/** The label of the alert about a failed deployment (spec 4). */
+const failedDeployAlert = 'Last deploy was finished with an error'
+
+/** The alerts of a version that its page does not report in another way: `FailedDeployNotice` reports a failed deployment. */
+export const otherAlerts = (squid: Squid): Squid['alerts'] =>
+  failedDeployOf(squid) === null ? squid.alerts : squid.alerts.filter(({ label }) => label !== failedDeployAlert)

@@ -65,8 +65,17 @@ export async function updateSquid(db: Db, id: number, change: Partial<typeof squ
   await db.update(squids).set(change).where(eq(squids.id, id))
 }
 
+/** Records the last deployment. One that only changes tags keeps the failed deployment before it, so that users still see it. */
 export async function setLastDeploy(db: Db, id: number, lastDeploy: LastDeploy): Promise<void> {
-  await updateSquid(db, id, { lastDeploy })
+  const [row] = await db.select({ before: squids.lastDeploy }).from(squids).where(eq(squids.id, id))
+  const failedBefore = row?.before && changesOnlyTags(lastDeploy) ? failedDeployIn(row.before) : undefined
+  await updateSquid(db, id, { lastDeploy: { ...lastDeploy, ...(failedBefore && { failedBefore }) } })
+}
+
+const changesOnlyTags = ({ type }: LastDeploy): boolean => type === 'SET_TAG' || type === 'REMOVE_TAG'
+
+function failedDeployIn({ running, failedBefore, ...deploy }: LastDeploy): LastDeploy['failedBefore'] {
+  return !running && deploy.failed !== 'NO' && !changesOnlyTags({ ...deploy, running }) ? deploy : failedBefore
 }
 
 /** Notifies gateways and other processes that cache versions, when the transaction commits. */

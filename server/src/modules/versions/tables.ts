@@ -21,6 +21,8 @@ export type LastDeploy = Pick<Deployment, 'id' | 'type' | 'status' | 'failed'> &
   running: boolean
   /** The version runs the code of this deployment, even if a later step failed. */
   isSwitched?: boolean
+  /** If this deployment only changed tags: the failed deployment before it, whose code the version still lacks. */
+  failedBefore?: Omit<LastDeploy, 'running' | 'failedBefore'>
 }
 
 /** A version and its desired state. Its observed state is in the tables of `observing`. */

@@ -5,6 +5,7 @@ import type { Prefetch } from '../../../api/prefetch.ts'
 import { RelativeTime } from '../../../components/RelativeTime.tsx'
 import { statusAppearance, StatusDot } from '../../../components/StatusDot.tsx'
 import { SquidCostCard } from '../../../components/cost/SquidCostCard.tsx'
+import { otherAlerts } from '../../../components/squid/failed-deploy.ts'
 import { statusReason } from '../../../components/squid/status-reason.ts'
 import { syncSummary } from '../../../components/squid/sync.ts'
 import { emptyValue } from '../../../lib/format.ts'
@@ -59,7 +60,8 @@ export default function GeneralTab() {
 }
 
 function rowsOf(squid: Squid): KeyValueRow[] {
-  const { alerts, description, deployedAt, hibernatedAt, createdAt } = squid
+  const { description, deployedAt, hibernatedAt, createdAt } = squid
+  const alerts = otherAlerts(squid)
   const rows: KeyValueRow[] = [
     { label: 'Status', value: <Status squid={squid} /> },
     ...urlGroups(squid).map(({ title, urls, note }) => ({

@@ -35,8 +35,11 @@ const deployFailed: RuleOf<'deployment'> = {
   clearMs: minutes(1),
   isWarning: true,
   find: ({ lastDeploy, image, database }) => {
-    if (!lastDeploy || lastDeploy.running || lastDeploy.failed === 'NO') return []
-    const running = lastDeploy.isSwitched
+    if (!lastDeploy || lastDeploy.running) return []
+    // A change of tags does not end the alert about the code.
+    const failed = lastDeploy.failed === 'NO' ? lastDeploy.failedBefore : lastDeploy
+    if (!failed) return []
+    const running = failed.isSwitched
       ? 'The new code is running nevertheless.'
       : 'The previous deployment keeps running.'
     const consequence = image === null ? nothingRuns(database) : running
@@ -46,7 +49,7 @@ const deployFailed: RuleOf<'deployment'> = {
         container: null,
         // The label is prescribed by spec 4.
         label: 'Last deploy was finished with an error',
-        reason: `Deployment ${lastDeploy.id} failed. ${consequence} Its log under Deployments shows the reason and how to fix it.`,
+        reason: `Deployment ${failed.id} failed. ${consequence} Its log under Deployments shows the reason and how to fix it.`,
       },
     ]
   },
