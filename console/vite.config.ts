@@ -23,6 +23,7 @@ const chunks = [
   { name: 'countries', test: /contract\/src\/countries/ },
   { name: 'bills', test: /contract\/src\/(billable|csv|receipt-csv)/ },
   { name: 'alerts', test: /contract\/src\/alert-rules/ },
+  { name: 'options', test: /contract\/src\/(log-levels|onboarding-answers|token-scope)/ },
   // Code that every page needs first, plus small parts that nearly every page uses and that are not worth separate
   // requests.
   {

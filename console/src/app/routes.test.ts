@@ -61,6 +61,7 @@ const appPaths = [
 
 /** Routes that Shoal adds to the spec's lists. */
 const ownPaths = [
+  '/home',
   '/confirm-email',
   '/verify-email',
   '/squids/$squidName/$squidSlot/playground',

@@ -71,7 +71,7 @@ function SignedIn() {
         <div key={org.id}>{user.emailVerified || isOpenToUnverified ? <Outlet /> : <ConfirmEmail />}</div>
       </Frame>
       {user.emailVerified &&
-        navItems(org, isPreviewOn()).map(({ key, label, to }) => (
+        navItems(org, isPreviewOn(), user.organizations.length > 1).map(({ key, label, to }) => (
           <NavHotkey key={to} keys={`g ${key}`} label={`Go to ${label}`} run={() => void navigate({ to })} />
         ))}
       <Optional what="The navigation" onFailed={() => setNavigationOpenOn(null)}>

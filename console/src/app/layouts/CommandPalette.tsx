@@ -49,7 +49,7 @@ export default function CommandPalette({ onClose }: { onClose: () => void }) {
       id: 'pages',
       title: 'Pages',
       commands: [
-        ...navItems(org, isPreviewOn()).map(({ label, to, key }) => ({
+        ...navItems(org, isPreviewOn(), user.organizations.length > 1).map(({ label, to, key }) => ({
           id: label,
           label,
           keys: `g ${key}`,

@@ -18,7 +18,7 @@ const warningIcons = { warn: TriangleAlert, bad: CircleAlert }
 /** The organization switcher and the navigation (spec 2.3). Disabled until the email is confirmed. */
 export function Sidebar() {
   const org = useOrg()
-  const isVerified = useUser().emailVerified
+  const { emailVerified: isVerified, organizations } = useUser()
   return (
     <div className="flex min-h-full flex-col p-3">
       <OrgSwitcher />
@@ -31,7 +31,7 @@ export function Sidebar() {
         Create new organization
       </Link>
       <nav aria-label="Main" className="flex flex-1 flex-col gap-0.5">
-        {navItems(org, isPreviewOn()).map((item) => (
+        {navItems(org, isPreviewOn(), organizations.length > 1).map((item) => (
           <NavLink key={item.to} item={item} isDisabled={!isVerified} />
         ))}
         <hr className="my-2 border-line" />

@@ -27,6 +27,9 @@ test('an organization has all entries, Portal only with the beta flag (spec 2.3)
   expect(labels(org(false), false)).not.toContain('Portal')
 })
 
+test('users with several organizations have a home page', () =>
+  expect(labels(org(false), false, true).slice(0, 2)).toEqual(['Home', 'Squids']))
+
 test('the playground has neither billing, RPC nor Portal', () => {
   expect(labels(org(true), true)).toEqual(['Squids', 'Monitoring', 'Secrets', 'Playground settings'])
 })

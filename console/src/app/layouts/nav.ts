@@ -1,5 +1,15 @@
 import { isUnpaid, type Org } from '@shoal/contract'
-import { Activity, CreditCard, Database, KeyRound, Layers, Settings, Waypoints, type LucideIcon } from 'lucide-react'
+import {
+  Activity,
+  CreditCard,
+  Database,
+  House,
+  KeyRound,
+  Layers,
+  Settings,
+  Waypoints,
+  type LucideIcon,
+} from 'lucide-react'
 import type { LinkProps } from '@tanstack/react-router'
 
 export type NavItem = {
@@ -20,11 +30,12 @@ const billingWarning = (org: Org): NavItem['warning'] => {
 
 /**
  * Returns the navigation entries of spec 2.3 for this organization. `isPreview` is true if the beta flag of /preview is
- * set.
+ * set. Users with several organizations have a home page, too.
  */
-export function navItems(org: Org, isPreview: boolean): NavItem[] {
+export function navItems(org: Org, isPreview: boolean, hasHome = false): NavItem[] {
   const isTeam = !org.limits.playground
   const warning = billingWarning(org)
+  const home: NavItem = { label: 'Home', to: '/home', icon: House, key: 'h' }
   const portal: NavItem = { label: 'Portal', to: '/portal/chains', icon: Database, isBeta: true, key: 'p' }
   const team: NavItem[] = [
     { label: 'RPC endpoints', to: '/rpc', icon: Waypoints, isBeta: true, key: 'r' },
@@ -32,6 +43,7 @@ export function navItems(org: Org, isPreview: boolean): NavItem[] {
     { label: 'Billing', to: '/billing', icon: CreditCard, key: 'b', ...(warning && { warning }) },
   ]
   return [
+    ...(hasHome ? [home] : []),
     { label: 'Squids', to: '/squids', icon: Layers, key: 's' },
     { label: 'Monitoring', to: '/monitoring', icon: Activity, isBeta: true, key: 'm' },
     { label: 'Secrets', to: '/secrets', icon: KeyRound, key: 'e' },

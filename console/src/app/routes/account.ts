@@ -5,6 +5,12 @@ import { app } from './root.ts'
 import { lazyPage } from '../missing-code.ts'
 import { page } from '../page.ts'
 
+// The spec does not define the home page.
+const home = createRoute({
+  getParentRoute: () => app,
+  path: '/home',
+  ...page(() => import('../../pages/home/HomePage.tsx')),
+})
 const secrets = createRoute({
   getParentRoute: () => app,
   path: '/secrets',
@@ -121,6 +127,7 @@ const createOrg = createRoute({
 
 /** Pages about an organization and its user: secrets, RPC, Portal, billing, settings and profile. */
 export const accountRoutes = [
+  home,
   secrets,
   addSecret,
   editSecret,

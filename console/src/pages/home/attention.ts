@@ -1,0 +1,81 @@
+import { displayStatus, isUnpaid, type AlertEvent, type Org, type SquidSummary } from '@shoal/contract'
+import { failedDeployOf, failedDeployText } from '../../components/squid/failed-deploy.ts'
+import { shortSyncSummary } from '../../components/squid/sync.ts'
+import type { Tone } from '../../ui/tones.ts'
+
+/** Something that needs attention. `squid` is the version that it is about, and `deployId` its failed deployment. */
+export type Item = {
+  id: string
+  tone: Extract<Tone, 'bad' | 'warn' | 'info'>
+  label: string
+  /** The cause, or how far a sync is. */
+  detail: string | null
+  since: string | null
+  page: 'billing' | 'alerts' | 'version' | 'deployment'
+  squid: Pick<SquidSummary, 'name' | 'slot'> | null
+  deployId: number | null
+}
+
+const severityOrder = ['bad', 'warn', 'info'] as const
+
+/** What needs attention in an organization, the most severe first. Alerts and versions may not be loaded yet. */
+export function attentionOf(
+  org: Org,
+  alerts: readonly AlertEvent[] = [],
+  squids: readonly SquidSummary[] = [],
+): Item[] {
+  const failed = squids.flatMap((squid) => failedDeployItem(squid) ?? [])
+  const failedIds = new Set(failed.map(({ squidId }) => squidId))
+  // The item of the failed deployment links to its log.
+  const otherAlerts = alerts.filter(({ kind, squid }) => kind !== 'DEPLOY_FAILED' || !failedIds.has(squid?.id ?? 0))
+  const items = [
+    ...billingItems(org),
+    ...otherAlerts.map(alertItem),
+    ...failed,
+    ...squids.flatMap((squid) => syncItem(squid) ?? []),
+  ]
+  return severityOrder.flatMap((tone) => items.filter((item) => item.tone === tone))
+}
+
+const nothingElse = { detail: null, since: null, squid: null, deployId: null }
+
+function billingItems({ status, limits }: Org): Item[] {
+  if (limits.playground) return []
+  if (isUnpaid(status))
+    return [{ ...nothingElse, id: 'billing', tone: 'bad', label: 'Payment is overdue', page: 'billing' }]
+  if (status !== 'PAYMENT_ISSUES') return []
+  return [{ ...nothingElse, id: 'billing', tone: 'warn', label: 'There is a payment issue', page: 'billing' }]
+}
+
+const alertItem = ({ id, severity, label, reason, squid, startedAt }: AlertEvent): Item => ({
+  id: `alert-${id}`,
+  tone: severity === 'CRITICAL' ? 'bad' : 'warn',
+  label,
+  detail: reason,
+  since: startedAt,
+  page: squid && !squid.isDeleted ? 'version' : 'alerts',
+  squid,
+  deployId: null,
+})
+
+function failedDeployItem(squid: SquidSummary): (Item & { squidId: number }) | null {
+  const failed = failedDeployOf(squid)
+  if (failed === null) return null
+  const label = failedDeployText(failed)
+  const item = { id: `deployment-${failed.id}`, label, page: 'deployment', squid, deployId: failed.id } as const
+  return { ...nothingElse, ...item, tone: 'bad', squidId: squid.id }
+}
+
+function syncItem(squid: SquidSummary): Item | null {
+  if (displayStatus(squid) !== 'PROCESSING') return null
+  const detail = shortSyncSummary(squid.processors ?? [])
+  return {
+    ...nothingElse,
+    id: `sync-${squid.id}`,
+    tone: 'info',
+    label: 'Not synced yet',
+    detail,
+    page: 'version',
+    squid,
+  }
+}

@@ -1,0 +1,64 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { accessibilityFlaws, openBrowser } from '../../support/browser.ts'
+import { consoleShoal } from '../../support/console-shoal.ts'
+import { waitForText } from '../../support/page.ts'
+import { signInAs } from '../../support/people.ts'
+import { deploySimulated } from '../../support/simulated-squid.ts'
+
+const email = 'hal@home.dev'
+const shoal = consoleShoal()
+let browser: Browser
+let page: Page
+let person: Awaited<ReturnType<typeof signInAs>>
+
+beforeAll(async () => {
+  browser = await openBrowser()
+  person = await signInAs(browser, shoal, email)
+  page = person.page
+}, 120_000)
+
+afterAll(async () => {
+  await browser?.close()
+})
+
+const main = () => page.getByRole('navigation', { name: 'Main' })
+
+test('with one organization there is no home page', async () => {
+  await page.goto('/home')
+  await page.waitForURL(/\/squids/)
+  expect(await main().getByRole('link', { name: 'Home' }).count()).toBe(0)
+})
+
+test('with several organizations, the home page shows what needs attention in all of them', async () => {
+  for (const [code, name] of [
+    ['home-north', 'North'],
+    ['home-south', 'South'],
+  ] as const) {
+    await person.api.orgs.create({ body: { code, name, email } })
+    await shoal.cli('org', 'set-status', '--code', code, '--status', 'ACTIVE')
+  }
+  const deployer = { ...person, shoal, org: 'home-south' }
+  await deploySimulated(deployer, { name: 'transfers', slot: 'v1' })
+  const fails = { kind: 'SOURCE_FILES_BUILD_FAILED', message: 'tsc found 7 errors' }
+  const { id } = await deploySimulated(deployer, { name: 'transfers', slot: 'v1', build: { fails } })
+  await page.goto('/squids?organization=home-north')
+  await main().getByRole('link', { name: 'Home' }).click()
+  await page.getByRole('heading', { name: 'North' }).waitFor()
+  await waitForText(page, 'Nothing needs attention')
+  const failed = page.getByRole('list', { name: 'South' }).getByRole('link', { name: 'Last deploy failed' })
+  await failed.waitFor()
+  expect(await accessibilityFlaws(page, 'home')).toEqual([])
+  await page.setViewportSize({ width: 1440, height: 900 })
+  await failed.click()
+  await page.waitForURL(new RegExp(`/squids/transfers/v1/deployments/${id}\\?organization=home-south`))
+  await waitForText(page, 'The build failed')
+})
+
+test('an organization that cannot be loaded does not hide the others', async () => {
+  await page.route('**/api/v1/orgs/home-north/**', (route) => route.fulfill({ status: 500, json: { error: 'broken' } }))
+  await page.goto('/home')
+  await waitForText(page, 'The state of North could not be loaded')
+  await page.getByRole('list', { name: 'South' }).waitFor()
+  expect(await page.getByRole('list', { name: 'North' }).count()).toBe(0)
+})
