@@ -78,7 +78,7 @@ export function FormShell<I extends FieldValues, O>(props: Props<I, O>) {
     >
       {children({ field, form })}
       {formError !== null && Object.keys(errors).length === 0 && <Alert tone="bad">{formError}</Alert>}
-      <div className="flex flex-wrap items-center gap-2">
+      <div className="flex flex-wrap items-center gap-2 in-[[role=dialog]]:flex-row-reverse">
         <Button
           type="submit"
           variant="primary"

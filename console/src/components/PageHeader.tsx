@@ -23,7 +23,7 @@ export function PageHeader({ title, heading, context, crumbs, actions }: Props) 
     <header className="mb-4.5 flex flex-wrap items-start gap-x-4 gap-y-3">
       <div className="min-w-0 flex-1 basis-72">
         {crumbs && <Breadcrumbs>{crumbs}</Breadcrumbs>}
-        <h1 ref={headingRef} tabIndex={-1} className="rounded-sm text-xl font-semibold tracking-tight break-words">
+        <h1 ref={headingRef} tabIndex={-1} className="text-xl font-semibold tracking-tight break-words outline-none">
           {heading ?? title}
         </h1>
         {context && <div className="mt-0.5 text-ink-2">{context}</div>}

@@ -45,7 +45,9 @@ function CostTotals({ estimate }: { estimate: CostEstimate | undefined }) {
           <tbody>
             {estimate?.items.map(({ type, count, perHourUsd, perMonthUsd }) => (
               <tr key={type}>
-                <td className={tdClass}>{type === 'storage' ? 'Postgres SSD storage (GB)' : billableLabel(type)}</td>
+                <td className={cx(tdClass, 'py-1')}>
+                  {type === 'storage' ? 'Postgres SSD storage (GB)' : billableLabel(type)}
+                </td>
                 <td className={cx(tdClass, numberClass)}>{formatAmount(Number(count))}</td>
                 <td className={cx(tdClass, numberClass, 'max-xs:hidden')}>{formatHourlyUsd(perHourUsd)}</td>
                 <td className={cx(tdClass, numberClass)}>{formatCents(perMonthUsd)}</td>

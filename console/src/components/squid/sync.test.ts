@@ -35,6 +35,8 @@ test('the summary describes the processor that is furthest behind', () => {
     '25.00% synced · 2,100 blocks/s mapped · about 13 min left',
   )
   expect(shortSyncSummary([behind])).toBe('25.00% · 13 min left')
+  // 100 % would mean that nothing is left.
+  expect(shortSyncSummary([processor('SYNCING', 999_999, 1_000_000, 60)])).toBe('99.99% · 1 min left')
   expect(syncSummary([processor('SYNCED', 100, 100), processor('SYNCED', 998, 1000)])).toBe('2 blocks behind the head')
   expect(syncSummary([processor('SYNCED', 100, 100)])).toBe('at head')
   expect(syncSummary([processor('STARTING', -1, 0)])).toBeNull()

@@ -36,12 +36,15 @@ export function syncSummary(processors: readonly Progress[]): string | null {
     const lag = Math.max(...measured.map((p) => lagBlocks(p) ?? 0))
     return lag === 0 ? 'at head' : `${lag === 1 ? '1 block' : `${formatInteger(lag)} blocks`} behind the head`
   }
-  const parts = [`${formatPercent(slowest.percent / 100)} synced`]
+  const parts = [`${formatPercent(floorPercent(slowest.percent) / 100)} synced`]
   if (slowest.status === 'STALLED') return [...parts, 'data source not responding'].join(' · ')
   if (slowest.blocksPerSecond) parts.push(`${formatSpeed(slowest.blocksPerSecond)} blocks/s mapped`)
   if (slowest.etaSeconds) parts.push(`about ${formatSpan(slowest.etaSeconds)} left`)
   return parts.join(' · ')
 }
+
+/** Two decimals, rounded down: 100 % means that nothing is left. */
+const floorPercent = (percent: number): number => Math.floor(percent * 100) / 100
 
 /** A shorter summary for table rows: percentage and remaining time. */
 export function shortSyncSummary(processors: readonly Progress[]): string | null {

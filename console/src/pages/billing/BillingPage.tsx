@@ -37,6 +37,9 @@ function Sections() {
   return (
     <div className="flex flex-col gap-5">
       <PlanCard org={org} />
+      <Suspense fallback={<SkeletonRows count={6} />}>
+        <MonthCost code={org.code} />
+      </Suspense>
       {deniedReason === null ? (
         <>
           <CardDetails code={org.code} />
@@ -55,7 +58,6 @@ function Sections() {
         </Suspense>
       )}
       <Suspense fallback={<SkeletonRows count={6} />}>
-        <MonthCost code={org.code} />
         <div id="calculator" className="scroll-mt-20">
           <Calculator />
         </div>

@@ -52,7 +52,7 @@ export function LimitsForm({ code, limits }: { code: string; limits: BillingLimi
             label="Spend cap, USD"
             inputMode="decimal"
             description="Before tax. Leave empty for no cap. Administrators get an email at 75, 90 and 100 %."
-            className="max-w-60"
+            className="max-w-100"
             {...field('spendCapUsd')}
           />
           <RadioGroup
@@ -74,7 +74,7 @@ export function LimitsForm({ code, limits }: { code: string; limits: BillingLimi
             label="RPC requests cap"
             inputMode="numeric"
             description="Leave empty for no cap. Requests beyond it are rejected until the end of the month."
-            className="max-w-60"
+            className="max-w-100"
             {...field('rpcRequestsCap')}
           />
         </>

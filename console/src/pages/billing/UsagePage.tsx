@@ -92,6 +92,7 @@ function MonthUsage() {
             columns={isBySquid ? receiptColumns.bySquid : receiptColumns.merged}
             rows={data?.items}
             idOf={({ type, rate, squid }) => `${type} ${rate} ${squid?.id ?? ''}`}
+            hasTallRows={!isBySquid}
             loadingRows={4}
             empty={<EmptyState title="No usage during this period" />}
           />

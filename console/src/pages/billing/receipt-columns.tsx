@@ -25,7 +25,7 @@ const typeName: Column<ReceiptItem> = {
 /** Wraps long types in the merged view, but not in the view by squid, where all rows need the same height. */
 const wrappedTypeName: Column<ReceiptItem> = {
   ...typeName,
-  cell: ({ type }) => <span className="block py-1">{billableLabel(type)}</span>,
+  cell: ({ type }) => <span className="block py-1 whitespace-normal">{billableLabel(type)}</span>,
 }
 
 /** The unit of the amount. The rate is its price. */

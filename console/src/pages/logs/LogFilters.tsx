@@ -43,7 +43,7 @@ export function LogFilters({ squid, build }: Props) {
         value={options.flatMap(({ id }) => (search.level?.includes(id) ? [id] : []))}
         onChange={(level) => setSearch({ level })}
       />
-      <SearchField label="Search logs" value={text} onChange={setText} className="max-w-96 min-w-48 flex-1 basis-56" />
+      <SearchField label="Search logs" value={text} onChange={setText} className="max-w-96 min-w-44 flex-1 basis-44" />
     </div>
   )
 }

@@ -49,6 +49,8 @@ function SchemaOf({ squid, params }: Props) {
     queryFn: async () => schemaOf(await createFetcher(url ?? '', params, () => {})({ query: introspectionQuery })),
     enabled: url !== undefined && disabledReason === null,
     staleTime: 60_000,
+    // The error says what is wrong with the API of the squid, and has a button to try again.
+    retry: false,
   })
   if (url === undefined || disabledReason !== null)
     return (

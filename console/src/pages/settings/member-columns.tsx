@@ -9,8 +9,10 @@ export const memberColumns = (ownEmail: string | null): Column<Role>[] => [
     id: 'email',
     header: 'Email',
     cell: ({ email, status }) => (
-      <span className="flex flex-wrap items-center gap-x-2">
-        <span className="min-w-0 wrap-anywhere">{email}</span>
+      <span className="flex items-center gap-x-2">
+        <span className="min-w-0 truncate" title={email}>
+          {email}
+        </span>
         {status === 'accepted' && email === ownEmail && <Badge tone="accent">You</Badge>}
       </span>
     ),
@@ -19,7 +21,11 @@ export const memberColumns = (ownEmail: string | null): Column<Role>[] => [
     id: 'name',
     header: 'Name',
     hideBelow: 'sm',
-    cell: ({ fullName }) => <span className="wrap-anywhere">{fullName}</span>,
+    cell: ({ fullName }) => (
+      <span className="block truncate" title={fullName ?? undefined}>
+        {fullName}
+      </span>
+    ),
   },
   {
     id: 'role',

@@ -14,7 +14,12 @@ const DeployGuide = lazyPart(() => import('../../components/deploy-guide/DeployG
 export default function SquidsPage() {
   const { data, error, refetch } = useSquids()
   if (error && data === undefined)
-    return <ErrorState what="The squids could not be loaded" error={error} onRetry={() => void refetch()} />
+    return (
+      <>
+        <PageHeader title="Squids" />
+        <ErrorState what="The squids could not be loaded" error={error} onRetry={() => void refetch()} />
+      </>
+    )
   return data?.length === 0 ? <FirstSquid /> : <SquidList squids={data satisfies SquidSummary[] | undefined} />
 }
 

@@ -23,12 +23,16 @@ export const prefetch: Prefetch<VersionPath> = (context) => prefetchVersion(cont
 /** The frame around all tabs (spec 2.9). It polls the version; the tabs read it from the cache. */
 export default function VersionPage() {
   const query = useVersionQuery()
+  const { reference } = useVersionParams()
   const isMissing = hasStatus(query.error, 404)
   if (isMissing) return <MissingVersion wasLoaded={query.data !== undefined} />
   return (
-    <QueryView query={query} what="This version" skeleton={<VersionSkeleton />}>
-      {(squid) => <Version squid={squid} />}
-    </QueryView>
+    <>
+      {query.error && !query.data && <PageHeader title={reference} crumbs={<Link to="/squids">Squids</Link>} />}
+      <QueryView query={query} what="This version" skeleton={<VersionSkeleton />}>
+        {(squid) => <Version squid={squid} />}
+      </QueryView>
+    </>
   )
 }
 

@@ -29,7 +29,7 @@ export default function ChannelsTab() {
   const channels = useQuery(channelsQuery(code))
   const [isAdding, setIsAdding] = useState(false)
   return (
-    <div className="max-w-250">
+    <div>
       <header className="mb-3 flex flex-wrap items-center gap-3">
         <p className="min-w-0 flex-1 basis-72 text-ink-2">
           Shoal notifies every channel when an alert opens, and again when it ends.

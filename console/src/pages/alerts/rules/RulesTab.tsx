@@ -18,7 +18,7 @@ export default function RulesTab() {
   const deniedReason = useDeniedReason('alerts.write')
   const rules = useQuery(rulesQuery(code))
   return (
-    <div className="max-w-250">
+    <div>
       {deniedReason !== null && <p className="mb-3 text-ink-2">{deniedReason}</p>}
       <QueryView
         query={rules}

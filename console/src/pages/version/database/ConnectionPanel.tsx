@@ -58,7 +58,7 @@ export function ConnectionPanel({ connection, isReadOnly }: Props) {
       <dl className="divide-y divide-line border-t border-line">
         {parts.map(([label, value]) => (
           <div key={label} className="flex h-10 items-center px-3.5">
-            <dt className="w-34 shrink-0 text-ink-2">{label}</dt>
+            <dt className="w-37.5 shrink-0 text-ink-2 max-xs:w-24">{label}</dt>
             <dd className="flex min-w-0 flex-1 items-center gap-1">
               <code className="truncate">{label === 'Password' ? displayedPassword : value}</code>
               <CopyButton text={value} what={label.toLowerCase()} />
