@@ -1,0 +1,62 @@
+import { fullOrg, type Session } from './data.ts'
+
+/** A page to photograph. `isGuest`: without a session. `press`: the name of a button to press first, as for a dialog. */
+export type Screen = { name: string; path: string; isGuest?: true; press?: string }
+
+const guest = (name: string, path: string): Screen => ({ name, path, isGuest: true })
+
+/** Every page of the console, and the dialogs that look unlike the others. */
+export function screens({ deployments: { ok, failed } }: Session): Screen[] {
+  const version = '/squids/erc20-transfers/v1'
+  const broken = '/squids/erc20-transfers/v2'
+  const tabs = ['details', 'logs', 'metrics', 'deployments', 'db', 'manifest', 'package', 'processors']
+  return [
+    guest('sign-in', '/'),
+    guest('sign-up', '/signup'),
+    guest('restore', '/restore'),
+    guest('confirm-restore', '/restore/confirm/a-token'),
+    guest('confirm-email', '/confirm-email'),
+    { name: 'home', path: '/home' },
+    { name: 'squids', path: '/squids' },
+    { name: 'squids-none-found', path: '/squids?search=nothing-like-this' },
+    { name: 'deploy', path: '/squids/deploy' },
+    { name: 'version', path: version },
+    { name: 'version-failed', path: broken },
+    { name: 'version-crashing', path: '/squids/crashing/v1' },
+    { name: 'version-hibernated', path: '/squids/asleep/v1' },
+    { name: 'version-deploying', path: '/squids/dex-trades/v1' },
+    { name: 'version-missing', path: '/squids/nothing/v9' },
+    ...tabs.map((tab) => ({ name: `version-${tab}`, path: `${version}/${tab}` })),
+    { name: 'deployment', path: `${version}/deployments/${ok}` },
+    { name: 'deployment-failed', path: `${broken}/deployments/${failed}` },
+    { name: 'deployment-changes', path: `${broken}/deployments/${failed}/changes` },
+    { name: 'playground', path: `${version}/playground` },
+    { name: 'schema', path: `${version}/schema` },
+    { name: 'dialog-add-tag', path: version, press: 'Add tag' },
+    { name: 'monitoring', path: '/monitoring' },
+    { name: 'alerts', path: '/monitoring/alerts' },
+    { name: 'alerts-history', path: '/monitoring/alerts/history' },
+    { name: 'alerts-rules', path: '/monitoring/alerts/rules' },
+    { name: 'alerts-channels', path: '/monitoring/alerts/channels' },
+    { name: 'alerts-deliveries', path: '/monitoring/alerts/deliveries' },
+    { name: 'dialog-add-channel', path: '/monitoring/alerts/channels', press: 'Add channel' },
+    { name: 'secrets', path: '/secrets' },
+    { name: 'secrets-add', path: '/secrets/add' },
+    { name: 'secrets-edit', path: '/secrets/edit/COINGECKO_KEY' },
+    { name: 'rpc', path: '/rpc' },
+    { name: 'rpc-token', path: '/rpc/token' },
+    { name: 'rpc-chain', path: '/rpc/chains/eth' },
+    { name: 'portal', path: '/portal/chains' },
+    { name: 'portal-chain', path: '/portal/chains/eth' },
+    { name: 'settings', path: '/settings' },
+    { name: 'billing', path: '/billing' },
+    { name: 'billing-usage', path: '/billing/usage' },
+    { name: 'billing-limits', path: '/billing/limits' },
+    { name: 'api-tokens', path: '/profile/api-tokens' },
+    { name: 'api-tokens-create', path: '/profile/api-tokens/create' },
+    { name: 'profile', path: '/profile/settings' },
+    { name: 'preview', path: '/preview' },
+    { name: 'create-organization', path: '/organizations/create' },
+    { name: 'create-organization-invite', path: `/organizations/create/${fullOrg}` },
+  ]
+}

@@ -1,0 +1,108 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { BrowserContext, Page, Route } from 'playwright-core'
+import { switchTheme } from '../../e2e/support/browser.ts'
+import { emptyOrg, fullOrg } from './data.ts'
+import type { Screen } from './pages.ts'
+
+/** What the data of a page is: of an organization with or without data, not there yet, or failing. */
+export const states = ['full', 'empty', 'loading', 'failing'] as const
+export type State = (typeof states)[number]
+
+const themes = ['light', 'dark'] as const
+/** Widths of a desktop, a small window and a phone, with heights that fit, in pixels. */
+const windows = [
+  { width: 1440, height: 900 },
+  { width: 1024, height: 768 },
+  { width: 390, height: 844 },
+] as const
+
+/** Requests that pages need in every state: the session, and the sign-in options. */
+const isAlwaysAnswered = (url: string) => /\/api\/v1\/(user|user\/invites|auth\/options)(\?|$)/.test(url)
+
+async function intercept(page: Page, state: State): Promise<void> {
+  const answer = (route: Route) =>
+    isAlwaysAnswered(route.request().url())
+      ? route.continue()
+      : route.fulfill({ status: 500, json: { error: 'Something failed on purpose' } })
+  const hold = (route: Route) => (isAlwaysAnswered(route.request().url()) ? route.continue() : undefined)
+  if (state === 'failing') await page.route('**/api/v1/**', answer)
+  if (state === 'loading') await page.route('**/api/v1/**', hold)
+}
+
+/** Waits until nothing is loading, or, while requests are held, until the placeholders are visible. */
+async function settle(page: Page, state: State): Promise<void> {
+  await page.locator('main').first().waitFor()
+  if (state === 'loading') await page.waitForTimeout(400)
+  // A page that goes on loading is photographed as it is.
+  else {
+    await page.waitForLoadState('networkidle', { timeout: 8000 }).catch(() => null)
+    await page
+      .waitForFunction("document.querySelectorAll('.skeleton').length === 0", undefined, { timeout: 8000 })
+      .catch(() => null)
+  }
+  await page.evaluate('document.fonts.ready')
+}
+
+/** Scrolls through the page, since charts and logs are drawn only on sight, and back to the top. */
+const showAll = (page: Page): Promise<void> =>
+  page.evaluate(`(async () => {
+    const frame = () => new Promise((done) => requestAnimationFrame(done))
+    for (let top = 0; top < document.documentElement.scrollHeight; top += innerHeight) {
+      scrollTo(0, top)
+      await frame()
+      await frame()
+    }
+    scrollTo(0, 0)
+    await frame()
+    await frame()
+  })()`)
+
+/** Saves `<name>-<state>-<theme>-<width>.png` of a page in both themes at every width. Returns pages wider than the window, one line each. */
+export async function photograph(
+  context: BrowserContext,
+  { name, path, press }: Screen,
+  state: State,
+  folder: string,
+): Promise<string[]> {
+  mkdirSync(folder, { recursive: true })
+  const page = await context.newPage()
+  const tooWide: string[] = []
+  try {
+    await intercept(page, state)
+    const org = state === 'empty' ? emptyOrg : fullOrg
+    await page.setViewportSize(windows[0])
+    await page.goto(`${path}${path.includes('?') ? '&' : '?'}organization=${org}`)
+    await settle(page, state)
+    if (press)
+      await page
+        .getByRole('button', { name: press, exact: true })
+        .first()
+        .click({ timeout: 5000 })
+        .catch(() => null)
+    if (press)
+      await page
+        .getByRole('dialog')
+        .first()
+        .waitFor({ timeout: 5000 })
+        .catch(() => null)
+    for (const theme of themes) {
+      await switchTheme(page, theme)
+      for (const window of windows) {
+        await page.setViewportSize(window)
+        await showAll(page)
+        const id = `${name}-${state}-${theme}-${window.width}`
+        const overflowPx = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
+        if (overflowPx > 0) tooWide.push(`${id}: ${overflowPx} px wider than the window`)
+        await page.screenshot({
+          path: join(folder, `${id}.png`),
+          fullPage: press === undefined,
+          animations: 'disabled',
+        })
+      }
+    }
+  } finally {
+    await page.close()
+  }
+  return tooWide
+}
