@@ -36,6 +36,7 @@ const commands = {
   'test:kubernetes': { file: 'scripts/test.ts', installs: true, env: { SHOAL_TEST_SUITES: 'kubernetes' } },
   cluster: { file: 'scripts/cluster.ts', installs: true },
   release: { file: 'scripts/release.ts', installs: true },
+  image: { file: 'scripts/image.ts', installs: true },
   sbom: { file: 'scripts/sbom.ts', installs: true },
   'verify-signatures': { file: 'scripts/verify-signatures.ts', installs: true },
   'test:fresh': { file: 'scripts/test-fresh.ts', installs: true },

@@ -57,14 +57,26 @@ export async function pushImage(target: PushTarget, image: BuiltImage): Promise<
 }
 
 async function pushOnce(target: PushTarget, image: BuiltImage): Promise<PushedImage> {
-  const { client, repository, openBase, signal } = target
-  const layerTarget: LayerTarget = { ...target, uploaded: { bytes: 0 } }
-  const base = await openBase(join(image.nodeBinDir, 'node'), signal)
+  const base = await target.openBase(join(image.nodeBinDir, 'node'), target.signal)
   const sources = [...base.layers, await toolsLayer(image), ...(await appLayers(target, image))]
+  return await pushLayers(target, sources, (layers) => configOf(layers, base.env))
+}
+
+/**
+ * Pushes layers, from the lowest, as an OCI image. What the registry has is not uploaded again.
+ * @throws RegistryError
+ */
+export async function pushLayers(
+  target: Omit<LayerTarget, 'uploaded'>,
+  sources: LayerSource[],
+  configOf: (layers: PackedLayer[]) => object,
+): Promise<PushedImage> {
+  const { client, repository, signal } = target
+  const layerTarget: LayerTarget = { ...target, uploaded: { bytes: 0 } }
   const layers: PackedLayer[] = []
-  // One after the other, since packing a layer takes a full core.
+  // One after the other: packing takes all of a core.
   for (const source of sources) layers.push(await pushLayer(layerTarget, source))
-  const config = Buffer.from(JSON.stringify(configOf(layers, base.env)))
+  const config = Buffer.from(JSON.stringify(configOf(layers)))
   const configDescriptor = { mediaType: MEDIA_TYPES.config, digest: digestOf(config), size: config.length }
   if (!(await client.hasBlob(repository, configDescriptor.digest, signal))) {
     await client.pushBlob(repository, contentOf(config), signal)

@@ -15,8 +15,8 @@ const COMMANDS =
     ' ',
   )
 
-/** Libraries that glibc loads by name to find users and hosts. */
-const LOADED_LIBRARIES = ['libnss_files.so.2', 'libnss_dns.so.2', 'libresolv.so.2']
+/** Libraries that glibc loads by name to find users and hosts, and those that native packages are linked to, but Node is not. */
+const LOADED_LIBRARIES = ['libnss_files.so.2', 'libnss_dns.so.2', 'libresolv.so.2', 'librt.so.1', 'libutil.so.1']
 
 const CERTIFICATES = [
   '/etc/ssl/certs/ca-certificates.crt',
