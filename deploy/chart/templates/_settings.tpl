@@ -1,3 +1,4 @@
+{{/* The data directory is below the volume, since only the owner of a folder can change its mode. */}}
 {{- define "shoal.settings" -}}
 HOME: /tmp
 SHOAL_RUNTIME: kubernetes
@@ -7,7 +8,7 @@ SHOAL_PORT: "4000"
 SHOAL_GATEWAY_PORT: "4001"
 SHOAL_HEALTH_HOST: 0.0.0.0
 SHOAL_HEALTH_PORT: "4002"
-SHOAL_DATA_DIR: /data
+SHOAL_DATA_DIR: /data/shoal
 SHOAL_PUBLIC_URL: {{ .Values.publicUrl | quote }}
 SHOAL_GATEWAY_URL: {{ .Values.gatewayUrl | quote }}
 SHOAL_REGISTRY: {{ .Values.registry.address | quote }}
