@@ -19,8 +19,10 @@ export default function CreateApiTokenPage() {
   const create = useApiMutation('user.createApiToken', {
     invalidates: ['user.listApiTokens'],
     // The list never has the key, which is shown once.
-    seeds: (client, { token: _, ...created }) =>
-      seed(client, 'user.listApiTokens', {}, (tokens) => [created, ...tokens]),
+    seeds: (client, created) => {
+      const listed = { ...created, token: '' }
+      seed(client, 'user.listApiTokens', {}, (tokens) => [listed, ...tokens])
+    },
     errorDisplay: 'caller',
   })
   const { organizations } = useUser()
