@@ -45,20 +45,31 @@ test('a list is read in pages', async () => {
   expect(requests[1]?.searchParams.get('continue')).toBe('next')
 })
 
-test.each(['end', 'break'] as const)(
-  'a watch whose connection has an %s continues at the same position',
-  async (how) => {
-    const { watch, responses, versions, changes } = await openWatch([5, 'one'])
-    responses.push(
-      events(how, event('ADDED', 'two', 6), event('BOOKMARK', '', 9)),
-      events('stay', event('ADDED', 'three', 10)),
-    )
-    await watch.start()
-    await watch.reach('10')
-    expect(versions()).toEqual([null, '5', '9'])
-    expect(changes).toEqual(['+one', '+two', '+three'])
-  },
-)
+test('a watch that the server ends continues where it was', async () => {
+  const { watch, responses, versions, changes } = await openWatch([5, 'one'])
+  responses.push(
+    events('end', event('ADDED', 'two', 6), event('BOOKMARK', '', 9)),
+    events('stay', event('ADDED', 'three', 10)),
+  )
+  await watch.start()
+  await watch.reach('10')
+  expect(versions()).toEqual([null, '5', '9'])
+  expect(changes).toEqual(['+one', '+two', '+three'])
+})
+
+test('a watch whose connection breaks lists again, also if the cluster was restored to an earlier version', async () => {
+  const { watch, responses, versions, changes, names } = await openWatch([5, 'one'])
+  responses.push(
+    events('break', event('ADDED', 'two', 6), event('ADDED', 'three', 9)),
+    list(6, 'one', 'two'),
+    events('stay', event('ADDED', 'four', 7)),
+  )
+  await watch.start()
+  await expect.poll(names).toEqual(['four', 'one', 'two'])
+  expect(versions()).toEqual([null, '5', null, '6'])
+  expect(changes).toContain('-three')
+  expect(changes.at(-1)).toBe('+four')
+})
 
 test.each(['response', 'event'])(
   'a watch whose version has expired (%s) lists again, and reports what it missed',
@@ -91,7 +102,7 @@ test('the state is unknown while the API server does not respond', { timeout: 30
   await watch.start()
   await expect.poll(() => responses.length).toBeLessThan(20)
   await expect(watch.reach()).rejects.toThrow('The state of the pods in the cluster is not known')
-  responses.length = 0
+  responses.splice(0, responses.length, list(6, 'one'))
   await expect.poll(() => watch.reach().then(() => 'known', String), { timeout: 20_000 }).toBe('known')
 })
 

@@ -28,8 +28,9 @@ export type WatchOptions<T> = {
 }
 
 /**
- * A copy of all objects of one kind that the cluster keeps up to date. After a lost connection it continues without a gap, and if the
- * cluster no longer has the changes since then, it lists all objects again.
+ * A copy of all objects of one kind that the cluster keeps up to date. When the server ends a watch, the next one continues where it was.
+ * After a lost connection, or if the cluster no longer has the changes since then, it lists all objects again: the cluster's state may have
+ * been restored from a backup, and a watch from a version that does not exist yet would miss all changes until then.
  */
 export class Watch<T extends KubeObject> {
   readonly #options: WatchOptions<T>
@@ -107,7 +108,7 @@ export class Watch<T extends KubeObject> {
       } catch (error) {
         this.#isLive = false
         if (signal.aborted) return
-        mustList ||= isExpired(error)
+        mustList ||= isExpired(error) || !(error instanceof KubeError)
         this.#options.onInterrupt?.(error instanceof Error ? error.message : String(error))
         if (mustList && delayMs === MIN_DELAY_MS) {
           delayMs *= 2

@@ -1,6 +1,7 @@
 import { Client } from 'pg'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { logins } from '../databases/index.ts'
 import { openWorkload, selectSquidBySlot } from '../versions/index.ts'
 import { startDeployApp, type DeployApp, type Deployer } from './testing/deploy-app.ts'
 
@@ -141,4 +142,32 @@ test('a processor without a database waits for its host, since it cannot be prev
   expect(isLost(id, 'processor')).toBe(true)
   const [lost] = (await t.runtime.observe()).filter(({ container }) => container === 'processor')
   expect(lost).toMatchObject({ state: 'starting', reason: 'Its host does not respond' })
+})
+
+test('processors that the runtime has forgotten are started with other logins', async () => {
+  const { squid } = await d.deployAndWait({}, { slot: 'v1' })
+  const id = `${squid?.id}.1`
+  const old = environments(id)['processor']
+  // As when the state of a cluster is restored: the program may still run.
+  t.runtime.host.workloads.delete(id)
+  await until(() => environments(id)['processor'] !== undefined)
+  expect(await canSignIn(environments(id)['processor']?.['DB_URL'])).toBe(true)
+  expect(await canSignIn(old?.['DB_URL'])).toBe(false)
+})
+
+test('where the Postgres does not allow logins, the log says so, and a processor on a lost host waits', async () => {
+  const areAllowed = vi.spyOn(logins, 'areAllowed').mockResolvedValue(false)
+  const deployment = await d.deployAndWait({}, { slot: 'v1' }).finally(() => areAllowed.mockRestore())
+  const id = `${deployment.squid?.id}.1`
+  const { api, processor } = environments(id)
+  expect(processor?.['DB_USER']).toBe(api?.['DB_USER'])
+  const { rows } = await t.app.database.pool.query<{ text: string }>(
+    'select to_jsonb(deployment_logs)::text as text from deployment_logs where deployment_id = $1',
+    [deployment.id],
+  )
+  expect(rows.map(({ text }) => text).join()).toContain('does not allow a login for each processor')
+  t.runtime.loseHost(id, 'processor')
+  const lostAt = t.time.now().getTime()
+  await until(() => t.time.now().getTime() > lostAt + 60_000)
+  expect(isLost(id, 'processor')).toBe(true)
 })

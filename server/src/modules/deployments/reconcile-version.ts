@@ -3,7 +3,7 @@ import type { WorkerApp } from '../../app.ts'
 import { openWorkload, selectSquid } from '../versions/index.ts'
 import { workloadIdOf } from '../manifest/index.ts'
 import { logins } from '../databases/index.ts'
-import { abandonLost, closeLostLogins, openOnlyLogins, renewLogins } from './processor-logins.ts'
+import { abandonLost, closeLostLogins, closeMissingLogins, openOnlyLogins, renewLogins } from './processor-logins.ts'
 import type { SnapshotReader } from './runtime-snapshot.ts'
 import { pollUntil } from './wait.ts'
 
@@ -20,7 +20,9 @@ export async function reconcileVersion(engine: EngineContext, squidId: number): 
   const desired = squid?.sealedWorkload ? workloadIdOf(squidId, squid.generation) : null
   await removeOtherWorkloads(engine, squidId, desired === null ? [] : [desired])
   if (squid?.sealedWorkload) {
-    const lost = await closeLostLogins(engine, squidId, workloadIdOf(squidId, squid.generation))
+    const id = workloadIdOf(squidId, squid.generation)
+    const lost = await closeLostLogins(engine, squidId, id)
+    await closeMissingLogins(engine, squidId, id)
     const workload = await renewLogins(app, squidId, openWorkload(app.sealer, squidId, squid.sealedWorkload))
     await openOnlyLogins(app, squidId, workload.id)
     await app.runtime.apply(workload)
