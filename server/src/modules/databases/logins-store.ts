@@ -55,15 +55,22 @@ export async function deleteLogin(db: Db, id: number): Promise<void> {
 
 /**
  * Creates a role whose sessions act as the owner of the database from their start, so what they create belongs to the owner. Does nothing
- * if the role can log in already.
+ * if the role can log in already. Returns whether its connection limit must be set, as for a
+ * new one.
  * @throws DatabaseError if Shoal's role may not do that
  */
-export async function openLoginRole(cluster: Database, { database, owner, login, password }: LoginRole): Promise<void> {
-  const { rows } = await cluster.pool.query<{ name: string; canLogin: boolean; settings: string[] | null }>(
-    'select rolname as name, rolcanlogin as "canLogin", rolconfig as settings from pg_roles where rolname = any($1)',
+export async function openLoginRole(
+  cluster: Database,
+  { database, owner, login, password }: LoginRole,
+): Promise<boolean> {
+  type Role = { name: string; canLogin: boolean; connections: number; settings: string[] | null }
+  const { rows } = await cluster.pool.query<Role>(
+    `select rolname as name, rolcanlogin as "canLogin", rolconnlimit as connections, rolconfig as settings
+     from pg_roles where rolname = any($1)`,
     [[owner, login]],
   )
-  if (rows.find(({ name }) => name === login)?.canLogin) return
+  const existing = rows.find(({ name }) => name === login)
+  if (existing?.canLogin) return existing.connections === 0
   const settings = rows.find(({ name }) => name === owner)?.settings ?? []
   // It may log in only when it is complete: without the setting `role`, it would own what it creates.
   await ensureRole(cluster, { name: login, password, canLogin: false, connectionLimit: 0 })
@@ -73,6 +80,7 @@ export async function openLoginRole(cluster: Database, { database, owner, login,
   await setRoleSettings(cluster, login, Object.fromEntries(settings.map(splitSetting)))
   await cluster.pool.query(`alter role ${ident(login)} set role = ${literal(owner)}`)
   await cluster.pool.query(`alter role ${ident(login)} login`)
+  return true
 }
 
 /** Tests the changes to roles that `openLoginRole` and `closeLoginRole` make, and rolls them back. */

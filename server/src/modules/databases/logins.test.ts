@@ -1,4 +1,4 @@
-import { Client } from 'pg'
+import { Client, Pool } from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { startTestApp, type TestApp, type TestOrg } from '../../testing/index.ts'
 import { parseManifest } from '../manifest/manifest.ts'
@@ -6,6 +6,7 @@ import { parsePlan } from '../manifest/plan.ts'
 import { insertSquid } from '../versions/store.ts'
 import { shareWithLogins } from './connections.ts'
 import { dropDatabase, eraseDatabase, ownerConnection, syncDatabase, type SquidConnection } from './database.ts'
+import { mayCreateLogins } from './logins-store.ts'
 import { logins } from './logins.ts'
 import { observeDatabases } from './measuring/observe-databases.ts'
 
@@ -153,6 +154,30 @@ test('after a restore of the Postgres, missing logins exist again, and closed on
   await signIn(kept)
   await expect(signIn(stale)).rejects.toThrow()
   expect(await rolesOf(`${(await owner()).user}_l`)).toEqual([kept.user])
+})
+
+test('a role that may not create roles may not create logins', async () => {
+  expect(await mayCreateLogins(t.app.squidsDatabase)).toBe(true)
+  const limited = new Pool({ connectionString: (await owner()).url })
+  expect(await mayCreateLogins({ ...t.app.squidsDatabase, pool: limited })).toBe(false)
+  await limited.end()
+})
+
+test('connection limits are set for new logins only', async () => {
+  const { user: name } = await login()
+  const limitOf = async () => {
+    const text = 'select rolconnlimit as "limit" from pg_roles where rolname = $1'
+    return (await t.app.squidsDatabase.pool.query<{ limit: number }>(text, [name])).rows[0]?.limit
+  }
+  expect(await limitOf()).toBeGreaterThan(0)
+  const { pool } = t.app.squidsDatabase
+  await pool.query(`alter role ${name} connection limit 1`)
+  await logins.open(t.app, squidId, user().workload)
+  expect(await limitOf()).toBe(1)
+  // As when a worker ended before it had set the limit.
+  await pool.query(`alter role ${name} connection limit 0`)
+  await logins.open(t.app, squidId, user().workload)
+  expect(await limitOf()).toBeGreaterThan(1)
 })
 
 test('erasing the database drops its logins', async () => {

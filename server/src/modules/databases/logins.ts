@@ -43,12 +43,10 @@ async function add(app: App, tx: Db, squidId: number, user: LoginUser): Promise<
   return connectionOf(app, database, loginRoleName(database.role, id), password)
 }
 
-/** Creates the roles of the workload's logins that were not closed. Sets the connection limits of all roles. */
+/** Creates the roles of the workload's logins that were not closed. If any is new, sets the connection limits of all roles. */
 async function open(app: App, squidId: number, workload: string): Promise<void> {
   const logins = (await selectLogins(app.db, squidId)).filter((row) => row.workload === workload && !row.closedAt)
-  if (logins.length === 0) return
-  await openRoles(app, squidId, logins)
-  await limitConnections(app)
+  if (await openRoles(app, squidId, logins)) await limitConnections(app)
 }
 
 /**
@@ -119,21 +117,25 @@ async function reconcile(app: App): Promise<void> {
         await dropLoginRole(cluster, database, name)
       }
     const missing = own.filter(({ id }) => !roles.has(loginRoleName(role, id)))
-    await openRoles(app, squidId, missing)
-    if (missing.length > 0) await limitConnections(app)
+    if (await openRoles(app, squidId, missing)) await limitConnections(app)
   }
 }
 
-async function openRoles(app: App, squidId: number, logins: LoginRow[]): Promise<void> {
-  const database = await selectSquidDatabase(app.db, squidId)
-  if (!database) return
-  for (const row of logins)
-    await openLoginRole(app.squidsDatabase, {
+/** Returns whether the connection limit of any of them must be set. */
+async function openRoles(app: App, squidId: number, logins: LoginRow[]): Promise<boolean> {
+  const database = logins.length > 0 ? await selectSquidDatabase(app.db, squidId) : null
+  if (!database) return false
+  let mustLimit = false
+  for (const row of logins) {
+    const isNew = await openLoginRole(app.squidsDatabase, {
       database: database.database,
       owner: database.role,
       login: loginRoleName(database.role, row.id),
       password: loginPasswordOf(app.sealer, row),
     })
+    mustLimit ||= isNew
+  }
+  return mustLimit
 }
 
 /**
