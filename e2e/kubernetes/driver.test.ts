@@ -120,6 +120,17 @@ describe.skipIf(!hasCluster)('the Kubernetes driver', () => {
     await until('api', { state: 'running', run: { ordinal: 1 }, lastRun: { ordinal: 0 } })
   })
 
+  test('starts a program again that the cluster stopped while no server ran, although it ended with 0', async () => {
+    const driver = await openDriver()
+    await driver.runtime.apply(workload([container('processor')]))
+    await driver.until('processor', { state: 'running', run: { ordinal: 0 } })
+    await driver.runtime.close('keep')
+    await kubectl(['delete', 'pods', '-n', driver.namespace, '--all'])
+    await kubectl(['wait', '-n', driver.namespace, 'jobs', '--all', '--for=condition=Complete', '--timeout=50s'])
+    await driver.restart()
+    await driver.until('processor', { state: 'running', run: { ordinal: 1 }, lastRun: { ordinal: 0, how: 'evicted' } })
+  })
+
   test('a workload that is removed and immediately applied again runs', async () => {
     const { runtime, until } = await openDriver()
     await runtime.apply(workload([container('api')]))

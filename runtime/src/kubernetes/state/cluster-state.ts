@@ -85,6 +85,8 @@ export class ClusterState {
       await watch.start()
       this.#startedWatches.add(watch)
     }
+    const nowIso = this.#options.clock.now().toISOString()
+    for (const workload of this.#workloads.values()) if (workload.endVanishedRuns(nowIso)) this.#options.onRun(workload)
   }
 
   /** Waits until all objects are known. @throws ClusterUnreachable */

@@ -108,6 +108,22 @@ export function recordOfLostPod(record: RunRecord, pod: Pod, isStopping: boolean
   return { ...record, last }
 }
 
+/** The end of the latest run, whose pod nothing has seen since it was running; null if its end is known, or if there was none. */
+export function vanishedRun(record: RunRecord, nowIso: string): StoredRun | null {
+  if (record.ordinal < record.base || record.last?.ordinal === record.ordinal) return null
+  const restarts = record.ordinal - record.base + (record.skipped ?? 0)
+  const times = { startedAt: nowIso, endedAt: nowIso }
+  return {
+    id: `${record.pod}/${restarts}`,
+    ordinal: record.ordinal,
+    ...times,
+    node: null,
+    exitCode: null,
+    how: 'evicted',
+    oomKills: null,
+  }
+}
+
 /**
  * True if the cluster stopped the latest run, for example to drain its host. Regardless of its exit code, the program has not finished its
  * work: some programs end with 0 after SIGTERM.

@@ -71,6 +71,24 @@ const crashLoop = (message: string) => ({ waiting: { reason: 'CrashLoopBackOff',
 const waiting = (reason: string, message: string) => ({ state: { waiting: { reason, message } } })
 
 describe('runs', () => {
+  test('whose pods disappeared while no worker ran were ended by the cluster, whatever their Job says', () => {
+    const first = open()
+    first.setPod('p', { state: running(1) })
+    const next = open('on-failure', first.state.storedRecords())
+    next.setJob('w12-3-one-a', { status: { conditions: [{ type: 'Complete', status: 'True' }] } })
+    expect(next.seen()).toMatchObject({ state: 'finished' })
+    expect(next.state.endVanishedRuns(now)).toBe(true)
+    expect(next.seen()).toMatchObject({
+      state: 'starting',
+      lastRun: { id: 'p/0', ordinal: 0, how: 'evicted', exitCode: null },
+    })
+    expect(next.state.endVanishedRuns(now)).toBe(false)
+    // The pod of a program that ended by itself remains.
+    next.setPod('q', { state: terminated(0, 'Completed') })
+    expect(next.state.endVanishedRuns(now)).toBe(false)
+    expect(next.seen()).toMatchObject({ state: 'finished', lastRun: { id: 'q/0', ordinal: 1, how: 'done' } })
+  })
+
   test('are counted across restarts in a pod', () => {
     const { setPod, seen } = open()
     setPod('p', { state: running(1) })

@@ -4,7 +4,7 @@ import type { ConfigMap, Deployment, Job, KubeObject, Pod } from '../objects/obj
 import { type DesiredWorkload, DESIRED, type DesiredContainer } from '../objects/workload-objects.ts'
 import type { Nodes } from './nodes.ts'
 import { observationOf } from './observation.ts'
-import { type RunRecord, nextRecord, recordOfLostPod } from './run-record.ts'
+import { type RunRecord, nextRecord, recordOfLostPod, vanishedRun } from './run-record.ts'
 
 /** The key of the records of runs in the anchor's data. */
 export const RUNS = 'runs'
@@ -75,6 +75,24 @@ export class WorkloadState {
     const after = isDeleted ? recordOfLostPod(updated, pod, isStopping, nowIso) : updated
     this.records.set(container, after)
     return JSON.stringify(before) !== JSON.stringify(after)
+  }
+
+  /**
+   * Records the end of runs whose pods disappeared while no worker watched them. The cluster has moved them: a program that ends by itself
+   * leaves its pod, so what its exit code was is not known. Called when all pods are known. Returns whether the records have changed.
+   */
+  endVanishedRuns(nowIso: string): boolean {
+    let hasChanged = false
+    for (const [container, record] of this.records) {
+      const last = [...this.pods.values()].some(({ metadata }) => metadata.uid === record.pod)
+        ? null
+        : vanishedRun(record, nowIso)
+      if (!last) continue
+      this.records.set(container, { ...record, last })
+      hasChanged = true
+    }
+    if (hasChanged) this.invalidate()
+    return hasChanged
   }
 
   /** Discards the computed observations. Must be called after a change of `records` or `refusals`. */
