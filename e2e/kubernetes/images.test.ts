@@ -1,20 +1,11 @@
-import {
-  type Builder,
-  type EmbeddedPostgres,
-  type HostBuilderOptions,
-  openHostBuilder,
-  startEmbeddedPostgres,
-} from '@shoal/runtime'
-import { execFileSync } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
+import { type Builder, type EmbeddedPostgres, startEmbeddedPostgres } from '@shoal/runtime'
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { type AddressInfo, type Server, connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
-import { create } from 'tar'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { buildImage, openImageBuilder } from '../support/image-builder.ts'
 import { addressOfPod, endOfPod, startImagePod } from '../support/image-pods.ts'
 import { createNamespace, hasCluster, kubectl } from '../support/kubernetes.ts'
 import { totalTransfers } from '../support/squid.ts'
@@ -35,49 +26,13 @@ let builder: Builder
 let image: string
 const log: string[] = []
 
-async function openBuilder(): Promise<Builder> {
-  const toolchain = process.env['SHOAL_TEST_TOOLCHAIN']
-  if (toolchain) execFileSync('cp', ['-al', toolchain, join(folder, 'toolchain')])
-  const env = Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined)
-  const path = `images-${randomBytes(4).toString('hex')}`
-  const options: HostBuilderOptions = {
-    stateDir: folder,
-    sandbox: 'auto',
-    network: 'none',
-    targets: { squid: [], build: [] },
-    containerDiskBytes: 0,
-    maxConcurrentBuilds: 1,
-    maxCacheBytes: 1e9,
-    registry: { registry: `http://${registry}/${path}`, authFile: null, baseImage: null },
-    env: Object.fromEntries(env),
-    log: () => undefined,
-  }
-  return (await openHostBuilder(options, 'in registry')).builder
-}
-
-async function build(key: string, paths: string[]): Promise<string> {
-  const archive = () => Readable.from(create({ gzip: true, cwd: example, portable: true }, paths))
-  const limits = { totalBytes: 1e8, files: 10_000, ratio: 100 }
-  await builder.unpack({ key, archive, manifestPath: 'squid.yaml', limits })
-  const built = await builder.build({
-    key,
-    tenant: '1',
-    nodeVersion: '20',
-    packageManager: 'auto',
-    installCommand: null,
-    buildCommand: null,
-    limits: { memoryBytes: 2 ** 30, cpuCores: 2, timeMs: 900_000, diskBytes: 0 },
-    log: (_severity, message) => log.push(message),
-    signal: new AbortController().signal,
-  })
-  return built.image
-}
+const build = (key: string, paths: string[]) => buildImage(builder, { key, project: example, paths, log })
 
 beforeAll(async () => {
   if (!isPossible) return
   folder = mkdtempSync(join(tmpdir(), 'images-'))
   chmodSync(folder, 0o711)
-  builder = await openBuilder()
+  builder = await openImageBuilder(folder)
   image = await build('first', files)
 }, 900_000)
 

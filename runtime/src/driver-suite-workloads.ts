@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import type { LogAdmission, LogCursor } from './driver.ts'
+import type { LogAdmission, LogCursor, Observation } from './driver.ts'
 import type { RemoteDirectory, Suite } from './driver-suite.ts'
 
 const MIB = 1024 * 1024
 
 /** Tests of workloads, logs, endpoints and restarts of the server. */
 export function workloadTests(suite: Suite): void {
-  const { container, workload, observe, until, read } = suite
+  const { container, workload, observe, until, untilGone, read, need } = suite
 
   test('a changed container is replaced, a missing one is stopped, others continue', async () => {
     const api = container('api', {})
@@ -28,6 +28,7 @@ export function workloadTests(suite: Suite): void {
     await until('api', { state: 'running' }, 'org-squid-1')
     await until('api', { state: 'running' }, 'org-squid-2')
     await suite.host.runtime.remove('org-squid-1')
+    await untilGone((observation) => observation.workload === 'org-squid-1')
     expect((await suite.host.runtime.observe()).map((observation) => observation.workload)).toEqual(['org-squid-2'])
   })
 
@@ -38,8 +39,8 @@ export function workloadTests(suite: Suite): void {
     await until('processor', { state: 'backoff' })
     expect(await suite.host.leftovers()).not.toEqual([])
     await suite.host.runtime.remove('org-squid-1')
-    expect(await suite.host.runtime.observe()).toEqual([])
-    expect(await suite.host.leftovers()).toEqual([])
+    await untilGone(() => true)
+    await suite.host.eventually(async () => expect(await suite.host.leftovers()).toEqual([]))
     await suite.host.runtime.remove('org-squid-1')
     await suite.host.runtime.remove('no-such-workload')
   })
@@ -67,7 +68,9 @@ export function workloadTests(suite: Suite): void {
     )
     const [empty, long = ''] = allLines.filter((line) => line.startsWith('two'))
     expect(empty).toBe('two: ')
-    expect(long).toBe(`two: ${'x'.repeat(65_536)} … (cut: the line is longer than 64 KiB)`)
+    expect(long).toMatch(/^two: x+ … \(cut: the line is longer than 64 KiB\)$/)
+    // A place may add the time to the line before it is cut.
+    expect(65_536 - long.replaceAll(/[^x]/g, '').length).toBeLessThan(64)
   })
 
   test('a reader continues at its cursor without losing lines', async () => {
@@ -106,7 +109,8 @@ export function workloadTests(suite: Suite): void {
     expect(delivered.filter((line) => line.startsWith('one'))).toEqual(lines.slice(0, 10).map((line) => `one: ${line}`))
   })
 
-  test('the log of a removed container can still be read', async () => {
+  test('the log of a removed container can still be read', async ({ skip }) => {
+    need('logs of removed programs', skip)
     await suite.host.runtime.apply(workload([container('one', { print: ['a'], printLast: 'b' })]))
     await suite.host.eventually(async () =>
       expect(await suite.host.runtime.tail('org-squid-1', 'one', 10)).toEqual(['a', 'b']),
@@ -124,7 +128,8 @@ export function workloadTests(suite: Suite): void {
     expect(await suite.host.runtime.tail('no-such-workload', 'one', 2)).toEqual([])
   })
 
-  test('usage lists every container with its limits', async () => {
+  test('usage lists every container with its limits', async ({ skip }) => {
+    need('usage of ended programs', skip)
     await suite.host.runtime.apply(workload([container('api', {}), container('init', { ends: { exit: 0 } })]))
     await until('api', { state: 'running' })
     await until('init', { state: 'finished' })
@@ -141,7 +146,9 @@ export function workloadTests(suite: Suite): void {
   test('declared ports have endpoints, other ports do not', async () => {
     await suite.host.runtime.apply(workload([container('api', {}, { ports: [4000] })]))
     await until('api', { state: 'running' })
-    expect(suite.host.directory.endpoint('org-squid-1', 'api', 4000)).toMatchObject({ kind: expect.any(String) })
+    await suite.host.eventually(async () =>
+      expect(suite.host.directory.endpoint('org-squid-1', 'api', 4000)).toMatchObject({ kind: expect.any(String) }),
+    )
     expect(suite.host.directory.endpoint('org-squid-1', 'api', 4001)).toBeNull()
     expect(suite.host.directory.endpoint('org-squid-1', 'unknown', 4000)).toBeNull()
     expect(suite.host.directory.endpoint('no-such-workload', 'api', 4000)).toBeNull()
@@ -164,15 +171,20 @@ export function workloadTests(suite: Suite): void {
       expect(await directory.endpoint('org-squid-1', 'api', 4000)).toBeNull()
       await suite.host.runtime.apply(workload([container('api', {}, { ports: [4000] })]))
       await until('api', { state: 'running' })
-      const expected = suite.host.directory.endpoint('org-squid-1', 'api', 4000)
-      expect(await directory.endpoint('org-squid-1', 'api', 4000)).toEqual(expected)
+      const endpoints = async () => [
+        suite.host.directory.endpoint('org-squid-1', 'api', 4000),
+        await directory.endpoint('org-squid-1', 'api', 4000),
+      ]
+      await suite.host.eventually(async () => expect(await endpoints()).not.toContain(null))
+      const [expected, ofOther] = await endpoints()
+      expect(ofOther).toEqual(expected)
       expect(await directory.endpoint('org-squid-1', 'api', 4001)).toBeNull()
       expect(await directory.endpoint('org-squid-1', 'unknown', 4000)).toBeNull()
       await suite.host.kill()
       expect(await directory.endpoint('org-squid-1', 'api', 4000)).toEqual(expected)
       await suite.host.restart()
       const removal = suite.host.runtime.remove('org-squid-1')
-      expect(await directory.endpoint('org-squid-1', 'api', 4000)).toBeNull()
+      await suite.host.eventually(async () => expect(await directory.endpoint('org-squid-1', 'api', 4000)).toBeNull())
       await removal
     }, skip))
 
@@ -186,7 +198,7 @@ export function workloadTests(suite: Suite): void {
       await directory.changes()
       await suite.host.runtime.apply(workload([container('api', { print: ['two'] }, { ports: [4000] })]))
       await untilReported()
-      await until('api', { state: 'running' })
+      await until('api', { state: 'running', run: { ordinal: 1 } })
       await directory.changes()
       await suite.host.runtime.remove('org-squid-1')
       await untilReported()
@@ -210,16 +222,22 @@ export function workloadTests(suite: Suite): void {
     await until('api', { state: 'running' })
     await until('processor', { state: 'backoff' })
     await read(cursor, 1)
-    const before = await suite.host.runtime.observe()
+    // Where the clock moves by itself, the processor may have been restarted in the meantime.
+    const isStill = ({ container }: Observation) =>
+      container === 'api' || suite.host.lacks['movable clock'] === undefined
+    const before = (await suite.host.runtime.observe()).filter(isStill)
     await suite.host.kill()
     await suite.host.restart()
-    expect(await suite.host.runtime.observe()).toEqual(before)
+    expect((await suite.host.runtime.observe()).filter(isStill)).toEqual(before)
     suite.host.advance(1000)
     await until('processor', { state: 'backoff', lastRun: { exitCode: 5, ordinal: 1 } })
     expect(await observe('api')).toEqual(before.find((observation) => observation.container === 'api'))
   })
 
-  test('the next server restarts programs that were stopped with the server, and does not count the stop as a crash', async () => {
+  test('the next server restarts programs that were stopped with the server, and does not count the stop as a crash', async ({
+    skip,
+  }) => {
+    need('stops programs', skip)
     const containers = [container('init', { ends: { exit: 0 } }, { restart: 'never' }), container('api', {})]
     await suite.host.runtime.apply(workload(containers))
     await until('init', { state: 'finished' })

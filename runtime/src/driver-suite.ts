@@ -24,13 +24,32 @@ export type Behaviour = {
   ends?: 'never' | 'out of memory' | { exit: number }
 }
 
+/**
+ * What tests need of a place that not every place can do.
+ * - `movable clock`: `advance` ends the waits before restarts, which are exactly 1, 2, 4 … seconds
+ * - `usage of ended programs`: usage is known immediately, and after the end of a program
+ * - `logs of removed programs`: lines of a program can be read after its workload was removed
+ * - `missing commands`: a command that does not exist is found before the program starts
+ * - `stops programs`: `close('stop')` is allowed
+ */
+export type Capability =
+  'movable clock' | 'usage of ended programs' | 'logs of removed programs' | 'missing commands' | 'stops programs'
+
 /** A driver without workloads, and the means to control its environment. */
 export type Harness = {
+  /** The capabilities that the place lacks, each with the reason. Tests that need one are skipped with it. */
+  lacks: Partial<Record<Capability, string>>
+  /** The number of crashes in a row that a test may wait for: each wait may be twice as long as the one before. */
+  maxCrashes: number
+  /** True if the runs of the place name their host. */
+  hasNodes: boolean
   runtime: Runtime
   directory: Directory
   /** Opens a directory in another process; a string is the reason why the driver cannot. */
   openRemoteDirectory: (() => Promise<RemoteDirectory>) | string
   image: string
+  /** The name of an image that does not exist. */
+  missingImage: string
   program(behaviour: Behaviour): Pick<ContainerSpec, 'command' | 'env'>
   /** Advances the clock of the driver (backoff). */
   advance(ms: number): void
@@ -67,6 +86,9 @@ export type RemoteDirectory = {
 export type Suite = ReturnType<typeof openSuite>
 
 const MIB = 1024 * 1024
+
+/** The waits of a driver after the first crashes in a row, in milliseconds. */
+const crashDelaysMs = [1000, 2000, 4000]
 
 /** Declares the tests of the behaviour that the deploy engine expects of a driver. */
 export function driverSuite(name: string, open: () => Promise<Harness>): void {
@@ -137,7 +159,20 @@ function openSuite(open: () => Promise<Harness>) {
     return lines
   }
 
+  /** Skips the test if the place lacks the capability. */
+  const need = (capability: Capability, skip: (reason: string) => never): void => {
+    const reason = host.lacks[capability]
+    if (reason !== undefined) skip(`${capability}: ${reason}`)
+  }
+
+  /** Waits until the runtime has none of these containers. A removal is complete only when the place has confirmed it. */
+  const untilGone = (isOf: (observation: Observation) => boolean): Promise<void> =>
+    host.eventually(async () => expect((await host.runtime.observe()).filter(isOf)).toEqual([]))
+
   return {
+    need,
+    untilGone,
+    crashDelays: () => crashDelaysMs.slice(0, host.maxCrashes),
     get host(): Harness {
       return host
     },

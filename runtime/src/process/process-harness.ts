@@ -58,7 +58,11 @@ export async function openProcessHarness(
     unstarted: () => ({ runtime: createProcessRuntime(options), directory: createProcessDirectory(options) }),
     options,
     host,
+    lacks: {},
+    maxCrashes: 3,
+    hasNodes: false,
     image: 'image-1',
+    missingImage: 'no-such-image',
     enforcesMemory: host.cgroups !== null,
     program: (behaviour: Behaviour) => ({
       command: ['node', 'main.cjs'],

@@ -24,7 +24,11 @@ driverSuite('sim', async () => {
       const unstarted = createSimRuntime(options)
       return { runtime: unstarted, directory: unstarted.directory }
     },
+    lacks: {},
+    maxCrashes: 3,
+    hasNodes: false,
     image: 'image-1',
+    missingImage: 'no-such-image',
     enforcesMemory: true,
     program: (behaviour) => ({
       command: ['play'],

@@ -28,6 +28,8 @@ trap 'forward HUP' HUP
 
 "$@" &
 program=$!
+# The shell itself reports a program that was ended by a signal, in what would be the program's log.
+exec 2>/dev/null
 # A trapped signal interrupts `wait` while the program is still running. `kill -0` succeeds until `wait` has reaped the program.
 while :; do
   wait "$program"
