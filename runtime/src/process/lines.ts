@@ -2,6 +2,7 @@
 const MAX_LINE_BYTES = 64 * 1024
 
 const TRUNCATION_NOTICE = ' … (cut: the line is longer than 64 KiB)'
+const NOTICE_BYTES = Buffer.byteLength(TRUNCATION_NOTICE)
 export const NEWLINE = 0x0a
 const CARRIAGE_RETURN = 0x0d
 
@@ -9,6 +10,8 @@ const CARRIAGE_RETURN = 0x0d
 export function truncateLine(line: string): string {
   if (line.length * 3 <= MAX_LINE_BYTES) return line
   const bytes = Buffer.from(line)
+  // A reader of streams has cut it already, before it took the time off.
+  if (line.endsWith(TRUNCATION_NOTICE) && bytes.length <= MAX_LINE_BYTES + NOTICE_BYTES) return line
   return bytes.length <= MAX_LINE_BYTES ? line : bytes.toString('utf8', 0, MAX_LINE_BYTES) + TRUNCATION_NOTICE
 }
 
