@@ -52,7 +52,11 @@ export async function openOnlyLogins(app: WorkerApp, squidId: number, workload: 
  * Closes the logins of a workload's processors that do not exist in the runtime. When the state of a cluster was restored, their programs
  * run on until their nodes have noticed, and must not write beside the ones that are started next.
  */
-export async function closeMissingLogins({ app, snapshots }: EngineContext, squidId: number, id: string): Promise<void> {
+export async function closeMissingLogins(
+  { app, snapshots }: EngineContext,
+  squidId: number,
+  id: string,
+): Promise<void> {
   if (app.runtime.ownsHost) return
   const existing = new Set((await snapshots()).containersOf(id).map(({ container }) => container))
   await logins.close(app, squidId, ({ workload, container }) => workload === id && !existing.has(container))
