@@ -35,11 +35,10 @@ export function Overlays() {
           placement="bottom start"
           groups={[
             {
-              id: 'all',
               title: 'Organizations',
               actions: [
-                { id: 'a', label: 'Acme Labs', onAction: () => {} },
-                { id: 'b', label: 'Playground', onAction: () => {} },
+                { label: 'Acme Labs', run: () => {} },
+                { label: 'Playground', run: () => {} },
               ],
             },
           ]}
@@ -97,18 +96,17 @@ export function Overlays() {
         <CommandList
           label="Jump to a squid, page or action"
           onClose={close}
-          groups={[
+          groupsFor={() => [
             {
-              id: 'squids',
               title: 'Squids',
-              commands: [{ id: 's', label: 'erc20-transfers@fj0anc', isMono: true, run: () => {} }],
+              isMono: true,
+              actions: [{ label: 'erc20-transfers@fj0anc', run: () => {} }],
             },
             {
-              id: 'pages',
               title: 'Pages',
-              commands: [
-                { id: 'p', label: 'Monitoring', keys: 'g m', run: () => {} },
-                { id: 'q', label: 'Secrets', keys: 'g e', run: () => {} },
+              actions: [
+                { label: 'Monitoring', keys: 'g m', run: () => {} },
+                { label: 'Secrets', keys: 'g e', run: () => {} },
               ],
             },
           ]}

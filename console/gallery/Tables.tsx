@@ -86,8 +86,6 @@ const columns: Column<Version>[] = [
   },
 ]
 
-const icon = { size: 16, 'aria-hidden': true } as const
-
 export function Tables() {
   const [count, setCount] = useState(7)
   const [sort, setSort] = useState<Sort>({ column: 'name', order: 'asc' })
@@ -115,30 +113,16 @@ export function Tables() {
         sort={sort}
         onSort={setSort}
         onOpen={() => {}}
-        menuOf={({ squid, slot, isSynced }) => ({
-          label: `Actions for ${squid}@${slot}`,
-          groups: [
-            {
-              id: 'run',
-              actions: [
-                { id: 'restart', label: 'Restart', icon: <RotateCw {...icon} />, onAction: () => {} },
-                {
-                  id: 'hibernate',
-                  label: 'Hibernate',
-                  icon: <Pause {...icon} />,
-                  disabledReason: isSynced ? null : 'A deployment is in progress.',
-                  onAction: () => {},
-                },
-              ],
-            },
-            {
-              id: 'end',
-              actions: [
-                { id: 'delete', label: 'Delete', icon: <Trash2 {...icon} />, isDanger: true, onAction: () => {} },
-              ],
-            },
-          ],
-        })}
+        actions={({ isSynced }) => [
+          { label: 'Restart', icon: RotateCw, run: () => {} },
+          {
+            label: 'Hibernate',
+            icon: Pause,
+            disabledReason: isSynced ? null : 'A deployment is in progress.',
+            run: () => {},
+          },
+          { label: 'Delete', icon: Trash2, isDanger: true, run: () => {} },
+        ]}
         empty={<EmptyState title="No squids found" />}
       />
       <DataTable label="Loading versions" columns={columns} rows={undefined} idOf={idOf} empty={null} loadingRows={3} />

@@ -1,5 +1,18 @@
-import type { Deployment } from '@shoal/contract'
+import { isInProgress, type Deployment } from '@shoal/contract'
+import { qPages } from './pages.ts'
+import { pollWhile } from './poll.ts'
 import { callApi } from './query.ts'
+
+/** Every second while a deployment runs, otherwise every ten seconds (spec 9). */
+export const deploymentPolling = { fastMs: 1000, slowMs: 10_000 }
+const refetchInterval = pollWhile<{ pages: Deployment[][] }>(
+  ({ pages }) => pages.some((page) => page.some(isInProgress)),
+  deploymentPolling,
+)
+
+/** Deployments of a version, newest first, without logs. */
+export const deploymentsQuery = (code: string, squidId: string) =>
+  qPages('deployments.list', { params: { code }, query: { squidId, logs: 'false' } }, { refetchInterval })
 
 const pageSize = 100
 /** A chart with more marks than this is unreadable. */

@@ -1,5 +1,6 @@
 import { isDeploying, isInProgress, type Deployment, type Squid, type SquidSummary } from '@shoal/contract'
 import { queryOptions, replaceEqualDeep, type QueryClient } from '@tanstack/react-query'
+import type { EndpointName } from './client.ts'
 import { pollWhile } from './poll.ts'
 import { callApi, q } from './query.ts'
 import { squidsQuery } from './squids.ts'
@@ -39,6 +40,12 @@ export function seedDeployment(client: QueryClient, deployment: Deployment): voi
   const params = { code: deployment.organization.code, reference: deployment.squid.reference }
   client.setQueriesData<Squid>({ queryKey: ['squids.get', { params }] }, (squid) => squid && { ...squid, ...started })
   changeRow(client, params, (row) => ({ ...row, ...started }))
+}
+
+/** What every action on a version changes (spec 4): the queries it invalidates, and the deployment that it starts. */
+export const versionChange = {
+  invalidates: ['squids.listSummaries', 'squids.list', 'squids.get', 'deployments.list'] satisfies EndpointName[],
+  seeds: seedDeployment,
 }
 
 /** Changes the row of a version in the cached list. The list stays as old and as invalid as it was, because its other rows are. */

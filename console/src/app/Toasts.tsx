@@ -1,5 +1,4 @@
-import { useSyncExternalStore } from 'react'
-import { connectToasts, isToastRegionNeeded, onToastRegionNeeded } from '../lib/toasts.ts'
+import { connectToasts, useIsToastRegionNeeded } from '../lib/toasts.ts'
 import { lazyPart, Optional } from '../lib/lazy.tsx'
 
 const ToastRegion = lazyPart(async () => {
@@ -10,7 +9,7 @@ const ToastRegion = lazyPart(async () => {
 
 /** The toast region. Its code loads with the first toast. */
 export function Toasts() {
-  const isNeeded = useSyncExternalStore(onToastRegionNeeded, isToastRegionNeeded)
+  const isNeeded = useIsToastRegionNeeded()
   if (!isNeeded) return null
   return (
     <Optional>

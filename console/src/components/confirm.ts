@@ -1,4 +1,5 @@
-import { useSyncExternalStore, type ReactNode } from 'react'
+import type { ReactNode } from 'react'
+import { createStore } from '../lib/store.ts'
 
 export type ConfirmRequest = {
   /** Names the thing: `Delete erc20-transfers@fj0anc?` */
@@ -17,23 +18,12 @@ export type ConfirmRequest = {
   onCancel?: () => void
 }
 
-let request: ConfirmRequest | null = null
-const listeners = new Set<() => void>()
-
-function setRequest(next: ConfirmRequest | null): void {
-  request = next
-  for (const listener of listeners) listener()
-}
-
-const subscribe = (listener: () => void) => {
-  listeners.add(listener)
-  return () => listeners.delete(listener)
-}
+const requested = createStore<ConfirmRequest | null>(null)
 
 /** Opens the confirmation dialog, which runs the action if the user confirms. */
-export const confirm = (request: ConfirmRequest): void => setRequest(request)
-export const closeConfirm = (): void => setRequest(null)
-export const useConfirmRequest = (): ConfirmRequest | null => useSyncExternalStore(subscribe, () => request)
+export const confirm = (request: ConfirmRequest): void => requested.set(request)
+export const closeConfirm = (): void => requested.set(null)
+export const useConfirmRequest = requested.use
 
 /** Like `confirm`, but returns a promise: true if the user confirms, false if they cancel. */
 export function confirmed(request: Omit<ConfirmRequest, 'action' | 'onCancel'>): Promise<boolean> {

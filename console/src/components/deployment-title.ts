@@ -36,3 +36,6 @@ const stepLabels: Record<DeploymentStatus, string> = {
 /** The name of a step in a deployment of this type: hibernating only stops the programs. */
 export const stepLabel = (type: DeploymentType, status: DeploymentStatus): string =>
   type === 'HIBERNATE' && status === 'SQUID_SYNCING' ? 'Stopping' : stepLabels[status]
+
+/** The start of an image's hash, enough to identify it. */
+export const shortImage = (image: string): string => image.slice(0, 12)

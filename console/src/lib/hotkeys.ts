@@ -1,13 +1,9 @@
 import { useEffect, useEffectEvent } from 'react'
+import type { Action } from './action.ts'
 import { getSetting } from './local-settings.ts'
 
-export type Hotkey = {
-  /** `mod+k`, `/`, or a sequence such as `g s`. `mod` is ⌘ on Apple's keyboards, Ctrl elsewhere. */
-  keys: string
-  /** The description in the list of shortcuts. */
-  label: string
-  run: () => void
-}
+/** `keys`: `mod+k`, `/`, or a sequence such as `g s`. `mod` is ⌘ on Apple's keyboards, Ctrl elsewhere. */
+export type Hotkey = Required<Pick<Action, 'keys' | 'label' | 'run'>>
 
 const isApple = /Mac|iPhone|iPad/.test(navigator.userAgent)
 /** `⌘` or `Ctrl`, for labels. */

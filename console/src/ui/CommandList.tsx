@@ -1,4 +1,5 @@
 import { Search } from 'lucide-react'
+import { useState } from 'react'
 import {
   Autocomplete,
   Dialog,
@@ -12,16 +13,22 @@ import {
   SearchField,
   useFilter,
 } from 'react-aria-components'
+import type { Action } from '../lib/action.ts'
 import { Kbd } from './Kbd.tsx'
 import { itemClass } from './control-classes.ts'
 
-export type Command = { id: string; label: string; keys?: string; isMono?: boolean; run: () => void }
-export type CommandGroup = { id: string; title: string; commands: readonly Command[] }
+export type CommandGroup = { title: string; actions: readonly Action[]; isMono?: boolean }
 
-type Props = { label: string; groups: readonly CommandGroup[]; onClose: () => void }
+type Props = {
+  label: string
+  /** The groups for the typed text, which filters them by itself. Disabled actions are left out. */
+  groupsFor: (text: string) => readonly CommandGroup[]
+  onClose: () => void
+}
 
 /** A command palette: typing filters, Enter runs the selected command. */
-export function CommandList({ label, groups, onClose }: Props) {
+export function CommandList({ label, groupsFor, onClose }: Props) {
+  const [text, setText] = useState('')
   const { contains } = useFilter({ sensitivity: 'base' })
   return (
     <ModalOverlay
@@ -32,7 +39,7 @@ export function CommandList({ label, groups, onClose }: Props) {
     >
       <Modal className="overlay-motion w-full max-w-140 rounded-lg border border-line bg-canvas shadow-overlay">
         <Dialog aria-label={label} className="outline-none">
-          <Autocomplete filter={contains}>
+          <Autocomplete filter={contains} inputValue={text} onInputChange={setText}>
             <SearchField aria-label={label} autoFocus className="flex items-center gap-2.5 border-b border-line px-3.5">
               <Search size={16} aria-hidden className="text-ink-3" />
               <Input
@@ -49,13 +56,22 @@ export function CommandList({ label, groups, onClose }: Props) {
                 className="outline-none"
                 renderEmptyState={() => <p className="px-2 py-6 text-center text-ink-3">No matches</p>}
               >
-                {groups
-                  .filter(({ commands }) => commands.length > 0)
-                  .map((group) => (
-                    <MenuSection key={group.id} className="mb-1.5 last:mb-0">
-                      <Header className="px-2 py-1 text-xs text-ink-3">{group.title}</Header>
-                      {group.commands.map((command) => (
-                        <Item key={command.id} command={command} />
+                {groupsFor(text)
+                  .map((group) => ({
+                    ...group,
+                    actions: group.actions.filter(({ disabledReason }) => !disabledReason),
+                  }))
+                  .filter(({ actions }) => actions.length > 0)
+                  .map(({ title, actions, isMono = false }) => (
+                    <MenuSection key={title} className="mb-1.5 last:mb-0">
+                      <Header className="px-2 py-1 text-xs text-ink-3">{title}</Header>
+                      {actions.map((action) => (
+                        <Item
+                          key={action.id ?? action.label}
+                          id={`${title} ${action.id ?? action.label}`}
+                          action={action}
+                          isMono={isMono}
+                        />
                       ))}
                     </MenuSection>
                   ))}
@@ -68,8 +84,7 @@ export function CommandList({ label, groups, onClose }: Props) {
   )
 }
 
-function Item({ command }: { command: Command }) {
-  const { id, label, keys, isMono, run } = command
+function Item({ id, action: { label, keys, run }, isMono }: { id: string; action: Action; isMono: boolean }) {
   return (
     <MenuItem id={id} textValue={label} onAction={run} className={itemClass}>
       <span className={isMono ? 'flex-1 truncate font-mono text-code' : 'flex-1 truncate'}>{label}</span>

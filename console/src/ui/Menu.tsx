@@ -1,26 +1,13 @@
-import type { ReactNode, RefObject } from 'react'
+import { isValidElement, type ReactNode, type RefObject } from 'react'
 import { Header, Menu as AriaMenu, MenuItem, MenuSection, Popover } from 'react-aria-components'
+import type { Action, ActionGroup } from '../lib/action.ts'
 import { cx } from './classes.ts'
 import { itemClass, popoverClass } from './control-classes.ts'
-
-export type MenuAction = {
-  id: string
-  label: string
-  icon?: ReactNode
-  /** Shown on the right: a shortcut, a check mark, a plan. */
-  hint?: ReactNode
-  isDanger?: boolean
-  /** Why it is disabled; shown below the label. */
-  disabledReason?: string | null
-  onAction: () => void
-}
-
-export type MenuGroup = { id: string; title?: string; actions: readonly MenuAction[] }
 
 export type MenuProps = {
   /** Accessible name. */
   label: string
-  groups: readonly MenuGroup[]
+  groups: readonly ActionGroup[]
   /** The element next to which the menu opens, and which regains the focus when it closes. */
   triggerRef: RefObject<Element | null>
   isOpen: boolean
@@ -53,13 +40,13 @@ export default function Menu({
       <AriaMenu aria-label={label} autoFocus="first" onClose={() => onOpenChange(false)} className="outline-none">
         {groups.map((group, index) => (
           <MenuSection
-            key={group.id}
+            key={group.title ?? index}
             aria-label={group.title ?? label}
             className={cx(index > 0 && 'mt-1 border-t border-line pt-1')}
           >
             {group.title && <Header className="px-2 pt-1 pb-0.5 text-xs text-ink-3">{group.title}</Header>}
             {group.actions.map((action) => (
-              <Item key={action.id} action={action} />
+              <Item key={action.id ?? action.label} action={action} />
             ))}
           </MenuSection>
         ))}
@@ -68,22 +55,22 @@ export default function Menu({
   )
 }
 
-function Item({ action }: { action: MenuAction }) {
-  const { id, label, icon, hint, isDanger = false, disabledReason = null, onAction } = action
+function Item({ action }: { action: Action }) {
+  const { label, id = label, icon: Icon, hint, isDanger = false, disabledReason = null, run } = action
   return (
     <MenuItem
       id={id}
       textValue={label}
       isDisabled={disabledReason !== null}
-      onAction={onAction}
+      onAction={run}
       className={cx(
         itemClass,
         isDanger && disabledReason === null && 'text-bad data-focused:bg-bad-soft! data-hovered:bg-bad-soft!',
       )}
     >
-      {icon && (
+      {Icon && (
         <span className="grid min-w-4 shrink-0 place-items-center text-ink-3 group-data-disabled:opacity-60">
-          {icon}
+          {isValidElement(Icon) ? Icon : <Icon size={16} aria-hidden />}
         </span>
       )}
       <span className="min-w-0 flex-1">

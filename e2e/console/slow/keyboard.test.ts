@@ -93,3 +93,26 @@ test('the command palette has the actions of the version whose page is open', as
   expect(await option('Hibernate transfers@v1').count()).toBe(0)
   await page.keyboard.press('Escape')
 })
+
+test('typing in the command palette finds the actions of all versions', async () => {
+  await page.goto(`/squids?organization=${code}`)
+  await page.getByRole('link', { name: 'transfers@v1' }).waitFor()
+  const typeInPalette = async (text: string) => {
+    await page.keyboard.press('Control+k')
+    await page.getByPlaceholder(/Jump to/).fill(text)
+  }
+  await typeInPalette('roll')
+  await page.getByRole('menuitem', { name: 'Roll back… transfers@v1' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Roll transfers@v1 back' })
+  await dialog.getByText('There is no earlier image to roll back to.').waitFor()
+  await dialog.getByRole('button', { name: 'Cancel' }).click()
+  await dialog.waitFor({ state: 'detached' })
+  await typeInPalette('redep')
+  await page.getByRole('menuitem', { name: 'Redeploy transfers@v1' }).click()
+  await page
+    .getByRole('alertdialog', { name: 'Redeploy transfers@v1?' })
+    .getByRole('button', { name: 'Redeploy' })
+    .click()
+  await page.waitForURL(/\/squids\/transfers\/v1\/deployments\/\d+/)
+  await waitForText(page, 'SUCCEEDED')
+})

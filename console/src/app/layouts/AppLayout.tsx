@@ -3,6 +3,7 @@ import { Outlet, useMatches, useNavigate, useRouterState } from '@tanstack/react
 import { useEffect, useState } from 'react'
 import { useOrg } from '../../api/active-org.ts'
 import { sessionQuery, UserContext, useUser } from '../../api/session.ts'
+import { DialogHost } from '../../components/DialogHost.tsx'
 import { PageAnnouncement } from '../../components/PageHeader.tsx'
 import { useHotkey } from '../../lib/hotkeys.ts'
 import { isPreviewOn } from '../../lib/preview-mode.ts'
@@ -87,6 +88,7 @@ function SignedIn() {
       <Optional what="The keyboard help" onFailed={closeOverlay}>
         {overlay === 'keyboard' && <KeyboardHelp onClose={closeOverlay} />}
       </Optional>
+      <DialogHost />
       <Optional>{shouldShowTour && <Tour />}</Optional>
     </OnboardingGate>
   )

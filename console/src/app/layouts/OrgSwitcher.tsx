@@ -33,7 +33,7 @@ export function OrgSwitcher() {
         <Check size={14} aria-hidden className={org.id === active.id ? 'text-accent' : 'invisible'} />
       </span>
     ),
-    onAction: () => {
+    run: () => {
       selectOrg(user, org.code)
       void navigate({ to: '/squids' })
     },
@@ -42,7 +42,7 @@ export function OrgSwitcher() {
   return (
     <MenuButton
       label="Organizations"
-      groups={[{ id: 'organizations', actions }]}
+      groups={[{ actions }]}
       placement="bottom start"
       renderTrigger={(trigger) => (
         <button

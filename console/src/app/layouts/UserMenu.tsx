@@ -21,41 +21,32 @@ export function UserMenu() {
 
   const account = [
     {
-      id: 'settings',
       label: 'Account settings',
-      icon: <UserRound size={16} />,
-      onAction: () => void navigate({ to: '/profile/settings' }),
+      icon: UserRound,
+      run: () => void navigate({ to: '/profile/settings' }),
     },
     {
-      id: 'tokens',
       label: 'API tokens',
-      icon: <KeyRound size={16} />,
+      icon: KeyRound,
       disabledReason: needsEmail,
-      onAction: () => void navigate({ to: '/profile/api-tokens' }),
+      run: () => void navigate({ to: '/profile/api-tokens' }),
     },
   ]
   const tools = [
-    { id: 'theme', label: isDark ? 'Light theme' : 'Dark theme', icon: <Moon size={16} />, onAction: toggleTheme },
+    { label: isDark ? 'Light theme' : 'Dark theme', icon: Moon, run: toggleTheme },
     {
-      id: 'keyboard',
       label: 'Keyboard shortcuts',
-      icon: <Keyboard size={16} />,
+      icon: Keyboard,
       ...(hasSingleKeys && { hint: <Kbd keys="?" /> }),
-      onAction: openKeyboardHelp,
+      run: openKeyboardHelp,
     },
   ]
-  const session = [
-    { id: 'logout', label: 'Logout', icon: <LogOut size={16} />, onAction: () => void endSession(queryClient) },
-  ]
+  const session = [{ label: 'Logout', icon: LogOut, run: () => void endSession(queryClient) }]
 
   return (
     <MenuButton
       label="Account"
-      groups={[
-        { id: 'account', actions: account },
-        { id: 'tools', actions: tools },
-        { id: 'session', actions: session },
-      ]}
+      groups={[{ actions: account }, { actions: tools }, { actions: session }]}
       header={
         <div className="mb-1 border-b border-line px-2 pt-1 pb-2">
           <p className="truncate font-medium">{name}</p>

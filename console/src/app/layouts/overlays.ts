@@ -1,23 +1,12 @@
-import { useSyncExternalStore } from 'react'
+import { createStore } from '../../lib/store.ts'
 
 export type OverlayName = 'palette' | 'keyboard'
 
-let open: OverlayName | null = null
-const listeners = new Set<() => void>()
+const opened = createStore<OverlayName | null>(null)
 
-function setOpen(name: OverlayName | null): void {
-  open = name
-  for (const listener of listeners) listener()
-}
-
-const subscribe = (listener: () => void) => {
-  listeners.add(listener)
-  return () => listeners.delete(listener)
-}
-
-export const openPalette = (): void => setOpen('palette')
-export const openKeyboardHelp = (): void => setOpen('keyboard')
-export const closeOverlay = (): void => setOpen(null)
+export const openPalette = (): void => opened.set('palette')
+export const openKeyboardHelp = (): void => opened.set('keyboard')
+export const closeOverlay = (): void => opened.set(null)
 
 /** The open overlay of the app; at most one is open. */
-export const useOpenOverlay = (): OverlayName | null => useSyncExternalStore(subscribe, () => open)
+export const useOpenOverlay = opened.use

@@ -1,14 +1,15 @@
 import { useEffect, useMemo, useRef, type ReactNode } from 'react'
+import type { Action } from '../../lib/action.ts'
 import { cx } from '../../ui/classes.ts'
 import { tableClass } from '../../ui/control-classes.ts'
 import { HeadRow } from './HeadRow.tsx'
-import { RowMenu, useRowMenu, type MenuOf } from './RowMenu.tsx'
+import { RowMenu, useRowMenu } from './RowMenu.tsx'
 import type { Column, Sort } from './columns.ts'
 import { itemsOf, sorted } from './items.ts'
 import { GroupRow, LoadingRows, TableRow } from './rows.tsx'
 import { useVisibleItems } from './use-visible-items.ts'
 
-type Props<T> = {
+export type TableProps<T> = {
   /** Accessible name. */
   label: string
   /** Keep the array identical: rows render again only when their data or the columns change. */
@@ -16,10 +17,8 @@ type Props<T> = {
   /** Undefined while loading. */
   rows: readonly T[] | undefined
   idOf: (row: T) => string
-  /** The name of a row in the label of its menu; by default its id. */
+  /** What users call a row, in the label of its menu; by default its id. */
   nameOf?: (row: T) => string
-  /** Rows have different heights, because cells wrap. All rows are then drawn, since the heights of rows that are not drawn would be unknown. */
-  hasTallRows?: boolean
   sort?: Sort | null
   onSort?: (sort: Sort) => void
   /** Groups rows under a header, such as versions under their squid. */
@@ -29,8 +28,8 @@ type Props<T> = {
   renderGroupHead?: (name: string, rows: T[]) => ReactNode
   /** Called when the user clicks a row outside its links and buttons. */
   onOpen?: (row: T) => void
-  /** The menu at the end of each row; called when it opens. */
-  menuOf?: MenuOf<T>
+  /** The actions in the menu at the end of each row; called when it opens. */
+  actions?: (row: T) => readonly Action[]
   /** Returns why a row's menu is disabled; null if it is enabled. */
   menuDisabledReason?: (row: T) => string | null
   /** Called with the drawn rows after each render. */
@@ -41,24 +40,23 @@ type Props<T> = {
 }
 
 /**
- * The table of all list pages. Rows are plain, memoized `<tr>`; the table has one click handler and one menu, and
+ * The table that `QueryTable` and parts with loaded rows draw. Rows are plain, memoized `<tr>`; the table has one click handler and one menu, and
  * from 50 lines on only the visible rows are in the DOM.
  */
-export function DataTable<T>(props: Props<T>) {
+export function DataTable<T>(props: TableProps<T>) {
   const {
     label,
     columns,
     rows,
     idOf,
     nameOf = idOf,
-    hasTallRows = false,
     sort = null,
     onSort,
     groupOf,
     firstGroups,
     renderGroupHead,
     onOpen,
-    menuOf,
+    actions,
     menuDisabledReason,
     onVisible,
     empty,
@@ -68,10 +66,10 @@ export function DataTable<T>(props: Props<T>) {
     [rows, columns, sort, idOf, groupOf, firstGroups],
   )
   const table = useRef<HTMLTableElement>(null)
-  const { visible, beforePx, afterPx } = useVisibleItems(items, table, !hasTallRows)
+  const { visible, beforePx, afterPx, measure } = useVisibleItems(items, table)
   useEffect(() => onVisible?.(visible.flatMap(({ item }) => (item.kind === 'row' ? [item.row] : []))))
   const menu = useRowMenu<T>()
-  const hasMenu = menuOf !== undefined
+  const hasMenu = actions !== undefined
 
   const rowOf = (target: EventTarget): T | undefined => {
     const id = target instanceof Element ? target.closest<HTMLElement>('[data-row]')?.dataset['row'] : undefined
@@ -101,6 +99,7 @@ export function DataTable<T>(props: Props<T>) {
         {/* Keyboard users reach a row through the link in its main cell. */}
         {/* oxlint-disable-next-line jsx-a11y/click-events-have-key-events */}
         <tbody
+          className="[overflow-anchor:none]"
           onClick={onClick}
           onPointerOver={hasMenu ? menu.prepare : undefined}
           onFocus={hasMenu ? menu.prepare : undefined}
@@ -111,6 +110,7 @@ export function DataTable<T>(props: Props<T>) {
             item.kind === 'row' ? (
               <TableRow
                 key={item.id}
+                measure={measure}
                 id={item.id}
                 name={hasMenu ? nameOf(item.row) : ''}
                 row={item.row}
@@ -122,7 +122,7 @@ export function DataTable<T>(props: Props<T>) {
                 menuDisabledReason={menuDisabledReason?.(item.row) ?? null}
               />
             ) : (
-              <GroupRow key={item.id} rowIndex={index + 2} columns={columns} hasMenu={hasMenu}>
+              <GroupRow key={item.id} measure={measure} rowIndex={index + 2} columns={columns} hasMenu={hasMenu}>
                 {renderGroupHead?.(item.name, item.rows) ?? item.name}
               </GroupRow>
             ),
@@ -130,7 +130,7 @@ export function DataTable<T>(props: Props<T>) {
           {afterPx > 0 && <tr aria-hidden style={{ height: afterPx }} />}
         </tbody>
       </table>
-      {menuOf && <RowMenu menu={menu} menuOf={menuOf} />}
+      {actions && <RowMenu menu={menu} actions={actions} nameOf={nameOf} />}
     </div>
   )
 }

@@ -1,12 +1,10 @@
 import { useRef, useState, type RefObject } from 'react'
-import type { MenuGroup } from '../../ui/Menu.tsx'
+import { groupsOf, type Action } from '../../lib/action.ts'
 import { prefetch } from '../../ui/prefetch.ts'
 import { lazyPart, Optional } from '../../lib/lazy.tsx'
 
 const loadMenu = () => import('../../ui/Menu.tsx')
 const Menu = lazyPart(loadMenu)
-
-export type MenuOf<T> = (row: T) => { label: string; groups: readonly MenuGroup[] }
 
 type MenuState<T> = {
   row: T | null
@@ -40,12 +38,20 @@ export function useRowMenu<T>(): MenuState<T> {
   }
 }
 
+type Props<T> = { menu: MenuState<T>; actions: (row: T) => readonly Action[]; nameOf: (row: T) => string }
+
 /** The menu that all rows of a table share. */
-export function RowMenu<T>({ menu, menuOf }: { menu: MenuState<T>; menuOf: MenuOf<T> }) {
+export function RowMenu<T>({ menu, actions, nameOf }: Props<T>) {
   if (menu.row === null) return null
   return (
     <Optional what="The menu" onFailed={menu.close}>
-      <Menu {...menuOf(menu.row)} triggerRef={menu.trigger} isOpen onOpenChange={(isOpen) => !isOpen && menu.close()} />
+      <Menu
+        label={`Actions for ${nameOf(menu.row)}`}
+        groups={groupsOf(actions(menu.row))}
+        triggerRef={menu.trigger}
+        isOpen
+        onOpenChange={(isOpen) => !isOpen && menu.close()}
+      />
     </Optional>
   )
 }

@@ -5,6 +5,12 @@ import { cx } from '../../ui/classes.ts'
 import { numberClass, tdClass } from '../../ui/control-classes.ts'
 import { hideBelowClass, type Column } from './columns.ts'
 
+/** Measures a drawn line of a long table; null if all lines are drawn. */
+type Measure = ((line: HTMLTableRowElement | null) => void) | null
+
+/** The ref, and the attribute from which the virtualizer reads the index. The head is row 1 of the table. */
+const measured = (measure: Measure, rowIndex: number) => measure && { ref: measure, 'data-index': rowIndex - 2 }
+
 type RowProps<T> = {
   id: string
   /** The name in the label of the menu. */
@@ -12,6 +18,7 @@ type RowProps<T> = {
   row: T
   columns: readonly Column<T>[]
   rowIndex: number
+  measure: Measure
   isIndented: boolean
   isOpenable: boolean
   hasMenu: boolean
@@ -35,13 +42,19 @@ function Row<T>({
   row,
   columns,
   rowIndex,
+  measure,
   isIndented,
   isOpenable,
   hasMenu,
   menuDisabledReason,
 }: RowProps<T>) {
   return (
-    <tr data-row={id} aria-rowindex={rowIndex} className={cx('hover:bg-subtle', isOpenable && 'cursor-pointer')}>
+    <tr
+      {...measured(measure, rowIndex)}
+      data-row={id}
+      aria-rowindex={rowIndex}
+      className={cx('hover:bg-subtle', isOpenable && 'cursor-pointer')}
+    >
       {columns.map((column, index) => (
         <td key={column.id} className={cellClass(column, index === 0, isIndented)}>
           {column.cell(row)}
@@ -72,12 +85,18 @@ function Row<T>({
 /** Renders again only when its data, index or the columns change, so an unchanged poll costs nothing. */
 export const TableRow = memo(Row) as typeof Row
 
-type GroupProps<T> = { rowIndex: number; columns: readonly Column<T>[]; hasMenu: boolean; children: ReactNode }
+type GroupProps<T> = {
+  rowIndex: number
+  measure: Measure
+  columns: readonly Column<T>[]
+  hasMenu: boolean
+  children: ReactNode
+}
 
 /** A group header. It has one cell per column, because a cell that spans hidden columns would keep their space. */
-export function GroupRow<T>({ rowIndex, columns, hasMenu, children }: GroupProps<T>) {
+export function GroupRow<T>({ rowIndex, measure, columns, hasMenu, children }: GroupProps<T>) {
   return (
-    <tr aria-rowindex={rowIndex} className="bg-subtle">
+    <tr {...measured(measure, rowIndex)} aria-rowindex={rowIndex} className="bg-subtle">
       <th
         scope="rowgroup"
         className="h-9 overflow-visible border-b border-line px-3 text-left font-medium whitespace-nowrap"

@@ -7,29 +7,36 @@ const minVirtualItems = 50
 const heightPx = { row: 40, group: 36 }
 const overscan = 12
 
-/** The items to draw, and the heights of the items before and after them. */
-export function useVisibleItems<T>(
-  items: readonly Item<T>[],
-  table: RefObject<HTMLTableElement | null>,
-  canBeVirtual: boolean,
-) {
-  const isVirtual = canBeVirtual && items.length >= minVirtualItems
+/**
+ * The items to draw, and the heights of the items before and after them. `measure` is the ref of a drawn line: cells
+ * may wrap, so that the height of a line is only known when it has been drawn. It is null while all lines are drawn.
+ */
+export function useVisibleItems<T>(items: readonly Item<T>[], table: RefObject<HTMLTableElement | null>) {
+  const isVirtual = items.length >= minVirtualItems
   const [scrollMargin, setScrollMargin] = useState(0)
+  const [rowPx, setRowPx] = useState(heightPx.row)
 
   useLayoutEffect(() => {
     if (table.current) setScrollMargin(table.current.getBoundingClientRect().top + window.scrollY)
   }, [table, isVirtual])
+  useLayoutEffect(() => {
+    // The rows that follow are probably like the first ones, so the scroll bar barely changes when they are measured.
+    const rows = isVirtual ? [...(table.current?.querySelectorAll<HTMLElement>('[data-row]') ?? [])] : []
+    const totalPx = rows.reduce((sum, { offsetHeight }) => sum + offsetHeight, 0)
+    if (rows.length > 0) setRowPx(Math.round(totalPx / rows.length))
+  }, [table, isVirtual, items.length])
 
   const virtualizer = useWindowVirtualizer({
     count: items.length,
     enabled: isVirtual,
-    estimateSize: (index) => heightPx[items[index]?.kind ?? 'row'],
+    estimateSize: (index) => (items[index]?.kind === 'group' ? heightPx.group : rowPx),
     getItemKey: (index) => items[index]?.id ?? index,
     overscan,
     scrollMargin,
   })
 
-  if (!isVirtual) return { visible: items.map((item, index) => ({ item, index })), beforePx: 0, afterPx: 0 }
+  if (!isVirtual)
+    return { visible: items.map((item, index) => ({ item, index })), beforePx: 0, afterPx: 0, measure: null }
   const virtualItems = virtualizer.getVirtualItems()
   return {
     visible: virtualItems.flatMap(({ index }) => {
@@ -38,5 +45,6 @@ export function useVisibleItems<T>(
     }),
     beforePx: (virtualItems[0]?.start ?? scrollMargin) - scrollMargin,
     afterPx: virtualizer.getTotalSize() - ((virtualItems.at(-1)?.end ?? scrollMargin) - scrollMargin),
+    measure: virtualizer.measureElement,
   }
 }

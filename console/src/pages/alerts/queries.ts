@@ -1,35 +1,15 @@
-import { infiniteQueryOptions } from '@tanstack/react-query'
 import { alertsPollMs } from '../../api/alerts.ts'
-import { callApi, q } from '../../api/query.ts'
+import { qPages } from '../../api/pages.ts'
+import { q } from '../../api/query.ts'
 
-const pageSize = 50
+const polled = { refetchInterval: alertsPollMs }
 
-const paging = {
-  initialPageParam: '',
-  getNextPageParam: (page: readonly { id: number }[]) => (page.length < pageSize ? undefined : String(page.at(-1)?.id)),
-  refetchInterval: alertsPollMs,
-}
-
-const cursorQuery = (before: string) => (before === '' ? {} : { before })
-
-/** Ended alerts, the newest first. A refetch reloads every loaded page. */
+/** Ended alerts, the newest first. */
 export const endedQuery = (code: string) =>
-  infiniteQueryOptions({
-    queryKey: ['alerts.list', { params: { code }, query: { state: 'ended' } }, 'pages'] as const,
-    queryFn: ({ pageParam, signal }) =>
-      callApi('alerts.list', { params: { code }, query: { state: 'ended', ...cursorQuery(pageParam) } }, signal),
-    ...paging,
-  })
+  qPages('alerts.list', { params: { code }, query: { state: 'ended' } }, polled)
 
 /** Deliveries, the newest first. */
-export const deliveriesQuery = (code: string) =>
-  infiniteQueryOptions({
-    queryKey: ['alerts.listDeliveries', { params: { code } }, 'pages'] as const,
-    queryFn: ({ pageParam, signal }) =>
-      callApi('alerts.listDeliveries', { params: { code }, query: cursorQuery(pageParam) }, signal),
-    ...paging,
-  })
+export const deliveriesQuery = (code: string) => qPages('alerts.listDeliveries', { params: { code } }, polled)
 
 /** The active mutes. */
-export const mutesQuery = (code: string) =>
-  q('alerts.listMutes', { params: { code } }, { refetchInterval: alertsPollMs })
+export const mutesQuery = (code: string) => q('alerts.listMutes', { params: { code } }, polled)

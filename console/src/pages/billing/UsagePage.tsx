@@ -6,10 +6,8 @@ import { useState } from 'react'
 import { useOrg } from '../../api/active-org.ts'
 import { open } from '../../api/client.ts'
 import type { Prefetch } from '../../api/prefetch.ts'
-import { EmptyState } from '../../components/EmptyState.tsx'
-import { ErrorState } from '../../components/ErrorState.tsx'
 import { LazySelect } from '../../components/LazySelect.tsx'
-import { DataTable } from '../../components/data-table/DataTable.tsx'
+import { QueryTable } from '../../components/data-table/QueryTable.tsx'
 import { saveFile } from '../../lib/save-file.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Switch } from '../../ui/Switch.tsx'
@@ -83,22 +81,18 @@ function MonthUsage() {
         </div>
       </div>
       <h2 className="mb-3 text-lg font-semibold">{monthTitle(month)}</h2>
-      {error && data === undefined ? (
-        <ErrorState what="The usage could not be loaded" error={error} onRetry={() => void refetch()} />
-      ) : (
-        <div className="flex flex-col gap-5">
-          <DataTable
-            label={`Usage of ${monthTitle(month)}`}
-            columns={isBySquid ? receiptColumns.bySquid : receiptColumns.merged}
-            rows={data?.items}
-            idOf={({ type, rate, squid }) => `${type} ${rate} ${squid?.id ?? ''}`}
-            hasTallRows={!isBySquid}
-            loadingRows={4}
-            empty={<EmptyState title="No usage during this period" />}
-          />
-          {data && !isEmpty && <ReceiptSummary receipt={data} />}
-        </div>
-      )}
+      <div className="flex flex-col gap-5">
+        <QueryTable
+          label={`Usage of ${monthTitle(month)}`}
+          what="The usage"
+          query={{ data: data?.items, error, refetch }}
+          columns={isBySquid ? receiptColumns.bySquid : receiptColumns.merged}
+          idOf={({ type, rate, squid }) => `${type} ${rate} ${squid?.id ?? ''}`}
+          loadingRows={4}
+          empty={{ title: 'No usage during this period' }}
+        />
+        {data && !isEmpty && <ReceiptSummary receipt={data} />}
+      </div>
     </>
   )
 }

@@ -1,7 +1,7 @@
 import { Bookmark, BookmarkMinus, BookmarkPlus } from 'lucide-react'
 import { createLocalList } from '../../components/local-list.ts'
+import { groupsOf, type Action } from '../../lib/action.ts'
 import { IconButton } from '../../ui/IconButton.tsx'
-import type { MenuAction } from '../../ui/Menu.tsx'
 import { MenuButton } from '../../components/MenuButton.tsx'
 import { useLogsSearch, useSetLogsSearch } from './filters.ts'
 import { isSameFilter, isSavedFilter, keyOf, labelOfSaved, savedFilterOf, searchOfSaved } from './saved-filters.ts'
@@ -14,32 +14,28 @@ export function SavedFilters() {
   const current = savedFilterOf(useLogsSearch())
   const setSearch = useSetLogsSearch()
   const isSaved = current !== null && items.some((item) => isSameFilter(item, current))
-  const change: MenuAction = isSaved
+  const change: Action = isSaved
     ? {
-        id: 'remove',
         label: 'Remove these filters from the list',
-        icon: <BookmarkMinus size={16} />,
-        onAction: () => save(items.filter((item) => !isSameFilter(item, current))),
+        icon: BookmarkMinus,
+        run: () => save(items.filter((item) => !isSameFilter(item, current))),
       }
     : {
-        id: 'save',
         label: 'Save these filters',
-        icon: <BookmarkPlus size={16} />,
+        icon: BookmarkPlus,
         disabledReason: current === null ? 'Select containers, levels, a text or times first.' : null,
-        onAction: () => current && save([current, ...items]),
+        run: () => current && save([current, ...items]),
       }
   const saved = items.map((item) => ({
     id: keyOf(item),
     label: labelOfSaved(item),
-    onAction: () => setSearch(searchOfSaved(item)),
+    section: 'Saved filters',
+    run: () => setSearch(searchOfSaved(item)),
   }))
   return (
     <MenuButton
       label="Saved filters"
-      groups={[
-        ...(saved.length > 0 ? [{ id: 'saved', title: 'Saved filters', actions: saved }] : []),
-        { id: 'change', actions: [change] },
-      ]}
+      groups={groupsOf([...saved, change])}
       renderTrigger={(trigger) => (
         <IconButton
           {...trigger}

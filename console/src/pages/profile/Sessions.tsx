@@ -4,11 +4,9 @@ import { useApiMutation } from '../../api/mutation.ts'
 import { q } from '../../api/query.ts'
 import { dropSession } from '../../api/session.ts'
 import { confirm } from '../../components/confirm.ts'
-import { DataTable } from '../../components/data-table/DataTable.tsx'
 import type { Column } from '../../components/data-table/columns.ts'
-import { ErrorState } from '../../components/ErrorState.tsx'
-import { RelativeTime } from '../../components/RelativeTime.tsx'
-import { emptyValue } from '../../lib/format.ts'
+import { textColumn, timeColumn } from '../../components/data-table/named-columns.tsx'
+import { QueryTable } from '../../components/data-table/QueryTable.tsx'
 import { Badge } from '../../ui/Badge.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { deviceOf } from './device.ts'
@@ -26,25 +24,14 @@ const columns: Column<Session>[] = [
       </span>
     ),
   },
-  { id: 'ip', header: 'Address', hideBelow: 'sm', width: '150px', cell: ({ ip }) => ip ?? emptyValue },
-  {
-    id: 'created',
-    header: 'Signed in',
-    hideBelow: 'sm',
-    width: '120px',
-    cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
-  },
-  {
-    id: 'lastActive',
-    header: 'Last active',
-    width: '120px',
-    cell: ({ lastSeenAt }) => <RelativeTime at={lastSeenAt} />,
-  },
+  textColumn('Address', ({ ip }) => ip, { hideBelow: 'sm', width: '150px' }),
+  timeColumn('Signed in', ({ createdAt }) => createdAt, { hideBelow: 'sm' }),
+  timeColumn('Last active', ({ lastSeenAt }) => lastSeenAt),
 ]
 
 /** The user's sessions, and a button that ends all of them. */
 export default function Sessions() {
-  const { data, error, refetch } = useQuery(q('user.listSessions', {}))
+  const sessions = useQuery(q('user.listSessions', {}))
   const queryClient = useQueryClient()
   const endSessions = useApiMutation('user.endSessions', {
     invalidates: [],
@@ -65,11 +52,14 @@ export default function Sessions() {
         <h2 className="flex-1 text-md font-semibold">Sessions</h2>
         <Button onClick={confirmEnd}>Sign out everywhere</Button>
       </header>
-      {error && data === undefined ? (
-        <ErrorState what="The sessions could not be loaded" error={error} onRetry={() => void refetch()} />
-      ) : (
-        <DataTable label="Sessions" columns={columns} rows={data} idOf={({ id }) => id} empty={null} loadingRows={2} />
-      )}
+      <QueryTable
+        label="Sessions"
+        query={sessions}
+        columns={columns}
+        idOf={({ id }) => id}
+        empty={null}
+        loadingRows={2}
+      />
     </section>
   )
 }

@@ -1,7 +1,7 @@
 import type { SecretUse } from '@shoal/contract'
 import { Link } from '@tanstack/react-router'
 import type { Column } from '../../components/data-table/columns.ts'
-import { RelativeTime } from '../../components/RelativeTime.tsx'
+import { timeColumn } from '../../components/data-table/named-columns.tsx'
 import { StatusDot } from '../../components/StatusDot.tsx'
 
 const maxShownVersions = 3
@@ -24,14 +24,12 @@ export const secretColumns: Column<SecretUse>[] = [
     width: '150px',
     cell: ({ versions }) => <State versions={versions} />,
   },
-  {
+  timeColumn('Changed', ({ updatedAt }) => updatedAt, {
     id: 'updated',
-    header: 'Changed',
     width: '130px',
     hideBelow: 'sm',
     sortBy: ({ updatedAt }) => Date.parse(updatedAt),
-    cell: ({ updatedAt }) => <RelativeTime at={updatedAt} />,
-  },
+  }),
 ]
 
 function Versions({ versions }: Pick<SecretUse, 'versions'>) {

@@ -8,12 +8,12 @@ import { useDeniedReason } from '../../components/access.tsx'
 import { confirm } from '../../components/confirm.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Card } from '../../ui/Card.tsx'
-import { useMemberActions } from './member-actions.ts'
+import { useMemberActions } from './use-member-actions.tsx'
 import { rolesQuery } from '../../api/roles.ts'
 
 export default function DangerZone({ org }: { org: Org }) {
   const navigate = useNavigate()
-  const { isOwn, leave } = useMemberActions(org)
+  const { isOwn, leaveOf } = useMemberActions(org)
   const ownRole = useQuery(rolesQuery(org.code)).data?.find(isOwn)
   const remove = useApiMutation('orgs.delete', {
     invalidates: ['user.get'],
@@ -45,7 +45,7 @@ export default function DangerZone({ org }: { org: Org }) {
     <Card title="Leave or delete">
       <div className="divide-y divide-line">
         <ActionRow text="You lose all access to this organization. Its squids keep running.">
-          <Button isDisabled={ownRole === undefined} onClick={() => ownRole && leave(ownRole)}>
+          <Button isDisabled={ownRole === undefined} onClick={() => ownRole && leaveOf(ownRole).run()}>
             Leave organization
           </Button>
         </ActionRow>

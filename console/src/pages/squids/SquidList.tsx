@@ -1,120 +1,84 @@
 import type { SquidSummary } from '@shoal/contract'
-import { useQuery } from '@tanstack/react-query'
-import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
+import { useQuery, type UseQueryResult } from '@tanstack/react-query'
+import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { Pin } from 'lucide-react'
-import { useMemo } from 'react'
+import { useCallback, useMemo } from 'react'
 import { useOrg } from '../../api/active-org.ts'
 import { ingressQuery, setVisibleSquids } from '../../api/squids.ts'
-import { EmptyState } from '../../components/EmptyState.tsx'
-import { PageHeader } from '../../components/PageHeader.tsx'
-import { useDeniedReason } from '../../components/access.tsx'
-import { DataTable } from '../../components/data-table/DataTable.tsx'
-import { useSearchText, useUrlSort } from '../../components/data-table/url-state.ts'
-import { useSquidActions } from '../../components/squid/use-squid-actions.tsx'
-import { Alert } from '../../ui/Alert.tsx'
-import { Button, buttonClass } from '../../ui/Button.tsx'
-import { FailedFirstDeployments } from './FailedFirstDeployments.tsx'
-import { SquidFilters } from './SquidFilters.tsx'
+import { QueryTable } from '../../components/data-table/QueryTable.tsx'
+import { useSearchText } from '../../components/data-table/url-state.ts'
+import { useVersionActions } from '../../components/squid/use-version-actions.ts'
 import { weekOfRequests } from './daily-requests.ts'
+import { FailedFirstDeployments } from './FailedFirstDeployments.tsx'
 import { filterSquids } from './filter-squids.ts'
 import { squidColumns } from './squid-columns.tsx'
+import { SquidFilters } from './SquidFilters.tsx'
+import { countOf } from './squids-left.ts'
+import { SquidsHeader } from './SquidsHeader.tsx'
 import { usePins } from './use-pins.tsx'
-import { countOf, deployDisabledReason, remainingWarning, remainingSquids, summaryOf } from './squids-left.ts'
 
 const route = getRouteApi('/app/squids')
 const noSelection: readonly string[] = []
 const nameOf = ({ name }: SquidSummary) => name
 const referenceOf = ({ reference }: SquidSummary) => reference
 
-/** The versions grouped by squid. `squids` is undefined while loading. */
-export function SquidList({ squids }: { squids: SquidSummary[] | undefined }) {
-  const org = useOrg()
+/** The versions grouped by squid. */
+export function SquidList({ squids }: { squids: UseQueryResult<SquidSummary[]> }) {
   const navigate = useNavigate()
   const { status = noSelection, tag = noSelection } = route.useSearch()
   const { text, deferred, setText } = useSearchText('search')
-  const { sort, setSort } = useUrlSort({ column: 'name', order: 'asc' })
-  const deniedReason = useDeniedReason('squids.write')
-  const actions = useSquidActions()
+  const { actionsOf, menuDisabledReason } = useVersionActions()
   const pins = usePins()
-
-  // Loaded after the rows, which must not wait for a free connection.
-  const ingress = useQuery({ ...ingressQuery(org.code), enabled: squids !== undefined })
-  const columns = useMemo(
-    () => squidColumns(ingress.data ? weekOfRequests(ingress.data, ingress.dataUpdatedAt) : null),
-    // The query keeps the same object for equal data, so rows render again only when a response differs.
-    // oxlint-disable-next-line react/exhaustive-deps
-    [ingress.data],
+  const columns = useColumns(squids.data !== undefined)
+  const filter = useCallback(
+    (rows: readonly SquidSummary[]) => filterSquids(rows, { search: deferred, status, tag }),
+    [deferred, status, tag],
   )
-  const filteredSquids = useMemo(
-    () => squids && filterSquids(squids, { search: deferred, status, tag }),
-    [squids, deferred, status, tag],
-  )
-  const remaining = squids && remainingSquids(org, squids.length)
-  const warning = remaining === undefined ? null : remainingWarning(org, remaining)
-
-  const menuOf = (squid: SquidSummary) => {
-    const { copy, restart, hibernate, delete: remove } = actions.actionsOf(squid)
-    return {
-      label: `Actions for ${squid.reference}`,
-      groups: [
-        { id: 'copy', actions: [copy, pins.actionOf(squid.name)] },
-        { id: 'change', actions: [restart, hibernate, remove] },
-      ],
-    }
-  }
+  const search = deferred.trim()
   return (
     <>
-      <PageHeader
-        title="Squids"
-        context={squids && remaining !== undefined ? summaryOf(org, squids, remaining) : 'Loading…'}
-        actions={<DeployButton disabledReason={deployDisabledReason(org, remaining ?? 1, deniedReason)} />}
-      />
-      {warning && (
-        <Alert tone="warn" className="mb-4">
-          {warning}
-        </Alert>
+      <SquidsHeader squids={squids} />
+      {squids.data && <FailedFirstDeployments squids={squids.data} />}
+      {(squids.data || !squids.error) && (
+        <SquidFilters squids={squids.data ?? []} text={text} onTextChange={setText} />
       )}
-      {squids && <FailedFirstDeployments squids={squids} />}
-      <SquidFilters squids={squids ?? []} text={text} onTextChange={setText} />
-      <DataTable
+      <QueryTable
         label="Squids"
+        query={squids}
+        filter={filter}
         columns={columns}
-        rows={filteredSquids}
         idOf={referenceOf}
-        sort={sort}
-        onSort={setSort}
+        initialSort={{ column: 'name', order: 'asc' }}
         groupOf={nameOf}
         firstGroups={pins.names}
-        renderGroupHead={(name, versions) => (
+        renderGroupHead={(name, { length }) => (
           <>
             {pins.isPinned(name) && <Pin size={14} aria-label="Pinned" className="mr-1.5 inline text-accent" />}
-            {name} <span className="ml-1 font-normal text-ink-3">{countOf(versions.length, 'version')}</span>
+            {name} <span className="ml-1 font-normal text-ink-3">{countOf(length, 'version')}</span>
           </>
         )}
-        onOpen={({ name, slot }) =>
-          void navigate({ to: '/squids/$squidName/$squidSlot', params: { squidName: name, squidSlot: slot } })
+        onOpen={({ name: squidName, slot: squidSlot }) =>
+          void navigate({ to: '/squids/$squidName/$squidSlot', params: { squidName, squidSlot } })
         }
-        menuOf={menuOf}
-        menuDisabledReason={actions.menuDisabledReason}
+        actions={(squid) => [...actionsOf(squid), pins.actionOf(squid.name)]}
+        menuDisabledReason={menuDisabledReason}
         onVisible={setVisibleSquids}
-        empty={<EmptyState title={emptyTitle(deferred)} text="No version matches the search and the filters." />}
+        empty={{
+          title: search === '' ? 'No squids found' : `No squids found: ${search}`,
+          text: 'No version matches the search and the filters.',
+        }}
       />
     </>
   )
 }
 
-const emptyTitle = (search: string) => (search.trim() === '' ? 'No squids found' : `No squids found: ${search.trim()}`)
-
-function DeployButton({ disabledReason }: { disabledReason: string | null }) {
-  if (disabledReason !== null)
-    return (
-      <Button variant="primary" disabledReason={disabledReason}>
-        Deploy squid
-      </Button>
-    )
-  return (
-    <Link to="/squids/deploy" className={buttonClass('primary')}>
-      Deploy squid
-    </Link>
+/** The columns, with the requests of the last week: they load after the rows, which need the connection first. */
+function useColumns(areRowsLoaded: boolean) {
+  const ingress = useQuery({ ...ingressQuery(useOrg().code), enabled: areRowsLoaded })
+  return useMemo(
+    () => squidColumns(ingress.data ? weekOfRequests(ingress.data, ingress.dataUpdatedAt) : null),
+    // The query keeps the same object for equal data, so rows render again only when a response differs.
+    // oxlint-disable-next-line react/exhaustive-deps
+    [ingress.data],
   )
 }

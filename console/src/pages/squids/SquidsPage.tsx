@@ -1,26 +1,17 @@
-import type { SquidSummary } from '@shoal/contract'
+import { lazyPart } from '../../lib/lazy.tsx'
 import { Suspense } from 'react'
 import { useSquids } from '../../api/squids.ts'
-import { ErrorState } from '../../components/ErrorState.tsx'
 import { PageHeader } from '../../components/PageHeader.tsx'
 import { SkeletonRows } from '../../ui/Skeleton.tsx'
 import { FailedFirstDeployments } from './FailedFirstDeployments.tsx'
 import { SquidList } from './SquidList.tsx'
-import { lazyPart } from '../../lib/lazy.tsx'
 
 const DeployGuide = lazyPart(() => import('../../components/deploy-guide/DeployGuide.tsx'))
 
 /** The list of squids, or the deploy guide if there are none (spec 2.7, `/squids`). */
 export default function SquidsPage() {
-  const { data, error, refetch } = useSquids()
-  if (error && data === undefined)
-    return (
-      <>
-        <PageHeader title="Squids" />
-        <ErrorState what="The squids could not be loaded" error={error} onRetry={() => void refetch()} />
-      </>
-    )
-  return data?.length === 0 ? <FirstSquid /> : <SquidList squids={data satisfies SquidSummary[] | undefined} />
+  const squids = useSquids()
+  return squids.data?.length === 0 ? <FirstSquid /> : <SquidList squids={squids} />
 }
 
 function FirstSquid() {

@@ -1,6 +1,6 @@
 import { Pin, PinOff } from 'lucide-react'
 import { createLocalList } from '../../components/local-list.ts'
-import type { MenuAction } from '../../ui/Menu.tsx'
+import type { Action } from '../../lib/action.ts'
 
 const usePinnedNames = createLocalList('pinnedSquids', (value) => typeof value === 'string')
 
@@ -10,19 +10,9 @@ export function usePins() {
   return {
     isPinned: (name: string) => items.includes(name),
     names: items,
-    actionOf: (name: string): MenuAction =>
+    actionOf: (name: string): Action =>
       items.includes(name)
-        ? {
-            id: 'pin',
-            label: 'Unpin squid',
-            icon: <PinOff size={16} />,
-            onAction: () => save(items.filter((item) => item !== name)),
-          }
-        : {
-            id: 'pin',
-            label: 'Pin squid to the top',
-            icon: <Pin size={16} />,
-            onAction: () => save([...items, name]),
-          },
+        ? { label: 'Unpin squid', icon: PinOff, run: () => save(items.filter((item) => item !== name)) }
+        : { label: 'Pin squid to the top', icon: Pin, run: () => save([...items, name]) },
   }
 }

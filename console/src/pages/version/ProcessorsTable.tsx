@@ -1,55 +1,49 @@
 import type { Processor, Squid } from '@shoal/contract'
 import { useNavigate } from '@tanstack/react-router'
 import { Activity, Copy, ScrollText } from 'lucide-react'
+import { actionsOn, useMembership, type ActionOn } from '../../components/actions.ts'
+import { copyWithToast } from '../../components/copy-with-toast.ts'
 import { DataTable } from '../../components/data-table/DataTable.tsx'
 import { EmptyState } from '../../components/EmptyState.tsx'
-import { copyWithToast } from '../../components/copy-with-toast.ts'
 import { compactProcessorColumns, processorColumns } from './processor-columns.tsx'
+
+type ProcessorContext = { showLogs: (processor: Processor) => void }
+
+/** The actions on a processor of a version. */
+const processorActions = {
+  showLogs: { label: 'Show logs', icon: ScrollText, run: (processor, { showLogs }) => showLogs(processor) },
+  openMetrics: {
+    label: 'Open Prometheus metrics',
+    icon: Activity,
+    run: ({ metrics }) => window.open(metrics, '_blank', 'noopener'),
+  },
+  copyMetricsUrl: {
+    label: 'Copy metrics URL',
+    icon: Copy,
+    run: ({ name, metrics }) => copyWithToast(metrics, `The metrics URL of ${name} has been copied`),
+  },
+} satisfies Record<string, ActionOn<Processor, ProcessorContext>>
 
 /** The processors of a version, with their actions (spec 2.9). */
 export function ProcessorsTable({ squid, isNarrow = false }: { squid: Squid; isNarrow?: boolean }) {
   const navigate = useNavigate()
   const { name: squidName, slot: squidSlot } = squid
-  const menuOf = ({ name, metrics }: Processor) => ({
-    label: `Actions for ${name}`,
-    groups: [
-      {
-        id: 'processor',
-        actions: [
-          {
-            id: 'logs',
-            label: 'Show logs',
-            icon: <ScrollText size={16} />,
-            onAction: () =>
-              void navigate({
-                to: '/squids/$squidName/$squidSlot/logs',
-                params: { squidName, squidSlot },
-                search: { container: [name] },
-              }),
-          },
-          {
-            id: 'metrics',
-            label: 'Open Prometheus metrics',
-            icon: <Activity size={16} />,
-            onAction: () => void window.open(metrics, '_blank', 'noopener'),
-          },
-          {
-            id: 'copy',
-            label: 'Copy metrics URL',
-            icon: <Copy size={16} />,
-            onAction: () => void copyWithToast(metrics, `The metrics URL of ${name} has been copied`),
-          },
-        ],
-      },
-    ],
-  })
+  const context = {
+    membership: useMembership(),
+    showLogs: ({ name }: Processor) =>
+      void navigate({
+        to: '/squids/$squidName/$squidSlot/logs',
+        params: { squidName, squidSlot },
+        search: { container: [name] },
+      }),
+  }
   return (
     <DataTable
       label="Processors"
       columns={isNarrow ? compactProcessorColumns : processorColumns}
       rows={squid.processors}
       idOf={({ name }) => name}
-      menuOf={menuOf}
+      actions={(processor) => actionsOn(processorActions, processor, context)}
       empty={
         <EmptyState title="No processors" text="The manifest of this version defines none under deploy.processor." />
       }

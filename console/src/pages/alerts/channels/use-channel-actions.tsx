@@ -5,14 +5,33 @@ import { useOrg } from '../../../api/active-org.ts'
 import type { EndpointName } from '../../../api/client.ts'
 import { useApiMutation } from '../../../api/mutation.ts'
 import { seed, withItem } from '../../../api/seed.ts'
-import { confirm } from '../../../components/confirm.ts'
-import type { MenuAction, MenuGroup } from '../../../ui/Menu.tsx'
+import { actionsOn, useMembership, type ActionOn } from '../../../components/actions.ts'
+import { groupsOf, type ActionGroup } from '../../../lib/action.ts'
 
 const staleQueries: EndpointName[] = ['alerts.listChannels', 'alerts.listDeliveries']
 
 /** Shows an added or changed channel in the list. */
 export const seedChannel = (client: QueryClient, code: string, channel: AlertChannel): void =>
   seed(client, 'alerts.listChannels', { params: { code } }, (all) => withItem(all, channel, (other) => other.id))
+
+type ChannelContext = { edit: () => void; remove: () => Promise<unknown> }
+
+/** The actions in the menu of a channel. */
+const channelActions = {
+  edit: { label: 'Edit', icon: Pencil, run: (_, { edit }) => edit() },
+  remove: {
+    label: 'Remove',
+    icon: Trash2,
+    isDanger: true,
+    appliesTo: ({ type }) => type !== 'email',
+    confirm: ({ name }) => ({
+      title: `Remove ${name}?`,
+      body: 'Shoal stops sending alerts to this channel and removes its entries from the list of deliveries. Alerts and other channels are not affected.',
+      confirmLabel: 'Remove',
+    }),
+    run: (_, { remove }) => remove(),
+  },
+} satisfies Record<string, ActionOn<AlertChannel, ChannelContext>>
 
 type ChannelActions = {
   /** The requested state while a change is pending, otherwise the saved state. */
@@ -22,11 +41,12 @@ type ChannelActions = {
   test: () => void
   /** The result of the last test since the page was opened. */
   testDelivery: AlertDelivery | undefined
-  menu: readonly MenuGroup[]
+  menu: readonly ActionGroup[]
 }
 
 /** The actions of a channel. `onEdit` must open the form. */
-export function useChannelActions({ id, type, name, isEnabled }: AlertChannel, onEdit: () => void): ChannelActions {
+export function useChannelActions(channel: AlertChannel, onEdit: () => void): ChannelActions {
+  const { id, name, isEnabled } = channel
   const { code } = useOrg()
   const call = { params: { code, channelId: String(id) } }
   const change = useApiMutation('alerts.changeChannel', {
@@ -40,28 +60,13 @@ export function useChannelActions({ id, type, name, isEnabled }: AlertChannel, o
       seed(client, 'alerts.listChannels', { params: { code } }, (all) => all.filter((other) => other.id !== id)),
     errorDisplay: 'caller',
   })
-  const confirmRemove = () =>
-    confirm({
-      title: `Remove ${name}?`,
-      body: 'Shoal stops sending alerts to this channel and removes its entries from the list of deliveries. Alerts and other channels are not affected.',
-      confirmLabel: 'Remove',
-      isDanger: true,
-      action: () => remove.mutateAsync(call),
-    })
-  const editAction: MenuAction = { id: 'edit', label: 'Edit', icon: <Pencil size={16} />, onAction: onEdit }
-  const removeAction: MenuAction = {
-    id: 'remove',
-    label: 'Remove',
-    icon: <Trash2 size={16} />,
-    isDanger: true,
-    onAction: confirmRemove,
-  }
+  const context = { membership: useMembership(), edit: onEdit, remove: () => remove.mutateAsync(call) }
   return {
     isOn: change.isPending ? change.variables.body.isEnabled : isEnabled,
     setEnabled: (isOn) => change.mutate({ ...call, body: { name, isEnabled: isOn } }),
     isTesting: test.isPending,
     test: () => test.mutate(call),
     testDelivery: test.isPending ? undefined : test.data,
-    menu: [{ id: 'channel', actions: type === 'email' ? [editAction] : [editAction, removeAction] }],
+    menu: groupsOf(actionsOn(channelActions, channel, context)),
   }
 }

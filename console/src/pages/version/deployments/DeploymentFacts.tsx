@@ -1,11 +1,11 @@
 import type { Deployment } from '@shoal/contract'
 import type { ReactNode } from 'react'
+import { shortImage } from '../../../components/deployment-title.ts'
 import { RelativeTime } from '../../../components/RelativeTime.tsx'
 import { emptyValue } from '../../../lib/format.ts'
 import { Tag } from '../../../ui/Badge.tsx'
 import { Card } from '../../../ui/Card.tsx'
 import { CopyButton } from '../../../ui/CopyButton.tsx'
-import { shortImage } from './deployment-labels.ts'
 
 /** Details of a deployment: its start, user, options and image. */
 export function DeploymentFacts({ deployment }: { deployment: Deployment }) {

@@ -1,17 +1,18 @@
 import { deploymentTitle } from '../../../components/deployment-title.ts'
 import type { Deployment } from '@shoal/contract'
 import { Link, useParams } from '@tanstack/react-router'
-import { FileDiff, Undo2 } from 'lucide-react'
+import { FileDiff } from 'lucide-react'
 import { hasStatus } from '../../../api/error-text.ts'
 import type { Prefetch } from '../../../api/prefetch.ts'
 import { deploymentQuery, useDeployment } from '../../../components/deploy-log/use-deployment.ts'
+import { ActionButton } from '../../../components/ActionButton.tsx'
 import { EmptyState } from '../../../components/EmptyState.tsx'
 import { QueryView } from '../../../components/QueryView.tsx'
+import { useDeploymentActions } from '../../../components/squid/deployment-actions.tsx'
 import { failedDeployOf, stateAfterFailure } from '../../../components/squid/failed-deploy.ts'
-import { Button, buttonClass } from '../../../ui/Button.tsx'
+import { buttonClass } from '../../../ui/Button.tsx'
 import { DeploymentBody } from './DeploymentBody.tsx'
 import { DeploymentChip } from './DeploymentChip.tsx'
-import { useRollback } from './use-rollback.tsx'
 import { useVersion } from '../use-version.ts'
 
 export const prefetch: Prefetch<{ deployId: string }> = ({ client, org, params }) =>
@@ -32,7 +33,6 @@ export default function DeploymentTab() {
 
 function LoadedDeployment({ deployment }: { deployment: Deployment }) {
   const squid = useVersion()
-  const rollback = useRollback(squid)
   const failed = failedDeployOf(squid)
   const { id } = deployment
   return (
@@ -58,13 +58,7 @@ function LoadedDeployment({ deployment }: { deployment: Deployment }) {
             What changed
           </Link>
         )}
-        <Button
-          icon={<Undo2 size={14} aria-hidden />}
-          disabledReason={rollback.disabledReasonFor(deployment)}
-          onClick={() => rollback.confirm(deployment)}
-        >
-          Roll back to this
-        </Button>
+        <ActionButton action={useDeploymentActions(squid).rollBackOf(deployment)} />
       </header>
       <DeploymentBody deployment={deployment} state={failed?.id === id ? stateAfterFailure(squid, failed) : null} />
     </>

@@ -2,11 +2,10 @@ import { isInProgress, type Deployment } from '@shoal/contract'
 import { Link } from '@tanstack/react-router'
 import { RelativeTime } from '../../../components/RelativeTime.tsx'
 import type { Column } from '../../../components/data-table/columns.ts'
-import { deploymentTitle } from '../../../components/deployment-title.ts'
+import { deploymentTitle, shortImage } from '../../../components/deployment-title.ts'
 import { emptyValue } from '../../../lib/format.ts'
 import { DeploymentChip } from './DeploymentChip.tsx'
 import { Elapsed } from './Timeline.tsx'
-import { shortImage } from './deployment-labels.ts'
 
 export const deploymentColumns: Column<Deployment>[] = [
   {

@@ -11,6 +11,3 @@ export function deploymentChip(deployment: Pick<Deployment, 'status' | 'failed'>
   if (isInProgress(deployment)) return { text: deployment.status, tone: 'info', isMoving: true }
   return { text: 'SUCCEEDED', tone: 'good', isMoving: false }
 }
-
-/** The start of an image's hash, enough to identify it. */
-export const shortImage = (image: string): string => image.slice(0, 12)

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { deploymentTitle, stepLabel } from '../../../components/deployment-title.ts'
 import { deploymentChip } from './deployment-labels.ts'
 import { lastDeploymentOf } from './last-deployment.ts'
-import { rollbackDisabledReason } from './rollback-rule.ts'
+import { rollbackDisabledReason } from '../../../components/squid/deployment-actions.tsx'
 import { timelineOf } from './timeline.ts'
 
 const startedAt = '2026-09-02T12:00:00.000Z'

@@ -1,31 +1,18 @@
 import type { Squid } from '@shoal/contract'
-import { squidDisabledReasons } from '@shoal/contract'
+import { ActionButton } from '../../../components/ActionButton.tsx'
 import { RelativeTime } from '../../../components/RelativeTime.tsx'
-import { useApiMutation } from '../../../api/mutation.ts'
-import { useDeniedReason } from '../../../components/access.tsx'
-import { versionChange } from '../../../components/squid/use-squid-actions.tsx'
+import { useVersionActions } from '../../../components/squid/use-version-actions.ts'
 import { Alert } from '../../../ui/Alert.tsx'
-import { Button } from '../../../ui/Button.tsx'
 
 /** Shows that the version is hibernated, with a button to restart it (spec 2.9). */
 export function HibernationNotice({ squid }: { squid: Squid }) {
-  const deniedReason = useDeniedReason('squids.write')
-  const restart = useApiMutation('squids.restart', versionChange)
-  const params = { code: squid.organization.code, reference: squid.reference }
+  const { actionOf, isPending } = useVersionActions()
   return (
     <Alert
       tone="info"
       title="This version is hibernated"
       className="mb-4.5"
-      action={
-        <Button
-          isPending={restart.isPending}
-          disabledReason={deniedReason ?? squidDisabledReasons.restart(squid)}
-          onClick={() => restart.mutate({ params })}
-        >
-          Restart
-        </Button>
-      }
+      action={<ActionButton action={{ ...actionOf('restart', squid), icon: undefined }} isPending={isPending} />}
     >
       {squid.hibernatedAt ? (
         <>

@@ -1,0 +1,15 @@
+import type { Action } from '../lib/action.ts'
+import { Button, type ButtonProps } from '../ui/Button.tsx'
+import { isValidElement } from 'react'
+
+type Props = Omit<ButtonProps, 'onClick' | 'icon' | 'children' | 'disabledReason'> & { action: Action }
+
+/** An action as a button. */
+export function ActionButton({ action: { label, icon: Icon, disabledReason = null, run }, ...button }: Props) {
+  const icon = Icon && (isValidElement(Icon) ? Icon : <Icon size={14} aria-hidden />)
+  return (
+    <Button {...button} {...(icon && { icon })} disabledReason={disabledReason} onClick={run}>
+      {label}
+    </Button>
+  )
+}

@@ -1,0 +1,12 @@
+import { Optional } from '../lib/lazy.tsx'
+import { closeDialog, useOpenedDialog } from './open-dialog.ts'
+
+/** Renders the dialog of `openDialog`. */
+export function DialogHost() {
+  const render = useOpenedDialog()
+  return (
+    <Optional what="The dialog" onFailed={closeDialog}>
+      {render?.(closeDialog)}
+    </Optional>
+  )
+}

@@ -1,0 +1,67 @@
+import { useMemo, type ComponentProps } from 'react'
+import { Button } from '../../ui/Button.tsx'
+import { EmptyState } from '../EmptyState.tsx'
+import { ErrorState } from '../ErrorState.tsx'
+import type { Sort } from './columns.ts'
+import { DataTable, type TableProps } from './DataTable.tsx'
+import { useUrlSort } from './url-state.ts'
+
+/** The result of `useQuery`, or of `useInfiniteQuery` with `pagesOf`, whose data is an array of rows. */
+export type RowsQuery<T> = {
+  data: readonly T[] | undefined
+  error: Error | null
+  refetch: () => unknown
+  /** Only of lists with pages. */
+  hasNextPage?: boolean
+  isFetchingNextPage?: boolean
+  fetchNextPage?: () => unknown
+}
+
+type Props<T> = Omit<TableProps<T>, 'rows' | 'empty' | 'sort' | 'onSort'> & {
+  query: RowsQuery<T>
+  /** The subject of the error, `The secrets`; by default made of the label. */
+  what?: string
+  /** Leaves out rows. Keep the function identical while its result does not change. */
+  filter?: ((rows: readonly T[]) => readonly T[]) | undefined
+  /** The first order of a sortable table; the user's choice is kept in the URL. */
+  initialSort?: Sort
+  /** Shown instead of an empty list: what it is for, and how to add its first row. Null shows nothing. */
+  empty: ComponentProps<typeof EmptyState> | null
+}
+
+/**
+ * The list of a page: a skeleton while the query loads, its error with a retry, `empty`, or the table with its next
+ * page. Loaded rows stay on screen when a refetch fails.
+ */
+export function QueryTable<T>({ query, what, filter, initialSort, empty, ...table }: Props<T>) {
+  const { data, error } = query
+  const rows = useMemo(() => (data && filter ? filter(data) : data), [data, filter])
+  const { sort, setSort } = useUrlSort(initialSort ?? noSort)
+  if (error && data === undefined)
+    return (
+      <ErrorState
+        what={`${what ?? `The ${table.label.toLowerCase()}`} could not be loaded`}
+        error={error}
+        onRetry={() => void query.refetch()}
+      />
+    )
+  return (
+    <>
+      <DataTable
+        {...table}
+        rows={rows}
+        {...(initialSort && { sort, onSort: setSort })}
+        empty={empty && <EmptyState {...empty} />}
+      />
+      {query.hasNextPage && (
+        <div className="mt-3 text-center">
+          <Button isPending={query.isFetchingNextPage ?? false} onClick={() => void query.fetchNextPage?.()}>
+            Show older
+          </Button>
+        </div>
+      )}
+    </>
+  )
+}
+
+const noSort: Sort = { column: '', order: 'asc' }

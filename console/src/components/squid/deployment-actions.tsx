@@ -1,0 +1,79 @@
+import { squidDisabledReasons, type Deployment, type Squid } from '@shoal/contract'
+import { useNavigate } from '@tanstack/react-router'
+import { List, Undo2 } from 'lucide-react'
+import { formatDateTime } from '../../lib/format.ts'
+import { actionOn, actionsOn, useMembership, type ActionOn } from '../actions.ts'
+import { shortImage } from '../deployment-title.ts'
+import { useRollback } from './use-version-actions.ts'
+
+type DeploymentContext = {
+  squid: Squid
+  open: (deployment: Deployment) => void
+  rollback: (reference: string, deploymentId: number) => Promise<unknown>
+}
+
+/** The actions on a deployment of a version. */
+export const deploymentActions = {
+  open: { label: 'Show log', icon: List, run: (deployment, { open }) => open(deployment) },
+  rollBack: {
+    label: 'Roll back to this',
+    icon: Undo2,
+    permission: 'squids.write',
+    disabledReason: (deployment, { squid }) => rollbackDisabledReason(squid, deployment),
+    confirm: ({ id, image, createdAt }, { squid }) => ({
+      title: `Roll ${squid.reference} back to deployment ${id}?`,
+      body: (
+        <>
+          <p className="mb-2">
+            This runs image <code className="text-ink">{shortImage(image ?? '')}</code> from {formatDateTime(createdAt)}{' '}
+            again.
+          </p>
+          <RollbackNote />
+        </>
+      ),
+      confirmLabel: 'Roll back',
+    }),
+    run: ({ id }, { squid, rollback }) => rollback(squid.reference, id),
+  },
+} satisfies Record<string, ActionOn<Deployment, DeploymentContext>>
+
+/** Binds the actions on deployments of this version. */
+export function useDeploymentActions(squid: Squid) {
+  const { name: squidName, slot: squidSlot } = squid
+  const navigate = useNavigate()
+  const open = ({ id }: Deployment) =>
+    void navigate({
+      to: '/squids/$squidName/$squidSlot/deployments/$deployId',
+      params: { squidName, squidSlot, deployId: String(id) },
+    })
+  const context = { squid, open, rollback: useRollback(), membership: useMembership() }
+  return {
+    open,
+    actionsOf: (deployment: Deployment) => actionsOn(deploymentActions, deployment, context),
+    rollBackOf: (deployment: Deployment) => actionOn(deploymentActions.rollBack, deployment, context),
+  }
+}
+
+/** Whether deployments of this type produce an image. */
+const producesImage = (type: Deployment['type']) =>
+  type === 'DEPLOY' || type === 'DEPLOY_HARD_RESET' || type === 'ROLLBACK'
+
+/** Why the version cannot roll back to this deployment; null if it can. */
+export function rollbackDisabledReason(
+  squid: Pick<Squid, 'status' | 'lastDeploy' | 'image'>,
+  deployment: Pick<Deployment, 'image' | 'failed' | 'type'>,
+): string | null {
+  if (!producesImage(deployment.type)) return 'It built no new image.'
+  if (deployment.failed !== 'NO') return 'It failed, so there is nothing to roll back to.'
+  const versionReason = squidDisabledReasons.rollback(squid)
+  if (versionReason !== null) return versionReason
+  if (deployment.image === null) return 'Its image is no longer kept.'
+  return deployment.image === squid.image ? 'This is the current image.' : null
+}
+
+export const RollbackNote = () => (
+  <p>
+    The version keeps its URLs and tags and runs with the current secrets. The database is not changed, so older code
+    may not match its tables. The current deployment keeps running until the rollback is complete.
+  </p>
+)

@@ -1,0 +1,76 @@
+import { reasonDenied, squidDisabledReasons, type SquidSummary } from '@shoal/contract'
+import { useQueryClient } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { useOrg } from '../../api/active-org.ts'
+import { useApiMutation } from '../../api/mutation.ts'
+import { callApi } from '../../api/query.ts'
+import { versionChange, versionQuery } from '../../api/version.ts'
+import { toast } from '../../lib/toasts.ts'
+import { actionOn, actionsOn, useMembership } from '../actions.ts'
+import { versionActions } from './version-actions.tsx'
+
+/** Rolls a version back to the image of a deployment, and opens the page of the new deployment. */
+export function useRollback() {
+  const navigate = useNavigate()
+  const { code } = useOrg()
+  const rollback = useApiMutation('squids.rollback', {
+    ...versionChange,
+    errorDisplay: 'caller',
+    onSuccess: ({ id, squid }) =>
+      squid
+        ? navigate({
+            to: '/squids/$squidName/$squidSlot/deployments/$deployId',
+            params: { squidName: squid.name, squidSlot: squid.slot, deployId: String(id) },
+          })
+        : undefined,
+  })
+  return (reference: string, deploymentId: number) =>
+    rollback.mutateAsync({ params: { code, reference }, body: { deploymentId } })
+}
+
+/** Deployments among which the one that built the current image is searched. */
+const searchedCount = 100
+
+/** The actions on versions of the active organization. */
+export function useVersionActions() {
+  const { code } = useOrg()
+  const client = useQueryClient()
+  const membership = useMembership()
+  const rollback = useRollback()
+  const restart = useApiMutation('squids.restart', versionChange)
+  const hibernate = useApiMutation('squids.hibernate', { ...versionChange, errorDisplay: 'caller' })
+  const remove = useApiMutation('squids.delete', { ...versionChange, errorDisplay: 'caller' })
+  const callOf = ({ reference }: SquidSummary) => ({ params: { code, reference } })
+
+  const redeploy = async ({ id, reference }: SquidSummary) => {
+    const { image } = await client.fetchQuery(versionQuery({ code, reference }))
+    const query = { squidId: String(id), logs: 'false', limit: String(searchedCount) } as const
+    const deployments = await callApi('deployments.list', { params: { code }, query })
+    const source = deployments.find((deployment) => image !== null && deployment.image === image)
+    if (source) await rollback(reference, source.id)
+    else
+      toast({
+        tone: 'warn',
+        title: `The image of ${reference} is no longer kept`,
+        message: 'Restart the version, or run sqd deploy.',
+      })
+  }
+  const context = {
+    membership,
+    redeploy,
+    restart: (squid: SquidSummary) => restart.mutate(callOf(squid)),
+    hibernate: (squid: SquidSummary) => hibernate.mutateAsync(callOf(squid)),
+    remove: (squid: SquidSummary) => remove.mutateAsync(callOf(squid)),
+  }
+  const isPending = restart.isPending || hibernate.isPending || remove.isPending
+  return {
+    isPending,
+    /** Why the whole menu is disabled: missing permission, or another action in progress (spec 4). */
+    menuDisabledReason: (squid: SquidSummary): string | null =>
+      reasonDenied(membership, 'squids.write') ??
+      (isPending ? 'Another action is in progress. Wait for it to finish.' : squidDisabledReasons.delete(squid)),
+    actionOf: (name: keyof typeof versionActions, squid: SquidSummary) =>
+      actionOn(versionActions[name], squid, context),
+    actionsOf: (squid: SquidSummary) => actionsOn(versionActions, squid, context),
+  }
+}

@@ -1,0 +1,44 @@
+import type { SquidSummary } from '@shoal/contract'
+import { expect, test } from 'vitest'
+import { actionsOn } from '../actions.ts'
+import { versionActions } from './version-actions.tsx'
+
+const running = {
+  reference: 'erc20@v1',
+  status: 'DEPLOYED',
+  deployedAt: '2026-01-15T12:00:00Z',
+  lastDeploy: null,
+  api: { urls: [{ type: 'canonical', url: 'https://erc20' }] },
+} as unknown as SquidSummary
+const call = () => undefined
+const context = { restart: call, redeploy: call, hibernate: call, remove: call }
+
+/** The enabled actions of a version, for an admin or a viewer. */
+const enabledOn = (squid: SquidSummary, roleType: 'admin' | 'viewer' = 'admin') =>
+  actionsOn(versionActions, squid, { ...context, membership: { roleType, isPlayground: false } })
+    .filter(({ disabledReason }) => disabledReason === null)
+    .map(({ label }) => label)
+
+test('a running version has all actions, and a viewer may only copy its endpoint', () => {
+  expect(enabledOn(running)).toEqual(['Copy endpoint', 'Restart', 'Redeploy', 'Hibernate', 'Roll back…', 'Delete'])
+  expect(enabledOn(running, 'viewer')).toEqual(['Copy endpoint'])
+})
+
+test('a hibernated version can be redeployed, and has no endpoint', () => {
+  const hibernated = { ...running, status: 'HIBERNATED' } as const
+  expect(enabledOn(hibernated)).toEqual(['Restart', 'Redeploy', 'Roll back…', 'Delete'])
+})
+
+test('a version without a successful deployment has no image, and one that is being deployed has to wait', () => {
+  expect(enabledOn({ ...running, deployedAt: null })).not.toContain('Redeploy')
+  expect(enabledOn({ ...running, deployedAt: null })).not.toContain('Roll back…')
+  expect(enabledOn({ ...running, status: 'DEPLOYING' })).toEqual(['Copy endpoint'])
+})
+
+test('deleting asks for the name of the version, and names what is lost', () => {
+  expect(versionActions.delete.confirm({ ...running, name: 'erc20', tags: [{ name: 'production' }] })).toMatchObject({
+    title: 'Delete erc20@v1?',
+    typedName: 'erc20@v1',
+    body: expect.stringContaining('its URLs and tags stop working') as string,
+  })
+})

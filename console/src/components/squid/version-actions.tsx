@@ -1,0 +1,85 @@
+import { squidDisabledReasons, type SquidSummary } from '@shoal/contract'
+import { Copy, Moon, Rocket, RotateCw, Trash2, Undo2 } from 'lucide-react'
+import { lazyPart } from '../../lib/lazy.tsx'
+import type { ActionOn } from '../actions.ts'
+import { copyWithToast } from '../copy-with-toast.ts'
+import { openDialog } from '../open-dialog.ts'
+import { endpointOf } from './endpoint-of.ts'
+
+const RollbackDialog = lazyPart(() => import('./RollbackDialog.tsx'))
+
+/** The calls of the actions on a version. */
+export type VersionContext = Record<'restart' | 'redeploy' | 'hibernate' | 'remove', (squid: SquidSummary) => unknown>
+
+/** Shown for the image of a version whose first deployment has not succeeded. */
+const noImageReason = (squid: SquidSummary): string | null =>
+  squidDisabledReasons.rollback(squid) ?? (squid.deployedAt === null ? 'It was never deployed successfully.' : null)
+
+/**
+ * The actions on a version, with their questions (spec 4, Actions). The list, the header of a version and the command
+ * palette show them in this order.
+ */
+export const versionActions = {
+  copyEndpoint: {
+    label: 'Copy endpoint',
+    icon: Copy,
+    disabledReason: (squid) =>
+      endpointOf(squid) === null ? 'This version has no API.' : squidDisabledReasons.copyEndpoint(squid),
+    run: (squid) => {
+      const url = endpointOf(squid)
+      if (url !== null) void copyWithToast(url, 'Endpoint copied', url)
+    },
+  },
+  restart: {
+    label: 'Restart',
+    icon: RotateCw,
+    permission: 'squids.write',
+    disabledReason: squidDisabledReasons.restart,
+    run: (squid, { restart }) => restart(squid),
+  },
+  redeploy: {
+    label: 'Redeploy',
+    icon: Rocket,
+    permission: 'squids.write',
+    disabledReason: noImageReason,
+    confirm: ({ reference }) => ({
+      title: `Redeploy ${reference}?`,
+      body: 'This deploys the image that it runs again, with the current secrets, and publishes its URLs again. Its data is kept. The deployment is listed as a rollback to that image. To deploy changed code, run sqd deploy.',
+      confirmLabel: 'Redeploy',
+    }),
+    run: (squid, { redeploy }) => redeploy(squid),
+  },
+  hibernate: {
+    label: 'Hibernate',
+    icon: Moon,
+    permission: 'squids.write',
+    disabledReason: squidDisabledReasons.hibernate,
+    confirm: ({ reference }) => ({
+      title: `Hibernate ${reference}?`,
+      body: 'This pauses its virtual machines to lower costs. All data is kept: you can restart or redeploy it with the data intact. Until then its API is not available.',
+      confirmLabel: 'Hibernate',
+    }),
+    run: (squid, { hibernate }) => hibernate(squid),
+  },
+  rollBack: {
+    label: 'Roll back…',
+    icon: Undo2,
+    permission: 'squids.write',
+    disabledReason: noImageReason,
+    run: ({ reference }) => openDialog((close) => <RollbackDialog reference={reference} onClose={close} />),
+  },
+  delete: {
+    label: 'Delete',
+    icon: Trash2,
+    isDanger: true,
+    permission: 'squids.write',
+    disabledReason: squidDisabledReasons.delete,
+    confirm: ({ name, reference, tags }) => ({
+      title: `Delete ${reference}?`,
+      body: `This deletes the version with its database, logs and metrics, and ${tags.length === 0 ? 'its URL stops' : 'its URLs and tags stop'} working. This cannot be undone. Other versions of ${name} are not affected.`,
+      confirmLabel: 'Delete',
+      typedName: reference,
+    }),
+    run: (squid, { remove }) => remove(squid),
+  },
+} satisfies Record<string, ActionOn<SquidSummary, VersionContext>>
