@@ -27,19 +27,18 @@ afterAll(async () => {
 
 const at = '2026-01-15T12:00:00.000Z'
 /** Ended alerts, of which every third has a reason of several lines. */
-const alertOf = (id: number): AlertEvent =>
-  ({
-    id,
-    kind: 'STALLED',
-    severity: 'WARNING',
-    label: `Alert ${id}`,
-    reason: id % 3 === 0 ? 'The processor has not indexed a block for a long time. '.repeat(6) : 'It stalled.',
-    squid: null,
-    container: null,
-    isMuted: false,
-    startedAt: at,
-    endedAt: at,
-  }) as AlertEvent
+const alertOf = (id: number): AlertEvent => ({
+  id,
+  kind: 'STALLED',
+  severity: 'WARNING',
+  label: `Alert ${id}`,
+  reason: id % 3 === 0 ? 'The processor has not indexed a block for a long time. '.repeat(6) : 'It stalled.',
+  squid: null,
+  container: null,
+  isMuted: false,
+  startedAt: at,
+  endedAt: at,
+})
 
 test('a long list of rows that wrap is as high as its rows, and scrolls by what the user scrolls', async () => {
   // A simulated response: this tests only the table.

@@ -8,7 +8,7 @@ import { Button } from '../../../ui/Button.tsx'
 import { RadioGroup } from '../../../ui/RadioGroup.tsx'
 import { TextField } from '../../../ui/TextField.tsx'
 import { SigningSecret } from './SigningSecret.tsx'
-import { seedChannel } from './use-channel-actions.tsx'
+import { seedChannel } from './seed-channel.ts'
 
 const types = [
   { value: 'webhook', label: 'Webhook', description: 'Sends signed JSON to your server.' },

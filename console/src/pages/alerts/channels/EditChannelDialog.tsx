@@ -5,7 +5,7 @@ import { FormShell } from '../../../components/FormShell.tsx'
 import { LazyDialog } from '../../../components/LazyDialog.tsx'
 import { Button } from '../../../ui/Button.tsx'
 import { TextField } from '../../../ui/TextField.tsx'
-import { seedChannel } from './use-channel-actions.tsx'
+import { seedChannel } from './seed-channel.ts'
 
 type Props = { channel: AlertChannel; onClose: () => void }
 

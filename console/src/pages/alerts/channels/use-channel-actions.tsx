@@ -1,18 +1,14 @@
 import type { AlertChannel, AlertDelivery } from '@shoal/contract'
-import type { QueryClient } from '@tanstack/react-query'
 import { Pencil, Trash2 } from 'lucide-react'
 import { useOrg } from '../../../api/active-org.ts'
 import type { EndpointName } from '../../../api/client.ts'
 import { useApiMutation } from '../../../api/mutation.ts'
-import { seed, withItem } from '../../../api/seed.ts'
+import { seed } from '../../../api/seed.ts'
 import { actionsOn, useMembership, type ActionOn } from '../../../components/actions.ts'
 import { groupsOf, type ActionGroup } from '../../../lib/action.ts'
+import { seedChannel } from './seed-channel.ts'
 
 const staleQueries: EndpointName[] = ['alerts.listChannels', 'alerts.listDeliveries']
-
-/** Shows an added or changed channel in the list. */
-export const seedChannel = (client: QueryClient, code: string, channel: AlertChannel): void =>
-  seed(client, 'alerts.listChannels', { params: { code } }, (all) => withItem(all, channel, (other) => other.id))
 
 type ChannelContext = { edit: () => void; remove: () => Promise<unknown> }
 
