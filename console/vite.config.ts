@@ -28,12 +28,12 @@ const chunks = [
   // requests.
   {
     name: 'app',
-    test: /src\/app\/main\.tsx$|src\/(api\/(?!alerts|deployments|failed-first-deployments|graphql|lines|long-list|pages|poll|roles|seed|squids|version)|lib\/(?!action|format|hotkeys|preview-mode|save-file|ticker|utc-dates))|src\/components\/(confirm|ErrorState|OutboxHint|use-page-title)\.tsx?$|src\/ui\/(Alert|Field|IconButton|Skeleton|prefetch|tones)\.tsx?$|lucide-react\/dist\/esm\/icons\/x\.m?js$/,
+    test: /src\/app\/main\.tsx$|src\/(api\/(?!alerts|deployments|failed-first-deployments|graphql|lines|long-list|pages|poll|roles|seed|squids|version)|lib\/(?!format|hotkeys|preview-mode|save-file|ticker|utc-dates))|src\/components\/(confirm|ErrorState|OutboxHint|use-page-title)\.tsx?$|src\/ui\/(Alert|Field|IconButton|Skeleton|prefetch|tones)\.tsx?$|lucide-react\/dist\/esm\/icons\/x\.m?js$/,
   },
   // The frame of all pages behind the session gate, and small parts that most of them use.
   {
     name: 'layout',
-    test: /src\/app\/layouts\/(AppLayout|nav)|src\/api\/(alerts|failed-first-deployments|long-list|poll|roles|seed|squids|version)|src\/components\/(access|AlertSeverity|DialogHost|open-dialog|copy-with-toast|local-list|deployment-title|EmptyState|PageHeader|QueryView|RelativeTime|StatusDot|data-table\/url-state|squid\/(sync|SquidStatus|FailedDeployMark|failed-deploy|status-reason))\.tsx?$|src\/lib\/(action|format|hotkeys|preview-mode|ticker)|src\/ui\/(Badge|Card|copy-text|Kbd|ProgressBar|SearchField|control-classes)\.tsx?$|lucide-react\/dist\/esm\/icons\/(arrow-down|arrow-up|ellipsis|eye|eye-off|pencil|play|rotate-cw|trash|undo-2)\.m?js$/,
+    test: /src\/app\/layouts\/(AppLayout|nav)|src\/api\/(alerts|failed-first-deployments|long-list|poll|roles|seed|squids|version)|src\/components\/(access|AlertSeverity|DialogHost|open-dialog|copy-with-toast|local-list|deployment-title|EmptyState|PageHeader|QueryView|RelativeTime|StatusDot|data-table\/url-state|squid\/(sync|SquidStatus|FailedDeployMark|failed-deploy|status-reason))\.tsx?$|src\/lib\/(format|hotkeys|preview-mode|ticker)|src\/ui\/(action|Badge|Card|copy-text|Kbd|ProgressBar|SearchField|control-classes)\.tsx?$|lucide-react\/dist\/esm\/icons\/(arrow-down|arrow-up|ellipsis|eye|eye-off|pencil|play|rotate-cw|trash|undo-2)\.m?js$/,
   },
   // Tables and the actions of rows. Pages without a table do not load it.
   {

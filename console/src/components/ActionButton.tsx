@@ -1,4 +1,4 @@
-import type { Action } from '../lib/action.ts'
+import type { Action } from '../ui/action.ts'
 import { Button, type ButtonProps } from '../ui/Button.tsx'
 import { isValidElement } from 'react'
 

@@ -1,7 +1,7 @@
 import { reasonDenied, type Membership, type Permission } from '@shoal/contract'
 import type { LucideIcon } from 'lucide-react'
 import { useOrg } from '../api/active-org.ts'
-import type { Action } from '../lib/action.ts'
+import type { Action } from '../ui/action.ts'
 import { membershipOf } from './access.tsx'
 import { confirm, type ConfirmRequest } from './confirm.ts'
 

@@ -1,9 +1,13 @@
 import { useEffect, useEffectEvent } from 'react'
-import type { Action } from './action.ts'
 import { getSetting } from './local-settings.ts'
 
-/** `keys`: `mod+k`, `/`, or a sequence such as `g s`. `mod` is ⌘ on Apple's keyboards, Ctrl elsewhere. */
-export type Hotkey = Required<Pick<Action, 'keys' | 'label' | 'run'>>
+export type Hotkey = {
+  /** `mod+k`, `/`, or a sequence such as `g s`. `mod` is ⌘ on Apple's keyboards, Ctrl elsewhere. */
+  keys: string
+  /** The description in the list of shortcuts. */
+  label: string
+  run: () => void
+}
 
 const isApple = /Mac|iPhone|iPad/.test(navigator.userAgent)
 /** `⌘` or `Ctrl`, for labels. */

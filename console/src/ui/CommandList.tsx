@@ -13,7 +13,7 @@ import {
   SearchField,
   useFilter,
 } from 'react-aria-components'
-import type { Action } from '../lib/action.ts'
+import type { Action } from './action.ts'
 import { Kbd } from './Kbd.tsx'
 import { itemClass } from './control-classes.ts'
 
@@ -21,7 +21,7 @@ export type CommandGroup = { title: string; actions: readonly Action[]; isMono?:
 
 type Props = {
   label: string
-  /** The groups for the typed text, which filters them by itself. Disabled actions are left out. */
+  /** The groups for the typed text. The list shows only the enabled actions that contain the text. */
   groupsFor: (text: string) => readonly CommandGroup[]
   onClose: () => void
 }

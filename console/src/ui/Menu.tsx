@@ -1,6 +1,6 @@
 import { isValidElement, type ReactNode, type RefObject } from 'react'
 import { Header, Menu as AriaMenu, MenuItem, MenuSection, Popover } from 'react-aria-components'
-import type { Action, ActionGroup } from '../lib/action.ts'
+import type { Action, ActionGroup } from './action.ts'
 import { cx } from './classes.ts'
 import { itemClass, popoverClass } from './control-classes.ts'
 

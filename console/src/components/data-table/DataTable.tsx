@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef, type ReactNode } from 'react'
-import type { Action } from '../../lib/action.ts'
+import type { Action } from '../../ui/action.ts'
 import { cx } from '../../ui/classes.ts'
 import { tableClass } from '../../ui/control-classes.ts'
 import { HeadRow } from './HeadRow.tsx'

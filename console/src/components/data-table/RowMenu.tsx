@@ -1,5 +1,5 @@
 import { useRef, useState, type RefObject } from 'react'
-import { groupsOf, type Action } from '../../lib/action.ts'
+import { groupsOf, type Action } from '../../ui/action.ts'
 import { prefetch } from '../../ui/prefetch.ts'
 import { lazyPart, Optional } from '../../lib/lazy.tsx'
 

@@ -1,6 +1,6 @@
 import { Bookmark, BookmarkMinus, BookmarkPlus } from 'lucide-react'
 import { createLocalList } from '../../components/local-list.ts'
-import { groupsOf, type Action } from '../../lib/action.ts'
+import { groupsOf, type Action } from '../../ui/action.ts'
 import { IconButton } from '../../ui/IconButton.tsx'
 import { MenuButton } from '../../components/MenuButton.tsx'
 import { useLogsSearch, useSetLogsSearch } from './filters.ts'

@@ -1,6 +1,6 @@
 import { Pin, PinOff } from 'lucide-react'
 import { createLocalList } from '../../components/local-list.ts'
-import type { Action } from '../../lib/action.ts'
+import type { Action } from '../../ui/action.ts'
 
 const usePinnedNames = createLocalList('pinnedSquids', (value) => typeof value === 'string')
 

@@ -7,7 +7,7 @@ import { actionOn, actionsOn, useMembership, type ActionOn } from '../../compone
 import { copyWithToast } from '../../components/copy-with-toast.ts'
 import { MenuButton } from '../../components/MenuButton.tsx'
 import { openDialog } from '../../components/open-dialog.ts'
-import { groupsOf } from '../../lib/action.ts'
+import { groupsOf } from '../../ui/action.ts'
 import { lazyPart } from '../../lib/lazy.tsx'
 import { cx } from '../../ui/classes.ts'
 

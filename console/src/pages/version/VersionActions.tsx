@@ -4,7 +4,7 @@ import { ActionButton } from '../../components/ActionButton.tsx'
 import { LinkButton } from '../../components/LinkButton.tsx'
 import { MenuButton } from '../../components/MenuButton.tsx'
 import { useVersionActions } from '../../components/squid/use-version-actions.ts'
-import { groupsOf } from '../../lib/action.ts'
+import { groupsOf } from '../../ui/action.ts'
 import { IconButton } from '../../ui/IconButton.tsx'
 
 /** The actions of the header: the most used ones as buttons, all of them in a menu. */

@@ -1,5 +1,6 @@
 import type { NewChannel } from '@shoal/contract'
 import { useState } from 'react'
+import { seedChannel } from '../../../api/alerts.ts'
 import { useApiMutation } from '../../../api/mutation.ts'
 import { FormShell } from '../../../components/FormShell.tsx'
 import { LazyDialog } from '../../../components/LazyDialog.tsx'
@@ -8,7 +9,6 @@ import { Button } from '../../../ui/Button.tsx'
 import { RadioGroup } from '../../../ui/RadioGroup.tsx'
 import { TextField } from '../../../ui/TextField.tsx'
 import { SigningSecret } from './SigningSecret.tsx'
-import { seedChannel } from './seed-channel.ts'
 
 const types = [
   { value: 'webhook', label: 'Webhook', description: 'Sends signed JSON to your server.' },

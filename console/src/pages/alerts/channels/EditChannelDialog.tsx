@@ -1,11 +1,11 @@
 import type { AlertChannel } from '@shoal/contract'
 import { useOrg } from '../../../api/active-org.ts'
+import { seedChannel } from '../../../api/alerts.ts'
 import { useApiMutation } from '../../../api/mutation.ts'
 import { FormShell } from '../../../components/FormShell.tsx'
 import { LazyDialog } from '../../../components/LazyDialog.tsx'
 import { Button } from '../../../ui/Button.tsx'
 import { TextField } from '../../../ui/TextField.tsx'
-import { seedChannel } from './seed-channel.ts'
 
 type Props = { channel: AlertChannel; onClose: () => void }
 

@@ -2,11 +2,11 @@ import type { AlertChannel, AlertDelivery } from '@shoal/contract'
 import { Pencil, Trash2 } from 'lucide-react'
 import { useOrg } from '../../../api/active-org.ts'
 import type { EndpointName } from '../../../api/client.ts'
+import { seedChannel } from '../../../api/alerts.ts'
 import { useApiMutation } from '../../../api/mutation.ts'
 import { seed } from '../../../api/seed.ts'
 import { actionsOn, useMembership, type ActionOn } from '../../../components/actions.ts'
-import { groupsOf, type ActionGroup } from '../../../lib/action.ts'
-import { seedChannel } from './seed-channel.ts'
+import { groupsOf, type ActionGroup } from '../../../ui/action.ts'
 
 const staleQueries: EndpointName[] = ['alerts.listChannels', 'alerts.listDeliveries']
 
