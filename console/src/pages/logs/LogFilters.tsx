@@ -25,7 +25,7 @@ export function LogFilters({ squid, build }: Props) {
   const setSearch = useSetLogsSearch()
   const { text, setText } = useSearchText('search', searchDebounceMs)
   return (
-    <div className="flex flex-wrap items-center gap-2">
+    <div className="flex min-w-0 flex-1 basis-160 flex-wrap items-center gap-2">
       {build ?? <TimeRangePicker ranges={ranges} search={search} isUtc={isUtc} onChange={setSearch} />}
       <LazyMultiSelect
         label="Containers"
