@@ -52,4 +52,4 @@ export const fullSuites = [
 ]
 
 /** Suites on a cluster with longer samples in the full run, which runs them on a cluster too. */
-export const fullClusterSuites = ['e2e/kubernetes/load.test.ts', 'e2e/kubernetes/restored-cluster.test.ts']
+export const fullClusterSuites = ['load', 'restored-cluster', 'kill'].map((name) => `e2e/kubernetes/${name}.test.ts`)
