@@ -14,8 +14,9 @@ This page is generated from \`server/src/config/operate-doc.ts\` and the setting
 
 - \`npm start\` is for one machine and for trying Shoal: it installs dependencies, builds the console, starts an embedded Postgres, and stops everything on Ctrl-C.
 - \`npm run serve\` is for production: it installs and builds nothing, takes all settings from the environment, and squids keep running when the server stops; the next server adopts them.
+- A release (\`docs/install/\`) is for servers: \`shoal install\` runs it as a service of systemd with the settings in \`/etc/shoal/shoal.env\`, and \`shoal upgrade\` replaces it. Its command \`shoal\` is what this page calls \`npm run -s shoal --\`.
 
-Both listen on loopback. Put a TLS proxy in front and set \`SHOAL_PUBLIC_URL\`, \`SHOAL_GATEWAY_URL\` and \`SHOAL_TRUST_PROXY\`. The gateway serves
+Both commands listen on loopback. Put a TLS proxy in front and set \`SHOAL_PUBLIC_URL\`, \`SHOAL_GATEWAY_URL\` and \`SHOAL_TRUST_PROXY\`. The gateway serves
 HTML of squids, so give it a separate origin, never a path of the console's origin.
 
 ## Several processes

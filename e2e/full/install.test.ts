@@ -1,0 +1,178 @@
+import { execFileSync } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { missingForContainer, startDebianContainer, type DebianContainer } from '../../scripts/debian-container.ts'
+import { startDevnet, type Devnet } from '../../scripts/devnet/devnet.ts'
+import { openClient, type PublicClient } from '../../scripts/public-client.ts'
+import { releaseName } from '../../scripts/release/stage-release.ts'
+import { freePort } from '../support/free-port.ts'
+import { repositoryRoot } from '../support/shoal.ts'
+import { totalTransfers } from '../support/squid.ts'
+import { until } from '../support/until.ts'
+
+const missing = missingForContainer()
+if (missing) console.log(`The tests of installing are skipped. ${missing}`)
+
+const versions = { first: '1.0.0', second: '1.1.0', broken: '1.2.0' }
+
+/** Installs, upgrades and removes Shoal on a Debian whose process 1 is systemd. */
+describe.skipIf(missing)('an installation as a service of systemd', { timeout: 1_800_000 }, () => {
+  const folder = mkdtempSync(join(tmpdir(), 'shoal-install-'))
+  let vm: DebianContainer
+  let port = 0
+  let gatewayPort = 0
+  let devnet: Devnet
+  let sqd: PublicClient
+  let endpoint = ''
+
+  /** Puts the release of this version into the machine, after `change` has changed its unpacked files. */
+  async function addRelease(version: string, change = 'true'): Promise<string> {
+    const name = releaseName(version)
+    const parent = `/var/releases/${version}`
+    await vm.run(`mkdir -p ${parent} && tar -xzf /var/release.tar.gz -C ${parent}`)
+    if (version !== versions.first) await vm.run(`mv ${parent}/${releaseName(versions.first)} ${parent}/${name}`)
+    const path = `/var/releases/${version}/${name}`
+    // Only the version differs, so the archive is made once.
+    await vm.run(
+      `cd ${path} && sed -i 's/"version": "${versions.first}"/"version": "${version}"/' package.json server/package.json && ${change}`,
+    )
+    return path
+  }
+
+  /** The identity of the squid's programs: their process ids and start times. */
+  const programsOf = () => vm.run(`ps -eo pid,lstart,args --no-headers | grep '[l]ib/main.js' | sort`)
+  const transfersOf = () => totalTransfers(endpoint).catch(() => null)
+  const responds = () => until(async () => (await transfersOf()) !== null, 'the squid responds', 240_000)
+  const versionOf = async () =>
+    (JSON.parse(await vm.run(`curl -s http://127.0.0.1:${port}/healthz`)) as { version?: string }).version
+
+  beforeAll(async () => {
+    mkdirSync(join(folder, 'dist'))
+    execFileSync(process.execPath, ['scripts/release.ts', '--to', join(folder, 'dist'), '--version', versions.first], {
+      cwd: repositoryRoot,
+    })
+    devnet = await startDevnet({ transfers: 5, isStreaming: false })
+    sqd = await openClient()
+    vm = await startDebianContainer()
+    ;[port, gatewayPort] = [await freePort(), await freePort()]
+    cpSync(join(folder, 'dist', `${releaseName(versions.first)}.tar.gz`), join(vm.folder, 'var/release.tar.gz'))
+  }, 900_000)
+
+  afterAll(async () => {
+    sqd?.close()
+    await devnet?.stop()
+    await vm?.stop()
+    rmSync(folder, { recursive: true, force: true })
+  }, 600_000)
+
+  test('--dry-run prints every step and changes nothing', async () => {
+    const release = await addRelease(versions.first)
+    const output = await vm.run(`${release}/bin/shoal install --dry-run`)
+    for (const text of ['/opt/shoal/current', '/etc/shoal/shoal.env', 'shoal.service', 'enable and start'])
+      expect(output).toContain(text)
+    expect(await vm.run('ls -d /opt/shoal /etc/shoal /var/lib/shoal-data 2>/dev/null || true')).toBe('')
+  })
+
+  test('the service becomes ready, with a sandbox and a user for each version, and a repeated installation changes nothing', async () => {
+    const release = `/var/releases/${versions.first}/${releaseName(versions.first)}`
+    const chain = new URL(devnet.rpcUrl).host
+    const flags = `--set SHOAL_PORT=${port} --set SHOAL_GATEWAY_PORT=${gatewayPort} --gateway-url http://localhost:${gatewayPort}/{org} --set SHOAL_NETWORK_ALLOW=${chain}`
+    const output = await vm.run(`${release}/bin/shoal install ${flags}`)
+    expect(output).toContain(`Shoal ${versions.first} is ready`)
+    const again = await vm.run(`${release}/bin/shoal install ${flags}`)
+    expect(again.split('\n').filter((line) => /^ {2}now/.test(line))).toEqual([])
+    // A container cannot create cgroups and disks, which the doctor reports; everything else works in the service.
+    const report = JSON.parse(await vm.run('shoal doctor --json || true')) as {
+      checks: { name: string; status: string }[]
+    }
+    const isWell = (name: string) => report.checks.every((check) => check.name !== name || check.status === 'ok')
+    const names = ['server', 'ports', 'sandbox', 'users of squids', 'Postgres of Shoal', 'Postgres of squids', 'keys']
+    expect(
+      names.filter((name) => !isWell(name)),
+      JSON.stringify(report),
+    ).toEqual([])
+    expect(await vm.run('systemctl is-enabled shoal.service shoal-backup.timer')).toBe('enabled\nenabled\n')
+    expect(await vm.run('stat -c %a:%U /etc/shoal/shoal.env /var/backups/shoal')).toBe('600:root\n700:root\n')
+  })
+
+  test('a squid is deployed with the public client, and keeps running while the service restarts', async () => {
+    const url = `http://localhost:${port}`
+    await vm.run('shoal user add --email ada@example.com --name Ada --password correct-horse')
+    const { token } = JSON.parse(
+      await vm.run('shoal token add --email ada@example.com --name laptop --json'),
+    ) as Record<string, string>
+    expect((await sqd('auth', '-k', token ?? '', '-h', `${url}/api`)).code).toBe(0)
+    expect((await sqd('secrets', 'set', 'RPC_URL', devnet.rpcUrl)).code).toBe(0)
+    const example = join(repositoryRoot, 'examples/erc20-transfers')
+    const deployed = await sqd('deploy', example, '--no-interactive', '--no-stream-logs')
+    const printed = deployed.stdout + deployed.stderr
+    expect(deployed.code, printed).toBe(0)
+    endpoint = `${new RegExp(`http://localhost:${gatewayPort}/[^ @]+@[a-z0-9]+`).exec(printed)?.[0]}/api/graphql`
+    const transfers = await devnet.chain.countTransfers()
+    await until(async () => (await transfersOf()) === transfers, 'GraphQL returns all transfers', 240_000)
+
+    const programs = await programsOf()
+    expect(programs.split('\n').length).toBeGreaterThan(1)
+    await vm.run('systemctl restart shoal')
+    await responds()
+    expect(await programsOf()).toBe(programs)
+    expect(await vm.run('journalctl -u shoal --no-pager | grep -c "server ended" || true')).toBe('0\n')
+  })
+
+  test('an upgrade makes a backup, runs the new version, and leaves the squid running', async () => {
+    const programs = await programsOf()
+    const release = await addRelease(versions.second)
+    expect(await vm.run(`${release}/bin/shoal upgrade --dry-run`)).toContain('would')
+    expect(await versionOf()).toBe(versions.first)
+    const output = await vm.run(`${release}/bin/shoal upgrade`)
+    expect(output).toContain(`Version ${versions.second} is ready.`)
+    expect(await versionOf()).toBe(versions.second)
+    expect(await vm.run('readlink /opt/shoal/current')).toBe(`/opt/shoal/releases/${versions.second}\n`)
+    expect(await vm.run('ls /var/backups/shoal')).toMatch(/^shoal-before-1\.1\.0-\d+\.tar\n$/)
+    await responds()
+    expect(await programsOf()).toBe(programs)
+  })
+
+  test('an upgrade to a broken release ends with the old one running, on the newer schema', async () => {
+    const programs = await programsOf()
+    // It migrates the database and may become ready, and then ends.
+    const migration = `echo 'create table added_by_the_broken_release (id int);' > server/migrations/9999_broken.sql`
+    const release = await addRelease(
+      versions.broken,
+      `${migration} && echo 'setTimeout(() => process.exit(3), 15000)' >> server/src/version.ts`,
+    )
+    const failure = vm.run(`${release}/bin/shoal upgrade --timeout 40`)
+    await expect(failure).rejects.toThrow(`Version ${versions.second} runs again.`)
+    expect(await versionOf()).toBe(versions.second)
+    await responds()
+    expect(await programsOf()).toBe(programs)
+  })
+
+  test('after a reboot, the service and the squid run again, and the backup of the timer works', async () => {
+    await vm.reboot()
+    await until(
+      async () =>
+        (await vm.run(`curl -s -o /dev/null -w '%{http_code}' http://127.0.0.1:${port}/readyz || true`)) === '200',
+      'the service is ready',
+      300_000,
+    )
+    await responds()
+    await vm.run('systemctl start shoal-backup.service')
+    expect(await vm.run('ls /var/backups/shoal')).toMatch(/shoal-\d{4}-\d\d-\d\d-\d{6}\.tar/)
+  })
+
+  test('uninstall stops the squids and leaves the data, with which a new installation continues', async () => {
+    await vm.run('shoal uninstall --dry-run')
+    expect(await versionOf()).toBe(versions.second)
+    expect(await vm.run('shoal uninstall')).toContain('kept   /var/lib/shoal-data')
+    expect(await vm.run('ls -d /opt/shoal /usr/local/bin/shoal /etc/systemd/system/shoal* 2>/dev/null || true')).toBe(
+      '',
+    )
+    expect((await programsOf().catch(() => '')).trim()).toBe('')
+    expect(await vm.run('pgrep -c postgres || true')).toBe('0\n')
+    await vm.run(`/var/releases/${versions.second}/${releaseName(versions.second)}/bin/shoal install`)
+    await responds()
+  })
+})

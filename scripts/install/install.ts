@@ -1,0 +1,77 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { installedVersion, layout, ownRelease, readSettings, setCurrent, versionOf } from './layout.ts'
+import { hasSystemd, logTail, systemctl, waitUntilReady } from './service.ts'
+import { fileStep, folderStep, releaseStep, runSteps, userStep, type Step } from './steps.ts'
+import { backupTimer, backupUnit, commandFile, serverUnit } from './units.ts'
+
+export type InstallOptions = {
+  /** The user that the server runs as; null: that of the existing installation, or root. */
+  user: string | null
+  /** Settings that are changed; others keep their values. */
+  settings: Record<string, string>
+  isDry: boolean
+  /** False: the service is only prepared. */
+  isStarted: boolean
+  print: (line: string) => void
+}
+
+/** The time for the first start, which downloads the tools of squids. */
+const maxStartMs = 300_000
+
+/**
+ * Installs the release that this program belongs to as a service of systemd, and waits until it is ready. Can be repeated: it changes
+ * only what differs.
+ * @throws Error if another version is installed, or the server does not become ready
+ */
+export async function install({ user: givenUser, settings, isDry, isStarted, print }: InstallOptions): Promise<void> {
+  const version = versionOf(ownRelease)
+  const installed = installedVersion()
+  if (installed !== null && installed !== version)
+    throw new Error(`Version ${installed} is installed. To replace it with ${version}, run: shoal upgrade`)
+  if (isStarted && !isDry && !hasSystemd())
+    throw new Error('systemd is not process 1 of this machine. With --no-start, everything except the start is done.')
+  const user = givenUser ?? installedUser() ?? 'root'
+  const env = settingsFile({ SHOAL_DATA_DIR: layout.data, ...readSettings(), ...settings })
+  const release = join(layout.releases, version)
+  const steps: Step[] = [
+    ...(user === 'root' ? [] : [userStep(user, layout.data)]),
+    releaseStep(ownRelease, release),
+    {
+      text: `link ${layout.current} to version ${version}`,
+      isDone: () => installedVersion() === version,
+      run: () => setCurrent(version),
+    },
+    folderStep(layout.data, user === 'root' ? 0o711 : 0o755, user),
+    folderStep(join(layout.data, 'home'), 0o700, user),
+    folderStep(layout.backups, 0o700, user),
+    fileStep(layout.settings, env, 0o600, user),
+    fileStep(layout.command, commandFile(user), 0o755),
+    fileStep(layout.unit, serverUnit(user), 0o644),
+    fileStep(layout.backupUnit, backupUnit(user), 0o644),
+    fileStep(layout.backupTimer, backupTimer, 0o644),
+  ]
+  const hasChanged = await runSteps(steps, { isDry, print })
+  if (!isStarted) return
+  if (isDry) return print('  would      enable and start shoal.service and shoal-backup.timer')
+  if (hasChanged) systemctl('daemon-reload')
+  systemctl('enable', '--quiet', 'shoal.service', 'shoal-backup.timer')
+  systemctl('start', 'shoal-backup.timer')
+  systemctl(hasChanged ? 'restart' : 'start', 'shoal.service')
+  const problem = await waitUntilReady(version, maxStartMs)
+  if (problem) throw new Error(`The server was started. ${problem}\n${logTail()}`)
+  print(`Shoal ${version} is ready. Check this machine with: shoal doctor`)
+}
+
+const settingsFile = (settings: Record<string, string>) =>
+  [
+    '# Settings of Shoal: see docs/operate.md. After a change: systemctl restart shoal',
+    ...Object.entries(settings).map(([name, value]) => `${name}="${value}"`),
+    '',
+  ].join('\n')
+
+/** Reads the user from the unit of an existing installation; null without one. */
+export function installedUser(): string | null {
+  if (!existsSync(layout.unit)) return null
+  return /^User=(.+)$/m.exec(readFileSync(layout.unit, 'utf8'))?.[1] ?? 'root'
+}

@@ -1,0 +1,59 @@
+import { existsSync, readFileSync, readlinkSync, renameSync, rmSync, symlinkSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { root } from '../root.ts'
+
+/** Where the parts of an installation are. */
+export const layout = {
+  /** A folder for each version, and the link `current`. */
+  releases: '/opt/shoal/releases',
+  current: '/opt/shoal/current',
+  settings: '/etc/shoal/shoal.env',
+  /** Not in /var/lib/shoal, which only root may enter. */
+  data: '/var/lib/shoal-data',
+  backups: '/var/backups/shoal',
+  command: '/usr/local/bin/shoal',
+  unit: '/etc/systemd/system/shoal.service',
+  backupUnit: '/etc/systemd/system/shoal-backup.service',
+  backupTimer: '/etc/systemd/system/shoal-backup.timer',
+} as const
+
+/** The folder of the release that this program belongs to. */
+export const ownRelease = root.replace(/\/$/, '')
+
+/** Reads the version of a release. @throws Error if the folder is no release */
+export function versionOf(folder: string): string {
+  const file = join(folder, 'package.json')
+  const hasLauncher = existsSync(join(folder, 'bin/shoal'))
+  if (!hasLauncher || !existsSync(file))
+    throw new Error(`${folder} is not a release of Shoal. Unpack one, and run its bin/shoal.`)
+  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
+}
+
+/** Returns the version that the link `current` names; null if Shoal is not installed. */
+export function installedVersion(): string | null {
+  try {
+    return basename(readlinkSync(layout.current))
+  } catch {
+    return null
+  }
+}
+
+/** Makes the link `current` name a version. It names either the old or the new one at any time. */
+export function setCurrent(version: string): void {
+  const next = `${layout.current}.next`
+  rmSync(next, { force: true })
+  symlinkSync(join(layout.releases, version), next)
+  renameSync(next, layout.current)
+}
+
+/** Reads the settings of the installation: lines of `NAME="value"`. */
+export function readSettings(): Record<string, string> {
+  if (!existsSync(layout.settings)) return {}
+  const lines = readFileSync(layout.settings, 'utf8').split('\n')
+  return Object.fromEntries(
+    lines.flatMap((line) => {
+      const [, name, value] = /^([A-Z][A-Z0-9_]*)="?(.*?)"?$/.exec(line) ?? []
+      return name === undefined ? [] : [[name, value ?? '']]
+    }),
+  )
+}

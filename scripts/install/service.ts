@@ -1,0 +1,88 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, readdirSync, readlinkSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
+import { readSettings } from './layout.ts'
+
+/** Whether systemd is process 1 of this machine. */
+export const hasSystemd = (): boolean => existsSync('/run/systemd/system')
+
+/** Runs a program. @throws Error with its output if it fails */
+export function run(program: string, args: string[]): string {
+  try {
+    return execFileSync(program, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], maxBuffer: 2 ** 26 })
+  } catch (error) {
+    const { stderr, stdout } = error as { stderr?: string; stdout?: string }
+    const output = `${stdout ?? ''}${stderr ?? ''}`.trim() || (error as Error).message
+    throw new Error(`${program} ${args.join(' ')} failed: ${output.slice(-3000)}`, { cause: error })
+  }
+}
+
+export const systemctl = (...args: string[]): string => run('systemctl', args)
+
+/** Returns the end of the server's log. */
+export function logTail(): string {
+  try {
+    return run('journalctl', ['-u', 'shoal', '-n', '20', '--no-pager', '-o', 'cat'])
+  } catch {
+    return ''
+  }
+}
+
+/** Returns the ids of the processes whose program is below a folder: servers, Postgres, squids. Also of a folder that was deleted. */
+export function processesFrom(folder: string): number[] {
+  return readdirSync('/proc')
+    .map(Number)
+    .filter((pid) => Number.isInteger(pid) && programOf(pid).startsWith(`${folder}/`) && pid !== process.pid)
+}
+
+function programOf(pid: number): string {
+  try {
+    return readlinkSync(`/proc/${pid}/exe`)
+  } catch {
+    return ''
+  }
+}
+
+type Page = { status: string; version?: string; checks?: Record<string, string> }
+
+/**
+ * Waits until the server of this version is ready.
+ * @returns null, or why it is not ready
+ */
+export async function waitUntilReady(version: string, withinMs: number): Promise<string | null> {
+  const port = readSettings()['SHOAL_PORT'] ?? '4000'
+  const deadline = performance.now() + withinMs
+  let problem = 'it does not respond'
+  while (performance.now() < deadline) {
+    const [health, ready] = await Promise.all([read(port, 'healthz'), read(port, 'readyz')])
+    if (ready?.status === 'ok' && health?.version === version) return null
+    if (ready) problem = `its checks are ${JSON.stringify(ready.checks ?? {})}`
+    if (health?.version && health.version !== version) problem = `version ${health.version} responds`
+    await delay(500)
+  }
+  return `It was not ready within ${Math.round(withinMs / 1000)} s: ${problem}.`
+}
+
+/**
+ * Waits to see whether the server keeps running once it is ready: systemd restarts one that ends.
+ * @returns null, or that it ended
+ */
+export async function watchServer(durationMs: number): Promise<string | null> {
+  const pidOf = () => systemctl('show', 'shoal.service', '--property=MainPID', '--value').trim()
+  const pid = pidOf()
+  const deadline = performance.now() + durationMs
+  while (performance.now() < deadline) {
+    await delay(500)
+    if (pidOf() !== pid) return 'It ended after it was ready.'
+  }
+  return null
+}
+
+async function read(port: string, path: string): Promise<Page | null> {
+  try {
+    const response = await fetch(`http://127.0.0.1:${port}/${path}`, { signal: AbortSignal.timeout(4_000) })
+    return (await response.json()) as Page
+  } catch {
+    return null
+  }
+}

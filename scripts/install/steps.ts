@@ -1,0 +1,117 @@
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { run } from './service.ts'
+
+/** One change of the machine. `isDone`: it is not needed (any more), so that an installation can be repeated. */
+export type Step = { text: string; isDone: () => boolean; run: () => void | Promise<void> }
+
+/** Runs or, with `isDry`, only prints the steps that are not done. Returns whether there were any. */
+export async function runSteps(
+  steps: Step[],
+  { isDry, print }: { isDry: boolean; print: (line: string) => void },
+): Promise<boolean> {
+  let hasChanged = false
+  for (const { text, isDone, run: change } of steps) {
+    if (isDone()) {
+      print(`  unchanged  ${text}`)
+      continue
+    }
+    hasChanged = true
+    print(`  ${isDry ? 'would    ' : 'now      '}  ${text}`)
+    if (!isDry) await change()
+  }
+  return hasChanged
+}
+
+/** The numeric ids of a user. @throws Error if the user does not exist */
+function idsOf(user: string): { uid: number; gid: number } {
+  return { uid: Number(run('id', ['-u', user])), gid: Number(run('id', ['-g', user])) }
+}
+
+const octal = (mode: number) => mode.toString(8).padStart(4, '0')
+
+/** A folder with this mode and owner. */
+export function folderStep(path: string, mode: number, user: string): Step {
+  return {
+    text: `folder ${path} (mode ${octal(mode)}, owner ${user})`,
+    isDone: () => {
+      const found = statSync(path, { throwIfNoEntry: false })
+      return found?.isDirectory() === true && (found.mode & 0o777) === mode && found.uid === idsOf(user).uid
+    },
+    run: () => {
+      mkdirSync(path, { recursive: true })
+      const { uid, gid } = idsOf(user)
+      chownSync(path, uid, gid)
+      chmodSync(path, mode)
+    },
+  }
+}
+
+/** A file with this content, mode and owner. It is replaced as a whole. */
+export function fileStep(path: string, content: string, mode: number, user = 'root'): Step {
+  return {
+    text: `file ${path} (mode ${octal(mode)}, owner ${user})`,
+    isDone: () => {
+      const found = statSync(path, { throwIfNoEntry: false })
+      return found?.isFile() === true && (found.mode & 0o777) === mode && readFileSync(path, 'utf8') === content
+    },
+    run: () => {
+      mkdirSync(dirname(path), { recursive: true })
+      const { uid, gid } = idsOf(user)
+      writeFileSync(`${path}.new`, content, { mode })
+      chownSync(`${path}.new`, uid, gid)
+      chmodSync(`${path}.new`, mode)
+      renameSync(`${path}.new`, path)
+    },
+  }
+}
+
+/** A system user without a password and a shell. */
+export function userStep(user: string, home: string): Step {
+  return {
+    text: `system user ${user}`,
+    isDone: () => {
+      try {
+        return idsOf(user).uid >= 0
+      } catch {
+        return false
+      }
+    },
+    run: () =>
+      void run('useradd', [
+        '--system',
+        '--user-group',
+        '--home-dir',
+        home,
+        '--no-create-home',
+        '--shell',
+        '/usr/sbin/nologin',
+        user,
+      ]),
+  }
+}
+
+/** A copy of a release in the folder of its version. It gets its name when it is complete. */
+export function releaseStep(from: string, to: string): Step {
+  return {
+    text: `release in ${to}`,
+    isDone: () => existsSync(join(to, 'bin/shoal')),
+    run: () => {
+      mkdirSync(dirname(to), { recursive: true, mode: 0o755 })
+      cpSync(from, `${to}.part`, { recursive: true, verbatimSymlinks: true, force: true })
+      run('chown', ['-R', 'root:root', `${to}.part`])
+      run('chmod', ['-R', 'go+rX,go-w', `${to}.part`])
+      renameSync(`${to}.part`, to)
+    },
+  }
+}

@@ -1,0 +1,46 @@
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { installedVersion, layout } from './layout.ts'
+import { hasSystemd, processesFrom, systemctl, waitUntilReady } from './service.ts'
+
+const dropIn = '/run/systemd/system/shoal.service.d/stop.conf'
+const maxStartMs = 120_000
+
+/**
+ * Stops the squids and the server, and removes everything except the data, the settings and the backups.
+ * @throws Error before anything is removed, if a program could not be stopped: it would run on without its files
+ */
+export async function uninstall({ isDry, print }: { isDry: boolean; print: (line: string) => void }): Promise<void> {
+  const version = installedVersion()
+  const files = [layout.unit, layout.backupUnit, layout.backupTimer, layout.command, '/opt/shoal']
+  print(`  ${isDry ? 'would' : 'now  '}  stop the squids, Postgres and the server`)
+  if (!isDry && hasSystemd() && existsSync(layout.unit)) {
+    if (version !== null) await stopWithSquids(version)
+    const remaining = [layout.releases, layout.data].flatMap((folder) => processesFrom(folder))
+    if (remaining.length > 0)
+      throw new Error(
+        `These processes still run: ${remaining.join(', ')}. Correct what the log says (journalctl -u shoal) and try again, or end them.`,
+      )
+    systemctl('disable', '--quiet', '--now', 'shoal.service', 'shoal-backup.timer')
+  }
+  for (const file of files.filter((path) => existsSync(path))) {
+    print(`  ${isDry ? 'would' : 'now  '}  remove ${file}`)
+    if (!isDry) rmSync(file, { recursive: true })
+  }
+  if (!isDry && hasSystemd()) systemctl('daemon-reload')
+  print(`  kept   ${layout.data}, ${layout.settings}, ${layout.backups}`)
+}
+
+/** Squids keep running when the service stops. A server that adopted them stops them when this setting says so. */
+async function stopWithSquids(version: string): Promise<void> {
+  mkdirSync(dirname(dropIn), { recursive: true })
+  writeFileSync(dropIn, '[Service]\nEnvironment=SHOAL_ON_EXIT=stop\n')
+  try {
+    systemctl('daemon-reload')
+    systemctl('restart', 'shoal.service')
+    await waitUntilReady(version, maxStartMs)
+    systemctl('stop', 'shoal.service')
+  } finally {
+    rmSync(dirname(dropIn), { recursive: true })
+  }
+}

@@ -1,0 +1,97 @@
+import { layout } from './layout.ts'
+
+/**
+ * Capabilities that neither the server nor a squid needs. Options such as ProtectSystem are not used: they give the service its own
+ * mount namespace, and a server that is restarted could not see the disks and networks of the squids that keep running.
+ */
+const droppedCapabilities = [
+  'CAP_SYS_MODULE',
+  'CAP_SYS_RAWIO',
+  'CAP_SYS_BOOT',
+  'CAP_SYS_TIME',
+  'CAP_SYSLOG',
+  'CAP_BPF',
+  'CAP_PERFMON',
+  'CAP_MAC_ADMIN',
+  'CAP_MAC_OVERRIDE',
+  'CAP_WAKE_ALARM',
+  'CAP_AUDIT_CONTROL',
+  'CAP_AUDIT_READ',
+  'CAP_IPC_LOCK',
+  'CAP_SYS_TTY_CONFIG',
+  'CAP_SYS_PACCT',
+]
+
+const userLine = (user: string) => (user === 'root' ? '' : `User=${user}\n`)
+
+const environment = `Environment=HOME=${layout.data}/home
+EnvironmentFile=${layout.settings}
+WorkingDirectory=${layout.data}`
+
+/** The unit of the server. Squids and the embedded Postgres keep running when it stops; the next start adopts them. */
+export const serverUnit = (user: string): string => `[Unit]
+Description=Shoal, a cloud for squids
+After=network-online.target time-sync.target
+Wants=network-online.target
+StartLimitIntervalSec=0
+
+[Service]
+Type=exec
+${userLine(user)}${environment}
+ExecStart=${layout.current}/bin/shoal serve
+Restart=always
+RestartSec=2
+# Only the server: squids and Postgres keep running.
+KillMode=process
+TimeoutStopSec=60
+LimitNOFILE=1048576
+LimitNPROC=infinity
+TasksMax=infinity
+NoNewPrivileges=yes
+CapabilityBoundingSet=~${droppedCapabilities.join(' ')}
+LockPersonality=yes
+RestrictRealtime=yes
+RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK
+SystemCallArchitectures=native
+KeyringMode=private
+
+[Install]
+WantedBy=multi-user.target
+`
+
+/** A backup to a new file each night. Old ones are deleted only after a new one was made. */
+export const backupUnit = (user: string): string => `[Unit]
+Description=Backup of Shoal
+
+[Service]
+Type=oneshot
+${userLine(user)}${environment}
+ExecStart=/bin/sh -c '${layout.current}/bin/shoal backup --to "${layout.backups}/shoal-$$(date +%%F-%%H%%M%%S).tar"'
+ExecStart=/usr/bin/find ${layout.backups} -name 'shoal-*.tar' -mtime +14 -delete
+UMask=0077
+`
+
+export const backupTimer = `[Unit]
+Description=Nightly backup of Shoal
+
+[Timer]
+OnCalendar=*-*-* 03:17:00
+Persistent=true
+
+[Install]
+WantedBy=timers.target
+`
+
+/** The command `shoal`, which uses the settings and the user of the installation. */
+export const commandFile = (user: string): string => `#!/bin/sh
+# Runs a command on this machine's installation of Shoal, with its settings.
+set -e
+case "\${1:-}" in
+  install | uninstall | upgrade) exec ${layout.current}/bin/shoal "$@" ;;
+esac
+set -a
+. ${layout.settings}
+set +a
+export HOME=${layout.data}/home
+${user === 'root' ? '' : `[ "$(id -un)" = ${user} ] || exec runuser -u ${user} -- ${layout.current}/bin/shoal "$@"\n`}exec ${layout.current}/bin/shoal "$@"
+`
