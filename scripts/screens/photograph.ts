@@ -34,7 +34,7 @@ async function intercept(page: Page, state: State): Promise<void> {
 async function settle(page: Page, state: State): Promise<void> {
   await page.locator('main').first().waitFor()
   if (state === 'loading') await page.waitForTimeout(400)
-  // A page that goes on loading is photographed as it is.
+  // A page that continues to load is photographed as it is.
   else {
     await page.waitForLoadState('networkidle', { timeout: 8000 }).catch(() => null)
     await page

@@ -23,7 +23,7 @@ const labels = (...args: Parameters<typeof attentionOf>) => attentionOf(...args)
 test('healthy versions of a paid organization need no attention', () =>
   expect(attentionOf(org, [], [squid])).toEqual([]))
 
-test('the most severe is first, whatever its kind', () => {
+test('the most severe is first, of all kinds', () => {
   const unpaid = { ...org, status: 'IN_DEBT' } as Org
   const squids = [
     { ...squid, processors },
