@@ -8,7 +8,7 @@ import { architecture, baseImages } from '../runtime/src/images/base-image.ts'
 import { LayerRecords } from '../runtime/src/images/layers/layer-records.ts'
 import { type LayerEntry, packLayer } from '../runtime/src/images/layers/pack-layer.ts'
 import type { LayerSource } from '../runtime/src/images/layers/push-layer.ts'
-import { folderEntry, treeLayer } from '../runtime/src/images/layers/tree-layer.ts'
+import { folderEntry, textEntry, treeLayer } from '../runtime/src/images/layers/tree-layer.ts'
 import { pushLayers } from '../runtime/src/images/push-image.ts'
 import { credentialsFrom } from '../runtime/src/images/registry/credentials.ts'
 import { parseRegistry } from '../runtime/src/images/registry/registry-address.ts'
@@ -57,7 +57,12 @@ export async function pushServerImage(
       isShared: false,
       write: (file, writeSignal) => packLayer(entries(), file, writeSignal),
     })
-    const sources = [...base.layers, layer(toolEntries), layer(dependencyEntries), layer(sourceEntries)]
+    const sources = [
+      ...base.layers,
+      layer(() => toolEntries(baseImage === null)),
+      layer(dependencyEntries),
+      layer(sourceEntries),
+    ]
     const target = {
       client: new RegistryClient(address, findCredentials),
       repository: address.path,
@@ -89,8 +94,17 @@ export async function pushServerImage(
 
 const nodeProgram = join(root, 'node_modules/node/bin/node')
 
-/** Node, and npm with which the worker builds squids. */
-async function* toolEntries(): AsyncGenerator<LayerEntry> {
+/** Lists the libraries of programs, of which the worker makes the base of squids' images. That of the C library needs bash. */
+const ldd = `#!/bin/sh
+for loader in /lib64/ld-linux-*.so.* /lib/ld-linux-*.so.*; do
+  [ -x "$loader" ] && exec "$loader" --list "$@"
+done
+exit 127
+`
+
+/** Node, and npm with which the worker builds squids. `isOwnBase`: the base has no `ldd`. */
+async function* toolEntries(isOwnBase: boolean): AsyncGenerator<LayerEntry> {
+  if (isOwnBase) yield textEntry('usr/bin/ldd', ldd, 0o755)
   for (const path of [tools, `${tools}/node`, `${tools}/node/bin`]) yield folderEntry(path)
   const { size } = await stat(nodeProgram)
   yield { type: 'File', path: `${tools}/node/bin/node`, mode: 0o755, size, body: createReadStream(nodeProgram) }
