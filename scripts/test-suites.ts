@@ -52,4 +52,6 @@ export const fullSuites = [
 ]
 
 /** Suites on a cluster with longer samples in the full run, which runs them on a cluster too. */
-export const fullClusterSuites = ['load', 'restored-cluster', 'kill'].map((name) => `e2e/kubernetes/${name}.test.ts`)
+export const fullClusterSuites = ['load', 'restored-cluster', 'kill', 'log-rate'].map(
+  (name) => `e2e/kubernetes/${name}.test.ts`,
+)
