@@ -1,3 +1,5 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type ClusterCloud, hasClusterNetwork, startClusterCloud } from '../support/cluster-cloud.ts'
 import { type InstalledCollector, canInstallCollector, installCollector } from '../support/collector.ts'
@@ -31,6 +33,7 @@ describe.skipIf(!hasCluster || !hasClusterNetwork)('a squid deployed to a cluste
       const { cloud, selector } = opened
       const deployment = await waitForDeployment(cloud, await deploy(cloud, { slot: 'v1' }), 500_000)
       expect(deployment, cloud.shoal.output().slice(-3000)).toMatchObject({ status: 'OK', failed: 'NO' })
+      expect(cloud.shoal.output()).toContain('Builds run in the cluster and reach this worker at')
       const transfers = await cloud.devnet.chain.countTransfers()
       const endpoint = cloud.endpointOf('erc20-transfers@v1')
       await until(async () => (await totalTransfers(endpoint)) === transfers, 'all transfers are indexed')
@@ -53,4 +56,26 @@ describe.skipIf(!hasCluster || !hasClusterNetwork)('a squid deployed to a cluste
       }
     },
   )
+
+  test('a build goes on in another Job after its worker was killed', { timeout: 600_000 }, async () => {
+    const { cloud, selector } = opened
+    const file = join(cloud.project, 'package.json')
+    const { scripts, ...rest } = JSON.parse(readFileSync(file, 'utf8')) as { scripts: Record<string, string> }
+    writeFileSync(file, JSON.stringify({ ...rest, scripts: { ...scripts, build: 'echo it runs; sleep 20' } }))
+    const id = await deploy(cloud, { slot: 'v2' })
+    const buildPods = ['get', 'pods', '-A', '-l', `${selector},shoal.dev/build`]
+    const read = () => cloud.api.deployments.get({ params: { code: cloud.org, id: String(id) } })
+    const logged = async () => (await read()).logs.map(({ message }) => message).join('\n')
+    await until(async () => (await logged()).includes('it runs'), 'the build runs', 240_000)
+    const [first = ''] = (await kubectl([...buildPods, '-o', 'jsonpath={.items[*].metadata.name}'])).split(' ')
+    await cloud.shoal.kill()
+    const phases = () => kubectl([...buildPods, '-o', 'jsonpath={.items[*].status.phase}'])
+    await until(async () => !(await phases()).includes('Running'), 'the pod has ended with its connection', 120_000)
+    await cloud.shoal.start()
+    const deployment = await waitForDeployment(cloud, id, 500_000)
+    expect(deployment, await logged()).toMatchObject({ status: 'OK', failed: 'NO' })
+    const jobs = () => kubectl(['get', 'jobs,pods', '-A', '-l', `${selector},shoal.dev/build`, '-o', 'name'])
+    await until(async () => (await jobs()) === '', 'no Job of the build remains', 120_000)
+    expect(first).toMatch(/^build-/)
+  })
 })

@@ -1,24 +1,21 @@
 import { join } from 'node:path'
+import type { BuildPlace } from './build/build-place.ts'
 import { createBuilder } from './build/create-builder.ts'
-import { npmTargets, readNpmConfig } from './build/npm-config.ts'
+import { onHost } from './build/host-place.ts'
+import { type NpmConfig, npmTargets, readNpmConfig } from './build/npm-config.ts'
 import { ensureToolchain } from './build/toolchain.ts'
 import type { Builder } from './builder.ts'
-import { type RegistrySettings, createRegistryBuilder } from './images/registry-builder.ts'
+import { type ImageRegistry, type RegistrySettings, openImageRegistry } from './images/image-registry.ts'
+import { createRegistryBuilder } from './images/registry-builder.ts'
 import { type Host, prepareHost } from './process/host.ts'
 import { recordHostReport } from './process/host-report.ts'
 import type { NetworkMode } from './process/network/find-network.ts'
 import type { NetworkTargets } from './process/network/network.ts'
 
-export type HostBuilderOptions = {
+/** What builders need wherever the programs of builds run. */
+export type BuilderSettings = {
   /** Must be traversable by every uid (`traversableDir`). */
   stateDir: string
-  /** `auto`: bubblewrap when it works here. */
-  sandbox: 'auto' | 'none'
-  network: NetworkMode
-  /** Addresses that programs may reach in addition to DNS, the public internet and, for builds, the npm registry. */
-  targets: NetworkTargets
-  /** Disk space of each container; 0: unlimited. */
-  containerDiskBytes: number
   maxConcurrentBuilds: number
   maxCacheBytes: number
   /** A registry to which images are pushed; null: none. */
@@ -28,45 +25,71 @@ export type HostBuilderOptions = {
   log: (message: string) => void
 }
 
+export type HostBuilderOptions = BuilderSettings & {
+  /** `auto`: bubblewrap when it works here. */
+  sandbox: 'auto' | 'none'
+  network: NetworkMode
+  /** Addresses that programs may reach in addition to DNS, the public internet and, for builds, the npm registry. */
+  targets: NetworkTargets
+  /** Disk space of each container; 0: unlimited. */
+  containerDiskBytes: number
+}
+
 export type HostBuilder = { host: Host; imagesDir: string; builder: Builder }
+
+/** Which name `Image.image` contains: that of the image stored on this host, or that in the registry. */
+type Names = 'stored' | 'in registry'
 
 /**
  * Prepares this host for builds. The first call downloads the toolchain of squids.
- * @param names which name `Image.image` contains: that of the image stored on this host, or that in the registry
  * @throws Error when the toolchain cannot be installed, or a setting of the registry is invalid
  */
-export async function openHostBuilder(
-  options: HostBuilderOptions,
-  names: 'stored' | 'in registry',
-): Promise<HostBuilder> {
-  const { stateDir, sandbox, network, containerDiskBytes, registry, env, log } = options
-  const imagesDir = join(stateDir, 'images')
-  const npm = { command: ['npm'], env }
-  const npmConfig = await readNpmConfig(npm)
+export async function openHostBuilder(options: HostBuilderOptions, names: Names): Promise<HostBuilder> {
+  const { stateDir, sandbox, network, containerDiskBytes, log } = options
+  const npmConfig = await readNpmConfig({ command: ['npm'], env: options.env })
   const targets = { ...options.targets, build: [...options.targets.build, ...npmTargets(npmConfig)] }
   const host = await prepareHost({ stateDir, sandbox, network, targets, containerDiskBytes })
   log(`Squids run with: ${host.summary}`)
   recordHostReport(host.stateDir, host.report)
-  const toolchain = await ensureToolchain({ dir: join(stateDir, 'toolchain'), npm, log })
+  const builder = await openBuilder(options, names, npmConfig, () => onHost(host))
+  return { host, imagesDir: imagesDirOf(options), builder }
+}
+
+const imagesDirOf = ({ stateDir }: BuilderSettings) => join(stateDir, 'images')
+
+/**
+ * Opens a builder whose programs run in the place that `placeOf` returns, with the registry if there is one.
+ * @throws Error as `openHostBuilder`
+ */
+export async function openBuilder(
+  settings: BuilderSettings,
+  names: Names,
+  npmConfig: NpmConfig,
+  placeOf: (registry: ImageRegistry | null) => BuildPlace,
+): Promise<Builder> {
+  const { stateDir, env, log, maxConcurrentBuilds } = settings
+  const imagesDir = imagesDirOf(settings)
+  const dir = join(stateDir, 'oci')
+  const toolchain = await ensureToolchain({ dir: join(stateDir, 'toolchain'), npm: { command: ['npm'], env }, log })
+  const registry = settings.registry && (await openImageRegistry(settings.registry, dir))
   const builder = await createBuilder({
     dir: join(stateDir, 'builds'),
     imagesDir,
-    host,
+    place: placeOf(registry),
     toolchain,
     npmConfig,
-    concurrency: options.maxConcurrentBuilds,
-    maxCacheBytes: options.maxCacheBytes,
+    concurrency: maxConcurrentBuilds,
+    maxCacheBytes: settings.maxCacheBytes,
     removeAfterMs: 10_000,
   })
-  if (registry === null) return { host, imagesDir, builder }
-  const pushing = {
-    ...registry,
+  if (registry === null) return builder
+  return await createRegistryBuilder({
+    registry,
     builder,
     imagesDir,
-    dir: join(stateDir, 'oci'),
+    dir,
     names,
-    concurrency: options.maxConcurrentBuilds,
+    concurrency: maxConcurrentBuilds,
     log,
-  }
-  return { host, imagesDir, builder: await createRegistryBuilder(pushing) }
+  })
 }

@@ -1,7 +1,7 @@
 import { credentialsFrom } from './images/registry/credentials.ts'
 import { parseRegistry } from './images/registry/registry-address.ts'
 import { RegistryClient } from './images/registry/registry-client.ts'
-import type { RegistrySettings } from './images/registry-builder.ts'
+import type { RegistrySettings } from './images/image-registry.ts'
 import { KubeClient } from './kubernetes/client/kube-client.ts'
 import { loadKubeConfig } from './kubernetes/client/load-config.ts'
 import { missingRights } from './kubernetes/client/rights.ts'

@@ -5,13 +5,22 @@ import type { NpmConfig } from './npm-config.ts'
 /** The home folder of a build's programs. Contains only the registry configuration. */
 export type BuildHome = { dir: string; env: Record<string, string> }
 
-/** Writes the configuration as files in the home folder, so that a squid's `.npmrc` or `.yarnrc.yml` overrides it. */
+/** Creates the home folder. */
 export async function makeBuildHome(dir: string, config: NpmConfig): Promise<BuildHome> {
+  const { files, env } = buildHomeContent(dir, config)
   await mkdir(dir, { mode: 0o755 })
-  const certificateFile = config.certificates === null ? null : join(dir, 'certificates.pem')
-  if (certificateFile !== null) {
-    await writeFile(certificateFile, config.certificates ?? '')
+  for (const [name, content] of Object.entries(files)) {
+    await writeFile(join(dir, name), content)
   }
+  return { dir, env }
+}
+
+/** Returns the configuration as files of the home folder `dir`, by name, so that a squid's `.npmrc` or `.yarnrc.yml` overrides it. */
+export function buildHomeContent(
+  dir: string,
+  config: NpmConfig,
+): { files: Record<string, string>; env: Record<string, string> } {
+  const certificateFile = config.certificates === null ? null : join(dir, CERTIFICATES)
   const npmrc = {
     registry: config.registry,
     'https-proxy': config.proxy,
@@ -23,16 +32,15 @@ export async function makeBuildHome(dir: string, config: NpmConfig): Promise<Bui
     httpsProxy: config.proxy,
     httpProxy: config.proxy,
   }
-  await writeFile(
-    join(dir, '.npmrc'),
-    renderLines(npmrc, (key, value) => `${key}=${value}`),
-  )
-  await writeFile(
-    join(dir, '.yarnrc.yml'),
-    renderLines(yarnrc, (key, value) => `${key}: ${JSON.stringify(value)}`),
-  )
-  return { dir, env: { HOME: dir, ...environment(config, certificateFile) } }
+  const files = {
+    ...(config.certificates === null ? {} : { [CERTIFICATES]: config.certificates }),
+    '.npmrc': renderLines(npmrc, (key, value) => `${key}=${value}`),
+    '.yarnrc.yml': renderLines(yarnrc, (key, value) => `${key}: ${JSON.stringify(value)}`),
+  }
+  return { files, env: { HOME: dir, ...environment(config, certificateFile) } }
 }
+
+const CERTIFICATES = 'certificates.pem'
 
 function environment(config: NpmConfig, certificateFile: string | null): Record<string, string> {
   return {

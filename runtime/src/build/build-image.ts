@@ -1,8 +1,7 @@
 import { BuildFailure, type BuildRequest, type Image, type Unpacked } from '../builder.ts'
 import { join } from 'node:path'
-import { buildApp } from './build-app.ts'
 import { type BuildLog, megabytes, seconds } from './build-log.ts'
-import { type BuilderContext, openWorkspace } from './build-work.ts'
+import type { BuilderContext } from './build-work.ts'
 import { outOfDisk } from './build-failures.ts'
 import { readTextFile } from './manifest-file.ts'
 import type { PackageManager } from './package-manager.ts'
@@ -26,9 +25,9 @@ export type BuildPlan = {
 /** Runs the build and stores its image. Leaves no processes and no temporary files, even when it fails. */
 export async function buildImage(context: BuilderContext, plan: BuildPlan): Promise<Image> {
   const startedAt = performance.now()
-  const work = await openWorkspace(context, plan)
+  const work = await context.place.open(context, plan)
   try {
-    const { app, bytes, dependencyKey } = await buildApp(context, plan, work)
+    const { app, bytes, dependencyKey } = await work.run()
     const { node, manager, unpacked, image, log } = plan
     await context.images.store(image, app, {
       nodeBinDir: node.binDir,
@@ -45,7 +44,7 @@ export async function buildImage(context: BuilderContext, plan: BuildPlan): Prom
     log.info(`Image ready: ${megabytes(bytes)}, after ${seconds(performance.now() - startedAt)}`)
     return { image, bytes, reused: false }
   } catch (error) {
-    const isOfBuild = error instanceof BuildFailure || plan.request.signal.aborted || !(await work.run.disk.isFull())
+    const isOfBuild = error instanceof BuildFailure || plan.request.signal.aborted || !(await work.isDiskFull())
     throw isOfBuild ? error : outOfDisk('The build', plan.request.limits)
   } finally {
     await work.close()

@@ -1,10 +1,12 @@
 import { chmod, chown, lchown, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type OpenDisk, unlimitedDisks } from '../process/disk/disks.ts'
+import type { BuildLimits } from '../builder.ts'
 import type { Host } from '../process/host.ts'
 import type { BuildCache } from './build-cache.ts'
 import { makeBuildHome } from './build-home.ts'
 import type { BuildPlan } from './build-image.ts'
+import type { BuildPlace } from './build-place.ts'
 import type { BuildRun } from './build-step.ts'
 import type { ImageStore } from './image-store.ts'
 import type { NpmConfig } from './npm-config.ts'
@@ -14,7 +16,7 @@ import type { TreeTasks } from './tree-tasks.ts'
 
 /** Services shared by all builds of a builder. */
 export type BuilderContext = {
-  host: Host
+  place: BuildPlace
   staging: Staging
   cache: BuildCache
   images: ImageStore
@@ -38,9 +40,11 @@ export type WorkDirs = {
 
 export type BuildWorkspace = { run: BuildRun; dirs: WorkDirs }
 
+type HostContext = BuilderContext & { host: Host }
+
 /** Creates the folders of a build, with the source in `app`. The caller must close it. */
 export async function openWorkspace(
-  context: BuilderContext,
+  context: HostContext,
   plan: BuildPlan,
 ): Promise<BuildWorkspace & { close(): Promise<void> }> {
   const { path: results, name } = await context.staging.make()
@@ -54,7 +58,7 @@ export async function openWorkspace(
 }
 
 async function fillWorkspace(
-  { host, toolchain, npmConfig, trees }: BuilderContext,
+  { host, toolchain, npmConfig, trees }: HostContext,
   plan: BuildPlan,
   { results, name, disk }: { results: string; name: string; disk: OpenDisk },
 ): Promise<BuildWorkspace> {
@@ -78,7 +82,6 @@ async function fillWorkspace(
       await lchown(folder, uid, uid)
     }
   }
-  const heapMb = Math.floor((request.limits.memoryBytes * HEAP_SHARE) / (1024 * 1024))
   const commandDirs = [managerTool?.binDir ?? [], toolchain.binDir, node.binDir, SYSTEM_PATH].flat()
   const run: BuildRun = {
     host,
@@ -93,10 +96,7 @@ async function fillWorkspace(
       ...home.env,
       PATH: commandDirs.join(':'),
       TMPDIR: temporary,
-      LANG: 'C.UTF-8',
-      CI: 'true',
-      NO_COLOR: '1',
-      NODE_OPTIONS: `--max-old-space-size=${heapMb}`,
+      ...stepEnvironment(request.limits),
       // Native packages are compiled against the headers of this Node, without downloading them.
       npm_config_nodedir: node.dir,
     },
@@ -118,6 +118,14 @@ async function openBuildDisk({ disks }: Host, results: string, bytes: number): P
   return await limited.open({ dir, image: join(results, 'disk.img'), bytes })
 }
 
+/** Returns the variables of all programs of a build, wherever it runs. */
+export const stepEnvironment = ({ memoryBytes }: Pick<BuildLimits, 'memoryBytes'>): Record<string, string> => ({
+  LANG: 'C.UTF-8',
+  CI: 'true',
+  NO_COLOR: '1',
+  NODE_OPTIONS: `--max-old-space-size=${Math.floor((memoryBytes * HEAP_SHARE) / (1024 * 1024))}`,
+})
+
 /** Share of the memory limit that the heap may use, so that V8 reports a full heap before the kernel kills the process. */
 const HEAP_SHARE = 0.75
-const SYSTEM_PATH = ['/usr/local/bin', '/usr/bin', '/bin']
+export const SYSTEM_PATH = ['/usr/local/bin', '/usr/bin', '/bin']

@@ -1,13 +1,11 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { type BuildRequest, type Builder, BuildFailure, type Image } from '../builder.ts'
-import { endIsolatedPrograms } from '../process/isolated-program.ts'
-import type { Host } from '../process/host.ts'
 import { openBuildCache } from './build-cache.ts'
 import { type BuildPlan, buildImage } from './build-image.ts'
 import { explainBuilderError } from './build-failures.ts'
 import { BuildLog } from './build-log.ts'
-import { BUILD_NAME_PREFIX } from './build-step.ts'
+import type { BuildPlace } from './build-place.ts'
 import type { BuilderContext } from './build-work.ts'
 import { openImageStore } from './image-store.ts'
 import type { NpmConfig } from './npm-config.ts'
@@ -24,7 +22,7 @@ export type BuilderOptions = {
   dir: string
   /** Must be on the same file system as `dir`. */
   imagesDir: string
-  host: Host
+  place: BuildPlace
   toolchain: Toolchain
   npmConfig: NpmConfig
   /** Maximum number of concurrent builds. Further builds wait. */
@@ -40,12 +38,12 @@ const FORMAT = 1
 
 /** Creates a builder on this host. Call `recover` once before the first build. */
 export async function createBuilder(options: BuilderOptions): Promise<Builder> {
-  const { dir, imagesDir, host, toolchain, npmConfig, concurrency, maxCacheBytes, removeAfterMs } = options
+  const { dir, imagesDir, place, toolchain, npmConfig, concurrency, maxCacheBytes, removeAfterMs } = options
   const staging = await openStaging(join(dir, 'staging'), removeAfterMs)
   const trees = await openSourceTrees(join(dir, 'trees'), staging)
   const cache = await openBuildCache(join(dir, 'cache'), staging, maxCacheBytes)
   const images = await openImageStore(imagesDir, staging)
-  const context: BuilderContext = { host, staging, cache, images, toolchain, npmConfig, trees: new TreeTasks() }
+  const context: BuilderContext = { place, staging, cache, images, toolchain, npmConfig, trees: new TreeTasks() }
   const semaphore = new Semaphore(concurrency)
   const mutex = new KeyedMutex()
 
@@ -61,7 +59,6 @@ export async function createBuilder(options: BuilderOptions): Promise<Builder> {
     }
     const release = await semaphore.acquire(request.signal)
     try {
-      await request.onStart?.()
       return await buildImage(context, plan)
     } finally {
       release()
@@ -81,7 +78,7 @@ export async function createBuilder(options: BuilderOptions): Promise<Builder> {
     removeTree: (key) => trees.remove(key),
     async recover() {
       for (const owner of await staging.deadOwners()) {
-        await endIsolatedPrograms(host, `${BUILD_NAME_PREFIX}${owner}.`)
+        await place.recover(owner)
         await staging.discardAllOf(owner)
       }
     },

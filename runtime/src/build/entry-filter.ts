@@ -7,6 +7,8 @@ import { plainPath, quoted, rejectionReason } from './archive-rules.ts'
 const RATIO_FREE_BYTES = 4 * 1024 * 1024
 /** Maximum overhead of the tar format per entry: headers, padding, long names. */
 const OVERHEAD_BYTES = 4096
+/** Maximum size of all paths and targets of links, which are kept in memory. */
+const MAX_NAMES_BYTES = 64 * 1024 * 1024
 /** Folders that `sqd` never packs but other tools may. They would interfere with the install. */
 const IGNORED_FOLDERS = new Set(['node_modules', '.git'])
 
@@ -16,16 +18,20 @@ export class EntryFilter {
   failure: unknown = null
   readonly links = new Map<string, string>()
   #limits: UnpackLimits
+  #keepsAll: boolean
   #ignored = new Set<string>()
   #paths = new ArchivePaths()
   #checked = new WeakSet<ReadEntry>()
   #entries = 0
   #bytes = 0
+  #namesBytes = 0
   #compressedBytes = 0
   #inflatedBytes = 0
 
-  constructor(limits: UnpackLimits) {
+  /** `content` `result`: folders of installs and `.env` are kept. */
+  constructor(limits: UnpackLimits, content: 'source' | 'result' = 'source') {
     this.#limits = limits
+    this.#keepsAll = content === 'result'
   }
 
   countCompressed(chunk: Buffer): void {
@@ -58,7 +64,7 @@ export class EntryFilter {
       return false
     }
     const path = plainPath(entry.path)
-    const ignored = path === '.env' ? '.env' : path.split('/').find((part) => IGNORED_FOLDERS.has(part))
+    const ignored = this.#keepsAll ? undefined : ignoredPart(path)
     if (ignored !== undefined) {
       this.#ignored.add(ignored)
       return false
@@ -93,6 +99,10 @@ export class EntryFilter {
     }
     if (!Number.isSafeInteger(entry.size)) {
       return invalid(`The archive contains an invalid size for ${quoted(entry.path)}`)
+    }
+    this.#namesBytes += entry.path.length + (entry.linkpath?.length ?? 0)
+    if (this.#namesBytes > MAX_NAMES_BYTES) {
+      return invalid('The names of all files in the archive are too long')
     }
     if (this.#entries > this.#limits.files) {
       return tooManyFiles(this.#limits.files)
@@ -130,6 +140,9 @@ export class EntryFilter {
     )
   }
 }
+
+const ignoredPart = (path: string): string | undefined =>
+  path === '.env' ? '.env' : path.split('/').find((part) => IGNORED_FOLDERS.has(part))
 
 /** Maps errors caused by a damaged or inconsistent archive to a `BuildFailure`; returns errors of the disk or of the source unchanged. */
 export function asFailure(error: unknown): unknown {

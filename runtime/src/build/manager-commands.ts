@@ -61,12 +61,17 @@ export function commandsOf(manager: PackageManager): ManagerCommands {
 
 /** Adapts the files in `dir` so that `prune` leaves only production dependencies. */
 export async function prepareForPrune(manager: PackageManager, dir: string): Promise<void> {
-  if (manager.kind === 'yarn-berry') {
-    const file = join(dir, 'package.json')
-    const packageJson: Record<string, unknown> = JSON.parse(await readFile(file, 'utf8'))
-    await writeFile(file, JSON.stringify({ ...packageJson, devDependencies: {} }, null, 2))
-  }
+  if (manager.kind !== 'yarn-berry') return
+  const file = join(dir, 'package.json')
+  const changed = productionManifest(manager, JSON.parse(await readFile(file, 'utf8')) as Record<string, unknown>)
+  if (changed !== null) await writeFile(file, JSON.stringify(changed, null, 2))
 }
+
+/** Returns the package.json with which `prune` leaves only production dependencies; null if that is the squid's own. */
+export const productionManifest = (
+  manager: PackageManager,
+  packageJson: Record<string, unknown>,
+): Record<string, unknown> | null => (manager.kind === 'yarn-berry' ? { ...packageJson, devDependencies: {} } : null)
 
 /** Returns the command with which the user updates a lockfile that does not match package.json. */
 export function relockCommand(manager: PackageManager): string {

@@ -12,11 +12,16 @@ import { whenClosed } from './tar-closing.ts'
 
 /**
  * Unpacks an untrusted `.tar.gz` into the empty folder `dir`; resolves with notes for the user.
- * Creates links last, so that no file is written through them. Keeps the owner's executable bit, but neither other modes nor owners.
+ * `content` `result`: of a build, so `node_modules` and the like are kept. Creates links last, so that no file is written through them. Keeps the owner's executable bit, but neither other modes nor owners.
  * @throws BuildFailure REQUIRED_SOURCE_FILE_INVALID when the archive is damaged, malicious or beyond the limits
  */
-export async function unpackArchive(archive: Readable, dir: string, limits: UnpackLimits): Promise<string[]> {
-  const entryFilter = new EntryFilter(limits)
+export async function unpackArchive(
+  archive: Readable,
+  dir: string,
+  limits: UnpackLimits,
+  content: 'source' | 'result' = 'source',
+): Promise<string[]> {
+  const entryFilter = new EntryFilter(limits, content)
   const unpack = new Unpack({
     cwd: dir,
     strict: true,

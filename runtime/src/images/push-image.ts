@@ -11,10 +11,10 @@ import { MEDIA_TYPES, digestOf } from './registry/blob.ts'
 import type { RegistryClient } from './registry/registry-client.ts'
 import { RegistryError } from './registry/registry-error.ts'
 
-/** A built squid as the builder stored it. */
+/** A built squid as the builder stored it, or only its tools. */
 export type BuiltImage = Tools & {
-  /** The app with its production dependencies. */
-  appDir: string
+  /** The app with its production dependencies; null: the image has only the tools. */
+  appDir: string | null
   /** Identifies the dependencies; null: they are not shared with other builds. */
   dependencyKey: string | null
 }
@@ -108,6 +108,7 @@ async function appLayers(
   { repository, onOmitted }: PushTarget,
   { appDir, dependencyKey }: BuiltImage,
 ): Promise<LayerSource[]> {
+  if (appDir === null) return []
   const linksWithin = IMAGE_PATHS.app.slice(1)
   const modules = join(appDir, 'node_modules')
   const hasModules = await isFolder(modules)

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { type Registry, hasRegistry, startRegistry } from '../../../scripts/registry.ts'
 import { type BuilderHarness, LOCKFILES, TINY, buildRequest, openBuilderHarness } from '../build/builder-harness.ts'
 import type { Builder } from '../builder.ts'
+import { type RegistrySettings, openImageRegistry } from './image-registry.ts'
 import { type RegistryBuilderOptions, createRegistryBuilder } from './registry-builder.ts'
 import { MEDIA_TYPES } from './registry/blob.ts'
 import { type Interference, type Relay, startRelay } from './registry/registry-harness.ts'
@@ -32,24 +33,26 @@ type Opened = { builder: Builder; relay: Relay; messages: string[]; dir: string 
 let count = 0
 
 /** Opens a builder whose requests to the registry are counted, and whose images have their own path in the registry. */
-async function open(changes: Partial<RegistryBuilderOptions> = {}, interfere?: Interference): Promise<Opened> {
+async function open(
+  { names = 'in registry', ...changes }: Partial<RegistrySettings & Pick<RegistryBuilderOptions, 'names'>> = {},
+  interfere?: Interference,
+): Promise<Opened> {
   const relay = await startRelay(registry.host, interfere)
   onTestFinished(() => relay.stop())
   const messages: string[] = []
   const name = `squids-${(count += 1)}`
+  const dir = join(harness.stateDir, name)
+  const settings = { registry: `${relay.host}/${name}`, baseImage: null, authFile: null, ...changes }
   const options: RegistryBuilderOptions = {
+    registry: await openImageRegistry(settings, dir),
     builder: harness.builder,
     imagesDir: harness.imagesDir,
-    dir: join(harness.stateDir, name),
-    names: 'in registry',
-    registry: `${relay.host}/${name}`,
-    baseImage: null,
-    authFile: null,
+    dir,
+    names,
     concurrency: 2,
     log: (message) => messages.push(message),
-    ...changes,
   }
-  return { builder: await createRegistryBuilder(options), relay, messages, dir: options.dir }
+  return { builder: await createRegistryBuilder(options), relay, messages, dir }
 }
 
 let sources = 0
@@ -121,14 +124,18 @@ describe.skipIf(!hasRegistry)('with a registry', () => {
     onTestFinished(() => other.dispose())
     const bytes = relay.sentBytes()
     const { key } = await other.unpack({ ...TINY, ...LOCKFILES.npm, ...files })
-    const elsewhere = await createRegistryBuilder({
-      builder: other.builder,
-      imagesDir: other.imagesDir,
-      dir: join(other.stateDir, 'oci'),
-      names: 'in registry',
+    const dir = join(other.stateDir, 'oci')
+    const settings = {
       registry: `${relay.host}/${partsOf(image).repository.split('/')[0]}`,
       baseImage: null,
       authFile: null,
+    }
+    const elsewhere = await createRegistryBuilder({
+      registry: await openImageRegistry(settings, dir),
+      builder: other.builder,
+      imagesDir: other.imagesDir,
+      dir,
+      names: 'in registry',
       concurrency: 2,
       log: () => undefined,
     })

@@ -3,27 +3,16 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ImageRecord } from '../build/image-store.ts'
 import { BuildFailure, type BuildRequest, type Builder, type Image, type StoredImage } from '../builder.ts'
-import { KeyedMutex, Semaphore } from '../concurrency.ts'
+import { Semaphore } from '../concurrency.ts'
 import { imageDir } from '../image.ts'
-import { baseImages } from './base-image.ts'
-import { LayerRecords } from './layers/layer-records.ts'
+import type { ImageRegistry } from './image-registry.ts'
 import { type PushedImage, pushImage } from './push-image.ts'
 import { PushedImages, type PushedRecord } from './pushed-images.ts'
-import { credentialsFrom } from './registry/credentials.ts'
-import { parseRegistry, repositoryOf } from './registry/registry-address.ts'
-import { RegistryClient } from './registry/registry-client.ts'
+import { repositoryOf } from './registry/registry-address.ts'
 import { RegistryError } from './registry/registry-error.ts'
 
-export type RegistrySettings = {
-  /** `host[:port][/path]`, or `http://` in front for a registry without TLS. */
-  registry: string
-  /** The name of an image in any registry; null: the base is made from this host's files. */
-  baseImage: string | null
-  /** A file with credentials of registries in the format of Docker's `config.json`; null: none. */
-  authFile: string | null
-}
-
-export type RegistryBuilderOptions = RegistrySettings & {
+export type RegistryBuilderOptions = {
+  registry: ImageRegistry
   /** Which name `Image.image` contains: that in the registry, or that of the stored image, for a runtime on this host. */
   names: 'stored' | 'in registry'
 
@@ -31,47 +20,38 @@ export type RegistryBuilderOptions = RegistrySettings & {
   builder: Builder
   /** The folder of the builder's images. */
   imagesDir: string
-  /** Folder for records of pushed images, and for layers while they are pushed. Only one process may use it. */
+  /** Folder for records of pushed images. Only one process may use it. */
   dir: string
   /** Maximum number of concurrent pushes. Packing layers takes a core. */
   concurrency: number
   log: (message: string) => void
 }
 
-/** The repository of layers that tenants share. The repository of a tenant starts with `o`. */
-const SHARED = 'base'
-
 /**
  * Creates a builder that pushes its images to a registry, where they are named `host/path/o<tenant>@sha256:…`. The stored images and
  * caches of this host are kept, so that a later build with the same dependencies uploads only its app.
- * @throws Error with a sentence for the operator if a setting is invalid
  */
 export async function createRegistryBuilder(options: RegistryBuilderOptions): Promise<Builder> {
-  const { builder, imagesDir, dir, names, log } = options
-  const address = parseRegistry(options.registry)
-  const findCredentials = credentialsFrom(options.authFile)
-  const client = new RegistryClient(address, findCredentials)
-  const openBase = baseImages(options.baseImage, findCredentials)
-  const records = await LayerRecords.open(join(dir, 'layers'))
+  const { registry, builder, imagesDir, dir, names, log } = options
+  const { address, client } = registry
   const pushed = await PushedImages.open(join(dir, 'images'))
-  const mutex = new KeyedMutex()
   const semaphore = new Semaphore(options.concurrency)
-  const sharedRepository = repositoryOf(address, SHARED, SHARED)
   const nameOf = ({ local, repository, digest }: PushedRecord) =>
     names === 'stored' ? local : `${address.host}/${repository}@${digest}`
 
   async function push(local: string, request: BuildRequest): Promise<PushedImage & { repository: string }> {
     const repository = repositoryOf(address, `o${request.tenant}`, hashOf(request.tenant))
-    const { signal } = request
     const onOmitted = (sentence: string) => request.log('warn', sentence)
-    const target = { client, repository, sharedRepository, openBase, records, mutex, signal, onOmitted }
     const record: ImageRecord = JSON.parse(await readFile(join(imageDir(imagesDir, local), 'image.json'), 'utf8'))
     const image = {
       ...record,
       dependencyKey: record.dependencyKey ?? null,
       appDir: join(imageDir(imagesDir, local), 'app'),
     }
-    return { ...(await pushImage(target, image)), repository }
+    return {
+      ...(await pushImage({ ...registry.target, repository, signal: request.signal, onOmitted }, image)),
+      repository,
+    }
   }
 
   async function buildAndPush(request: BuildRequest): Promise<Image> {

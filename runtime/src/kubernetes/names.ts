@@ -9,6 +9,8 @@ export const labels = {
   version: 'shoal.dev/version',
   workload: 'shoal.dev/workload',
   container: 'shoal.dev/container',
+  /** Only of builds. */
+  build: 'shoal.dev/build',
 } as const
 
 /** Annotations with the exact names of the workload and container of a Job, Deployment or Pod. */
@@ -24,6 +26,12 @@ const hashOf = (text: string, length: number): string =>
 
 /** Returns the text in the form of a label's value. */
 export const labelValue = (text: string): string => (LABEL_VALUE.test(text) ? text : `x-${hashOf(text, 16)}`)
+
+/** The label of the pods of a build, which distinguishes them from squids. */
+export const buildLabelValue = (key: string): string => hashOf(key, 16)
+
+/** The name of the objects of one attempt to build. `attempt`: a random word. */
+export const buildName = (key: string, attempt: string): string => `build-${buildLabelValue(key)}-${attempt}`
 
 /** Returns the text in a form that may be part of an object's name, with at most 40 characters. */
 const namePart = (text: string): string => {

@@ -2,12 +2,12 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { constants } from 'node:os'
 import type { Readable } from 'node:stream'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Resources } from '../driver.ts'
 import { type Cgroup, cgroupNames, openCgroup } from './cgroup.ts'
 import { type Host, programMark } from './host.ts'
 import { type Program, launchScript, markOf, markProgram } from './launch-script.ts'
 import { LineSplitter } from './lines.ts'
+import { readAtLimitedRate } from './output-rate.ts'
 import { findProcess, listProcesses, initialEnvironment } from './processes.ts'
 import { endPrograms } from './program-tree.ts'
 import { type Confinement, PLAIN_ENV, TMP_SHARE, confine } from './sandbox.ts'
@@ -144,29 +144,12 @@ async function runToEnd(
   }
 }
 
-/**
- * Rate at which the output of a program is read, so that a flood does not occupy the server. The program waits while its output is
- * not read.
- */
-const OUTPUT_BYTES_PER_MS = 4 * 1024
-/** The cost of handling a line, in addition to its bytes. */
-const LINE_COST_BYTES = 256
-/** The amount of output that may be read without waiting. */
-const OUTPUT_BURST_BYTES = 8 * 1024 * 1024
-
 async function readLines(output: Readable, stream: 'stdout' | 'stderr', onLine: IsolatedRun['onLine']): Promise<void> {
   const splitter = new LineSplitter()
-  const startedAt = performance.now()
-  /** The cost of the output so far, minus one burst. Quiet periods save up no more than one burst. */
-  let cost = -OUTPUT_BURST_BYTES
-  for await (const piece of output as AsyncIterable<Buffer>) {
-    const lines = splitter.push(piece)
+  await readAtLimitedRate(output, (chunk) => {
+    const lines = splitter.push(chunk)
     for (const line of lines) onLine(line, stream)
-    const elapsedMs = performance.now() - startedAt
-    cost = Math.max(cost, elapsedMs * OUTPUT_BYTES_PER_MS - OUTPUT_BURST_BYTES)
-    cost += piece.length + lines.length * LINE_COST_BYTES
-    const waitMs = cost / OUTPUT_BYTES_PER_MS - elapsedMs
-    if (waitMs > 0) await sleep(waitMs)
-  }
+    return lines.length
+  })
   for (const line of splitter.flush()) onLine(line, stream)
 }

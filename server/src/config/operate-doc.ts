@@ -57,7 +57,8 @@ With \`SHOAL_REGISTRY\`, each image is also pushed to an OCI registry, as \`<reg
 
 With \`SHOAL_RUNTIME=kubernetes\`, squids run as pods. It is a draft: \`docs/kubernetes.md\` says what is missing. It needs:
 
-- \`SHOAL_REGISTRY\`, which the nodes can pull from. Images are built on the worker's host.
+- \`SHOAL_REGISTRY\`, which the nodes can pull from. The worker pushes images to it.
+- Builds run as Jobs in the namespaces of organizations, and connect to the worker: pods must be able to reach it at the address from which it connects to the cluster, or at \`SHOAL_KUBE_BUILDS_LISTEN\`. A build reserves \`SHOAL_BUILD_MEMORY_MB\` of memory on a node, within the quota of its organization. With \`SHOAL_KUBE_BUILDS=host\`, builds run on the worker's host.
 - \`SHOAL_SQUIDS_DATABASE_URL\` (or \`DATABASE_URL\`) and \`SHOAL_GATEWAY_URL\` with addresses that pods can reach. Pods reach them, the targets of \`SHOAL_NETWORK_ALLOW\`, DNS and the public internet, and nothing else. Names are resolved when the worker starts.
 - \`SHOAL_KUBE_GATEWAYS\`: the addresses or the namespace of the gateways, from which pods accept connections. Gateways must be able to reach the addresses of pods.
 - The nodes at port 10250, which the worker must reach: their kubelets report the usage of programs.

@@ -15,6 +15,8 @@ test('settings of a cluster are read, and are null for other runtimes', () => {
     kubeconfig: null,
     kubeletCaFile: null,
     logListener: null,
+    builds: 'jobs',
+    buildListener: null,
     gateways: [{ cidr: '10.0.0.7/32' }, { cidr: '10.1.0.0/16' }, { namespace: 'shoal' }],
     quota: { pods: '100', 'limits.cpu': '64', 'limits.memory': '128Gi' },
     cpuRequestRatio: 0.25,
@@ -31,7 +33,13 @@ test('collectors of logs need a token', () => {
   expect(kubernetes?.logListener).toEqual({ host: '::', port: 4319, token })
 })
 
+test('builds run where the operator wants, and listen at an address', () => {
+  const { kubernetes } = loadConfig({ ...valid, SHOAL_KUBE_BUILDS: 'host', SHOAL_KUBE_BUILDS_LISTEN: '10.0.0.5:4321' })
+  expect(kubernetes).toMatchObject({ builds: 'host', buildListener: { host: '10.0.0.5', port: 4321 } })
+})
+
 test.each([
+  ['SHOAL_KUBE_BUILDS_LISTEN', 'worker:4321', 'an IP address and a port'],
   ['SHOAL_KUBE_LOGS_LISTEN', 'localhost:4319', 'an IP address and a port'],
   ['SHOAL_KUBE_LOGS_LISTEN', '0.0.0.0:70000', 'an IP address and a port'],
   ['SHOAL_REGISTRY', '', 'SHOAL_REGISTRY must be set'],

@@ -52,6 +52,18 @@ export const runtimeSettings = {
     .describe(
       "File with the certificate authority of the nodes' kubelets, which report the usage of programs. Unset: the certificate authority of the cluster.",
     ),
+  SHOAL_KUBE_BUILDS: z
+    .enum(['jobs', 'host'])
+    .default('jobs')
+    .describe(
+      "Where the programs of builds run with SHOAL_RUNTIME=kubernetes: `jobs` as Jobs in the organizations' namespaces, `host` on the worker's host.",
+    ),
+  SHOAL_KUBE_BUILDS_LISTEN: z
+    .string()
+    .optional()
+    .describe(
+      'Address and port where the worker exchanges source and results with these Jobs, such as `10.0.0.5:4321`. Pods must reach this address. Unset: the address from which the worker connects to the cluster, and any free port.',
+    ),
   SHOAL_KUBE_LOGS_LISTEN: z
     .string()
     .optional()
@@ -77,6 +89,9 @@ export type KubernetesSettings = {
   kubeconfig: string | null
   kubeletCaFile: string | null
   logListener: { host: string; port: number; token: string } | null
+  builds: 'jobs' | 'host'
+  /** Where Jobs of builds reach the worker; null: see `openJobBuilder`. */
+  buildListener: { host: string; port: number } | null
   gateways: ({ cidr: string } | { namespace: string })[]
   quota: Record<string, string>
   cpuRequestRatio: number
@@ -103,6 +118,8 @@ export function parseKubernetesSettings(values: Values): KubernetesSettings | nu
     runtimeClass: values.SHOAL_KUBE_RUNTIME_CLASS ?? null,
     pullAuthFile: values.SHOAL_KUBE_PULL_AUTH_FILE ?? null,
     kubeletCaFile: values.SHOAL_KUBE_KUBELET_CA_FILE ?? null,
+    builds: values.SHOAL_KUBE_BUILDS,
+    buildListener: parseListener('SHOAL_KUBE_BUILDS_LISTEN', values.SHOAL_KUBE_BUILDS_LISTEN),
     logListener: parseLogListener(values.SHOAL_KUBE_LOGS_LISTEN, values.SHOAL_KUBE_LOGS_TOKEN),
   }
 }
@@ -135,12 +152,18 @@ function parseGateways(text: string): KubernetesSettings['gateways'] {
 }
 
 function parseLogListener(address: string | undefined, token: string | undefined): KubernetesSettings['logListener'] {
+  const listener = parseListener('SHOAL_KUBE_LOGS_LISTEN', address)
+  if (listener === null) return null
+  if (token === undefined) refuse('SHOAL_KUBE_LOGS_TOKEN', '', 'set, as SHOAL_KUBE_LOGS_LISTEN is')
+  return { ...listener, token }
+}
+
+function parseListener(name: string, address: string | undefined): { host: string; port: number } | null {
   if (address === undefined) return null
   const [, host = '', port = ''] = /^\[?([^\]]*)\]?:(\d{1,5})$/.exec(address) ?? []
   if (isIP(host) === 0 || Number(port) > 65_535)
-    refuse('SHOAL_KUBE_LOGS_LISTEN', address, 'an IP address and a port, such as `0.0.0.0:4319`')
-  if (token === undefined) refuse('SHOAL_KUBE_LOGS_TOKEN', '', 'set, as SHOAL_KUBE_LOGS_LISTEN is')
-  return { host, port: Number(port), token }
+    refuse(name, address, 'an IP address and a port, such as `0.0.0.0:4319`')
+  return { host, port: Number(port) }
 }
 
 function parseQuota(text: string): Record<string, string> {

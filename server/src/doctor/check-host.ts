@@ -72,6 +72,7 @@ export const hostCheck: Check = {
   run: async (examined) => {
     const { config } = examined
     if (config.SHOAL_RUNTIME === 'sim') return [skipped('host', 'squids are only simulated (SHOAL_RUNTIME=sim)')]
+    if (config.kubernetes?.builds === 'jobs') return [skipped('host', 'squids and builds run in a cluster')]
     if (!config.SHOAL_ROLES.includes('worker')) return [skipped('host', 'no worker runs here (SHOAL_ROLES)')]
     const { report, source } = await readHost(examined)
     if (report === null) return [warning('host', source, 'Start the worker once, and run this command again.')]

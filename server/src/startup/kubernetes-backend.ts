@@ -2,6 +2,7 @@ import {
   createKubernetesDirectory,
   createKubernetesRuntime,
   openHostBuilder,
+  openJobBuilder,
   type HostBuilderOptions,
   resolveTargets,
 } from '@shoal/runtime'
@@ -9,7 +10,7 @@ import { readFileSync } from 'node:fs'
 import type { KubernetesSettings } from '../config/runtime-settings.ts'
 import type { SquidBackend } from './squid-backend.ts'
 
-/** Runs squids as pods of a cluster, and builds their images on this host. `installation`: a key of this installation. */
+/** Runs squids as pods of a cluster, and builds their images there or on this host. `installation`: a key of this installation. */
 export function createKubernetesBackend(
   settings: KubernetesSettings,
   installation: string,
@@ -17,16 +18,14 @@ export function createKubernetesBackend(
 ): SquidBackend {
   const { kubeconfig, kubeletCaFile, logListener, gateways, pullAuthFile, quota, cpuRequestRatio, runtimeClass } =
     settings
+  const { builds, buildListener } = settings
   const { targets, containerDiskBytes, log } = building
   return {
     directory: createKubernetesDirectory({ installation, kubeconfig, log: building.log }),
     open: async () => {
-      const { builder } = await openHostBuilder(building, 'in registry')
-      const runtime = createKubernetesRuntime({
+      const cluster = {
         installation,
         kubeconfig,
-        kubeletCaFile,
-        logListener,
         quota,
         cpuRequestRatio,
         runtimeClass,
@@ -35,8 +34,12 @@ export function createKubernetesBackend(
         egressTo: await resolveTargets(targets.squid),
         registryAuth: pullAuthFile === null ? null : readFileSync(pullAuthFile, 'utf8'),
         log,
-      })
-      return { runtime, builder }
+      }
+      const builder =
+        builds === 'jobs'
+          ? await openJobBuilder({ ...building, ...cluster, targets: targets.build, listen: buildListener })
+          : (await openHostBuilder(building, 'in registry')).builder
+      return { runtime: createKubernetesRuntime({ ...cluster, kubeletCaFile, logListener }), builder }
     },
   }
 }

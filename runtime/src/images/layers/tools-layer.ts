@@ -26,6 +26,7 @@ export const IMAGE_PATHS = {
 /** Shoal's own files, by their names in `/shoal`. */
 const OWN_FILES = {
   init: ['../container/init.sh', 0o755],
+  'build.cjs': ['../container/build.cjs', 0o644],
   'introspection.cjs': ['../../process/introspection.cjs', 0o644],
   'wrapper.cjs': ['../../process/wrapper.cjs', 0o644],
 } as const

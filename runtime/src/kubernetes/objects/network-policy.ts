@@ -1,4 +1,5 @@
 import { PRIVATE_RANGES } from '../../process/network/addresses.ts'
+import { labels } from '../names.ts'
 import type { NewObject } from './object-types.ts'
 
 /** An address range that squids may reach; `port` null: every port and protocol. */
@@ -18,10 +19,10 @@ export type PolicyOptions = {
 }
 
 /**
- * Returns the policy of a tenant's namespace: pods accept connections only from the gateway, and reach only DNS, `egressTo` and the
- * public internet. Everything else is denied, including connections to other pods of the same tenant.
+ * Returns the policy of the squids in a tenant's namespace: pods accept connections only from the gateway, and reach only DNS,
+ * `egressTo` and the public internet. Everything else is denied, including connections to other pods of the same tenant.
  */
-export function networkPolicy(
+export function squidsPolicy(
   metadata: NewObject['metadata'],
   { ingressFrom, egressTo, ports }: PolicyOptions,
 ): NewObject {
@@ -31,32 +32,61 @@ export function networkPolicy(
     kind: 'NetworkPolicy',
     metadata,
     spec: {
-      podSelector: {},
+      // Pods without labels are squids too, so that a policy selects every pod.
+      podSelector: { matchExpressions: [{ key: labels.build, operator: 'DoesNotExist' }] },
       policyTypes: ['Ingress', 'Egress'],
       // A rule without peers would allow every source.
       ingress: ingressFrom.length === 0 ? [] : [{ from: ingressFrom.map(peerOf), ports: tcp }],
-      egress: [
-        {
-          to: [{ namespaceSelector: {}, podSelector: { matchLabels: { 'k8s-app': 'kube-dns' } } }],
-          ports: [
-            { port: 53, protocol: 'UDP' },
-            { port: 53, protocol: 'TCP' },
-          ],
-        },
-        {
-          to: [
-            { ipBlock: { cidr: '0.0.0.0/0', except: PRIVATE_RANGES } },
-            { ipBlock: { cidr: '::/0', except: PRIVATE_RANGES_6 } },
-          ],
-        },
-        ...egressTo.map(({ cidr, port }) => ({
-          to: [{ ipBlock: { cidr: cidr.includes('/') ? cidr : `${cidr}/32` } }],
-          ...(port === null ? {} : { ports: [{ port, protocol: 'TCP' }] }),
-        })),
-      ],
+      egress: [...publicRules, ...egressTo.map(targetRule)],
     },
   }
 }
+
+/** Returns the policy of all builds of a tenant: they accept no connections, and reach only DNS and the public internet. */
+export const buildsPolicy = (metadata: NewObject['metadata']): NewObject => ({
+  apiVersion: 'networking.k8s.io/v1',
+  kind: 'NetworkPolicy',
+  metadata,
+  spec: {
+    podSelector: { matchExpressions: [{ key: labels.build, operator: 'Exists' }] },
+    policyTypes: ['Ingress', 'Egress'],
+    ingress: [],
+    egress: publicRules,
+  },
+})
+
+/** Returns a policy that adds what one build may reach. Until it exists, the policy of all builds applies. */
+export const buildTargetsPolicy = (
+  metadata: NewObject['metadata'],
+  podLabels: Record<string, string>,
+  egressTo: EgressTarget[],
+): NewObject => ({
+  apiVersion: 'networking.k8s.io/v1',
+  kind: 'NetworkPolicy',
+  metadata,
+  spec: { podSelector: { matchLabels: podLabels }, policyTypes: ['Egress'], egress: egressTo.map(targetRule) },
+})
+
+const publicRules = [
+  {
+    to: [{ namespaceSelector: {}, podSelector: { matchLabels: { 'k8s-app': 'kube-dns' } } }],
+    ports: [
+      { port: 53, protocol: 'UDP' },
+      { port: 53, protocol: 'TCP' },
+    ],
+  },
+  {
+    to: [
+      { ipBlock: { cidr: '0.0.0.0/0', except: PRIVATE_RANGES } },
+      { ipBlock: { cidr: '::/0', except: PRIVATE_RANGES_6 } },
+    ],
+  },
+]
+
+const targetRule = ({ cidr, port }: EgressTarget) => ({
+  to: [{ ipBlock: { cidr: cidr.includes('/') ? cidr : `${cidr}/32` } }],
+  ...(port === null ? {} : { ports: [{ port, protocol: 'TCP' }] }),
+})
 
 const peerOf = (source: IngressSource) =>
   'cidr' in source

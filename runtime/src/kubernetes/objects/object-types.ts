@@ -86,6 +86,7 @@ export type Pod = KubeObject & {
     /** The address of its node. */
     hostIP?: string
     conditions?: Condition[]
+    initContainerStatuses?: ContainerStatus[]
     containerStatuses?: ContainerStatus[]
   }
 }

@@ -18,6 +18,22 @@ const MIB = 1024 * 1024
 /** The api of a lost node is started on another node after this time. */
 const TOLERATED_SECONDS = 30
 
+/** The security contexts of all pods and containers that run the code of squids: Pod Security `restricted`, and read-only images. */
+export const restricted = {
+  pod: {
+    runAsNonRoot: true,
+    runAsUser: 1000,
+    runAsGroup: 1000,
+    fsGroup: 1000,
+    seccompProfile: { type: 'RuntimeDefault' },
+  },
+  container: {
+    allowPrivilegeEscalation: false,
+    readOnlyRootFilesystem: true,
+    capabilities: { drop: ['ALL'] },
+  },
+}
+
 /** Returns the complete environment of a container: its own variables, and those that the driver adds. */
 export function podEnvironment({ env, resources }: ContainerSpec): Record<string, string> {
   const { PATH: _, ...own } = env
@@ -56,13 +72,7 @@ export function podTemplate(
       automountServiceAccountToken: false,
       enableServiceLinks: false,
       ...(runtimeClass === null ? {} : { runtimeClassName: runtimeClass }),
-      securityContext: {
-        runAsNonRoot: true,
-        runAsUser: 1000,
-        runAsGroup: 1000,
-        fsGroup: 1000,
-        seccompProfile: { type: 'RuntimeDefault' },
-      },
+      securityContext: restricted.pod,
       ...(spec.restart === 'always' ? { tolerations: lostNodes } : {}),
       containers: [
         {
@@ -80,11 +90,7 @@ export function podTemplate(
           ...(port === undefined
             ? {}
             : { readinessProbe: { tcpSocket: { port }, periodSeconds: 1, failureThreshold: 3 } }),
-          securityContext: {
-            allowPrivilegeEscalation: false,
-            readOnlyRootFilesystem: true,
-            capabilities: { drop: ['ALL'] },
-          },
+          securityContext: restricted.container,
           volumeMounts: [
             { name: 'tmp', mountPath: '/tmp' },
             { name: 'home', mountPath: HOME },
@@ -99,9 +105,9 @@ export function podTemplate(
   }
 }
 
-const ephemeralStorage = (size: string) => ({ 'ephemeral-storage': size })
+export const ephemeralStorage = (size: string) => ({ 'ephemeral-storage': size })
 
-const millicores = (cores: number): string => `${Math.max(1, Math.round(cores * 1000))}m`
+export const millicores = (cores: number): string => `${Math.max(1, Math.round(cores * 1000))}m`
 
 const lostNodes = ['not-ready', 'unreachable'].map((condition) => ({
   key: `node.kubernetes.io/${condition}`,

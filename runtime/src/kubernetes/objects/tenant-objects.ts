@@ -1,5 +1,5 @@
 import { MANAGER, labelValue, labels, namespaceOf } from '../names.ts'
-import { type PolicyOptions, networkPolicy } from './network-policy.ts'
+import { type PolicyOptions, buildsPolicy, squidsPolicy } from './network-policy.ts'
 import type { NewObject } from './object-types.ts'
 
 export const SERVICE_ACCOUNT = 'squid'
@@ -39,8 +39,9 @@ export function tenantObjects(options: TenantOptions, tenant: string): NewObject
         },
       },
     },
-    // The policy must exist before the first pod does.
-    networkPolicy(metadata('squids'), { ...options, ports: PORTS }),
+    // The policies must exist before the first pod does.
+    squidsPolicy(metadata('squids'), { ...options, ports: PORTS }),
+    buildsPolicy(metadata('builds')),
     { apiVersion: 'v1', kind: 'ResourceQuota', metadata: metadata('squids'), spec: { hard: quota } },
     {
       apiVersion: 'v1',

@@ -1,0 +1,9 @@
+import type { Readable } from 'node:stream'
+import { Readable as NodeReadable } from 'node:stream'
+import { create } from 'tar'
+
+/** Packs the content of a sealed folder as a tar, compressed or not. Errors are those of the stream. */
+export function packTree(dir: string, form: 'compressed' | 'plain'): Readable {
+  const gzip = form === 'compressed' ? { level: 1 } : false
+  return NodeReadable.from(create({ cwd: dir, gzip, portable: true }, ['.']) as AsyncIterable<Buffer>)
+}

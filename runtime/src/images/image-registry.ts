@@ -1,0 +1,65 @@
+import { join } from 'node:path'
+import { BuildFailure } from '../builder.ts'
+import { KeyedMutex } from '../concurrency.ts'
+import { baseImages } from './base-image.ts'
+import { LayerRecords } from './layers/layer-records.ts'
+import type { Tools } from './layers/tools-layer.ts'
+import { type PushTarget, pushImage } from './push-image.ts'
+import { credentialsFrom } from './registry/credentials.ts'
+import { type RegistryAddress, parseRegistry, repositoryOf } from './registry/registry-address.ts'
+import { RegistryClient } from './registry/registry-client.ts'
+import { RegistryError } from './registry/registry-error.ts'
+
+export type RegistrySettings = {
+  /** `host[:port][/path]`, or `http://` in front for a registry without TLS. */
+  registry: string
+  /** The name of an image in any registry; null: the base is made of this host's files. */
+  baseImage: string | null
+  /** A file with credentials of registries in the format of Docker's `config.json`; null: none. */
+  authFile: string | null
+}
+
+/** A registry, and what this process knows about the layers in it. */
+export type ImageRegistry = {
+  address: RegistryAddress
+  client: RegistryClient
+  /** What all pushes share. */
+  target: Omit<PushTarget, 'repository' | 'signal' | 'onOmitted'>
+  /**
+   * Returns the name of the image with only the base and these tools, after pushing what the registry lacks of it.
+   * @throws BuildFailure UNEXPECTED
+   */
+  toolsImage(tools: Tools, signal: AbortSignal): Promise<string>
+}
+
+/** The repository of layers that tenants share. The repository of a tenant starts with `o`. */
+const SHARED = 'base'
+
+/**
+ * Opens a registry. `dir`: records of layers, and layers while they are pushed; only one process may use it.
+ * @throws Error with a sentence for the operator if a setting is invalid
+ */
+export async function openImageRegistry(settings: RegistrySettings, dir: string): Promise<ImageRegistry> {
+  const address = parseRegistry(settings.registry)
+  const findCredentials = credentialsFrom(settings.authFile)
+  const client = new RegistryClient(address, findCredentials)
+  const openBase = baseImages(settings.baseImage, findCredentials)
+  const records = await LayerRecords.open(join(dir, 'layers'))
+  const sharedRepository = repositoryOf(address, SHARED, SHARED)
+  const target = { client, sharedRepository, openBase, records, mutex: new KeyedMutex() }
+  return {
+    address,
+    client,
+    target,
+    async toolsImage(tools, signal) {
+      const onOmitted = () => undefined
+      const image = { ...tools, appDir: null, dependencyKey: null }
+      try {
+        const { digest } = await pushImage({ ...target, repository: sharedRepository, signal, onOmitted }, image)
+        return `${address.host}/${sharedRepository}@${digest}`
+      } catch (error) {
+        throw error instanceof RegistryError ? new BuildFailure('UNEXPECTED', error.message) : error
+      }
+    },
+  }
+}

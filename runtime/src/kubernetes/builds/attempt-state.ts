@@ -1,0 +1,80 @@
+import type { KubeClient } from '../client/kube-client.ts'
+import { kinds } from '../client/kinds.ts'
+import type { ContainerStatus, Event, Job, Pod } from '../objects/object-types.ts'
+import { observationOf } from '../state/observation.ts'
+
+/** What the cluster knows of one attempt to build. Reasons are in words for users. */
+export type AttemptState =
+  | { kind: 'starting'; reason: string | null }
+  | { kind: 'running' }
+  | { kind: 'ended'; how: 'out of memory' | 'out of disk' | 'evicted' | 'itself' }
+  | { kind: 'gone' }
+
+type AttemptObjects = { job: Job | undefined; pod: Pod | undefined; refusal: string | null }
+
+/** Reads the state of the Job `name`. @throws ClusterUnreachable, KubeError */
+export async function readAttempt(client: KubeClient, namespace: string, name: string): Promise<AttemptState> {
+  const jobs = await client.list<Job>(kinds.job, { fieldSelector: `metadata.name=${name}` }, namespace)
+  const pods = await client.list<Pod>(kinds.pod, { labelSelector: `batch.kubernetes.io/job-name=${name}` }, namespace)
+  const [job] = jobs.items
+  const [pod] = pods.items
+  const refusal = job && !pod ? await refusalOf(client, namespace, name) : null
+  return attemptState({ job, pod, refusal })
+}
+
+/** Quotas are reported only by events. */
+async function refusalOf(client: KubeClient, namespace: string, name: string): Promise<string | null> {
+  const fieldSelector = `involvedObject.kind=Job,involvedObject.name=${name},reason=FailedCreate`
+  const { items } = await client.list<Event>(kinds.event, { fieldSelector }, namespace)
+  return items.at(-1)?.message ?? null
+}
+
+export function attemptState({ job, pod, refusal }: AttemptObjects): AttemptState {
+  if (!job || job.metadata.deletionTimestamp !== undefined) return { kind: 'gone' }
+  if (pod) return podState(job, pod)
+  const hasEnded = job.status?.conditions?.some(
+    ({ type, status }) => status === 'True' && /^(Failed|Complete)/.test(type),
+  )
+  return hasEnded ? { kind: 'ended', how: 'evicted' } : { kind: 'starting', reason: reasonOf(job, undefined, refusal) }
+}
+
+const OUT_OF_DISK = /EmptyDir volume|ephemeral local storage|ephemeral-storage/i
+
+function podState(job: Job, pod: Pod): AttemptState {
+  const { phase, reason, message = '', conditions = [] } = pod.status ?? {}
+  const statuses = statusesOf(pod)
+  const ended = statuses.flatMap(({ state }) => state?.terminated ?? [])
+  if (phase === 'Failed' || phase === 'Succeeded') {
+    if (reason === 'Evicted' && OUT_OF_DISK.test(message)) return { kind: 'ended', how: 'out of disk' }
+    const isDisrupted = conditions.some(({ type, status }) => type === 'DisruptionTarget' && status === 'True')
+    const isLost = ended.some((end) => end.reason === 'ContainerStatusUnknown')
+    if (reason === 'Evicted' || isDisrupted || isLost) return { kind: 'ended', how: 'evicted' }
+    const isOom = ended.some((end) => end.reason === 'OOMKilled')
+    return { kind: 'ended', how: isOom ? 'out of memory' : 'itself' }
+  }
+  if (pod.metadata.deletionTimestamp !== undefined) return { kind: 'ended', how: 'evicted' }
+  const hasStarted = ended.length > 0 || statuses.some(({ state }) => state?.running !== undefined)
+  return hasStarted ? { kind: 'running' } : { kind: 'starting', reason: reasonOf(job, pod, null) }
+}
+
+const statusesOf = ({ status }: Pod): ContainerStatus[] => [
+  ...(status?.initContainerStatuses ?? []),
+  ...(status?.containerStatuses ?? []),
+]
+
+/** Returns why the build does not start, in the words that deployments use for programs. */
+function reasonOf(job: Job, pod: Pod | undefined, refusal: string | null): string | null {
+  // The first container that runs is the first that can fail to start.
+  const firstStatus = pod && { ...pod, status: { ...pod.status, containerStatuses: statusesOf(pod).slice(0, 1) } }
+  return observationOf({
+    workload: '',
+    container: 'build',
+    restart: 'never',
+    controller: job,
+    pod: firstStatus,
+    record: undefined,
+    hostLostSince: null,
+    refusal,
+    createdAt: job.metadata.creationTimestamp,
+  }).reason
+}

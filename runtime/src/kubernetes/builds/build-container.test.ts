@@ -1,0 +1,215 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { packTree } from '../../build/pack-tree.ts'
+import { TreeTasks } from '../../build/tree-tasks.ts'
+import type { BuildAction } from './build-actions.ts'
+import { readBuildEvents } from './build-events.ts'
+import { type ResultTree, takeTree } from './build-results.ts'
+import { type BuildContainer, BuildServer } from './build-server.ts'
+
+const program = fileURLToPath(new URL('../../images/container/build.cjs', import.meta.url))
+const tar = dirname(createRequire(import.meta.url).resolve('tar/package.json'))
+const limits = { diskBytes: 10_000_000 }
+const env = { PATH: process.env['PATH'] ?? '' }
+
+let server: BuildServer
+let folder: string
+
+beforeEach(async () => {
+  server = await BuildServer.listen('127.0.0.1', 0)
+  folder = mkdtempSync(join(tmpdir(), 'build-container-'))
+})
+
+afterEach(async () => {
+  await server.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+type Served = {
+  events: unknown[][]
+  app: ResultTree | null
+  token: string
+  revoke: () => void
+  child: ChildProcess
+}
+
+/** Runs the program of a container with these actions. Resolves when it has ended. */
+async function runContainer(actions: BuildAction[], onEvent: (served: Served) => void = () => undefined) {
+  const served = { events: [] as unknown[][], app: null as ResultTree | null } as Served
+  const record = (...event: unknown[]) => {
+    served.events.push(event)
+    onEvent(served)
+  }
+  const source = join(folder, 'source')
+  mkdirSync(source, { recursive: true })
+  writeFileSync(join(source, 'package.json'), '{}')
+  const container: BuildContainer = {
+    actions,
+    open: (name) => (name === 'source' ? packTree(source, 'compressed') : null),
+    take: (name) =>
+      name === 'app'
+        ? async (archive) => {
+            served.app = await takeTree(archive, join(folder, 'received'), { limits, trees: new TreeTasks() })
+          }
+        : null,
+    follow: (stream) =>
+      readBuildEvents(stream, {
+        onStart: (step) => record('start', step),
+        onLine: (line) => record('line', line),
+        onExit: (code, oom) => record('exit', code, oom),
+        onOmitted: (path) => record('omitted', path),
+        onData: () => undefined,
+      }),
+  }
+  Object.assign(served, server.admit(container))
+  const url = `http://127.0.0.1:${server.port}`
+  served.child = spawn(process.execPath, [program], {
+    env: { ...env, SHOAL_BUILD_URL: url, SHOAL_BUILD_TOKEN: served.token, SHOAL_BUILD_TAR: tar },
+    stdio: 'ignore',
+  })
+  const [code] = (await once(served.child, 'exit')) as [number]
+  return { ...served, code }
+}
+
+const work = (...names: string[]) => join(folder, 'work', ...names)
+const fetchSource = (): BuildAction => ({ do: 'fetch', name: 'source', to: work('app') })
+const run = (script: string): BuildAction => ({
+  do: 'run',
+  step: 'build',
+  command: ['sh', '-c', script],
+  cwd: work('app'),
+  env,
+})
+const sendApp = (): BuildAction => ({ do: 'send', name: 'app', from: work('app'), exclude: 'node_modules' })
+
+describe('the container of a build', () => {
+  test('sends the output as it comes, and the result without what is excluded and links that leave it', async () => {
+    const script =
+      'echo a; echo b >&2; mkdir -p node_modules lib; ln -s /etc x; ln -s ../package.json lib/y; echo $PATH'
+    const { events, app, code } = await runContainer([fetchSource(), run(script), sendApp()])
+    expect(code).toBe(0)
+    expect(events).toEqual(
+      expect.arrayContaining([
+        ['start', 'build'],
+        ['line', 'a'],
+        ['line', 'b'],
+        ['line', env.PATH],
+        ['exit', 0, false],
+        ['omitted', 'x'],
+      ]),
+    )
+    expect(readdirSync(app?.dir ?? '').sort()).toEqual(['lib', 'package.json'])
+    expect(lstatSync(join(app?.dir ?? '', 'lib/y')).isSymbolicLink()).toBe(true)
+  })
+
+  test('ends at the first program that fails, and kills what it left', async () => {
+    const { events, app, code } = await runContainer([
+      fetchSource(),
+      run(`sleep 1000 & echo $! > ${join(folder, 'pid')}; exit 7`),
+      sendApp(),
+    ])
+    expect(events.at(-1)).toEqual(['exit', 7, false])
+    expect([app, code]).toEqual([null, 1])
+    const pid = Number(readFileSync(join(folder, 'pid'), 'utf8'))
+    await expect
+      .poll(() => existsSync(`/proc/${pid}/cmdline`) && readFileSync(`/proc/${pid}/cmdline`, 'utf8'))
+      .toBeFalsy()
+  })
+
+  test('goes on with other actions where a failure is expected', async () => {
+    const failing = { ...run('exit 1'), orElse: [{ do: 'write' as const, file: work('app/else'), content: 'x' }] }
+    const { app, code } = await runContainer([fetchSource(), failing, sendApp()])
+    expect(code).toBe(0)
+    expect(existsSync(join(app?.dir ?? '', 'else'))).toBe(true)
+  })
+
+  test('shares files between clones, except for those that package managers rewrite', async () => {
+    const actions: BuildAction[] = [
+      { do: 'write', file: work('full/a/x.js'), content: 'x' },
+      { do: 'write', file: work('full/.lock.json'), content: '{}' },
+      { do: 'clone', from: work('full'), to: work('production') },
+      { do: 'move', from: work('none'), to: work('app') },
+      sendApp(),
+    ]
+    expect((await runContainer(actions)).code).toBe(0)
+    const inode = (...names: string[]) => lstatSync(work(...names)).ino
+    expect(inode('full/a/x.js')).toBe(inode('production/a/x.js'))
+    expect(inode('full/.lock.json')).not.toBe(inode('production/.lock.json'))
+  })
+
+  test('ends with the connection to its worker', async () => {
+    const { code, events } = await runContainer(
+      [fetchSource(), run('echo started; sleep 1000')],
+      ({ events, revoke }) => {
+        if (events.some(([kind, line]) => kind === 'line' && line === 'started')) revoke()
+      },
+    )
+    expect(code).toBe(1)
+    expect(events).not.toContainEqual(['exit', expect.anything(), expect.anything()])
+  })
+
+  test('reports a missing command as a shell does', async () => {
+    const { events } = await runContainer([fetchSource(), { ...run(''), command: ['no-such-command'] } as BuildAction])
+    expect(events.at(-1)).toEqual(['exit', 127, false])
+  })
+})
+
+describe('the server of builds', () => {
+  const request = (method: string, name: string, token: string, body?: string) =>
+    fetch(`http://127.0.0.1:${server.port}/${name}`, {
+      method,
+      headers: { authorization: `Bearer ${token}` },
+      ...(body === undefined ? {} : { body }),
+    }).then(({ status }) => status)
+  const container: BuildContainer = {
+    actions: [],
+    open: () => null,
+    take: () => async () => undefined,
+    follow: async () => true,
+  }
+
+  test('answers each request of a token once, and none after it was revoked', async () => {
+    const { token, revoke } = server.admit(container)
+    expect(await request('GET', 'actions', 'another')).toBe(401)
+    expect(await request('GET', 'actions', token)).toBe(200)
+    expect(await request('GET', 'actions', token)).toBe(409)
+    expect(await request('GET', 'source', token)).toBe(404)
+    expect(await request('DELETE', 'app', token)).toBe(404)
+    expect(await request('PUT', 'app', token, 'x')).toBe(200)
+    revoke()
+    expect(await request('POST', 'events', token, 'x')).toBe(401)
+  })
+
+  test('ignores events that are not valid, and bounds lines', async () => {
+    const lines: string[] = []
+    const events = {
+      onStart: () => undefined,
+      onExit: () => undefined,
+      onOmitted: () => undefined,
+      onData: () => undefined,
+    }
+    const { token } = server.admit({
+      ...container,
+      follow: (stream) => readBuildEvents(stream, { ...events, onLine: (line) => lines.push(line) }),
+    })
+    const body = ['nonsense', '[1]', 'null', '{"exit":"0"}', '{"start":"format the disk"}', '{"stdout":"x\\n"}']
+    const long = JSON.stringify({ stdout: `${'y'.repeat(1_000_000)}\n` })
+    expect(await request('POST', 'events', token, [...body, long, '{"done":true}', ''].join('\n'))).toBe(200)
+    expect(lines).toEqual(['x'])
+  })
+})

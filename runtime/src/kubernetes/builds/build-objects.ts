@@ -1,0 +1,122 @@
+import type { BuildLimits } from '../../builder.ts'
+import { MANAGER, buildLabelValue, labelValue, labels, namespaceOf } from '../names.ts'
+import { type EgressTarget, buildTargetsPolicy } from '../objects/network-policy.ts'
+import type { NewObject, OwnerReference } from '../objects/object-types.ts'
+import { type PodOptions, ephemeralStorage, millicores, restricted } from '../objects/pod-template.ts'
+import { SERVICE_ACCOUNT } from '../objects/tenant-objects.ts'
+import { WORK_DIR } from './build-actions.ts'
+
+/** One attempt to run a build in the cluster. */
+export type BuildAttempt = {
+  installation: string
+  tenant: string
+  /** Of the builder's request. */
+  key: string
+  /** The name of its objects. */
+  name: string
+  /** The base and the tools, by digest. */
+  image: string
+  /** Where the containers reach the worker: `http://address:port`. */
+  url: string
+  /** The tokens of the containers, in the order in which they run. */
+  tokens: { install: string | null; build: string }
+  limits: BuildLimits
+  /** Time in which the Job ends, whatever the worker does. */
+  deadlineSeconds: number
+}
+
+/** A Job that has ended is deleted after this time if the worker has not done it. */
+const TTL_SECONDS = 60
+const TMP = '/tmp'
+
+const metadataOf = ({ installation, tenant, key, name }: BuildAttempt) => ({
+  name,
+  namespace: namespaceOf(installation, tenant),
+  labels: {
+    [labels.managedBy]: MANAGER,
+    [labels.installation]: labelValue(installation),
+    [labels.tenant]: labelValue(tenant),
+    [labels.build]: buildLabelValue(key),
+  },
+})
+
+/** Returns the Job of a build. It has no credentials except for the tokens of its containers, which are in a Secret. */
+export function buildJob(attempt: BuildAttempt, { cpuRequestRatio, runtimeClass }: PodOptions): NewObject {
+  const metadata = metadataOf(attempt)
+  const { limits, tokens } = attempt
+  const size = limits.diskBytes === 0 ? {} : { sizeLimit: String(limits.diskBytes) }
+  const disk = limits.diskBytes === 0 ? [{}, {}] : [String(limits.diskBytes), '64Mi'].map(ephemeralStorage)
+  const container = (name: 'install' | 'build') => ({
+    name,
+    image: attempt.image,
+    // Not the init of squids: the program itself is the first process, and ends all others.
+    command: ['/shoal/node/bin/node', '/shoal/build.cjs'],
+    workingDir: WORK_DIR,
+    env: [
+      { name: 'SHOAL_BUILD_URL', value: attempt.url },
+      { name: 'SHOAL_BUILD_TOKEN', valueFrom: { secretKeyRef: { name: attempt.name, key: name } } },
+    ],
+    resources: {
+      limits: { cpu: millicores(limits.cpuCores), memory: String(limits.memoryBytes), ...disk[0] },
+      requests: {
+        cpu: millicores(limits.cpuCores * cpuRequestRatio),
+        memory: String(limits.memoryBytes),
+        ...disk[1],
+      },
+    },
+    securityContext: restricted.container,
+    volumeMounts: [
+      { name: 'work', mountPath: WORK_DIR },
+      { name: 'tmp', mountPath: TMP },
+    ],
+  })
+  return {
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata,
+    spec: {
+      // The worker starts a new attempt, with new tokens.
+      backoffLimit: 0,
+      activeDeadlineSeconds: attempt.deadlineSeconds,
+      ttlSecondsAfterFinished: TTL_SECONDS,
+      template: {
+        metadata: { labels: metadata.labels },
+        spec: {
+          restartPolicy: 'Never',
+          terminationGracePeriodSeconds: 1,
+          serviceAccountName: SERVICE_ACCOUNT,
+          automountServiceAccountToken: false,
+          enableServiceLinks: false,
+          ...(runtimeClass === null ? {} : { runtimeClassName: runtimeClass }),
+          securityContext: restricted.pod,
+          ...(tokens.install === null ? {} : { initContainers: [container('install')] }),
+          containers: [container('build')],
+          volumes: [
+            { name: 'work', emptyDir: size },
+            { name: 'tmp', emptyDir: size },
+          ],
+        },
+      },
+    },
+  }
+}
+
+/** Returns what belongs to the Job of a build, and is deleted with it: its tokens, and what it may reach besides the internet. */
+export function buildDependents(attempt: BuildAttempt, jobUid: string, egressTo: EgressTarget[]): NewObject[] {
+  const { tokens } = attempt
+  const owner: OwnerReference = { apiVersion: 'batch/v1', kind: 'Job', name: attempt.name, uid: jobUid }
+  const metadata = { ...metadataOf(attempt), ownerReferences: [owner] }
+  const data = { build: tokens.build, ...(tokens.install === null ? {} : { install: tokens.install }) }
+  return [
+    buildTargetsPolicy(metadata, { [labels.build]: buildLabelValue(attempt.key) }, egressTo),
+    {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata,
+      immutable: true,
+      data: Object.fromEntries(
+        Object.entries(data).map(([name, value]) => [name, Buffer.from(value).toString('base64')]),
+      ),
+    },
+  ]
+}

@@ -1,0 +1,81 @@
+import { mkdir, readdir, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { asFailure } from '../../build/entry-filter.ts'
+import { outOfDisk } from '../../build/build-failures.ts'
+import type { TreeTasks } from '../../build/tree-tasks.ts'
+import { unpackArchive } from '../../build/unpack-archive.ts'
+import { BuildFailure, type BuildLimits } from '../../builder.ts'
+import { errorCode } from '../../error-code.ts'
+
+/** A sealed tree of this host. */
+export type ResultTree = { dir: string; bytes: number }
+
+export type DependencyTrees = { dir: string; bytes: number; productionBytes: number }
+
+/** Maximum number of files and folders of a result. No legitimate squid has so many. */
+const MAX_FILES = 250_000
+/** Maximum size of a result if the disk space of builds is not limited. */
+const MAX_BYTES = 16 * 2 ** 30
+/** Gzip compresses by at most 1032 to 1, so only the size is limited. */
+const MAX_RATIO = 1100
+
+/**
+ * Unpacks an archive that a build has sent into the new folder `dir`, as untrusted as an archive of a user, and seals it.
+ * @throws BuildFailure if the archive is damaged, hostile or too large
+ */
+export async function takeTree(
+  archive: Readable,
+  dir: string,
+  { limits, trees }: { limits: Pick<BuildLimits, 'diskBytes'>; trees: TreeTasks },
+): Promise<ResultTree> {
+  const totalBytes = limits.diskBytes === 0 ? MAX_BYTES : limits.diskBytes
+  await mkdir(dir, { mode: 0o755 })
+  try {
+    await unpackArchive(archive, dir, { totalBytes, files: MAX_FILES, ratio: MAX_RATIO }, 'result')
+  } catch (error) {
+    throw explained(asFailure(error), { diskBytes: totalBytes })
+  }
+  return { dir, bytes: await trees.seal(dir, null) }
+}
+
+/** Like `takeTree`, for the folders `full` and `production` of installed dependencies, which share files by hard links. */
+export async function takeDependencies(
+  archive: Readable,
+  dir: string,
+  context: Parameters<typeof takeTree>[2],
+): Promise<DependencyTrees> {
+  const received = await takeTree(archive, dir, context)
+  const names = (await readdir(dir)).sort()
+  if (names.join() !== 'full,production') throw refused('it does not consist of two folders of dependencies')
+  const [full, production] = await Promise.all(
+    names.map(async (name) => ({ name, bytes: await context.trees.seal(join(dir, name), null) })),
+  )
+  return { dir, bytes: Math.min(received.bytes, full?.bytes ?? 0), productionBytes: production?.bytes ?? 0 }
+}
+
+function explained(error: unknown, limits: { diskBytes: number }): unknown {
+  if (errorCode(error) === 'ECONNRESET')
+    return new LostConnection('The connection of the build was lost', { cause: error })
+  if (!(error instanceof BuildFailure)) return error
+  if (/unpacks to more than \d+ MB/.test(error.message))
+    return outOfDisk('The build', { ...NO_LIMITS, diskBytes: limits.diskBytes })
+  return refused(error.message.replace(/\.$/, ''))
+}
+
+const NO_LIMITS = { memoryBytes: 0, cpuCores: 0, timeMs: 0 }
+
+const refused = (reason: string): BuildFailure =>
+  new BuildFailure('SOURCE_FILES_BUILD_FAILED', `The result of the build was refused: ${reason}.`)
+
+/** The build's container ended while it sent an archive. */
+export class LostConnection extends Error {
+  override name = 'LostConnection'
+}
+
+/** Moves the production tree into the app as its `node_modules`, in place of one that the build may have sent. */
+export async function joinModules(app: string, modules: string): Promise<void> {
+  const target = join(app, 'node_modules')
+  await rm(target, { recursive: true, force: true })
+  await rename(modules, target)
+}

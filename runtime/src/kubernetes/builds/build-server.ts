@@ -1,0 +1,148 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import type { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { BuildAction } from './build-actions.ts'
+
+/** What one container of a build may request, each once. It runs the squid's code, so nothing that it sends is trusted. */
+export type BuildContainer = {
+  actions: BuildAction[]
+  /** Opens an archive that it fetches; null: it has no such archive. */
+  open: (name: string) => Readable | null
+  /** Takes an archive that it sends; null: it does not send one with this name. Rejects if the archive is not accepted. */
+  take: (name: string) => ((archive: Readable) => Promise<void>) | null
+  /** Takes the events. Resolves when they have ended, with true if the container has performed all of its actions. */
+  follow: (events: Readable) => Promise<boolean>
+}
+
+type Entry = { container: BuildContainer; used: Set<string>; requests: Set<IncomingMessage> }
+
+/** Connections of one address. A container needs two at a time: for its events and an archive. */
+const MAX_CONNECTIONS = 16
+/** A client that sends no complete headers in this time is disconnected. */
+const HEADERS_TIMEOUT_MS = 15_000
+
+/**
+ * Answers the containers of builds: `GET actions`, `GET` and `PUT` of archives, and `POST events`, each once for a token. The
+ * connections end with this process, and a container ends with its connection.
+ */
+export class BuildServer {
+  readonly #entries = new Map<string, Entry>()
+  readonly #server: Server
+  /** The number of connections of each address. */
+  readonly #connections = new Map<string, number>()
+
+  private constructor(server: Server) {
+    this.#server = server
+    server.on('connection', (socket) => this.#limitConnections(socket))
+    // A build sends for as long as it may run.
+    server.requestTimeout = 0
+    server.headersTimeout = HEADERS_TIMEOUT_MS
+    server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+      this.#answer(request, response).catch(() => request.destroy())
+    })
+    // A worker that ends does not wait for builds.
+    server.unref()
+  }
+
+  /** Listens at `host:port`; port 0: any free one. @throws Error if the address cannot be used */
+  static async listen(host: string, port: number): Promise<BuildServer> {
+    const server = createServer()
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject)
+      server.listen(port, host, resolve)
+    })
+    return new BuildServer(server)
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port
+  }
+
+  /** Admits a container. Returns its token, and a function that revokes it and ends its requests. */
+  admit(container: BuildContainer): { token: string; revoke: () => void } {
+    const token = randomBytes(32).toString('base64url')
+    const key = hash(token)
+    const entry: Entry = { container, used: new Set(), requests: new Set() }
+    this.#entries.set(key, entry)
+    const revoke = () => {
+      this.#entries.delete(key)
+      for (const request of entry.requests) request.destroy()
+    }
+    return { token, revoke }
+  }
+
+  async close(): Promise<void> {
+    await new Promise((resolve) => {
+      this.#server.close(resolve)
+      this.#server.closeAllConnections()
+    })
+  }
+
+  #limitConnections(socket: Socket): void {
+    const address = socket.remoteAddress ?? ''
+    const count = (this.#connections.get(address) ?? 0) + 1
+    this.#connections.set(address, count)
+    socket.once('close', () => {
+      const left = (this.#connections.get(address) ?? 1) - 1
+      if (left === 0) this.#connections.delete(address)
+      else this.#connections.set(address, left)
+    })
+    if (count > MAX_CONNECTIONS) socket.destroy()
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const [, token = ''] = /^Bearer (\S{1,100})$/.exec(request.headers.authorization ?? '') ?? []
+    const entry = this.#entries.get(hash(token))
+    if (entry === undefined) return refuse(response, 401)
+    const { method = '' } = request
+    const name = (request.url ?? '').split('/').at(-1) ?? ''
+    const use = `${method} ${name}`
+    if (entry.used.has(use)) return refuse(response, 409)
+    const answer = answerTo(entry.container, method, name, request, response)
+    if (answer === null) return refuse(response, 404)
+    entry.used.add(use)
+    entry.requests.add(request)
+    try {
+      await answer()
+    } finally {
+      entry.requests.delete(request)
+    }
+  }
+}
+
+function answerTo(
+  container: BuildContainer,
+  method: string,
+  name: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+): (() => Promise<void>) | null {
+  if (method === 'GET' && name === 'actions')
+    return async () => void response.writeHead(200).end(JSON.stringify(container.actions))
+  if (method === 'POST' && name === 'events')
+    return async () => {
+      const isComplete = await container.follow(request)
+      response.writeHead(isComplete ? 200 : 409).end()
+    }
+  if (method === 'GET') {
+    const archive = container.open(name)
+    return archive && (() => pipeline(archive, response.writeHead(200)))
+  }
+  const take = method === 'PUT' ? container.take(name) : null
+  if (take === null) return null
+  return async () => {
+    await take(request)
+    response.writeHead(200).end()
+  }
+}
+
+function refuse(response: ServerResponse, status: number): void {
+  // The body of a refused request is not read.
+  response.shouldKeepAlive = false
+  response.writeHead(status).end()
+}
+
+/** Tokens are looked up by their hash, so that the time of a comparison says nothing about them. */
+const hash = (token: string): string => createHash('sha256').update(token).digest('base64url')

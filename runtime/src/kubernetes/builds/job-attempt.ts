@@ -1,0 +1,183 @@
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { outOfDisk } from '../../build/build-failures.ts'
+import type { BuildPlan } from '../../build/build-image.ts'
+import type { BuilderContext } from '../../build/build-work.ts'
+import { packTree } from '../../build/pack-tree.ts'
+import { BuildFailure } from '../../builder.ts'
+import { ClusterUnreachable, KubeError } from '../client/kube-error.ts'
+import { buildName, namespaceOf } from '../names.ts'
+import { readAttempt } from './attempt-state.ts'
+import type { BuildActions } from './build-actions.ts'
+import { readBuildEvents } from './build-events.ts'
+import type { BuildAttempt } from './build-objects.ts'
+import { BuildProgress } from './build-progress.ts'
+import { type DependencyTrees, LostConnection, type ResultTree, takeDependencies, takeTree } from './build-results.ts'
+import type { BuildContainer } from './build-server.ts'
+import type { BuildJobs } from './build-jobs.ts'
+
+/** What an attempt needs. */
+export type AttemptContext = {
+  jobs: BuildJobs
+  context: BuilderContext
+  plan: BuildPlan
+  actions: BuildActions
+  /** Cached dependencies; null: there are none. */
+  cachedModules: string | null
+  /** Stores what an install has sent. */
+  onDependencies: (trees: DependencyTrees) => Promise<void>
+  /** An existing folder for what the containers send. */
+  dir: string
+  /** The image of the containers. */
+  image: string
+  /** When the build must have ended, by `performance.now()`; set by the first attempt that starts. */
+  deadline: { at: number | null }
+}
+
+/** An attempt that the cluster ended. Another one may succeed. `message`: a sentence without a full stop. */
+export class InterruptedAttempt extends Error {
+  override name = 'InterruptedAttempt'
+}
+
+const POLL_MS = 1000
+/** Time in which the cluster must start a pod; an autoscaler may have to add a host. */
+const START_LIMIT_MS = 10 * 60_000
+/** A container sends something every five seconds. */
+const LOST_AFTER_MS = 120_000
+/** Polls after the end of a pod in which its last events may still arrive. */
+const POLLS_AFTER_END = 3
+
+/** Runs the containers of a build once. Resolves with the app that they sent. @throws BuildFailure, InterruptedAttempt */
+export async function runAttempt(attempt: AttemptContext): Promise<ResultTree> {
+  const { jobs, plan, actions } = attempt
+  const { signal, limits, key, tenant } = plan.request
+  const outcome = Promise.withResolvers<ResultTree>()
+  // It may be settled while nothing waits for it.
+  outcome.promise.catch(() => undefined)
+  const progress = new BuildProgress(plan, [...(actions.install ?? []), ...actions.build], outcome.reject)
+  const containers = containersOf(attempt, progress, outcome)
+  const admitted = containers.map((container) => jobs.server.admit(container))
+  const [build, install] = admitted.toReversed().map(({ token }) => token)
+  const job: BuildAttempt = {
+    installation: jobs.options.installation,
+    tenant,
+    key,
+    name: buildName(key, randomBytes(4).toString('hex')),
+    image: attempt.image,
+    url: jobs.url,
+    tokens: { install: install ?? null, build: build ?? '' },
+    limits,
+    deadlineSeconds: Math.ceil((limits.timeMs + START_LIMIT_MS) / 1000) + 300,
+  }
+  const ending = new AbortController()
+  const aborted = () => outcome.reject(signal.reason as Error)
+  signal.addEventListener('abort', aborted, { once: true })
+  try {
+    signal.throwIfAborted()
+    await jobs.create(job, plan.log, signal)
+    watch(attempt, job, progress, ending.signal).catch(outcome.reject)
+    return await outcome.promise
+  } finally {
+    ending.abort()
+    signal.removeEventListener('abort', aborted)
+    for (const { revoke } of admitted) revoke()
+    await jobs.remove(job)
+  }
+}
+
+function containersOf(
+  { context, plan, actions, cachedModules, onDependencies, dir }: AttemptContext,
+  progress: BuildProgress,
+  outcome: PromiseWithResolvers<ResultTree>,
+): BuildContainer[] {
+  const taking = { limits: plan.request.limits, trees: context.trees }
+  /** A container that ended is explained by the cluster, and not by its connection. */
+  const explained = (error: unknown): never => {
+    if (!(error instanceof LostConnection)) outcome.reject(error)
+    throw error
+  }
+  let app: ResultTree | null = null
+  const takeApp: ReturnType<BuildContainer['take']> = async (archive) => {
+    app = await takeTree(archive, join(dir, 'app'), taking).catch(explained)
+  }
+  const takeModules: ReturnType<BuildContainer['take']> = async (archive) => {
+    await takeDependencies(archive, join(dir, 'dependencies'), taking).then(onDependencies).catch(explained)
+  }
+  const openSource = () => packTree(plan.source, 'compressed')
+  const build: BuildContainer = {
+    actions: actions.build,
+    open: (name) => {
+      if (name === 'source') return openSource()
+      return name === 'dependencies' && cachedModules !== null ? packTree(cachedModules, 'plain') : null
+    },
+    take: (name) => (name === 'app' ? takeApp : null),
+    follow: async (events) => {
+      const isDone = await readBuildEvents(events, progress)
+      if (isDone && app !== null) outcome.resolve(app)
+      return isDone && app !== null
+    },
+  }
+  if (actions.install === null) return [build]
+  const install: BuildContainer = {
+    actions: actions.install,
+    open: (name) => (name === 'source' ? openSource() : null),
+    take: (name) => (name === 'dependencies' ? takeModules : null),
+    follow: (events) => readBuildEvents(events, progress),
+  }
+  return [install, build]
+}
+
+/** Rejects when the attempt has failed for a reason that its containers cannot report. Ends with `signal`. */
+async function watch(
+  { jobs, plan, deadline }: AttemptContext,
+  job: BuildAttempt,
+  progress: BuildProgress,
+  signal: AbortSignal,
+): Promise<void> {
+  const { request, log } = plan
+  const namespace = namespaceOf(jobs.options.installation, request.tenant)
+  const createdAt = performance.now()
+  let lastReason: string | null = null
+  let pollsAfterEnd = 0
+  while (!signal.aborted) {
+    await delay(POLL_MS, undefined, { signal }).catch(() => undefined)
+    const now = performance.now()
+    if (progress.lastDataAt !== null && deadline.at === null) {
+      deadline.at = now + request.limits.timeMs
+      await request.onStart?.()
+    }
+    if (deadline.at !== null && now > deadline.at) throw progress.explain({ timedOut: true })
+    const state = await readAttempt(jobs.client, namespace, job.name).catch((error: unknown) => {
+      if (error instanceof ClusterUnreachable || (error instanceof KubeError && error.status >= 429)) return null
+      throw error
+    })
+    if (signal.aborted || state === null) continue
+    if (state.kind === 'gone') {
+      // Otherwise two workers would delete each other's Jobs.
+      if (await jobs.hasOther(job).catch(() => false))
+        throw new BuildFailure('UNEXPECTED', 'Another worker has started this build.')
+      throw new InterruptedAttempt('The Job of the build was deleted in the cluster')
+    }
+    if (state.kind === 'starting') {
+      if (state.reason !== null && state.reason !== lastReason) log.info(`The build waits. ${state.reason}`)
+      lastReason = state.reason ?? lastReason
+      if (now - createdAt > START_LIMIT_MS)
+        throw new BuildFailure(
+          'UNEXPECTED',
+          `The build could not start within ${START_LIMIT_MS / 60_000} minutes. ${lastReason ?? ''}`.trim(),
+        )
+    }
+    if (state.kind === 'running' && progress.lastDataAt !== null && now - progress.lastDataAt > LOST_AFTER_MS)
+      throw new InterruptedAttempt('The host of the build does not answer')
+    if (state.kind !== 'ended') continue
+    if (state.how === 'evicted') throw new InterruptedAttempt('The host of the build stopped it')
+    pollsAfterEnd += 1
+    if (pollsAfterEnd < POLLS_AFTER_END) continue
+    if (state.how === 'out of memory') throw progress.explain({ outOfMemory: true })
+    if (state.how === 'out of disk') throw outOfDisk('The build', request.limits)
+    throw progress.lastDataAt === null
+      ? new InterruptedAttempt(`The build cannot connect to the worker at ${job.url}`)
+      : new BuildFailure('SOURCE_FILES_BUILD_FAILED', 'The build ended without a result.')
+  }
+}

@@ -1,0 +1,83 @@
+import { connect as connectSocket } from 'node:net'
+import { once } from 'node:events'
+import { npmTargets, readNpmConfig } from '../../build/npm-config.ts'
+import { BuildFailure, type Builder } from '../../builder.ts'
+import { type BuilderSettings, openBuilder } from '../../host-builder.ts'
+import { resolveTargets } from '../../process/network/addresses.ts'
+import type { NetworkTarget } from '../../process/network/network.ts'
+import { KubeClient } from '../client/kube-client.ts'
+import { loadKubeConfig } from '../client/load-config.ts'
+import { BuildJobs, type BuildJobsOptions } from './build-jobs.ts'
+import { BuildServer } from './build-server.ts'
+import { inJobs } from './job-place.ts'
+
+export type JobBuilderOptions = BuilderSettings &
+  BuildJobsOptions & {
+    kubeconfig: string | null
+    /** What builds may reach in addition to DNS, the public internet and the npm registry. */
+    targets: NetworkTarget[]
+    /** Where containers reach this process; null: the address from which it reaches the cluster, and any free port. */
+    listen: { host: string; port: number } | null
+  }
+
+/**
+ * Opens a builder whose programs run as Jobs in the namespaces of tenants. Images are packed and pushed by this process, so Jobs have no
+ * credentials. The first call downloads the toolchain of squids.
+ * @throws Error when the toolchain cannot be installed, or a setting of the registry is invalid
+ */
+export async function openJobBuilder(options: JobBuilderOptions): Promise<Builder> {
+  const npmConfig = await readNpmConfig({ command: ['npm'], env: options.env })
+  const targets = [...options.targets, ...npmTargets(npmConfig)]
+  let connected: Promise<BuildJobs> | null = null
+  const connect = async () => {
+    connected ??= connectJobs(options, targets)
+    try {
+      return await connected
+    } catch (error) {
+      connected = null
+      throw error
+    }
+  }
+  return await openBuilder(options, 'in registry', npmConfig, (registry) => {
+    if (registry === null) throw new Error('Builds in a cluster need a registry')
+    return inJobs({ connect, registry })
+  })
+}
+
+async function connectJobs(options: JobBuilderOptions, targets: NetworkTarget[]): Promise<BuildJobs> {
+  const config = await loadKubeConfig(options.kubeconfig)
+  const { host: listenHost, port } = options.listen ?? { host: null, port: 0 }
+  const isAny = listenHost === null || listenHost === '0.0.0.0' || listenHost === '::'
+  const host = isAny ? await localAddress(new URL(config.getCurrentCluster()?.server ?? '')) : listenHost
+  const server = await BuildServer.listen(listenHost ?? host, port)
+  const egressTo = [...(await resolveTargets(targets)), { cidr: host, port: server.port }]
+  const url = `http://${host}:${server.port}`
+  options.log(`Builds run in the cluster and reach this worker at ${url}`)
+  return new BuildJobs(options, { client: new KubeClient(config), server, url, egressTo })
+}
+
+const CONNECT_TIMEOUT_MS = 10_000
+
+/** Returns the address of this host from which it reaches the API server, and at which pods can reach it. @throws BuildFailure */
+async function localAddress({ hostname, port, protocol }: URL): Promise<string> {
+  const signal = AbortSignal.timeout(CONNECT_TIMEOUT_MS)
+  const socket = connectSocket({
+    host: hostname.replace(/^\[|\]$/g, ''),
+    port: Number(port) || (protocol === 'http:' ? 80 : 443),
+  })
+  try {
+    await once(socket, 'connect', { signal })
+    const address = socket.localAddress ?? ''
+    if (address.startsWith('127.') || address === '::1')
+      throw new BuildFailure(
+        'UNEXPECTED',
+        'Builds in the cluster cannot connect to the worker, which reaches the API server at a loopback address. The operator must set SHOAL_KUBE_BUILDS_LISTEN.',
+      )
+    return address
+  } catch (error) {
+    if (error instanceof BuildFailure) throw error
+    throw new BuildFailure('UNEXPECTED', "The cluster's API server does not answer. Deploy again in a few minutes.")
+  } finally {
+    socket.destroy()
+  }
+}

@@ -1,0 +1,111 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { BuiltApp } from '../../build/build-app.ts'
+import type { BuildPlan } from '../../build/build-image.ts'
+import type { BuildPlace } from '../../build/build-place.ts'
+import type { BuilderContext } from '../../build/build-work.ts'
+import { dependencyKey } from '../../build/dependency-key.ts'
+import { BuildFailure } from '../../builder.ts'
+import type { ImageRegistry } from '../../images/image-registry.ts'
+import { type DependencyState, buildActions, buildCommandOf } from './build-actions.ts'
+import { joinModules } from './build-results.ts'
+import type { BuildJobs } from './build-jobs.ts'
+import { type AttemptContext, InterruptedAttempt, runAttempt } from './job-attempt.ts'
+
+export type JobPlaceOptions = {
+  /** Connects to the cluster when the first build needs it. @throws BuildFailure */
+  connect: () => Promise<BuildJobs>
+  registry: ImageRegistry
+}
+
+const MAX_ATTEMPTS = 3
+
+/** Runs the programs of builds in Jobs of a cluster. What they send is unpacked and sealed here, as untrusted as a user's archive. */
+export const inJobs = (options: JobPlaceOptions): BuildPlace => ({
+  async open(context, plan) {
+    const { path: results } = await context.staging.make()
+    return {
+      run: () => buildInJobs(options, context, plan, results),
+      isDiskFull: async () => false,
+      close: () => context.staging.discard(results),
+    }
+  },
+  // Containers end with the connection to the process that they build for.
+  recover: async () => undefined,
+})
+
+async function buildInJobs(
+  { connect, registry }: JobPlaceOptions,
+  context: BuilderContext,
+  plan: BuildPlan,
+  results: string,
+): Promise<BuiltApp> {
+  const { log, request } = plan
+  const jobs = await connect()
+  const tools = {
+    nodeBinDir: plan.node.binDir,
+    toolchainBinDir: context.toolchain.binDir,
+    managerBinDir: plan.managerTool?.binDir ?? null,
+  }
+  const image = await registry.toolsImage(tools, request.signal)
+  const { key, reason } = await dependencyKey({
+    root: plan.source,
+    packageJson: plan.packageJson,
+    manager: plan.manager,
+    nodeVersion: plan.node.version,
+    toolchainVersion: context.toolchain.version,
+    hasInstallCommand: request.installCommand !== null,
+  })
+  if (key === null) log.info(`Dependencies are installed from scratch for each build, because ${reason}`)
+  const deadline = { at: null }
+  for (let attempt = 1; ; attempt++) {
+    const dir = join(results, `attempt-${attempt}`)
+    await mkdir(dir, { mode: 0o700 })
+    try {
+      return await buildOnce({ jobs, context, plan, dir, image, deadline }, key)
+    } catch (error) {
+      if (!(error instanceof InterruptedAttempt)) throw error
+      if (attempt === MAX_ATTEMPTS)
+        throw new BuildFailure('UNEXPECTED', `${error.message}, ${MAX_ATTEMPTS} times. Deploy again.`)
+      log.info(`${error.message}: the build starts again`)
+    }
+  }
+}
+
+async function buildOnce(
+  attempt: Omit<AttemptContext, 'actions' | 'cachedModules' | 'onDependencies'>,
+  key: string | null,
+): Promise<BuiltApp> {
+  const { context, plan, dir } = attempt
+  const { tenant } = plan.request
+  const run = async (state: DependencyState, more: Pick<AttemptContext, 'cachedModules' | 'onDependencies'>) => {
+    if (buildCommandOf(plan) === null) plan.log.info('package.json has no build script: nothing to build')
+    return await runAttempt({ ...attempt, actions: await buildActions(plan, context.npmConfig, state), ...more })
+  }
+  if (key === null) {
+    const { dir: app, bytes } = await run('none', { cachedModules: null, onDependencies: async () => undefined })
+    return { app, bytes, dependencyKey: null }
+  }
+  return await context.cache.withDependencies(tenant, key, async (cached) => {
+    const modules = join(dir, 'image-modules')
+    let productionBytes = cached?.productionBytes ?? null
+    const cloneProduction = (production: string) =>
+      context.trees.clone(production, modules, { uid: null, shares: 'everything' })
+    if (cached !== null) {
+      plan.log.info('Dependencies unchanged: installed nothing')
+      await cloneProduction(cached.production)
+    }
+    const { dir: app, bytes } = await run(cached === null ? 'missing' : 'cached', {
+      cachedModules: cached?.full ?? null,
+      onDependencies: async (sent) => {
+        await cloneProduction(join(sent.dir, 'production'))
+        await context.cache.storeDependencies(tenant, key, sent.dir, sent)
+        productionBytes = sent.productionBytes
+      },
+    })
+    if (productionBytes === null)
+      throw new BuildFailure('SOURCE_FILES_BUILD_FAILED', 'The build ended without a result.')
+    await joinModules(app, modules)
+    return { app, bytes: bytes + productionBytes, dependencyKey: key }
+  })
+}
