@@ -57,7 +57,7 @@ describe.skipIf(!hasCluster || !hasClusterNetwork)('a squid deployed to a cluste
     },
   )
 
-  test('a build goes on in another Job after its worker was killed', { timeout: 600_000 }, async () => {
+  test('a build continues in another Job after its worker was killed', { timeout: 600_000 }, async () => {
     const { cloud, selector } = opened
     const file = join(cloud.project, 'package.json')
     const { scripts, ...rest } = JSON.parse(readFileSync(file, 'utf8')) as { scripts: Record<string, string> }

@@ -131,7 +131,7 @@ describe('the container of a build', () => {
       .toBeFalsy()
   })
 
-  test('goes on with other actions where a failure is expected', async () => {
+  test('continues with other actions where a failure is expected', async () => {
     const failing = { ...run('exit 1'), orElse: [{ do: 'write' as const, file: work('app/else'), content: 'x' }] }
     const { app, code } = await runContainer([fetchSource(), failing, sendApp()])
     expect(code).toBe(0)

@@ -47,7 +47,7 @@ export class BuildJobs {
 
   /**
    * Creates the Job of an attempt, after deleting those of earlier attempts at the same build: also of a worker that no longer exists.
-   * Waits while the cluster does not answer. @throws BuildFailure if it refuses the Job, or the reason of `signal`
+   * Waits while the cluster does not respond. @throws BuildFailure if it refuses the Job, or the reason of `signal`
    */
   async create(attempt: BuildAttempt, log: Pick<BuildLog, 'info'>, signal: AbortSignal): Promise<void> {
     for (let isFirst = true; ; isFirst = false) {
@@ -60,7 +60,7 @@ export class BuildJobs {
         if (error instanceof KubeError)
           throw new BuildFailure('UNEXPECTED', `The cluster refuses the build: ${error.message}`)
         if (!(error instanceof ClusterUnreachable)) throw error
-        if (isFirst) log.info('The cluster does not answer: the build waits for it')
+        if (isFirst) log.info('The cluster does not respond: the build waits for it')
         await delay(RETRY_MS, undefined, { signal }).catch(() => undefined)
       }
     }
@@ -85,7 +85,7 @@ export class BuildJobs {
     return items.filter(({ metadata }) => metadata.name !== name && metadata.deletionTimestamp === undefined)
   }
 
-  /** Deletes the Job. If the cluster does not answer, its containers end with their connection, and it is deleted after that. */
+  /** Deletes the Job. If the cluster does not respond, its containers end with their connection, and it is deleted after that. */
   async remove({ tenant, name }: BuildAttempt): Promise<void> {
     const namespace = namespaceOf(this.options.installation, tenant)
     try {

@@ -82,7 +82,7 @@ describe('the state of an attempt', () => {
           conditions: [{ type: 'PodScheduled', status: 'False', message: '0/2 nodes are available' }],
         }),
       },
-      { kind: 'starting', reason: 'No host has room for it: 0/2 nodes are available' },
+      { kind: 'starting', reason: 'No host has enough free resources: 0/2 nodes are available' },
     ],
     [
       'an image that cannot be pulled, of the first container',

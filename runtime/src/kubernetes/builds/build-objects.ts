@@ -21,7 +21,7 @@ export type BuildAttempt = {
   /** The tokens of the containers, in the order in which they run. */
   tokens: { install: string | null; build: string }
   limits: BuildLimits
-  /** Time in which the Job ends, whatever the worker does. */
+  /** Time after which the cluster ends the Job, even without a worker. */
   deadlineSeconds: number
 }
 

@@ -169,7 +169,7 @@ async function watch(
         )
     }
     if (state.kind === 'running' && progress.lastDataAt !== null && now - progress.lastDataAt > LOST_AFTER_MS)
-      throw new InterruptedAttempt('The host of the build does not answer')
+      throw new InterruptedAttempt('The host of the build does not respond')
     if (state.kind !== 'ended') continue
     if (state.how === 'evicted') throw new InterruptedAttempt('The host of the build stopped it')
     pollsAfterEnd += 1

@@ -76,7 +76,7 @@ async function localAddress({ hostname, port, protocol }: URL): Promise<string> 
     return address
   } catch (error) {
     if (error instanceof BuildFailure) throw error
-    throw new BuildFailure('UNEXPECTED', "The cluster's API server does not answer. Deploy again in a few minutes.")
+    throw new BuildFailure('UNEXPECTED', "The cluster's API server does not respond. Deploy again in a few minutes.")
   } finally {
     socket.destroy()
   }
