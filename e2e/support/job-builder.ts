@@ -26,7 +26,7 @@ export type BuiltSource = { image: Image | null; error: Error | null; log: strin
 
 export const LIMITS = { memoryBytes: 512 * 2 ** 20, cpuCores: 1, timeMs: 900_000, diskBytes: 2 ** 30 }
 
-/** Opens a builder whose builds run in the test cluster, for an installation and a tenant of their own. */
+/** Opens a builder whose builds run in the test cluster, for a separate installation and tenant. */
 export async function startJobBuilder(quota: Record<string, string> = { pods: '10' }): Promise<JobBuilder> {
   const folder = mkdtempSync(join(tmpdir(), 'job-builder-'))
   chmodSync(folder, 0o711)
