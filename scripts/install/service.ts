@@ -19,10 +19,10 @@ export function run(program: string, args: string[]): string {
 
 export const systemctl = (...args: string[]): string => run('systemctl', args)
 
-/** Returns the end of the server's log. */
+/** Returns the end of the server's log, without the messages of systemd about programs that keep running. */
 export function logTail(): string {
   try {
-    return run('journalctl', ['-u', 'shoal', '-n', '20', '--no-pager', '-o', 'cat'])
+    return run('journalctl', ['_SYSTEMD_UNIT=shoal.service', '-n', '20', '--no-pager', '-o', 'cat'])
   } catch {
     return ''
   }
