@@ -72,7 +72,7 @@ export async function startClusterCloud(env: Record<string, string> = {}): Promi
 }
 
 /** Accepts connections on the host's address in the cluster's network, and relays them to a port of loopback. */
-async function relayTo(port: number): Promise<{ port: number; server: Server }> {
+export async function relayTo(port: number): Promise<{ port: number; server: Server }> {
   const server = createServer((socket) => {
     const upstream = connect(port, '127.0.0.1')
     socket.pipe(upstream).pipe(socket)
