@@ -185,4 +185,12 @@ export function runTests(suite: Suite): void {
     if (suite.host.lacks['usage of ended programs'] === undefined)
       expect(await suite.host.runtime.usage()).toMatchObject([{ container: 'processor', oomKills: 1 }])
   })
+
+  test('a line that is too long is cut', async () => {
+    await suite.host.runtime.apply(workload([container('one', { print: ['x'.repeat(70_000)] })]))
+    const [long = ''] = await read({}, 1)
+    expect(long).toMatch(/^one: x+ … \(cut: the line is longer than 64 KiB\)$/)
+    // A place may add the time to the line before it is cut.
+    expect(65_536 - long.replaceAll(/[^x]/g, '').length).toBeLessThan(64)
+  })
 }

@@ -57,7 +57,7 @@ test('a watch that the server ends continues where it was', async () => {
   expect(changes).toEqual(['+one', '+two', '+three'])
 })
 
-test('a watch whose connection breaks lists again, also if the cluster was restored to an earlier version', async () => {
+test('a watch whose connection breaks lists again, even if the cluster was restored to an earlier version', async () => {
   const { watch, responses, versions, changes, names } = await openWatch([5, 'one'])
   responses.push(
     events('break', event('ADDED', 'two', 6), event('ADDED', 'three', 9)),

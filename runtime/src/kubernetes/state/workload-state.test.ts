@@ -71,7 +71,7 @@ const crashLoop = (message: string) => ({ waiting: { reason: 'CrashLoopBackOff',
 const waiting = (reason: string, message: string) => ({ state: { waiting: { reason, message } } })
 
 describe('runs', () => {
-  test('whose pods disappeared while no worker ran were ended by the cluster, whatever their Job says', () => {
+  test('whose pods disappeared while no worker ran were ended by the cluster, even if their Job is complete', () => {
     const first = open()
     first.setPod('p', { state: running(1) })
     const next = open('on-failure', first.state.storedRecords())
@@ -83,7 +83,7 @@ describe('runs', () => {
       lastRun: { id: 'p/0', ordinal: 0, how: 'evicted', exitCode: null },
     })
     expect(next.state.endVanishedRuns(now)).toBe(false)
-    // The pod of a program that ended by itself remains.
+    // The pod of a program that was not stopped remains.
     next.setPod('q', { state: terminated(0, 'Completed') })
     expect(next.state.endVanishedRuns(now)).toBe(false)
     expect(next.seen()).toMatchObject({ state: 'finished', lastRun: { id: 'q/0', ordinal: 1, how: 'done' } })

@@ -78,8 +78,8 @@ export class WorkloadState {
   }
 
   /**
-   * Records the end of runs whose pods disappeared while no worker watched them. The cluster has moved them: a program that ends by itself
-   * leaves its pod, so what its exit code was is not known. Called when all pods are known. Returns whether the records have changed.
+   * Records the end of runs whose pods disappeared while no worker watched them. The cluster has moved them: a program that ends without
+   * being stopped leaves its pod, so what its exit code was is not known. Called when all pods are known. Returns whether the records have changed.
    */
   endVanishedRuns(nowIso: string): boolean {
     let hasChanged = false
