@@ -115,7 +115,7 @@ describe.skipIf(!isPossible)('Shoal, installed by the chart', () => {
       address.port = port
       await until(
         async () => (await totalTransfers(address.href).catch(() => null)) !== null,
-        'the squid answers again',
+        'the squid responds again',
       )
       expect(await pods()).toBe(before)
     },

@@ -40,7 +40,7 @@ export type ChartInstallation = {
   end: () => Promise<void>
 }
 
-/** Installs the chart of this repository in a namespace of its own. */
+/** Installs the chart of this repository in a separate namespace. */
 export async function installChart(): Promise<ChartInstallation> {
   await using cleanup = new AsyncDisposableStack()
   const relay = async (port: number) => {

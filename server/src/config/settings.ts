@@ -26,10 +26,7 @@ export const settings = {
     .describe(
       'Port for `/healthz`, `/readyz` and `/metrics` of this process, on loopback. Unset: 4002, or a free port if that is taken, in a process that has only the `worker` role; none in others.',
     ),
-  SHOAL_HEALTH_HOST: z
-    .string()
-    .default('127.0.0.1')
-    .describe('Address that this port listens on. In a pod, the probes of its node need another one: `0.0.0.0`.'),
+  SHOAL_HEALTH_HOST: z.string().default('127.0.0.1').describe('Address of this port. Probes of pods need `0.0.0.0`.'),
   SHOAL_PUBLIC_URL: z.url().optional().describe('Public URL of the console. Default: `http://localhost:<SHOAL_PORT>`.'),
   SHOAL_GATEWAY_URL: z
     .string()
