@@ -147,7 +147,7 @@ describe('a malicious archive is rejected, and nothing is written outside of the
     [
       'a file name with a right-to-left override',
       [{ path: 'src/\u202egpj.ts', content: '' }],
-      '"src/\\u202egpj.ts" has a name with a character that changes the direction of text',
+      '"src/\\u202egpj.ts" has a name with a character that reverses text',
     ],
     [
       'a link behind a link',
