@@ -1,4 +1,4 @@
-/** Suites with an S3 server, whose first build takes minutes. Where it was not built, they skip its tests. */
+/** Suites that need an S3 server, which takes minutes to build for the first time. Where it was not built, their tests with it are skipped. */
 export const s3Suites = [
   'server/src/artifacts',
   'server/src/modules/deployments/archives.test.ts',
@@ -17,7 +17,7 @@ const kindSuites = [
   'work-folder',
 ].map((name) => `runtime/src/process/${name}.test.ts`)
 
-/** Long suites outside of the slow folders, which `npm test` does not run. */
+/** Long suites outside the slow folders, which `npm test` does not run. */
 const slowOnly = ['runtime/src/postgres/split-cluster.test.ts', 'server/src/doctor/doctor.test.ts']
 
 /** Suites that `npm run test:slow` runs. `npm test` excludes the project `slow`. */

@@ -129,7 +129,7 @@ export const alerts = {
     path: '/v1/orgs/{code}/alerts/mutes',
     access: 'squids.write',
     scope: 'admin',
-    summary: 'Suppress notifications of a kind, a version, or all alerts for some minutes',
+    summary: 'Mute one kind of alert, one version, or all alerts for a number of minutes',
     body: z.object({
       kind: z.enum(alertKinds).nullable(),
       squidId: Id.nullable(),

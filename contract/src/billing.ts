@@ -125,7 +125,7 @@ export const billing = {
     path: billingPath('/summary'),
     access: 'member',
     scope: 'read',
-    summary: 'The current month: to date, forecast, by squid, by day',
+    summary: 'Costs of the current month: to date, forecast, by squid and by day',
     payload: BillingSummary,
   }),
   getSquidCost: endpoint({

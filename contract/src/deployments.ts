@@ -85,7 +85,7 @@ export type Deployment = z.infer<typeof Deployment>
 
 const FileSide = z.object({
   bytes: z.number(),
-  /** Null for binaries, long files, lockfiles, and files whose names say that they contain secrets. */
+  /** Null for binaries, long files, lockfiles, and files whose names suggest that they contain secrets. */
   text: z.string().nullable(),
 })
 

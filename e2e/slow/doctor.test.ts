@@ -23,7 +23,7 @@ async function examine(): Promise<Report> {
 
 const failures = ({ checks }: Report) => checks.filter(({ status }) => status === 'failed')
 
-test('a running installation has no failed check: server, ports and both Postgres are well', async () => {
+test('a running installation has no failed check: server, ports and both Postgres are healthy', async () => {
   const report = await examine()
   expect(failures(report)).toEqual([])
   for (const name of ['server', 'ports', 'Postgres of Shoal', 'Postgres of squids', 'keys', 'disk'])

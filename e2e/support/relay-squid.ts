@@ -34,6 +34,6 @@ http.createServer(async (request, response) => {
 }).listen(process.env.GQL_PORT)
 `
 
-/** Creates a hostile squid whose api sends the requests that it receives as JSON (`RelayedRequest`), from inside the machine of the server. */
+/** Creates a hostile squid whose api sends the requests that it receives as JSON (`RelayedRequest`), from the server's own host. */
 export const makeRelaySquid = (name: string): string =>
   makeBareSquid(name, { 'squid.yaml': bareManifest(name), 'api.js': api })

@@ -157,7 +157,7 @@ describeAllKinds(kinds, (kind) => {
   })
 })
 
-/** Pids of build programs, which have a home folder below the state directory. */
+/** Returns the pids of build programs, which have a home folder below the state directory. */
 function programsOf({ stateDir }: BuilderHarness): number[] {
   return listProcesses()
     .map(({ pid }) => pid)

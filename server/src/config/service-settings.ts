@@ -21,7 +21,7 @@ export const serviceSettings = {
   SHOAL_SUPPORT_EMAIL: z
     .string()
     .default('support@localhost')
-    .describe('Address behind Contact support in the console.'),
+    .describe('Address that Contact support in the console opens.'),
   SHOAL_TERMS_URL: webUrl
     .optional()
     .describe(
@@ -29,7 +29,7 @@ export const serviceSettings = {
     ),
   SHOAL_DOCUMENTATION_URL: webUrl
     .default('https://docs.sqd.dev/')
-    .describe('Address behind Documentation in the console; by default the documentation of the SDK.'),
+    .describe('Address that Documentation in the console opens; by default the documentation of the SDK.'),
   SHOAL_OUTBOX: flag
     .default(false)
     .describe(
@@ -54,7 +54,7 @@ export const serviceSettings = {
     .number()
     .positive()
     .default(1000)
-    .describe('Maximum RPC requests per second of one organization; each call of a batch counts.'),
+    .describe('Maximum RPC requests per second and organization; each call of a batch counts.'),
   SHOAL_RPC_SOCKETS: z.coerce
     .number()
     .int()
@@ -77,7 +77,7 @@ export const serviceSettings = {
     .url()
     .optional()
     .describe(
-      'A local EVM node to offer as RPC chain and Portal dataset `devnet`. `npm start` uses the one of `npm run devnet`.',
+      'A local EVM node to offer as RPC chain and Portal dataset `devnet`. `npm start` uses the node that `npm run devnet` starts.',
     ),
   SHOAL_PORTAL_URL: z
     .url()

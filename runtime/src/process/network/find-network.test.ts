@@ -2,7 +2,7 @@ import { chownSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { hasNamespaces, runOnOwnHost } from './network-harness.ts'
+import { hasNamespaces, runOnSimulatedHost } from './network-harness.ts'
 import { runProgram } from './run-script.ts'
 import { PREPARE_TUN, USER, asUser, reasonToSkip } from './user-harness.ts'
 
@@ -40,7 +40,7 @@ describe.skipIf(!hasNamespaces)('the chosen network', () => {
   afterEach(() => rmSync(stateDir, { recursive: true }))
 
   const findOn = async (prepare: string, mode = 'auto') => {
-    const found = await runOnOwnHost(prepare, FIND, [mode, stateDir])
+    const found = await runOnSimulatedHost(prepare, FIND, [mode, stateDir])
     return found as { kind: string; limitation: string | null }
   }
 

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { hasNamespaces, runOnOwnHost } from './network-harness.ts'
+import { hasNamespaces, runOnSimulatedHost } from './network-harness.ts'
 
 /** Opens the networks of a server in a simulated host: a network namespace with its own interfaces, routes and firewall. */
 const OPEN = `
@@ -32,7 +32,7 @@ describe.skipIf(!hasNamespaces)('the firewall of the host', () => {
   beforeEach(() => (stateDir = mkdtempSync(join(tmpdir(), 'shoal-firewall-'))))
   afterEach(() => rmSync(stateDir, { recursive: true }))
 
-  const limitationWith = (firewall: string) => runOnOwnHost(host(firewall), OPEN, [stateDir])
+  const limitationWith = (firewall: string) => runOnSimulatedHost(host(firewall), OPEN, [stateDir])
 
   test('is not reported when it lets squids pass', async () => {
     expect(await limitationWith('')).toBeNull()

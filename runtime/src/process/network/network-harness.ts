@@ -180,7 +180,7 @@ export async function holdConnections(prefix: string[], address: string, count: 
  * commands that run before it, and may change its command line ("$@").
  * @returns the JSON value that it prints
  */
-export async function runOnOwnHost(prepare: string, module: string, args: string[]): Promise<unknown> {
+export async function runOnSimulatedHost(prepare: string, module: string, args: string[]): Promise<unknown> {
   const script = `mount -t sysfs none /sys\nip link set lo up\n${prepare}\nexec "$@"`
   const node = [process.execPath, '--input-type=module', '-e', module, ...args]
   return JSON.parse(await runProgram(['unshare', '--net', '--mount', '/bin/sh', '-ec', script, 'sh', ...node]))

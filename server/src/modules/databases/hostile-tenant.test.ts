@@ -39,7 +39,7 @@ beforeEach(async () => {
 })
 
 async function open(url: string): Promise<Client> {
-  // The tests' own statements must not end by the short timeouts that a tenant has set for its database.
+  // The tests' own statements must not be ended by the short timeouts that a tenant has set for its database.
   const options = '-c statement_timeout=0 -c lock_timeout=0 -c transaction_timeout=0'
   const client = new Client({ connectionString: url, options })
   client.on('error', () => {})
@@ -138,7 +138,7 @@ test.each([
   ['transaction_timeout', () => '1ms'],
   ['idle_in_transaction_session_timeout', () => '1ms'],
   ['session_authorization', (name: string) => name],
-])('the setting %s of a database does not keep Shoal from limiting its size', async (setting, value) => {
+])('the setting %s of a database does not prevent Shoal from limiting its size', async (setting, value) => {
   await asTenant('create table filler as select generate_series(1, 1000) as n')
   await asTenant(`alter database ${tenant.database} set ${setting} = '${value(tenant.user)}'`).catch((error: unknown) =>
     // Postgres may refuse this setting.

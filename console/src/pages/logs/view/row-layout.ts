@@ -1,7 +1,7 @@
 /** The heights of a collapsed row in pixels: with one line, and with two on phones. */
 export const rowHeights = { wide: 22, phone: 44 }
 
-/** The additional height of an expanded or wrapped row, and the sum of those above it, in pixels. Sorted by index. */
+/** The additional height of an expanded or wrapped row, and the sum of the additional heights above it, in pixels. Sorted by index. */
 export type ExpandedRow = { index: number; px: number; beforePx: number }
 
 /** Sorts additional heights by the index of their row, and sums them. */

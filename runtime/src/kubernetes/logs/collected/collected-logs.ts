@@ -101,7 +101,7 @@ class LineReader {
     timed.sort((first, second) => (first.time < second.time ? -1 : Number(first.time > second.time)))
     batch.lines = timed.map(({ line }) => line)
     for (const [key, { position }] of changed) batch.cursor[key] = position.format()
-    this.#forgetOld(batch.cursor, nowMs)
+    this.#evictOld(batch.cursor, nowMs)
     return batch
   }
 
@@ -137,7 +137,7 @@ class LineReader {
     return workload === null ? null : { workload, container: known?.name ?? container }
   }
 
-  #forgetOld(cursor: LogCursor, nowMs: number): void {
+  #evictOld(cursor: LogCursor, nowMs: number): void {
     if (nowMs - this.#cleanedAtMs < KEPT_MS / 24) return
     this.#cleanedAtMs = nowMs
     const existing = new Set([...this.#options.state.workloads].flatMap(({ pods }) => [...pods.keys()]))

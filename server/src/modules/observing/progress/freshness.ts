@@ -25,7 +25,7 @@ export type FreshnessInput = {
 const caughtUpMarginBlocks = 5
 /** The SDK polls the head only every 10 to 20 seconds, so it may report that it has caught up although a fast chain is this far ahead. */
 const fastChainMarginBlocks = 100
-/** A processor is far behind if it is late by the blocks that the chain produces in this time. */
+/** A processor is far behind if it lags by the blocks that the chain produces in this time. */
 const farBehindMs = minutes(2)
 const minFarBehindBlocks = 10
 /** A depth beyond any reorganization: a processor that waits for final blocks may be this far behind and still be up to date. */
@@ -54,7 +54,7 @@ export const freshHead = ({ head }: Pick<FreshnessInput, 'head'>, nowMs: number)
   head && nowMs - head.observedAtMs <= headFreshMs ? head : null
 
 /**
- * Returns how many blocks a processor is late, compared with the independent head if there is one. A processor that was never
+ * Returns how many blocks a processor is behind, compared with the independent head if there is one. A processor that was never
  * observed at the head itself may wait for final blocks, so only final blocks count.
  */
 export function lateBlocks(input: FreshnessInput, nowMs: number): number {
