@@ -53,6 +53,8 @@ capabilities: { drop: [ALL] }
 {{- include "shoal.secretEnv" (dict "root" .root "names" (list "SHOAL_S3_ACCESS_KEY" "SHOAL_S3_SECRET_KEY") "isOptional" true) }}
 {{- end }}
 {{- if eq .role "worker" }}
+- name: SHOAL_KUBE_BUILDS_LISTEN
+  value: 0.0.0.0:4320
 {{- if .root.Values.collector.enabled }}
 - name: SHOAL_KUBE_LOGS_LISTEN
   value: 0.0.0.0:4319

@@ -20,7 +20,6 @@ SHOAL_S3_REGION: {{ .Values.s3.region | quote }}
 {{- with .Values.s3.endpoint }}
 SHOAL_S3_ENDPOINT: {{ . | quote }}
 {{- end }}
-SHOAL_KUBE_BUILDS: host
 SHOAL_KUBE_GATEWAYS: namespace:{{ .Release.Namespace }}
 SHOAL_KUBE_QUOTA: {{ .Values.squids.quota | quote }}
 SHOAL_KUBE_CPU_RATIO: {{ .Values.squids.cpuRatio | quote }}
