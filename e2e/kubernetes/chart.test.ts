@@ -58,7 +58,7 @@ describe.skipIf(!isPossible)('Shoal, installed by the chart', () => {
         const answers = await Promise.all([
           totalTransfers(endpoint).catch(String),
           fetch(`${shoal.url}/api/v1/user`, { headers: { authorization: `token ${shoal.org.token}` } }).then(
-            (response) => response.status,
+            async (response) => (response.ok ? response.status : `${response.status} ${await response.text()}`),
             String,
           ),
         ])

@@ -18,18 +18,27 @@ const MultiSelect = lazyPart(async () => {
 const route = getRouteApi('/app/squids')
 const statusOptions = squidDisplayStatuses.map((id) => ({ id, label: displayStatusLabels[id] }))
 
-type Props = { squids: readonly SquidSummary[]; text: string; onTextChange: (text: string) => void }
+type Props = {
+  /** Undefined while loading. */
+  squids: readonly SquidSummary[] | undefined
+  text: string
+  onTextChange: (text: string) => void
+}
 
 /** The filters of the list, whose state is in the URL (spec 2.7). */
 export function SquidFilters({ squids, text, onTextChange }: Props) {
   const { status = [], tag = [] } = route.useSearch()
   const setSearch = useSetSearch()
   // Includes selected tags that are no longer on any version, so that the user can deselect them.
-  const tags = useMemo(() => [...new Set([...tagsOf(squids), ...tag])].map((id) => ({ id, label: id })), [squids, tag])
+  const tags = useMemo(
+    () => [...new Set([...tagsOf(squids ?? []), ...tag])].map((id) => ({ id, label: id })),
+    [squids, tag],
+  )
   return (
     <div className="mb-3 flex flex-wrap gap-2">
       <SearchField label="Find squid" value={text} onChange={onTextChange} className="max-xs:w-full" />
       <Filter
+        isReady={squids !== undefined}
         label="Status"
         none="Any status"
         options={statusOptions}
@@ -37,6 +46,7 @@ export function SquidFilters({ squids, text, onTextChange }: Props) {
         onChange={(selected) => setSearch({ status: selected })}
       />
       <Filter
+        isReady={squids !== undefined}
         label="Tag"
         none="Any tag"
         options={tags}
@@ -48,13 +58,17 @@ export function SquidFilters({ squids, text, onTextChange }: Props) {
 }
 
 type FilterProps = Pick<ComponentProps<typeof MultiSelectComponent>, 'label' | 'none' | 'options' | 'value'> & {
+  /** Whether its code may load: not before the rows. */
+  isReady: boolean
   onChange: (selected: string[]) => void
 }
 
 /** A lazily loaded select, with a skeleton of the same size. */
-function Filter(props: FilterProps) {
+function Filter({ isReady, ...props }: FilterProps) {
+  const skeleton = <Skeleton className="h-8 w-38 max-xs:flex-1" />
+  if (!isReady) return skeleton
   return (
-    <Suspense fallback={<Skeleton className="h-8 w-38 max-xs:flex-1" />}>
+    <Suspense fallback={skeleton}>
       <MultiSelect {...props} isLabelHidden className="w-38 max-xs:flex-1" />
     </Suspense>
   )

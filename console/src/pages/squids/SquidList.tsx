@@ -39,7 +39,7 @@ export function SquidList({ squids }: { squids: UseQueryResult<SquidSummary[]> }
     <>
       <SquidsHeader squids={squids} />
       {squids.data && <FailedFirstDeployments squids={squids.data} />}
-      {(squids.data || !squids.error) && <SquidFilters squids={squids.data ?? []} text={text} onTextChange={setText} />}
+      {(squids.data || !squids.error) && <SquidFilters squids={squids.data} text={text} onTextChange={setText} />}
       <QueryTable
         label="Squids"
         query={squids}

@@ -20,7 +20,7 @@ test.each([
 
 test.each(['', 'user:password@images.example.com', 'ftp://images.example.com', 'a b', 'host/Upper', 'host/a//b'])(
   'refuses %j as a registry',
-  (text) => expect(() => parseRegistry(text)).toThrow(/is not an address of a registry|must consist of/),
+  (text) => expect(() => parseRegistry(text)).toThrow(/is not the address of a registry|must consist of/),
 )
 
 test.each([
