@@ -62,6 +62,8 @@ test('the list needs at most 14 requests before its first row, and 150 KB of scr
 
 test('a hovered link loads the data of its page', async () => {
   await openList()
+  // The filters are the last part that loads: from then on, nothing moves below the mouse.
+  await page.getByRole('button', { name: /Status$/ }).waitFor()
   const version = page.waitForRequest((request) => isApi(request, `squids/${reference}`))
   const deployments = page.waitForRequest((request) => isApi(request, 'deployments?squidId='))
   await page.locator(`[data-row="${reference}"] a`).first().hover()

@@ -36,10 +36,15 @@ export function useSearchText(
   const setSearch = useSetSearch()
   const [text, setText] = useState(urlText)
   const [appliedText, setAppliedText] = useState(urlText)
-  if (urlText !== appliedText) {
-    // After the user goes back or forward, or follows a link, the URL replaces the text.
-    setAppliedText(urlText)
-    setText(urlText)
+  const [lastUrlText, setLastUrlText] = useState(urlText)
+  if (urlText !== lastUrlText) {
+    setLastUrlText(urlText)
+    // After the user goes back or forward, or follows a link, the URL replaces the text. Until the router has applied a
+    // text, `urlText` is an earlier one, which must not replace it.
+    if (urlText !== appliedText) {
+      setAppliedText(urlText)
+      setText(urlText)
+    }
   }
   const applyText = useEffectEvent(() => {
     if (text === urlText) return
