@@ -24,7 +24,7 @@ export function ErrorState({
 }: Props) {
   const requestId = requestIdOf(error)
   return (
-    <div role="alert" className="rounded-lg border border-line px-5 py-4">
+    <div role="alert" className="rounded-lg border border-line px-5 py-4 in-data-card:border-0 in-data-card:px-3.5">
       <div className="flex items-start gap-2.5">
         <CircleAlert size={16} aria-hidden className="mt-0.5 shrink-0 text-bad" />
         <div className="min-w-0 flex-1">

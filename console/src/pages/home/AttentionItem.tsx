@@ -9,11 +9,13 @@ export function AttentionItem({ item, code }: { item: Item; code: string }) {
   const { tone, label, detail, since, squid } = item
   return (
     <li className="flex flex-wrap items-baseline gap-x-4 gap-y-0.5 px-3.5 py-2.5">
-      <StatusDot tone={tone}>
-        <ItemLink item={item} code={code}>
-          <span className="whitespace-normal">{label}</span>
-        </ItemLink>
-      </StatusDot>
+      <div className="xs:w-44">
+        <StatusDot tone={tone}>
+          <ItemLink item={item} code={code}>
+            <span className="whitespace-normal">{label}</span>
+          </ItemLink>
+        </StatusDot>
+      </div>
       {squid && (
         <code className="wrap-anywhere text-ink-2">
           {squid.name}@{squid.slot}

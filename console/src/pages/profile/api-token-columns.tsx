@@ -6,7 +6,7 @@ import { allOrganizationsLabel, scopeLabels } from './token-scopes.ts'
 
 export const apiTokenColumns: Column<ApiToken>[] = [
   nameColumn('Name', ({ name }) => name),
-  codeColumn('Key', ({ prefix }) => `${prefix}…`, { width: '170px', hideBelow: 'md' }),
+  codeColumn('Key', ({ prefix }) => `${prefix}…`, { width: '130px', hideBelow: 'lg' }),
   textColumn('Scope', ({ scope }) => scopeLabels[scope], { width: '80px' }),
   {
     id: 'organization',
@@ -21,7 +21,7 @@ export const apiTokenColumns: Column<ApiToken>[] = [
         <span className="text-ink-3">{allOrganizationsLabel}</span>
       ),
   },
-  timeColumn('Created', ({ createdAt }) => createdAt, { hideBelow: 'sm' }),
+  timeColumn('Created', ({ createdAt }) => createdAt, { hideBelow: 'lg' }),
   timeColumn('Last used', ({ lastUsedAt }) => lastUsedAt, { none: 'never', hideBelow: 'sm' }),
   timeColumn('Expires', ({ expiresAt }) => expiresAt, { none: 'never' }),
 ]
