@@ -14,10 +14,9 @@ import { credentialsFrom } from '../runtime/src/images/registry/credentials.ts'
 import { parseRegistry } from '../runtime/src/images/registry/registry-address.ts'
 import { RegistryClient } from '../runtime/src/images/registry/registry-client.ts'
 import { ensureConsole } from './console-build.ts'
-import { type Lockfile, productionPackages } from './dependencies/production-packages.ts'
+import { type Lockfile, productionPackages, serverWorkspaces } from './dependencies/production-packages.ts'
 import { root } from './root.ts'
 
-const workspaces = ['contract', 'runtime', 'server']
 /** Nothing of these is loaded at run time. The embedded Postgres cannot be used in a cluster. */
 const isNotUsed = (path: string): boolean =>
   /(^|\/)(testing|test|tests)(\/|$)|\.test\.tsx?$|-harness\.ts$|\.d\.[cm]?ts$|\.map$/.test(path)
@@ -120,11 +119,10 @@ async function* toolEntries(isOwnBase: boolean): AsyncGenerator<LayerEntry> {
 
 /** The packages that the server uses, and links to its workspaces. */
 async function* dependencyEntries(): AsyncGenerator<LayerEntry> {
-  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as Lockfile
-  const lockfile = { packages: { ...packages, '': { ...packages[''], workspaces } } }
-  const paths = productionPackages(lockfile).map(({ path }) => path)
+  const lockfile = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as Lockfile
+  const paths = productionPackages(lockfile, serverWorkspaces).map(({ path }) => path)
   const used = paths.filter(
-    (path) => !workspaces.includes(path) && !/^node_modules\/node(\/|$)/.test(path) && !isNotNeeded(path),
+    (path) => !serverWorkspaces.includes(path) && !/^node_modules\/node(\/|$)/.test(path) && !isNotNeeded(path),
   )
   const seen = new Set<string>()
   for (const path of used) {
@@ -141,7 +139,7 @@ async function* dependencyEntries(): AsyncGenerator<LayerEntry> {
     }
   }
   yield folderEntry(`${app}/node_modules/@shoal`)
-  for (const name of workspaces) {
+  for (const name of serverWorkspaces) {
     const path = `node_modules/@shoal/${name}`
     yield { type: 'SymbolicLink', path: `${app}/${path}`, mode: 0o777, linkpath: readlinkSync(join(root, path)) }
   }
@@ -160,7 +158,7 @@ async function* sourceEntries(): AsyncGenerator<LayerEntry> {
   ]
   for (const folder of folders)
     yield* treeLayer({ from: join(root, folder), to: `${app}/${folder}`, isExcluded: isNotUsed })
-  for (const file of ['package.json', ...workspaces.map((name) => `${name}/package.json`)]) {
+  for (const file of ['package.json', ...serverWorkspaces.map((name) => `${name}/package.json`)]) {
     const { size } = await stat(join(root, file))
     yield { type: 'File', path: `${app}/${file}`, mode: 0o644, size, body: createReadStream(join(root, file)) }
   }

@@ -34,6 +34,8 @@ export type ProductionPackage = {
 
 /** Workspaces that contain only tests. */
 const testWorkspaces = ['e2e']
+/** The workspaces whose source the server runs. */
+export const serverWorkspaces = ['contract', 'runtime', 'server']
 /** Development dependencies that production needs: the Node that runs the server. */
 const runtimeDependencies = ['node']
 

@@ -2,12 +2,9 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { cycloneDx } from '../dependencies/cyclonedx.ts'
-import { productionPackages, type Lockfile } from '../dependencies/production-packages.ts'
+import { productionPackages, serverWorkspaces, type Lockfile } from '../dependencies/production-packages.ts'
 import { root } from '../root.ts'
 import { launcher } from './launcher.ts'
-
-/** The workspaces whose source a release runs. Of the console it has only the build. */
-const workspaces = ['contract', 'runtime', 'server']
 
 /** Files and folders outside of the workspaces. */
 const otherFiles = [
@@ -34,11 +31,12 @@ export function stageRelease(to: string, version: string): string {
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(join(folder, 'bin'), { recursive: true })
   const lockfile = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as Lockfile
-  for (const name of workspaces) stageWorkspace(folder, name, version)
+  for (const name of serverWorkspaces) stageWorkspace(folder, name, version)
   for (const path of otherFiles) copyTracked(folder, path)
+  // Only the build of the console is needed.
   copy(folder, 'console/dist')
-  for (const { path, isOptional } of productionPackages(lockfile, workspaces)) {
-    if (workspaces.includes(path)) continue
+  for (const { path, isOptional } of productionPackages(lockfile, serverWorkspaces)) {
+    if (serverWorkspaces.includes(path)) continue
     const isInstalled = existsSync(join(root, path, 'package.json'))
     if (!isInstalled && !isOptional) throw new Error(`${path} is not installed. Run: npm install`)
     if (isInstalled) copyPackage(folder, path)
