@@ -1,12 +1,11 @@
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { days, hours } from '../clock.ts'
-import { readDisk, reserveBytes } from '../health/disk.ts'
-import { lastBackupFile } from '../health/readiness.ts'
+import { freeShare, fullFreeShare, readDisk, reserveBytes } from '../health/disk.ts'
+import { lastBackupFile, readLastBackup } from '../health/readiness.ts'
 import { keysFile } from '../sealing/key-ring.ts'
 import { clusterNames } from '../startup/open-postgres.ts'
-import { failed, ok, reasonOf, skipped, warning, type Check, type CheckResult } from './check.ts'
-import { parseJson } from './local-http.ts'
+import { failed, ok, skipped, warning, type Check, type CheckResult } from './check.ts'
 
 /** Checks the free space of the disk with the data directory. */
 export const diskCheck: Check = {
@@ -14,11 +13,11 @@ export const diskCheck: Check = {
   run: async ({ config }) => {
     const dir = nearestExisting(config.dataDir)
     const disk = await readDisk(dir)
-    const share = disk.sizeBytes === 0 ? 1 : disk.freeBytes / disk.sizeBytes
+    const share = freeShare(disk)
     const finding = `${(disk.freeBytes / 1e9).toFixed(1)} of ${(disk.sizeBytes / 1e9).toFixed(1)} GB (${(share * 100).toFixed(1)} %) are free in ${dir}`
     const remedy =
       'Free space: delete versions or old backups, or builds/cache in the data directory while the server is stopped.'
-    if (share < 0.01) return [failed('disk', `${finding}; programs fail to write`, remedy)]
+    if (share < fullFreeShare) return [failed('disk', `${finding}; programs fail to write`, remedy)]
     const reserve = reserveBytes(disk, config)
     return [
       disk.freeBytes < reserve
@@ -78,10 +77,10 @@ export const backupCheck: Check = {
     const remedy = 'Run shoal backup --to <file> on a timer, to another disk (docs/operate.md, Backups).'
     const file = lastBackupFile(config.dataDir)
     if (!existsSync(file)) return Promise.resolve([warning('backup', 'none has been made', remedy)])
-    const at = Date.parse((parseJson(readText(file)) as { at: string } | null)?.at ?? '')
-    if (Number.isNaN(at)) return Promise.resolve([failed('backup', `${file} cannot be read`, remedy)])
-    const ageMs = clock.now().getTime() - at
-    const finding = `the last one was made ${(ageMs / hours(1)).toFixed(1)} hours ago, at ${new Date(at).toISOString()}`
+    const at = readLastBackup(config.dataDir)
+    if (at === null) return Promise.resolve([failed('backup', `${file} cannot be read`, remedy)])
+    const ageMs = clock.now().getTime() - at.getTime()
+    const finding = `the last one was made ${(ageMs / hours(1)).toFixed(1)} hours ago, at ${at.toISOString()}`
     const result =
       ageMs > days(7)
         ? failed('backup', finding, remedy)
@@ -90,12 +89,4 @@ export const backupCheck: Check = {
           : ok('backup', finding)
     return Promise.resolve([result])
   },
-}
-
-function readText(file: string): string {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch (error) {
-    return reasonOf(error)
-  }
 }

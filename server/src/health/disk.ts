@@ -13,6 +13,12 @@ export async function readDisk(dir: string): Promise<Disk> {
   return { freeBytes: bavail * bsize, sizeBytes: blocks * bsize }
 }
 
+/** Returns the free share of the disk, from 0 to 1; 1 for a file system without a size. */
+export const freeShare = ({ freeBytes, sizeBytes }: Disk): number => (sizeBytes === 0 ? 1 : freeBytes / sizeBytes)
+
+/** Below this share of free disk space, programs may fail to write. */
+export const fullFreeShare = 0.01
+
 type ReserveConfig = Pick<Config, 'dataDir' | 'SHOAL_DISK_RESERVE_PERCENT'>
 
 /** Returns the bytes that deployments leave free. */

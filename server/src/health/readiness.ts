@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { App } from '../app.ts'
 import type { Config } from '../config/config.ts'
 import { canQuery } from '../db/probe.ts'
-import { readDisk, reserveBytes, type Disk } from './disk.ts'
+import { freeShare, fullFreeShare, readDisk, reserveBytes, type Disk } from './disk.ts'
 
 export type Readiness = {
   isReady: boolean
@@ -23,8 +23,6 @@ const maxResultAgeMs = 1_000
 /** Far more than the second at which a worker observes its containers. */
 const maxObservationAgeMs = 30_000
 const maxRoutesAgeMs = 120_000
-/** Below this share of free disk space, programs may fail to write. */
-const fullFreeShare = 0.01
 
 const latestResults = new WeakMap<ReadinessApp['database'], { result: Promise<Readiness>; atMs: number }>()
 
@@ -70,8 +68,6 @@ const withTimeout = <T>(work: Promise<T>, fallback: T): Promise<T> =>
 
 const queryDatabase = async (url: string) => ((await canQuery(url, checkTimeoutMs)) ? 'ok' : 'does not respond')
 
-const freeShare = ({ freeBytes, sizeBytes }: Disk) => (sizeBytes === 0 ? 1 : freeBytes / sizeBytes)
-
 const freeText = (disk: Disk) => `only ${(freeShare(disk) * 100).toFixed(1)} % is free`
 
 /** Returns a warning that does not affect readiness: a load balancer would remove all servers on this disk although they still work. */
@@ -104,7 +100,8 @@ function secondsSince({ clock }: ReadinessApp, at: Date | null): number | null {
 /** Returns the path of the file in which `shoal backup` records its last completed run. */
 export const lastBackupFile = (dataDir: string): string => join(dataDir, 'last-backup.json')
 
-function readLastBackup(dataDir: string): Date | null {
+/** Returns when `shoal backup` last completed; null if it never did, or the record cannot be read. */
+export function readLastBackup(dataDir: string): Date | null {
   try {
     const { at } = JSON.parse(readFileSync(lastBackupFile(dataDir), 'utf8')) as { at: string }
     const date = new Date(at)
