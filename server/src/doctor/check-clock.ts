@@ -1,6 +1,6 @@
 import { get as getHttp } from 'node:http'
 import { get as getHttps } from 'node:https'
-import { chainsOf } from '../modules/chains/index.ts'
+import { chainsOf, isPublicNode } from '../modules/chains/index.ts'
 import { failed, ok, skipped, warning, type Check, type Examined } from './check.ts'
 import { clustersOf } from './check-postgres.ts'
 import { readPostgres } from './postgres-store.ts'
@@ -41,11 +41,10 @@ export const clockCheck: Check = {
 
 /** Returns the origins of the first nodes of RPC chains. */
 function webServers({ config }: Examined): string[] {
-  const isOwn = (name: string) => !name.startsWith('public ')
   const upstreams = chainsOf({ config })
     .all()
     .flatMap(({ upstreams: nodes }) => nodes)
-  const own = upstreams.filter(({ name }) => isOwn(name))
+  const own = upstreams.filter((node) => !isPublicNode(node))
   const origins = (own.length > 0 ? own : upstreams).map(({ url }) => new URL(url).origin)
   return [...new Set(origins)].slice(0, maxSources)
 }

@@ -1,5 +1,5 @@
 import type { Config } from '../../config/config.ts'
-import { chainsOf, type Chain } from '../../modules/chains/index.ts'
+import { chainsOf, isPublicNode, type Chain } from '../../modules/chains/index.ts'
 import { protocols } from './protocol.ts'
 import { Upstream } from './upstream.ts'
 
@@ -13,9 +13,7 @@ const sampleChain = 'eth-mainnet'
 export async function checkNodes(config: Config): Promise<NodeState[]> {
   const chains = chainsOf({ config })
     .all()
-    .filter(({ id, upstreams }) =>
-      config.SHOAL_RPC_CONFIG ? upstreams.some(({ name }) => !name.startsWith('public ')) : id === sampleChain,
-    )
+    .filter(({ id, upstreams }) => (config.SHOAL_RPC_CONFIG ? !upstreams.every(isPublicNode) : id === sampleChain))
   return (await Promise.all(chains.map(checkChain))).flat()
 }
 

@@ -64,6 +64,11 @@ function chainsById(settings: Record<string, ChainSettings>, devnetUrl?: string)
   return new Map(chains.map((c) => [c.id, c]))
 }
 
+const publicPrefix = 'public '
+
+/** True for one of the public nodes that Shoal knows; false for one that the operator has configured. */
+export const isPublicNode = ({ name }: Pick<UpstreamSettings, 'name'>): boolean => name.startsWith(publicPrefix)
+
 function defaultChain(id: string, type: RpcChainType, facts: EvmFacts | undefined): Chain {
   return {
     id,
@@ -76,7 +81,7 @@ function defaultChain(id: string, type: RpcChainType, facts: EvmFacts | undefine
     finalityBlocks: null,
     headPollMs: publicHeadPollMs,
     upstreams: (facts?.publicUrls ?? []).map((url, index) => ({
-      name: `public ${index + 1}`,
+      name: `${publicPrefix}${index + 1}`,
       url,
       headers: {},
       rate: publicRate,

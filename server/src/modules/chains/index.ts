@@ -1,6 +1,6 @@
 export { msPerBlockOf, msPerMoveOf, nextBlockRate, unknownBlockRate, type BlockRate } from './block-rate.ts'
 export type { ChainHead } from './chain-head.ts'
-export { chainsOf, type Chain } from './chains.ts'
+export { chainsOf, isPublicNode, type Chain } from './chains.ts'
 export { iconOf, iconPathOf } from './icon.ts'
 export { observeHeads, rpcWatchChannel, watchChain } from './observe-heads.ts'
 export type { UpstreamSettings } from './rpc-config.ts'
