@@ -131,7 +131,8 @@ function refuse(name: string, value: string, allowed: string): never {
   )
 }
 
-function isLoopback(url: string): boolean {
+/** True if the host of a URL is this machine by its name or address. `url`: may contain `{org}`. */
+export function isLoopback(url: string): boolean {
   const { hostname } = new URL(url.replaceAll('{org}', 'org'))
   return hostname === '' || hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.')
 }

@@ -2,6 +2,7 @@ import { isIP } from 'node:net'
 import { connect } from 'node:tls'
 import { days } from '../clock.ts'
 import { gatewayUrlOf } from '../config/config.ts'
+import { isLoopback } from '../config/runtime-settings.ts'
 import { failed, ok, reasonOf, skipped, warning, type Check, type CheckResult, type Examined } from './check.ts'
 
 /** Checks the certificates of the public addresses: their names, their authority, and their age. */
@@ -18,11 +19,9 @@ export const certificatesCheck: Check = {
   },
 }
 
-const isLoopback = (host: string) => host === 'localhost' || host === '[::1]' || host.startsWith('127.')
-
 async function checkOrigin({ clock }: Examined, { protocol, hostname, port, origin }: URL): Promise<CheckResult> {
   if (protocol === 'http:')
-    return isLoopback(hostname)
+    return isLoopback(origin)
       ? skipped('certificates', `${origin} is on this machine only`)
       : warning(
           'certificates',
