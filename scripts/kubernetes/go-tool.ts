@@ -1,11 +1,8 @@
 import { createHash } from 'node:crypto'
-import { existsSync, readFileSync, utimesSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
-import { runCommand } from '../command.ts'
-import { withProgress } from '../progress.ts'
+import { existsSync, readFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import { root } from '../root.ts'
-import { fillOnce } from '../user-cache.ts'
-import { cacheFolder, goEnvironment, goProgram, missingGo } from './programs.ts'
+import { buildOnce, cachedProgram, goBuild, missingGo } from './go.ts'
 
 /** A program that tests build from its Go module. `folder` has the go.mod that names it as its tool; `values` are set by the linker. */
 export type GoTool = {
@@ -37,31 +34,25 @@ export const missingTool = async (tool: GoTool): Promise<string | null> =>
  */
 export async function buildTool(tool: GoTool): Promise<string> {
   const path = cached(tool)
-  const folder = dirname(path)
-  const name = basename(tool.program)
-  const now = new Date()
-  if (existsSync(path)) utimesSync(folder, now, now)
-  else
-    await withProgress(`Building ${name} from its Go module (${tool.minutes} minutes)`, `Built ${name}`, () =>
-      fillOnce(folder, (unfinished) => build(tool, unfinished)),
-    )
+  const name = basename(path)
+  await buildOnce(
+    path,
+    `Building ${name} from its Go module (${tool.minutes} minutes)`,
+    `Built ${name}`,
+    (unfinished) => build(tool, join(unfinished, name)),
+  )
   return path
 }
 
 function cached({ folder, program, values }: GoTool): string {
   const hash = createHash('sha256').update(JSON.stringify(values?.('') ?? {}))
   for (const file of ['go.mod', 'go.sum']) hash.update(readFileSync(join(root, folder, file)))
-  return join(cacheFolder(), 'programs', hash.digest('hex').slice(0, 16), basename(program))
+  return cachedProgram(hash, basename(program))
 }
 
-async function build({ folder, program, values }: GoTool, unfinished: string): Promise<boolean> {
+async function build({ folder, program, values }: GoTool, output: string): Promise<void> {
   const cwd = join(root, folder)
   const modules = [...readFileSync(join(cwd, 'go.mod'), 'utf8').matchAll(/^\s+(\S+) (v\S+)/gm)]
   const version = modules.find(([, name = '']) => program.startsWith(name))?.[2] ?? ''
-  const set = Object.entries(values?.(version) ?? {}).map(([name, value]) => `-X ${name}=${value}`)
-  const flags = ['-trimpath', '-buildvcs=false', '-ldflags', ['-s -w', ...set].join(' ')]
-  const args = ['build', ...flags, '-o', join(unfinished, basename(program)), program]
-  const result = await runCommand('nice', [goProgram(), ...args], { cwd, env: goEnvironment() })
-  if (result.code !== 0) throw new Error(`go build failed:\n${result.output.trim().slice(-3000)}`)
-  return true
+  await goBuild({ folder: cwd, program, output, values: values?.(version) })
 }

@@ -1,7 +1,8 @@
 import { clusterPackages, ensurePackages } from '../debian-packages.ts'
 import { withProgress } from '../progress.ts'
 import { clusterLeftovers, endCluster, hasStartedCluster, startCluster } from './cluster.ts'
-import { buildPrograms, goProgram, missingGo, missingPrograms } from './programs.ts'
+import { goProgram, missingGo } from './go.ts'
+import { buildPrograms, missingPrograms } from './programs.ts'
 
 /** `env`: environment variables for the tests. `missing`: what this machine lacks to run a cluster. */
 export type TestCluster = { env: Record<string, string> } | { missing: string }

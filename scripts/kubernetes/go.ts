@@ -1,0 +1,72 @@
+import type { Hash } from 'node:crypto'
+import { existsSync, readFileSync, utimesSync } from 'node:fs'
+import { delimiter, dirname, join } from 'node:path'
+import { runCommand } from '../command.ts'
+import { withProgress } from '../progress.ts'
+import { root } from '../root.ts'
+import { fillOnce, userCache } from '../user-cache.ts'
+
+/** Returns why this machine cannot build `test/kube`, or null if it can. */
+export async function missingGo(): Promise<string | null> {
+  const needed = /^go (\d+\.\d+)/m.exec(readFileSync(join(root, 'test/kube/go.mod'), 'utf8'))?.[1] ?? ''
+  const { code, output } = await runCommand(goProgram(), ['version'], { env: goEnvironment() })
+  const installed = /go(\d+\.\d+)/.exec(output)?.[1]
+  if (code !== 0 || !installed) return `Go ${needed} is not installed`
+  return isOlder(installed, needed) ? `Go ${installed} is installed, but ${needed} is needed` : null
+}
+
+/** Returns the path of a program in the user's cache. `hash`: of the sources from which it is built. */
+export const cachedProgram = (hash: Hash, name: string): string =>
+  join(userCache('shoal-kube'), 'programs', hash.copy().digest('hex').slice(0, 16), name)
+
+/**
+ * Builds a program and all others in its folder of the cache if it is not there, and records that the folder is used. `build` writes
+ * into the folder that it is given.
+ */
+export async function buildOnce(
+  program: string,
+  doing: string,
+  done: string,
+  build: (unfinished: string) => Promise<void>,
+): Promise<void> {
+  const folder = dirname(program)
+  const now = new Date()
+  if (existsSync(program)) return utimesSync(folder, now, now)
+  await withProgress(doing, done, () => fillOnce(folder, (unfinished) => build(unfinished).then(() => true)))
+}
+
+type GoBuild = {
+  /** The folder with the go.mod. */
+  folder: string
+  /** A package of the module or of one that it requires. */
+  program: string
+  /** The path of the program. */
+  output: string
+  /** Variables that the linker sets. */
+  values?: Record<string, string>
+}
+
+/** Builds a program from its Go module. @throws Error with the output of Go if the build fails */
+export async function goBuild({ folder, program, output, values = {} }: GoBuild): Promise<void> {
+  const flags = ['-s -w', ...Object.entries(values).map(([name, value]) => `-X ${name}=${value}`)].join(' ')
+  const args = ['build', '-trimpath', '-buildvcs=false', '-ldflags', flags, '-o', output, program]
+  const result = await runCommand('nice', [goProgram(), ...args], { cwd: folder, env: goEnvironment() })
+  if (result.code !== 0) throw new Error(`go build failed:\n${result.output.trim().slice(-3000)}`)
+}
+
+/** Returns the path of Go, or its name if it is not where it is usually installed. */
+export function goProgram(): string {
+  const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/local/go/bin']
+  return folders.map((folder) => join(folder, 'go')).find((path) => existsSync(path)) ?? 'go'
+}
+
+/** Without cgo no C compiler is needed, and the programs run in an empty image. Go must not download another version of itself. */
+function goEnvironment(): NodeJS.ProcessEnv {
+  return { ...process.env, CGO_ENABLED: '0', GOTOOLCHAIN: 'local' }
+}
+
+function isOlder(version: string, than: string): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  const [neededMajor = 0, neededMinor = 0] = than.split('.').map(Number)
+  return major < neededMajor || (major === neededMajor && minor < neededMinor)
+}
