@@ -9,8 +9,8 @@ import type { BuildPlan } from './build-image.ts'
 import { type BuildRun, runStep, sealResult } from './build-step.ts'
 import type { BuildWorkspace, WorkDirs, BuilderContext } from './build-work.ts'
 import { install, cloneWritable, makeProduction, pruneInPlace, sealInstalled, cloneReadOnly } from './dependencies.ts'
-import { dependencyKey, scriptOf } from './dependency-key.ts'
 import { commandsOf, managerEnvironment } from './manager-commands.ts'
+import { buildCommandOf, cacheKeyOf } from './plan-decisions.ts'
 
 /**
  * A sealed app with its production dependencies, on the same disk as the images. `bytes`: its size. `dependencyKey`: equal for builds of
@@ -22,16 +22,8 @@ type SealedApp = Omit<BuiltApp, 'dependencyKey'>
 
 /** Builds the app with its production dependencies and seals it. */
 export async function buildApp(context: BuilderContext, plan: BuildPlan, work: BuildWorkspace): Promise<BuiltApp> {
-  const { key, reason } = await dependencyKey({
-    root: plan.source,
-    packageJson: plan.packageJson,
-    manager: plan.manager,
-    nodeVersion: plan.node.version,
-    toolchainVersion: context.toolchain.version,
-    hasInstallCommand: plan.request.installCommand !== null,
-  })
+  const key = await cacheKeyOf(context, plan)
   if (key === null) {
-    plan.log.info(`Dependencies are installed from scratch for each build, because ${reason}`)
     return { ...(await buildInPlace(context, plan, work)), dependencyKey: null }
   }
   return await context.cache.withDependencies(plan.request.tenant, key, async (cached) => {
@@ -151,14 +143,10 @@ function throwFirstRejection(...results: PromiseSettledResult<unknown>[]): void 
 }
 
 /** Runs the manifest's build command, or else the `build` script of package.json, if any. */
-async function runBuildScript(
-  { request, packageJson, manager, log }: BuildPlan,
-  { run, dirs }: BuildWorkspace,
-): Promise<void> {
-  const script = scriptOf(packageJson, 'build') === null ? null : [manager.name, 'run', 'build']
-  const command = request.buildCommand ?? script
+async function runBuildScript(plan: BuildPlan, { run, dirs }: BuildWorkspace): Promise<void> {
+  const command = buildCommandOf(plan)
   if (command === null) {
-    log.info('package.json has no build script: nothing to build')
+    plan.log.info('package.json has no build script: nothing to build')
     return
   }
   await runStep(run, {

@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { buildHomeContent } from '../../build/build-home.ts'
 import type { BuildPlan } from '../../build/build-image.ts'
 import { SYSTEM_PATH, stepEnvironment } from '../../build/build-work.ts'
-import { scriptOf } from '../../build/dependency-key.ts'
 import { commandsOf, managerEnvironment, productionManifest } from '../../build/manager-commands.ts'
 import { readTextFile } from '../../build/manifest-file.ts'
 import type { NpmConfig } from '../../build/npm-config.ts'
+import { buildCommandOf } from '../../build/plan-decisions.ts'
 
 export type BuildStepName = 'install' | 'build' | 'prune'
 
@@ -105,10 +105,6 @@ export async function buildActions(
 }
 
 const write = (file: string, content: string): BuildAction => ({ do: 'write', file, content })
-
-/** The command of the build script; null if there is nothing to build. */
-export const buildCommandOf = ({ request, packageJson, manager }: BuildPlan): string[] | null =>
-  request.buildCommand ?? (scriptOf(packageJson, 'build') === null ? null : [manager.name, 'run', 'build'])
 
 function stepsOf(plan: BuildPlan, env: Record<string, string>) {
   const { request, manager } = plan

@@ -4,10 +4,10 @@ import type { BuiltApp } from '../../build/build-app.ts'
 import type { BuildPlan } from '../../build/build-image.ts'
 import type { BuildPlace } from '../../build/build-place.ts'
 import type { BuilderContext } from '../../build/build-work.ts'
-import { dependencyKey } from '../../build/dependency-key.ts'
+import { buildCommandOf, cacheKeyOf } from '../../build/plan-decisions.ts'
 import { BuildFailure } from '../../builder.ts'
 import type { ImageRegistry } from '../../images/image-registry.ts'
-import { type DependencyState, buildActions, buildCommandOf } from './build-actions.ts'
+import { type DependencyState, buildActions } from './build-actions.ts'
 import { joinModules } from './build-results.ts'
 import type { BuildJobs } from './build-jobs.ts'
 import { type AttemptContext, InterruptedAttempt, runAttempt } from './job-attempt.ts'
@@ -48,15 +48,7 @@ async function buildInJobs(
     managerBinDir: plan.managerTool?.binDir ?? null,
   }
   const image = await registry.toolsImage(tools, request.signal)
-  const { key, reason } = await dependencyKey({
-    root: plan.source,
-    packageJson: plan.packageJson,
-    manager: plan.manager,
-    nodeVersion: plan.node.version,
-    toolchainVersion: context.toolchain.version,
-    hasInstallCommand: request.installCommand !== null,
-  })
-  if (key === null) log.info(`Dependencies are installed from scratch for each build, because ${reason}`)
+  const key = await cacheKeyOf(context, plan)
   const deadline = { at: null }
   for (let attempt = 1; ; attempt++) {
     const dir = join(results, `attempt-${attempt}`)
