@@ -33,12 +33,7 @@ export type Behaviour = {
  * - `stops programs`: `close('stop')` is allowed
  */
 export type Capability =
-  | 'movable clock'
-  | 'usage of ended programs'
-  | 'logs of removed programs'
-  | 'long lines'
-  | 'missing commands'
-  | 'stops programs'
+  'movable clock' | 'usage of ended programs' | 'logs of removed programs' | 'missing commands' | 'stops programs'
 
 /** A driver without workloads, and the means to control its environment. */
 export type Harness = {
