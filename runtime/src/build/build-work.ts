@@ -128,4 +128,4 @@ export const stepEnvironment = ({ memoryBytes }: Pick<BuildLimits, 'memoryBytes'
 
 /** Share of the memory limit that the heap may use, so that V8 reports a full heap before the kernel kills the process. */
 const HEAP_SHARE = 0.75
-export const SYSTEM_PATH = ['/usr/local/bin', '/usr/bin', '/bin']
+const SYSTEM_PATH = ['/usr/local/bin', '/usr/bin', '/bin']

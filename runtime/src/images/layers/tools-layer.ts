@@ -7,20 +7,23 @@ import type { ImageManifest } from '../../image.ts'
 import type { LayerEntry } from './pack-layer.ts'
 import { folderEntry, isFolder, textEntry, treeLayer } from './tree-layer.ts'
 
+const TOOL_BINS = [
+  '/shoal/manager/node_modules/.bin',
+  '/shoal/toolchain/bin',
+  '/shoal/node/bin',
+  '/usr/local/bin',
+  '/usr/bin',
+  '/bin',
+]
+
 /** The paths of the tools and the app in an image. */
 export const IMAGE_PATHS = {
   init: '/shoal/init',
   app: '/squid',
   /** The search path of commands. */
-  bins: [
-    '/squid/node_modules/.bin',
-    '/shoal/manager/node_modules/.bin',
-    '/shoal/toolchain/bin',
-    '/shoal/node/bin',
-    '/usr/local/bin',
-    '/usr/bin',
-    '/bin',
-  ],
+  bins: ['/squid/node_modules/.bin', ...TOOL_BINS],
+  /** The same without the app, for builds. */
+  toolBins: TOOL_BINS,
 }
 
 /** Shoal's own files, by their names in `/shoal`. */

@@ -2,11 +2,12 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { buildHomeContent } from '../../build/build-home.ts'
 import type { BuildPlan } from '../../build/build-image.ts'
-import { SYSTEM_PATH, stepEnvironment } from '../../build/build-work.ts'
+import { stepEnvironment } from '../../build/build-work.ts'
 import { commandsOf, managerEnvironment, productionManifest } from '../../build/manager-commands.ts'
 import { readTextFile } from '../../build/manifest-file.ts'
 import type { NpmConfig } from '../../build/npm-config.ts'
 import { buildCommandOf } from '../../build/plan-decisions.ts'
+import { IMAGE_PATHS } from '../../images/layers/tools-layer.ts'
 
 export type BuildStepName = 'install' | 'build' | 'prune'
 
@@ -37,7 +38,6 @@ const APP = `${WORK_DIR}/app`
 const HOME = `${WORK_DIR}/home`
 const DEPENDENCIES = `${WORK_DIR}/dependencies`
 const PRODUCTION = `${WORK_DIR}/production`
-const BINS = ['/shoal/manager/node_modules/.bin', '/shoal/toolchain/bin', '/shoal/node/bin', ...SYSTEM_PATH]
 
 /** `none`: the result of the install depends on more than the lockfile, so dependencies are part of the app. */
 export type DependencyState = 'cached' | 'missing' | 'none'
@@ -53,7 +53,7 @@ export async function buildActions(
 ): Promise<BuildActions> {
   const { request } = plan
   const home = buildHomeContent(HOME, npmConfig)
-  const env = { ...home.env, PATH: BINS.join(':'), TMPDIR: '/tmp', ...stepEnvironment(request.limits) }
+  const env = { ...home.env, PATH: IMAGE_PATHS.toolBins.join(':'), TMPDIR: '/tmp', ...stepEnvironment(request.limits) }
   const writeHome = Object.entries(home.files).map(([name, content]) => write(join(HOME, name), content))
   const source: BuildAction = { do: 'fetch', name: 'source', to: APP }
   const steps = stepsOf(plan, env)
