@@ -2,8 +2,13 @@ import type { BuildLimits } from '../../builder.ts'
 import { MANAGER, buildLabelValue, labelValue, labels, namespaceOf } from '../names.ts'
 import { type EgressTarget, buildTargetsPolicy } from '../objects/network-policy.ts'
 import type { NewObject, OwnerReference } from '../objects/object-types.ts'
-import { type PodOptions, ephemeralStorage, millicores, restricted } from '../objects/pod-template.ts'
-import { SERVICE_ACCOUNT } from '../objects/tenant-objects.ts'
+import {
+  type PodOptions,
+  containerResources,
+  emptyFolder,
+  restrictedContainer,
+  restrictedPod,
+} from '../objects/pod-template.ts'
 import { WORK_DIR } from './build-actions.ts'
 
 /** One attempt to run a build in the cluster. */
@@ -41,11 +46,10 @@ const metadataOf = ({ installation, tenant, key, name }: BuildAttempt) => ({
 })
 
 /** Returns the Job of a build. It has no credentials except for the tokens of its containers, which are in a Secret. */
-export function buildJob(attempt: BuildAttempt, { cpuRequestRatio, runtimeClass }: PodOptions): NewObject {
+export function buildJob(attempt: BuildAttempt, options: PodOptions): NewObject {
   const metadata = metadataOf(attempt)
   const { limits, tokens } = attempt
-  const size = limits.diskBytes === 0 ? {} : { sizeLimit: String(limits.diskBytes) }
-  const disk = limits.diskBytes === 0 ? [{}, {}] : [String(limits.diskBytes), '64Mi'].map(ephemeralStorage)
+  const emptyDir = emptyFolder(limits.diskBytes)
   const container = (name: 'install' | 'build') => ({
     name,
     image: attempt.image,
@@ -56,15 +60,8 @@ export function buildJob(attempt: BuildAttempt, { cpuRequestRatio, runtimeClass 
       { name: 'SHOAL_BUILD_URL', value: attempt.url },
       { name: 'SHOAL_BUILD_TOKEN', valueFrom: { secretKeyRef: { name: attempt.name, key: name } } },
     ],
-    resources: {
-      limits: { cpu: millicores(limits.cpuCores), memory: String(limits.memoryBytes), ...disk[0] },
-      requests: {
-        cpu: millicores(limits.cpuCores * cpuRequestRatio),
-        memory: String(limits.memoryBytes),
-        ...disk[1],
-      },
-    },
-    securityContext: restricted.container,
+    resources: containerResources(limits, options),
+    securityContext: restrictedContainer,
     volumeMounts: [
       { name: 'work', mountPath: WORK_DIR },
       { name: 'tmp', mountPath: TMP },
@@ -84,16 +81,12 @@ export function buildJob(attempt: BuildAttempt, { cpuRequestRatio, runtimeClass 
         spec: {
           restartPolicy: 'Never',
           terminationGracePeriodSeconds: 1,
-          serviceAccountName: SERVICE_ACCOUNT,
-          automountServiceAccountToken: false,
-          enableServiceLinks: false,
-          ...(runtimeClass === null ? {} : { runtimeClassName: runtimeClass }),
-          securityContext: restricted.pod,
+          ...restrictedPod(options),
           ...(tokens.install === null ? {} : { initContainers: [container('install')] }),
           containers: [container('build')],
           volumes: [
-            { name: 'work', emptyDir: size },
-            { name: 'tmp', emptyDir: size },
+            { name: 'work', emptyDir },
+            { name: 'tmp', emptyDir },
           ],
         },
       },

@@ -18,21 +18,46 @@ const MIB = 1024 * 1024
 /** The api of a lost node is started on another node after this time. */
 const TOLERATED_SECONDS = 30
 
-/** The security contexts of all pods and containers that run the code of squids: Pod Security `restricted`, and read-only images. */
-export const restricted = {
-  pod: {
+/** The security context of all containers that run the code of squids: Pod Security `restricted`, and a read-only image. */
+export const restrictedContainer = {
+  allowPrivilegeEscalation: false,
+  readOnlyRootFilesystem: true,
+  capabilities: { drop: ['ALL'] },
+}
+
+/** Returns the parts of the specification of all pods that run the code of squids: no credentials, and Pod Security `restricted`. */
+export const restrictedPod = ({ runtimeClass }: Pick<PodOptions, 'runtimeClass'>) => ({
+  serviceAccountName: SERVICE_ACCOUNT,
+  automountServiceAccountToken: false,
+  enableServiceLinks: false,
+  ...(runtimeClass === null ? {} : { runtimeClassName: runtimeClass }),
+  securityContext: {
     runAsNonRoot: true,
     runAsUser: 1000,
     runAsGroup: 1000,
     fsGroup: 1000,
     seccompProfile: { type: 'RuntimeDefault' },
   },
-  container: {
-    allowPrivilegeEscalation: false,
-    readOnlyRootFilesystem: true,
-    capabilities: { drop: ['ALL'] },
-  },
+})
+
+/** The size of a container. `diskBytes` 0: unlimited. */
+type ContainerSize = { cpuCores: number; memoryBytes: number; diskBytes: number }
+
+/** Returns the limits and requests of a container. */
+export function containerResources(
+  { cpuCores, memoryBytes, diskBytes }: ContainerSize,
+  { cpuRequestRatio }: Pick<PodOptions, 'cpuRequestRatio'>,
+) {
+  // Without a request, Kubernetes would reserve the whole limit on the node.
+  const disk = diskBytes === 0 ? [{}, {}] : [String(diskBytes), '64Mi'].map(ephemeralStorage)
+  return {
+    limits: { cpu: millicores(cpuCores), memory: String(memoryBytes), ...disk[0] },
+    requests: { cpu: millicores(cpuCores * cpuRequestRatio), memory: String(memoryBytes), ...disk[1] },
+  }
 }
+
+/** Returns an empty folder of a pod. `diskBytes` 0: unlimited. */
+export const emptyFolder = (diskBytes: number) => (diskBytes === 0 ? {} : { sizeLimit: String(diskBytes) })
 
 /** Returns the complete environment of a container: its own variables, and those that the driver adds. */
 export function podEnvironment({ env, resources }: ContainerSpec): Record<string, string> {
@@ -53,12 +78,11 @@ export function podTemplate(
   spec: ContainerSpec,
   podLabels: Record<string, string>,
   secret: string,
-  { cpuRequestRatio, runtimeClass, containerDiskBytes }: PodOptions,
+  options: PodOptions,
 ): object {
   const { cpuCores, memoryBytes } = spec.resources
-  // Without a request, Kubernetes would reserve the whole limit on the node.
-  const disk = containerDiskBytes === 0 ? [{}, {}] : [String(containerDiskBytes), '64Mi'].map(ephemeralStorage)
-  const emptyDir = containerDiskBytes === 0 ? {} : { sizeLimit: String(containerDiskBytes) }
+  const { containerDiskBytes: diskBytes } = options
+  const emptyDir = emptyFolder(diskBytes)
   const [port] = spec.ports
   return {
     metadata: {
@@ -68,11 +92,7 @@ export function podTemplate(
     spec: {
       restartPolicy: { never: 'Never', 'on-failure': 'OnFailure', always: 'Always' }[spec.restart],
       terminationGracePeriodSeconds: Math.max(1, Math.ceil(spec.stopGraceMs / 1000)),
-      serviceAccountName: SERVICE_ACCOUNT,
-      automountServiceAccountToken: false,
-      enableServiceLinks: false,
-      ...(runtimeClass === null ? {} : { runtimeClassName: runtimeClass }),
-      securityContext: restricted.pod,
+      ...restrictedPod(options),
       ...(spec.restart === 'always' ? { tolerations: lostNodes } : {}),
       containers: [
         {
@@ -82,15 +102,12 @@ export function podTemplate(
           args: spec.command,
           envFrom: [{ secretRef: { name: secret } }],
           ports: spec.ports.map((containerPort) => ({ containerPort, protocol: 'TCP' })),
-          resources: {
-            limits: { cpu: millicores(cpuCores), memory: String(memoryBytes), ...disk[0] },
-            requests: { cpu: millicores(cpuCores * cpuRequestRatio), memory: String(memoryBytes), ...disk[1] },
-          },
+          resources: containerResources({ cpuCores, memoryBytes, diskBytes }, options),
           // The readiness probe shows gateways when the program listens.
           ...(port === undefined
             ? {}
             : { readinessProbe: { tcpSocket: { port }, periodSeconds: 1, failureThreshold: 3 } }),
-          securityContext: restricted.container,
+          securityContext: restrictedContainer,
           volumeMounts: [
             { name: 'tmp', mountPath: '/tmp' },
             { name: 'home', mountPath: HOME },
@@ -105,9 +122,9 @@ export function podTemplate(
   }
 }
 
-export const ephemeralStorage = (size: string) => ({ 'ephemeral-storage': size })
+const ephemeralStorage = (size: string) => ({ 'ephemeral-storage': size })
 
-export const millicores = (cores: number): string => `${Math.max(1, Math.round(cores * 1000))}m`
+const millicores = (cores: number): string => `${Math.max(1, Math.round(cores * 1000))}m`
 
 const lostNodes = ['not-ready', 'unreachable'].map((condition) => ({
   key: `node.kubernetes.io/${condition}`,
