@@ -29,7 +29,9 @@ const CANNOT_START = new Set(['StartError', 'ContainerCannotRun', 'RunContainerE
 
 export const isStartError = (terminated: Terminated | undefined): boolean => CANNOT_START.has(terminated?.reason ?? '')
 
-export const runId = (pod: Pod, restarts: number): string => `${pod.metadata.uid}/${restarts}`
+const runIdIn = (podUid: string, restarts: number): string => `${podUid}/${restarts}`
+
+export const runId = (pod: Pod, restarts: number): string => runIdIn(pod.metadata.uid, restarts)
 
 export const statusOf = (pod: Pod): ContainerStatus | undefined => pod.status?.containerStatuses?.[0]
 
@@ -92,37 +94,34 @@ export function nextRecord(
 /** Returns the record of a container whose pod disappeared before the end of its run was observed. */
 export function recordOfLostPod(record: RunRecord, pod: Pod, isStopping: boolean, nowIso: string): RunRecord {
   const running = statusOf(pod)?.state?.running
-  const restarts = record.ordinal - record.base + (record.skipped ?? 0)
-  const id = runId(pod, restarts)
-  if (!running || record.pod !== pod.metadata.uid || record.last?.id === id) return record
-  const last: StoredRun = {
-    id,
-    ordinal: record.ordinal,
-    startedAt: running.startedAt,
-    node: pod.spec.nodeName ?? null,
-    exitCode: null,
-    how: isStopping ? 'stopped' : 'evicted',
-    endedAt: nowIso,
-    oomKills: null,
-  }
-  return { ...record, last }
+  if (!running || record.pod !== pod.metadata.uid || record.last?.id === latestRunId(record)) return record
+  const how = isStopping ? 'stopped' : 'evicted'
+  const seen = { startedAt: running.startedAt, node: pod.spec.nodeName ?? null, how } as const
+  return { ...record, last: unobservedEnd(record, seen, nowIso) }
 }
 
 /** The end of the latest run, whose pod nothing has seen since it was running; null if its end is known, or if there was none. */
 export function vanishedRun(record: RunRecord, nowIso: string): StoredRun | null {
   if (record.ordinal < record.base || record.last?.ordinal === record.ordinal) return null
-  const restarts = record.ordinal - record.base + (record.skipped ?? 0)
-  const times = { startedAt: nowIso, endedAt: nowIso }
-  return {
-    id: `${record.pod}/${restarts}`,
-    ordinal: record.ordinal,
-    ...times,
-    node: null,
-    exitCode: null,
-    how: 'evicted',
-    oomKills: null,
-  }
+  return unobservedEnd(record, { startedAt: nowIso, node: null, how: 'evicted' }, nowIso)
 }
+
+/** The id of the record's latest run. */
+const latestRunId = ({ pod, ordinal, base, skipped = 0 }: RunRecord): string => runIdIn(pod, ordinal - base + skipped)
+
+/** The latest run with an end that was not observed. */
+const unobservedEnd = (
+  record: RunRecord,
+  seen: Pick<StoredRun, 'startedAt' | 'node' | 'how'>,
+  nowIso: string,
+): StoredRun => ({
+  id: latestRunId(record),
+  ordinal: record.ordinal,
+  ...seen,
+  endedAt: nowIso,
+  exitCode: null,
+  oomKills: null,
+})
 
 /**
  * True if the cluster stopped the latest run, for example to drain its host. Regardless of its exit code, the program has not finished its
