@@ -1,4 +1,4 @@
-import { mkdir, readdir, rename, rm } from 'node:fs/promises'
+import { chmod, mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { asFailure } from '../../build/entry-filter.ts'
@@ -24,11 +24,14 @@ const MAX_RATIO = 1100
  * Unpacks an archive that a build has sent into the new folder `dir`, as untrusted as an archive of a user, and seals it.
  * @throws BuildFailure if the archive is damaged, hostile or too large
  */
-export async function takeTree(
-  archive: Readable,
-  dir: string,
-  { limits, trees }: { limits: Pick<BuildLimits, 'diskBytes'>; trees: TreeTasks },
-): Promise<ResultTree> {
+export async function takeTree(archive: Readable, dir: string, { limits, trees }: TakeContext): Promise<ResultTree> {
+  await unpackResult(archive, dir, limits)
+  return { dir, bytes: await trees.seal(dir, null) }
+}
+
+type TakeContext = { limits: Pick<BuildLimits, 'diskBytes'>; trees: TreeTasks }
+
+async function unpackResult(archive: Readable, dir: string, limits: TakeContext['limits']): Promise<void> {
   const totalBytes = limits.diskBytes === 0 ? MAX_BYTES : limits.diskBytes
   await mkdir(dir, { mode: 0o755 })
   try {
@@ -36,22 +39,20 @@ export async function takeTree(
   } catch (error) {
     throw explained(asFailure(error), { diskBytes: totalBytes })
   }
-  return { dir, bytes: await trees.seal(dir, null) }
 }
 
 /** Like `takeTree`, for the folders `full` and `production` of installed dependencies, which share files by hard links. */
 export async function takeDependencies(
   archive: Readable,
   dir: string,
-  context: Parameters<typeof takeTree>[2],
+  { limits, trees }: TakeContext,
 ): Promise<DependencyTrees> {
-  const received = await takeTree(archive, dir, context)
+  await unpackResult(archive, dir, limits)
+  await chmod(dir, 0o755)
   const names = (await readdir(dir)).sort()
   if (names.join() !== 'full,production') throw refused('it does not consist of two folders of dependencies')
-  const [full, production] = await Promise.all(
-    names.map(async (name) => ({ name, bytes: await context.trees.seal(join(dir, name), null) })),
-  )
-  return { dir, bytes: Math.min(received.bytes, full?.bytes ?? 0), productionBytes: production?.bytes ?? 0 }
+  const [bytes = 0, productionBytes = 0] = await Promise.all(names.map((name) => trees.seal(join(dir, name), null)))
+  return { dir, bytes, productionBytes }
 }
 
 function explained(error: unknown, limits: { diskBytes: number }): unknown {
