@@ -72,10 +72,10 @@ export async function setLastDeploy(db: Db, id: number, lastDeploy: LastDeploy):
   await updateSquid(db, id, { lastDeploy: { ...lastDeploy, ...(failedBefore && { failedBefore }) } })
 }
 
-const changesOnlyTags = ({ type }: LastDeploy): boolean => type === 'SET_TAG' || type === 'REMOVE_TAG'
+const changesOnlyTags = ({ type }: Pick<LastDeploy, 'type'>): boolean => type === 'SET_TAG' || type === 'REMOVE_TAG'
 
 function failedDeployIn({ running, failedBefore, ...deploy }: LastDeploy): LastDeploy['failedBefore'] {
-  return !running && deploy.failed !== 'NO' && !changesOnlyTags({ ...deploy, running }) ? deploy : failedBefore
+  return !running && deploy.failed !== 'NO' && !changesOnlyTags(deploy) ? deploy : failedBefore
 }
 
 /** Notifies gateways and other processes that cache versions, when the transaction commits. */
