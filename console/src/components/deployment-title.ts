@@ -12,6 +12,10 @@ export const deploymentTypeLabels: Record<DeploymentType, string> = {
   ROLLBACK: 'Rollback',
 }
 
+/** Whether deployments of this type bring code: they produce an image, and may change the files. */
+export const bringsCode = (type: DeploymentType): boolean =>
+  type === 'DEPLOY' || type === 'DEPLOY_HARD_RESET' || type === 'ROLLBACK'
+
 /** `Set tag production` */
 export function deploymentTitle({ type, options: { tag } }: Pick<Deployment, 'type' | 'options'>): string {
   const isAboutTag = type === 'SET_TAG' || type === 'REMOVE_TAG'

@@ -3,7 +3,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { List, Undo2 } from 'lucide-react'
 import { formatDateTime } from '../../lib/format.ts'
 import { actionOn, actionsOn, useMembership, type ActionOn } from '../actions.ts'
-import { shortImage } from '../deployment-title.ts'
+import { bringsCode, shortImage } from '../deployment-title.ts'
 import { useRollback } from './use-version-actions.ts'
 
 type DeploymentContext = {
@@ -54,16 +54,12 @@ export function useDeploymentActions(squid: Squid) {
   }
 }
 
-/** Whether deployments of this type produce an image. */
-const producesImage = (type: Deployment['type']) =>
-  type === 'DEPLOY' || type === 'DEPLOY_HARD_RESET' || type === 'ROLLBACK'
-
 /** Why the version cannot roll back to this deployment; null if it can. */
 export function rollbackDisabledReason(
   squid: Pick<Squid, 'status' | 'lastDeploy' | 'image'>,
   deployment: Pick<Deployment, 'image' | 'failed' | 'type'>,
 ): string | null {
-  if (!producesImage(deployment.type)) return 'It built no new image.'
+  if (!bringsCode(deployment.type)) return 'It built no new image.'
   if (deployment.failed !== 'NO') return 'It failed, so there is nothing to roll back to.'
   const versionReason = squidDisabledReasons.rollback(squid)
   if (versionReason !== null) return versionReason

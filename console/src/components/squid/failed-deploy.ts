@@ -1,5 +1,5 @@
 import { isHibernated, type Squid, type SquidSummary } from '@shoal/contract'
-import { deploymentTypeLabels } from '../deployment-title.ts'
+import { bringsCode, deploymentTypeLabels } from '../deployment-title.ts'
 
 type LastDeploy = NonNullable<SquidSummary['lastDeploy']>
 export type FailedDeploy = NonNullable<LastDeploy['failedBefore']>
@@ -19,8 +19,7 @@ export function stateAfterFailure(squid: Pick<Squid, 'status' | 'image'>, { type
   if (isSwitched) return 'The new code is running.'
   if (squid.image === null) return 'Nothing is running.'
   if (isHibernated(squid)) return 'The version is still hibernated.'
-  const bringsCode = type === 'DEPLOY' || type === 'DEPLOY_HARD_RESET' || type === 'ROLLBACK'
-  return bringsCode ? 'The previous code keeps running.' : 'The version keeps running.'
+  return bringsCode(type) ? 'The previous code keeps running.' : 'The version keeps running.'
 }
 
 /** The label of the alert about a failed deployment (spec 4). */

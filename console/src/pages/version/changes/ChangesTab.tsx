@@ -6,7 +6,7 @@ import type { Prefetch } from '../../../api/prefetch.ts'
 import { q } from '../../../api/query.ts'
 import { membershipOf, useDeniedReason } from '../../../components/access.tsx'
 import { useSetSearch } from '../../../components/data-table/url-state.ts'
-import { deploymentTitle } from '../../../components/deployment-title.ts'
+import { bringsCode, deploymentTitle } from '../../../components/deployment-title.ts'
 import { EmptyState } from '../../../components/EmptyState.tsx'
 import { LazySelect } from '../../../components/LazySelect.tsx'
 import { QueryView } from '../../../components/QueryView.tsx'
@@ -82,8 +82,6 @@ function Changes({ id }: { id: string }) {
   )
 }
 
-const hasCode = ({ type }: Deployment) => type === 'DEPLOY' || type === 'DEPLOY_HARD_RESET' || type === 'ROLLBACK'
-
 /** Selects the deployment to compare with, from the latest ones of the version. */
 function Against({ id, value }: { id: string; value: string }) {
   const { code } = useVersionParams()
@@ -91,7 +89,7 @@ function Against({ id, value }: { id: string; value: string }) {
   const query = { squidId: String(useVersion().id), limit: '50', logs: 'false' } as const
   const { data = [] } = useQuery(q('deployments.list', { params: { code }, query }))
   const options = data
-    .filter((deployment) => hasCode(deployment) && String(deployment.id) !== id)
+    .filter((deployment) => bringsCode(deployment.type) && String(deployment.id) !== id)
     .map((deployment) => ({ id: String(deployment.id), label: labelOf(deployment) }))
   if (options.length === 0) return null
   return (

@@ -1,4 +1,4 @@
-import { deploymentTitle } from '../../../components/deployment-title.ts'
+import { bringsCode, deploymentTitle } from '../../../components/deployment-title.ts'
 import type { Deployment } from '@shoal/contract'
 import { Link, useParams } from '@tanstack/react-router'
 import { FileDiff } from 'lucide-react'
@@ -47,7 +47,7 @@ function LoadedDeployment({ deployment }: { deployment: Deployment }) {
         </h2>
         <DeploymentChip deployment={deployment} />
         <span className="flex-1" />
-        {mayChangeCode(deployment) && (
+        {bringsCode(deployment.type) && (
           <Link
             from="/squids/$squidName/$squidSlot"
             to="/squids/$squidName/$squidSlot/deployments/$deployId/changes"
@@ -64,9 +64,6 @@ function LoadedDeployment({ deployment }: { deployment: Deployment }) {
     </>
   )
 }
-
-/** Whether the deployment may have changed the code. */
-const mayChangeCode = ({ type }: Deployment) => type === 'DEPLOY' || type === 'DEPLOY_HARD_RESET' || type === 'ROLLBACK'
 
 const AllDeployments = () => (
   <Link

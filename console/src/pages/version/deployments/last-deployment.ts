@@ -1,6 +1,5 @@
-import { isInProgress, type Deployment, type DeploymentType } from '@shoal/contract'
-
-const codeTypes: readonly DeploymentType[] = ['DEPLOY', 'DEPLOY_HARD_RESET', 'ROLLBACK']
+import { isInProgress, type Deployment } from '@shoal/contract'
+import { bringsCode } from '../../../components/deployment-title.ts'
 
 /**
  * Returns the deployment to show as the last one: the one in progress, otherwise the newest that deployed code, which is
@@ -11,7 +10,5 @@ const codeTypes: readonly DeploymentType[] = ['DEPLOY', 'DEPLOY_HARD_RESET', 'RO
 export function lastDeploymentOf<D extends Pick<Deployment, 'type' | 'status' | 'failed'>>(
   deployments: readonly D[],
 ): D | null {
-  return (
-    deployments.find(isInProgress) ?? deployments.find(({ type }) => codeTypes.includes(type)) ?? deployments[0] ?? null
-  )
+  return deployments.find(isInProgress) ?? deployments.find(({ type }) => bringsCode(type)) ?? deployments[0] ?? null
 }
