@@ -21,10 +21,3 @@ export function stateAfterFailure(squid: Pick<Squid, 'status' | 'image'>, { type
   if (isHibernated(squid)) return 'The version is still hibernated.'
   return bringsCode(type) ? 'The previous code keeps running.' : 'The version keeps running.'
 }
-
-/** The label of the alert about a failed deployment (spec 4). */
-const failedDeployAlert = 'Last deploy was finished with an error'
-
-/** The alerts of a version that its page does not report in another way: `FailedDeployNotice` reports a failed deployment. */
-export const otherAlerts = (squid: Squid): Squid['alerts'] =>
-  failedDeployOf(squid) === null ? squid.alerts : squid.alerts.filter(({ label }) => label !== failedDeployAlert)

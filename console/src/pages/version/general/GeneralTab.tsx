@@ -6,7 +6,7 @@ import { shortImage } from '../../../components/deployment-title.ts'
 import { RelativeTime } from '../../../components/RelativeTime.tsx'
 import { statusAppearance, StatusDot } from '../../../components/StatusDot.tsx'
 import { SquidCostCard } from '../../../components/cost/SquidCostCard.tsx'
-import { otherAlerts } from '../../../components/squid/failed-deploy.ts'
+import { failedDeployOf } from '../../../components/squid/failed-deploy.ts'
 import { statusReason } from '../../../components/squid/status-reason.ts'
 import { syncSummary } from '../../../components/squid/sync.ts'
 import { emptyValue } from '../../../lib/format.ts'
@@ -107,6 +107,13 @@ function Status({ squid }: { squid: Squid }) {
     </>
   )
 }
+
+/** The label of the alert about a failed deployment (spec 4). */
+const failedDeployAlert = 'Last deploy was finished with an error'
+
+/** The alerts that the page does not report in another way: `FailedDeployNotice` reports a failed deployment. */
+const otherAlerts = (squid: Squid): Squid['alerts'] =>
+  failedDeployOf(squid) === null ? squid.alerts : squid.alerts.filter(({ label }) => label !== failedDeployAlert)
 
 /** The alerts of the version, the most severe first. */
 function Warnings({ alerts }: { alerts: Squid['alerts'] }) {
