@@ -6,7 +6,7 @@ import type { Sort } from './columns.ts'
 import { DataTable, type TableProps } from './DataTable.tsx'
 import { useUrlSort } from './url-state.ts'
 
-/** The result of `useQuery`, or of `useInfiniteQuery` with `pagesOf`, whose data is an array of rows. */
+/** The result of `useQuery`, or of `useInfiniteQuery` with `qPages`, whose data is an array of rows. */
 export type RowsQuery<T> = {
   data: readonly T[] | undefined
   error: Error | null

@@ -1,4 +1,4 @@
-import { useSyncExternalStore } from 'react'
+import { createStore } from '../../../lib/store.ts'
 
 /** How lines are displayed. Stored in the browser, separately from the settings that every page loads. */
 type Display = {
@@ -9,8 +9,7 @@ type Display = {
 }
 
 const key = 'logDisplay'
-let display: Display = read()
-const listeners = new Set<() => void>()
+const display = createStore(read())
 
 function read(): Display {
   try {
@@ -22,14 +21,9 @@ function read(): Display {
 }
 
 export function setDisplay(changes: Partial<Display>): void {
-  display = { ...display, ...changes }
-  localStorage.setItem(key, JSON.stringify(display))
-  for (const listener of listeners) listener()
+  const changed = { ...display.get(), ...changes }
+  localStorage.setItem(key, JSON.stringify(changed))
+  display.set(changed)
 }
 
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener)
-  return () => listeners.delete(listener)
-}
-
-export const useDisplay = (): Display => useSyncExternalStore(subscribe, () => display)
+export const useDisplay = display.use
