@@ -1,4 +1,4 @@
-import { isUnpaid, type Org } from '@shoal/contract'
+import type { Org } from '@shoal/contract'
 import {
   Activity,
   CreditCard,
@@ -11,6 +11,7 @@ import {
   type LucideIcon,
 } from 'lucide-react'
 import type { LinkProps } from '@tanstack/react-router'
+import { billingWarning, type BillingWarning } from '../../components/billing-warning.ts'
 
 export type NavItem = {
   label: string
@@ -18,14 +19,9 @@ export type NavItem = {
   icon: LucideIcon
   isBeta?: boolean
   /** Warning icon on the right of the entry. */
-  warning?: { tone: 'warn' | 'bad'; text: string }
+  warning?: BillingWarning
   /** Hotkey after `g`. */
   key: string
-}
-
-const billingWarning = (org: Org): NavItem['warning'] => {
-  if (isUnpaid(org.status)) return { tone: 'bad', text: 'Payment is overdue' }
-  return org.status === 'PAYMENT_ISSUES' ? { tone: 'warn', text: 'There is a payment issue' } : undefined
 }
 
 /**

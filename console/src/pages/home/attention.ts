@@ -1,4 +1,5 @@
-import { displayStatus, isUnpaid, type AlertEvent, type Org, type SquidSummary } from '@shoal/contract'
+import { displayStatus, type AlertEvent, type Org, type SquidSummary } from '@shoal/contract'
+import { billingWarning } from '../../components/billing-warning.ts'
 import { failedDeployOf, failedDeployText } from '../../components/squid/failed-deploy.ts'
 import { shortSyncSummary } from '../../components/squid/sync.ts'
 import type { Tone } from '../../ui/tones.ts'
@@ -24,14 +25,13 @@ export function attentionOf(
   alerts: readonly AlertEvent[] = [],
   squids: readonly SquidSummary[] = [],
 ): Item[] {
-  const failed = squids.flatMap((squid) => failedDeployItem(squid) ?? [])
-  const failedIds = new Set(failed.map(({ squidId }) => squidId))
+  const failedIds = new Set(squids.filter((squid) => failedDeployOf(squid) !== null).map(({ id }) => id))
   // The item of the failed deployment links to its log.
   const otherAlerts = alerts.filter(({ kind, squid }) => kind !== 'DEPLOY_FAILED' || !failedIds.has(squid?.id ?? 0))
   const items = [
     ...billingItems(org),
     ...otherAlerts.map(alertItem),
-    ...failed,
+    ...squids.flatMap((squid) => failedDeployItem(squid) ?? []),
     ...squids.flatMap((squid) => syncItem(squid) ?? []),
   ]
   return severityOrder.flatMap((tone) => items.filter((item) => item.tone === tone))
@@ -39,12 +39,9 @@ export function attentionOf(
 
 const nothingElse = { detail: null, since: null, squid: null, deployId: null }
 
-function billingItems({ status, limits }: Org): Item[] {
-  if (limits.playground) return []
-  if (isUnpaid(status))
-    return [{ ...nothingElse, id: 'billing', tone: 'bad', label: 'Payment is overdue', page: 'billing' }]
-  if (status !== 'PAYMENT_ISSUES') return []
-  return [{ ...nothingElse, id: 'billing', tone: 'warn', label: 'There is a payment issue', page: 'billing' }]
+function billingItems(org: Org): Item[] {
+  const warning = org.limits.playground ? undefined : billingWarning(org)
+  return warning ? [{ ...nothingElse, id: 'billing', tone: warning.tone, label: warning.text, page: 'billing' }] : []
 }
 
 const alertItem = ({ id, severity, label, reason, squid, startedAt }: AlertEvent): Item => ({
@@ -58,12 +55,12 @@ const alertItem = ({ id, severity, label, reason, squid, startedAt }: AlertEvent
   deployId: null,
 })
 
-function failedDeployItem(squid: SquidSummary): (Item & { squidId: number }) | null {
+function failedDeployItem(squid: SquidSummary): Item | null {
   const failed = failedDeployOf(squid)
   if (failed === null) return null
   const label = failedDeployText(failed)
   const item = { id: `deployment-${failed.id}`, label, page: 'deployment', squid, deployId: failed.id } as const
-  return { ...nothingElse, ...item, tone: 'bad', squidId: squid.id }
+  return { ...nothingElse, ...item, tone: 'bad' }
 }
 
 function syncItem(squid: SquidSummary): Item | null {
