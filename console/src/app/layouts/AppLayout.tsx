@@ -6,7 +6,6 @@ import { sessionQuery, UserContext, useUser } from '../../api/session.ts'
 import { DialogHost } from '../../components/DialogHost.tsx'
 import { PageAnnouncement } from '../../components/PageHeader.tsx'
 import { useHotkey } from '../../lib/hotkeys.ts'
-import { isPreviewOn } from '../../lib/preview-mode.ts'
 import { toast } from '../../lib/toasts.ts'
 import { OnboardingGate } from '../../pages/onboarding/OnboardingGate.tsx'
 import { copyRefused } from '../../ui/copy-text.ts'
@@ -16,9 +15,9 @@ import { ConnectionBar } from './ConnectionBar.tsx'
 import { Frame } from './Frame.tsx'
 import { Sidebar } from './Sidebar.tsx'
 import { TopBar } from './TopBar.tsx'
-import { navItems } from './nav.ts'
 import { closeOverlay, openKeyboardHelp, openPalette, useOpenOverlay } from './overlays.ts'
 import { useInvitationLink } from './use-invitation-link.ts'
+import { useNavItems } from './use-nav-items.ts'
 import { lazyPart, Optional } from '../../lib/lazy.tsx'
 
 const loadSheet = () => import('../../ui/Dialog.tsx')
@@ -44,6 +43,7 @@ function SignedIn() {
   const user = useUser()
   const org = useOrg()
   const navigate = useNavigate()
+  const navItems = useNavItems()
   const overlay = useOpenOverlay()
   const path = useRouterState({ select: ({ location }) => location.pathname })
   // The path on which the user opened the navigation; it closes when the path changes.
@@ -72,7 +72,7 @@ function SignedIn() {
         <div key={org.id}>{user.emailVerified || isOpenToUnverified ? <Outlet /> : <ConfirmEmail />}</div>
       </Frame>
       {user.emailVerified &&
-        navItems(org, isPreviewOn(), user.organizations.length > 1).map(({ key, label, to }) => (
+        navItems.map(({ key, label, to }) => (
           <NavHotkey key={to} keys={`g ${key}`} label={`Go to ${label}`} run={() => void navigate({ to })} />
         ))}
       <Optional what="The navigation" onFailed={() => setNavigationOpenOn(null)}>

@@ -6,11 +6,10 @@ import { endSession, useUser } from '../../api/session.ts'
 import { squidsQuery } from '../../api/squids.ts'
 import { useVersionActions } from '../../components/squid/use-version-actions.ts'
 import type { Action } from '../../ui/action.ts'
-import { isPreviewOn } from '../../lib/preview-mode.ts'
 import { toggleTheme } from '../../lib/theme.ts'
 import { CommandList, type CommandGroup } from '../../ui/CommandList.tsx'
-import { navItems } from './nav.ts'
 import { openKeyboardHelp } from './overlays.ts'
+import { useNavItems } from './use-nav-items.ts'
 
 /** Actions on versions whose page is not open are only searched: each version has several. */
 const minSearchLength = 2
@@ -69,7 +68,7 @@ function useFixedGroups(squids: readonly SquidSummary[]): CommandGroup[] {
     {
       title: 'Pages',
       actions: [
-        ...navItems(org, isPreviewOn(), user.organizations.length > 1).map(({ label, to, key }) => ({
+        ...useNavItems().map(({ label, to, key }) => ({
           label,
           keys: `g ${key}`,
           run: () => void navigate({ to }),

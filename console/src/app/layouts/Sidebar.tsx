@@ -1,14 +1,13 @@
 import { Link } from '@tanstack/react-router'
 import { BookOpen, CircleAlert, Mail, Plus, TriangleAlert } from 'lucide-react'
 import type { ReactNode } from 'react'
-import { useOrg } from '../../api/active-org.ts'
 import { useUser } from '../../api/session.ts'
 import { documentationUrl, supportEmail } from '../../lib/installation.ts'
-import { isPreviewOn } from '../../lib/preview-mode.ts'
 import { Label } from '../../ui/Badge.tsx'
 import { cx } from '../../ui/classes.ts'
-import { navItems, type NavItem } from './nav.ts'
+import type { NavItem } from './nav.ts'
 import { OrgSwitcher } from './OrgSwitcher.tsx'
+import { useNavItems } from './use-nav-items.ts'
 
 const itemClass =
   'flex h-8 items-center gap-2.5 rounded-md px-2.5 text-ink-2 transition-colors hover:bg-muted hover:text-ink aria-[current=page]:bg-accent-soft aria-[current=page]:font-medium aria-[current=page]:text-accent'
@@ -17,8 +16,7 @@ const warningIcons = { warn: TriangleAlert, bad: CircleAlert }
 
 /** The organization switcher and the navigation (spec 2.3). Disabled until the email is confirmed. */
 export function Sidebar() {
-  const org = useOrg()
-  const { emailVerified: isVerified, organizations } = useUser()
+  const isVerified = useUser().emailVerified
   return (
     <div className="flex min-h-full flex-col p-3">
       <OrgSwitcher />
@@ -31,7 +29,7 @@ export function Sidebar() {
         Create new organization
       </Link>
       <nav aria-label="Main" className="flex flex-1 flex-col gap-0.5">
-        {navItems(org, isPreviewOn(), organizations.length > 1).map((item) => (
+        {useNavItems().map((item) => (
           <NavLink key={item.to} item={item} isDisabled={!isVerified} />
         ))}
         <hr className="my-2 border-line" />
