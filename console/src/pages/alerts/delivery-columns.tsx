@@ -1,5 +1,6 @@
 import type { AlertDelivery } from '@shoal/contract'
 import type { Column } from '../../components/data-table/columns.ts'
+import { numberColumn, textColumn, timeColumn } from '../../components/data-table/named-columns.tsx'
 import { RelativeTime } from '../../components/RelativeTime.tsx'
 import { StatusDot } from '../../components/StatusDot.tsx'
 import { formatInteger, emptyValue } from '../../lib/format.ts'
@@ -34,7 +35,7 @@ export const deliveryColumns: Column<AlertDelivery>[] = [
       <div className="py-2 whitespace-normal">{alert ? <AlertSubject alert={alert} /> : emptyValue}</div>
     ),
   },
-  { id: 'channel', header: 'Channel', width: '150px', hideBelow: 'lg', cell: ({ channel }) => channel.name },
+  textColumn('Channel', ({ channel }) => channel.name, { width: '150px', hideBelow: 'lg' }),
   {
     id: 'status',
     header: 'Status',
@@ -64,20 +65,10 @@ export const deliveryColumns: Column<AlertDelivery>[] = [
       </div>
     ),
   },
-  {
-    id: 'tries',
-    header: 'Attempts',
-    width: '64px',
-    isNumber: true,
-    hideBelow: 'lg',
-    cell: ({ tries }) => formatInteger(tries),
-  },
-  {
-    id: 'sent',
-    header: 'Last attempt',
+  numberColumn('Attempts', ({ tries }) => formatInteger(tries), { width: '64px', hideBelow: 'lg' }),
+  timeColumn('Last attempt', ({ lastTriedAt, createdAt }) => lastTriedAt ?? createdAt, {
     headerTip: 'Before the first attempt: when the message was created',
     width: '124px',
     hideBelow: 'md',
-    cell: ({ lastTriedAt, createdAt }) => <RelativeTime at={lastTriedAt ?? createdAt} />,
-  },
+  }),
 ]

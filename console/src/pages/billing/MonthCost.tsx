@@ -5,6 +5,7 @@ import { useMemo } from 'react'
 import { TimeSeriesChart } from '../../components/chart/TimeSeriesChart.tsx'
 import type { ChartData } from '../../components/chart/chart-data.ts'
 import type { Column } from '../../components/data-table/columns.ts'
+import { numberColumn } from '../../components/data-table/named-columns.tsx'
 import { DataTable } from '../../components/data-table/DataTable.tsx'
 import { QueryView } from '../../components/QueryView.tsx'
 import { formatCents, formatHourlyUsd, formatUsd, emptyValue } from '../../lib/format.ts'
@@ -22,28 +23,13 @@ const columns: Column<SquidRow>[] = [
     header: 'Squid',
     cell: ({ squid }) => <span className="block py-1 wrap-anywhere">{squid?.name ?? 'Requests without a squid'}</span>,
   },
-  {
-    id: 'perHour',
-    header: 'Per hour now',
-    isNumber: true,
-    hideBelow: 'sm',
-    width: '130px',
-    cell: ({ perHourUsd }) => (Number(perHourUsd) === 0 ? emptyValue : formatHourlyUsd(perHourUsd)),
-  },
-  {
-    id: 'soFar',
-    header: 'So far',
-    isNumber: true,
-    width: '94px',
-    cell: ({ soFarUsd }) => formatCents(soFarUsd),
-  },
-  {
-    id: 'forecast',
-    header: 'Forecast',
-    isNumber: true,
-    width: '94px',
-    cell: ({ forecastUsd }) => formatCents(forecastUsd),
-  },
+  numberColumn(
+    'Per hour now',
+    ({ perHourUsd }) => (Number(perHourUsd) === 0 ? emptyValue : formatHourlyUsd(perHourUsd)),
+    { hideBelow: 'sm', width: '130px' },
+  ),
+  numberColumn('So far', ({ soFarUsd }) => formatCents(soFarUsd), { width: '94px' }),
+  numberColumn('Forecast', ({ forecastUsd }) => formatCents(forecastUsd), { width: '94px' }),
 ]
 
 /** The cost of the current month: so far, forecast, per squid and per day. */

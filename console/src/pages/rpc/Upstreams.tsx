@@ -1,6 +1,7 @@
 import type { RpcChainDetails, RpcUpstream } from '@shoal/contract'
 import { Label } from '../../ui/Badge.tsx'
 import type { Column } from '../../components/data-table/columns.ts'
+import { numberColumn } from '../../components/data-table/named-columns.tsx'
 import { DataTable } from '../../components/data-table/DataTable.tsx'
 import { StatusDot } from '../../components/StatusDot.tsx'
 import { formatDuration, formatInteger, emptyValue } from '../../lib/format.ts'
@@ -36,32 +37,20 @@ const columns: Column<RpcUpstream>[] = [
       </StatusDot>
     ),
   },
-  {
-    id: 'head',
-    header: 'Head',
+  numberColumn('Head', ({ headBlock }) => formatOrEmpty(headBlock, formatInteger), {
     headerTip: 'The highest block it has reported',
     width: '130px',
-    isNumber: true,
     hideBelow: 'xs',
-    cell: ({ headBlock }) => formatOrEmpty(headBlock, formatInteger),
-  },
-  {
-    id: 'p50',
-    header: 'P50',
+  }),
+  numberColumn('P50', ({ latencyP50Ms }) => formatOrEmpty(latencyP50Ms, formatDuration), {
     headerTip: 'Half of its responses are faster',
     width: '90px',
-    isNumber: true,
     hideBelow: 'sm',
-    cell: ({ latencyP50Ms }) => formatOrEmpty(latencyP50Ms, formatDuration),
-  },
-  {
-    id: 'p95',
-    header: 'P95',
+  }),
+  numberColumn('P95', ({ latencyP95Ms }) => formatOrEmpty(latencyP95Ms, formatDuration), {
     headerTip: '95% of its responses are faster',
     width: '90px',
-    isNumber: true,
-    cell: ({ latencyP95Ms }) => formatOrEmpty(latencyP95Ms, formatDuration),
-  },
+  }),
 ]
 
 /** The nodes of a chain, with their health, head and latency as a gateway measured them. */

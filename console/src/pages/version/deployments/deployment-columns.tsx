@@ -1,9 +1,8 @@
 import { isInProgress, type Deployment } from '@shoal/contract'
 import { Link } from '@tanstack/react-router'
-import { RelativeTime } from '../../../components/RelativeTime.tsx'
 import type { Column } from '../../../components/data-table/columns.ts'
+import { codeColumn, timeColumn } from '../../../components/data-table/named-columns.tsx'
 import { deploymentTitle, shortImage } from '../../../components/deployment-title.ts'
-import { emptyValue } from '../../../lib/format.ts'
 import { DeploymentChip } from './DeploymentChip.tsx'
 import { Elapsed } from './Timeline.tsx'
 
@@ -28,15 +27,11 @@ export const deploymentColumns: Column<Deployment>[] = [
     width: '160px',
     cell: (deployment) => <DeploymentChip deployment={deployment} />,
   },
-  {
-    id: 'image',
-    header: 'Image kept',
+  codeColumn('Image kept', ({ image }) => image && shortImage(image), {
     headerTip: 'You can roll back to images that Shoal has kept.',
     width: '130px',
     hideBelow: 'lg',
-    cell: ({ image }) =>
-      image === null ? <span className="text-ink-3">{emptyValue}</span> : <code>{shortImage(image)}</code>,
-  },
+  }),
   {
     id: 'user',
     header: 'By',
@@ -45,13 +40,7 @@ export const deploymentColumns: Column<Deployment>[] = [
     cell: ({ user }) =>
       user ? <span title={user.email}>{user.fullName ?? user.email}</span> : <span className="text-ink-3">Shoal</span>,
   },
-  {
-    id: 'created',
-    header: 'Started',
-    width: '104px',
-    hideBelow: 'xs',
-    cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
-  },
+  timeColumn('Started', ({ createdAt }) => createdAt, { width: '104px', hideBelow: 'xs' }),
   {
     id: 'elapsed',
     header: 'Duration',
