@@ -29,16 +29,17 @@ const empty = {
 
 /** The list of open alerts, the most severe first. */
 export default function OpenTab() {
-  const alerts = useQuery(openAlertsQuery(useOrg().code))
-  const table = { label: 'Open alerts', what: 'The alerts', columns, empty, loadingRows: 3 }
-  const actions = useAlertActions()
   return (
     <QueryTable
-      {...table}
-      query={alerts}
+      label="Open alerts"
+      what="The alerts"
+      query={useQuery(openAlertsQuery(useOrg().code))}
+      columns={columns}
       idOf={({ id }) => String(id)}
       nameOf={({ label }) => label}
-      actions={actions}
+      actions={useAlertActions()}
+      loadingRows={3}
+      empty={empty}
     />
   )
 }

@@ -1,8 +1,6 @@
 import type { AlertEvent } from '@shoal/contract'
 import { AlertSeverity } from '../../components/AlertSeverity.tsx'
 import type { Column } from '../../components/data-table/columns.ts'
-import { formatSpan } from '../../components/squid/sync.ts'
-import { emptyValue, formatDateTime } from '../../lib/format.ts'
 import { Badge } from '../../ui/Badge.tsx'
 import { AlertSubject } from './AlertSubject.tsx'
 
@@ -42,13 +40,3 @@ export const alertColumns: readonly Column<AlertEvent>[] = [
     cell: (alert) => <AlertSubject alert={alert} />,
   },
 ]
-
-/** How long an alert lasted; empty while it is open. */
-export function AlertDuration({ alert: { startedAt, endedAt } }: { alert: AlertEvent }) {
-  if (endedAt === null) return emptyValue
-  return (
-    <span data-tip={`${formatDateTime(startedAt)} – ${formatDateTime(endedAt)}`}>
-      {formatSpan((Date.parse(endedAt) - Date.parse(startedAt)) / 1000)}
-    </span>
-  )
-}

@@ -24,17 +24,20 @@ const empty = {
 /** The list of the user's API tokens (spec 2.12, `/profile/api-tokens`). */
 export default function ApiTokensPage() {
   const tokens = useQuery(apiTokensQuery)
-  const table = { label: 'API tokens', what: 'Your API tokens', columns: apiTokenColumns, loadingRows: 2, empty }
   const context = 'Keys for the command line and for programs. None has more rights than you.'
   return (
     <div className="max-w-250">
       <PageHeader title="API tokens" context={context} actions={tokens.data?.length !== 0 && create} />
       <QueryTable
-        {...table}
+        label="API tokens"
+        what="Your API tokens"
         query={tokens}
+        columns={apiTokenColumns}
         idOf={({ id }) => String(id)}
         nameOf={({ name }) => name}
         actions={useApiTokenActions()}
+        loadingRows={2}
+        empty={empty}
       />
     </div>
   )
