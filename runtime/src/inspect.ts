@@ -23,5 +23,10 @@ export async function inspectRegistry(
 
 /** Returns what the credentials may not do in the cluster, as a sentence; null if nothing is missing. @throws ClusterUnreachable, KubeError */
 export async function inspectCluster(kubeconfig: string | null): Promise<string | null> {
-  return await missingRights(new KubeClient(await loadKubeConfig(kubeconfig)))
+  const client = new KubeClient(await loadKubeConfig(kubeconfig))
+  try {
+    return await missingRights(client)
+  } finally {
+    client.close()
+  }
 }

@@ -49,8 +49,10 @@ async function connectJobs(options: JobBuilderOptions, targets: NetworkTarget[])
   const { host: listenHost, port } = options.listen ?? { host: null, port: 0 }
   const isAny = listenHost === null || listenHost === '0.0.0.0' || listenHost === '::'
   const host = isAny ? await localAddress(new URL(config.getCurrentCluster()?.server ?? '')) : listenHost
+  const resolved = await resolveTargets(targets)
+  // Last, since nothing closes it if a later step fails.
   const server = await BuildServer.listen(listenHost ?? host, port)
-  const egressTo = [...(await resolveTargets(targets)), { cidr: host, port: server.port }]
+  const egressTo = [...resolved, { cidr: host, port: server.port }]
   const url = `http://${host}:${server.port}`
   options.log(`Builds run in the cluster and reach this worker at ${url}`)
   return new BuildJobs(options, { client: new KubeClient(config), server, url, egressTo })

@@ -1,3 +1,4 @@
+import { isIPv6 } from 'node:net'
 import { PRIVATE_RANGES } from '../../process/network/addresses.ts'
 import { labels } from '../names.ts'
 import type { NewObject } from './object-types.ts'
@@ -84,11 +85,16 @@ const publicRules = [
 ]
 
 const targetRule = ({ cidr, port }: EgressTarget) => ({
-  to: [{ ipBlock: { cidr: cidr.includes('/') ? cidr : `${cidr}/32` } }],
+  to: [ipBlock(cidr)],
   ...(port === null ? {} : { ports: [{ port, protocol: 'TCP' }] }),
 })
 
 const peerOf = (source: IngressSource) =>
   'cidr' in source
-    ? { ipBlock: { cidr: source.cidr.includes('/') ? source.cidr : `${source.cidr}/32` } }
+    ? ipBlock(source.cidr)
     : { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': source.namespace } } }
+
+/** Matches a range, or a single address. */
+const ipBlock = (cidr: string) => ({
+  ipBlock: { cidr: cidr.includes('/') ? cidr : `${cidr}/${isIPv6(cidr) ? 128 : 32}` },
+})

@@ -73,6 +73,14 @@ describe('objects', () => {
     expect(JSON.stringify(tenant)).toContain('"ingress":[]')
   })
 
+  test('an address without a range matches this address only', () => {
+    const egressTo = ['10.0.0.5', 'fd00::5'].map((cidr) => ({ cidr, port: 5432 }))
+    const text = JSON.stringify(
+      tenantObjects({ ...tenantOptions, ingressFrom: [{ cidr: '2001:db8::7' }], egressTo }, '7'),
+    )
+    for (const cidr of ['10.0.0.5/32', 'fd00::5/128', '2001:db8::7/128']) expect(text).toContain(`"cidr":"${cidr}"`)
+  })
+
   test('only Secrets contain secrets', () => {
     const desired = desiredStateOf(workload)
     const others = [
