@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readlinkSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
+import { localUrl } from '../../server/src/listener.ts'
 import { readSettings } from './layout.ts'
 
 /** Whether systemd is process 1 of this machine. */
@@ -50,11 +51,12 @@ type Page = { status: string; version?: string; checks?: Record<string, string> 
  * @returns null, or why it is not ready
  */
 export async function waitUntilReady(version: string, withinMs: number): Promise<string | null> {
-  const port = readSettings()['SHOAL_PORT'] ?? '4000'
+  const { SHOAL_HOST = '127.0.0.1', SHOAL_PORT = '4000' } = readSettings()
+  const url = localUrl(SHOAL_HOST, Number(SHOAL_PORT))
   const deadline = performance.now() + withinMs
   let problem = 'it does not respond'
   while (performance.now() < deadline) {
-    const [health, ready] = await Promise.all([read(port, 'healthz'), read(port, 'readyz')])
+    const [health, ready] = await Promise.all([read(`${url}/healthz`), read(`${url}/readyz`)])
     if (ready?.status === 'ok' && health?.version === version) return null
     if (ready) problem = `its checks are ${JSON.stringify(ready.checks ?? {})}`
     if (health?.version && health.version !== version) problem = `version ${health.version} responds`
@@ -78,9 +80,9 @@ export async function watchServer(durationMs: number): Promise<string | null> {
   return null
 }
 
-async function read(port: string, path: string): Promise<Page | null> {
+async function read(url: string): Promise<Page | null> {
   try {
-    const response = await fetch(`http://127.0.0.1:${port}/${path}`, { signal: AbortSignal.timeout(4_000) })
+    const response = await fetch(url, { signal: AbortSignal.timeout(4_000) })
     return (await response.json()) as Page
   } catch {
     return null

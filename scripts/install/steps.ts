@@ -7,6 +7,7 @@ import {
   readFileSync,
   renameSync,
   statSync,
+  type Stats,
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -38,6 +39,15 @@ function idsOf(user: string): { uid: number; gid: number } {
   return { uid: Number(run('id', ['-u', user])), gid: Number(run('id', ['-g', user])) }
 }
 
+/** False also for a user that is not created yet. */
+function isOwnedBy({ uid }: Stats, user: string): boolean {
+  try {
+    return uid === idsOf(user).uid
+  } catch {
+    return false
+  }
+}
+
 const octal = (mode: number) => mode.toString(8).padStart(4, '0')
 
 /** A folder with this mode and owner. */
@@ -46,7 +56,7 @@ export function folderStep(path: string, mode: number, user: string): Step {
     text: `folder ${path} (mode ${octal(mode)}, owner ${user})`,
     isDone: () => {
       const found = statSync(path, { throwIfNoEntry: false })
-      return found?.isDirectory() === true && (found.mode & 0o777) === mode && found.uid === idsOf(user).uid
+      return found?.isDirectory() === true && (found.mode & 0o777) === mode && isOwnedBy(found, user)
     },
     run: () => {
       mkdirSync(path, { recursive: true })
@@ -63,7 +73,8 @@ export function fileStep(path: string, content: string, mode: number, user = 'ro
     text: `file ${path} (mode ${octal(mode)}, owner ${user})`,
     isDone: () => {
       const found = statSync(path, { throwIfNoEntry: false })
-      return found?.isFile() === true && (found.mode & 0o777) === mode && readFileSync(path, 'utf8') === content
+      const isRight = found?.isFile() === true && (found.mode & 0o777) === mode && isOwnedBy(found, user)
+      return isRight && readFileSync(path, 'utf8') === content
     },
     run: () => {
       mkdirSync(dirname(path), { recursive: true })

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { Server as NetServer, type AddressInfo, type Socket } from 'node:net'
+import { isIPv6, Server as NetServer, type AddressInfo, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 
 export type RequestHandlers = {
@@ -128,6 +128,13 @@ export async function listen(port: number, host: string): Promise<Listener> {
     },
     close,
   }
+}
+
+/** Returns the URL of a port of this host that listens on this address: on loopback if it listens on all addresses. */
+export function localUrl(host: string, port: number): string {
+  const wildcards: Record<string, string> = { '0.0.0.0': LOOPBACK, '::': '::1' }
+  const address = wildcards[host] ?? host
+  return `http://${isIPv6(address) ? `[${address}]` : address}:${port}`
 }
 
 const LOOPBACK = '127.0.0.1'

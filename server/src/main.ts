@@ -10,7 +10,7 @@ import { createHttpApp } from './http/app.ts'
 import { claimHost, HostClaimed, watchClaim } from './installation/host-claim.ts'
 import { lockInstallation, InstallationInUse, needsExclusive } from './installation/installation-lock.ts'
 import { runActiveOrStandby } from './installation/active-worker.ts'
-import { listen, type Listener } from './listener.ts'
+import { listen, localUrl, type Listener } from './listener.ts'
 import { openApp } from './startup/open-app.ts'
 import { MissingKeys } from './sealing/require-keys.ts'
 import { fenceOtherHosts, limitOrgs } from './modules/deployments/index.ts'
@@ -96,7 +96,7 @@ async function start(
   const ports = [apiPort, gatewayPort].filter((port) => port !== null)
   return {
     app,
-    healthUrl: health && `http://${config.SHOAL_HEALTH_HOST}:${health.port}`,
+    healthUrl: health && localUrl(config.SHOAL_HEALTH_HOST, health.port),
     drain: async () => {
       draining.abort()
       await Promise.all(ports.map((port) => port.drain(config.SHOAL_DRAIN_SECONDS * 1000)))

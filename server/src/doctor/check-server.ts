@@ -1,5 +1,6 @@
 import { createServer } from 'node:net'
 import { describeHolder } from '../installation/holders.ts'
+import { localUrl } from '../listener.ts'
 import { shoalVersion } from '../version.ts'
 import { failed, ok, warning, type Check, type CheckResult, type Examined } from './check.ts'
 import { getLocal, parseJson } from './local-http.ts'
@@ -17,7 +18,7 @@ function portsOf({ config }: Examined): Port[] {
       : []),
     ...(config.SHOAL_HEALTH_PORT === undefined
       ? []
-      : [{ port: config.SHOAL_HEALTH_PORT, host: '127.0.0.1', setting: 'SHOAL_HEALTH_PORT' }]),
+      : [{ port: config.SHOAL_HEALTH_PORT, host: config.SHOAL_HEALTH_HOST, setting: 'SHOAL_HEALTH_PORT' }]),
   ]
 }
 
@@ -43,7 +44,7 @@ async function checkPort({ servers }: Examined, { port, host, setting }: Port): 
       `${port} (${setting}) cannot be opened: ${code}`,
       `Choose a port above 1023 for ${setting}, and an address of this machine for SHOAL_HOST.`,
     )
-  const health = await getLocal(port, '/healthz')
+  const health = await getLocal(`${localUrl(host, port)}/healthz`)
   const page = health && (parseJson(health.body) as HealthPage | null)
   if (page?.status === 'ok' && servers.length > 0) return ok('ports', `${port} (${setting}) is served by Shoal`)
   return failed(
@@ -78,8 +79,9 @@ export const serverCheck: Check = {
   },
 }
 
-async function checkReady({ port, setting }: Port): Promise<CheckResult | null> {
-  const [ready, health] = await Promise.all([getLocal(port, '/readyz'), getLocal(port, '/healthz')])
+async function checkReady({ port, host, setting }: Port): Promise<CheckResult | null> {
+  const url = localUrl(host, port)
+  const [ready, health] = await Promise.all([getLocal(`${url}/readyz`), getLocal(`${url}/healthz`)])
   const page = ready && (parseJson(ready.body) as ReadyPage | null)
   if (!page?.checks) return null
   const problems = Object.entries(page.checks).filter(([, state]) => state !== 'ok')

@@ -51,8 +51,8 @@ async function run(
 const worst = async (...args: Parameters<typeof run>) => (await run(...args))[0]
 
 /** Starts a server on a free loopback port. */
-async function listening(server: Server): Promise<number> {
-  await new Promise<void>((done) => void server.listen(0, '127.0.0.1', done))
+async function listening(server: Server, host = '127.0.0.1'): Promise<number> {
+  await new Promise<void>((done) => void server.listen(0, host, done))
   cleanups.push(() => {
     server.closeAllConnections()
     server.close()
@@ -81,6 +81,17 @@ describe('each check fails when what it checks is broken, and says what to do', 
       status: 'failed',
       finding: `${port} (SHOAL_PORT) is used by another program`,
       remedy: expect.stringContaining(`ss -ltnp`),
+    })
+  })
+
+  test('ports: a server that listens on another address than loopback is found there', async () => {
+    const port = await listening(
+      createServer((_, res) => res.end('{"status":"ok"}')),
+      '127.0.0.2',
+    )
+    const settings = { SHOAL_ROLES: 'api', SHOAL_HOST: '127.0.0.2', SHOAL_PORT: String(port) }
+    expect(await worst(portsCheck, settings)).toMatchObject({
+      finding: `${port} (SHOAL_PORT) is used by another installation`,
     })
   })
 

@@ -1,9 +1,9 @@
 import { get } from 'node:http'
 
-/** Requests a page of a loopback port. Returns null if nothing responds within four seconds. */
-export function getLocal(port: number, path: string): Promise<{ status: number; body: string } | null> {
+/** Requests a page of this host. Returns null if nothing responds within four seconds. */
+export function getLocal(url: string): Promise<{ status: number; body: string } | null> {
   return new Promise((done) => {
-    const request = get({ host: '127.0.0.1', port, path, timeout: 4_000, agent: false }, (response) => {
+    const request = get(url, { timeout: 4_000, agent: false }, (response) => {
       let body = ''
       response.on('data', (chunk: Buffer) => (body += chunk.toString()))
       response.once('end', () => done({ status: response.statusCode ?? 0, body }))
