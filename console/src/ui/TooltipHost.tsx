@@ -17,16 +17,18 @@ export function TooltipHost() {
   useEffect(() => {
     let timer = 0
     const show = (target: HTMLElement) => setShown({ text: target.dataset['tip'] ?? '', target })
+    const close = () => setShown(null)
     const hide = () => {
       clearTimeout(timer)
-      setShown(null)
+      close()
     }
+    const showHovered = (target: HTMLElement) => target.matches(':hover') && show(target)
     const onPointerOver = ({ target, pointerType }: PointerEvent) => {
       if (!(target instanceof Element) || tooltip.current?.contains(target)) return
       const tipTarget = target.closest<HTMLElement>('[data-tip]')
       clearTimeout(timer)
       if (!tipTarget) timer = window.setTimeout(hide, 80)
-      else if (pointerType !== 'touch') timer = window.setTimeout(show, openAfterMs, tipTarget)
+      else if (pointerType !== 'touch') timer = window.setTimeout(showHovered, openAfterMs, tipTarget)
     }
     const onFocus = ({ target }: FocusEvent) => {
       const tipTarget = target instanceof Element ? target.closest<HTMLElement>('[data-tip]') : null
@@ -40,7 +42,8 @@ export function TooltipHost() {
     document.addEventListener('focusout', hide, options)
     document.addEventListener('pointerdown', hide, options)
     document.addEventListener('keydown', onKeyDown, options)
-    document.addEventListener('scroll', hide, options)
+    // A scroll can end just after the pointer reached the target: what is about to open then still opens.
+    document.addEventListener('scroll', close, options)
     return () => {
       listeners.abort()
       hide()
