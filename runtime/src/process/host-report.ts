@@ -2,8 +2,11 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { replaceFile } from './replace-file.ts'
 
-/** One kind of protection on this host: what is used, and what it does not protect, as sentences for operators. */
-export type HostPart = { state: string; problems: string[] }
+/**
+ * One kind of protection on this host: what is used, and what it does not protect, as sentences for operators. `isProtected`: squids have
+ * this protection, even if it is weaker than it could be.
+ */
+export type HostPart = { state: string; isProtected: boolean; problems: string[] }
 
 /** The protections of squids on this host. */
 export type HostReport = Record<'sandbox' | 'limits' | 'disk' | 'network' | 'users', HostPart>
@@ -17,10 +20,12 @@ const reportFile = (stateDir: string) => join(stateDir, 'host.json')
 export const recordHostReport = (stateDir: string, report: HostReport): void =>
   replaceFile(reportFile(stateDir), JSON.stringify({ at: new Date().toISOString(), report }))
 
-/** Reads what the last active worker of this state directory detected; null if there was none. */
+/** Reads what the last active worker of this state directory detected; null if there was none, or only one of a version that recorded less. */
 export function readHostReport(stateDir: string): RecordedHostReport | null {
   try {
-    return JSON.parse(readFileSync(reportFile(stateDir), 'utf8'))
+    const recorded = JSON.parse(readFileSync(reportFile(stateDir), 'utf8')) as RecordedHostReport
+    const isComplete = Object.values(recorded.report).every(({ isProtected }) => typeof isProtected === 'boolean')
+    return isComplete ? recorded : null
   } catch {
     return null
   }

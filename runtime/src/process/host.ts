@@ -135,22 +135,25 @@ function reportOf(features: Features & { bwrapFeatures: BwrapFeatures }, found: 
   const sharedUser = isRoot ? 'all squids as root' : 'all squids as the user of the server'
   const sharedUids =
     found.users === null ? [] : [`Another installation on this host may give its squids the same uids: ${found.users}.`]
-  const part = (state: string, problems: (string | null)[]): HostPart => ({
+  const part = (state: string, isProtected: boolean, problems: (string | null)[]): HostPart => ({
     state,
+    isProtected,
     problems: problems.filter((problem) => problem !== null),
   })
   return {
     sandbox: part(
       bwrap.status === 'usable' ? 'sandbox bubblewrap' : `no sandbox (bubblewrap is ${bwrap.status})`,
+      bwrap.status === 'usable',
       limitations.sandbox,
     ),
     limits: part(
       cgroups ? `limits by cgroups (version ${cgroups.version})` : 'limits of the JavaScript heap only',
+      cgroups !== null,
       limitations.limits,
     ),
-    disk: part(DISK_SUMMARIES[disks.kind], [found.disk]),
-    network: part(NETWORK_SUMMARIES[network.kind], [found.network]),
-    users: part(hasUids ? 'a user for each version' : sharedUser, [...limitations.users, ...sharedUids]),
+    disk: part(DISK_SUMMARIES[disks.kind], disks.kind !== 'none', [found.disk]),
+    network: part(NETWORK_SUMMARIES[network.kind], network.kind !== 'shared', [found.network]),
+    users: part(hasUids ? 'a user for each version' : sharedUser, hasUids, [...limitations.users, ...sharedUids]),
   }
 }
 

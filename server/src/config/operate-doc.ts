@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { doctorTable } from './doctor-doc.ts'
 import { settings } from './settings.ts'
 
 /** Generates the content of `docs/operate.md` from the settings. A repository test compares the two. */
@@ -106,10 +107,11 @@ While the database is unavailable, the API returns 503 within three seconds and 
 
 ## Checking an installation
 
-\`npm run -s shoal -- doctor\` checks everything that an installation depends on, with or without a running server: whether the server is ready and has the version of the command, ports, disk, limits of open files and processes, cgroups, sandbox, networks and users
-of squids, the clock, version and connections of both Postgres, modes of files with keys, the sign-in to the mail server, RPC nodes, age of the last backup, certificates of the public addresses, and registry, Kubernetes and S3 where they are used.
+\`npm run -s shoal -- doctor\` checks everything that an installation depends on, with or without a running server.
 Each line is \`ok\`, \`warning\`, \`failed\` or \`skipped\` (not used), with the value found and, below it, what to do. It exits with code 1 if a check failed; \`--json\` prints the same for scripts. While a worker runs, what protects squids is what that worker detected
 when it started (\`host.json\` in the data directory), since another process may have other rights.
+
+${doctorTable}
 
 ## Connections of Postgres
 

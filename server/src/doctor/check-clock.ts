@@ -2,8 +2,6 @@ import { get as getHttp } from 'node:http'
 import { get as getHttps } from 'node:https'
 import { chainsOf, isPublicNode } from '../modules/chains/index.ts'
 import { failed, ok, skipped, warning, type Check, type Examined } from './check.ts'
-import { clustersOf } from './check-postgres.ts'
-import { readPostgres } from './postgres-store.ts'
 
 /** The clock of a server minus the clock of this host. HTTP dates have a resolution of a second. */
 type Offset = { source: string; ms: number }
@@ -16,16 +14,12 @@ export const clockCheck: Check = {
   name: 'clock',
   run: async (examined) => {
     const nowMs = () => examined.clock.now().getTime()
-    const external = clustersOf(examined).filter(({ isEmbedded, url }) => !isEmbedded && url !== null)
-    const offsets = await Promise.all([
-      ...external.map(({ name, url }) =>
-        readPostgres(url ?? '', nowMs).then(
-          ({ offsetMs }): Offset => ({ source: name, ms: offsetMs }),
-          () => null,
-        ),
-      ),
-      ...webServers(examined).map((origin) => httpOffset(origin, nowMs)),
-    ])
+    const webOffsets = Promise.all(webServers(examined).map((origin) => httpOffset(origin, nowMs)))
+    const external = (await examined.readClusters()).filter(({ isEmbedded }) => !isEmbedded)
+    const offsets = [
+      ...external.map(({ name, state }): Offset | null => state && { source: name, ms: state.offsetMs }),
+      ...(await webOffsets),
+    ]
     const known = offsets.filter((offset) => offset !== null).toSorted((a, b) => a.ms - b.ms)
     // The median is right even if the clock of one server is wrong.
     const median = known[Math.floor((known.length - 1) / 2)]

@@ -63,9 +63,6 @@ const parts: Record<keyof HostReport, { name: string; isVital: boolean; remedy: 
   },
 }
 
-const unprotected =
-  /^(no sandbox|limits of the JavaScript heap only|no limit of disk space|the network of the host$|all squids as)/
-
 /** Checks what the active worker detected on its host; without one, detects it now. */
 export const hostCheck: Check = {
   name: 'host',
@@ -77,11 +74,10 @@ export const hostCheck: Check = {
     const { report, source } = await readHost(examined)
     if (report === null) return [warning('host', source, 'Start the worker once, and run this command again.')]
     return Object.entries(parts).map(([key, { name, isVital, remedy }]) => {
-      const { state, problems } = report[key as keyof HostReport]
-      const isUnprotected = unprotected.test(state)
-      if (problems.length === 0 && !isUnprotected) return ok(name, `${state} (${source})`)
+      const { state, isProtected, problems } = report[key as keyof HostReport]
+      if (problems.length === 0 && isProtected) return ok(name, `${state} (${source})`)
       const finding = `${state}: ${problems.join(' ') || 'weaker than it could be'} (${source})`
-      return isVital && isUnprotected ? failed(name, finding, remedy) : warning(name, finding, remedy)
+      return isVital && !isProtected ? failed(name, finding, remedy) : warning(name, finding, remedy)
     })
   },
 }

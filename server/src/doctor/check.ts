@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import type { Holder } from '../installation/holders.ts'
+import type { ClusterReading } from './clusters.ts'
 
 /** `skipped`: this installation does not use it, or it cannot be checked now. */
 export type CheckStatus = 'ok' | 'warning' | 'failed' | 'skipped'
@@ -23,6 +24,8 @@ export type Examined = {
   stateDir: string
   /** The processes that serve the installation now. */
   servers: Holder[]
+  /** Reads its Postgres servers once for all checks. Never rejects. */
+  readClusters: () => Promise<ClusterReading[]>
 }
 
 /** A group of checks. Changes nothing that a running installation uses. */

@@ -19,7 +19,8 @@ import { postgresCheck, versionResult } from './check-postgres.ts'
 import { portsCheck } from './check-server.ts'
 import { bucketCheck, clusterCheck, mailCheck, nodesCheck, registryCheck } from './check-services.ts'
 import type { Check, CheckStatus } from './check.ts'
-import { formatReport } from './doctor.ts'
+import { clusterReader } from './clusters.ts'
+import { examine, formatReport } from './doctor.ts'
 
 const cleanups: (() => unknown)[] = []
 afterEach(async () => {
@@ -43,7 +44,8 @@ async function run(
   const config = { ...loadConfig({ SHOAL_DATA_DIR: dataDir, ...env }), ...overrides }
   const since = '2026-01-15T12:00:00Z'
   const servers = pid === undefined ? [] : [{ pid, startedAt: '', since, command: 'npm run serve', roles: ['api'] }]
-  const results = await check.run({ config, clock: clock ?? systemClock, stateDir: dataDir, servers })
+  const installation = { config, clock: clock ?? systemClock, stateDir: dataDir }
+  const results = await check.run({ ...installation, servers, readClusters: clusterReader(installation) })
   const order: CheckStatus[] = ['failed', 'warning', 'ok', 'skipped']
   return results.toSorted((a, b) => order.indexOf(a.status) - order.indexOf(b.status))
 }
@@ -315,4 +317,12 @@ failed   keys                others can read them
                              → chmod 600 file
 failed: 1 ok, 0 warnings, 1 failed, 0 skipped
 `)
+})
+
+test('docs/operate.md says what each check finds and what to do', async () => {
+  const { checks } = await examine(loadConfig({ SHOAL_DATA_DIR: join(makeDir(), 'new'), SHOAL_SANDBOX: 'none' }))
+  const page = readFileSync(join(import.meta.dirname, '../../../docs/operate.md'), 'utf8')
+  const documented = page.split('\n').flatMap((line) => /^\|([^|]*)\|[^|]+\|[^|]+\|$/.exec(line)?.[1] ?? [])
+  const names = [...new Set(checks.map(({ name }) => name))]
+  expect(names.filter((name) => !documented.some((cell) => cell.includes(`\`${name}\``)))).toEqual([])
 })

@@ -10,6 +10,7 @@ import { hostCheck, limitsCheck } from './check-host.ts'
 import { postgresCheck } from './check-postgres.ts'
 import { portsCheck, serverCheck } from './check-server.ts'
 import { bucketCheck, clusterCheck, mailCheck, nodesCheck, registryCheck } from './check-services.ts'
+import { clusterReader } from './clusters.ts'
 import { failed, reasonOf, type Check, type CheckResult, type CheckStatus, type Examined } from './check.ts'
 
 const checks: Check[] = [
@@ -41,7 +42,8 @@ export async function examine(config: Config, clock: Clock = systemClock): Promi
   const exists = existsSync(config.dataDir)
   const servers = exists ? liveHolders(locksDir(config)).filter(({ roles }) => roles.length > 0) : []
   const stateDir = exists ? installationPaths(config).stateDir : config.dataDir
-  const results = await Promise.all(checks.map((check) => runCheck(check, { config, clock, stateDir, servers })))
+  const examined = { config, clock, stateDir, servers, readClusters: clusterReader({ config, clock, stateDir }) }
+  const results = await Promise.all(checks.map((check) => runCheck(check, examined)))
   const all = results.flat()
   const has = (status: CheckStatus) => all.some((result) => result.status === status)
   return { status: has('failed') ? 'failed' : has('warning') ? 'warning' : 'ok', checks: all }
