@@ -58,7 +58,10 @@ function isInstalled() {
   const required = readPackages('package-lock.json')
   const installed = readPackages('node_modules/.package-lock.json')
   if (!required || !installed) return false
-  const isPresent = ([path, { version, optional }]) => path === '' || optional || installed[path]?.version === version
+  // A new version of a workspace changes nothing that is installed.
+  const isWorkspace = (path) => !path.includes('node_modules/')
+  const isPresent = ([path, { version, optional }]) =>
+    isWorkspace(path) || optional || installed[path]?.version === version
   return Object.entries(required).every(isPresent) && existsSync(node)
 }
 

@@ -109,6 +109,9 @@ test('with only Node and an empty home, it starts, and deploys the example squid
       300_000,
     )
     console.log(`The release was ready ${Math.round((performance.now() - startedMs) / 1000)} s after its first start.`)
+    await until(() => output.includes('Then deploy with the public client'), 'the next commands are printed')
+    expect(output).toContain(`    ${program} user add --email`)
+    expect(output).not.toContain('npm run')
     expect(await (await fetch(`${url}/healthz`)).json()).toMatchObject({ status: 'ok', version })
     expect(await (await fetch(url, { headers: { accept: 'text/html' } })).text()).toContain('<div id="root"')
 

@@ -19,7 +19,7 @@ import { configForCommand } from './installation/running-server.ts'
 import { openApp } from './startup/open-app.ts'
 import { dropOldKeys, rotateKey } from './sealing/rotate-key.ts'
 import { safeText } from './db/safe-error.ts'
-import { shoalVersion } from './version.ts'
+import { shoalCommand, shoalVersion } from './version.ts'
 
 type Result = Promise<Record<string, unknown>>
 type Command = { options: string[]; optional?: string[]; flags?: string[]; summary: string } & (
@@ -203,7 +203,7 @@ const argumentsOf = ({ options, optional = [], flags = [] }: Command) =>
   [...options.map((o) => `--${o}`), ...[...optional, ...flags].map((f) => `[--${f}]`)].join(' ')
 
 const usage = () =>
-  `npm run -s shoal -- <command> [--json]\n\n${Object.entries(commands)
+  `${shoalCommand()} <command> [--json]\n\n${Object.entries(commands)
     .map(([name, c]) => `  ${`${name} ${argumentsOf(c)}`.padEnd(44)} ${c.summary}\n`)
     .join('')}`
 

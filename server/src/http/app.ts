@@ -7,6 +7,7 @@ import { randomUUID } from 'node:crypto'
 import type { App } from '../app.ts'
 import { Refusal } from '../errors.ts'
 import { healthz, readyz, type HealthResponse } from '../health/health.ts'
+import { shoalVersion } from '../version.ts'
 import { mountConsole } from './console.ts'
 import { createHandlers } from './handlers.ts'
 import { errorBody, mount, retryAfterSeconds } from './mount.ts'
@@ -15,7 +16,7 @@ import { apiDocsPolicy, setSecurityHeaders } from './security-headers.ts'
 import { mountServerMetrics } from './server-metrics.ts'
 import { mountStripeEvents } from './stripe-events.ts'
 
-const apiDocument = openApi(contract, '0.1.0')
+const apiDocument = openApi(contract, shoalVersion())
 
 /** Creates the server of the API and the console, ready to `listen()` or `inject()`. */
 export async function createHttpApp(app: App): Promise<FastifyInstance> {

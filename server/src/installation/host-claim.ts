@@ -3,6 +3,7 @@ import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import type { App, WorkerApp } from '../app.ts'
+import { shoalCommand } from '../version.ts'
 import { deleteClaim, putClaim, selectClaim, type Claim } from './host-claim-store.ts'
 
 /** Another host or data directory runs the squids of this installation. The message contains instructions for the operator. */
@@ -60,7 +61,7 @@ export async function releaseHost({ db }: Pick<App, 'db'>): Promise<Record<strin
 }
 
 const claimedMessage = ({ location, takenAt }: Claim): string =>
-  `The squids of this installation run at ${location}, since ${takenAt.toISOString()}. If this worker also started them, each would run twice on one database. Start the worker on that host. If the host no longer exists, run "npm run -s shoal -- host release" and start this worker again.`
+  `The squids of this installation run at ${location}, since ${takenAt.toISOString()}. If this worker also started them, each would run twice on one database. Start the worker on that host. If the host no longer exists, run "${shoalCommand()} host release" and start this worker again.`
 
 /** Returns the random id of the data directory, which is created on first use. */
 function hostIdOf(dataDir: string): string {

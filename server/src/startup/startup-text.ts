@@ -1,5 +1,6 @@
 import type { App } from '../app.ts'
 import { outboxUrl } from '../mail/index.ts'
+import { shoalCommand } from '../version.ts'
 
 /** Returns the text that is printed when the server is ready: its URLs and the next commands, or the roles if it does not have all. */
 export function startupText(
@@ -18,8 +19,8 @@ export function startupText(
   API reference     ${api}/docs
 ${health}${outboxKey === null ? '' : outboxText(`${outboxUrl(config)}?key=${outboxKey}`)}${config.SHOAL_TERMS_URL ? '' : '\n  Users accept terms of service when they sign up, but this installation has none: set SHOAL_TERMS_URL.\n'}
   Sign up in the console, or create a user and a token here:
-    npm run -s shoal -- user add --email me@example.com --name Me --password <password>
-    npm run -s shoal -- token add --email me@example.com --name laptop
+    ${shoalCommand()} user add --email me@example.com --name Me --password <password>
+    ${shoalCommand()} token add --email me@example.com --name laptop
   Then deploy with the public client:
     npm i -g @subsquid/cli@3.2.3 joi@17.13.3
     sqd auth -k <token> -h ${api}
