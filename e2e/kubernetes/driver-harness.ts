@@ -24,8 +24,8 @@ export type Driver = {
   namespace: string
   observe: (container: string, id?: string) => Promise<Observation | undefined>
   until: (container: string, expected: object, id?: string) => Promise<void>
-  /** Starts another runtime on the same installation after ending the first, as a new server would. */
-  restart: () => Promise<Runtime>
+  /** Starts another runtime on the same installation after ending the first, as a new server would, with these changed options. */
+  restart: (changed?: Partial<KubernetesOptions>) => Promise<Runtime>
 }
 
 /** Returns options for a driver of a new installation. */
@@ -63,7 +63,8 @@ export async function openDriver(overrides: Partial<KubernetesOptions> = {}): Pr
       (await driver.runtime.observe()).find((seen) => seen.workload === id && seen.container === container),
     until: (container, expected, id) =>
       expect.poll(() => driver.observe(container, id), { timeout: 60_000, interval: 50 }).toMatchObject(expected),
-    async restart() {
+    async restart(changed = {}) {
+      Object.assign(options, changed)
       await driver.runtime.close('keep')
       driver.runtime = await start()
       return driver.runtime

@@ -1,6 +1,47 @@
-import { describe, expect, test } from 'vitest'
+import { dirname, join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { hasOwnNodes, trustRegistry } from '../support/cluster-nodes.ts'
+import { relayTo } from '../support/cluster-cloud.ts'
 import { applyObjects, hasCluster, kubectl } from '../support/kubernetes.ts'
+import { pushImage } from '../../scripts/kubernetes/push-image.ts'
+import { hasRegistry, startRegistry } from '../../scripts/registry.ts'
 import { container, openDriver, workload } from './driver-harness.ts'
+
+/** `a-password`, hashed with bcrypt. */
+const htpasswd = 'me:$2y$05$abcdefghijklmnopqrstuubsRD.Ffj/ka0r3BpAjv57rF8oK.y5YW\n'
+
+/** Starts a registry with a password, with the image of `test/kube/pod`, from which the nodes pull. Returns its address and the image. */
+async function startPrivateRegistry(): Promise<{ host: string; image: string }> {
+  const registry = await startRegistry({ htpasswd })
+  onTestFinished(() => registry.stop())
+  const relay = await relayTo(Number(registry.host.split(':')[1]))
+  onTestFinished(() => void relay.server.close())
+  const host = `${process.env['SHOAL_TEST_HOST_ADDRESS']}:${relay.port}`
+  const program = join(dirname(process.env['SHOAL_TEST_KUBE'] ?? ''), 'pod')
+  const authorization = `Basic ${Buffer.from('me:a-password').toString('base64')}`
+  await pushImage(`${registry.host}/private/pod:1`, program, authorization)
+  trustRegistry(host)
+  return { host, image: `${host}/private/pod:1` }
+}
+
+/** A Docker configuration file with a password. */
+const authOf = (host: string, password: string) =>
+  JSON.stringify({ auths: { [host]: { auth: Buffer.from(`me:${password}`).toString('base64') } } })
+
+describe.skipIf(!hasCluster || !hasOwnNodes || !hasRegistry)('a registry with a password', () => {
+  test('that refuses the credentials is named in the reason, and the program starts after they were corrected', async () => {
+    const { host, image } = await startPrivateRegistry()
+    const driver = await openDriver({ registryAuth: authOf(host, 'wrong-secret') })
+    const desired = workload([container('api')], { image })
+    await driver.runtime.apply(desired)
+    const refused =
+      /^Its image cannot be pulled, since the registry refuses the credentials of this installation: .*private\/pod/
+    await driver.until('api', { state: 'starting', reason: expect.stringMatching(refused) })
+    expect((await driver.observe('api'))?.reason).not.toContain('wrong-secret')
+    await driver.restart({ registryAuth: authOf(host, 'a-password') })
+    await driver.until('api', { state: 'running' })
+  })
+})
 
 describe.skipIf(!hasCluster)('a namespace that was deleted', () => {
   test(

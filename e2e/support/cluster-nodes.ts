@@ -1,20 +1,24 @@
-import { readFileSync, readlinkSync } from 'node:fs'
+import { mkdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { processesOfMachines, runProgram } from '../../scripts/kubernetes/machine.ts'
-import { controlAddress } from '../../scripts/kubernetes/network.ts'
+import { controlAddress, nodes } from '../../scripts/kubernetes/network.ts'
+import { registryHosts } from '../../scripts/kubernetes/node.ts'
 import { kubectl, nodeNames, tryKubectl } from './kubernetes.ts'
 
 /** True if the nodes of the cluster are namespaces of this host, so that a test can cut their links. */
 export const hasOwnNodes = process.env['SHOAL_TEST_KUBE'] !== undefined
 
 /**
- * Cuts a node off from the control plane, in both directions. Its pods continue, and reach this host. Returns a function that restores the
- * link; the end of the test restores it too, and waits until the node is ready.
+ * Cuts a node off from the control plane, in both directions, and from the addresses `also`. Its pods continue, and reach all others, such as
+ * this host. Returns a function that restores the link; the end of the test restores it too, and waits until the node is ready.
  */
-export function cutOff(node: string): () => void {
+export function cutOff(node: string, also: string[] = []): () => void {
   const target = `--net=/proc/${processOf(node)}/ns/net`
-  const route = (action: 'add' | 'delete') =>
-    runProgram('nsenter', [target, 'ip', 'route', action, 'blackhole', `${controlAddress}/32`])
+  const route = (action: 'add' | 'delete') => {
+    for (const address of [controlAddress, ...also])
+      runProgram('nsenter', [target, 'ip', 'route', action, 'blackhole', `${address}/32`])
+  }
   route('add')
   let isCut = true
   const restore = () => {
@@ -26,6 +30,16 @@ export function cutOff(node: string): () => void {
     await tryKubectl(['wait', `node/${node}`, '--for=condition=Ready', '--timeout=50s'])
   }, 60_000)
   return restore
+}
+
+/** Lets the nodes pull from a registry at `host:port` without TLS. */
+export function trustRegistry(host: string): void {
+  for (const { name } of nodes) {
+    const folder = join(dirname(dirname(process.env['SHOAL_TEST_KUBECONFIG'] ?? '')), name, 'registries', host)
+    mkdirSync(folder)
+    writeFileSync(join(folder, 'hosts.toml'), registryHosts(host))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+  }
 }
 
 /** Returns the id of a process in the node's network namespace. */

@@ -26,8 +26,11 @@ export type BuiltSource = { image: Image | null; error: Error | null; log: strin
 
 export const LIMITS = { memoryBytes: 512 * 2 ** 20, cpuCores: 1, timeMs: 900_000, diskBytes: 2 ** 30 }
 
-/** Opens a builder whose builds run in the test cluster, for a separate installation and tenant. */
-export async function startJobBuilder(quota: Record<string, string> = { pods: '10' }): Promise<JobBuilder> {
+/** Opens a builder whose builds run in the test cluster, for a separate installation and tenant. `targets`: what builds may reach on this host. */
+export async function startJobBuilder(
+  quota: Record<string, string> = { pods: '10' },
+  targets: { host: string; port: number }[] = [],
+): Promise<JobBuilder> {
   const folder = mkdtempSync(join(tmpdir(), 'job-builder-'))
   chmodSync(folder, 0o711)
   const toolchain = process.env['SHOAL_TEST_TOOLCHAIN']
@@ -51,7 +54,7 @@ export async function startJobBuilder(quota: Record<string, string> = { pods: '1
     ingressFrom: [],
     egressTo: [],
     registryAuth: null,
-    targets: [],
+    targets,
     listen: null,
   })
   const namespace = `shoal-${installation}-o1`

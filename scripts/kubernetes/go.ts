@@ -46,12 +46,31 @@ type GoBuild = {
   values?: Record<string, string>
 }
 
-/** Builds a program from its Go module. @throws Error with the output of Go if the build fails */
+/** A program cannot be built on this machine, whatever its sources are. `message`: why, in one sentence. */
+export class CannotBuild extends Error {
+  override name = 'CannotBuild'
+}
+
+const obstacles: [RegExp, string][] = [
+  [/no space left on device/, 'The disk has no room for a build with Go'],
+  [
+    /dial tcp|no such host|i\/o timeout|TLS handshake|GOPROXY=off|reading https?:|Get "https?:/,
+    'The Go modules cannot be downloaded',
+  ],
+]
+
+/**
+ * Builds a program from its Go module.
+ * @throws CannotBuild without network or disk space; Error with the output of Go if the build fails
+ */
 export async function goBuild({ folder, program, output, values = {} }: GoBuild): Promise<void> {
   const flags = ['-s -w', ...Object.entries(values).map(([name, value]) => `-X ${name}=${value}`)].join(' ')
   const args = ['build', '-trimpath', '-buildvcs=false', '-ldflags', flags, '-o', output, program]
   const result = await runCommand('nice', [goProgram(), ...args], { cwd: folder, env: goEnvironment() })
-  if (result.code !== 0) throw new Error(`go build failed:\n${result.output.trim().slice(-3000)}`)
+  if (result.code === 0) return
+  const obstacle = obstacles.find(([pattern]) => pattern.test(result.output))?.[1]
+  if (obstacle) throw new CannotBuild(obstacle)
+  throw new Error(`go build failed:\n${result.output.trim().slice(-3000)}`)
 }
 
 /** Returns the path of Go, or its name if it is not where it is usually installed. */

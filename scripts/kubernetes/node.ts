@@ -19,7 +19,7 @@ export function writeNodeConfig({ name, podRange }: NodeAddresses, folder: strin
   }
   for (const disk of ['kubelet', 'containerd']) mkdirSync(join(folder, 'disk', disk), { recursive: true })
   write('cni/10-pods.conflist', cniConfig(podRange))
-  write(`registries/${registryAddress}/hosts.toml`, registryHosts())
+  write(`registries/${registryAddress}/hosts.toml`, registryHosts(registryAddress))
   write('containerd.toml', containerdConfig())
   write('kubelet.yaml', kubeletConfig(name))
 }
@@ -130,9 +130,10 @@ function cniConfig(podRange: string): string {
   return JSON.stringify({ cniVersion: '0.4.0', name: 'pods', plugins: [{ type: 'ptp', mtu: 1500, ipam }] })
 }
 
-function registryHosts(): string {
-  return `server = "http://${registryAddress}"
-[host."http://${registryAddress}"]
+/** Returns containerd's settings for a registry without TLS. */
+export function registryHosts(address: string): string {
+  return `server = "http://${address}"
+[host."http://${address}"]
   capabilities = ["pull", "resolve"]
 `
 }

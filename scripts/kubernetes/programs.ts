@@ -18,7 +18,7 @@ export async function missingPrograms(): Promise<string | null> {
 /**
  * Returns the programs from the user's cache, where they are built once for each state of the sources. With empty Go caches, that takes ten minutes
  * on two cores and downloads 850 MB of modules.
- * @throws with the output of Go if the build fails
+ * @throws CannotBuild without network or disk space; Error with the output of Go if the build fails
  */
 export async function buildPrograms(): Promise<Programs> {
   const programs = cachedPrograms()

@@ -6,29 +6,33 @@ import { buffer } from 'node:stream/consumers'
 import { create } from 'tar'
 
 type Descriptor = { mediaType: string; digest: string; size: number }
+/** A repository of a registry, and the headers of all requests to it. */
+type Target = { url: string; headers: Record<string, string> }
 
 const oci = 'application/vnd.oci.image'
 
 /**
- * Pushes an image with one static program, which is its entrypoint, to a registry without authentication.
+ * Pushes an image with one static program, which is its entrypoint, to a registry.
  * @param name `host:port/repository:tag`
+ * @param authorization the header for a registry with passwords
  * @throws with the registry's response if it refuses the image
  */
-export async function pushImage(name: string, program: string): Promise<void> {
+export async function pushImage(name: string, program: string, authorization?: string): Promise<void> {
   const [, host = '', repository = '', tag = ''] = /^([^/]+)\/(.+):([^:]+)$/.exec(name) ?? []
-  const url = `http://${host}/v2/${repository}`
+  const target: Target = { url: `http://${host}/v2/${repository}`, headers: authorization ? { authorization } : {} }
   const layer = await pack(program)
-  const layers = [await pushBlob(url, `${oci}.layer.v1.tar`, layer)]
+  const layers = [await pushBlob(target, `${oci}.layer.v1.tar`, layer)]
   const config = {
     architecture: process.arch === 'x64' ? 'amd64' : process.arch,
     os: 'linux',
     config: { Entrypoint: [`/${basename(program)}`], Cmd: ['pause'] },
     rootfs: { type: 'layers', diff_ids: [digestOf(layer)] },
   }
-  const descriptor = await pushBlob(url, `${oci}.config.v1+json`, Buffer.from(JSON.stringify(config)))
+  const descriptor = await pushBlob(target, `${oci}.config.v1+json`, Buffer.from(JSON.stringify(config)))
   const mediaType = `${oci}.manifest.v1+json`
   const manifest = JSON.stringify({ schemaVersion: 2, mediaType, config: descriptor, layers })
-  await request(`${url}/manifests/${tag}`, 'PUT', { 'content-type': mediaType }, Buffer.from(manifest))
+  const headers = { ...target.headers, 'content-type': mediaType }
+  await request(`${target.url}/manifests/${tag}`, 'PUT', headers, Buffer.from(manifest))
 }
 
 async function pack(program: string): Promise<Buffer> {
@@ -41,12 +45,12 @@ async function pack(program: string): Promise<Buffer> {
   }
 }
 
-async function pushBlob(url: string, mediaType: string, content: Buffer): Promise<Descriptor> {
+async function pushBlob({ url, headers }: Target, mediaType: string, content: Buffer): Promise<Descriptor> {
   const digest = digestOf(content)
-  const upload = await request(`${url}/blobs/uploads/`, 'POST', {}, Buffer.alloc(0))
+  const upload = await request(`${url}/blobs/uploads/`, 'POST', headers, Buffer.alloc(0))
   const location = new URL(upload.headers.get('location') ?? '', url)
   location.searchParams.set('digest', digest)
-  await request(location.href, 'PUT', { 'content-type': 'application/octet-stream' }, content)
+  await request(location.href, 'PUT', { ...headers, 'content-type': 'application/octet-stream' }, content)
   return { mediaType, digest, size: content.length }
 }
 

@@ -1,7 +1,7 @@
 import { clusterPackages, ensurePackages } from '../debian-packages.ts'
 import { withProgress } from '../progress.ts'
 import { clusterLeftovers, endCluster, hasStartedCluster, startCluster } from './cluster.ts'
-import { goProgram, missingGo } from './go.ts'
+import { CannotBuild, goProgram, missingGo } from './go.ts'
 import { buildPrograms, missingPrograms } from './programs.ts'
 
 /** `env`: environment variables for the tests. `missing`: what this machine lacks to run a cluster. */
@@ -16,9 +16,15 @@ export async function openTestCluster(): Promise<TestCluster> {
   if (process.env['SHOAL_TEST_KUBECONFIG']) return { env: {} }
   const missing = await missingHere()
   if (missing) return { missing: `${missing}. Another cluster can be used with SHOAL_TEST_KUBECONFIG.` }
-  const programs = await buildPrograms()
+  const programs = await buildPrograms().catch(cannotBuild)
+  if (programs instanceof CannotBuild) return { missing: `${programs.message}.` }
   const env = await withProgress('Starting a cluster', 'Started a cluster', () => startCluster(programs))
   return { env: (await missingGo()) === null ? { ...env, SHOAL_TEST_GO: goProgram() } : env }
+}
+
+function cannotBuild(error: unknown): CannotBuild {
+  if (error instanceof CannotBuild) return error
+  throw error
 }
 
 /** Ends the cluster, if this process started one. Returns what is left of it. */

@@ -96,6 +96,9 @@ class KubernetesRuntime implements Runtime {
         if (missing) limitations.push(missing)
         await state.start()
         for (const workload of state.workloads) this.#scheduleRetries(workload)
+        const tenants = new Set([...state.workloads].flatMap(({ desired }) => desired?.tenant ?? []))
+        // Nothing waits for this: programs of large installations must not start later because of it.
+        void this.#tenants.update(client, tenants, this.#tasks.closing, log)
       },
       this.#tasks.closing,
       log,

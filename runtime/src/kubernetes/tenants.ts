@@ -27,6 +27,25 @@ export class Tenants {
   }
 
   /**
+   * Applies the objects of existing tenants again, since settings such as the quota or the credentials of the registry may have changed.
+   * Logs what the cluster refuses. Ends early with `signal`.
+   */
+  async update(
+    client: KubeClient,
+    tenants: Iterable<string>,
+    signal: AbortSignal,
+    log: (message: string) => void,
+  ): Promise<void> {
+    for (const tenant of tenants) {
+      if (signal.aborted) return
+      await this.#ensure(client, tenant).catch((error: Error) => {
+        const namespace = namespaceOf(this.#options.installation, tenant)
+        if (!signal.aborted) log(`The namespace ${namespace} could not be updated: ${error.message}`)
+      })
+    }
+  }
+
+  /**
    * Runs `work` in the namespace of a tenant. Creates the namespace again if it was deleted in the meantime.
    * @throws ClusterRefusal while it is being deleted
    */
