@@ -85,7 +85,9 @@ test('the view opens at the newest lines and follows the log', async () => {
     .waitFor()
   const initialBeat = await lastBeat()
   await expect.poll(lastBeat).toBeGreaterThan(initialBeat + 2)
-  expect(await scroller().evaluate((box) => box.scrollHeight - box.clientHeight - box.scrollTop)).toBeLessThan(23)
+  await expect
+    .poll(() => scroller().evaluate((box) => box.scrollHeight - box.clientHeight - box.scrollTop))
+    .toBeLessThan(23)
 })
 
 test('scrolling up pauses the log, loads older lines, and counts new ones', async () => {
@@ -97,7 +99,7 @@ test('scrolling up pauses the log, loads older lines, and counts new ones', asyn
   await button(/\d+ new lines/).waitFor()
   // Each scroll to the top loads a page of older lines.
   await expect.poll(async () => (await scrollTo(0), row(/ 0 \/ 5000/).count())).toBe(1)
-  expect(await rows()).toBeGreaterThan(350)
+  await expect.poll(() => rows()).toBeGreaterThan(350)
   await button(/\d+ new lines/).click()
   await waitForExactText(page, 'Live')
   await row(/beat \d+/)
@@ -126,7 +128,7 @@ test('filters select the matching lines, and are kept in the URL', async () => {
   await open('logging@v1')
   await pick('Containers', 'base')
   await row('rate limited').waitFor()
-  expect(await row('blocks/sec').count()).toBe(0)
+  await expect.poll(() => row('blocks/sec').count()).toBe(0)
   await pick('Levels', 'Warning')
   await expect.poll(rows).toBe(2)
   expect(parameters().getAll('container')).toEqual(['base'])
@@ -178,13 +180,15 @@ test('a line can be expanded, copied and linked to', async () => {
   await page.goto(await clipboard(page))
   await row('sqd:processor 7 / 5000').waitFor()
   expect(parameters().get('search')).toBe(' 7 / 5000')
-  expect(await row('sqd:processor 8 / 5000').count()).toBe(0)
+  await expect.poll(() => row('sqd:processor 8 / 5000').count()).toBe(0)
   await row('sqd:processor 7 / 5000')
     .getByRole('button', { name: /^Whole line/ })
     .click()
   await button('Show surrounding lines').click()
   await row('sqd:processor 8 / 5000').waitFor()
-  expect(await row('sqd:processor 7 / 5000').evaluate((element) => element.className)).toContain('border-accent')
+  await expect
+    .poll(() => row('sqd:processor 7 / 5000').evaluate((element) => element.className))
+    .toContain('border-accent')
   await button('Newest lines').click()
   await waitForExactText(page, 'Live')
   await open('logging@v1', '&line=99999999')
@@ -240,9 +244,9 @@ test('the tab is accessible in both themes and at every width', async () => {
   expect(await seriousFlaws(page)).toEqual([])
   await page.keyboard.press('Escape')
   expect(await accessibilityFlaws(page, 'logs')).toEqual([])
-  expect(await page.getByRole('navigation', { name: 'Version' }).getByRole('link', { name: 'Logs' }).isVisible()).toBe(
-    true,
-  )
+  await expect
+    .poll(() => page.getByRole('navigation', { name: 'Version' }).getByRole('link', { name: 'Logs' }).isVisible())
+    .toBe(true)
   await page.setViewportSize({ width: 400, height: 900 })
-  expect(await page.getByRole('navigation', { name: 'Version' }).getByText('Logs').isVisible()).toBe(false)
+  await expect.poll(() => page.getByRole('navigation', { name: 'Version' }).getByText('Logs').isVisible()).toBe(false)
 })

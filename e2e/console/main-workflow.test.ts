@@ -84,7 +84,7 @@ test('a user deploys, queries, hibernates, restarts and deletes a version', asyn
   await page.getByRole('link', { name: 'GraphQL playground' }).click()
   await page.locator('.graphiql-doc-explorer-root-type').first().waitFor()
   // The browser queries the squid directly, although its origin differs from the console's.
-  expect(await page.getByText('so Shoal forwards your queries').count()).toBe(0)
+  await expect.poll(() => page.getByText('so Shoal forwards your queries').count()).toBe(0)
   await page.locator('.graphiql-query-editor .view-lines').click()
   await page.keyboard.insertText('{ transfersConnection(orderBy: id_ASC) { totalCount } }')
   await page.getByRole('button', { name: /^Execute query/ }).click()

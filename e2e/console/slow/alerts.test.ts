@@ -86,7 +86,9 @@ test('without open alerts, the bell and the page show empty states', async () =>
   await panel.getByText('No open alerts').waitFor()
   await page.keyboard.press('Escape')
   await panel.waitFor({ state: 'detached' })
-  expect(await bell('Alerts').evaluate((element) => element === element.ownerDocument.activeElement)).toBe(true)
+  await expect
+    .poll(() => bell('Alerts').evaluate((element) => element === element.ownerDocument.activeElement))
+    .toBe(true)
 })
 
 test('a webhook is added, and a test reaches it with a signature that its secret verifies', async () => {
@@ -134,7 +136,7 @@ test('channels can be renamed and get new URLs; their secrets stay the same and 
     return page.getByRole('dialog', { name: `Edit ${name}` })
   }
   const webhook = await edit('On-call')
-  expect(await webhook.getByLabel('URL').inputValue()).toBe(receiver.url)
+  await expect.poll(() => webhook.getByLabel('URL').inputValue()).toBe(receiver.url)
   await webhook.getByLabel('Name').fill('Pager')
   await webhook.getByLabel('URL').fill('')
   await webhook.getByRole('button', { name: 'Save' }).click()
@@ -148,7 +150,7 @@ test('channels can be renamed and get new URLs; their secrets stay the same and 
   expect(newest && signing.isFromShoal(signing.secret, newest.headers, newest.body)).toBe(true)
 
   const emailDialog = await edit('Email')
-  expect(await emailDialog.getByLabel('URL').count()).toBe(0)
+  await expect.poll(() => emailDialog.getByLabel('URL').count()).toBe(0)
   await emailDialog.getByLabel('Name').fill('Team')
   await emailDialog.getByRole('button', { name: 'Save' }).click()
   await channel('Team').getByText('admin@alerts.dev').waitFor()
@@ -161,7 +163,7 @@ test('channels can be renamed and get new URLs; their secrets stay the same and 
   await open('/channels')
   const slack = await edit('Room')
   const masked = `${new URL(receiver.url).origin}/***`
-  expect(await slack.getByLabel('URL').getAttribute('placeholder')).toBe(masked)
+  await expect.poll(() => slack.getByLabel('URL').getAttribute('placeholder')).toBe(masked)
   await slack.getByLabel('Name').fill('Ops room')
   expect(await accessibilityFlaws(page, 'alerts-edit')).toEqual([])
   await page.setViewportSize({ width: 1440, height: 900 })
@@ -253,7 +255,7 @@ test('an administrator mutes an alert, which all members see, and unmutes it', a
 
   await open('', viewer)
   const asViewer = viewer.getByRole('button', { name: 'Unmute Crash loop of lending@v1' })
-  expect(await asViewer.getAttribute('aria-description')).toMatch(/^Your role can view squids/)
+  await expect.poll(() => asViewer.getAttribute('aria-description')).toMatch(/^Your role can view squids/)
 
   await unmute.click()
   await unmute.waitFor({ state: 'detached' })
@@ -264,11 +266,11 @@ test('viewers see rules and channels and why they cannot change them; the owner 
   const reason = 'Only administrators may change the rules and channels of alerts.'
   await open('/rules', viewer)
   await viewer.getByText(reason).waitFor()
-  expect(await viewer.getByRole('switch', { name: 'Crash loop' }).isDisabled()).toBe(true)
-  expect(await viewer.getByLabel('Stalled, threshold in minutes').isDisabled()).toBe(true)
+  await expect.poll(() => viewer.getByRole('switch', { name: 'Crash loop' }).isDisabled()).toBe(true)
+  await expect.poll(() => viewer.getByLabel('Stalled, threshold in minutes').isDisabled()).toBe(true)
   await open('/channels', viewer)
   const test = channel('On-call', viewer).getByRole('button', { name: 'Test On-call' })
-  expect(await test.getAttribute('aria-description')).toBe(reason)
+  await expect.poll(() => test.getAttribute('aria-description')).toBe(reason)
 
   const playground = (await deployer.api.orgs.list({})).find(({ limits }) => limits.playground)?.code ?? ''
   await page.goto(`/monitoring/alerts/rules?organization=${playground}`)
@@ -337,7 +339,7 @@ test('alerts of disabled rules and resolved alerts move to the history, and reco
   await open('/deliveries')
   const deleted = row('Deliveries', 'transfers@v1 · deleted').first()
   await deleted.waitFor()
-  expect(await deleted.getByRole('link').count()).toBe(0)
+  await expect.poll(() => deleted.getByRole('link').count()).toBe(0)
   expect(await accessibilityFlaws(page, 'alerts-deliveries-deleted')).toEqual([])
   await page.setViewportSize({ width: 1440, height: 900 })
   await open('/history')

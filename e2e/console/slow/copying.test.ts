@@ -48,10 +48,10 @@ test('over plain HTTP, copy buttons and menus copy, even inside a dialog', async
   }
   await press(page, 'Copy reference')
   await page.getByRole('button', { name: 'Copied' }).waitFor()
-  expect(await copied()).toBe('transfers@v1')
+  await expect.poll(() => copied()).toBe('transfers@v1')
   await press(page, 'Copy endpoint')
   await waitForText(page, 'Endpoint copied')
-  expect(await copied()).toBe(`${shoal.gatewayUrl}/${code}/transfers@v1/api/graphql`)
+  await expect.poll(() => copied()).toBe(`${shoal.gatewayUrl}/${code}/transfers@v1/api/graphql`)
 
   await page.goto(`/profile/api-tokens/create?organization=${code}`)
   await page.getByLabel('Token name').fill('laptop')
@@ -59,7 +59,7 @@ test('over plain HTTP, copy buttons and menus copy, even inside a dialog', async
   const dialog = page.getByRole('dialog')
   await dialog.getByRole('button', { name: /^Copy/ }).first().click()
   await dialog.getByRole('button', { name: 'Copied' }).waitFor()
-  expect(await copied()).toMatch(/^shoal_/)
+  await expect.poll(() => copied()).toMatch(/^shoal_/)
   await context.close()
 })
 
@@ -72,6 +72,6 @@ test('the page reports a browser that refuses to copy', async () => {
   await openVersion(page)
   await press(page, 'Copy reference')
   await waitForText(page, 'The text could not be copied')
-  expect(await page.getByRole('button', { name: 'Copied' }).count()).toBe(0)
+  await expect.poll(() => page.getByRole('button', { name: 'Copied' }).count()).toBe(0)
   await context.close()
 })

@@ -27,7 +27,7 @@ const main = () => page.getByRole('navigation', { name: 'Main' })
 test('with one organization there is no home page', async () => {
   await page.goto('/home')
   await page.waitForURL(/\/squids/)
-  expect(await main().getByRole('link', { name: 'Home' }).count()).toBe(0)
+  await expect.poll(() => main().getByRole('link', { name: 'Home' }).count()).toBe(0)
 })
 
 test('with several organizations, the home page shows what needs attention in all of them', async () => {
@@ -60,5 +60,5 @@ test('an organization that cannot be loaded does not hide the others', async () 
   await page.goto('/home')
   await waitForText(page, 'The state of North could not be loaded')
   await page.getByRole('list', { name: 'South' }).waitFor()
-  expect(await page.getByRole('list', { name: 'North' }).count()).toBe(0)
+  await expect.poll(() => page.getByRole('list', { name: 'North' }).count()).toBe(0)
 })

@@ -124,7 +124,7 @@ const sorted = (columns: Map<string, string[]>) => [...columns].toSorted(([a], [
 test('the eight charts show the values that the API returns, and these match the simulated events', async () => {
   await open()
   await waitForCharts()
-  expect(await page.getByRole('heading', { level: 2 }).allInnerTexts()).toEqual(Object.values(titles))
+  await expect.poll(() => page.getByRole('heading', { level: 2 }).allInnerTexts()).toEqual(Object.values(titles))
   for (const query of frequent) {
     const title = titles[query]
     const heightPx = (await card(title).getByRole('img').boundingBox())?.height
@@ -141,11 +141,11 @@ test('the eight charts show the values that the API returns, and these match the
   expect(sum(await numbersOf('OOMs', 'transfers@v2 eth'))).toBe(kills)
   // Before the versions were deployed there are gaps, not zeros.
   expect((await copyTable('CPU utilization')).get('transfers@v1 eth')?.[0]).toBe('')
-  expect(await card('Memory utilization').getByRole('cell', { name: '50%' }).count()).toBeGreaterThan(0)
+  await expect.poll(() => card('Memory utilization').getByRole('cell', { name: '50%' }).count()).toBeGreaterThan(0)
   await card('Crashes').getByRole('button', { name: 'Show as a chart' }).click()
   const marks = page.getByRole('list', { name: 'Deployments in Crashes' }).getByRole('link')
   await pollFor(() => marks.count()).toBeGreaterThan(0)
-  expect(await marks.first().getAttribute('aria-label')).toMatch(/transfers@v\d Deploy #\d+/)
+  await expect.poll(() => marks.first().getAttribute('aria-label')).toMatch(/transfers@v\d Deploy #\d+/)
 })
 
 /** Like `responseTable`, without the blocks of the last point, which are still being counted and not drawn. */
@@ -159,8 +159,10 @@ function drawnTable(query: MonitoringQuery): Map<string, string[]> {
 test('timeframe, container type and tags are in the URL; an empty tag selection is ignored', async () => {
   await open('')
   await pressFilter('Timeframe')
-  expect(await page.getByRole('option').allInnerTexts()).toEqual(['Last hour', '6h', '12h', '24h', '2 days', '7 days'])
-  expect(await option('24h').getAttribute('aria-selected')).toBe('true')
+  await expect
+    .poll(() => page.getByRole('option').allInnerTexts())
+    .toEqual(['Last hour', '6h', '12h', '24h', '2 days', '7 days'])
+  await expect.poll(() => option('24h').getAttribute('aria-selected')).toBe('true')
   const request = page.waitForRequest(/monitoring\/squids\/crashes/)
   await option('7 days').click()
   await pollFor(() => parameter('timeframe')).toEqual(['7d'])
@@ -173,7 +175,7 @@ test('timeframe, container type and tags are in the URL; an empty tag selection 
   await pollFor(() => parameter('container_type')).toEqual(['api'])
   await card('Crashes').getByText('No crashes for the selected time range.').waitFor()
   await legend('transfers@v1 api').waitFor()
-  expect(await legend('transfers@v1 eth').count()).toBe(0)
+  await expect.poll(() => legend('transfers@v1 eth').count()).toBe(0)
   await pressFilter('Container type')
   await option('All containers').click()
   await legend('transfers@v1 eth').waitFor()
@@ -181,15 +183,15 @@ test('timeframe, container type and tags are in the URL; an empty tag selection 
   await pressFilter('Tags')
   await option('next').click()
   await pollFor(() => parameter('tag')).toEqual(['next'])
-  expect(await option('All tags').getAttribute('aria-selected')).toBe('false')
+  await expect.poll(() => option('All tags').getAttribute('aria-selected')).toBe('false')
   await option('next').click()
   await pollFor(() => option('next').getAttribute('aria-selected')).toBe('false')
   await page.keyboard.press('Escape')
   await legend('transfers@v2').waitFor()
   expect(parameter('tag')).toEqual(['next'])
-  expect(await legend('transfers@v1').count()).toBe(0)
+  await expect.poll(() => legend('transfers@v1').count()).toBe(0)
   await pressFilter('Tags')
-  expect(await option('next').getAttribute('aria-selected')).toBe('true')
+  await expect.poll(() => option('next').getAttribute('aria-selected')).toBe('true')
   await option('production').click()
   await option('All tags').click()
   await pollFor(() => parameter('tag')).toEqual([])
@@ -268,8 +270,12 @@ test('charts are refetched, stay on screen when that fails, and show how old the
 test('an organization without squids sees the empty texts of the specification', async () => {
   await open('', 'new-labs')
   await page.getByText('No crashes for the selected time range.', { exact: true }).waitFor()
-  expect(await page.getByText('No OOMs detected for the selected time range.', { exact: true }).count()).toBe(1)
-  expect(await page.getByText('No data available for the selected time range', { exact: true }).count()).toBe(6)
+  await expect
+    .poll(() => page.getByText('No OOMs detected for the selected time range.', { exact: true }).count())
+    .toBe(1)
+  await expect
+    .poll(() => page.getByText('No data available for the selected time range', { exact: true }).count())
+    .toBe(6)
 })
 
 test('the page is accessible in both themes and at every width', async () => {

@@ -31,11 +31,11 @@ test('after an invitation link, the sign-in pages name the organization and fill
   await page.goto(link)
   await waitForText(page, `To accept the invitation to ${code}.`)
   const field = page.getByLabel('Work email')
-  expect(await field.inputValue()).toBe(invited)
+  await expect.poll(() => field.inputValue()).toBe(invited)
   await page.getByRole('link', { name: 'Create account' }).click()
   await page.getByRole('heading', { name: 'Create account' }).waitFor()
   await waitForText(page, `To accept the invitation to ${code}.`)
-  expect(await field.inputValue()).toBe(invited)
+  await expect.poll(() => field.inputValue()).toBe(invited)
 
   await shoal.cli('user', 'add', '--email', invited, '--name', 'Ina', '--password', password)
   const { token } = await shoal.as('').auth.signIn({ body: { email: invited, password } })
@@ -58,7 +58,7 @@ test('the deploy guide says that deployments are refused, until a card is added'
   await shoal.cli('org', 'set-status', '--code', code, '--status', 'ACTIVE')
   await page.reload()
   await waitForText(page, 'For a step-by-step guide to squids')
-  expect(await refusal.count()).toBe(0)
+  await expect.poll(() => refusal.count()).toBe(0)
 })
 
 test('the popover of the tour’s last step covers no navigation link', async () => {

@@ -33,7 +33,7 @@ test('the page blocks injected styles, scripts, images and connections', async (
   const append = (name: string, properties: string) =>
     `void document.head.append(Object.assign(document.createElement('${name}'), ${properties}))`
   expect(await violationsOf(append('style', "{ textContent: 'body { display: none }' }"))).toEqual(['style-src-elem'])
-  expect(await page.locator('body').isVisible()).toBe(true)
+  await expect.poll(() => page.locator('body').isVisible()).toBe(true)
   expect(await violationsOf(append('style', "{ nonce: 'guess', textContent: '' }"))).toEqual(['style-src-elem'])
   expect(await violationsOf(append('link', "{ rel: 'stylesheet', href: 'https://evil.example/a.css' }"))).toEqual([
     'style-src-elem',

@@ -77,5 +77,5 @@ test('saved log filters are available for every version until they are removed',
   await page.getByRole('menuitem', { name: 'Remove these filters' }).click()
   await menu()
   await page.getByRole('menuitem', { name: 'Save these filters' }).waitFor()
-  expect(await page.getByRole('menuitem', { name: 'eth · "needle"' }).count()).toBe(0)
+  await expect.poll(() => page.getByRole('menuitem', { name: 'eth · "needle"' }).count()).toBe(0)
 })

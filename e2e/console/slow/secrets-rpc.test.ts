@@ -55,7 +55,7 @@ test('an administrator adds, edits and deletes secrets, and sees which versions 
   await waitForText(page, 'Secret name is required')
   await waitForText(page, 'Value is required')
   await page.getByLabel('Name').pressSequentially('1key-x')
-  expect(await page.getByLabel('Name').inputValue()).toBe('1KEY-X')
+  await expect.poll(() => page.getByLabel('Name').inputValue()).toBe('1KEY-X')
   await button(page, 'Add').click()
   await waitForText(
     page,
@@ -102,7 +102,7 @@ test('an administrator adds, edits and deletes secrets, and sees which versions 
   await api.squids.restart({ params: { code, reference: 'fleet@v1' } })
   // Without a reload, because the page polls.
   await rowOf(page, 'API_KEY').getByText('Applied').waitFor()
-  expect(await page.getByText('Secrets changed, restart to apply').count()).toBe(0)
+  await expect.poll(() => page.getByText('Secrets changed, restart to apply').count()).toBe(0)
 
   const { logs } = await api.logs.history({ params: { code, reference: 'fleet@v1' }, query: { limit: '1000' } })
   const lines = JSON.stringify(logs)
@@ -124,23 +124,23 @@ test('other members see the names of secrets, and why they cannot change them', 
   for (const { page } of [developer, viewer]) {
     await open(page, '/secrets')
     const add = button(page, 'Add secret')
-    expect(await add.getAttribute('aria-description')).toBe('Only administrators may manage secrets.')
+    await expect.poll(() => add.getAttribute('aria-description')).toBe('Only administrators may manage secrets.')
     await rowOf(page, 'NODE_URL').locator('[data-row-menu]').click()
     const edit = page.getByRole('menuitem', { name: /^Edit value/ })
-    expect(await edit.getAttribute('aria-disabled')).toBe('true')
+    await expect.poll(() => edit.getAttribute('aria-disabled')).toBe('true')
     await page.keyboard.press('Escape')
     for (const path of ['/secrets/add', '/secrets/edit/NODE_URL']) {
       await open(page, path)
       await waitForText(page, 'Only administrators may manage secrets.')
     }
     await open(page, '/rpc/token')
-    expect(await button(page, 'Refresh').getAttribute('aria-description')).toBe(
-      'Only administrators may refresh the RPC token.',
-    )
+    await expect
+      .poll(() => button(page, 'Refresh').getAttribute('aria-description'))
+      .toBe('Only administrators may refresh the RPC token.')
   }
   await developer.page.getByLabel('RPC token').waitFor()
   await waitForText(viewer.page, /^Your role cannot see passwords and tokens/)
-  expect(await viewer.page.getByLabel('RPC token').count()).toBe(0)
+  await expect.poll(() => viewer.page.getByLabel('RPC token').count()).toBe(0)
   await open(viewer.page, '/rpc/chains/eth')
   await waitForText(viewer.page, /^Replace \{TOKEN\} with the API token/)
 })
@@ -158,11 +158,11 @@ test('the token is hidden, shown, copied and refreshed, unless the organization 
   await page.getByRole('navigation', { name: 'RPC' }).getByRole('link', { name: 'API token' }).click()
   const field = page.getByLabel('RPC token')
   const before = await currentToken()
-  expect(await field.inputValue()).toMatch(/^•+$/)
+  await expect.poll(() => field.inputValue()).toMatch(/^•+$/)
   await button(page, 'Show token').click()
-  expect(await field.inputValue()).toBe(before)
+  await expect.poll(() => field.inputValue()).toBe(before)
   await button(page, 'Copy token').click()
-  expect(await clipboard(page)).toBe(before)
+  await expect.poll(() => clipboard(page)).toBe(before)
   await refresh()
   await waitForText(page, 'The RPC token has been replaced')
   const after = await currentToken()
@@ -176,7 +176,7 @@ test('the token is hidden, shown, copied and refreshed, unless the organization 
     page,
     'Action is not allowed: Organization is not active. Please make sure your billing information is set up correctly.',
   )
-  expect(await currentToken()).toBe(after)
+  await expect.poll(() => currentToken()).toBe(after)
   await shoal.cli('org', 'set-status', '--code', code, '--status', 'ACTIVE')
 })
 
@@ -215,13 +215,13 @@ test('endpoints can be found by name, type and usage; a chain page shows instruc
   await open(page, '/rpc/chains/eth')
   await page.getByRole('heading', { level: 1, name: 'Ethereum' }).waitFor()
   // The URL is useless without the token, so it cannot be copied before the token has arrived.
-  expect(await button(page, 'Copy endpoint').count()).toBe(0)
+  await expect.poll(() => button(page, 'Copy endpoint').count()).toBe(0)
   tokenResponse.resolve()
   await waitForText(page, /\/rpc\/eth\/\{TOKEN\}/)
   await button(page, 'Copy endpoint').click()
-  expect(await clipboard(page)).toBe(url)
+  await expect.poll(() => clipboard(page)).toBe(url)
   await button(page, 'Copy WebSocket endpoint').click()
-  expect(await clipboard(page)).toBe(url.replace(/^http/, 'ws'))
+  await expect.poll(() => clipboard(page)).toBe(url.replace(/^http/, 'ws'))
   await rowOf(page, 'own node').getByText('Healthy').waitFor()
   await rowOf(page, 'own node').getByText('100', { exact: true }).waitFor()
   const tab = (name: string) => page.getByRole('tab', { name, exact: true })
@@ -246,7 +246,7 @@ test('endpoints can be found by name, type and usage; a chain page shows instruc
   await open(page, '/rpc/chains/polkadot')
   await waitForText(page, 'This chain has no upstream yet')
   await tab('curl').waitFor()
-  expect(await page.getByRole('tab').allTextContents()).toEqual(['.env', 'squid.yaml', 'curl'])
+  await expect.poll(() => page.getByRole('tab').allTextContents()).toEqual(['.env', 'squid.yaml', 'curl'])
   await open(page, '/rpc/chains/no-such-chain')
   await heading(page, 'Chain not found')
 })
@@ -267,7 +267,7 @@ test('the Portal requires an organization and the beta flag; RPC requires an org
   await open(page, '/portal/chains/ethereum-mainnet')
   await waitForText(page, 'Built from the RPC endpoint')
   await button(page, 'Copy Portal URL').click()
-  expect(await clipboard(page)).toBe(`${new URL(shoal.gatewayUrl).origin}/portal/datasets/ethereum-mainnet`)
+  await expect.poll(() => clipboard(page)).toBe(`${new URL(shoal.gatewayUrl).origin}/portal/datasets/ethereum-mainnet`)
   await page.getByRole('tab', { name: 'squid.yaml' }).click()
   await page.getByRole('tabpanel').getByText('PORTAL_ETHEREUM_MAINNET_URL').waitFor()
 

@@ -63,13 +63,13 @@ test('the list shows the sync progress at every width and clips no tag; it hides
   ] as const) {
     await at(width)
     await sync.waitFor()
-    expect(await sync.count(), `${width} px`).toBe(1)
-    expect(await requests.isVisible(), `${width} px`).toBe(hasRequests)
+    await expect.poll(() => sync.count(), { message: `${width} px` }).toBe(1)
+    await expect.poll(() => requests.isVisible(), { message: `${width} px` }).toBe(hasRequests)
     await saveScreenshot(page, `list-${width}`)
   }
   // A clipped tag would make the content wider than its cell.
   const name = row('transfers@slot').getByRole('cell').first()
-  expect(await name.evaluate((cell) => cell.scrollWidth - cell.clientWidth)).toBeLessThanOrEqual(0)
+  await expect.poll(() => name.evaluate((cell) => cell.scrollWidth - cell.clientWidth)).toBeLessThanOrEqual(0)
   expect((await boxOf(row('transfers@slot'))).height).toBeLessThanOrEqual(41)
 })
 
@@ -149,7 +149,7 @@ test('with forced colours, dots and switches still show their state', async () =
   const shortcuts = page.getByRole('switch', { name: 'Single-key shortcuts' })
   const on = await colorOf(shortcuts)
   await shortcuts.uncheck()
-  expect(await colorOf(shortcuts)).not.toBe(on)
+  await expect.poll(() => colorOf(shortcuts)).not.toBe(on)
   await shortcuts.check()
   await page.emulateMedia({ forcedColors: null })
 })
@@ -165,7 +165,9 @@ test('at a zoom of 200 %, and with a right-to-left name, tables stay within the 
   ] as const) {
     await open(path)
     await waitForText(page, text)
-    expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth'), path).toBe(0)
+    await expect
+      .poll(() => page.evaluate<number>('document.documentElement.scrollWidth - innerWidth'), { message: path })
+      .toBe(0)
     await saveScreenshot(page, `rtl-${path.split('/').at(-1)}`)
   }
 })
