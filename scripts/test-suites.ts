@@ -18,7 +18,13 @@ const kindSuites = [
 ].map((name) => `runtime/src/process/${name}.test.ts`)
 
 /** Long suites outside the slow folders, which `npm test` does not run. */
-const slowOnly = ['runtime/src/postgres/split-cluster.test.ts', 'server/src/doctor/doctor.test.ts']
+const slowOnly = [
+  'runtime/src/images/registry-builder.test.ts',
+  'runtime/src/postgres/split-cluster.test.ts',
+  'runtime/src/process/disk/disks.test.ts',
+  'runtime/src/process/network/pasta-network.test.ts',
+  'server/src/doctor/doctor.test.ts',
+]
 
 /** Suites that `npm run test:slow` runs. `npm test` excludes the project `slow`. */
 export const slowSuites = [
