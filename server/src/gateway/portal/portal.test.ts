@@ -7,7 +7,8 @@ import { Readable } from 'node:stream'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startDevnet, type Devnet } from '../../../../scripts/devnet/devnet.ts'
 import { portalUsage } from '../../modules/portal/index.ts'
-import { startRpcTestbed, until, type RpcTestbed } from '../rpc/testbed.ts'
+import { untilValue } from '../../testing/until.ts'
+import { startRpcTestbed, type RpcTestbed } from '../rpc/testbed.ts'
 import { createPortalRoute, type PortalRoute } from './index.ts'
 
 const transferTopic = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
@@ -164,7 +165,7 @@ test('a caller at the head waits for the next block, and receives the new branch
 
 test("the SDK's archive client reads a dataset through the protocol of setGateway", async () => {
   await mineBlocks(80)
-  const finalized = await until(
+  const finalized = await untilValue(
     async () => Number(await (await fetch(`${url}/height`)).text()),
     (n) => n > 4,
   )
@@ -194,7 +195,7 @@ test('finalized streams stop at the finalized head; requests are counted with th
     { 'x-squid-id': 'transfers@v1' },
   )
   expect(lines.at(-1)?.header.number).toBe(Number(await (await fetch(`${url}/height`)).text()))
-  const row = await until(
+  const row = await untilValue(
     async () => (await t.app.db.select().from(portalUsage)).find((r) => r.version === 'transfers@v1'),
     (found) => found !== undefined,
   )
@@ -238,7 +239,7 @@ test('datasets of the catalogue are relayed to the configured portal, with backp
   const reader = response.body?.getReader()
   await reader?.read()
   // The client stops reading: the relay must stop once the buffers in between are full.
-  const settledBytes = await until(
+  const settledBytes = await untilValue(
     async () => {
       const bytesBefore = writtenBytes
       await new Promise((resolve) => setTimeout(resolve, 100))

@@ -6,7 +6,8 @@ import { foundry } from 'viem/chains'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startDevnet, type Devnet } from '../../../../scripts/devnet/devnet.ts'
 import { rpcTokenOf } from '../../modules/rpc/tokens.ts'
-import { call, post, startRpcTestbed, until, type RpcTestbed } from './testbed.ts'
+import { untilValue } from '../../testing/until.ts'
+import { call, post, startRpcTestbed, type RpcTestbed } from './testbed.ts'
 
 let devnet: Devnet
 let t: RpcTestbed
@@ -67,7 +68,7 @@ test('ethers reads, and its event subscriptions fall back to polling', async () 
     const hashes: string[] = []
     await provider.on({ address: devnet.token }, (log: { transactionHash: string }) => hashes.push(log.transactionHash))
     // ethers does not report when it has fallen back to polling, which then starts at the current block.
-    await until(
+    await untilValue(
       async () => {
         await devnet.chain.transfer(1)
         return hashes.length

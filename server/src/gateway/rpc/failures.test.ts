@@ -2,7 +2,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startDevnet, type Devnet } from '../../../../scripts/devnet/devnet.ts'
 import { rpcTokenOf } from '../../modules/rpc/tokens.ts'
 import { rpcUpstreamStates } from '../../modules/chains/tables.ts'
-import { call, post, startFaultyNode, startRpcTestbed, until, type FaultyNode, type RpcTestbed } from './testbed.ts'
+import { untilValue } from '../../testing/until.ts'
+import { call, post, startFaultyNode, startRpcTestbed, type FaultyNode, type RpcTestbed } from './testbed.ts'
 
 let devnet: Devnet
 beforeAll(async () => {
@@ -46,7 +47,7 @@ async function withPair(run: (pair: Pair) => Promise<void>, upstream: Record<str
     expect((await send('eth_chainId')).body.result).toBe('0x7a69')
     // Waits until both nodes were polled completely: the second poll starts when the first has ended.
     const polls = (n: FaultyNode) => n.calls.filter((c) => c.method === 'eth_blockNumber').length
-    await until(async () => [a, b].every((n) => polls(n) > 1), Boolean)
+    await untilValue(async () => [a, b].every((n) => polls(n) > 1), Boolean)
     await run({ a, b, t, url, send })
   } finally {
     await t.close()
@@ -72,7 +73,7 @@ test('no call fails when a node is killed under load', () =>
     }
     await Promise.all(Array.from({ length: 8 }, caller))
     expect(calls).toBe(320)
-    const states = await until(
+    const states = await untilValue(
       () => t.app.db.select().from(rpcUpstreamStates),
       // Ignores the state from before the first poll.
       (rows) => rows.some((r) => r.upstream === 'a' && !r.isHealthy && r.reason !== 'It has not responded yet.'),
@@ -128,7 +129,7 @@ test('a false head claim is not accepted', () =>
       const { result } = (await send('eth_getBlockByNumber', ['latest', false])).body as { result: { number: string } }
       expect(Number(result.number)).toBeLessThanOrEqual(actualHeight)
     }
-    const reason = await until(
+    const reason = await untilValue(
       async () => (await t.app.db.select().from(rpcUpstreamStates)).find((s) => s.upstream === 'a')?.reason,
       (r) => typeof r === 'string',
     )
@@ -163,13 +164,13 @@ test('heads never move backwards, regardless of the node that responds', () =>
     // The only node that is high enough fails. The gateway must return an error rather than an older block.
     a.fault = stuckAt(last - 5)
     b.fault = () => 'down'
-    const response = await until(
+    const response = await untilValue(
       () => send('eth_getBlockByNumber', ['latest', false]),
       (o) => o.body.error !== undefined,
     )
     expect(response).toMatchObject({ status: 503, body: { id: 'mine', error: { code: -32002 } } })
     a.fault = null
-    await until(
+    await untilValue(
       () => send('eth_getBlockByNumber', ['latest', false]),
       (o) => o.status === 200,
     )
@@ -282,7 +283,7 @@ test('errors contain neither URLs nor keys of nodes', () =>
     const reverted = await send('eth_call', [{ to: devnet.token }, '0x2'])
     expect(reverted.body.error?.code).toBe(-32000)
     await Promise.all([a.close(), b.close()])
-    const failedCall = await until(
+    const failedCall = await untilValue(
       () => send('eth_call', [{ to: devnet.token }, '0x3']),
       (o) => o.status === 503,
     )
@@ -311,7 +312,7 @@ test('only final responses are cached, even across restarts, and they are not us
     const finalRange = { fromBlock: '0x1', toBlock: '0x3', address: devnet.token }
     const head = heightOf(await send('eth_blockNumber'))
     // Finality is known after the first poll of both nodes.
-    await until(
+    await untilValue(
       () => send('eth_getLogs', [finalRange]).then(() => countCalls('eth_getLogs')),
       (n) => n > 0,
     )
@@ -332,13 +333,13 @@ test('only final responses are cached, even across restarts, and they are not us
     const otherDevnet = await startDevnet({ transfers: 3 })
     try {
       for (const node of [a, b]) node.target = otherDevnet.rpcUrl
-      const genesis = await until(
+      const genesis = await untilValue(
         () => send('eth_getBlockByNumber', ['0x0', false]),
         (o) => o.status === 200,
       )
-      await until(repeat, (o) => JSON.stringify(o.body.result) !== JSON.stringify(first.body.result))
+      await untilValue(repeat, (o) => JSON.stringify(o.body.result) !== JSON.stringify(first.body.result))
       expect(genesis.status).toBe(200)
-      await until(
+      await untilValue(
         () => send('eth_blockNumber'),
         (o) => heightOf(o) < head,
       )

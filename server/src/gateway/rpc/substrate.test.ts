@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { rpcTokenOf } from '../../modules/rpc/tokens.ts'
-import { call, post, startFaultyNode, startRpcTestbed, until, type FaultyNode, type RpcTestbed } from './testbed.ts'
+import { untilValue } from '../../testing/until.ts'
+import { call, post, startFaultyNode, startRpcTestbed, type FaultyNode, type RpcTestbed } from './testbed.ts'
 
 /** A simulated Substrate chain: block n has the hash 0x…n, and the last two blocks are not final. */
 let height = 10
@@ -64,7 +65,7 @@ test('heads of a Substrate chain never move backwards, regardless of the node th
     expect((await send('chain_getHeader')).result).toEqual(header(height))
     // The preferred node falls behind.
     lagOfA = 4
-    await until(
+    await untilValue(
       () => send('chain_getHeader'),
       ({ result }) => result !== undefined,
     )

@@ -10,7 +10,8 @@ import { rpcUsage } from '../../modules/rpc/tables.ts'
 import { rpcWatchChannel } from '../../modules/chains/index.ts'
 import { notify } from '../../db/notifications.ts'
 import { refreshRpcToken } from '../../modules/rpc/tokens.ts'
-import { call, post, startTestGateway, startRpcTestbed, until, type RpcTestbed } from './testbed.ts'
+import { untilValue } from '../../testing/until.ts'
+import { call, post, startTestGateway, startRpcTestbed, type RpcTestbed } from './testbed.ts'
 
 let devnet: Devnet
 let t: RpcTestbed
@@ -34,7 +35,7 @@ test('when a user views a chain, the gateways poll its nodes', async () => {
     await notify(t.app.db, rpcWatchChannel, 'devnet')
     return await t.app.db.select().from(rpcUpstreamStates)
   }
-  const [state] = await until(viewChain, (rows) => rows[0]?.isHealthy === true)
+  const [state] = await untilValue(viewChain, (rows) => rows[0]?.isHealthy === true)
   expect(state).toMatchObject({
     chain: 'devnet',
     upstream: 'devnet',
@@ -52,7 +53,7 @@ test('requests are counted by chain, method and version for their organization w
   await post(url, call('eth_call', [{ to: devnet.token, data: '0xa9059cbb' }]))
   await post(url, call('anvil_reset'))
   await post(url, '{')
-  const rows = await until(
+  const rows = await untilValue(
     () => t.app.db.select().from(rpcUsage).where(eq(rpcUsage.orgId, org.id)),
     (found) => found.reduce((sum, r) => sum + r.requests, 0) === 5,
     2_500,
@@ -93,7 +94,7 @@ test('a playground that exceeds its monthly quota receives HTTP 429 with the id 
     },
   })
   t.clock.advance(31 * 86_400_000)
-  await until(
+  await untilValue(
     () => post(url, balance),
     (o) => o.status === 200,
   )
@@ -128,7 +129,7 @@ test('all gateways reject a replaced token immediately and accept the new one', 
     expect(await rpcTokenOf(t.app, org.id)).toBe(newToken)
     for (const url of urls)
       expect(
-        await until(
+        await untilValue(
           () => post(url, balance),
           (o) => o.status === 401,
           500,
@@ -166,7 +167,7 @@ test('an organization cannot exceed its rate, and each call of a batch counts', 
     body: { error: { code: -32005, message: expect.stringMatching(/^Too many RPC requests at once/) } },
   })
   expect((await post(await urlOf(other.id), balance)).status).toBe(200)
-  await until(
+  await untilValue(
     () => post(url, batch),
     (o) => o.status === 200,
   )

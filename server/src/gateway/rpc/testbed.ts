@@ -182,14 +182,3 @@ export const call = (method: string, params: unknown[] = [], id: unknown = 1) =>
   method,
   params,
 })
-
-/** Polls until the condition is met, and resolves with the value. @throws Error with the last value after `timeoutMs` */
-export async function until<T>(read: () => Promise<T>, isDone: (value: T) => boolean, timeoutMs = 60_000): Promise<T> {
-  const deadline = performance.now() + timeoutMs
-  for (;;) {
-    const value = await read()
-    if (isDone(value)) return value
-    if (performance.now() > deadline) throw new Error(`The condition was not met in time: ${JSON.stringify(value)}`)
-    await sleep(20)
-  }
-}

@@ -1,7 +1,7 @@
 import type { Deployment } from '@shoal/contract'
 import { readdir, rm, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { untilValue } from '../../testing/until.ts'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { minutes } from '../../clock.ts'
 import { archiveOf } from './testing/archive.ts'
@@ -220,15 +220,19 @@ describe('a broken update leaves the running version available', () => {
 
   test('an api that never responds fails after the timeout', async () => {
     const deployment = await d.deploy({ api: { startMs: 10 * 3_600_000 } }, slot)
-    await waitFor(() => t.runtime.host.workloads.size > 1 && isObserved(squidId, 'api', 'starting'))
+    await untilValue(() => t.runtime.host.workloads.size > 1 && isObserved(squidId, 'api', 'starting'), Boolean)
     t.time.advance(minutes(6))
     expect((await d.waitForEnd(deployment)).failureReason).toBe('api: It is starting. Timed out after 5 minutes.')
   })
 
   test('a step that exceeds its deadline fails, and the message names the step', async () => {
     const deployment = await d.deploy({ build: { takesMs: 60_000 } }, slot)
-    await waitFor(async () =>
-      (await d.api.deployments.get(deploymentParams(deployment))).logs.some((l) => l.message.startsWith('Simulating')),
+    await untilValue(
+      async () =>
+        (await d.api.deployments.get(deploymentParams(deployment))).logs.some((l) =>
+          l.message.startsWith('Simulating'),
+        ),
+      Boolean,
     )
     t.time.advance(minutes(36))
     expect(await d.waitForEnd(deployment)).toMatchObject({
@@ -252,7 +256,3 @@ const isObserved = async (squidId: number, container: string, state: string) =>
   (await t.runtime.observe()).some(
     (o) => o.workload.startsWith(`${squidId}.`) && o.container === container && o.state === state,
   )
-
-async function waitFor(condition: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await condition())) await sleep(5)
-}

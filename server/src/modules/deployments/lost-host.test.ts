@@ -1,6 +1,6 @@
 import { Client } from 'pg'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { untilValue } from '../../testing/until.ts'
 import { logins } from '../databases/index.ts'
 import { openWorkload, selectSquidBySlot } from '../versions/index.ts'
 import { startDeployApp, type DeployApp, type Deployer } from './testing/deploy-app.ts'
@@ -39,10 +39,6 @@ async function canSignIn(url: string | undefined): Promise<boolean> {
   }
 }
 
-async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await condition())) await sleep(5)
-}
-
 async function noticesOf(squidId: number | undefined): Promise<string[]> {
   const { rows } = await t.app.database.pool.query<{ text: string }>(
     "select container || ': ' || message as text from squid_notices where squid_id = $1 order by id",
@@ -73,7 +69,7 @@ test('a processor on a lost host is started on another host, after its login was
   const before = environments(id)
   t.runtime.loseHost(id, 'one')
   t.runtime.loseHost(id, 'api')
-  await until(() => !isLost(id, 'one'))
+  await untilValue(() => !isLost(id, 'one'), Boolean)
   const after = environments(id)
   expect(after['one']?.['DB_USER']).not.toBe(before['one']?.['DB_USER'])
   expect(after['one']?.['OWN_URL']).toBe(after['one']?.['DB_URL'])
@@ -89,7 +85,7 @@ test('a processor on a lost host is started on another host, after its login was
     expect.stringMatching(/^one: .* has not responded since \d\d:\d\d:\d\d UTC/),
   ])
   t.runtime.loseHost(id, 'one')
-  await until(() => !isLost(id, 'one'))
+  await untilValue(() => !isLost(id, 'one'), Boolean)
   expect(await canSignIn(after['one']?.['DB_URL'])).toBe(false)
   expect(await noticesOf(row?.id)).toHaveLength(2)
 })
@@ -123,7 +119,7 @@ test('a failed deployment restores the previous processor with another login', a
   const crashing = { processors: { processor: { ends: { exitCode: 1, afterMs: 10 } } } }
   const failed = await d.waitForEnd(await d.deploy(crashing, { slot: 'v1' }))
   expect(failed.failed).toBe('REQUIREMENTS')
-  await until(() => environments(id)['processor'] !== undefined)
+  await untilValue(() => environments(id)['processor'] !== undefined, Boolean)
   const restored = environments(id)['processor']
   expect(await canSignIn(restored?.['DB_URL'])).toBe(true)
   expect(await canSignIn(old?.['DB_URL'])).toBe(false)
@@ -138,7 +134,7 @@ test('a processor without a database waits for its host, since it cannot be prev
   const id = `${squid?.id}.1`
   t.runtime.loseHost(id, 'processor')
   const lostAt = t.time.now().getTime()
-  await until(() => t.time.now().getTime() > lostAt + 60_000)
+  await untilValue(() => t.time.now().getTime() > lostAt + 60_000, Boolean)
   expect(isLost(id, 'processor')).toBe(true)
   const [lost] = (await t.runtime.observe()).filter(({ container }) => container === 'processor')
   expect(lost).toMatchObject({ state: 'starting', reason: 'Its host does not respond' })
@@ -150,7 +146,7 @@ test('processors that the runtime has forgotten are started with other logins', 
   const old = environments(id)['processor']
   // As when the state of a cluster is restored: the program may still run.
   t.runtime.host.workloads.delete(id)
-  await until(() => environments(id)['processor'] !== undefined)
+  await untilValue(() => environments(id)['processor'] !== undefined, Boolean)
   expect(await canSignIn(environments(id)['processor']?.['DB_URL'])).toBe(true)
   expect(await canSignIn(old?.['DB_URL'])).toBe(false)
 })
@@ -168,6 +164,6 @@ test('where the Postgres does not allow logins, the log says so, and a processor
   expect(rows.map(({ text }) => text).join()).toContain('does not allow a login for each processor')
   t.runtime.loseHost(id, 'processor')
   const lostAt = t.time.now().getTime()
-  await until(() => t.time.now().getTime() > lostAt + 60_000)
+  await untilValue(() => t.time.now().getTime() > lostAt + 60_000, Boolean)
   expect(isLost(id, 'processor')).toBe(true)
 })

@@ -7,7 +7,8 @@ import { addUsage } from '../../../modules/rpc/index.ts'
 import { rpcTokenOf } from '../../../modules/rpc/tokens.ts'
 import { rpcUsage } from '../../../modules/rpc/tables.ts'
 import { refreshRpcToken } from '../../../modules/rpc/tokens.ts'
-import { startRpcTestbed, until, type RpcTestbed } from '../testbed.ts'
+import { untilValue } from '../../../testing/until.ts'
+import { startRpcTestbed, type RpcTestbed } from '../testbed.ts'
 import { connect } from './ws-client.ts'
 
 let devnet: Devnet
@@ -89,11 +90,11 @@ test('notifications count as requests of their own method, and reaching the mont
   const client = await connect(await urlOf(playground.id))
   const [heads, logs] = [await client.subscribe('newHeads'), await client.subscribe('logs', {})]
   await devnet.chain.transfer(3)
-  await until(
+  await untilValue(
     async () => client.resultsOf(heads).length + client.resultsOf(logs).length,
     (count) => count === 4,
   )
-  const rows = await until(
+  const rows = await untilValue(
     () => t.app.db.select().from(rpcUsage).where(eq(rpcUsage.orgId, playground.id)),
     (found) => found.reduce((sum, r) => sum + r.requests, 0) === 6,
   )
@@ -119,7 +120,7 @@ test('an organization can neither see nor end subscriptions of another', async (
   const id = await a.subscribe('newHeads')
   expect(await b.call('eth_unsubscribe', [id])).toMatchObject({ error: { message: 'subscription not found' } })
   await devnet.chain.transfer(1)
-  await until(
+  await untilValue(
     async () => a.resultsOf(id).length,
     (count) => count === 1,
   )

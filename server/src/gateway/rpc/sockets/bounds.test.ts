@@ -2,7 +2,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startDevnet, type Devnet } from '../../../../../scripts/devnet/devnet.ts'
 import { rpcTokenOf } from '../../../modules/rpc/tokens.ts'
 import { metricsRegistry } from '../../../health/metrics-registry.ts'
-import { call, startFaultyNode, startRpcTestbed, until, type FaultyNode, type RpcTestbed } from '../testbed.ts'
+import { untilValue } from '../../../testing/until.ts'
+import { call, startFaultyNode, startRpcTestbed, type FaultyNode, type RpcTestbed } from '../testbed.ts'
 import type { SocketLimits } from './limits.ts'
 import { connect, type WsClient } from './ws-client.ts'
 
@@ -53,7 +54,7 @@ test('connections per organization and per gateway are limited, and closed conne
       await expect(connect(otherUrl)).rejects.toThrow('HTTP 503')
       first.socket.close()
       await first.closed
-      await until(() => connect(url).catch(() => null), Boolean)
+      await untilValue(() => connect(url).catch(() => null), Boolean)
     },
     { SHOAL_RPC_SOCKETS: '3', SHOAL_RPC_SOCKETS_PER_ORG: '2' },
   ))
@@ -95,7 +96,7 @@ test('concurrent calls of a connection are limited; all others wait and then get
       return { delayMs: 30 }
     }
     for (let id = 0; id < 60; id += 1) client.socket.send(JSON.stringify(balance(id)))
-    await until(
+    await untilValue(
       async () => responses(client).length,
       (count) => count === 61,
     )
@@ -115,12 +116,12 @@ test('responses to a slow client are buffered up to the limit', () =>
     client.socket.pause()
     for (let id = 0; id < 80; id += 1) client.socket.send(JSON.stringify(balance(id)))
     const countCalls = () => node.calls.filter((c) => c.method === 'eth_getBalance').length
-    await until(
+    await untilValue(
       async () => countCalls(),
       (count) => count >= 50,
     )
     client.socket.resume()
-    await until(
+    await untilValue(
       async () => responses(client).length,
       (count) => count === 80,
     )
@@ -138,7 +139,7 @@ test('a response larger than the buffer becomes an error, alone and in a batch',
     node.fault = ({ method }) => (method === 'eth_getBalance' ? largeResult(7_000_000) : null)
     expect(await client.call('eth_getBalance', ['0x1', 'latest'])).toMatchObject({ error: { code: -32005 } })
     client.socket.send(JSON.stringify([balance(1), call('eth_chainId', [], 'c')]))
-    const batch = await until(async () => client.received.find(Array.isArray), Boolean)
+    const batch = await untilValue(async () => client.received.find(Array.isArray), Boolean)
     expect(batch).toMatchObject([
       { id: 1, error: { code: -32005 } },
       { id: 'c', error: { code: -32005 } },
@@ -160,13 +161,13 @@ test('a client that does not read its notifications is disconnected with a reaso
       const transferMore = async () => {
         await devnet.chain.transfer(100)
         transfers += 100
-        await until(
+        await untilValue(
           async () => fast.resultsOf(logs).length,
           (count) => count === transfers,
         )
         return t.gateway.route().socketCounts()[0]?.logs
       }
-      await until(transferMore, (open) => open === 1, 60_000)
+      await untilValue(transferMore, (open) => open === 1, 60_000)
       slow.socket.resume()
       expect(await slow.closed).toMatchObject({ code: 4408, reason: expect.stringMatching(/not read in time/) })
       await transferMore()
@@ -181,11 +182,11 @@ test('a client that does not respond to pings is disconnected; a client that res
     let pings = 0
     alive.socket.on('ping', () => (pings += 1))
     dead.socket.pause()
-    await until(
+    await untilValue(
       async () => t.gateway.route().socketCounts()[0]?.connections,
       (count) => count === 1,
     )
-    await until(
+    await untilValue(
       async () => pings,
       (count) => count > 5,
     )
@@ -203,7 +204,7 @@ test('calls and notifications are limited by the rate of the organization', () =
       const batch = JSON.stringify(Array.from({ length: 50 }, (_, id) => balance(id)))
       busy.socket.send(batch)
       busy.socket.send(batch)
-      await until(
+      await untilValue(
         async () => busy.received.length,
         (count) => count === 2,
       )
@@ -212,13 +213,13 @@ test('calls and notifications are limited by the rate of the organization', () =
       for (const response of rejected)
         expect(response).toMatchObject({ id: expect.any(Number), error: { code: -32005 } })
       const flooded = await connect(url)
-      await until(() => flooded.subscribe('logs', {}).catch(() => null), Boolean)
+      await untilValue(() => flooded.subscribe('logs', {}).catch(() => null), Boolean)
       await devnet.chain.transfer(400)
       expect(await flooded.closed).toMatchObject({
         code: 4429,
         reason: expect.stringMatching(/rate limit of the organization/),
       })
-      await until(
+      await untilValue(
         async () => otherClient.resultsOf(heads).length,
         (count) => count === 20,
       )
@@ -234,7 +235,7 @@ test('when the gateway stops, calls in flight get a response and connections clo
     await client.subscribe('newHeads')
     node.fault = ({ method }) => (method === 'eth_getBalance' ? { delayMs: 300 } : null)
     client.socket.send(JSON.stringify(balance(7)))
-    await until(async () => node.calls.some((c) => c.method === 'eth_getBalance'), Boolean)
+    await untilValue(async () => node.calls.some((c) => c.method === 'eth_getBalance'), Boolean)
     const route = t.gateway.route()
     const closed = route.closeSockets()
     await expect(connect(url)).rejects.toThrow('HTTP 503')
@@ -285,7 +286,7 @@ test('connections, subscriptions and closings are exported as metrics', () =>
     expect(await readMetrics()).toMatch(/^shoal_rpc_subscriptions\{chain="devnet",kind="logs"\} 1$/m)
     first.socket.close(1000)
     await first.closed
-    await until(readMetrics, (text) => /^shoal_rpc_sockets\{chain="devnet"\} 1$/m.test(text))
+    await untilValue(readMetrics, (text) => /^shoal_rpc_sockets\{chain="devnet"\} 1$/m.test(text))
     expect(await readMetrics()).toMatch(/^shoal_rpc_socket_closings_total\{code="1000"\} 1$/m)
     await t.gateway.route().closeSockets()
     expect(await readMetrics()).toMatch(/^shoal_rpc_socket_closings_total\{code="1012"\} 1$/m)

@@ -4,7 +4,8 @@ import { foundry } from 'viem/chains'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startDevnet, type Devnet } from '../../../../../scripts/devnet/devnet.ts'
 import { rpcTokenOf } from '../../../modules/rpc/tokens.ts'
-import { call, post, startRpcTestbed, until, type RpcTestbed } from '../testbed.ts'
+import { untilValue } from '../../../testing/until.ts'
+import { call, post, startRpcTestbed, type RpcTestbed } from '../testbed.ts'
 import { connect } from './ws-client.ts'
 
 let devnet: Devnet
@@ -54,7 +55,7 @@ test('viem reads, watches blocks and watches events over WebSocket', async () =>
       }),
     ]
     // viem does not report when a subscription is established: wait for a block.
-    await until(
+    await untilValue(
       async () => {
         await devnet.chain.transfer(1)
         return blocks.length * hashes.length
@@ -64,13 +65,13 @@ test('viem reads, watches blocks and watches events over WebSocket', async () =>
     const [from, countBefore] = [await devnet.chain.height(), hashes.length]
     await devnet.chain.transfer(45)
     const to = await devnet.chain.height()
-    await until(
+    await untilValue(
       async () => hashes.length,
       (count) => count >= countBefore + 45,
     )
     // viem requests each announced block, so blocks arrive in the order of those responses.
     const expectedBlocks = Array.from({ length: to - from }, (_, i) => BigInt(from + 1 + i))
-    await until(async () => expectedBlocks.every((number) => blocks.includes(number)), Boolean)
+    await untilValue(async () => expectedBlocks.every((number) => blocks.includes(number)), Boolean)
     const range = { fromBlock: `0x${(from + 1).toString(16)}`, toBlock: `0x${to.toString(16)}`, address: devnet.token }
     const expected = (await callNode('eth_getLogs', [range])) as { transactionHash: string }[]
     expect(hashes.slice(-45)).toEqual(expected.map((log) => log.transactionHash))
@@ -91,10 +92,10 @@ test('viem reconnects after a restart of the gateway and continues to watch', as
       await callNode('evm_mine')
       return Number(blocks.at(-1) ?? -1)
     }
-    await until(nextBlock, (last) => last >= 0)
+    await untilValue(nextBlock, (last) => last >= 0)
     await t.gateway.restart()
     const height = await devnet.chain.height()
-    await until(nextBlock, (last) => last > height)
+    await untilValue(nextBlock, (last) => last > height)
     unwatch()
   } finally {
     await closeViem(client)
@@ -109,7 +110,7 @@ test('ethers reads and subscribes over WebSocket', async () => {
     const logs: { transactionHash: string; removed: boolean }[] = []
     await provider.on('block', (number: number) => blocks.push(number))
     await provider.on({ address: devnet.token }, (log: (typeof logs)[0]) => logs.push(log))
-    await until(
+    await untilValue(
       async () => {
         await devnet.chain.transfer(1)
         return blocks.length * logs.length
@@ -118,13 +119,13 @@ test('ethers reads and subscribes over WebSocket', async () => {
     )
     await devnet.chain.transfer(5)
     const height = await devnet.chain.height()
-    await until(
+    await untilValue(
       async () => blocks.at(-1),
       (last) => last === height,
     )
     const range = { fromBlock: `0x${height.toString(16)}`, toBlock: 'latest', address: devnet.token }
     const expected = ((await callNode('eth_getLogs', [range])) as typeof logs).map((log) => log.transactionHash)
-    await until(
+    await untilValue(
       async () => logs.at(-1)?.transactionHash,
       (last) => last === expected.at(-1),
     )
@@ -143,7 +144,7 @@ test('single calls, batches, notifications and invalid requests get the same res
   const responseTo = async (message: unknown) => {
     const messagesBefore = client.received.length
     client.socket.send(typeof message === 'string' ? message : JSON.stringify(message))
-    return until(async () => client.received[messagesBefore], Boolean)
+    return untilValue(async () => client.received[messagesBefore], Boolean)
   }
   expect(await responseTo(call('eth_chainId', [], 'abc'))).toEqual({ jsonrpc: '2.0', id: 'abc', result: '0x7a69' })
   expect(
@@ -176,7 +177,7 @@ test('notifications have the format of nodes; unsupported subscriptions are reje
   const logs = await client.subscribe('logs', { address: [devnet.token.toUpperCase().replace('0X', '0x')], topics: [] })
   const fourTopics = await client.subscribe('logs', { topics: [null, null, null, null] })
   await devnet.chain.transfer(2)
-  await until(
+  await untilValue(
     async () => client.resultsOf(logs).length + client.resultsOf(heads).length,
     (count) => count === 3,
   )
@@ -197,7 +198,7 @@ test('notifications have the format of nodes; unsupported subscriptions are reje
   expect(await client.call('eth_unsubscribe', [logs])).toMatchObject({ result: true })
   expect(await client.call('eth_unsubscribe', [logs])).toMatchObject({ error: { message: 'subscription not found' } })
   await devnet.chain.transfer(1)
-  await until(
+  await untilValue(
     async () => client.resultsOf(heads).length,
     (count) => count === 2,
   )

@@ -1,7 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { startDevnet, type Devnet } from '../../../../../scripts/devnet/devnet.ts'
 import { rpcTokenOf } from '../../../modules/rpc/tokens.ts'
-import { call, post, startFaultyNode, startRpcTestbed, until, type FaultyNode, type RpcTestbed } from '../testbed.ts'
+import { untilValue } from '../../../testing/until.ts'
+import { call, post, startFaultyNode, startRpcTestbed, type FaultyNode, type RpcTestbed } from '../testbed.ts'
 import { connect, type Notification, type WsClient } from './ws-client.ts'
 
 let devnet: Devnet
@@ -64,7 +65,7 @@ function expectConnected(heads: readonly Log[]): void {
 /** Waits until the client has been notified of the latest block of the chain. */
 async function waitForTip(heads: string): Promise<void> {
   const { hash } = (await callNode('eth_getBlockByNumber', ['latest', false])) as { hash: string }
-  await until(
+  await untilValue(
     async () => client.resultsOf(heads).at(-1)?.['hash'],
     (last) => last === hash,
     15_000,
@@ -183,7 +184,7 @@ test('a chain is polled once for all subscribers, until they have disconnected',
   const countCalls = (method: string) => nodes.flatMap((node) => node.calls).filter((c) => c.method === method).length
   const callsBefore = countCalls('eth_getBlockByHash') + countCalls('eth_getLogs')
   await devnet.chain.transfer(1)
-  await until(async () => [client, ...others].every((c) => ids.some((id) => c.resultsOf(id).length > 0)), Boolean)
+  await untilValue(async () => [client, ...others].every((c) => ids.some((id) => c.resultsOf(id).length > 0)), Boolean)
   expect(countCalls('eth_getBlockByHash') + countCalls('eth_getLogs') - callsBefore).toBe(2)
   expect(a.calls.some((c) => c.method === 'eth_subscribe')).toBe(false)
   for (const each of [client, ...others]) each.socket.close()
@@ -198,9 +199,9 @@ test('a chain reset closes the connections of subscribers, who receive the new c
     for (const node of nodes) node.target = otherDevnet.rpcUrl
     expect(await client.closed).toMatchObject({ code: 1012, reason: expect.stringMatching(/^The chain was replaced/) })
     const reconnected = await connect(client.socket.url.replace('ws', 'http'))
-    const heads = await until(() => reconnected.subscribe('newHeads').catch(() => null), Boolean)
+    const heads = await untilValue(() => reconnected.subscribe('newHeads').catch(() => null), Boolean)
     await otherDevnet.chain.transfer(1)
-    const announced = await until(async () => reconnected.resultsOf(heads ?? '').at(-1)?.['number'], Boolean)
+    const announced = await untilValue(async () => reconnected.resultsOf(heads ?? '').at(-1)?.['number'], Boolean)
     expect(Number(announced)).toBe(await otherDevnet.chain.height())
     reconnected.socket.close()
   } finally {

@@ -1,5 +1,5 @@
 import { WebSocket } from 'ws'
-import { until } from '../testbed.ts'
+import { untilValue } from '../../../testing/until.ts'
 
 export type Notification = { subscription: string; result: Record<string, unknown> & { removed?: boolean } }
 type ReceivedMessage = {
@@ -52,7 +52,7 @@ export async function connect(httpUrl: string): Promise<WsClient> {
     socket.send(JSON.stringify({ jsonrpc: '2.0', id, method, params }))
     const find = () =>
       received.find((message): message is ReceivedMessage => !Array.isArray(message) && message.id === id)
-    return (await until(async () => find(), Boolean)) as ReceivedMessage
+    return (await untilValue(async () => find(), Boolean)) as ReceivedMessage
   }
   return {
     socket,
