@@ -95,7 +95,7 @@ test('viem reconnects after a restart of the gateway and continues to watch', as
     await untilValue(nextBlock, (last) => last >= 0)
     await t.gateway.restart()
     const height = await devnet.chain.height()
-    await untilValue(nextBlock, (last) => last > height)
+    expect(await untilValue(nextBlock, (last) => last > height)).toBeGreaterThan(height)
     unwatch()
   } finally {
     await closeViem(client)
