@@ -4,9 +4,10 @@ import type { TokenScope } from './token-scope.ts'
 
 /**
  * Who may call an endpoint. `user`: signed in. `verified`: signed in with a confirmed email. `member`: of the organization in
- * `{code}`. A permission: a member whose role has it. The last three imply a confirmed email.
+ * `{code}`. A permission: a member whose role has it. The last three imply a confirmed email. `operator`: a session of a user with
+ * the operator's flag; for all other callers the endpoint does not exist. `operator.write`: also has entered the password recently.
  */
-export type Access = 'public' | 'user' | 'verified' | 'member' | Permission
+export type Access = 'public' | 'user' | 'verified' | 'member' | 'operator' | 'operator.write' | Permission
 
 /** The scope that an API token needs for a call; `session` means that API tokens are not accepted. */
 export type Scope = TokenScope | 'session'
@@ -139,3 +140,7 @@ export function endpointsOf(areas: Areas): [name: string, endpoint: Endpoint][] 
 /** A list on the wire: `key[]=a&key[]=b`, `key=a` or absent. */
 export const ListOf = <T extends z.ZodType<unknown, string>>(item: T) =>
   z.preprocess((value) => (value === undefined ? [] : Array.isArray(value) ? value : [value]), z.array(item).max(200))
+
+/** True if the endpoint exists only for operators. */
+export const isForOperators = ({ access }: Pick<Endpoint, 'access'>): boolean =>
+  access === 'operator' || access === 'operator.write'

@@ -5,6 +5,7 @@ import { deployments } from './deployments.ts'
 import { logs } from './logs.ts'
 import { metrics } from './metrics.ts'
 import { monitoring } from './monitoring.ts'
+import { operators } from './operators.ts'
 import { orgs } from './orgs.ts'
 import { portal } from './portal.ts'
 import { rpc } from './rpc.ts'
@@ -27,6 +28,7 @@ export const contract = {
   portal,
   billing,
   alerts,
+  operators,
 }
 export type Contract = typeof contract
 
@@ -46,6 +48,7 @@ export * from './logs.ts'
 export * from './metrics.ts'
 export * from './monitoring.ts'
 export * from './openapi.ts'
+export * from './operators.ts'
 export * from './orgs.ts'
 export * from './payments.ts'
 export * from './permissions.ts'

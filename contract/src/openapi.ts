@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { endpointsOf, type Areas, type Endpoint } from './endpoint.ts'
+import { endpointsOf, isForOperators, type Areas, type Endpoint } from './endpoint.ts'
 import { ErrorBody } from './errors.ts'
 
 /** Endpoints whose path has no `/v1` in the specification. (The server accepts every path with or without it.) */
@@ -8,7 +8,7 @@ const withoutVersion = ['user.get', 'user.completeOnboarding', 'auth.signIn']
 type Json = Record<string, unknown>
 
 /**
- * Returns an OpenAPI 3.1 document of all endpoints; `x-access` and `x-token-scope` contain the endpoint's `access` and `scope`. Its
+ * Returns an OpenAPI 3.1 document of all endpoints except those for operators; `x-access` and `x-token-scope` contain the endpoint's `access` and `scope`. Its
  * paths are generated on first use, since generating them takes a large part of the server's startup time.
  */
 export function openApi(areas: Areas, version: string): Json {
@@ -39,6 +39,7 @@ export function openApi(areas: Areas, version: string): Json {
 function pathsOf(areas: Areas): Record<string, Json> {
   const paths: Record<string, Json> = {}
   for (const [name, endpoint] of endpointsOf(areas)) {
+    if (isForOperators(endpoint)) continue
     const method = endpoint.method.toLowerCase()
     ;(paths[`/api${endpoint.path}`] ??= {})[method] = operation(name, endpoint)
     if (withoutVersion.includes(name))

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { endpoint } from './endpoint.ts'
-import { Email, Id, OrgCode, OrgEmail, OrgName } from './fields.ts'
+import { Email, Id, OrgCode, OrgEmail, OrgName, Time } from './fields.ts'
 import { orgStatuses } from './org-status.ts'
 import { roleTypes } from './permissions.ts'
 
@@ -30,6 +30,8 @@ export const Org = z.object({
   roleType: RoleType,
   limits: z.object({ squids: z.number(), playground: z.boolean() }),
   billingDetails: BillingDetails.nullable(),
+  /** Why the operator has suspended the organization; null if it is not suspended. */
+  suspension: z.object({ at: Time, reason: z.string() }).nullable(),
 })
 export type Org = z.infer<typeof Org>
 

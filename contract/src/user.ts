@@ -25,6 +25,8 @@ export const User = z.object({
   fullName: z.string(),
   emailVerified: z.boolean(),
   avatarUrl: z.string().nullable(),
+  /** May open the operator's console. */
+  isOperator: z.boolean(),
   policyAccepted: z.boolean(),
   onboardingForm: OnboardingForm.nullable(),
   /** The playground first, then by name (spec 3). */

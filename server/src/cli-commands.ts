@@ -3,13 +3,15 @@ import { randomBytes } from 'node:crypto'
 import type { App } from './app.ts'
 import { readiness } from './health/readiness.ts'
 import { countInstallation } from './health/status-store.ts'
-import { findConfirmedAccount } from './modules/auth/index.ts'
+import { findConfirmedAccount, setOperator } from './modules/auth/index.ts'
+import { recordAudit } from './modules/audit/index.ts'
 import { setDiscount, setStatus as setOrgStatus } from './modules/billing/index.ts'
 import { createOrg, findOrgByCode } from './modules/orgs/index.ts'
 import { createApiToken, createUser } from './modules/user/index.ts'
 
 export type CliOptions = Record<'email' | 'name' | 'password' | 'code' | 'status' | 'percent', string> & {
   scope?: string
+  off?: boolean
 }
 type Result = Promise<Record<string, unknown>>
 
@@ -28,6 +30,20 @@ export async function addUser(app: App, { email, name, password }: CliOptions): 
     playground: { code: user.playground.code },
     ...(password ? {} : { password: newPassword }),
   }
+}
+
+/** Gives a user the operator's flag, or takes it away with --off. Returns `{email, isOperator}`. */
+export async function setUserOperator(app: App, { email, off = false }: CliOptions): Result {
+  const isOperator = !off
+  if (!(await setOperator(app.db, email.toLowerCase(), isOperator)))
+    throw new Error(`There is no user ${email}. Create one with: user add --email ${email} --name <name>`)
+  await recordAudit(app.db, {
+    at: app.clock.now(),
+    action: 'cli.setOperator',
+    subject: email.toLowerCase(),
+    after: { isOperator },
+  })
+  return { email: email.toLowerCase(), isOperator }
 }
 
 /** Creates an API token. Returns `{token}`, which cannot be read again later. `code`: the only organization of the token; default: all. */

@@ -9,6 +9,7 @@ import {
   addOrg,
   addToken,
   addUser,
+  setUserOperator,
   setOrgDiscount,
   setOrgBillingStatus,
   status,
@@ -22,7 +23,8 @@ import { safeText } from './db/safe-error.ts'
 import { shoalCommand, shoalVersion } from './version.ts'
 
 type Result = Promise<Record<string, unknown>>
-type Command = { options: string[]; optional?: string[]; flags?: string[]; summary: string } & (
+/** `positional`: the option whose value may follow the command without its name. */
+type Command = { options: string[]; optional?: string[]; flags?: string[]; positional?: 'email'; summary: string } & (
   | { run: (app: App, values: CliOptions) => Result }
   /** Whether the command runs without `openApp`: it opens the database itself, or requires that no process uses the database. */
   | { runOnFiles: (config: Config, options: FileOptions) => Result }
@@ -44,6 +46,13 @@ const commands: Record<string, Command> = {
     run: addUser,
     options: ['email', 'name', 'password'],
     summary: 'create a user with a confirmed email and a playground',
+  },
+  'user set-operator': {
+    run: setUserOperator,
+    options: ['email'],
+    positional: 'email',
+    flags: ['off'],
+    summary: "open the operator's console (/admin) to a user; --off closes it immediately",
   },
   'token add': {
     run: addToken,
@@ -122,6 +131,7 @@ async function main(): Promise<number> {
       from: { type: 'string' },
       'with-keys': { type: 'boolean' },
       force: { type: 'boolean' },
+      off: { type: 'boolean' },
       json: { type: 'boolean' },
       help: { type: 'boolean', short: 'h' },
       version: { type: 'boolean' },
@@ -131,6 +141,8 @@ async function main(): Promise<number> {
     process.stdout.write(`${shoalVersion()}\n`)
     return 0
   }
+  const withPositional = commands[positionals.slice(0, -1).join(' ')]
+  if (withPositional?.positional) values[withPositional.positional] ??= positionals.pop()
   const command = commands[positionals.join(' ')]
   if (!command || values.help) {
     process.stdout.write(usage())

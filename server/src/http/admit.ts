@@ -1,8 +1,8 @@
-import { permissions, reasonDenied, type Endpoint, type Permission } from '@shoal/contract'
+import { isForOperators, permissions, reasonDenied, type Endpoint, type Permission } from '@shoal/contract'
 import type { FastifyRequest } from 'fastify'
 import type { App } from '../app.ts'
-import { notFound, refuse, unauthorized } from '../errors.ts'
-import { authenticate, limitCalls, requireTokenRights, roleWith } from '../modules/auth/index.ts'
+import { notFound, refuse, Refusal, unauthorized } from '../errors.ts'
+import { authenticate, limitCalls, passwordUntil, requireTokenRights, roleWith } from '../modules/auth/index.ts'
 import type { Actor, OrgScope } from '../modules/call.ts'
 import { findMembership } from '../modules/orgs/index.ts'
 
@@ -21,6 +21,7 @@ export async function admit(
     return {}
   }
   const actor = await authenticate(app, request.headers.authorization)
+  if (isForOperators(endpoint)) return { actor: await admitOperator(app, name, endpoint, request, actor) }
   if (!actor) throw unauthorized()
   if (endpoint.rateLimit) await limitCalls(app, name, endpoint.rateLimit, { ip: request.ip, userId: actor.userId })
   requireTokenRights(endpoint, actor)
@@ -38,5 +39,24 @@ export async function admit(
   }
   return { actor, org }
 }
+
+/** @throws Refusal 404, as for an unknown path, unless the caller is an operator with a session; 405 if the password must be entered first */
+async function admitOperator(
+  app: App,
+  name: string,
+  { access, rateLimit }: Endpoint,
+  request: FastifyRequest,
+  actor: Actor | null,
+): Promise<Actor> {
+  if (!actor?.isOperator || !actor.emailVerified || actor.sessionId === null) throw unknownPath(request)
+  if (rateLimit) await limitCalls(app, name, rateLimit, { ip: request.ip, userId: actor.userId })
+  if (access === 'operator.write' && !passwordUntil(actor, app.clock.now()))
+    throw refuse('PASSWORD_NEEDED', 'Enter your password again to change this.')
+  return actor
+}
+
+/** The response to a path that does not exist. The public client takes "Cannot <method>" to mean that the endpoint does not exist. */
+export const unknownPath = ({ method, url }: Pick<FastifyRequest, 'method' | 'url'>): Refusal =>
+  new Refusal(404, 'NOT_FOUND', `Cannot ${method} ${url.split('?')[0]}`)
 
 const isPermission = (access: string): access is Permission => (permissions as string[]).includes(access)

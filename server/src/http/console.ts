@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { App } from '../app.ts'
+import { unknownPath } from './admit.ts'
 import { readConsolePage } from './console-page.ts'
 
 const builtConsole = join(import.meta.dirname, '../../../console/dist')
@@ -36,12 +37,7 @@ export async function mountConsole(
       return reply.headers(headers).send(body)
     }
     if (isPage) return reply.type('text/html').send(notBuiltPage(app))
-    // The public client takes "Cannot <method>" to mean that the endpoint does not exist.
-    return reply.code(404).send({
-      error: `Cannot ${request.method} ${request.url.split('?')[0]}`,
-      code: 'NOT_FOUND',
-      requestId: request.id,
-    })
+    throw unknownPath(request)
   })
 }
 

@@ -7,6 +7,7 @@ import type { Handlers } from '../modules/call.ts'
 import { deploymentsHandlers, squidActionHandlers } from '../modules/deployments/index.ts'
 import { logsHandlers } from '../modules/logs/index.ts'
 import { metricsHandlers, monitoringHandlers } from '../modules/metrics/index.ts'
+import { operatorsHandlers } from '../modules/operators/index.ts'
 import { orgsHandlers } from '../modules/orgs/index.ts'
 import { portalHandlers } from '../modules/portal/index.ts'
 import { rpcHandlers } from '../modules/rpc/index.ts'
@@ -32,6 +33,7 @@ export const handlerFiles: Record<keyof Contract, string[]> = {
   portal: ['portal/handlers.ts'],
   billing: ['billing/handlers.ts'],
   alerts: ['alerts/handlers.ts', 'alerts/channels/handlers.ts'],
+  operators: ['operators/handlers.ts'],
 }
 
 type AllHandlers = { [Area in keyof Contract]: Handlers<Contract[Area]> }
@@ -51,4 +53,5 @@ export const createHandlers = (app: App): AllHandlers => ({
   portal: portalHandlers(app),
   billing: billingHandlers(app),
   alerts: alertsHandlers(app),
+  operators: operatorsHandlers(app),
 })

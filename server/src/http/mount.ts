@@ -1,4 +1,4 @@
-import { endpointsOf, type Areas, type Endpoint, type ErrorBody } from '@shoal/contract'
+import { endpointsOf, isForOperators, type Areas, type Endpoint, type ErrorBody } from '@shoal/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Readable } from 'node:stream'
 import { z } from 'zod'
@@ -65,8 +65,10 @@ async function respond(
 ) {
   // Responses contain tokens and data that only this caller may see.
   reply.header('cache-control', 'no-store')
+  // An endpoint for operators must not reveal by invalid parameters that it exists.
+  const operator = isForOperators(endpoint) ? await admit(app, name, endpoint, request) : null
   const params = parse(endpoint.params, request.params)
-  const admission = await admit(app, name, endpoint, request)
+  const admission = operator ?? (await admit(app, name, endpoint, request))
   let note: AuditEntry | null = null
   let isAudited = false
   const withAudit = async <T>(work: () => Promise<T>): Promise<T> => {

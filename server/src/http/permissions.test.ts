@@ -3,6 +3,7 @@ import {
   contract,
   endpoint,
   endpointsOf,
+  isForOperators,
   type Access,
   type Endpoint,
   type Permission,
@@ -70,6 +71,9 @@ const endpointsByAccess: Record<Access, string> = {
   // Not in the specification.
   'alerts.write': `alerts.changeRule alerts.addChannel alerts.changeChannel alerts.removeChannel alerts.testChannel
     alerts.replayDelivery`,
+  // Not in the specification: the operator's console.
+  operator: 'operators.getAccess operators.confirmPassword operators.listOrgs',
+  'operator.write': 'operators.suspendOrg operators.resumeOrg',
 }
 const accessOf = new Map(
   Object.entries(endpointsByAccess).flatMap(([access, names]) =>
@@ -97,7 +101,8 @@ const endpointsByScope: Record<Scope, string> = {
     alerts.unmute alerts.changeRule alerts.addChannel alerts.changeChannel alerts.removeChannel alerts.testChannel
     alerts.replayDelivery`,
   session: `auth.signOut auth.confirmEmail user.update user.completeOnboarding user.changePassword user.createApiToken
-    user.deleteApiToken user.listSessions user.endSessions orgs.delete`,
+    user.deleteApiToken user.listSessions user.endSessions orgs.delete
+    operators.getAccess operators.confirmPassword operators.listOrgs operators.suspendOrg operators.resumeOrg`,
 }
 const scopeOf = new Map(
   Object.entries(endpointsByScope).flatMap(([scope, names]) =>
@@ -108,7 +113,9 @@ const scopeOf = new Map(
 type Member = keyof typeof memberPermissions
 const isMember = (caller: string): caller is Member => caller in memberPermissions
 
-const allCallers = ['stranger', 'unverified', 'outsider', ...(Object.keys(memberPermissions) as Member[])] as const
+/** Operators are members of no organization here. One of them has not entered the password recently. */
+const operatorCallers = ['operator', 'operator without password'] as const
+const allCallers = ['stranger', 'unverified', 'outsider', ...operatorCallers, ...(Object.keys(memberPermissions) as Member[])] as const
 type Caller = (typeof allCallers)[number]
 /** The kinds of credential: a session; an API token of each scope, for all organizations; an admin token that is limited to another organization. */
 const credentials = ['session', 'read', 'deploy', 'admin', 'admin elsewhere'] as const
@@ -132,6 +139,7 @@ function expectedOutcome(name: string, caller: Caller, credential: Credential): 
   const access = accessOf.get(name)
   if (access === undefined) return 'its access is not listed'
   if (access === 'public') return 'in'
+  if (access === 'operator' || access === 'operator.write') return expectedOfOperatorEndpoint(access, caller, credential)
   if (caller === 'stranger') return '401 CREDENTIALS_INVALID'
   const refusal = expectedTokenRefusal(name, access, credential)
   if (refusal) return refusal
@@ -142,6 +150,13 @@ function expectedOutcome(name: string, caller: Caller, credential: Credential): 
   if (access === 'member') return 'in'
   const held: readonly Permission[] = memberPermissions[caller]
   return held.includes(access) ? 'in' : '405 NOT_ALLOWED'
+}
+
+/** For all callers but operators with a session, the endpoints of operators are unknown paths. */
+function expectedOfOperatorEndpoint(access: Access, caller: Caller, credential: Credential): string {
+  const isOperator = caller === 'operator' || caller === 'operator without password'
+  if (!isOperator || credential !== 'session') return '404 NOT_FOUND'
+  return access === 'operator.write' && caller !== 'operator' ? '405 PASSWORD_NEEDED' : 'in'
 }
 
 let t: TestApp
@@ -158,6 +173,8 @@ beforeAll(async () => {
   users = {
     unverified: await t.make.member(org, 'admin', await t.make.user({ emailVerified: false })),
     outsider: (await t.make.org()).admin,
+    operator: await t.make.operator(),
+    'operator without password': await t.make.operator(),
     admin: org.admin,
     developer: await t.make.member(org, 'developer'),
     viewer: await t.make.member(org, 'viewer'),
@@ -207,6 +224,7 @@ function createRecordingHandlers() {
 async function actualOutcome(name: string, e: Endpoint, caller: Caller, credential: Credential): Promise<string> {
   admittedCall = null
   const code = caller === 'owner of the playground' ? users[caller].playground.code : org.code
+  if (caller === 'operator') await enterPassword(users.operator)
   const secret =
     caller === 'stranger' ? null : credential === 'session' ? users[caller].token : tokens[caller][credential]
   const response = await server.inject(requestFor(name, e, { code }, secret))
@@ -216,12 +234,15 @@ async function actualOutcome(name: string, e: Endpoint, caller: Caller, credenti
   return 'in'
 }
 
+const enterPassword = (user: TestUser) =>
+  t.app.database.pool.query('update sessions set password_at = $1 where user_id = $2', [t.clock.now(), user.id])
+
 /** Checks that the handler received the caller and the organization if and only if the access of its endpoint requires them. */
 function checkAdmittedCall(name: string, e: Endpoint, caller: Caller, code: string): void {
   const expectedUserId = caller === 'stranger' || e.access === 'public' ? undefined : users[caller].id
   expect(admittedCall).toMatchObject({ name })
   expect(admittedCall?.actor?.userId).toBe(expectedUserId)
-  const hasOrg = !['public', 'user', 'verified'].includes(e.access)
+  const hasOrg = !['public', 'user', 'verified', 'operator', 'operator.write'].includes(e.access)
   expect(admittedCall?.org?.code).toBe(hasOrg ? code : undefined)
 }
 
@@ -265,7 +286,7 @@ describe('every endpoint admits exactly the callers that the specification allow
       for (const [name, e] of endpointsOf(contract)) {
         if (e.access === 'public') continue
         const response = await server.inject(requestFor(name, e, { code: org.code }, secret))
-        expect([name, response.statusCode]).toEqual([name, 401])
+        expect([name, response.statusCode]).toEqual([name, isForOperators(e) ? 404 : 401])
       }
   })
 })
@@ -274,7 +295,7 @@ describe('declarations', () => {
   test.each(endpointsOf(contract))(
     '%s has an organization in its path if and only if its access requires one',
     (name, e) => {
-      const needsOrg = !['public', 'user', 'verified'].includes(e.access)
+      const needsOrg = !['public', 'user', 'verified', 'operator', 'operator.write'].includes(e.access)
       // The invited user is not a member yet.
       const isInvitation = name === 'orgs.acceptInvite' || name === 'orgs.rejectInvite'
       expect(e.path.startsWith('/v1/orgs/{code}')).toBe(needsOrg || isInvitation)

@@ -21,7 +21,11 @@ export type Actor = {
   emailVerified: boolean
   /** Whether the user has proven access to the mailbox (`users.emailProvenAt`). */
   isEmailProven: boolean
+  /** May open the operator's console; see `Access`. */
+  isOperator: boolean
   sessionId: string | null
+  /** When the user last entered the password in this session; null for API tokens. */
+  passwordAt: Date | null
   apiTokenId: number | null
   /** The scope of the API token; null for a session, which has all rights of its user. */
   tokenScope: TokenScope | null
@@ -70,7 +74,8 @@ export type FileResponse =
   | { contentType: string; body: string | Uint8Array | Readable; fileName?: string; headers?: Record<string, string> }
 
 type ActorOf<A extends Access> = A extends 'public' ? Record<never, never> : { actor: Actor }
-type OrgOf<A extends Access> = A extends 'public' | 'user' | 'verified' ? Record<never, never> : { org: OrgScope }
+type OrgOf<A extends Access> = A extends 'public' | 'user' | 'verified' | 'operator' | 'operator.write'
+  ? Record<never, never> : { org: OrgScope }
 type FileOf<E extends Endpoint> = E['kind'] extends 'upload' ? { file: Readable } : Record<never, never>
 
 /** Input of a handler: parsed parameters, and the caller and organization that the endpoint's `access` resolves. */

@@ -1,6 +1,7 @@
 import type { OrgStatus, RoleType, TokenScope } from '@shoal/contract'
 import { randomBytes } from 'node:crypto'
 import type { App } from '../app.ts'
+import { setOperator } from '../modules/auth/index.ts'
 import { startSession } from '../modules/auth/sessions.ts'
 import { addMember, createOrg, setOrgStatus } from '../modules/orgs/index.ts'
 import { createApiToken, createUser } from '../modules/user/index.ts'
@@ -48,6 +49,12 @@ export function createFactories(app: App) {
       playground: created.playground,
     }
   }
+  /** A user with the operator's flag, whose session has not entered the password. */
+  const operator = async (options: { password?: string } = {}): Promise<TestUser> => {
+    const created = await user(options)
+    await setOperator(app.db, created.email, true)
+    return created
+  }
   /** Creates an organization; ACTIVE by default, so that it may deploy. */
   const org = async (
     options: { code?: string; name?: string; admin?: TestUser; status?: OrgStatus } = {},
@@ -83,5 +90,5 @@ export function createFactories(app: App) {
     ).token
   /** Sets the billing status of an organization. */
   const status = ({ id }: Pick<TestOrg, 'id'>, newStatus: OrgStatus) => setOrgStatus(app, id, newStatus)
-  return { user, org, member, token, status }
+  return { user, operator, org, member, token, status }
 }

@@ -113,7 +113,8 @@ export class Accounts {
   }
 }
 
-function rejectionOf({ status, isPlayground }: TokenOwner): RpcRejection | null {
+function rejectionOf({ status, isPlayground, isSuspended }: TokenOwner): RpcRejection | null {
+  if (isSuspended) return rejection(403, codes.unauthorized, 'The operator has suspended this organization.')
   if (isPlayground) return null
   if (isUnpaid(status))
     return rejection(403, codes.unauthorized, 'Payment is overdue. Please update your card details.')

@@ -70,6 +70,16 @@ export async function deleteUnconfirmedAccounts(
   await tx.delete(users).where(inArray(users.id, ids))
 }
 
+/** Gives the confirmed account with this email the operator's flag, or takes it away. Returns false if there is no such account. */
+export async function setOperator(db: Db, email: string, isOperator: boolean): Promise<boolean> {
+  const changed = await db
+    .update(users)
+    .set({ isOperator })
+    .where(and(eq(users.email, email), eq(users.emailVerified, true)))
+    .returning({ id: users.id })
+  return changed.length > 0
+}
+
 export async function setPasswordHash(db: Db, userId: number, passwordHash: string): Promise<void> {
   await db.update(users).set({ passwordHash }).where(eq(users.id, userId))
 }

@@ -25,7 +25,14 @@ async function authenticateApiToken(app: App, key: string): Promise<Actor | null
   if (!token || (token.expiresAt && token.expiresAt <= now)) return null
   if (!token.lastUsedAt || now.getTime() - token.lastUsedAt.getTime() >= saveLastSeenEveryMs)
     await touchApiToken(app.db, token.id, now)
-  return { ...token.user, sessionId: null, apiTokenId: token.id, tokenScope: token.scope, tokenOrgId: token.orgId }
+  return {
+    ...token.user,
+    sessionId: null,
+    passwordAt: null,
+    apiTokenId: token.id,
+    tokenScope: token.scope,
+    tokenOrgId: token.orgId,
+  }
 }
 
 async function authenticateSession(app: App, token: string): Promise<Actor | null> {
@@ -34,5 +41,12 @@ async function authenticateSession(app: App, token: string): Promise<Actor | nul
   const now = app.clock.now()
   if (!session || session.expiresAt <= now) return null
   if (now.getTime() - session.lastSeenAt.getTime() >= saveLastSeenEveryMs) await touchSession(app.db, session.id, now)
-  return { ...session.user, sessionId: session.id, apiTokenId: null, tokenScope: null, tokenOrgId: null }
+  return {
+    ...session.user,
+    sessionId: session.id,
+    passwordAt: session.passwordAt,
+    apiTokenId: null,
+    tokenScope: null,
+    tokenOrgId: null,
+  }
 }

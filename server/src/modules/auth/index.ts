@@ -4,6 +4,7 @@ export {
   deleteUnconfirmedAccounts,
   findConfirmedAccount,
   getAccount,
+  setOperator,
 } from './account-store.ts'
 export { requireTokenRights, roleWith } from './token-rights.ts'
 export { authenticate } from './authenticate.ts'
@@ -13,6 +14,7 @@ export { authHandlers } from './handlers.ts'
 export { authJobs } from './jobs.ts'
 export { restoreLinkQueue } from './restore.ts'
 export { isMailAllowed } from './mail-limit.ts'
+export { enterPassword, hasPassword, passwordUntil } from './password-entry.ts'
 export { hashPassword } from './passwords.ts'
 export { limitCalls } from './rate-limits.ts'
 export { signingKeyContext } from './signing-keys.ts'

@@ -9,12 +9,16 @@ import { addSession } from './store.ts'
 
 const lifetimeMs = days(30)
 
-/** Starts a session and returns its token: a JWT that identifies the user and becomes invalid when the session's row is deleted. */
+/**
+ * Starts a session and returns its token: a JWT that identifies the user and becomes invalid when the session's row is deleted.
+ * @param passwordAt - when the user entered the password; null for a sign-in without one
+ */
 export async function startSession(
   app: App,
   db: Db,
   userId: number,
   request: Pick<Request, 'userAgent' | 'ip'>,
+  passwordAt: Date | null = null,
 ): Promise<string> {
   const now = app.clock.now()
   const expiresAt = new Date(now.getTime() + lifetimeMs)
@@ -27,6 +31,7 @@ export async function startSession(
     expiresAt,
     userAgent: request.userAgent?.slice(0, 300) ?? null,
     ip: request.ip,
+    passwordAt,
   })
   // Spec 3: the console reads the flag as `walletAuthorized`. There is no sign-in by wallet.
   return new SignJWT({ sid: id, shoalWalletAuthorized: false })

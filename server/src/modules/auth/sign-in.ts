@@ -31,11 +31,11 @@ export async function checkPassword(
   return user
 }
 
-/** Starts a session, records the address and browser of a confirmed account, and returns the session token. */
+/** Starts a session after the password was checked, records the address and browser of a confirmed account, and returns the session token. */
 export async function signIn(app: App, user: Account, request: Request): Promise<string> {
   if (user.emailVerified) {
     await trustAddress(app, user.id, request.ip)
     rememberDevice(app, user, request)
   }
-  return await startSession(app, app.db, user.id, request)
+  return await startSession(app, app.db, user.id, request, app.clock.now())
 }

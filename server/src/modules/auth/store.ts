@@ -1,4 +1,4 @@
-import { and, desc, eq, gt, lt, ne, sql } from '../../db/sql.ts'
+import { and, desc, eq, gt, isNull, lt, ne, sql } from '../../db/sql.ts'
 import type { Db } from '../../db/database.ts'
 import { hashSecret } from '../../sealing/hash-secret.ts'
 import { displayPrefix, newApiTokenKey } from './api-token-key.ts'
@@ -10,23 +10,36 @@ const actorColumns = {
   fullName: users.fullName,
   emailVerified: users.emailVerified,
   isEmailProven: sql<boolean>`${users.emailProvenAt} is not null`,
+  isOperator: users.isOperator,
 }
 
 export async function addSession(db: Db, session: typeof sessions.$inferInsert): Promise<void> {
   await db.insert(sessions).values(session)
 }
 
+/** Null also for the sessions of disabled accounts. */
 export async function findSession(db: Db, id: string) {
   const [row] = await db
-    .select({ id: sessions.id, lastSeenAt: sessions.lastSeenAt, expiresAt: sessions.expiresAt, user: actorColumns })
+    .select({
+      id: sessions.id,
+      lastSeenAt: sessions.lastSeenAt,
+      expiresAt: sessions.expiresAt,
+      passwordAt: sessions.passwordAt,
+      user: actorColumns,
+    })
     .from(sessions)
     .innerJoin(users, eq(users.id, sessions.userId))
-    .where(eq(sessions.id, id))
+    .where(and(eq(sessions.id, id), isNull(users.disabledAt)))
   return row ?? null
 }
 
 export async function touchSession(db: Db, id: string, at: Date): Promise<void> {
   await db.update(sessions).set({ lastSeenAt: at }).where(eq(sessions.id, id))
+}
+
+/** Records that the user has entered the password in this session. */
+export async function savePasswordEntry(db: Db, id: string, at: Date): Promise<void> {
+  await db.update(sessions).set({ passwordAt: at }).where(eq(sessions.id, id))
 }
 
 /** Unexpired sessions, most recently seen first. */
@@ -56,6 +69,7 @@ export async function deleteExpiredSessions(db: Db, now: Date): Promise<void> {
   await db.delete(sessions).where(lt(sessions.expiresAt, now))
 }
 
+/** Null also for the tokens of disabled accounts. */
 export async function findApiTokenByHash(db: Db, hash: string) {
   const [row] = await db
     .select({
@@ -68,7 +82,7 @@ export async function findApiTokenByHash(db: Db, hash: string) {
     })
     .from(apiTokens)
     .innerJoin(users, eq(users.id, apiTokens.userId))
-    .where(eq(apiTokens.hash, hash))
+    .where(and(eq(apiTokens.hash, hash), isNull(users.disabledAt)))
   return row ?? null
 }
 

@@ -41,6 +41,10 @@ export const users = pgTable(
      */
     emailProvenAt: time(),
     avatarUrl: text(),
+    /** May open the operator's console. Set by the command line only. */
+    isOperator: boolean().notNull().default(false),
+    /** Set while an operator has disabled the account: it cannot sign in, and its sessions and API tokens are rejected. */
+    disabledAt: time(),
     policyAccepted: boolean().notNull().default(false),
     subscribesNewsletter: boolean().notNull().default(false),
     onboardingForm: jsonb().$type<{ occupation: string; source: string; usage: string }>(),
@@ -65,6 +69,11 @@ export const sessions = pgTable(
     expiresAt: time().notNull(),
     userAgent: text(),
     ip: text(),
+    /** When the user last entered the password in this session; null if they signed in without one. */
+    passwordAt: time(),
+    /** The organization that an operator may read in this session until `supportUntil`. No foreign key, because organizations refer to users. */
+    supportOrgId: bigId(),
+    supportUntil: time(),
   },
   (t) => [index('sessions_user').on(t.userId)],
 )

@@ -1,4 +1,5 @@
 export { deleteUsageRecordsBefore } from './metering/usage-retention-store.ts'
+export { costsOfAll } from './costs/costs-of-all.ts'
 export { billingHandlers } from './handlers.ts'
 export { quotaReader, type QuotaUse } from './limits/quotas.ts'
 export { stripeEventsOf } from './payments/stripe-events.ts'

@@ -166,14 +166,14 @@ export const charges = pgTable(
 /** Processed events of the provider, so that each is applied only once. */
 export const billingEvents = pgTable('billing_events', { id: text().primaryKey(), at: time().notNull() })
 
-/** Versions that billing has hibernated and will restart. */
+/** Versions that billing, or the suspension of their organization, has hibernated and will restart. */
 export const billingHibernations = pgTable(
   'billing_hibernations',
   {
     squidId: bigId().primaryKey(),
     orgId: bigId().notNull(),
     squidName: text().notNull(),
-    reason: text({ enum: ['debt', 'cap'] }).notNull(),
+    reason: text({ enum: ['debt', 'cap', 'suspension'] }).notNull(),
     month: text().notNull(),
     /** Whether a restart is requested. The row is deleted when the restart has begun. */
     isWaking: boolean().notNull().default(false),

@@ -8,12 +8,21 @@ import { DeployFailure } from './failure.ts'
 /** The storage limit of databases in playgrounds. */
 const playgroundStorageBytes = 10 * 2 ** 30
 
-export type OrgDeployState = { code: string; status: OrgStatus; isPlayground: boolean; deletedAt: Date | null }
+export type OrgDeployState = {
+  code: string
+  status: OrgStatus
+  isPlayground: boolean
+  deletedAt: Date | null
+  suspendedAt: Date | null
+  suspensionReason: string | null
+}
 
 /** Returns why the organization may not run programs, and what to do; null when it may. */
 export function computeRefusal(org: OrgDeployState, config: Pick<Config, 'publicUrl'>): string | null {
   const billing = `${config.publicUrl}/billing?organization=${org.code}`
   if (org.deletedAt) return `Organization ${org.code} is being deleted.`
+  if (org.suspendedAt)
+    return `The operator has suspended organization ${org.code}: ${org.suspensionReason} Squids start again when the suspension ends.`
   if (isUnpaid(org.status))
     return `Organization ${org.code} is not active: payment is overdue. Please update your card details at ${billing}.`
   if (org.status === 'DRAFT' && !org.isPlayground)

@@ -7,7 +7,7 @@ import { selectUnfinished } from './store.ts'
 
 /**
  * Hibernates or restarts a version on behalf of the installation, for example for billing. Returns `busy` while a deployment of the
- * version is in progress; the caller must then try again later. Does not restart versions of an organization that may not deploy here.
+ * version is in progress or its organization is suspended; the caller must then try again later. Does not restart versions of an organization that may not deploy here.
  */
 export async function systemAction(
   app: Pick<App, 'db' | 'clock'>,
@@ -17,12 +17,14 @@ export async function systemAction(
 ): Promise<'started' | 'busy' | 'nothing to do'> {
   return await app.db.transaction(async (tx) => {
     const found = await selectSquid(tx, squidId)
-    if (found) await lockOrg(tx, found.orgId)
+    const org = found && (await lockOrg(tx, found.orgId))
     const squid = await selectSquid(tx, squidId)
     if (!squid || squid.desiredState === 'deleted' || squid.image === null) return 'nothing to do'
     if (await selectUnfinished(tx, squidId)) return 'busy'
     const isDone = type === 'HIBERNATE' ? squid.desiredState === 'hibernated' : squid.desiredState === 'running'
     if (isDone) return 'nothing to do'
+    // The version starts when the suspension ends.
+    if (type === 'RESTART' && org?.suspendedAt) return 'busy'
     if (type === 'RESTART' && (await otherOrgRefusal(tx, squid.orgId))) return 'nothing to do'
     const at = app.clock.now()
     const image = type === 'RESTART' ? squid.image : null

@@ -1,7 +1,7 @@
 export { createOrg, createPlayground } from './create-org.ts'
 export { orgsHandlers } from './handlers.ts'
 export { addMember } from './members.ts'
-export { presentOrg } from './present-org.ts'
+export { presentOrg, suspensionOf } from './present-org.ts'
 export { listInvitations } from './invitations.ts'
 export { listAdminEmails, notificationEmail } from './role-store.ts'
 export {

@@ -12,5 +12,13 @@ export function presentOrg(org: OrgRow, roleType: RoleType): Org {
     roleType,
     limits: { squids: org.squidsLimit, playground: org.isPlayground },
     billingDetails: org.billingDetails,
+    suspension: suspensionOf(org),
   }
 }
+
+/** When and why the operator has suspended the organization; null if it is not suspended. */
+export const suspensionOf = ({
+  suspendedAt,
+  suspensionReason,
+}: Pick<OrgRow, 'suspendedAt' | 'suspensionReason'>): Org['suspension'] =>
+  suspendedAt === null ? null : { at: suspendedAt.toISOString(), reason: suspensionReason ?? '' }

@@ -46,6 +46,9 @@ export const orgs = pgTable(
     deploysStoppedUntil: time(),
     /** Limit of RPC requests per calendar month; null: unlimited. Written by billing. */
     rpcRequestsCap: bigId(),
+    /** Set while an operator has suspended the organization. Its members see the reason. */
+    suspendedAt: time(),
+    suspensionReason: text(),
     createdAt: time().notNull(),
     /** Set while its squids are being removed; the row is deleted when the last one is removed and the account is settled. */
     deletedAt: time(),

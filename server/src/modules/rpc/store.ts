@@ -32,7 +32,14 @@ export async function orgCodeOf(db: Db, orgId: number): Promise<string> {
   return row.code
 }
 
-export type TokenOwner = { orgId: number; status: OrgStatus; isPlayground: boolean; used: number; cap: number | null }
+export type TokenOwner = {
+  orgId: number
+  status: OrgStatus
+  isPlayground: boolean
+  isSuspended: boolean
+  used: number
+  cap: number | null
+}
 
 /** Returns the owner of a token with its usage in the month that begins at `month` (`yyyy-MM-01`); null for unknown tokens. */
 export async function findTokenOwner(db: Db, hash: string, month: string): Promise<TokenOwner | null> {
@@ -41,6 +48,7 @@ export async function findTokenOwner(db: Db, hash: string, month: string): Promi
       orgId: orgs.id,
       status: orgs.status,
       isPlayground: orgs.isPlayground,
+      isSuspended: sql<boolean>`${orgs.suspendedAt} is not null`,
       cap: orgs.rpcRequestsCap,
       used: sql<number>`coalesce(${quotaUsage.used}, 0)`,
     })

@@ -85,6 +85,8 @@ async function profileOf(app: App, actor: Actor, user: UserRow): Promise<User> {
     fullName: user.fullName,
     emailVerified: user.emailVerified,
     avatarUrl: user.avatarUrl,
+    // An API token cannot call the endpoints of operators.
+    isOperator: user.isOperator && actor.sessionId !== null,
     policyAccepted: user.policyAccepted,
     onboardingForm: user.onboardingForm,
     organizations: orgs.map((org) => presentOrg(org, roleWith(actor, org.roleType))),

@@ -18,6 +18,7 @@ import {
   listAccountsWithCaps,
   versionsWithTags,
   deleteHibernation,
+  followSuspensions,
   listHibernations,
 } from './limits-store.ts'
 import { systemAction } from '../../deployments/index.ts'
@@ -126,8 +127,9 @@ async function sendCapWarning(
   })
 }
 
-/** Hibernates and restarts the versions that billing has marked. Versions with a running deployment are retried in the next round. */
+/** Hibernates and restarts the versions that billing or a suspension has marked. Versions with a running deployment are retried in the next round. */
 export async function applyHibernations(app: App): Promise<void> {
+  await followSuspensions(app.db, app.clock.now())
   for (const row of await listHibernations(app.db)) {
     const type = row.isWaking ? 'RESTART' : 'HIBERNATE'
     const outcome = await systemAction(app, row.squidId, type, `billing ${row.reason}`)

@@ -44,6 +44,22 @@ export async function hibernateAllForDebt(db: Db, orgId: number, at: Date): Prom
     on conflict (squid_id) do update set reason = 'debt', is_waking = false`)
 }
 
+/**
+ * Marks the running versions of suspended organizations for hibernation, and those that a suspension hibernated to be restarted when it
+ * has ended. Versions that are hibernated for another reason keep it.
+ */
+export async function followSuspensions(db: Db, at: Date): Promise<void> {
+  await db.execute(sql`
+    insert into billing_hibernations (squid_id, org_id, squid_name, reason, month, is_waking, at)
+    select s.id, s.org_id, s.name || '@' || s.slot, 'suspension', ${monthOf(at.getTime())}, false, ${at}
+    from orgs o join squids s on s.org_id = o.id
+    where o.suspended_at is not null and s.desired_state = 'running'
+    on conflict (squid_id) do update set is_waking = false where billing_hibernations.reason = 'suspension'`)
+  await db.execute(sql`
+    update billing_hibernations h set is_waking = true from orgs o
+    where o.id = h.org_id and o.suspended_at is null and h.reason = 'suspension' and not h.is_waking`)
+}
+
 /** Marks a version for hibernation. Returns false if it was marked already. */
 export async function hibernateForCap(
   db: Db,

@@ -156,6 +156,22 @@ export async function addRecords(db: Db, rows: readonly (HourlyUsage & { part: n
       .onConflictDoNothing()
 }
 
+/** The recorded usage of all organizations in a month, by day; not by version, since prices do not depend on it. */
+export async function usageOfMonthByOrg(db: Db, month: string): Promise<(DayUsage & { orgId: number })[]> {
+  const day = sql<string>`to_char(${usageRecords.hour} at time zone 'UTC', 'YYYY-MM-DD')`
+  const rows = await db
+    .select({
+      orgId: usageRecords.orgId,
+      day,
+      type: usageRecords.type,
+      quantity: sql<string>`sum(${usageRecords.quantity})::text`,
+    })
+    .from(usageRecords)
+    .where(eq(usageRecords.month, month))
+    .groupBy(usageRecords.orgId, day, usageRecords.type)
+  return rows.map((row) => ({ ...row, squidId: null, squidName: null, quantity: BigInt(row.quantity) }))
+}
+
 /** The recorded usage for the receipt of a month, by day. */
 export async function usageOfMonth(db: Db, orgId: number, month: string): Promise<DayUsage[]> {
   const day = sql<string>`to_char(${usageRecords.hour} at time zone 'UTC', 'YYYY-MM-DD')`

@@ -45,6 +45,26 @@ async function recordHours(db: Db, fromMs: number, untilMs: number, at: Date): P
   await store.addRecords(db, unrecordedUsage(due, await store.selectRecordedUsage(db, rpcFromMs)), at)
 }
 
+/** The usage of all organizations in the current month, including what is not recorded yet. */
+export async function usageOfAllSoFar(
+  app: Pick<App, 'clock' | 'db'>,
+): Promise<(DayUsage & { orgId: number })[]> {
+  const nowMs = app.clock.now().getTime()
+  const [recorded, meter] = await Promise.all([
+    store.usageOfMonthByOrg(app.db, monthOf(nowMs)),
+    store.readMeter(app.db),
+  ])
+  const fromMs = meter?.recordedUntilMs ?? hourOfMs(nowMs)
+  const [spans, rpc, alreadyRecorded] = await Promise.all([
+    store.selectSpans(app.db, fromMs),
+    store.selectRpcUsage(app.db, fromMs),
+    store.selectRecordedUsage(app.db, fromMs),
+  ])
+  const due = [...usageOfSpans(spans, fromMs, Infinity), ...rpc]
+  const unrecorded = unrecordedUsage(due, alreadyRecorded)
+  return [...recorded, ...unrecorded.map((usage) => ({ ...toDayUsage(usage), orgId: usage.orgId }))]
+}
+
 /** An organization's usage in a month: the records and, for the current month, the usage that is not recorded yet. */
 export async function usageSoFar(app: Pick<App, 'clock' | 'db'>, orgId: number, month: string): Promise<DayUsage[]> {
   const [recorded, meter] = await Promise.all([store.usageOfMonth(app.db, orgId, month), store.readMeter(app.db)])

@@ -1,7 +1,7 @@
 // Reads tables of other modules: orgs. Selects organizations by account status.
 
 import type { PaymentMethod } from '@shoal/contract'
-import { and, asc, desc, eq, isNull, sql } from '../../../db/sql.ts'
+import { and, asc, desc, eq, isNull, ne, sql } from '../../../db/sql.ts'
 import type { Db } from '../../../db/database.ts'
 import { billingAccounts, billingEvents, charges, invoices, paymentMethods, testSetups } from '../tables.ts'
 
@@ -29,6 +29,15 @@ export async function changeAccount(
       target: billingAccounts.orgId,
       set: change,
     })
+}
+
+/** Returns the discounts, in percent, of the organizations that have one. */
+export async function listDiscounts(db: Db): Promise<Map<number, string>> {
+  const rows = await db
+    .select({ orgId: billingAccounts.orgId, discountPercent: billingAccounts.discountPercent })
+    .from(billingAccounts)
+    .where(ne(billingAccounts.discountPercent, '0'))
+  return new Map(rows.map(({ orgId, discountPercent }) => [orgId, discountPercent]))
 }
 
 /** Locks the account, so that changes of its charges and status are serialized until the transaction ends. */

@@ -1,0 +1,117 @@
+import { z } from 'zod'
+import { endpoint } from './endpoint.ts'
+import { CountParam, Id, Password, RequiredText, Time } from './fields.ts'
+import { orgStatuses } from './org-status.ts'
+
+/** How long an operator may change things after entering the password. */
+export const operatorPasswordMinutes = 10
+
+/** Use of an organization or version, for operators. */
+export const OperatorUsage = z.object({
+  /** Mean of the last five minutes. */
+  cpuCores: z.number(),
+  /** Mean of the last five minutes. */
+  memoryBytes: z.number(),
+  /** Disks of programs, and databases. */
+  diskBytes: z.number(),
+  /** Lines of the last 24 hours, accurate to a thousand lines per version. */
+  logLines: z.number(),
+  /** Requests of the last 24 hours. */
+  rpcRequests: z.number(),
+})
+export type OperatorUsage = z.infer<typeof OperatorUsage>
+
+export const OperatorOrg = z.object({
+  id: Id,
+  code: z.string(),
+  name: z.string().nullable(),
+  isPlayground: z.boolean(),
+  status: z.enum(orgStatuses),
+  suspension: z.object({ at: Time, reason: z.string() }).nullable(),
+  squids: z.number(),
+  squidsLimit: z.number(),
+  /** This month's cost so far, without tax, in dollars. */
+  costUsd: z.number(),
+  usage: OperatorUsage,
+  createdAt: Time,
+})
+export type OperatorOrg = z.infer<typeof OperatorOrg>
+
+export const operatorOrgSorts = [
+  'name',
+  'status',
+  'squids',
+  'cost',
+  'cpu',
+  'memory',
+  'disk',
+  'logs',
+  'rpc',
+  'created',
+] as const
+export type OperatorOrgSort = (typeof operatorOrgSorts)[number]
+
+export const operatorPageSize = 50
+
+/** One page of a list that the server sorts. `offset` is a number of rows. */
+const page = { order: z.enum(['asc', 'desc']).optional(), offset: CountParam('offset', 1_000_000).optional() }
+const search = z.string().trim().max(200).optional()
+const Reason = RequiredText('Reason is required').max(500, 'Max 500 symbols.')
+
+export const operators = {
+  getAccess: endpoint({
+    method: 'GET',
+    path: '/v1/admin',
+    access: 'operator',
+    scope: 'session',
+    summary: "Until when the operator's session may change things",
+    payload: z.object({
+      /** Null if the password must be entered first. */
+      passwordUntil: Time.nullable(),
+      /** False for accounts that sign in only with a provider. They must set a password before they can change anything. */
+      hasPassword: z.boolean(),
+    }),
+  }),
+  confirmPassword: endpoint({
+    method: 'POST',
+    path: '/v1/admin/password',
+    access: 'operator',
+    scope: 'session',
+    summary: 'Enter the password again, to change things for ten minutes',
+    body: z.object({ password: Password }),
+    payload: z.object({ passwordUntil: Time }),
+    rateLimit: { calls: 10, perMs: 600_000 },
+  }),
+  listOrgs: endpoint({
+    method: 'GET',
+    path: '/v1/admin/orgs',
+    access: 'operator',
+    scope: 'session',
+    summary: 'Organizations with their cost and use, 50 per page',
+    query: {
+      /** A part of the name or code, or the email of a member. */
+      search,
+      state: z.enum([...orgStatuses, 'PLAYGROUND', 'SUSPENDED']).optional(),
+      sort: z.enum(operatorOrgSorts).optional(),
+      ...page,
+    },
+    payload: z.object({ orgs: z.array(OperatorOrg), total: z.number() }),
+  }),
+  suspendOrg: endpoint({
+    method: 'POST',
+    path: '/v1/admin/orgs/{code}/suspension',
+    access: 'operator.write',
+    scope: 'session',
+    summary: 'Suspend an organization, with a reason that its members see',
+    body: z.object({ reason: Reason }),
+    payload: z.object({ code: z.string() }),
+  }),
+  resumeOrg: endpoint({
+    method: 'DELETE',
+    path: '/v1/admin/orgs/{code}/suspension',
+    access: 'operator.write',
+    scope: 'session',
+    summary: 'End the suspension of an organization',
+    payload: z.object({ code: z.string() }),
+  }),
+}

@@ -1,0 +1,34 @@
+import { operatorPasswordMinutes } from '@shoal/contract'
+import type { App } from '../../app.ts'
+import { minutes } from '../../clock.ts'
+import { invalidField, refuse } from '../../errors.ts'
+import type { Db } from '../../db/database.ts'
+import type { Actor } from '../call.ts'
+import { getAccount } from './account-store.ts'
+import { verifyPassword } from './passwords.ts'
+import { savePasswordEntry } from './store.ts'
+
+/** Until when the session counts as one whose password was entered recently; null if it does not. */
+export function passwordUntil({ passwordAt }: Pick<Actor, 'passwordAt'>, now: Date): Date | null {
+  if (passwordAt === null) return null
+  const until = new Date(passwordAt.getTime() + minutes(operatorPasswordMinutes))
+  return until > now ? until : null
+}
+
+/**
+ * Checks the password of the caller and records in the session that it was entered now.
+ * @throws Refusal 400 for the field `password` if it is wrong; 405 if the account has no password
+ */
+export async function enterPassword(app: App, actor: Actor, password: string): Promise<Date> {
+  const { passwordHash } = await getAccount(app.db, actor.userId)
+  if (passwordHash === null)
+    throw refuse('NO_PASSWORD', 'Your account has no password yet. Sign out and use "Forgot password" to set one.')
+  if (!(await verifyPassword(passwordHash, password))) throw invalidField('password', 'The password is wrong')
+  const now = app.clock.now()
+  if (actor.sessionId) await savePasswordEntry(app.db, actor.sessionId, now)
+  return new Date(now.getTime() + minutes(operatorPasswordMinutes))
+}
+
+/** False for accounts that sign in only with a provider. */
+export const hasPassword = async (db: Db, userId: number): Promise<boolean> =>
+  (await getAccount(db, userId)).passwordHash !== null

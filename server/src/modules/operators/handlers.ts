@@ -1,0 +1,28 @@
+import type { Contract } from '@shoal/contract'
+import type { App } from '../../app.ts'
+import { enterPassword, hasPassword, passwordUntil } from '../auth/index.ts'
+import type { Handlers } from '../call.ts'
+import { createOrgList } from './org-list.ts'
+import { resumeOrg, suspendOrg } from './suspension.ts'
+
+export function operatorsHandlers(app: App): Handlers<Contract['operators']> {
+  const orgList = createOrgList(app)
+  return {
+    getAccess: async ({ actor }) => ({
+      passwordUntil: passwordUntil(actor, app.clock.now())?.toISOString() ?? null,
+      hasPassword: await hasPassword(app.db, actor.userId),
+    }),
+    confirmPassword: async ({ actor, body }) => ({
+      passwordUntil: (await enterPassword(app, actor, body.password)).toISOString(),
+    }),
+    listOrgs: ({ query }) => orgList(query),
+    suspendOrg: async ({ params, body, request }) => {
+      request.audit(await suspendOrg(app, params.code, body.reason))
+      return { code: params.code }
+    },
+    resumeOrg: async ({ params, request }) => {
+      request.audit(await resumeOrg(app, params.code))
+      return { code: params.code }
+    },
+  }
+}

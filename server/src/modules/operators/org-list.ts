@@ -1,0 +1,53 @@
+import {
+  operatorPageSize,
+  type Contract,
+  type OperatorOrg,
+  type OperatorOrgSort,
+  type PayloadInputOf,
+  type QueryOf,
+} from '@shoal/contract'
+import type { App } from '../../app.ts'
+import { minutes } from '../../clock.ts'
+import { costsOfAll } from '../billing/index.ts'
+import { suspensionOf } from '../orgs/index.ts'
+import { keepFor } from './keep-for.ts'
+import { sortRows } from './sort-rows.ts'
+import { listOrgRows } from './orgs-store.ts'
+import { noUsage } from './usage.ts'
+import { usageByOrg } from './usage-store.ts'
+
+type ListOrgs = Contract['operators']['listOrgs']
+
+const sortKeys: Record<OperatorOrgSort, (org: OperatorOrg) => string | number> = {
+  name: (org) => (org.name ?? org.code).toLowerCase(),
+  status: (org) => `${org.suspension ? 0 : 1} ${org.status}`,
+  squids: (org) => org.squids,
+  cost: (org) => org.costUsd,
+  cpu: (org) => org.usage.cpuCores,
+  memory: (org) => org.usage.memoryBytes,
+  disk: (org) => org.usage.diskBytes,
+  logs: (org) => org.usage.logLines,
+  rpc: (org) => org.usage.rpcRequests,
+  created: (org) => org.createdAt,
+}
+
+/**
+ * Returns a function that lists a page of organizations. Names, statuses and suspensions are current. Use is computed at most every 30
+ * seconds and costs at most every five minutes, because both read the records of all organizations.
+ */
+export function createOrgList(app: App): (query: QueryOf<ListOrgs>) => Promise<PayloadInputOf<ListOrgs>> {
+  const costs = keepFor(app, minutes(5), () => costsOfAll(app))
+  const usages = keepFor(app, minutes(0.5), () => usageByOrg(app.db, app.clock.now()))
+  return async ({ search = '', state, sort = 'name', order = 'asc', offset = 0 }) => {
+    const [rows, costByOrg, usage] = await Promise.all([listOrgRows(app.db, { search, state }), costs(), usages()])
+    const all = rows.map(({ createdAt, suspendedAt, suspensionReason, ...row }) => ({
+      ...row,
+      suspension: suspensionOf({ suspendedAt, suspensionReason }),
+      costUsd: costByOrg.get(row.id) ?? 0,
+      usage: usage.get(row.id) ?? noUsage,
+      createdAt: createdAt.toISOString(),
+    }))
+    const sorted = sortRows(all, sortKeys[sort], order)
+    return { orgs: sorted.slice(offset, offset + operatorPageSize), total: rows.length }
+  }
+}
