@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { endpoint } from './endpoint.ts'
-import { CountParam, Id, Password, RequiredText, Time } from './fields.ts'
+import { Id, IdParam, Password, RequiredText, Time } from './fields.ts'
 import { orgStatuses } from './org-status.ts'
+import { Squid } from './squid-payloads.ts'
 
 /** How long an operator may change things after entering the password. */
 export const operatorPasswordMinutes = 10
@@ -51,10 +52,27 @@ export const operatorOrgSorts = [
 ] as const
 export type OperatorOrgSort = (typeof operatorOrgSorts)[number]
 
+/** A version, with the organization that owns it. */
+export const OperatorSquid = z.object({
+  id: Id,
+  name: z.string(),
+  slot: z.string(),
+  status: Squid.shape.status,
+  organization: z.object({ code: z.string(), name: z.string().nullable(), isPlayground: z.boolean() }),
+  /** The email of the organization's first administrator. */
+  ownerEmail: z.string().nullable(),
+  usage: OperatorUsage,
+  deployedAt: Time.nullable(),
+})
+export type OperatorSquid = z.infer<typeof OperatorSquid>
+
+export const operatorSquidSorts = ['name', 'organization', 'status', 'cpu', 'memory', 'disk', 'logs', 'rpc'] as const
+export type OperatorSquidSort = (typeof operatorSquidSorts)[number]
+
 export const operatorPageSize = 50
 
 /** One page of a list that the server sorts. `offset` is a number of rows. */
-const page = { order: z.enum(['asc', 'desc']).optional(), offset: CountParam('offset', 1_000_000).optional() }
+const page = { order: z.enum(['asc', 'desc']).optional(), offset: IdParam.optional() }
 const search = z.string().trim().max(200).optional()
 const Reason = RequiredText('Reason is required').max(500, 'Max 500 symbols.')
 
@@ -113,5 +131,43 @@ export const operators = {
     scope: 'session',
     summary: 'End the suspension of an organization',
     payload: z.object({ code: z.string() }),
+  }),
+  changeLimits: endpoint({
+    method: 'PUT',
+    path: '/v1/admin/orgs/{code}/limits',
+    access: 'operator.write',
+    scope: 'session',
+    summary: 'Change how many squids an organization may have',
+    body: z.object({
+      squids: z
+        .number('Enter a whole number')
+        .int('Enter a whole number')
+        .min(0, 'Must be at least 0')
+        .max(10_000, 'Must be at most 10000'),
+    }),
+    payload: z.object({ code: z.string(), squids: z.number() }),
+  }),
+  listSquids: endpoint({
+    method: 'GET',
+    path: '/v1/admin/squids',
+    access: 'operator',
+    scope: 'session',
+    summary: 'Versions of all organizations with their use, 50 per page',
+    query: {
+      /** A part of `name@slot` or of the code of the organization. */
+      search,
+      sort: z.enum(operatorSquidSorts).optional(),
+      ...page,
+    },
+    payload: z.object({ squids: z.array(OperatorSquid), total: z.number() }),
+  }),
+  hibernateSquid: endpoint({
+    method: 'POST',
+    path: '/v1/admin/orgs/{code}/squids/{reference}/hibernation',
+    access: 'operator.write',
+    scope: 'session',
+    summary: 'Hibernate one version, with a reason that its log shows; its members may restart it',
+    body: z.object({ reason: Reason }),
+    payload: z.object({ reference: z.string() }),
   }),
 }

@@ -13,6 +13,7 @@ const placeholder: Org = {
   roleType: 'admin',
   limits: { squids: 3, playground: false },
   billingDetails: null,
+  suspension: null,
 }
 
 /** The stored organization if the user is still a member, otherwise the first (spec 4). */

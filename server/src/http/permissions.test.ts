@@ -72,8 +72,8 @@ const endpointsByAccess: Record<Access, string> = {
   'alerts.write': `alerts.changeRule alerts.addChannel alerts.changeChannel alerts.removeChannel alerts.testChannel
     alerts.replayDelivery`,
   // Not in the specification: the operator's console.
-  operator: 'operators.getAccess operators.confirmPassword operators.listOrgs',
-  'operator.write': 'operators.suspendOrg operators.resumeOrg',
+  operator: 'operators.getAccess operators.confirmPassword operators.listOrgs operators.listSquids',
+  'operator.write': 'operators.suspendOrg operators.resumeOrg operators.changeLimits operators.hibernateSquid',
 }
 const accessOf = new Map(
   Object.entries(endpointsByAccess).flatMap(([access, names]) =>
@@ -102,7 +102,8 @@ const endpointsByScope: Record<Scope, string> = {
     alerts.replayDelivery`,
   session: `auth.signOut auth.confirmEmail user.update user.completeOnboarding user.changePassword user.createApiToken
     user.deleteApiToken user.listSessions user.endSessions orgs.delete
-    operators.getAccess operators.confirmPassword operators.listOrgs operators.suspendOrg operators.resumeOrg`,
+    operators.getAccess operators.confirmPassword operators.listOrgs operators.suspendOrg operators.resumeOrg
+    operators.changeLimits operators.listSquids operators.hibernateSquid`,
 }
 const scopeOf = new Map(
   Object.entries(endpointsByScope).flatMap(([scope, names]) =>
@@ -115,7 +116,13 @@ const isMember = (caller: string): caller is Member => caller in memberPermissio
 
 /** Operators are members of no organization here. One of them has not entered the password recently. */
 const operatorCallers = ['operator', 'operator without password'] as const
-const allCallers = ['stranger', 'unverified', 'outsider', ...operatorCallers, ...(Object.keys(memberPermissions) as Member[])] as const
+const allCallers = [
+  'stranger',
+  'unverified',
+  'outsider',
+  ...operatorCallers,
+  ...(Object.keys(memberPermissions) as Member[]),
+] as const
 type Caller = (typeof allCallers)[number]
 /** The kinds of credential: a session; an API token of each scope, for all organizations; an admin token that is limited to another organization. */
 const credentials = ['session', 'read', 'deploy', 'admin', 'admin elsewhere'] as const
@@ -139,7 +146,8 @@ function expectedOutcome(name: string, caller: Caller, credential: Credential): 
   const access = accessOf.get(name)
   if (access === undefined) return 'its access is not listed'
   if (access === 'public') return 'in'
-  if (access === 'operator' || access === 'operator.write') return expectedOfOperatorEndpoint(access, caller, credential)
+  if (access === 'operator' || access === 'operator.write')
+    return expectedOfOperatorEndpoint(access, caller, credential)
   if (caller === 'stranger') return '401 CREDENTIALS_INVALID'
   const refusal = expectedTokenRefusal(name, access, credential)
   if (refusal) return refusal

@@ -40,6 +40,8 @@ export const bodySamples: Record<string, unknown> = {
   'billing.updateLimits': { spendCapUsd: null, atCap: 'stop_deploys', rpcRequestsCap: null },
   'operators.confirmPassword': { password: 'wrong one' },
   'operators.suspendOrg': { reason: 'sample' },
+  'operators.changeLimits': { squids: 1 },
+  'operators.hibernateSquid': { reason: 'sample' },
   'alerts.changeRule': { isEnabled: true, threshold: null },
   'alerts.mute': { kind: null, squidId: null, minutes: 60 },
   'alerts.addChannel': { type: 'webhook', name: 'Sample', url: 'https://example.com/alerts' },

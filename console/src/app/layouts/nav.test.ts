@@ -11,6 +11,7 @@ const org = (playground: boolean, status: OrgStatus = 'ACTIVE'): Org => ({
   roleType: 'admin',
   limits: { squids: 3, playground },
   billingDetails: null,
+  suspension: null,
 })
 const labels = (...args: Parameters<typeof navItems>) => navItems(...args).map(({ label }) => label)
 

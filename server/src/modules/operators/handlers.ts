@@ -2,11 +2,15 @@ import type { Contract } from '@shoal/contract'
 import type { App } from '../../app.ts'
 import { enterPassword, hasPassword, passwordUntil } from '../auth/index.ts'
 import type { Handlers } from '../call.ts'
+import { changeLimits } from './change-limits.ts'
+import { hibernateSquid } from './hibernate-squid.ts'
 import { createOrgList } from './org-list.ts'
+import { createSquidList } from './squid-list.ts'
 import { resumeOrg, suspendOrg } from './suspension.ts'
 
 export function operatorsHandlers(app: App): Handlers<Contract['operators']> {
   const orgList = createOrgList(app)
+  const squidList = createSquidList(app)
   return {
     getAccess: async ({ actor }) => ({
       passwordUntil: passwordUntil(actor, app.clock.now())?.toISOString() ?? null,
@@ -23,6 +27,15 @@ export function operatorsHandlers(app: App): Handlers<Contract['operators']> {
     resumeOrg: async ({ params, request }) => {
       request.audit(await resumeOrg(app, params.code))
       return { code: params.code }
+    },
+    changeLimits: async ({ params, body, request }) => {
+      request.audit(await changeLimits(app, params.code, body.squids))
+      return { code: params.code, squids: body.squids }
+    },
+    listSquids: ({ query }) => squidList(query),
+    hibernateSquid: async ({ params, body, request }) => {
+      request.audit(await hibernateSquid(app, params, body.reason))
+      return { reference: params.reference }
     },
   }
 }

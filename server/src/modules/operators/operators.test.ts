@@ -16,7 +16,10 @@ beforeEach(() => t.clock.advance(minutes(30)))
 
 const asOperator = () => t.as(operator).operators
 const enterPassword = () => asOperator().confirmPassword({ body: { password } })
-const send = (url: string, options: { method?: 'GET' | 'POST' | 'DELETE'; token?: string | null; payload?: string } = {}) =>
+const send = (
+  url: string,
+  options: { method?: 'GET' | 'POST' | 'DELETE'; token?: string | null; payload?: string } = {},
+) =>
   t.http.inject({
     method: options.method ?? 'GET',
     url,
@@ -50,7 +53,11 @@ describe('without the flag, the endpoints look like unknown paths', () => {
       const comparable = (response: typeof actual) => {
         const { date: _, ...headers } = response.headers
         const { requestId: _id, ...body } = response.json<{ error: string; requestId: string }>()
-        return { status: response.statusCode, headers, body: { ...body, error: body.error.replace('nothing', 'admin') } }
+        return {
+          status: response.statusCode,
+          headers,
+          body: { ...body, error: body.error.replace('nothing', 'admin') },
+        }
       }
       const { headers, ...rest } = comparable(actual)
       const expected = comparable(unknown)
@@ -62,7 +69,7 @@ describe('without the flag, the endpoints look like unknown paths', () => {
     }
   })
 
-  test('an operator whose flag was removed is locked out in the middle of the session, also while the password is fresh', async () => {
+  test('an operator whose flag was removed is locked out in the middle of the session even if the password is fresh', async () => {
     const former = await t.make.operator({ password })
     const client = t.as(former).operators
     await client.confirmPassword({ body: { password } })
@@ -70,9 +77,9 @@ describe('without the flag, the endpoints look like unknown paths', () => {
     await t.app.database.pool.query('update users set is_operator = false where id = $1', [former.id])
     await expect(client.listOrgs({})).rejects.toMatchObject({ status: 404 })
     const org = await t.make.org()
-    await expect(
-      client.suspendOrg({ params: { code: org.code }, body: { reason: 'mine' } }),
-    ).rejects.toMatchObject({ status: 404 })
+    await expect(client.suspendOrg({ params: { code: org.code }, body: { reason: 'mine' } })).rejects.toMatchObject({
+      status: 404,
+    })
     expect((await t.as(former).user.get({})).isOperator).toBe(false)
   })
 

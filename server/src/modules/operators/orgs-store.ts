@@ -26,7 +26,9 @@ export async function listOrgRows(
   const hasText = sql`position(${text} in lower(coalesce(o.name, '') || ' ' || o.code)) > 0`
   const hasMember = sql`o.id in (select r.org_id from roles r join users u on u.id = r.user_id where u.email = ${text})`
   const isFound = text === '' ? sql`true` : sql`(${hasText} or ${hasMember})`
-  const { rows } = await db.execute<Omit<OrgListRow, 'suspendedAt' | 'createdAt'> & Record<'suspendedMs' | 'createdMs', number | null>>(sql`
+  const { rows } = await db.execute<
+    Omit<OrgListRow, 'suspendedAt' | 'createdAt'> & Record<'suspendedMs' | 'createdMs', number | null>
+  >(sql`
     select o.id, o.code, o.name, o.is_playground as "isPlayground", o.status, o.suspension_reason as "suspensionReason",
       (extract(epoch from o.suspended_at) * 1000)::float8 as "suspendedMs",
       (extract(epoch from o.created_at) * 1000)::float8 as "createdMs",

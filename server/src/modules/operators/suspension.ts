@@ -1,16 +1,17 @@
 import type { App } from '../../app.ts'
-import { notFound, refuse } from '../../errors.ts'
+import { refuse } from '../../errors.ts'
 import { nameInMail, renderMail } from '../../mail/index.ts'
 import type { AuditEntry } from '../call.ts'
-import { changeOrg, findOrgByCode, listAdminEmails, lockOrg, suspensionOf, type OrgRow } from '../orgs/index.ts'
+import { changeOrg, listAdminEmails, suspensionOf, type OrgRow } from '../orgs/index.ts'
+import { lockOrgByCode } from './find-org.ts'
 
 /**
- * Suspends an organization in the caller's transaction: new deployments, restarts and RPC requests are refused from now on, and billing's next round hibernates its
- * versions. Its administrators receive the reason by email. Returns the entry for the audit log.
+ * Suspends an organization in the caller's transaction: new deployments, restarts and RPC requests are refused from now on, and
+ * billing's next round hibernates its versions. Its administrators receive the reason by email. Returns the entry for the audit log.
  * @throws Refusal 404 for an unknown code; 405 if it is suspended already
  */
 export async function suspendOrg(app: App, code: string, reason: string): Promise<AuditEntry> {
-  const org = await lockedOrg(app, code)
+  const org = await lockOrgByCode(app, code)
   if (org.suspendedAt) throw refuse('SUSPENDED', `Organization ${org.code} is suspended already.`)
   const changed = await changeOrg(app.db, org.id, { suspendedAt: app.clock.now(), suspensionReason: reason })
   await sendToAdmins(app, org, {
@@ -28,7 +29,7 @@ export async function suspendOrg(app: App, code: string, reason: string): Promis
  * @throws Refusal 404 for an unknown code; 405 if it is not suspended
  */
 export async function resumeOrg(app: App, code: string): Promise<AuditEntry> {
-  const org = await lockedOrg(app, code)
+  const org = await lockOrgByCode(app, code)
   if (!org.suspendedAt) throw refuse('NOT_SUSPENDED', `Organization ${org.code} is not suspended.`)
   await changeOrg(app.db, org.id, { suspendedAt: null, suspensionReason: null })
   await sendToAdmins(app, org, {
@@ -38,13 +39,6 @@ export async function resumeOrg(app: App, code: string): Promise<AuditEntry> {
     ],
   })
   return { orgId: org.id, subject: org.code, before: suspensionOf(org), after: null }
-}
-
-async function lockedOrg(app: App, code: string): Promise<OrgRow> {
-  const found = await findOrgByCode(app.db, code.toLowerCase())
-  const org = found && (await lockOrg(app.db, found.id))
-  if (!org) throw notFound('Organization')
-  return org
 }
 
 const titleOf = ({ name, code }: OrgRow) => nameInMail(name ?? code)

@@ -1,4 +1,4 @@
-// Reads tables of other modules: container_samples, log_blocks, log_streams, orgs, rpc_usage, squids. Operators see what each version and organization uses.
+// Reads tables of other modules: container_samples, log_blocks, log_streams, rpc_usage, squids. Operators see what each version and organization uses.
 
 import type { OperatorUsage } from '@shoal/contract'
 import { days, minutes } from '../../clock.ts'

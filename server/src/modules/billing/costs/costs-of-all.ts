@@ -18,7 +18,9 @@ export async function costsOfAll(app: Pick<App, 'clock' | 'config' | 'db'>): Pro
   const usageByOrg = Map.groupBy(usage, ({ orgId }) => orgId)
   const costOf = (orgId: number, rows: DayUsage[]) => {
     const discountPercent = new Big(discounts.get(orgId) ?? 0)
-    return netOf(receiptOf({ book, month, usage: rows, discountPercent, country: null })).round(2).toNumber()
+    return netOf(receiptOf({ book, month, usage: rows, discountPercent, country: null }))
+      .round(2)
+      .toNumber()
   }
   return new Map([...usageByOrg].map(([orgId, rows]) => [orgId, costOf(orgId, rows)]))
 }

@@ -1,0 +1,14 @@
+import type { App } from '../../app.ts'
+import type { AuditEntry } from '../call.ts'
+import { changeOrg } from '../orgs/index.ts'
+import { lockOrgByCode } from './find-org.ts'
+
+/**
+ * Changes how many squids an organization may have. Existing squids stay, also above the new limit. Returns the entry for the audit log.
+ * @throws Refusal 404 for an unknown code
+ */
+export async function changeLimits(app: App, code: string, squids: number): Promise<AuditEntry> {
+  const org = await lockOrgByCode(app, code)
+  await changeOrg(app.db, org.id, { squidsLimit: squids })
+  return { orgId: org.id, subject: org.code, before: { squids: org.squidsLimit }, after: { squids } }
+}
