@@ -75,7 +75,8 @@ export type FileResponse =
 
 type ActorOf<A extends Access> = A extends 'public' ? Record<never, never> : { actor: Actor }
 type OrgOf<A extends Access> = A extends 'public' | 'user' | 'verified' | 'operator' | 'operator.write'
-  ? Record<never, never> : { org: OrgScope }
+  ? Record<never, never>
+  : { org: OrgScope }
 type FileOf<E extends Endpoint> = E['kind'] extends 'upload' ? { file: Readable } : Record<never, never>
 
 /** Input of a handler: parsed parameters, and the caller and organization that the endpoint's `access` resolves. */
