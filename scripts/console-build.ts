@@ -4,23 +4,46 @@ import { runCommand } from './command.ts'
 import { withProgress } from './progress.ts'
 import { root } from './root.ts'
 
-const builtFile = join(root, 'console/dist/index.html')
+type Build = {
+  /** What is built, for messages. */
+  name: string
+  /** A file that every build writes. */
+  builtFile: string
+  sources: string[]
+  args: string[]
+}
+
 const sources = ['console/{src,build,public}/**', 'console/*.*', 'contract/src/**', 'package-lock.json']
+
+/** The folder of the built gallery. */
+export const galleryFolder = join(root, 'node_modules/.cache/gallery')
 
 function modifiedAt(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
 }
 
-/** Builds the console if a source is newer than the last build. @throws with the end of the output if the build fails */
-export async function ensureConsole(): Promise<void> {
+async function ensureBuild({ name, builtFile, sources, args }: Build): Promise<void> {
   const builtAt = modifiedAt(builtFile)
   const files = globSync(sources, { cwd: root })
   if (files.every((file) => modifiedAt(join(root, file)) <= builtAt)) return
   const startedAt = new Date()
-  await withProgress('Building the console', 'Built the console', async () => {
-    const { code, output } = await runCommand('vite', ['build'], { cwd: join(root, 'console') })
-    if (code !== 0) throw new Error(`The console could not be built:\n${output.slice(-3000)}`)
+  await withProgress(`Building ${name}`, `Built ${name}`, async () => {
+    const { code, output } = await runCommand('vite', ['build', ...args], { cwd: join(root, 'console') })
+    if (code !== 0) throw new Error(`${name} could not be built:\n${output.slice(-3000)}`)
   })
   // Records the start of the build, so that files edited during the build count as newer.
   utimesSync(builtFile, startedAt, startedAt)
 }
+
+/** Builds the console if a source is newer than the last build. @throws with the end of the output if the build fails */
+export const ensureConsole = (): Promise<void> =>
+  ensureBuild({ name: 'the console', builtFile: join(root, 'console/dist/index.html'), sources, args: [] })
+
+/** Builds the gallery into `galleryFolder` if a source is newer than the last build. @throws with the end of the output if the build fails */
+export const ensureGallery = (): Promise<void> =>
+  ensureBuild({
+    name: 'the gallery',
+    builtFile: join(galleryFolder, 'gallery.html'),
+    sources: [...sources, 'console/gallery/*.*'],
+    args: ['--config', 'gallery/vite.config.ts'],
+  })

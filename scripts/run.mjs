@@ -28,6 +28,7 @@ const commands = {
   devnet: { file: 'scripts/devnet.ts', installs: true },
   demo: { file: 'scripts/demo.ts', installs: true, env: localDefaults },
   bench: { file: 'scripts/bench.ts', installs: true },
+  gallery: { file: 'scripts/gallery.ts', installs: true },
   screens: { file: 'scripts/screens.ts', installs: true },
   check: { file: 'scripts/check.ts', installs: true },
   test: { file: 'scripts/test.ts', installs: true },

@@ -4,8 +4,8 @@ import { formatCount } from '../src/lib/format.ts'
 import { Section } from './Section.tsx'
 
 const start = Date.now() / 1000 - 86_400
-const points = 288
-const times = Array.from({ length: points }, (_, index) => start + index * 300)
+const points = 96
+const times = Array.from({ length: points }, (_, index) => start + index * 900)
 const wave = (seed: number, height: number) =>
   times.map((_, index) =>
     Math.max(0, height * (0.6 + 0.3 * Math.sin(index / (9 + seed)) + 0.1 * Math.sin(index * seed))),
@@ -13,24 +13,24 @@ const wave = (seed: number, height: number) =>
 
 const cpu: ChartData = {
   times,
-  bucketSeconds: 300,
+  bucketSeconds: 900,
   series: [
     { label: 'API', kind: 'area', values: wave(3, 40) },
     {
       label: 'DB',
       kind: 'line',
-      values: wave(5, 70).map((value, index) => (index > 120 && index < 150 && index !== 135 ? null : value)),
+      values: wave(5, 70).map((value, index) => (index > 40 && index < 50 && index !== 45 ? null : value)),
     },
     { label: 'Processor', kind: 'line', values: wave(7, 97) },
     { label: 'API limit', kind: 'limit', color: 1, values: times.map(() => 80) },
   ],
 }
 const traffic: ChartData = {
-  times: times.filter((_, index) => index % 12 === 0),
+  times: times.filter((_, index) => index % 4 === 0),
   bucketSeconds: 3600,
   series: [
-    { label: 'Valid', kind: 'bars', values: wave(4, 900).filter((_, index) => index % 12 === 0) },
-    { label: 'Invalid', kind: 'bars', color: 3, values: wave(6, 60).filter((_, index) => index % 12 === 0) },
+    { label: 'Valid', kind: 'bars', values: wave(4, 900).filter((_, index) => index % 4 === 0) },
+    { label: 'Invalid', kind: 'bars', color: 3, values: wave(6, 60).filter((_, index) => index % 4 === 0) },
   ],
 }
 const latency: ChartData = {
@@ -40,6 +40,11 @@ const latency: ChartData = {
     { label: 'P95', kind: 'points', values: wave(3, 120) },
     { label: 'P99', kind: 'points', values: wave(5, 300) },
   ],
+}
+const young: ChartData = {
+  times,
+  bucketSeconds: 900,
+  series: [{ label: 'API', kind: 'line', values: wave(3, 40).map((value, index) => (index < 56 ? null : value)) }],
 }
 const marks = [
   { timeSeconds: start + 50_000, label: 'Deploy\n02.09.2026 14:03:59' },
@@ -73,6 +78,15 @@ export function Charts() {
           data={latency}
           scale={{ format: (ms) => `${ms.toFixed(0)} ms` }}
           emptyText=""
+          heightPx={200}
+        />
+        <TimeSeriesChart
+          title="Memory of a young version"
+          note="512 MB"
+          data={young}
+          scale={{ format: percent, max: 100 }}
+          emptyText=""
+          beginsAt={start + 50_000}
           heightPx={200}
         />
         <TimeSeriesChart

@@ -7,8 +7,11 @@ import { TooltipHost } from '../src/ui/TooltipHost.tsx'
 import ToastRegion from '../src/ui/ToastRegion.tsx'
 import { Actions } from './Actions.tsx'
 import { Charts } from './Charts.tsx'
+import { Deployments } from './Deployments.tsx'
 import { Fields } from './Fields.tsx'
+import { Lists } from './Lists.tsx'
 import { Overlays } from './Overlays.tsx'
+import { PageParts } from './PageParts.tsx'
 import { Surfaces } from './Surfaces.tsx'
 import { Tables } from './Tables.tsx'
 
@@ -26,7 +29,10 @@ export function Gallery() {
       <Actions />
       <Fields />
       <Surfaces />
+      <PageParts />
       <Tables />
+      <Lists />
+      <Deployments />
       <Charts />
       <Overlays />
       <TooltipHost />

@@ -1,8 +1,12 @@
 import type { ReactNode } from 'react'
 
+/** A part of the gallery. It is photographed as a whole, with its title as the name of the picture. */
 export function Section({ title, children }: { title: string; children: ReactNode }) {
   return (
-    <section className="grid gap-4 border-t border-line py-7 md:grid-cols-[160px_minmax(0,1fr)]">
+    <section
+      data-section={title.toLowerCase().replaceAll(' ', '-')}
+      className="grid gap-4 border-t border-line py-7 md:grid-cols-[160px_minmax(0,1fr)]"
+    >
       <h2 className="text-md font-semibold">{title}</h2>
       <div className="flex min-w-0 flex-col gap-5">{children}</div>
     </section>

@@ -11,8 +11,17 @@ const themes = ['light', 'dark'] as const
 const widths = [1440, 1000, 400] as const
 
 /** Starts a browser with these additional command-line arguments. */
-export const openBrowser = (...args: string[]): Promise<Browser> =>
+export const openBrowser = (...args: string[]): Promise<Browser> => launch(args)
+
+/** Starts a browser that draws text as on every other machine with the same version of it. */
+export const openPictureBrowser = (): Promise<Browser> =>
+  launch(['--disable-lcd-text', '--force-color-profile=srgb'], {
+    FONTCONFIG_FILE: join(import.meta.dirname, 'fonts.conf'),
+  })
+
+const launch = (args: readonly string[], env: Record<string, string> = {}): Promise<Browser> =>
   chromium.launch({
+    env: { ...process.env, ...env },
     executablePath: findBrowser() ?? '/usr/bin/chromium',
     args: [
       '--no-sandbox',

@@ -51,12 +51,12 @@ function CardContent({ item, fact }: { item: ChainListItem; fact: ReactNode }) {
         <code className="block truncate text-ink-3" title={item.id}>
           {item.id}
         </code>
-        <span className="mt-1.5 flex justify-between gap-3 text-sm text-ink-2">
+        <span className="mt-1.5 flex flex-wrap justify-between gap-x-3 text-sm text-ink-2">
           <span className="flex items-center gap-2">
             {typeLabel(item.type)}
             {item.testnet && <Label>TESTNET</Label>}
           </span>
-          {fact}
+          {fact && <span className="whitespace-nowrap">{fact}</span>}
         </span>
       </span>
     </>

@@ -1,0 +1,37 @@
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ensureGallery } from '../../../scripts/console-build.ts'
+import { openPictureBrowser, seriousFlaws } from '../../support/browser.ts'
+import { galleryThemes, galleryWidths, openGallery, setAppearance } from '../../support/gallery.ts'
+import { comparisonObstacle, pictureDifferences } from '../../support/pictures.ts'
+
+let browser: Browser
+
+beforeAll(async () => {
+  await ensureGallery()
+  browser = await openPictureBrowser()
+})
+
+afterAll(async () => {
+  await browser?.close()
+})
+
+test('every part is accessible and no wider than the window', async () => {
+  const page = await openGallery(browser)
+  const errors: string[] = []
+  page.on('pageerror', (error) => errors.push(error.message))
+  for (const theme of galleryThemes)
+    for (const width of galleryWidths) {
+      await setAppearance(page, theme, width)
+      expect(await seriousFlaws(page)).toEqual([])
+      expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0)
+    }
+  expect(errors).toEqual([])
+  await page.context().close()
+})
+
+test('every part looks like its picture', async (context) => {
+  const obstacle = comparisonObstacle(browser)
+  context.skip(obstacle !== null, obstacle ?? '')
+  expect(await pictureDifferences(browser)).toEqual([])
+})

@@ -1,0 +1,91 @@
+import { join } from 'node:path'
+import type { Browser, Locator, Page } from 'playwright-core'
+import { galleryFolder } from '../../scripts/console-build.ts'
+import { switchTheme } from './browser.ts'
+
+/** Widths of a window and of a phone, in pixels. */
+export const galleryWidths = [1024, 390] as const
+export const galleryThemes = ['light', 'dark'] as const
+
+const origin = 'http://gallery.test'
+/** Higher than the gallery, so that all its charts are drawn without scrolling. */
+const windowPx = 12_000
+/** The height of the window while something is open above the page. */
+const overlayWindowPx = 640
+
+/** Opens the built gallery at a fixed time, and waits until its charts are drawn and nothing but the examples of loading is loading. */
+export async function openGallery(browser: Browser): Promise<Page> {
+  const context = await browser.newContext({
+    reducedMotion: 'reduce',
+    locale: 'en-US',
+    timezoneId: 'UTC',
+    viewport: { width: galleryWidths[0], height: windowPx },
+  })
+  context.setDefaultTimeout(60_000)
+  await context.route(`${origin}/**`, (route) =>
+    route.fulfill({ path: join(galleryFolder, new URL(route.request().url()).pathname) }),
+  )
+  const page = await context.newPage()
+  await page.clock.setFixedTime('2026-09-02T12:00:00Z')
+  await page.goto(`${origin}/gallery.html`)
+  await page.locator('[data-section]').first().waitFor()
+  await page.waitForLoadState('networkidle')
+  await page.evaluate('document.fonts.ready')
+  return page
+}
+
+/** Sets the theme and width of the gallery. */
+export async function setAppearance(page: Page, theme: (typeof galleryThemes)[number], width: number): Promise<void> {
+  await page.setViewportSize({ width, height: windowPx })
+  await switchTheme(page, theme)
+}
+
+/** What can be photographed: its name, and how to show it. */
+export type Subject = { name: string; show: () => Promise<Locator>; hide: () => Promise<unknown> }
+
+/** The sections of the gallery. */
+export async function sectionsOf(page: Page): Promise<Subject[]> {
+  const sections = await page.locator('[data-section]').all()
+  const names = await Promise.all(sections.map((section) => section.getAttribute('data-section')))
+  return sections.map((section, index) => ({
+    name: names[index] ?? '',
+    show: () => Promise.resolve(section),
+    hide: () => Promise.resolve(),
+  }))
+}
+
+/** What opens above the gallery. */
+export const overlaysOf = (page: Page): Subject[] => overlays.map((overlay) => overlaySubject(page, overlay))
+
+/** The name of the picture, the button that opens it, and its role. */
+const overlays = [
+  ['dialog', 'Dialog', 'dialog'],
+  ['sheet', 'Sheet', 'dialog'],
+  ['popover', 'Popover', 'dialog'],
+  ['commands', 'Commands', 'dialog'],
+  ['menu', 'Menu', 'menu'],
+  ['confirmation', 'Confirm by name', 'alertdialog'],
+  ['toast', 'Toast: bad', 'alertdialog'],
+] as const
+
+type Overlay = (typeof overlays)[number]
+
+function overlaySubject(page: Page, [name, button, role]: Overlay): Subject {
+  const overlay = page.getByRole(role)
+  const resize = (height: number) => page.setViewportSize({ width: page.viewportSize()?.width ?? 0, height })
+  return {
+    name,
+    show: async () => {
+      await resize(overlayWindowPx)
+      await page.getByRole('button', { name: button, exact: true }).click()
+      await overlay.waitFor()
+      return overlay
+    },
+    hide: async () => {
+      if (name === 'toast') await overlay.getByRole('button', { name: 'Close' }).click()
+      else await page.keyboard.press('Escape')
+      await overlay.waitFor({ state: 'detached' })
+      await resize(windowPx)
+    },
+  }
+}

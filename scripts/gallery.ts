@@ -1,0 +1,27 @@
+import { parseArgs } from 'node:util'
+import { openPictureBrowser } from '../e2e/support/browser.ts'
+import { comparisonObstacle, differencesFolder, pictureDifferences, writePictures } from '../e2e/support/pictures.ts'
+import { ensureGallery } from './console-build.ts'
+import { requirePackages } from './debian-packages.ts'
+
+/** Compares the parts of the console with their kept pictures: `npm run gallery`. With `--write`, replaces the pictures. */
+async function main(): Promise<void> {
+  const { values } = parseArgs({ options: { write: { type: 'boolean', default: false } } })
+  await requirePackages(['chromium'])
+  await ensureGallery()
+  const browser = await openPictureBrowser()
+  try {
+    if (values.write) return console.log(`Wrote ${await writePictures(browser)} pictures.`)
+    const obstacle = comparisonObstacle(browser)
+    if (obstacle !== null) return console.log(`Not compared: ${obstacle}.`)
+    const lines = await pictureDifferences(browser)
+    for (const line of lines) console.log(line)
+    if (lines.length === 0) return console.log('All pictures are as they were.')
+    console.log(`The pictures that differ are in ${differencesFolder}. npm run gallery -- --write keeps them.`)
+    process.exitCode = 1
+  } finally {
+    await browser.close()
+  }
+}
+
+await main()
