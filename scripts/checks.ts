@@ -8,6 +8,7 @@ const allChecks: Check[] = [
   { name: 'formatting', file: 'prettier', args: ['--check', '--log-level', 'warn', '.'] },
   { name: 'types', file: 'tsc', args: ['--noEmit', '-p', '.'] },
   { name: 'types of the console', file: 'tsc', args: ['--noEmit', '-p', 'console'] },
+  { name: 'types of the site', file: 'tsc', args: ['--noEmit', '-p', 'site'] },
   { name: 'dead code', file: 'knip', args: [] },
   { name: 'rules', file: 'vitest', args: ['run', 'scripts/repo-rules.test.ts'] },
 ]

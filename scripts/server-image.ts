@@ -155,6 +155,7 @@ async function* sourceEntries(): AsyncGenerator<LayerEntry> {
     'server/src',
     'server/migrations',
     'console/dist',
+    'site/dist',
   ]
   for (const folder of folders)
     yield* treeLayer({ from: join(root, folder), to: `${app}/${folder}`, isExcluded: isNotUsed })

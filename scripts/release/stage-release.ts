@@ -33,8 +33,9 @@ export function stageRelease(to: string, version: string): string {
   const lockfile = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as Lockfile
   for (const name of serverWorkspaces) stageWorkspace(folder, name, version)
   for (const path of otherFiles) copyTracked(folder, path)
-  // Only the build of the console is needed.
+  // Only the builds of the console and of the documentation are needed.
   copy(folder, 'console/dist')
+  copy(folder, 'site/dist')
   for (const { path, isOptional } of productionPackages(lockfile, serverWorkspaces)) {
     if (serverWorkspaces.includes(path)) continue
     const isInstalled = existsSync(join(root, path, 'package.json'))

@@ -52,7 +52,12 @@ export const fileRules: Rule[] = [
       return sources(repo)
         .filter(({ path, code }) => /^export default\b|\bas default\b/m.test(code) && !lazy.has(path))
         .map(({ path }) => path)
-        .filter((path) => !/\.config\.ts$|\/global-setup\.ts$|-reporter\.ts$/.test(path))
+        .filter(
+          (path) =>
+            !/\.config\.ts$|^site\/\.vitepress\/(config|theme\/index)\.ts$|\/global-setup\.ts$|-reporter\.ts$/.test(
+              path,
+            ),
+        )
     },
     broken: { 'console/src/ui/Button.tsx': 'export default function Button() {}' },
   },

@@ -33,6 +33,8 @@ export type Rule = {
 }
 
 const ignoredFolders = /(^|\/)(node_modules|dist|lib|\.git|\.shoal|\.vitest|test-results)(\/|$)/
+/** Pages of the documentation that its build writes. */
+const generatedPages = /^site\/pages\/(api|operators)\/(?!index\.md$)/
 const textFiles = '**/*.{ts,tsx,mjs,js,json,md,yml,yaml,css,html,sql,sh,svg,graphql}'
 const dotFiles = '{.ci/*,.*.json,.npmrc,.gitignore,.prettierignore}'
 
@@ -56,7 +58,8 @@ function sourceFile(path: string, text: string): SourceFile {
 
 /** Reads the repository at `root`, without ignored files. */
 export function readRepo(root: string): Repo {
-  const exclude = (path: string) => ignoredFolders.test(path) && !/^console\/src\/lib|^examples\/[^/]+\/lib$/.test(path)
+  const exclude = (path: string) =>
+    generatedPages.test(path) || (ignoredFolders.test(path) && !/^console\/src\/lib|^examples\/[^/]+\/lib$/.test(path))
   const paths = globSync([textFiles, dotFiles], { cwd: root, exclude })
   const files = paths.filter((path) => statSync(join(root, path)).isFile())
   return {

@@ -1,12 +1,18 @@
-import { termsUrl } from '../lib/installation.ts'
+import { privacyUrl, termsUrl } from '../lib/installation.ts'
 
-/** A link to the operator's terms of service, or a notice that this installation has none. */
+const linkClass = 'text-accent underline underline-offset-3'
+
+/** Links to the terms of service and the privacy notice of this installation. */
 export function TermsLink() {
-  const url = termsUrl()
-  if (!url) return <>terms of service (this installation has published none)</>
   return (
-    <a href={url} target="_blank" rel="noreferrer" className="text-accent underline underline-offset-3">
-      terms of service
-    </a>
+    <>
+      <a href={termsUrl()} target="_blank" rel="noreferrer" className={linkClass}>
+        terms of service
+      </a>{' '}
+      and the{' '}
+      <a href={privacyUrl()} target="_blank" rel="noreferrer" className={linkClass}>
+        privacy notice
+      </a>
+    </>
   )
 }

@@ -6,5 +6,6 @@ function meta(name: string): string {
 export const documentationUrl = (): string => meta('documentation')
 export const supportEmail = (): string => meta('support')
 export const termsUrl = (): string => meta('terms')
+export const privacyUrl = (): string => meta('privacy')
 /** Empty if error reporting is off. */
 export const sentryDsn = (): string => meta('sentry')

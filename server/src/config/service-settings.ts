@@ -24,12 +24,11 @@ export const serviceSettings = {
     .describe('Address that Contact support in the console opens.'),
   SHOAL_TERMS_URL: webUrl
     .optional()
-    .describe(
-      'Your terms of service, which users accept when they sign up. Unset: the console states that this installation has none.',
-    ),
+    .describe('Your terms of service, which users accept when they sign up. Unset: the plain text at `/docs/terms`.'),
+  SHOAL_PRIVACY_URL: webUrl.optional().describe('Your privacy notice. Unset: the plain text at `/docs/privacy`.'),
   SHOAL_DOCUMENTATION_URL: webUrl
-    .default('https://docs.sqd.dev/')
-    .describe('Address that Documentation in the console opens; by default the documentation of the SDK.'),
+    .optional()
+    .describe('Address that Documentation in the console opens. Unset: the documentation of this release at `/docs/`.'),
   SHOAL_OUTBOX: flag
     .default(false)
     .describe(

@@ -9,6 +9,7 @@ import { Refusal } from '../errors.ts'
 import { healthz, readyz, type HealthResponse } from '../health/health.ts'
 import { shoalVersion } from '../version.ts'
 import { mountConsole } from './console.ts'
+import { mountDocumentation } from './documentation.ts'
 import { createHandlers } from './handlers.ts'
 import { errorBody, mount, retryAfterSeconds } from './mount.ts'
 import { mountOutbox } from './outbox.ts'
@@ -53,6 +54,7 @@ export async function createHttpApp(app: App): Promise<FastifyInstance> {
   mountHealth(server, app)
   mountOutbox(server, app)
   await mountDocs(server)
+  await mountDocumentation(server)
   await mountConsole(server, app)
   return server
 }

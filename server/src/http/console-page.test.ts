@@ -28,17 +28,18 @@ test('the page contains the settings of the installation, escaped', () => {
   )
 })
 
-test('the page has the terms and documentation of the operator; by default it has no terms', () => {
-  const html = '<meta name="shoal:terms" content="x" /><meta name="shoal:documentation" content="x" />'
+test('the page links to the texts of the operator, by default to those of the release', () => {
+  const html = ['terms', 'privacy', 'documentation'].map((name) => `<meta name="shoal:${name}" content="x" />`).join('')
   const operatorConfig = loadConfig({
     SHOAL_TERMS_URL: 'https://example.com/terms',
-    SHOAL_DOCUMENTATION_URL: 'https://example.com/docs',
+    SHOAL_PRIVACY_URL: 'https://example.com/privacy',
+    SHOAL_DOCUMENTATION_URL: 'https://example.com/manual',
   })
   expect(fillSettings(html, operatorConfig)).toBe(
-    '<meta name="shoal:terms" content="https://example.com/terms" /><meta name="shoal:documentation" content="https://example.com/docs" />',
+    '<meta name="shoal:terms" content="https://example.com/terms" /><meta name="shoal:privacy" content="https://example.com/privacy" /><meta name="shoal:documentation" content="https://example.com/manual" />',
   )
   expect(fillSettings(html, loadConfig({}))).toBe(
-    '<meta name="shoal:terms" content="" /><meta name="shoal:documentation" content="https://docs.sqd.dev/" />',
+    '<meta name="shoal:terms" content="/docs/terms" /><meta name="shoal:privacy" content="/docs/privacy" /><meta name="shoal:documentation" content="/docs/" />',
   )
   expect(startupText({ config: loadConfig({}), outboxKey: null }, 1)).toContain('SHOAL_TERMS_URL')
   expect(startupText({ config: operatorConfig, outboxKey: null }, 1)).not.toContain('SHOAL_TERMS_URL')

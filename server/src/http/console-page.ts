@@ -49,13 +49,17 @@ const noncePlaceholder = /(<meta property="csp-nonce" nonce=")/
 /** Writes settings into the `<meta name="shoal:…">` tags of the page. */
 export function fillSettings(
   html: string,
-  config: Pick<Config, 'SHOAL_SUPPORT_EMAIL' | 'SHOAL_SENTRY_DSN' | 'SHOAL_TERMS_URL' | 'SHOAL_DOCUMENTATION_URL'>,
+  config: Pick<
+    Config,
+    'SHOAL_SUPPORT_EMAIL' | 'SHOAL_SENTRY_DSN' | 'SHOAL_TERMS_URL' | 'SHOAL_PRIVACY_URL' | 'SHOAL_DOCUMENTATION_URL'
+  >,
 ): string {
   const settings = {
     support: config.SHOAL_SUPPORT_EMAIL,
     sentry: config.SHOAL_SENTRY_DSN ?? '',
-    terms: config.SHOAL_TERMS_URL ?? '',
-    documentation: config.SHOAL_DOCUMENTATION_URL,
+    terms: config.SHOAL_TERMS_URL ?? '/docs/terms',
+    privacy: config.SHOAL_PRIVACY_URL ?? '/docs/privacy',
+    documentation: config.SHOAL_DOCUMENTATION_URL ?? '/docs/',
   }
   return html.replaceAll(/(<meta name="shoal:(\w+)" content=")[^"]*/g, (all, before: string, name: string) => {
     const value = settings[name as keyof typeof settings] as string | undefined

@@ -25,6 +25,7 @@ const kinds: [kind: string, status: number, request: () => InjectOptions][] = [
   ['the OpenAPI document', 200, () => ({ url: '/api/openapi.json' })],
   ['the API docs', 200, () => ({ url: '/api/docs/' })],
   ['a script of the API docs', 200, () => ({ url: '/api/docs/static/swagger-initializer.js' })],
+  ['a page of the documentation that does not exist', 404, () => ({ url: '/docs/missing' })],
   ['liveness', 200, () => ({ url: '/healthz' })],
   ['the outbox without its key', 403, () => ({ url: '/outbox' })],
   ['the redirect that removes the key from the URL', 302, () => ({ url: `/outbox?key=${key}` })],

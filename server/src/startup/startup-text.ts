@@ -16,8 +16,9 @@ export function startupText(
   return `${ready}
   Console and API   ${config.publicUrl}
   Gateway           ${config.gatewayUrl}
+  Documentation     ${config.publicUrl}/docs/
   API reference     ${api}/docs
-${health}${outboxKey === null ? '' : outboxText(`${outboxUrl(config)}?key=${outboxKey}`)}${config.SHOAL_TERMS_URL ? '' : '\n  Users accept terms of service when they sign up, but this installation has none: set SHOAL_TERMS_URL.\n'}
+${health}${outboxKey === null ? '' : outboxText(`${outboxUrl(config)}?key=${outboxKey}`)}${config.SHOAL_TERMS_URL ? '' : termsText(config.publicUrl)}
   Sign up in the console, or create a user and a token here:
     ${shoalCommand()} user add --email me@example.com --name Me --password <password>
     ${shoalCommand()} token add --email me@example.com --name laptop
@@ -28,6 +29,10 @@ ${health}${outboxKey === null ? '' : outboxText(`${outboxUrl(config)}?key=${outb
   Ctrl-C stops ${config.SHOAL_ON_EXIT === 'stop' ? 'everything' : 'the server; the squids keep running'}.
 `
 }
+
+const termsText = (publicUrl: string) => `
+  Users accept terms of service when they sign up. SHOAL_TERMS_URL is not set, so these are the plain text at ${publicUrl}/docs/terms.
+`
 
 const outboxText = (url: string) => `
   Emails are not sent, because SHOAL_MAIL_URL is not set. Read them, with the links that confirm new accounts, here:

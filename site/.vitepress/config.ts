@@ -1,0 +1,69 @@
+import { join } from 'node:path'
+import { defineConfig } from 'vitepress'
+import { compressPages } from './build/compress.ts'
+import { packExample } from './build/example-archive.ts'
+import { inlineScriptHashes } from './build/inline-scripts.ts'
+import { writePages } from './generate/write-pages.ts'
+import { sidebar } from './sidebar.ts'
+
+/** Runs before the first paint, so that a dark page never flashes white. The console defines the key (`local-settings.ts`). */
+const readTheme = `try { if (localStorage.getItem('theme') === 'dark') { document.documentElement.classList.add('dark'); document.documentElement.dataset.theme = 'dark' } } catch {}`
+
+// VitePress lists the pages after it has loaded this file.
+writePages(join(import.meta.dirname, '../pages'))
+
+export default defineConfig({
+  base: '/docs/',
+  srcDir: 'pages',
+  outDir: 'dist',
+  cacheDir: '../node_modules/.cache/shoal-site',
+  lang: 'en',
+  title: 'Shoal',
+  titleTemplate: ':title · Shoal documentation',
+  description: 'How to deploy, operate and pay for squids on this installation of Shoal.',
+  cleanUrls: true,
+  ignoreDeadLinks: 'localhostLinks',
+  // A switch of our own shares its setting with the console.
+  appearance: false,
+  // Moves the list of pages from inline scripts, which the content security policy forbids, to a file.
+  metaChunk: true,
+  head: [
+    ['meta', { name: 'color-scheme', content: 'light dark' }],
+    ['link', { rel: 'icon', href: '/favicon.svg', type: 'image/svg+xml' }],
+    ['script', {}, readTheme],
+  ],
+  markdown: {
+    theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
+    config(md) {
+      // `{{ … }}` in code is text, not an expression of Vue.
+      md.renderer.rules.code_inline = (tokens, index) =>
+        `<code v-pre>${md.utils.escapeHtml(tokens[index]?.content ?? '')}</code>`
+    },
+  },
+  themeConfig: {
+    logo: '/favicon.svg',
+    siteTitle: 'Shoal docs',
+    sidebar,
+    outline: { level: [2, 3], label: 'On this page' },
+    search: { provider: 'local' },
+    nav: [{ text: 'Console', link: '/', target: '_self' }],
+    docFooter: { prev: 'Previous', next: 'Next' },
+    externalLinkIcon: true,
+    notFound: {
+      title: 'Page not found',
+      quote: 'This page does not exist, or has moved. Search for it, or start at the first page.',
+      linkText: 'Documentation',
+      linkLabel: 'Documentation',
+    },
+  },
+  // The build's compiler does not know the target of the tsconfig.json in the root.
+  vite: {
+    publicDir: join(import.meta.dirname, '../../console/public'),
+    esbuild: { target: 'es2022', tsconfigRaw: '{}' },
+  },
+  async buildEnd({ outDir }) {
+    await packExample(outDir)
+    inlineScriptHashes(outDir)
+    compressPages(outDir)
+  },
+})

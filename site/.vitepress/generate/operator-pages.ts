@@ -1,0 +1,14 @@
+/** Documents of the repository that are also pages of the site: `file` is below `docs/`. The site reads them; it has no copies. */
+export const operatorPages = [
+  { name: 'try-it', title: 'Try it', file: 'install/try-it.md' },
+  { name: 'one-server', title: 'One server', file: 'install/one-server.md' },
+  { name: 'kubernetes', title: 'Kubernetes', file: 'kubernetes.md' },
+  { name: 'operate', title: 'Operate an installation', file: 'operate.md' },
+  { name: 'security', title: 'Security', file: 'security.md' },
+  { name: 'secrets', title: 'Secrets', file: 'secrets.md' },
+  { name: 'permissions', title: 'Permissions', file: 'permissions.md' },
+  { name: 'alerts', title: 'Alerts', file: 'alerts.md' },
+  { name: 'rpc', title: 'RPC nodes', file: 'rpc.md' },
+  { name: 'billing', title: 'Billing', file: 'billing.md' },
+  { name: 'reliability', title: 'Reliability', file: 'reliability.md' },
+]

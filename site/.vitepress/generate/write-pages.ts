@@ -1,0 +1,19 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { areaPage } from './area-page.ts'
+import { apiAreas } from './areas.ts'
+import { readDocument } from './document.ts'
+import { operatorPages } from './operator-pages.ts'
+
+/** Writes the pages that are made from other sources into the folder of pages: the API, and the documents for operators. */
+export function writePages(pages: string): void {
+  for (const { name } of apiAreas) write(join(pages, 'api', `${name}.md`), areaPage(name))
+  for (const { name, file } of operatorPages) write(join(pages, 'operators', `${name}.md`), readDocument(file))
+}
+
+/** Leaves a file with the same content as it is, so that a development server does not reload. */
+function write(file: string, text: string): void {
+  if (existsSync(file) && readFileSync(file, 'utf8') === text) return
+  mkdirSync(join(file, '..'), { recursive: true })
+  writeFileSync(file, text)
+}

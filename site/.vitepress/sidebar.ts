@@ -1,0 +1,29 @@
+import type { DefaultTheme } from 'vitepress'
+import { apiAreas } from './generate/areas.ts'
+import { operatorPages } from './generate/operator-pages.ts'
+
+/** The pages in the order in which they are read. */
+export const sidebar: DefaultTheme.SidebarItem[] = [
+  {
+    text: 'Use Shoal',
+    items: [{ text: 'Get started', link: '/' }],
+  },
+  {
+    text: 'Reference',
+    items: [
+      {
+        text: 'API',
+        link: '/api/',
+        collapsed: true,
+        items: apiAreas.map(({ name, title }) => ({ text: title, link: `/api/${name}` })),
+      },
+    ],
+  },
+  {
+    text: 'For operators',
+    items: [
+      { text: 'Overview', link: '/operators/' },
+      ...operatorPages.map(({ name, title }) => ({ text: title, link: `/operators/${name}` })),
+    ],
+  },
+]

@@ -1,0 +1,27 @@
+import type { Router } from 'vitepress'
+
+/** The address of an installation in the commands of the pages. */
+const example = 'https://shoal.example.com'
+
+/** Replaces the example address in code by that of this installation, so that commands can be copied as they are. */
+export function showOwnAddress(router: Router): void {
+  if (typeof window === 'undefined') return
+  const replace = () => {
+    // The pages for operators are about installations that do not exist yet.
+    if (location.pathname.includes('/operators/')) return
+    for (const code of document.querySelectorAll('.vp-doc code')) {
+      const texts = document.createTreeWalker(code, NodeFilter.SHOW_TEXT)
+      while (texts.nextNode()) {
+        const text = texts.currentNode as Text
+        if (text.data.includes(example)) text.data = text.data.replaceAll(example, location.origin)
+      }
+    }
+  }
+  const afterRender = () => requestAnimationFrame(() => requestAnimationFrame(replace))
+  const before = router.onAfterRouteChange
+  router.onAfterRouteChange = async (to) => {
+    await before?.(to)
+    afterRender()
+  }
+  window.addEventListener('load', afterRender)
+}
