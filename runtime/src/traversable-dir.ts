@@ -2,10 +2,20 @@ import { createHash } from 'node:crypto'
 import { chmodSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 
+/** The directory of state that all installations of root on the host share. */
+const hostDir = '/var/lib/shoal'
+
+/** Creates the directory that all installations of root on the host share, and returns it. Others may traverse but not list it. */
+export function prepareHostDir(): string {
+  mkdirSync(hostDir, { recursive: true })
+  chmodSync(hostDir, 0o711)
+  return hostDir
+}
+
 /**
  * Returns a directory for files that other uids must access (Postgres, toolchains, images, containers). This is `dir` itself,
  * unless the process is root and `dir` is inside a private folder (such as a 0700 home): then it is a folder under
- * /var/lib/shoal, named by a hash of `dir` and recorded in `dir/reachable-at`.
+ * `hostDir`, named by a hash of `dir` and recorded in `dir/reachable-at`.
  */
 export function traversableDir(dir: string): string {
   const path = resolve(dir)
@@ -17,7 +27,7 @@ export function traversableDir(dir: string): string {
     return path
   }
   const hash = createHash('sha256').update(path).digest('hex').slice(0, 8)
-  const replacement = join('/var/lib/shoal', hash)
+  const replacement = join(prepareHostDir(), hash)
   mkdirSync(replacement, { recursive: true, mode: 0o755 })
   writeFileSync(join(path, 'reachable-at'), `${replacement}\n`)
   return replacement

@@ -1,12 +1,11 @@
-import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { errorCode } from '../../error-code.ts'
 import { waitForFileLock } from '../../file-lock.ts'
+import { prepareHostDir } from '../../traversable-dir.ts'
 import { replaceFile } from '../replace-file.ts'
 import { MAX_INSTALLATIONS } from './rules.ts'
 
-/** The directory of state that all installations on the host share. Accessible only to root. */
-const HOST_DIR = '/var/lib/shoal'
 const LOCK_MS = 20_000
 
 /**
@@ -18,10 +17,10 @@ export async function installationNumber(
   stateDir: string,
   onRemoved: (stateDir: string, number: number) => Promise<void>,
 ): Promise<number> {
-  mkdirSync(HOST_DIR, { recursive: true, mode: 0o700 })
-  const file = join(HOST_DIR, 'installations.json')
-  const lock = await waitForFileLock(join(HOST_DIR, 'installations.lock'), 'exclusive', LOCK_MS)
-  if (!lock) throw new Error(`${HOST_DIR}/installations.lock is held by another program`)
+  const hostDir = prepareHostDir()
+  const file = join(hostDir, 'installations.json')
+  const lock = await waitForFileLock(join(hostDir, 'installations.lock'), 'exclusive', LOCK_MS)
+  if (!lock) throw new Error(`${hostDir}/installations.lock is held by another program`)
   try {
     const recorded = readNumbers(file)
     const numbers: Record<string, number> = {}
