@@ -11,6 +11,12 @@ const lockKey = 5_404_019
 
 const initialMigration = '0000_initial.sql'
 
+/**
+ * The release before this one, and its newest migration. It runs on the schema of this release, so that an upgrade can be undone:
+ * migrations after that one only add. Earlier releases refuse to start on it.
+ */
+export const releaseBefore = { version: '0.1.0', newestMigration: '0015_fence_of_hosts.sql' } as const
+
 /** Migrations of development releases. Together they equal the initial migration. */
 const replacedByInitial = [
   '0000_people.sql',
@@ -41,12 +47,13 @@ export class MigrationError extends Error {
 }
 
 type Migration = { name: string; sql: string; checksum: string }
-type Applied = { name: string; checksum: string | null }
+/** `needs`: the newest migration that a release must know to run on the schema; null: any release can. */
+type Applied = { name: string; checksum: string | null; needs: string | null }
 
 /**
  * Applies pending migrations in the order of their names, each in a transaction. A lock allows several processes to start
  * concurrently. Returns the names of the applied migrations.
- * @throws MigrationError if the database is too old, an applied migration was edited, or rows break a new constraint
+ * @throws MigrationError if the database is too old or too new, an applied migration was edited, or rows break a new constraint
  */
 export async function migrate(pool: pg.Pool, folder = migrationsFolder): Promise<string[]> {
   const migrations = await readMigrations(folder)
@@ -56,8 +63,11 @@ export async function migrate(pool: pg.Pool, folder = migrationsFolder): Promise
     await client.query(
       'create table if not exists shoal_migrations (name text primary key, applied_at timestamptz not null default now())',
     )
-    await client.query('alter table shoal_migrations add column if not exists checksum text')
+    await client.query(
+      'alter table shoal_migrations add column if not exists checksum text, add column if not exists needs text',
+    )
     const applied = await readAppliedMigrations(client)
+    verifyIsNotOlder(migrations, applied)
     await adoptInitialMigration(client, migrations, applied)
     await verifyChecksums(client, migrations, applied)
     const pending = migrations.filter(({ name }) => !applied.has(name))
@@ -86,7 +96,7 @@ async function readMigrations(folder: string): Promise<Migration[]> {
 }
 
 async function readAppliedMigrations(client: pg.PoolClient): Promise<Map<string, Applied>> {
-  const { rows } = await client.query<Applied>('select name, checksum from shoal_migrations')
+  const { rows } = await client.query<Applied>('select name, checksum, needs from shoal_migrations')
   return new Map(rows.map((row) => [row.name, row]))
 }
 
@@ -108,7 +118,21 @@ async function adoptInitialMigration(
   await client.query('insert into shoal_migrations (name, checksum) values ($1, $2)', [initialMigration, checksum])
   await client.query('commit')
   for (const name of replacedByInitial) applied.delete(name)
-  applied.set(initialMigration, { name: initialMigration, checksum })
+  applied.set(initialMigration, { name: initialMigration, checksum, needs: null })
+}
+
+/** @throws MigrationError if a later release than the next one migrated the database */
+function verifyIsNotOlder(migrations: Migration[], applied: Map<string, Applied>): void {
+  const newest = migrations.at(-1)?.name ?? ''
+  const beyond = [...applied.values()].filter(({ needs }) => needs !== null && needs > newest)
+  if (beyond.length === 0) return
+  const needed = beyond
+    .map(({ needs }) => needs)
+    .toSorted()
+    .at(-1)
+  throw new MigrationError(
+    `A later release migrated this database, and this one is too old for it: it lacks ${needed}. Install the release that was used last, or the one before it. Nothing was changed.`,
+  )
 }
 
 async function verifyChecksums(
@@ -135,6 +159,12 @@ async function applyMigration(client: pg.PoolClient, { name, sql, checksum }: Mi
     throw new MigrationError(
       `Migration ${name} was not applied, because rows violate its constraints:\n${violations.join('\n')}\nCorrect or delete these rows, then start again.`,
     )
-  await client.query('insert into shoal_migrations (name, checksum) values ($1, $2)', [name, checksum])
+  const { newestMigration } = releaseBefore
+  const needs = name > newestMigration ? newestMigration : null
+  await client.query('insert into shoal_migrations (name, checksum, needs) values ($1, $2, $3)', [
+    name,
+    checksum,
+    needs,
+  ])
   await client.query('commit')
 }
