@@ -11,6 +11,7 @@ import { portal } from './portal.ts'
 import { rpc } from './rpc.ts'
 import { secrets } from './secrets.ts'
 import { squids } from './squids.ts'
+import { statusPage } from './status-page.ts'
 import { user } from './user.ts'
 
 /** The whole API. Server, client, OpenAPI, permission tests and query keys are derived from this tree. */
@@ -29,6 +30,7 @@ export const contract = {
   billing,
   alerts,
   operators,
+  statusPage,
 }
 export type Contract = typeof contract
 
@@ -59,5 +61,6 @@ export * from './secrets.ts'
 export * from './squid-payloads.ts'
 export * from './squid-status.ts'
 export * from './squids.ts'
+export * from './status-page.ts'
 export * from './token-scope.ts'
 export * from './user.ts'

@@ -44,6 +44,10 @@ export function unavailableReason(route: Route): GatewayError | null {
   return null
 }
 
+/** Whether the error means that the squid or the gateway failed. A squid that its owner hibernated or has not yet deployed has not failed. */
+export const isOutage = ({ status, code }: GatewayError): boolean =>
+  status >= 500 && code !== 'HIBERNATED' && code !== 'NOT_DEPLOYED'
+
 export const notResponding = (route: Route): GatewayError => ({
   status: 503,
   code: 'NOT_ANSWERING',

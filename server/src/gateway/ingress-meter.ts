@@ -4,7 +4,14 @@ import { CounterBuffer } from './counter-buffer.ts'
 
 const minuteMs = 60_000
 
-export type IngressCount = { squidId: number; status: number; bytes: number; elapsedMs: number }
+export type IngressCount = {
+  squidId: number
+  status: number
+  bytes: number
+  elapsedMs: number
+  /** Whether the squid or the gateway failed to serve the request. False if the owner hibernated the squid, or the caller disconnected. */
+  isFailure: boolean
+}
 
 /** Counts requests, bytes and latencies of every version by minute. */
 export class IngressMeter {
@@ -18,6 +25,7 @@ export class IngressMeter {
       add: (into, from) => {
         into.successes += from.successes
         into.errors += from.errors
+        into.failures += from.failures
         into.successBytes += from.successBytes
         into.errorBytes += from.errorBytes
         into.histogram = into.histogram.map((n, i) => n + (from.histogram[i] ?? 0))
@@ -28,13 +36,14 @@ export class IngressMeter {
   }
 
   /** Counts one response. Statuses below 400 are successes (spec 2.9: Valid and Invalid). */
-  count({ squidId, status, bytes, elapsedMs }: IngressCount): void {
+  count({ squidId, status, bytes, elapsedMs, isFailure }: IngressCount): void {
     const startMs = Math.floor(this.#app.clock.now().getTime() / minuteMs) * minuteMs
     const row = this.#buffer.row(`${squidId} ${startMs}`, () => ({
       squidId,
       minute: new Date(startMs),
       successes: 0,
       errors: 0,
+      failures: 0,
       successBytes: 0,
       errorBytes: 0,
       histogram: Array.from({ length: bucketCount }, () => 0),
@@ -42,6 +51,7 @@ export class IngressMeter {
     if (!row) return
     if (status >= 400) {
       row.errors += 1
+      if (isFailure) row.failures += 1
       row.errorBytes += bytes
       return
     }

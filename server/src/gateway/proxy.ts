@@ -25,7 +25,7 @@ export type ForwardOptions = {
   draining?: AbortSignal | undefined
 }
 
-export type Outcome = { status: number; bytes: number; elapsedMs: number } | { error: GatewayError }
+export type Outcome = { status: number; bytes: number; elapsedMs: number; isFailure: boolean } | { error: GatewayError }
 
 /** Bodies up to this size are buffered, so that the request can be sent to another program. */
 const maxHeldBytes = 65_536
@@ -144,13 +144,14 @@ function send(
       },
       onResponseEnd: () => {
         res.end()
-        done({ status, bytes, elapsedMs })
+        done({ status, bytes, elapsedMs, isFailure: status >= 500 })
       },
       onResponseError: (_, error) => {
         if (!res.headersSent) return done({ failed: error })
+        const isFailure = !res.destroyed
         // Break the connection, so that the caller notices the incomplete response.
         res.destroy()
-        done({ status: 502, bytes, elapsedMs })
+        done({ status: 502, bytes, elapsedMs, isFailure })
       },
     }
     const method = req.method ?? 'GET'

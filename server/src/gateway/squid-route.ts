@@ -5,6 +5,7 @@ import { addressParser, type AddressParser, type Target } from './address.ts'
 import {
   bodyOf,
   noSuchProgram,
+  isOutage,
   notResponding,
   sendGatewayError,
   unavailableReason,
@@ -15,7 +16,7 @@ import {
 } from './gateway-errors.ts'
 import { corsHeaders, preflightHeaders } from './headers.ts'
 import { HeldRequests, type HoldingLimits } from './held-requests.ts'
-import { IngressMeter } from './ingress-meter.ts'
+import { IngressMeter, type IngressCount } from './ingress-meter.ts'
 import { forward } from './proxy.ts'
 import type { Route } from './routes-store.ts'
 import type { RoutingTable } from './routing-table.ts'
@@ -60,9 +61,9 @@ export class SquidRoute {
   async upgrade(req: IncomingMessage, socket: Duplex, head: Buffer, url: string): Promise<void> {
     const found = this.#find(this.#parse(req.headers.host, url))
     if ('error' in found) return rejectUpgrade(socket, found.error.status, bodyOf(found.error))
-    const status = await this.#forwardUpgrade(req, socket, head, found)
+    const outcome = await this.#forwardUpgrade(req, socket, head, found)
     if (found.target.program.kind === 'api')
-      this.#meter.count({ squidId: found.route.squidId, status, bytes: 0, elapsedMs: 0 })
+      this.#meter.count({ squidId: found.route.squidId, ...outcome, bytes: 0, elapsedMs: 0 })
   }
 
   /** Rejects all held requests. */
@@ -118,19 +119,26 @@ export class SquidRoute {
     res: ServerResponse,
     { error, route, target, cors }: Rejection & { target: Target | null; cors: string[] | null },
   ): void {
+    const isFailure = isOutage(error) && !res.destroyed
     const bytes = res.headersSent || res.destroyed ? 0 : sendGatewayError(res, error, cors ?? [])
     if (route && target?.program.kind === 'api')
-      this.#meter.count({ squidId: route.squidId, status: error.status, bytes, elapsedMs: 0 })
+      this.#meter.count({ squidId: route.squidId, status: error.status, bytes, elapsedMs: 0, isFailure })
   }
 
   /** Resolves with the HTTP status that the caller received. */
-  async #forwardUpgrade(req: IncomingMessage, socket: Duplex, head: Buffer, found: ResolvedTarget): Promise<number> {
+  async #forwardUpgrade(
+    req: IncomingMessage,
+    socket: Duplex,
+    head: Buffer,
+    found: ResolvedTarget,
+  ): Promise<Pick<IngressCount, 'status' | 'isFailure'>> {
     const { route, target } = found
     const { draining, config } = this.#app
     const wait = this.#waiter(found, socket)
     const reject = (rejection: GatewayError) => {
+      const isFailure = isOutage(rejection) && !socket.destroyed
       rejectUpgrade(socket, rejection.status, bodyOf(rejection))
-      return rejection.status
+      return { status: rejection.status, isFailure }
     }
     for (let attempts = 0; ;) {
       const upstream = this.#pick(found)
@@ -145,7 +153,7 @@ export class SquidRoute {
             draining,
           })
         : 'unreachable'
-      if (typeof outcome === 'number') return outcome
+      if (typeof outcome === 'number') return { status: outcome, isFailure: outcome >= 500 }
       if (outcome === 'interrupted' && attempts > 0) return reject(upstreamClosed(route))
       if (upstream && outcome === 'unreachable') this.#upstreams.avoid(upstream)
       const error = socket.destroyed ? upstreamClosed(route) : await wait(head.length)

@@ -15,6 +15,7 @@ import { errorBody, mount, retryAfterSeconds } from './mount.ts'
 import { mountOutbox } from './outbox.ts'
 import { apiDocsPolicy, setSecurityHeaders } from './security-headers.ts'
 import { mountServerMetrics } from './server-metrics.ts'
+import { mountStatusPages } from './status-page.ts'
 import { mountStripeEvents } from './stripe-events.ts'
 
 const apiDocument = openApi(contract, shoalVersion())
@@ -53,6 +54,7 @@ export async function createHttpApp(app: App): Promise<FastifyInstance> {
   mount(server, app, contract, createHandlers(app))
   mountHealth(server, app)
   mountOutbox(server, app)
+  mountStatusPages(server, app)
   await mountDocs(server)
   await mountDocumentation(server)
   await mountConsole(server, app)

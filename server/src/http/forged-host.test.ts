@@ -35,6 +35,10 @@ describe.each([{ trustProxy: 'false' }, { trustProxy: 'true' }])(
       url = await t.listen()
       org = await t.make.org()
       await makeVersion(t.app, org)
+      await t.as(org.admin).statusPage.update({
+        params: { code: org.code },
+        body: { isEnabled: true, title: 'Forged', slug: org.code, tags: [], alertKinds: [] },
+      })
     })
     afterAll(() => t?.close())
 
@@ -90,6 +94,10 @@ describe.each([{ trustProxy: 'false' }, { trustProxy: 'true' }])(
               '/api/openapi.json',
               '/api/v1/auth/options',
               '/api/v1/unknown',
+              '/status/unknown',
+              `/status/${org.code}`,
+              `/status/${org.code}.json`,
+              `/status/${org.code}/feed.xml`,
               `/api/v1/orgs/${org.code}/rpc/token`,
             ].map((path) => send(forged, path, { cookie: `shoal_outbox=${key}` })),
           )),

@@ -13,6 +13,7 @@ import { portalHandlers } from '../modules/portal/index.ts'
 import { rpcHandlers } from '../modules/rpc/index.ts'
 import { secretsHandlers } from '../modules/secrets/index.ts'
 import { secretUseHandlers, squidReadHandlers } from '../modules/squids/index.ts'
+import { statusPageHandlers } from '../modules/statuspage/index.ts'
 import { createUser, userHandlers } from '../modules/user/index.ts'
 
 /**
@@ -34,6 +35,7 @@ export const handlerFiles: Record<keyof Contract, string[]> = {
   billing: ['billing/handlers.ts'],
   alerts: ['alerts/handlers.ts', 'alerts/channels/handlers.ts'],
   operators: ['operators/handlers.ts'],
+  statusPage: ['statuspage/handlers.ts'],
 }
 
 type AllHandlers = { [Area in keyof Contract]: Handlers<Contract[Area]> }
@@ -54,4 +56,5 @@ export const createHandlers = (app: App): AllHandlers => ({
   billing: billingHandlers(app),
   alerts: alertsHandlers(app),
   operators: operatorsHandlers(app),
+  statusPage: statusPageHandlers(app),
 })

@@ -57,13 +57,14 @@ const endpointsByAccess: Record<Access, string> = {
     metrics.getSquidUsage monitoring.scrape monitoring.query secrets.list secrets.listUses rpc.listChains rpc.getChain
     portal.listDatasets portal.getDataset billing.getReceipt billing.exportReceipts billing.listInvoices billing.getInvoice
     billing.getSummary billing.getSquidCost billing.estimate billing.getLimits alerts.list alerts.listRules alerts.listMutes
-    alerts.listChannels alerts.listDeliveries`,
+    alerts.listChannels alerts.listDeliveries statusPage.get statusPage.listIncidents`,
   'squids.write': `squids.deploy squids.restart squids.hibernate squids.rollback squids.delete squids.setTag squids.removeTag
-    deployments.createUpload deployments.upload deployments.getChanges alerts.mute alerts.unmute`,
+    deployments.createUpload deployments.upload deployments.getChanges alerts.mute alerts.unmute statusPage.createIncident statusPage.changeIncident
+    statusPage.addUpdate statusPage.changeUpdate statusPage.removeIncident`,
   'billing.write': `billing.getSettings billing.updateSettings billing.enterTestCard billing.addPaymentMethod
     billing.makeDefaultPaymentMethod billing.removePaymentMethod billing.pay billing.updateLimits`,
   'role.write': 'orgs.inviteMember orgs.changeRole',
-  'organization.write': 'orgs.update orgs.sendVerifyEmail orgs.delete',
+  'organization.write': 'orgs.update orgs.sendVerifyEmail orgs.delete statusPage.update',
   'secrets.write': 'secrets.change',
   'rpc.write': 'rpc.createToken',
   // Not in the specification: viewers receive no credentials that work outside the console.
@@ -91,7 +92,8 @@ const endpointsByScope: Record<Scope, string> = {
     metrics.getSquidIngress metrics.getSquidUsage monitoring.scrape monitoring.query secrets.list secrets.listUses
     rpc.listChains rpc.getChain portal.listDatasets portal.getDataset billing.getReceipt billing.exportReceipts
     billing.listInvoices billing.getInvoice billing.getSummary billing.getSquidCost billing.estimate billing.getLimits
-    alerts.list alerts.listRules alerts.listMutes alerts.listChannels alerts.listDeliveries`,
+    alerts.list alerts.listRules alerts.listMutes alerts.listChannels alerts.listDeliveries statusPage.get
+    statusPage.listIncidents`,
   deploy: `squids.deploy squids.restart squids.hibernate squids.rollback squids.delete squids.setTag squids.removeTag
     deployments.createUpload deployments.upload deployments.getChanges secrets.change`,
   admin: `user.resendConfirmation user.listInvites user.listApiTokens orgs.create orgs.acceptInvite orgs.rejectInvite
@@ -99,7 +101,8 @@ const endpointsByScope: Record<Scope, string> = {
     squids.exportDatabase billing.getSettings billing.updateSettings billing.enterTestCard billing.addPaymentMethod
     billing.makeDefaultPaymentMethod billing.removePaymentMethod billing.pay billing.updateLimits alerts.mute
     alerts.unmute alerts.changeRule alerts.addChannel alerts.changeChannel alerts.removeChannel alerts.testChannel
-    alerts.replayDelivery`,
+    alerts.replayDelivery statusPage.update statusPage.createIncident statusPage.changeIncident statusPage.addUpdate
+    statusPage.changeUpdate statusPage.removeIncident`,
   session: `auth.signOut auth.confirmEmail user.update user.completeOnboarding user.changePassword user.createApiToken
     user.deleteApiToken user.listSessions user.endSessions orgs.delete
     operators.getAccess operators.confirmPassword operators.listOrgs operators.suspendOrg operators.resumeOrg

@@ -8,6 +8,12 @@ import { deleteUsageRecordsBefore } from '../modules/billing/index.ts'
 import { deleteDeploymentsBefore } from '../modules/deployments/index.ts'
 import { deletePortalUsageBefore } from '../modules/portal/index.ts'
 import { deleteRpcUsageBefore } from '../modules/rpc/index.ts'
+import {
+  deleteHeldSlugsBefore,
+  deleteIncidentsResolvedBefore,
+  deleteStatusDaysBefore,
+} from '../modules/statuspage/index.ts'
+import { statusPageLimits } from '@shoal/contract'
 
 type Retention = { rows: string; keptDays: number; deleteBefore: (db: Db, at: Date) => Promise<number> }
 
@@ -19,6 +25,9 @@ const listRetentions = ({ config }: Pick<App, 'config'>): Retention[] => [
   { rows: 'usage records', keptDays: config.SHOAL_USAGE_DAYS, deleteBefore: deleteUsageRecordsBefore },
   { rows: 'RPC usage', keptDays: config.SHOAL_USAGE_DAYS, deleteBefore: deleteRpcUsageBefore },
   { rows: 'Portal usage', keptDays: config.SHOAL_USAGE_DAYS, deleteBefore: deletePortalUsageBefore },
+  { rows: 'days of status pages', keptDays: statusPageLimits.days + 1, deleteBefore: deleteStatusDaysBefore },
+  { rows: 'incidents', keptDays: statusPageLimits.days + 1, deleteBefore: deleteIncidentsResolvedBefore },
+  { rows: 'held addresses of status pages', keptDays: 0, deleteBefore: deleteHeldSlugsBefore },
 ]
 
 export const retentionJobs = (app: App): Job<never>[] => [

@@ -13,6 +13,7 @@ import {
 import { startLogIngest } from '../modules/logs/index.ts'
 import { startSampling } from '../modules/metrics/index.ts'
 import { startObserving } from '../modules/observing/index.ts'
+import { runStatusRound } from '../modules/statuspage/index.ts'
 import { userJobs } from '../modules/user/index.ts'
 import { retentionJobs } from './retention.ts'
 
@@ -32,7 +33,7 @@ export async function startWorker(
   const logs = startLogIngest(app)
   const sampling = startSampling(app)
   const billing = startBilling(app)
-  const alerts = startAlerts(app)
+  const alerts = startAlerts(app, () => runStatusRound(app))
   await queueDeliveriesWithoutJob(app)
   await app.jobs.work([
     ...mailJobs(app),

@@ -46,6 +46,17 @@ export const bodySamples: Record<string, unknown> = {
   'alerts.mute': { kind: null, squidId: null, minutes: 60 },
   'alerts.addChannel': { type: 'webhook', name: 'Sample', url: 'https://example.com/alerts' },
   'alerts.changeChannel': { name: 'Sample', isEnabled: true },
+  'statusPage.update': { isEnabled: false, title: 'Sample', slug: 'sample-status', tags: [], alertKinds: [] },
+  'statusPage.createIncident': {
+    title: 'Sample',
+    impact: 'DEGRADED',
+    tags: [],
+    state: 'INVESTIGATING',
+    text: 'Sample',
+  },
+  'statusPage.changeIncident': { title: 'Sample', impact: 'DEGRADED', tags: [] },
+  'statusPage.addUpdate': { state: 'RESOLVED', text: 'Sample' },
+  'statusPage.changeUpdate': { text: 'Sample' },
   'secrets.change': { secrets: [{ action: 'UPDATE', name: 'SAMPLE', value: 'sample' }] },
 }
 

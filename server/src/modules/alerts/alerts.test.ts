@@ -92,7 +92,7 @@ test('every kind of alert opens once while its cause exists, and ends afterwards
   const histogram = Array.from({ length: bucketCount }, (_, i) => (i === bucketOf(5000) ? 30 : 0))
   const minute = new Date(Math.floor(testApp.clock.now().getTime() / 60_000) * 60_000)
   await addIngressMinutes(app.database, [
-    { squidId: slow.id, minute, successes: 30, errors: 0, successBytes: 0, errorBytes: 0, histogram },
+    { squidId: slow.id, minute, successes: 30, errors: 0, failures: 0, successBytes: 0, errorBytes: 0, histogram },
   ])
   const height = 1000 + seconds()
   await replace(frozen, processor({ fromBlock: height, headBlock: height, headBlocksPerSecond: 0 }))

@@ -12,13 +12,19 @@ import { limitsOf, rulesOf } from './rules/rules.ts'
 
 const roundIntervalMs = 15_000
 
-/** Starts the loop that opens and ends alerts. Only one worker runs it at a time. */
-export function startAlerts(app: App): LeaderHandle {
+/**
+ * Starts the loop that opens and ends alerts. Only one worker runs it at a time. `afterRound` runs after each round, even a failed one,
+ * and its failure does not affect alerts: status pages use the same loop.
+ */
+export function startAlerts(app: App, afterRound: () => Promise<void> = async () => {}): LeaderHandle {
   return runAsLeader(app.database, app.log, 'alerts', async (_, signal) => {
     const runRound = createAlertsRound(app)
     // A failed round changes nothing: open alerts stay open.
     const onError = (error: unknown) => app.log.error({ err: error }, 'evaluating alerts failed')
-    await every(signal, { ms: roundIntervalMs, isFixedRate: true, onError }, runRound)
+    await every(signal, { ms: roundIntervalMs, isFixedRate: true, onError }, async () => {
+      await runRound().catch(onError)
+      await afterRound().catch((error: unknown) => app.log.error({ err: error }, 'measuring status pages failed'))
+    })
   })
 }
 

@@ -13,9 +13,15 @@ const ingressColumns = () => ({
 })
 
 /** Requests to a version, added up by the gateways. Minutes and hours are partitioned by day; longer buckets are rolled up from shorter ones. */
-export const ingressMinutes = pgTable('ingress_minutes', ingressColumns(), (t) => [
-  primaryKey({ name: 'ingress_minutes_pkey', columns: [t.squidId, t.at] }),
-])
+export const ingressMinutes = pgTable(
+  'ingress_minutes',
+  {
+    ...ingressColumns(),
+    /** Those of `errors` that were the fault of the squid or the gateway, for status pages (`isFailure` of the gateway's meter). */
+    failures: bigId().notNull().default(0),
+  },
+  (t) => [primaryKey({ name: 'ingress_minutes_pkey', columns: [t.squidId, t.at] })],
+)
 export const ingressHours = pgTable('ingress_hours', ingressColumns(), (t) => [
   primaryKey({ name: 'ingress_hours_pkey', columns: [t.squidId, t.at] }),
 ])

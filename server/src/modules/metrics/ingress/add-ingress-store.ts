@@ -10,6 +10,8 @@ export type IngressMinute = {
   minute: Date
   successes: number
   errors: number
+  /** Those of `errors` that were the fault of the squid or the gateway. */
+  failures: number
   successBytes: number
   errorBytes: number
   /** Counts of successful requests by latency bucket (`histogram.ts`). */
@@ -34,17 +36,18 @@ export async function addIngressMinutes(database: Database, rows: IngressMinute[
 async function addCounts(database: Database, rows: IngressMinute[]): Promise<void> {
   await database.pool.query(
     `with added as (
-       select * from jsonb_to_recordset($1) as r (squid_id bigint, at timestamptz, successes bigint, errors bigint,
+       select * from jsonb_to_recordset($1) as r (squid_id bigint, at timestamptz, successes bigint, errors bigint, failures bigint,
          success_bytes bigint, error_bytes bigint, histogram bigint[])
      ), back as (
        update metric_rollups set rolled_until = (select min(at) from added)
        where family = 'ingress' and rolled_until > (select min(at) from added)
      )
-     insert into ingress_minutes as t (squid_id, at, successes, errors, success_bytes, error_bytes, histogram)
-     select squid_id, at, successes, errors, success_bytes, error_bytes, histogram from added
+     insert into ingress_minutes as t (squid_id, at, successes, errors, failures, success_bytes, error_bytes, histogram)
+     select squid_id, at, successes, errors, failures, success_bytes, error_bytes, histogram from added
      on conflict (squid_id, at) do update set
        successes = t.successes + excluded.successes,
        errors = t.errors + excluded.errors,
+       failures = t.failures + excluded.failures,
        success_bytes = t.success_bytes + excluded.success_bytes,
        error_bytes = t.error_bytes + excluded.error_bytes,
        histogram = (select array_agg(coalesce(a, 0) + coalesce(b, 0) order by i)
@@ -58,6 +61,7 @@ const toRecord = (row: IngressMinute) => ({
   at: row.minute.toISOString(),
   successes: row.successes,
   errors: row.errors,
+  failures: row.failures,
   success_bytes: row.successBytes,
   error_bytes: row.errorBytes,
   histogram: row.histogram,

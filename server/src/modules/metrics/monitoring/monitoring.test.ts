@@ -43,7 +43,13 @@ function minute(id: number, { good, bad }: { good: number[]; bad: number }) {
   const histogram = Array.from({ length: bucketCount }, () => 0)
   for (const ms of good) histogram[bucketOf(ms)] = (histogram[bucketOf(ms)] ?? 0) + 1
   const at = new Date(Math.floor(now() / 60_000) * 60_000)
-  const counts = { successes: good.length, errors: bad, successBytes: good.length * 100, errorBytes: bad * 10 }
+  const counts = {
+    successes: good.length,
+    errors: bad,
+    failures: 0,
+    successBytes: good.length * 100,
+    errorBytes: bad * 10,
+  }
   return { squidId: id, minute: at, ...counts, histogram }
 }
 

@@ -93,6 +93,7 @@ function minuteOf(
     minute: new Date(at),
     successes,
     errors,
+    failures: 0,
     successBytes: successes * 7,
     errorBytes: errors,
     histogram,
@@ -193,7 +194,7 @@ function sumOfSamples(group: StoredSample[]) {
 test('fine levels expire, coarse levels are kept', async () => {
   const at = t.clock.now().getTime()
   const histogram = Array.from({ length: bucketCount }, () => 1)
-  const minute = { squidId: 1, successes: 100, errors: 5, successBytes: 1000, errorBytes: 50, histogram }
+  const minute = { squidId: 1, successes: 100, errors: 5, failures: 0, successBytes: 1000, errorBytes: 50, histogram }
   await addIngressMinutes(t.app.database, [{ ...minute, minute: new Date(at) }])
   await applyRetention(t.app, client)
   await insertSample({ squidId: 1, ms: at, cpu: 1, memory: 1, crashes: 1, block: 1 })
@@ -230,6 +231,7 @@ test('late counts of a gateway are included as long as minutes are kept', async 
     minute: new Date(now - agoMs),
     successes: 1,
     errors: 0,
+    failures: 0,
     successBytes: 1,
     errorBytes: 0,
     histogram,

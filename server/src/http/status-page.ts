@@ -1,0 +1,62 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { App } from '../app.ts'
+import { encodings, notFoundHtml, publicPagesOf, statusPagePolicy, type Format } from '../modules/statuspage/index.ts'
+
+/**
+ * How long browsers and proxies may keep a response, in seconds. Together with the cache of the process, a change is visible everywhere
+ * within a minute.
+ */
+const maxAgeSeconds = 30
+
+const contentTypes: Record<Format, string> = {
+  html: 'text/html; charset=utf-8',
+  json: 'application/json; charset=utf-8',
+  feed: 'application/atom+xml; charset=utf-8',
+}
+
+/** Serves the public status pages: `/status/SLUG`, `/status/SLUG.json` and `/status/SLUG/feed.xml`. They read no cookies and no query. */
+export function mountStatusPages(server: FastifyInstance, app: App): void {
+  const pages = publicPagesOf(app)
+  const respond = async (request: FastifyRequest, reply: FastifyReply, slug: string, format: Format) => {
+    const file = await pages.find(slug, format)
+    if (!file) return await sendNotFound(reply)
+    const encoding = encodings.find((name) => accepts(request.headers['accept-encoding'], name))
+    reply
+      .header('cache-control', `public, max-age=${maxAgeSeconds}`)
+      .header('vary', 'accept-encoding')
+      // Proxies may compress the response themselves, so the tag stands for the content in any encoding.
+      .header('etag', `W/${file.etag}`)
+    if (isKnown(request.headers['if-none-match'], file.etag)) return await reply.code(304).send()
+    if (format === 'html') reply.header('content-security-policy', statusPagePolicy)
+    // Other sites may read what is public anyway.
+    else reply.header('access-control-allow-origin', '*').header('cross-origin-resource-policy', 'cross-origin')
+    if (encoding) reply.header('content-encoding', encoding)
+    return await reply.type(contentTypes[format]).send(file[encoding ?? 'identity'])
+  }
+  server.get<{ Params: { file: string } }>('/status/:file', (request, reply) => {
+    const { file } = request.params
+    return file.endsWith('.json')
+      ? respond(request, reply, file.slice(0, -'.json'.length), 'json')
+      : respond(request, reply, file, 'html')
+  })
+  server.get<{ Params: { slug: string } }>('/status/:slug/feed.xml', (request, reply) =>
+    respond(request, reply, request.params.slug, 'feed'),
+  )
+}
+
+/** The same response for every address without a public page. */
+const sendNotFound = (reply: FastifyReply) =>
+  reply
+    .code(404)
+    .header('cache-control', 'public, max-age=5')
+    .header('content-security-policy', statusPagePolicy)
+    .type(contentTypes.html)
+    .send(notFoundHtml)
+
+const accepts = (header: string | string[] | undefined, encoding: string): boolean =>
+  String(header ?? '')
+    .split(',')
+    .some((item) => item.split(';')[0]?.trim() === encoding && !/;\s*q=0(?:\.0*)?\s*$/.test(item))
+
+const isKnown = (header: string | undefined, tag: string): boolean =>
+  header?.split(',').some((known) => known.trim().replace(/^W\//, '') === tag) ?? false

@@ -1,0 +1,112 @@
+import { and, asc, count, desc, eq, gte, inArray, isNull, or, sql } from '../../db/sql.ts'
+import type { Db } from '../../db/database.ts'
+import { deleteInBatches } from '../../db/delete-in-batches.ts'
+import { statusIncidents, statusUpdates } from './tables.ts'
+
+export type IncidentRow = typeof statusIncidents.$inferSelect
+export type UpdateRow = typeof statusUpdates.$inferSelect
+/** `updates`: newest first. */
+export type IncidentWithUpdates = IncidentRow & { updates: UpdateRow[] }
+
+const maxListed = 100
+
+const isOf = (orgId: number) => and(eq(statusIncidents.orgId, orgId), isNull(statusIncidents.removedAt))
+
+/** Open incidents first, then newest first; at most 100. */
+export async function listIncidents(db: Db, orgId: number): Promise<IncidentWithUpdates[]> {
+  const rows = await db
+    .select()
+    .from(statusIncidents)
+    .where(isOf(orgId))
+    .orderBy(sql`${statusIncidents.resolvedAt} is not null`, desc(statusIncidents.startedAt))
+    .limit(maxListed)
+  return await withUpdates(db, rows)
+}
+
+/** The incidents that a page shows: open ones, and those resolved since a time. Open ones first, then newest first; at most 100. */
+export async function listShownIncidents(db: Db, orgId: number, since: Date): Promise<IncidentWithUpdates[]> {
+  const isShown = or(isNull(statusIncidents.resolvedAt), gte(statusIncidents.resolvedAt, since))
+  const rows = await db
+    .select()
+    .from(statusIncidents)
+    .where(and(isOf(orgId), isShown))
+    .orderBy(sql`${statusIncidents.resolvedAt} is not null`, desc(statusIncidents.startedAt))
+    .limit(maxListed)
+  return await withUpdates(db, rows)
+}
+
+async function withUpdates(db: Db, rows: IncidentRow[]): Promise<IncidentWithUpdates[]> {
+  if (rows.length === 0) return []
+  const ids = rows.map(({ id }) => id)
+  const updates = await db
+    .select()
+    .from(statusUpdates)
+    .where(inArray(statusUpdates.incidentId, ids))
+    .orderBy(asc(statusUpdates.incidentId), desc(statusUpdates.id))
+  const byIncident = Map.groupBy(updates, ({ incidentId }) => incidentId)
+  return rows.map((row) => ({ ...row, updates: byIncident.get(row.id) ?? [] }))
+}
+
+/** Returns an incident and locks it until the transaction ends; null if the organization has no such incident. */
+export async function lockIncident(tx: Db, orgId: number, id: string): Promise<IncidentWithUpdates | null> {
+  const rows = await tx
+    .select()
+    .from(statusIncidents)
+    .where(and(isOf(orgId), eq(statusIncidents.id, id)))
+    .for('update')
+  return (await withUpdates(tx, rows))[0] ?? null
+}
+
+export async function countIncidents(db: Db, orgId: number): Promise<number> {
+  const [row] = await db.select({ incidents: count() }).from(statusIncidents).where(isOf(orgId))
+  return row?.incidents ?? 0
+}
+
+export async function insertIncident(db: Db, incident: typeof statusIncidents.$inferInsert): Promise<IncidentRow> {
+  const [row] = await db.insert(statusIncidents).values(incident).returning()
+  if (!row) throw new Error('The incident was not inserted')
+  return row
+}
+
+export async function changeIncident(
+  db: Db,
+  id: string,
+  change: Partial<Pick<IncidentRow, 'title' | 'impact' | 'tags' | 'resolvedAt' | 'followsAlert'>>,
+): Promise<void> {
+  await db.update(statusIncidents).set(change).where(eq(statusIncidents.id, id))
+}
+
+/** Resolves an incident. Returns false if it is resolved already. */
+export async function resolveIncident(db: Db, id: string, at: Date): Promise<boolean> {
+  const rows = await db
+    .update(statusIncidents)
+    .set({ resolvedAt: at })
+    .where(and(eq(statusIncidents.id, id), isNull(statusIncidents.resolvedAt)))
+    .returning({ id: statusIncidents.id })
+  return rows.length > 0
+}
+
+/** Removes an incident for all readers. The row of an alert's incident is kept, so that the alert does not open it again. */
+export async function removeIncident(db: Db, { id, alertId }: IncidentRow, at: Date): Promise<void> {
+  if (alertId === null) await db.delete(statusIncidents).where(eq(statusIncidents.id, id))
+  else await db.update(statusIncidents).set({ removedAt: at, resolvedAt: at }).where(eq(statusIncidents.id, id))
+}
+
+export async function insertUpdate(db: Db, update: typeof statusUpdates.$inferInsert): Promise<void> {
+  await db.insert(statusUpdates).values(update)
+}
+
+/** Changes the text of an update. Returns false if the incident has no such update. */
+export async function changeUpdateText(db: Db, incidentId: string, id: number, text: string): Promise<boolean> {
+  const rows = await db
+    .update(statusUpdates)
+    .set({ text })
+    .where(and(eq(statusUpdates.id, id), eq(statusUpdates.incidentId, incidentId)))
+    .returning({ id: statusUpdates.id })
+  return rows.length > 0
+}
+
+/** Deletes incidents that were resolved before a time. Returns the number of deleted rows. */
+export async function deleteIncidentsResolvedBefore(db: Db, at: Date): Promise<number> {
+  return await deleteInBatches(db, statusIncidents, sql`resolved_at < ${at.toISOString()}`)
+}

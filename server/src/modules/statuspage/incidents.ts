@@ -1,0 +1,36 @@
+import { statusPageLimits, type StatusIncident } from '@shoal/contract'
+import type { Db } from '../../db/database.ts'
+import { notFound, refuse } from '../../errors.ts'
+import { countIncidents, lockIncident, type IncidentWithUpdates } from './incident-store.ts'
+
+export const presentIncident = (row: IncidentWithUpdates): StatusIncident => ({
+  id: row.id,
+  title: row.title,
+  impact: row.impact,
+  tags: row.tags,
+  isAutomatic: row.alertId !== null,
+  startedAt: row.startedAt.toISOString(),
+  resolvedAt: row.resolvedAt?.toISOString() ?? null,
+  updates: row.updates.map(({ id, at, state, text }) => ({ id, at: at.toISOString(), state, text })),
+})
+
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+/** Returns an incident of the organization, locked until the transaction ends. @throws Refusal 404 */
+export async function getIncident(db: Db, orgId: number, id: string): Promise<IncidentWithUpdates> {
+  const incident = uuid.test(id) ? await lockIncident(db, orgId, id) : null
+  if (!incident) throw notFound('Incident')
+  return incident
+}
+
+/** @throws Refusal 405 if the organization has as many incidents as it may have */
+export async function requireRoomForIncident(db: Db, orgId: number): Promise<void> {
+  if ((await countIncidents(db, orgId)) >= statusPageLimits.incidents)
+    throw refuse('TOO_MANY', `An organization may have ${statusPageLimits.incidents} incidents. Remove old ones first.`)
+}
+
+/** @throws Refusal 405 if the incident has as many updates as it may have */
+export function requireRoomForUpdate({ updates }: IncidentWithUpdates): void {
+  if (updates.length >= statusPageLimits.updatesPerIncident)
+    throw refuse('TOO_MANY', `An incident may have ${statusPageLimits.updatesPerIncident} updates.`)
+}

@@ -1,0 +1,8 @@
+export { statusPageHandlers } from './handlers.ts'
+export { deleteIncidentsResolvedBefore } from './incident-store.ts'
+export { deleteStatusDaysBefore } from './measuring/measure-store.ts'
+export { runStatusRound } from './measuring/round.ts'
+export { deleteHeldSlugsBefore } from './page-store.ts'
+export { encodings, publicPagesOf, type Format } from './public/public-pages.ts'
+export { notFoundHtml } from './public/render-html.ts'
+export { contentSecurityPolicy as statusPagePolicy } from './public/style.ts'

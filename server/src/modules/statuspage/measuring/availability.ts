@@ -1,0 +1,51 @@
+/** What was measured in one UTC day, or in several added up. */
+export type Measured = { requests: number; failures: number; upMs: number; downMs: number; hibernatedMs: number }
+
+export type DayStatus = 'good' | 'degraded' | 'outage' | 'hibernated' | 'unknown'
+
+/** A day with a larger share of failed requests, in percent, is degraded or an outage. */
+const degradedPercent = 0.1
+const outagePercent = 5
+/** A day with so much time without a healthy api, in minutes, is degraded or an outage. */
+const degradedMinutes = 1
+const outageMinutes = 30
+
+export const nothingMeasured: Measured = { requests: 0, failures: 0, upMs: 0, downMs: 0, hibernatedMs: 0 }
+
+export const addUp = (days: readonly Measured[]): Measured =>
+  days.reduce(
+    (sum, day) => ({
+      requests: sum.requests + day.requests,
+      failures: sum.failures + day.failures,
+      upMs: sum.upMs + day.upMs,
+      downMs: sum.downMs + day.downMs,
+      hibernatedMs: sum.hibernatedMs + day.hibernatedMs,
+    }),
+    nothingMeasured,
+  )
+
+/**
+ * Returns the availability in percent, 0 to 100 with two decimals: the share of requests that were served; without any request, the
+ * share of time with a healthy api. Hibernation counts as neither. Null if nothing was measured. Rounded down, so that 100 means no failure.
+ */
+export function availabilityOf({ requests, failures, upMs, downMs }: Measured): number | null {
+  const [failed, total] = requests > 0 ? [failures, requests] : [downMs, upMs + downMs]
+  if (total === 0) return null
+  if (failed === 0) return 100
+  return Math.min(99.99, Math.floor(((total - failed) / total) * 10_000) / 100)
+}
+
+/** Minutes without a healthy api, rounded up, so that an outage never shows as none. */
+export const downMinutesOf = ({ downMs }: Pick<Measured, 'downMs'>): number => Math.ceil(downMs / 60_000)
+
+/** How the page shows a day. A day without requests is judged by its time alone. */
+export function dayStatusOf(day: Measured): DayStatus {
+  const { requests, failures, upMs, downMs, hibernatedMs } = day
+  if (requests === 0 && upMs + downMs === 0) return hibernatedMs > 0 ? 'hibernated' : 'unknown'
+  const failedPercent = requests === 0 ? 0 : (failures / requests) * 100
+  const minutesDown = downMs / 60_000
+  if (failedPercent >= outagePercent || minutesDown >= outageMinutes) return 'outage'
+  if (failedPercent >= degradedPercent || minutesDown >= degradedMinutes) return 'degraded'
+  // Requests to a hibernated squid count as requests, but the day shows what its owner decided.
+  return upMs + downMs === 0 && hibernatedMs > 0 ? 'hibernated' : 'good'
+}

@@ -1,0 +1,72 @@
+// Reads tables of other modules: api_states, ingress_minutes, orgs, squid_tags, squids. Reads all tags and their requests in one query each.
+
+import { sql, timestampSql } from '../../../db/sql.ts'
+import type { Db } from '../../../db/database.ts'
+
+/** A tag on an enabled page, with the version that has the tag now. */
+export type MeasuredTag = {
+  id: number
+  orgId: number
+  measuredUntilMs: number
+  /** Null if the squid has no such tag, or the version has no workload. */
+  squidId: number | null
+  desiredState: 'running' | 'hibernated' | 'deleted' | null
+  /** Whether an api of the serving generation is healthy; null if none was probed. */
+  isUp: boolean | null
+}
+
+export type DayPart = { tagId: number; day: string; upMs: number; downMs: number; hibernatedMs: number }
+
+/** Locks the tags of all enabled pages until the transaction ends, so that two leaders cannot measure the same time twice. */
+export async function lockMeasuredTags(tx: Db): Promise<MeasuredTag[]> {
+  const { rows } = await tx.execute<MeasuredTag>(sql`
+    select t.id, t.org_id as "orgId", (extract(epoch from t.measured_until) * 1000)::float8 as "measuredUntilMs",
+      s.id as "squidId", s.desired_state as "desiredState",
+      (select bool_or(a.is_available) from api_states a where a.squid_id = s.id and a.generation = s.generation) as "isUp"
+    from status_tags t
+    join status_pages p on p.org_id = t.org_id and p.is_enabled
+    left join squid_tags g on g.org_id = t.org_id and g.squid_name = t.squid_name and g.tag = t.tag
+    left join squids s on s.id = g.squid_id
+    order by t.id for no key update of t`)
+  return rows
+}
+
+/** Adds measured times to the days, and records the time up to which they are complete. */
+export async function addMeasured(tx: Db, parts: DayPart[], tagIds: number[], untilMs: number): Promise<void> {
+  if (tagIds.length === 0) return
+  await tx.execute(sql`
+    insert into status_days as d (tag_id, day, up_ms, down_ms, hibernated_ms)
+    select "tagId", day, "upMs", "downMs", "hibernatedMs" from jsonb_to_recordset(${JSON.stringify(parts)}::jsonb)
+      as r ("tagId" bigint, day date, "upMs" bigint, "downMs" bigint, "hibernatedMs" bigint)
+    on conflict (tag_id, day) do update set up_ms = d.up_ms + excluded.up_ms, down_ms = d.down_ms + excluded.down_ms,
+      hibernated_ms = d.hibernated_ms + excluded.hibernated_ms`)
+  await tx.execute(sql`
+    update status_tags set measured_until = ${timestampSql(untilMs)}
+    where id = any(${sql.param(tagIds)}::bigint[])`)
+}
+
+/**
+ * Adds the requests of the minutes before `untilMs` that were not yet counted to the days, for the version that has the tag now. The
+ * tags must be locked.
+ */
+export async function addRequests(tx: Db, tagIds: number[], untilMs: number): Promise<void> {
+  if (tagIds.length === 0) return
+  const tags = sql`status_tags t join squid_tags g on g.org_id = t.org_id and g.squid_name = t.squid_name and g.tag = t.tag
+    where t.id = any(${sql.param(tagIds)}::bigint[])`
+  await tx.execute(sql`
+    insert into status_days as d (tag_id, day, requests, failures)
+    select m.id, (i.at at time zone 'UTC')::date, sum(i.successes + i.errors), sum(i.failures)
+    from (select t.id, t.counted_until, g.squid_id from ${tags}) m
+    join ingress_minutes i on i.squid_id = m.squid_id and i.at >= m.counted_until and i.at < ${timestampSql(untilMs)}
+    group by 1, 2
+    on conflict (tag_id, day) do update set requests = d.requests + excluded.requests, failures = d.failures + excluded.failures`)
+  await tx.execute(sql`
+    update status_tags set counted_until = greatest(counted_until, ${timestampSql(untilMs)})
+    where id = any(${sql.param(tagIds)}::bigint[])`)
+}
+
+/** Deletes days before a time that no page shows. Returns the number of deleted rows. */
+export async function deleteStatusDaysBefore(db: Db, at: Date): Promise<number> {
+  const { rowCount } = await db.execute(sql`delete from status_days where day < ${at.toISOString().slice(0, 10)}::date`)
+  return rowCount ?? 0
+}

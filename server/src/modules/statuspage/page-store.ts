@@ -1,0 +1,129 @@
+// Reads tables of other modules: orgs. Whether a page is public depends on its organization.
+
+import type { StatusPageTag } from '@shoal/contract'
+import { and, asc, count, eq, gt, isNull, lt, ne, notInArray, sql } from '../../db/sql.ts'
+import type { Db } from '../../db/database.ts'
+import { orgs } from '../orgs/index.ts'
+import { statusHeldSlugs, statusPages, statusTags } from './tables.ts'
+
+export type PageRow = typeof statusPages.$inferSelect
+export type TagRow = typeof statusTags.$inferSelect
+
+export async function findPage(db: Db, orgId: number): Promise<PageRow | null> {
+  const [row] = await db.select().from(statusPages).where(eq(statusPages.orgId, orgId))
+  return row ?? null
+}
+
+export function listTags(db: Db, orgId: number): Promise<TagRow[]> {
+  return db.select().from(statusTags).where(eq(statusTags.orgId, orgId)).orderBy(asc(statusTags.position))
+}
+
+/** The addresses of all public pages: enabled, of organizations that are neither deleted, suspended nor terminated. */
+export async function listPublicSlugs(db: Db): Promise<{ slug: string; orgId: number }[]> {
+  return await db
+    .select({ slug: statusPages.slug, orgId: statusPages.orgId })
+    .from(statusPages)
+    .innerJoin(orgs, eq(orgs.id, statusPages.orgId))
+    .where(
+      and(
+        eq(statusPages.isEnabled, true),
+        isNull(orgs.deletedAt),
+        isNull(orgs.suspendedAt),
+        ne(orgs.status, 'TERMINATED'),
+      ),
+    )
+}
+
+/** Serializes changes of addresses until the transaction ends, so that two organizations cannot take the same one. */
+export async function lockSlugs(tx: Db): Promise<void> {
+  await tx.execute(sql`select pg_advisory_xact_lock(hashtext('shoal_status_slugs'))`)
+}
+
+/** Whether an organization may use an address: no other page has it or had it lately, and it is not the code of another organization. */
+export async function isSlugFree(db: Db, orgId: number, slug: string, now: Date): Promise<boolean> {
+  const pages = await db
+    .select({ orgId: statusPages.orgId })
+    .from(statusPages)
+    .where(and(eq(statusPages.slug, slug), ne(statusPages.orgId, orgId)))
+  const held = await db
+    .select({ slug: statusHeldSlugs.slug })
+    .from(statusHeldSlugs)
+    .where(
+      and(
+        eq(statusHeldSlugs.slug, slug),
+        gt(statusHeldSlugs.until, now),
+        sql`${statusHeldSlugs.orgId} is distinct from ${orgId}`,
+      ),
+    )
+  const codes = await db
+    .select({ id: orgs.id })
+    .from(orgs)
+    .where(and(eq(orgs.code, slug), ne(orgs.id, orgId)))
+  return pages.length + held.length + codes.length === 0
+}
+
+export async function countHeldSlugs(db: Db, orgId: number, now: Date): Promise<number> {
+  const [row] = await db
+    .select({ slugs: count() })
+    .from(statusHeldSlugs)
+    .where(and(eq(statusHeldSlugs.orgId, orgId), gt(statusHeldSlugs.until, now)))
+  return row?.slugs ?? 0
+}
+
+export async function holdSlug(db: Db, held: typeof statusHeldSlugs.$inferInsert): Promise<void> {
+  const { orgId, until } = held
+  await db
+    .insert(statusHeldSlugs)
+    .values(held)
+    .onConflictDoUpdate({ target: statusHeldSlugs.slug, set: { orgId, until } })
+}
+
+export async function releaseSlug(db: Db, slug: string): Promise<void> {
+  await db.delete(statusHeldSlugs).where(eq(statusHeldSlugs.slug, slug))
+}
+
+export async function deleteHeldSlugsBefore(db: Db, at: Date): Promise<number> {
+  const rows = await db.delete(statusHeldSlugs).where(lt(statusHeldSlugs.until, at)).returning()
+  return rows.length
+}
+
+export async function savePage(db: Db, page: PageRow): Promise<void> {
+  const { orgId: _, ...change } = page
+  await db.insert(statusPages).values(page).onConflictDoUpdate({ target: statusPages.orgId, set: change })
+}
+
+/** Replaces the tags of a page. Tags that stay keep what was measured; removed ones lose it. Measuring starts at `now`. */
+export async function replaceTags(db: Db, orgId: number, tags: StatusPageTag[], now: Date): Promise<void> {
+  const kept: number[] = []
+  for (const [position, { squid, tag, name }] of tags.entries()) {
+    const [row] = await db
+      .insert(statusTags)
+      .values({
+        orgId,
+        squidName: squid,
+        tag,
+        name,
+        position,
+        addedAt: now,
+        measuredUntil: now,
+        countedUntil: minuteOf(now),
+      })
+      .onConflictDoUpdate({ target: [statusTags.orgId, statusTags.squidName, statusTags.tag], set: { name, position } })
+      .returning({ id: statusTags.id })
+    if (row) kept.push(row.id)
+  }
+  await db
+    .delete(statusTags)
+    .where(and(eq(statusTags.orgId, orgId), kept.length > 0 ? notInArray(statusTags.id, kept) : undefined))
+}
+
+/** Starts to measure at `now`. Called when a page is turned on, so that the time before does not count. */
+export async function restartMeasuring(db: Db, orgId: number, now: Date): Promise<void> {
+  await db
+    .update(statusTags)
+    .set({ measuredUntil: now, countedUntil: minuteOf(now) })
+    .where(eq(statusTags.orgId, orgId))
+}
+
+/** The start of the next minute: the current one also has requests from before. */
+const minuteOf = (at: Date) => new Date(Math.ceil(at.getTime() / 60_000) * 60_000)

@@ -1,0 +1,115 @@
+import { createHash } from 'node:crypto'
+import { promisify } from 'node:util'
+import { brotliCompress, constants, gzip } from 'node:zlib'
+import type { App } from '../../../app.ts'
+import { listPublicSlugs } from '../page-store.ts'
+import { readPage } from './read-page.ts'
+import { renderFeed } from './render-feed.ts'
+import { renderHtml } from './render-html.ts'
+
+export const formats = ['html', 'json', 'feed'] as const
+export type Format = (typeof formats)[number]
+export const encodings = ['br', 'gzip'] as const
+
+/** A response as it is cached: the body in each encoding, and a strong tag of its content. */
+export type RenderedFile = { etag: string; identity: Buffer; br: Buffer; gzip: Buffer }
+type RenderedPage = Record<Format, RenderedFile>
+
+/** How long a process uses a rendered page and the list of addresses, in milliseconds. With the lifetime in caches, below one minute. */
+const pageLifetimeMs = 15_000
+const slugsLifetimeMs = 5_000
+const maxCachedPages = 200
+
+type Cached<T> = { value: Promise<T>; untilMs: number }
+
+/**
+ * The public pages as a process serves them. The work for any number of requests is bounded: one query for all addresses in five
+ * seconds, and one rendering of each public page in fifteen.
+ */
+export class PublicPages {
+  readonly #app: Pick<App, 'db' | 'clock' | 'config'>
+  readonly #pages = new Map<number, Cached<RenderedPage | null>>()
+  #slugs: Cached<Map<string, number>> | null = null
+  /** Incremented for each rendering. Tests use it. */
+  renderings = 0
+
+  constructor(app: Pick<App, 'db' | 'clock' | 'config'>) {
+    this.#app = app
+  }
+
+  /** Returns a file of the page at an address; null if there is no public page. */
+  async find(slug: string, format: Format): Promise<RenderedFile | null> {
+    const orgId = (await this.#currentSlugs()).get(slug)
+    if (orgId === undefined) return null
+    return (await this.#page(orgId))?.[format] ?? null
+  }
+
+  /** Discards everything that was rendered or read, after a change of settings or incidents. */
+  forget(): void {
+    this.#slugs = null
+    this.#pages.clear()
+  }
+
+  async #currentSlugs(): Promise<Map<string, number>> {
+    if (!isCurrent(this.#slugs)) {
+      const value = listPublicSlugs(this.#app.db).then((rows) => new Map(rows.map(({ slug, orgId }) => [slug, orgId])))
+      const entry = { value, untilMs: performance.now() + slugsLifetimeMs }
+      this.#slugs = entry
+      value.catch(() => {
+        if (this.#slugs === entry) this.#slugs = null
+      })
+    }
+    return await (this.#slugs as Cached<Map<string, number>>).value
+  }
+
+  async #page(orgId: number): Promise<RenderedPage | null> {
+    const cached = this.#pages.get(orgId)
+    if (cached && isCurrent(cached)) return await cached.value
+    const value = this.#render(orgId)
+    const entry = { value, untilMs: performance.now() + pageLifetimeMs }
+    this.#pages.delete(orgId)
+    this.#pages.set(orgId, entry)
+    const [oldest] = this.#pages.keys()
+    if (this.#pages.size > maxCachedPages && oldest !== undefined) this.#pages.delete(oldest)
+    value.catch(() => {
+      if (this.#pages.get(orgId) === entry) this.#pages.delete(orgId)
+    })
+    return await value
+  }
+
+  async #render(orgId: number): Promise<RenderedPage | null> {
+    this.renderings += 1
+    const page = await readPage(this.#app, orgId)
+    if (!page) return null
+    const [html, json, feed] = await Promise.all([
+      compressed(renderHtml(page)),
+      compressed(JSON.stringify(page)),
+      compressed(renderFeed(page)),
+    ])
+    return { html, json, feed }
+  }
+}
+
+const isCurrent = (cached: Cached<unknown> | null): boolean => cached !== null && performance.now() < cached.untilMs
+
+async function compressed(text: string): Promise<RenderedFile> {
+  const identity = Buffer.from(text)
+  const params = { [constants.BROTLI_PARAM_QUALITY]: 5 }
+  return {
+    etag: `"${createHash('sha256').update(identity).digest('base64url').slice(0, 22)}"`,
+    identity,
+    br: await promisify(brotliCompress)(identity, { params }),
+    gzip: await promisify(gzip)(identity),
+  }
+}
+
+const pagesOfProcess = new WeakMap<App['database'], PublicPages>()
+
+/** The public pages of this process, shared by those who serve and those who change them. */
+export function publicPagesOf(app: Pick<App, 'database' | 'db' | 'clock' | 'config'>): PublicPages {
+  const existing = pagesOfProcess.get(app.database)
+  if (existing) return existing
+  const pages = new PublicPages(app)
+  pagesOfProcess.set(app.database, pages)
+  return pages
+}

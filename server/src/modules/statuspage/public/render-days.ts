@@ -1,0 +1,62 @@
+import type { DayStatus } from '../measuring/availability.ts'
+import type { PublicDay } from './read-page.ts'
+import { dateText } from './texts.ts'
+
+/** The width of a day in the picture, with the gap to the next one, which the style draws as dashes. */
+const dayWidth = 4
+const maxListedDays = 10
+
+const statusTexts: Record<DayStatus, string> = {
+  good: 'without trouble',
+  degraded: 'degraded',
+  outage: 'with an outage',
+  hibernated: 'paused',
+  unknown: 'not measured',
+}
+const dayStatuses = Object.keys(statusTexts) as DayStatus[]
+
+/** Draws one bar for each day. Days with the same status in a row share a part of a path, so that 20 services fit into 15 KB. */
+export function renderDays(days: PublicDay[]): string {
+  const width = days.length * dayWidth
+  const paths = dayStatuses.flatMap((status) => {
+    const runs = runsOf(days, status)
+    return runs.length === 0
+      ? []
+      : `<path class="${status}" d="${runs.map(({ from, length }) => `M${from * dayWidth} 12h${length * dayWidth}`).join('')}"/>`
+  })
+  const counts = dayStatuses.flatMap((status) => {
+    const n = days.filter((day) => day.status === status).length
+    return n > 0 ? [`${n} ${statusTexts[status]}`] : []
+  })
+  return `<svg class="d" viewBox="0 0 ${width} 24" preserveAspectRatio="none" role="img" aria-label="Days: ${counts.join(', ')}">${paths.join('')}</svg>`
+}
+
+function runsOf(days: PublicDay[], status: DayStatus): { from: number; length: number }[] {
+  const runs: { from: number; length: number }[] = []
+  for (const [at, day] of days.entries()) {
+    if (day.status !== status) continue
+    const last = runs.at(-1)
+    if (last && last.from + last.length === at) last.length += 1
+    else runs.push({ from: at, length: 1 })
+  }
+  return runs
+}
+
+/** Lists the newest days with trouble as text. Empty if there are none. */
+export function renderTroubles(days: PublicDay[]): string {
+  const troubled = days.filter(({ status }) => status === 'degraded' || status === 'outage').toReversed()
+  if (troubled.length === 0) return ''
+  const items = troubled.slice(0, maxListedDays).map((day) => `<li>${textOf(day)}</li>`)
+  const more = troubled.length - maxListedDays
+  return `<details class="m"><summary>${troubled.length === 1 ? '1 day' : `${troubled.length} days`} with trouble</summary><ul>${items.join('')}${
+    more > 0 ? `<li>and ${more} before</li>` : ''
+  }</ul></details>`
+}
+
+function textOf({ day, status, availability, downMinutes }: PublicDay): string {
+  const facts = [
+    ...(availability === null ? [] : [`${availability}% available`]),
+    ...(downMinutes > 0 ? [`${downMinutes} min without a healthy API`] : []),
+  ]
+  return `<span class="${status}">${dateText(day)}</span>: ${facts.join(', ')}`
+}

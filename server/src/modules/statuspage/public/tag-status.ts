@@ -1,0 +1,32 @@
+import type { IncidentImpact } from '@shoal/contract'
+import type { VersionParts } from '../../observing/index.ts'
+import type { PageTag } from './page-data-store.ts'
+
+export type TagStatus = 'operational' | 'degraded' | 'outage' | 'hibernated' | 'unknown'
+
+/** The status of a tag now: from the probes of its apis, or its processors if it has no api, and from open incidents about it. */
+export function statusOfTag(tag: PageTag, parts: VersionParts | null, openImpacts: IncidentImpact[]): TagStatus {
+  if (openImpacts.includes('OUTAGE')) return 'outage'
+  const observed = observedStatus(tag, parts)
+  return openImpacts.length > 0 && observed !== 'outage' ? 'degraded' : observed
+}
+
+function observedStatus({ desiredState, apiReplicas }: PageTag, parts: VersionParts | null): TagStatus {
+  if (desiredState === 'hibernated') return 'hibernated'
+  if (!parts || desiredState !== 'running') return 'unknown'
+  const healthy =
+    apiReplicas === 0
+      ? parts.containers.map(({ state }) => state === 'running' || state === 'finished')
+      : parts.apis.map(({ isAvailable }) => isAvailable)
+  if (healthy.length === 0) return 'unknown'
+  if (healthy.every(Boolean)) return 'operational'
+  return healthy.some(Boolean) ? 'degraded' : 'outage'
+}
+
+/** The status of the whole page: the worst of its tags and of open incidents; hibernated tags count only if all are. */
+export function statusOfPage(tags: TagStatus[], openImpacts: IncidentImpact[]): TagStatus {
+  if (openImpacts.includes('OUTAGE') || tags.includes('outage')) return 'outage'
+  if (openImpacts.length > 0 || tags.includes('degraded')) return 'degraded'
+  if (tags.includes('operational')) return 'operational'
+  return tags.includes('hibernated') ? 'hibernated' : 'unknown'
+}

@@ -1,0 +1,71 @@
+import type { StatusPage } from '@shoal/contract'
+import { statusPageLimits } from '@shoal/contract'
+import type { App } from '../../app.ts'
+import { days } from '../../clock.ts'
+import { invalidField, refuse } from '../../errors.ts'
+import type { OrgScope } from '../call.ts'
+import {
+  countHeldSlugs,
+  findPage,
+  holdSlug,
+  isSlugFree,
+  listTags,
+  lockSlugs,
+  releaseSlug,
+  replaceTags,
+  restartMeasuring,
+  savePage,
+} from './page-store.ts'
+
+/** How long an address that a page gave up stays reserved for its organization. */
+const heldMs = days(90)
+
+/** Returns the settings of the organization's page; defaults if it has never saved any. */
+export async function readSettings(app: Pick<App, 'db' | 'config'>, org: OrgScope): Promise<StatusPage> {
+  const page = await findPage(app.db, org.id)
+  const tags = await listTags(app.db, org.id)
+  const slug = page?.slug ?? org.code
+  return {
+    isEnabled: page?.isEnabled ?? false,
+    title: page?.title ?? (org.name ?? org.code).slice(0, 60),
+    slug,
+    tags: tags.map(({ squidName, tag, name }) => ({ squid: squidName, tag, name })),
+    alertKinds: page?.alertKinds ?? [],
+    url: pageUrl(app, slug),
+  }
+}
+
+/** The public address of a page. From the configuration, never from headers of a request. */
+export const pageUrl = ({ config }: Pick<App, 'config'>, slug: string): string => `${config.publicUrl}/status/${slug}`
+
+/** Saves the settings. @throws Refusal if the address is not free. Must run in a transaction */
+export async function saveSettings(
+  app: Pick<App, 'db' | 'config' | 'clock'>,
+  org: OrgScope,
+  settings: Omit<StatusPage, 'url'>,
+): Promise<void> {
+  const { db } = app
+  const now = app.clock.now()
+  const { tags, ...page } = settings
+  const before = await findPage(db, org.id)
+  if (before?.slug !== page.slug) await changeSlug(app, org.id, before?.slug ?? null, page.slug)
+  await savePage(db, { orgId: org.id, ...page, alertKinds: [...new Set(page.alertKinds)] })
+  await replaceTags(db, org.id, tags, now)
+  if (page.isEnabled && !before?.isEnabled) await restartMeasuring(db, org.id, now)
+}
+
+async function changeSlug(
+  { db, clock }: Pick<App, 'db' | 'clock'>,
+  orgId: number,
+  before: string | null,
+  slug: string,
+): Promise<void> {
+  const now = clock.now()
+  await lockSlugs(db)
+  if (!(await isSlugFree(db, orgId, slug, now))) throw invalidField('slug', 'This address is taken')
+  await releaseSlug(db, slug)
+  if (before === null) return
+  if ((await countHeldSlugs(db, orgId, now)) >= statusPageLimits.heldSlugs)
+    throw refuse('TOO_MANY', 'The address was changed too often. Earlier addresses stay reserved for 90 days.')
+  await holdSlug(db, { slug: before, orgId, until: new Date(now.getTime() + heldMs) })
+}
