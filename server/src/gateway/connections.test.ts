@@ -212,6 +212,33 @@ describe('request counts', () => {
     )
   })
 
+  test('tell failures of the squid from rejections, and from callers that disconnect', async () => {
+    const squid = await bed.createVersion()
+    await bed.serve(squid, (req, res) => {
+      if (req.url === '/missing') return void res.writeHead(404).end()
+      if (req.url === '/broken') return void res.writeHead(500).end()
+      if (req.url === '/cut') return void res.writeHead(200).write('begin', () => res.destroy())
+      // `/endless`: until the caller disconnects.
+      res.writeHead(200).write('begin')
+    })
+    const send = (path: string, signal: AbortSignal | null = null) =>
+      fetch(`${bed.url}/acme/test-squid@v1/api${path}`, { signal })
+    for (const path of ['/missing', '/missing', '/broken', '/broken', '/broken']) await (await send(path)).arrayBuffer()
+    await expect(send('/cut').then((response) => response.text())).rejects.toThrow()
+    for (let i = 0; i < 5; i++) {
+      const caller = new AbortController()
+      const response = await send('/endless', caller.signal)
+      await response.body?.getReader().read()
+      caller.abort()
+    }
+    await until(async () => {
+      const { rows } = await bed.t.app.database.pool.query(
+        'select sum(errors)::int as errors, sum(failures)::int as failures from ingress_minutes',
+      )
+      expect(rows).toEqual([{ errors: 11, failures: 4 }])
+    })
+  })
+
   test('are kept while the database is unavailable', async () => {
     const squid = await bed.createVersion()
     await bed.serve(squid, respond('ok'))

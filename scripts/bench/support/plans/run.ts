@@ -20,6 +20,7 @@ import {
 import { startLogIngest } from '../../../../server/src/modules/logs/index.ts'
 import { startSampling } from '../../../../server/src/modules/metrics/index.ts'
 import { startObserving } from '../../../../server/src/modules/observing/index.ts'
+import { publicPagesOf, runStatusRound } from '../../../../server/src/modules/statuspage/index.ts'
 import { userJobs } from '../../../../server/src/modules/user/index.ts'
 import { retentionJobs } from '../../../../server/src/startup/retention.ts'
 import { createFactories } from '../../../../server/src/testing/make.ts'
@@ -28,6 +29,8 @@ import { deployAndChange } from './deployments.ts'
 import type { PlanRecorder } from './recorder.ts'
 
 const maxWaitMs = 180_000
+/** A page of `fill.ts`. */
+const statusPageSlug = 'status-1'
 
 type Closable = { close: () => Promise<unknown> }
 
@@ -51,7 +54,7 @@ export async function runEverything(app: WorkerApp, recorder: PlanRecorder): Pro
     'log ingest': () => startLogIngest(app),
     sampling: () => startSampling(app),
     billing: () => startBilling(app),
-    alerts: () => startAlerts(app),
+    alerts: () => startAlerts(app, () => runStatusRound(app)),
   }
   for (const [caller, start] of Object.entries(loops)) startRecorded(caller, start)
   const gateway = await recorder.as('gateway', () => createGateway(app))
@@ -60,6 +63,7 @@ export async function runEverything(app: WorkerApp, recorder: PlanRecorder): Pro
   stack.defer(() => http.close())
 
   for (const subject of subjects) await callReads(http, recorder, subject)
+  await recorder.as('status page', () => publicPagesOf(app).find(statusPageSlug, 'html'))
   await recorder.as('server metrics', () => metricsOf(app).registry.metrics())
   const run = (job: Job<never>, ...args: Parameters<Job<never>['run']>) =>
     recorder.as(`job ${job.name}`, () => job.run(...args))
@@ -113,7 +117,10 @@ async function makeSubjects(app: WorkerApp): Promise<[Subject, Subject]> {
     const { token } = await make.member({ id }, 'admin')
     const { rows } = await app.database.pool.query<Record<string, string>>(
       `select o.code, s.id::text as "squidId", s.name || '@' || s.slot as reference, s.name, to_char(now(), 'YYYY') as year,
-         (select max(id)::text from deployments where org_id = o.id) as deployment
+         (select max(id)::text from deployments where org_id = o.id) as deployment,
+         (select min(id::text) from status_incidents where org_id = o.id and alert_id is null) as "incidentId",
+         (select min(u.id)::text from status_updates u where u.incident_id::text =
+           (select min(id::text) from status_incidents where org_id = o.id and alert_id is null)) as "updateId"
        from orgs o join squids s on s.org_id = o.id where o.id = $1 order by s.id limit 1`,
       [id],
     )

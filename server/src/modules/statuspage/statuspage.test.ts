@@ -29,7 +29,7 @@ const settings = (change: object = {}) => ({
   ...change,
 })
 const save = (change: object = {}, code = 'acme', token = org.admin) =>
-  t.as(token).statusPage.update({ params: { code }, body: settings(change) as never })
+  t.as(token).statusPage.update({ params: { code }, body: settings(change) })
 const get = (path: string, headers: Record<string, string> = {}) => t.http.inject({ url: path, headers })
 const page = async () => {
   publicPagesOf(t.app).forget()

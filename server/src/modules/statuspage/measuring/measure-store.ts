@@ -1,4 +1,4 @@
-// Reads tables of other modules: api_states, ingress_minutes, orgs, squid_tags, squids. Reads all tags and their requests in one query each.
+// Reads tables of other modules: api_states, ingress_minutes, squid_tags, squids. Reads all tags and their requests in one query each.
 
 import { sql, timestampSql } from '../../../db/sql.ts'
 import type { Db } from '../../../db/database.ts'
