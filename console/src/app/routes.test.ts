@@ -68,6 +68,7 @@ const ownPaths = [
   '/squids/$squidName/$squidSlot/schema',
   '/squids/$squidName/$squidSlot/deployments/$deployId/changes',
   '/monitoring/alerts',
+  ...['', '/organizations', '/squids'].map((tab) => `/admin${tab}`),
   ...['history', 'rules', 'channels', 'deliveries'].map((tab) => `/monitoring/alerts/${tab}`),
 ]
 
@@ -102,6 +103,7 @@ const withoutQueries = {
   '/squids/$squidName/$squidSlot/logs': 'reads a stream instead of a query',
   '/profile/api-tokens/create': 'shows only what the session contains',
   '/preview': 'shows only a local setting',
+  '/admin': 'shows only tabs',
 }
 
 test('every other route behind the session gate starts its queries while its code loads', () => {
@@ -131,6 +133,15 @@ test.each([
   ['/portal', '/portal/chains'],
   ['/billing/usage?month=2026-09&bySquid=true', '/billing/usage?month=2026-09&bySquid=true'],
 ])('signed in: %s shows %s', async (from, to) => expect(await open(from, { status: 'signedIn', user })).toBe(to))
+
+test("the operator's console opens for operators; for other users its paths are unknown", async () => {
+  const operator = { ...user, isOperator: true }
+  expect(await open('/admin/squids?sort=logs', { status: 'signedIn', user: operator })).toBe('/admin/squids?sort=logs')
+  expect(await open('/admin', { status: 'signedIn', user: operator })).toBe('/admin/organizations')
+  for (const path of ['/admin', '/admin/squids', '/admin/nothing', '/nothing'])
+    expect(await open(`${path}?sort=logs`, { status: 'signedIn', user })).toBe('/squids?sort=logs')
+  expect(await open('/admin', signedOut())).toBe('/')
+})
 
 test('`organization` in the URL selects that organization if the user is a member', async () => {
   await open('/squids?organization=acme', { status: 'signedIn', user })

@@ -1,6 +1,7 @@
 import { createRoute, redirect } from '@tanstack/react-router'
 import { accountRoutes } from './routes/account.ts'
 import { guestRoutes, linkRoutes } from './routes/guest.ts'
+import { operatorRoutes } from './routes/operator.ts'
 import { app, root } from './routes/root.ts'
 import { squidRoutes } from './routes/squids.ts'
 
@@ -16,6 +17,6 @@ const unknownPath = createRoute({
 export const routeTree = root.addChildren([
   guestRoutes,
   linkRoutes,
-  app.addChildren([...squidRoutes, ...accountRoutes]),
+  app.addChildren([...squidRoutes, ...accountRoutes, ...operatorRoutes]),
   unknownPath,
 ])

@@ -48,6 +48,13 @@ export async function requireCanInvite(client: QueryClient, code: string): Promi
   selectOrg(session.user, code)
 }
 
+/** For the operator's console: for other users, its routes behave like unknown paths. */
+export async function requireOperator(client: QueryClient): Promise<void> {
+  const session = await loadSession(client)
+  if (session.status !== 'signedIn' || !session.user.isOperator)
+    throw redirect({ to: '/squids', search: keepSearch, replace: true })
+}
+
 /** Reruns the gates of the routes when the session begins, ends or becomes unavailable. */
 export function followSession(queryClient: QueryClient, router: AnyRouter): void {
   const status = () => queryClient.getQueryData(sessionQuery.queryKey)?.status

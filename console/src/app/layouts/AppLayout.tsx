@@ -13,6 +13,7 @@ import { useShouldShowTour } from '../tours/use-should-show-tour.ts'
 import { ConfirmEmail } from './ConfirmEmail.tsx'
 import { ConnectionBar } from './ConnectionBar.tsx'
 import { Frame } from './Frame.tsx'
+import { OrgBanner } from './OrgBanner.tsx'
 import { Sidebar } from './Sidebar.tsx'
 import { TopBar } from './TopBar.tsx'
 import { closeOverlay, openKeyboardHelp, openPalette, useOpenOverlay } from './overlays.ts'
@@ -68,6 +69,7 @@ function SignedIn() {
       >
         <PageAnnouncement />
         <ConnectionBar />
+        <OrgBanner />
         {/* Remount when the organization changes, so that no data of the previous one stays on screen. */}
         <div key={org.id}>{user.emailVerified || isOpenToUnverified ? <Outlet /> : <ConfirmEmail />}</div>
       </Frame>

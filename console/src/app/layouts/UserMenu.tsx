@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { Keyboard, KeyRound, LogOut, Moon, UserRound } from 'lucide-react'
+import { Gauge, Keyboard, KeyRound, LogOut, Moon, UserRound } from 'lucide-react'
 import { endSession, useUser } from '../../api/session.ts'
 import { useSetting } from '../../lib/local-settings.ts'
 import { toggleTheme } from '../../lib/theme.ts'
@@ -31,6 +31,9 @@ export function UserMenu() {
       disabledReason: needsEmail,
       run: () => void navigate({ to: '/profile/api-tokens' }),
     },
+    ...(user.isOperator
+      ? [{ label: "Operator's console", icon: Gauge, run: () => void navigate({ to: '/admin' }) }]
+      : []),
   ]
   const tools = [
     { label: isDark ? 'Light theme' : 'Dark theme', icon: Moon, run: toggleTheme },

@@ -40,7 +40,7 @@ export function HeadRow<T>({ columns, sort, onSort, hasMenu }: Props<T>) {
               {canSort ? (
                 <button
                   type="button"
-                  onClick={() => onSort(nextSort(sort, column.id))}
+                  onClick={() => onSort(nextSort(sort, column))}
                   className={cx(
                     'group -mx-1 inline-flex items-center gap-1 rounded-sm px-1 hover:text-ink',
                     column.isNumber && 'flex-row-reverse',

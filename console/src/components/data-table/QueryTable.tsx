@@ -27,13 +27,23 @@ type Props<T> = Omit<TableProps<T>, 'rows' | 'empty' | 'sort' | 'onSort'> & {
   initialSort?: Sort
   /** Shown instead of an empty list: what it is for, and how to add its first row. Null shows nothing. */
   empty: ComponentProps<typeof EmptyState> | null
+  /** The button that loads the next page. */
+  moreLabel?: string
 }
 
 /**
  * The list of a page: a skeleton while the query loads, its error with a retry, `empty`, or the table with its next
  * page. Loaded rows stay on screen when a refetch fails.
  */
-export function QueryTable<T>({ query, what, filter, initialSort, empty, ...table }: Props<T>) {
+export function QueryTable<T>({
+  query,
+  what,
+  filter,
+  initialSort,
+  empty,
+  moreLabel = 'Show older',
+  ...table
+}: Props<T>) {
   const { data, error } = query
   const rows = useMemo(() => (data && filter ? filter(data) : data), [data, filter])
   const { sort, setSort } = useUrlSort(initialSort ?? noSort)
@@ -56,7 +66,7 @@ export function QueryTable<T>({ query, what, filter, initialSort, empty, ...tabl
       {query.hasNextPage && (
         <div className="mt-3 text-center">
           <Button isPending={query.isFetchingNextPage ?? false} onClick={() => void query.fetchNextPage?.()}>
-            Show older
+            {moreLabel}
           </Button>
         </div>
       )}

@@ -11,6 +11,8 @@ export type Column<T> = {
   cell: (row: T) => ReactNode
   /** The value to sort by; without it the column is not sortable. */
   sortBy?: (row: T) => string | number
+  /** The first click on the header shows the greatest values first. */
+  isGreatestFirst?: boolean
   /** Numbers are right-aligned and have digits of equal width. */
   isNumber?: boolean
   hideBelow?: HideBelow
@@ -30,7 +32,8 @@ export const hideBelowClass: Record<HideBelow, string> = {
 }
 
 /** Clicking the same header again reverses the order. */
-export const nextSort = (current: Sort | null, column: string): Sort => ({
-  column,
-  order: current?.column === column && current.order === 'asc' ? 'desc' : 'asc',
-})
+export function nextSort(current: Sort | null, column: Pick<Column<never>, 'id' | 'isGreatestFirst'>): Sort {
+  const first = column.isGreatestFirst ? 'desc' : 'asc'
+  const second = column.isGreatestFirst ? 'asc' : 'desc'
+  return { column: column.id, order: current?.column === column.id && current.order === first ? second : first }
+}

@@ -54,8 +54,9 @@ test('groups follow the order of their first row', () => {
 })
 
 test('a second click on a header reverses the sort', () => {
-  const first = nextSort(null, 'slot')
+  const first = nextSort(null, { id: 'slot' })
   expect(first).toEqual({ column: 'slot', order: 'asc' })
-  expect(nextSort(first, 'slot').order).toBe('desc')
-  expect(nextSort(first, 'requests')).toEqual({ column: 'requests', order: 'asc' })
+  expect(nextSort(first, { id: 'slot' }).order).toBe('desc')
+  expect(nextSort(first, { id: 'requests' })).toEqual({ column: 'requests', order: 'asc' })
+  expect(nextSort(first, { id: 'cpu', isGreatestFirst: true })).toEqual({ column: 'cpu', order: 'desc' })
 })

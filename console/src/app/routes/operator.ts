@@ -1,0 +1,37 @@
+import { createRoute, redirect } from '@tanstack/react-router'
+import { lazyPage } from '../missing-code.ts'
+import { page } from '../page.ts'
+import { search } from '../search.ts'
+import { requireOperator } from '../session-gate.ts'
+import { app } from './root.ts'
+
+const operator = createRoute({
+  getParentRoute: () => app,
+  path: '/admin',
+  beforeLoad: ({ context }) => requireOperator(context.queryClient),
+  component: lazyPage(() => import('../../pages/operator/OperatorPage.tsx')),
+})
+const operatorTabs = [
+  createRoute({
+    getParentRoute: () => operator,
+    path: '/',
+    beforeLoad: () => {
+      throw redirect({ to: '/admin/organizations', replace: true })
+    },
+  }),
+  createRoute({
+    getParentRoute: () => operator,
+    path: '/organizations',
+    validateSearch: search.operatorOrgs,
+    ...page(() => import('../../pages/operator/OrgsTab.tsx')),
+  }),
+  createRoute({
+    getParentRoute: () => operator,
+    path: '/squids',
+    validateSearch: search.operatorSquids,
+    ...page(() => import('../../pages/operator/SquidsTab.tsx')),
+  }),
+] as const
+
+/** The operator's console. */
+export const operatorRoutes = [operator.addChildren([...operatorTabs])] as const

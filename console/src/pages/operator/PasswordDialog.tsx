@@ -1,0 +1,56 @@
+import { useApiMutation } from '../../api/mutation.ts'
+import { FormShell } from '../../components/FormShell.tsx'
+import { LazyDialog } from '../../components/LazyDialog.tsx'
+import { Button } from '../../ui/Button.tsx'
+import { TextField } from '../../ui/TextField.tsx'
+
+type Props = { hasPassword: boolean; onEntered: () => void; onClose: () => void }
+
+/** Asks the operator for the password before something is changed. */
+export function PasswordDialog({ hasPassword, onEntered, onClose }: Props) {
+  const enter = useApiMutation('operators.confirmPassword', {
+    invalidates: ['operators.getAccess'],
+    errorDisplay: 'caller',
+    onSuccess: () => {
+      onClose()
+      onEntered()
+    },
+  })
+  if (!hasPassword)
+    return (
+      <LazyDialog title="Set a password first" isOpen onClose={onClose}>
+        <p>
+          Changes need a password, and your account has none. Sign out, choose “Forgot password” on the sign-in page,
+          and sign in with the new password.
+        </p>
+        <div className="mt-4 flex justify-end">
+          <Button onClick={onClose}>Close</Button>
+        </div>
+      </LazyDialog>
+    )
+  return (
+    <LazyDialog title="Enter your password" isOpen onClose={onClose}>
+      <FormShell
+        schema={({ contract }) => contract.operators.confirmPassword.body}
+        values={{ password: '' }}
+        onSubmit={(body) => enter.mutate({ body })}
+        pending={enter.isPending}
+        submitError={enter.error}
+        submitLabel="Continue"
+        isGuarded={false}
+        secondary={<Button onClick={onClose}>Cancel</Button>}
+      >
+        {({ field }) => (
+          <TextField
+            label="Password"
+            type="password"
+            description="You are about to change something of another organization. You are asked again after ten minutes."
+            autoComplete="current-password"
+            autoFocus
+            {...field('password')}
+          />
+        )}
+      </FormShell>
+    </LazyDialog>
+  )
+}

@@ -1,0 +1,96 @@
+import type { OperatorOrg, OperatorSquid } from '@shoal/contract'
+import type { ReactNode } from 'react'
+import { useApiMutation } from '../../api/mutation.ts'
+import { FormShell } from '../../components/FormShell.tsx'
+import { LazyDialog } from '../../components/LazyDialog.tsx'
+import { toast } from '../../lib/toasts.ts'
+import { Button } from '../../ui/Button.tsx'
+import { TextField } from '../../ui/TextField.tsx'
+import { referenceOf } from './squid-columns.tsx'
+
+export function SuspendDialog({ org: { code }, onClose }: { org: OperatorOrg; onClose: () => void }) {
+  const suspend = useApiMutation('operators.suspendOrg', {
+    invalidates: ['operators.listOrgs', 'user.get'],
+    errorDisplay: 'caller',
+    onSuccess: () => {
+      toast({ tone: 'good', title: `${code} is suspended` })
+      onClose()
+    },
+  })
+  return (
+    <ReasonDialog
+      title={`Suspend ${code}?`}
+      submitLabel="Suspend"
+      description="All members see it in their console, and administrators receive it by email."
+      call={suspend}
+      onSubmit={(reason) => suspend.mutate({ params: { code }, body: { reason } })}
+      onClose={onClose}
+    >
+      Its squids are hibernated, and deployments and RPC requests are refused, until you end the suspension. All data is
+      kept; members can still read it, export it and pay.
+    </ReasonDialog>
+  )
+}
+
+export function HibernateDialog({ squid, onClose }: { squid: OperatorSquid; onClose: () => void }) {
+  const reference = referenceOf(squid)
+  const hibernate = useApiMutation('operators.hibernateSquid', {
+    invalidates: ['operators.listSquids'],
+    errorDisplay: 'caller',
+    onSuccess: () => {
+      toast({ tone: 'good', title: `${reference} is being hibernated` })
+      onClose()
+    },
+  })
+  return (
+    <ReasonDialog
+      title={`Hibernate ${reference}?`}
+      submitLabel="Hibernate"
+      description="The log of the squid shows it."
+      call={hibernate}
+      onSubmit={(reason) =>
+        hibernate.mutate({ params: { code: squid.organization.code, reference }, body: { reason } })
+      }
+      onClose={onClose}
+    >
+      It belongs to {squid.organization.name ?? squid.organization.code}. Its programs stop and its data is kept.
+      Members may restart it; to prevent that, suspend the organization.
+    </ReasonDialog>
+  )
+}
+
+type Props = {
+  title: string
+  submitLabel: string
+  /** Who sees the reason. */
+  description: string
+  call: { isPending: boolean; error: unknown }
+  onSubmit: (reason: string) => void
+  onClose: () => void
+  /** What happens. */
+  children: ReactNode
+}
+
+function ReasonDialog({ title, submitLabel, description, call, onSubmit, onClose, children }: Props) {
+  return (
+    <LazyDialog title={title} isOpen onClose={onClose}>
+      <FormShell
+        schema={({ contract }) => contract.operators.suspendOrg.body}
+        values={{ reason: '' }}
+        onSubmit={({ reason }) => onSubmit(reason)}
+        pending={call.isPending}
+        submitError={call.error}
+        submitLabel={submitLabel}
+        isGuarded={false}
+        secondary={<Button onClick={onClose}>Cancel</Button>}
+      >
+        {({ field }) => (
+          <>
+            <p>{children}</p>
+            <TextField label="Reason" description={description} autoComplete="off" autoFocus {...field('reason')} />
+          </>
+        )}
+      </FormShell>
+    </LazyDialog>
+  )
+}

@@ -1,0 +1,61 @@
+import { planLabels, type OperatorOrg } from '@shoal/contract'
+import type { Column } from '../../components/data-table/columns.ts'
+import { numberColumn } from '../../components/data-table/named-columns.tsx'
+import { formatInteger, formatUsd } from '../../lib/format.ts'
+import { Badge } from '../../ui/Badge.tsx'
+import type { Tone } from '../../ui/tones.ts'
+import { usageColumns } from './usage-columns.tsx'
+
+const planTones: Record<OperatorOrg['status'], Tone> = {
+  DRAFT: 'neutral',
+  ACTIVE: 'good',
+  PAYMENT_ISSUES: 'warn',
+  IN_DEBT: 'bad',
+  TERMINATED: 'bad',
+}
+
+export const orgColumns: Column<OperatorOrg>[] = [
+  {
+    id: 'name',
+    header: 'Organization',
+    sortBy: titleOf,
+    cell: (org) => (
+      <div className="py-2">
+        <p className="truncate font-medium" title={titleOf(org)}>
+          {titleOf(org)}
+        </p>
+        <p className="flex flex-wrap items-center gap-x-2 gap-y-1 text-ink-3">
+          <code className="max-w-full truncate">{org.code}</code>
+          <Plan org={org} />
+        </p>
+      </div>
+    ),
+  },
+  numberColumn('Squids', ({ squids, squidsLimit }) => `${formatInteger(squids)} / ${formatInteger(squidsLimit)}`, {
+    id: 'squids',
+    isGreatestFirst: true,
+    headerTip: 'Versions, and how many the organization may have',
+    sortBy: ({ squids }) => squids,
+    width: '88px',
+    hideBelow: 'md',
+  }),
+  numberColumn('Cost', ({ costUsd }) => formatUsd(costUsd), {
+    id: 'cost',
+    isGreatestFirst: true,
+    headerTip: 'This month so far, without tax',
+    sortBy: ({ costUsd }) => costUsd,
+    width: '92px',
+    narrowWidth: '84px',
+  }),
+  ...usageColumns<OperatorOrg>(),
+]
+
+function titleOf({ name, code }: Pick<OperatorOrg, 'name' | 'code'>): string {
+  return name ?? code
+}
+
+function Plan({ org }: { org: OperatorOrg }) {
+  if (org.suspension) return <Badge tone="bad">Suspended</Badge>
+  if (org.isPlayground) return <Badge>Playground</Badge>
+  return <Badge tone={planTones[org.status]}>{planLabels[org.status]}</Badge>
+}

@@ -1,0 +1,63 @@
+import type { OperatorSquid } from '@shoal/contract'
+import type { Column } from '../../components/data-table/columns.ts'
+import { StatusDot } from '../../components/StatusDot.tsx'
+import type { Tone } from '../../ui/tones.ts'
+import { usageColumns } from './usage-columns.tsx'
+
+const statuses: Record<OperatorSquid['status'], { tone: Tone; label: string }> = {
+  DEPLOYED: { tone: 'good', label: 'Deployed' },
+  DEPLOYING: { tone: 'info', label: 'Deploying' },
+  DEPLOY_ERROR: { tone: 'bad', label: 'Failed' },
+  HIBERNATED: { tone: 'neutral', label: 'Hibernated' },
+}
+
+export const squidColumns: Column<OperatorSquid>[] = [
+  {
+    id: 'name',
+    header: 'Squid',
+    sortBy: referenceOf,
+    cell: (squid) => (
+      <div className="py-2">
+        <p className="truncate font-medium" title={referenceOf(squid)}>
+          {squid.name}
+          <span className="font-normal text-ink-3">@{squid.slot}</span>
+        </p>
+        <p className="truncate text-ink-3 lg:hidden" title={ownerOf(squid)}>
+          {ownerOf(squid)}
+        </p>
+      </div>
+    ),
+  },
+  {
+    id: 'organization',
+    header: 'Owner',
+    sortBy: ({ organization }) => organization.code,
+    hideBelow: 'lg',
+    cell: (squid) => (
+      <div className="py-2">
+        <p className="truncate" title={squid.organization.name ?? squid.organization.code}>
+          {squid.organization.name ?? squid.organization.code}
+        </p>
+        <p className="truncate text-ink-3" title={squid.ownerEmail ?? ''}>
+          {squid.ownerEmail}
+        </p>
+      </div>
+    ),
+  },
+  {
+    id: 'status',
+    header: 'Status',
+    sortBy: ({ status }) => status,
+    width: '124px',
+    hideBelow: 'sm',
+    cell: ({ status }) => <StatusDot tone={statuses[status].tone}>{statuses[status].label}</StatusDot>,
+  },
+  ...usageColumns<OperatorSquid>(),
+]
+
+export function referenceOf({ name, slot }: Pick<OperatorSquid, 'name' | 'slot'>): string {
+  return `${name}@${slot}`
+}
+
+const ownerOf = ({ organization, ownerEmail }: OperatorSquid) =>
+  [organization.code, ownerEmail].filter(Boolean).join(' · ')

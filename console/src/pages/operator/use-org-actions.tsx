@@ -1,0 +1,61 @@
+import type { OperatorOrg } from '@shoal/contract'
+import { CirclePause, CirclePlay, SlidersHorizontal } from 'lucide-react'
+import type { ReactNode } from 'react'
+import { useApiMutation } from '../../api/mutation.ts'
+import { actionsOn, useMembership, type ActionOn } from '../../components/actions.ts'
+import { confirm } from '../../components/confirm.ts'
+import { openDialog } from '../../components/open-dialog.ts'
+import { toast } from '../../lib/toasts.ts'
+import { LimitsDialog } from './LimitsDialog.tsx'
+import { SuspendDialog } from './ReasonDialog.tsx'
+import { usePasswordFirst } from './use-password-first.tsx'
+
+type OrgContext = {
+  open: (dialog: (close: () => void) => ReactNode) => void
+  confirmResume: (org: OperatorOrg) => void
+}
+
+/** What an operator can do with an organization. Each first asks for the password, unless it was entered recently. */
+const orgActions = {
+  suspend: {
+    label: 'Suspend',
+    icon: CirclePause,
+    isDanger: true,
+    appliesTo: ({ suspension }) => suspension === null,
+    run: (org, { open }) => open((close) => <SuspendDialog org={org} onClose={close} />),
+  },
+  resume: {
+    label: 'End suspension',
+    icon: CirclePlay,
+    appliesTo: ({ suspension }) => suspension !== null,
+    run: (org, { confirmResume }) => confirmResume(org),
+  },
+  changeLimits: {
+    label: 'Change limits',
+    icon: SlidersHorizontal,
+    run: (org, { open }) => open((close) => <LimitsDialog org={org} onClose={close} />),
+  },
+} satisfies Record<string, ActionOn<OperatorOrg, OrgContext>>
+
+export function useOrgActions() {
+  const passwordFirst = usePasswordFirst()
+  const resume = useApiMutation('operators.resumeOrg', {
+    invalidates: ['operators.listOrgs', 'user.get'],
+    errorDisplay: 'caller',
+    onSuccess: ({ code }) => toast({ tone: 'good', title: `The suspension of ${code} has ended` }),
+  })
+  const context = {
+    membership: useMembership(),
+    open: (dialog: (close: () => void) => ReactNode) => void passwordFirst(() => openDialog(dialog)),
+    confirmResume: ({ code }: OperatorOrg) =>
+      void passwordFirst(() =>
+        confirm({
+          title: `End the suspension of ${code}?`,
+          body: 'The squids that it hibernated start again, and members may deploy.',
+          confirmLabel: 'End suspension',
+          action: () => resume.mutateAsync({ params: { code } }),
+        }),
+      ),
+  }
+  return (org: OperatorOrg) => actionsOn(orgActions, org, context)
+}

@@ -1,0 +1,23 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { errorText } from '../../api/error-text.ts'
+import { openDialog } from '../../components/open-dialog.ts'
+import { toast, unexpectedErrorTitle } from '../../lib/toasts.ts'
+import { PasswordDialog } from './PasswordDialog.tsx'
+import { accessQuery } from './queries.ts'
+
+/** An action must be possible for at least this long, so that a form can be filled in. */
+const minRemainingMs = 120_000
+
+/** Returns a function that runs an action, after the operator has entered the password if that was not recently. */
+export function usePasswordFirst(): (run: () => void) => Promise<void> {
+  const client = useQueryClient()
+  return async (run) => {
+    try {
+      const { passwordUntil, hasPassword } = await client.fetchQuery({ ...accessQuery, staleTime: 0 })
+      if (passwordUntil !== null && Date.parse(passwordUntil) - Date.now() > minRemainingMs) return run()
+      openDialog((close) => <PasswordDialog hasPassword={hasPassword} onEntered={run} onClose={close} />)
+    } catch (error) {
+      toast({ tone: 'bad', title: unexpectedErrorTitle, message: errorText(error) })
+    }
+  }
+}

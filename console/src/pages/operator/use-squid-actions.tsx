@@ -1,0 +1,33 @@
+import type { OperatorSquid } from '@shoal/contract'
+import { Moon } from 'lucide-react'
+import { actionsOn, useMembership, type ActionOn } from '../../components/actions.ts'
+import { openDialog } from '../../components/open-dialog.ts'
+import { HibernateDialog } from './ReasonDialog.tsx'
+import { usePasswordFirst } from './use-password-first.tsx'
+
+type SquidContext = { hibernate: (squid: OperatorSquid) => void }
+
+const reasons: Partial<Record<OperatorSquid['status'], string>> = {
+  HIBERNATED: 'It is hibernated already.',
+  DEPLOYING: 'A deployment is in progress.',
+}
+
+/** What an operator can do with a version of any organization. */
+const squidActions = {
+  hibernate: {
+    label: 'Hibernate',
+    icon: Moon,
+    disabledReason: ({ status }) => reasons[status] ?? null,
+    run: (squid, { hibernate }) => hibernate(squid),
+  },
+} satisfies Record<string, ActionOn<OperatorSquid, SquidContext>>
+
+export function useSquidActions() {
+  const passwordFirst = usePasswordFirst()
+  const context = {
+    membership: useMembership(),
+    hibernate: (squid: OperatorSquid) =>
+      void passwordFirst(() => openDialog((close) => <HibernateDialog squid={squid} onClose={close} />)),
+  }
+  return (squid: OperatorSquid) => actionsOn(squidActions, squid, context)
+}
