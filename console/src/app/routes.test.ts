@@ -139,7 +139,7 @@ test("the operator's console opens for operators; for other users its paths are 
   expect(await open('/admin/squids?sort=logs', { status: 'signedIn', user: operator })).toBe('/admin/squids?sort=logs')
   expect(await open('/admin', { status: 'signedIn', user: operator })).toBe('/admin/organizations')
   for (const path of ['/admin', '/admin/squids', '/admin/nothing', '/nothing'])
-    expect(await open(`${path}?sort=logs`, { status: 'signedIn', user })).toBe('/squids?sort=logs')
+    expect(await open(`${path}?month=2026-09`, { status: 'signedIn', user })).toBe('/squids?month=2026-09')
   expect(await open('/admin', signedOut())).toBe('/')
 })
 

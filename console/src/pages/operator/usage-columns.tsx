@@ -1,15 +1,22 @@
 import type { OperatorUsage } from '@shoal/contract'
 import type { Column } from '../../components/data-table/columns.ts'
 import { numberColumn } from '../../components/data-table/named-columns.tsx'
-import { formatBytes, formatCount, formatDecimal } from '../../lib/format.ts'
+import { emptyValue, formatBytes, formatCount } from '../../lib/format.ts'
 
 type Used = { usage: OperatorUsage }
+
+/** Two digits in every row, so that the numbers align. */
+const formatCores = (cores: number) => cores.toFixed(2)
+
+/** What is used; muted if it is nothing, so that the rows that use something stand out. */
+const used = (amount: number, format: (amount: number) => string) =>
+  amount > 0 ? format(amount) : <span className="text-ink-3">{emptyValue}</span>
 
 const greatestFirst = { isGreatestFirst: true } as const
 
 /** The columns of use that organizations and versions share; their ids are the orders of the endpoints. */
 export const usageColumns = <T extends Used>(): Column<T>[] => [
-  numberColumn('CPU', ({ usage }) => formatDecimal(usage.cpuCores), {
+  numberColumn('CPU', ({ usage }) => used(usage.cpuCores, formatCores), {
     ...greatestFirst,
     id: 'cpu',
     headerTip: 'Cores, mean of the last five minutes',
@@ -17,7 +24,7 @@ export const usageColumns = <T extends Used>(): Column<T>[] => [
     width: '76px',
     narrowWidth: '72px',
   }),
-  numberColumn('Memory', ({ usage }) => formatBytes(usage.memoryBytes), {
+  numberColumn('Memory', ({ usage }) => used(usage.memoryBytes, formatBytes), {
     ...greatestFirst,
     id: 'memory',
     headerTip: 'Mean of the last five minutes',
@@ -25,7 +32,7 @@ export const usageColumns = <T extends Used>(): Column<T>[] => [
     width: '92px',
     hideBelow: 'md',
   }),
-  numberColumn('Disk', ({ usage }) => formatBytes(usage.diskBytes), {
+  numberColumn('Disk', ({ usage }) => used(usage.diskBytes, formatBytes), {
     ...greatestFirst,
     id: 'disk',
     headerTip: 'Disks of programs, and databases',
@@ -33,7 +40,7 @@ export const usageColumns = <T extends Used>(): Column<T>[] => [
     width: '88px',
     hideBelow: 'lg',
   }),
-  numberColumn('Log lines', ({ usage }) => formatCount(usage.logLines), {
+  numberColumn('Log lines', ({ usage }) => used(usage.logLines, formatCount), {
     ...greatestFirst,
     id: 'logs',
     headerTip: 'Of the last 24 hours, to about a thousand lines',
@@ -41,7 +48,7 @@ export const usageColumns = <T extends Used>(): Column<T>[] => [
     width: '92px',
     hideBelow: 'xs',
   }),
-  numberColumn('RPC', ({ usage }) => formatCount(usage.rpcRequests), {
+  numberColumn('RPC', ({ usage }) => used(usage.rpcRequests, formatCount), {
     ...greatestFirst,
     id: 'rpc',
     headerTip: 'Requests of the last 24 hours',

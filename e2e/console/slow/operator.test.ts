@@ -1,0 +1,137 @@
+import type { Browser, Locator, Page } from 'playwright-core'
+import { Client } from 'pg'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { accessibilityFlaws, openBrowser } from '../../support/browser.ts'
+import { press, waitForExactText, waitForText } from '../../support/page.ts'
+import { password, signInAs } from '../../support/people.ts'
+import { connectTo } from '../../support/postgres.ts'
+import { startShoal, type Shoal } from '../../support/shoal.ts'
+
+const operatorEmail = 'olga@operators.dev'
+const memberEmail = 'max@members.dev'
+const noisy = { name: 'noisy-one', slot: 'v1' }
+let shoal: Shoal
+let browser: Browser
+let database: Client
+/** A page of the operator, and one of a member of the organization of the noisy squid. */
+let page: Page
+let memberPage: Page
+let member: Awaited<ReturnType<typeof signInAs>>
+
+beforeAll(async () => {
+  browser = await openBrowser()
+  shoal = await startShoal({ SHOAL_RUNTIME: 'sim' })
+  database = await connectTo(shoal.dataDir, 'shoal')
+  member = await signInAs(browser, shoal, memberEmail)
+  memberPage = member.page
+  await addSquids()
+  await signInAs(browser, shoal, operatorEmail)
+  await shoal.cli('user', 'set-operator', operatorEmail)
+  page = (await signInAs(browser, shoal, operatorEmail)).page
+}, 240_000)
+
+afterAll(async () => {
+  await database?.end()
+  await browser?.close()
+  await shoal?.end()
+})
+
+/** Adds 500 hibernated versions in ten organizations with different use. One of them has written by far the most log lines. */
+async function addSquids() {
+  for (let i = 0; i < 10; i++)
+    await member.api.orgs.create({
+      body: { code: `team-${i}`, name: `Team ${i} of a company with a long name`, email: memberEmail },
+    })
+  await database.query(
+    `insert into squids (org_id, name, slot, desired_state, created_at, deployed_at)
+     select o.id, case when n = 321 then $1 else 'squid-' || lpad(n::text, 3, '0') end, 'v1', 'hibernated', now(), now()
+     from generate_series(1, 500) n join orgs o on o.code = 'team-' || n % 10`,
+    [noisy.name],
+  )
+  await database.query(
+    `insert into container_samples (squid_id, at, container, observed_seconds, cpu_seconds, memory_byte_seconds, disk_used_bytes, oom_kills, crashes)
+     select id, now(), 'processor', 15, (id % 97) / 10.0, (id % 83) * 1e8, (id % 71) * 1e8, 0, 0 from squids`,
+  )
+  await database.query(
+    `insert into log_blocks (squid_id, first_seq, last_seq, min_at, max_at, level_mask, containers, bloom)
+     select id, 1, case when name = $1 then 5000000 else id % 900 + 1 end, now(), now(), 1, '{processor}', '' from squids`,
+    [noisy.name],
+  )
+}
+
+const row = (name: string) => page.getByRole('row', { name: new RegExp(name) })
+const openMenu = async (name: string) => row(name).getByRole('button').last().click()
+
+test('for a user without the flag, /admin is like a path that does not exist', async () => {
+  for (const path of ['/admin', '/admin/squids', '/no-such-page']) {
+    await memberPage.goto(path)
+    await memberPage.waitForURL(/\/squids$/)
+  }
+  await press(memberPage, /Account of/)
+  await memberPage.getByRole('menuitem', { name: 'API tokens' }).waitFor()
+  expect(await memberPage.getByText("Operator's console").count()).toBe(0)
+})
+
+test("the operator's console opens from the account menu, and finds the noisiest squid of 500 within three clicks", async () => {
+  await page.goto('/squids')
+  await press(page, /Account of/)
+  await page.getByRole('menuitem', { name: "Operator's console" }).click()
+  await page.waitForURL(/\/admin/)
+  let clicks = 0
+  const click = async (link: Locator) => {
+    await link.click()
+    clicks++
+  }
+  await click(page.getByRole('navigation', { name: "Operator's console" }).getByRole('link', { name: 'Squids' }))
+  await waitForText(page, '500 squids')
+  await click(page.getByRole('button', { name: 'Log lines' }))
+  await page.locator('tbody tr').first().getByText(noisy.name).waitFor()
+  expect(clicks).toBeLessThanOrEqual(3)
+  expect(await accessibilityFlaws(page, 'operator-squids')).toEqual([])
+})
+
+test('an operator suspends an organization with a reason that its members see, and ends the suspension', async () => {
+  await page.goto('/admin/organizations?search=team-1')
+  await waitForText(page, 'Team 1 of a company')
+  await database.query('update sessions set password_at = null')
+  await openMenu('team-1')
+  await page.getByRole('menuitem', { name: 'Suspend' }).click()
+  await page.getByRole('dialog').getByLabel('Password', { exact: true }).fill('wrong')
+  await press(page, 'Continue')
+  await waitForText(page, 'The password is wrong')
+  await page.getByRole('dialog').getByLabel('Password', { exact: true }).fill(password)
+  await press(page, 'Continue')
+  await page.getByLabel('Reason').fill('It mines coins. Write to us to discuss it.')
+  expect(await accessibilityFlaws(page, 'operator-suspend')).toEqual([])
+  await page.getByRole('dialog').getByRole('button', { name: 'Suspend' }).click()
+  await row('team-1').getByText('Suspended').waitFor()
+  await memberPage.goto('/squids?organization=team-1')
+  await waitForText(memberPage, 'The operator has suspended this organization')
+  await waitForText(memberPage, 'It mines coins. Write to us to discuss it.')
+  expect(await accessibilityFlaws(memberPage, 'suspended')).toEqual([])
+  await expect(member.api.deployments.createUpload({ params: { code: 'team-1' } })).rejects.toThrow('It mines coins.')
+  // The password is still recent.
+  await page.setViewportSize({ width: 1280, height: 900 })
+  await openMenu('team-1')
+  await page.getByRole('menuitem', { name: 'End suspension' }).click()
+  await page.getByRole('alertdialog').getByRole('button', { name: 'End suspension' }).click()
+  await row('team-1').getByText('Billing not set').waitFor()
+})
+
+test('the list of organizations is accessible, sorts on the server and says when nothing matches', async () => {
+  await page.goto('/admin/organizations')
+  await row('team-2').waitFor()
+  expect(await accessibilityFlaws(page, 'operator-organizations')).toEqual([])
+  await page.setViewportSize({ width: 1280, height: 900 })
+  await page.getByRole('button', { name: 'CPU' }).click()
+  await page.waitForURL(/sort=cpu/)
+  await page.getByLabel('Find organization').fill('nothing like this')
+  await waitForExactText(page, 'No organizations match')
+  expect(await accessibilityFlaws(page, 'operator-nothing')).toEqual([])
+})
+
+test('an operator whose flag was removed loses the console at the next page', async () => {
+  await shoal.cli('user', 'set-operator', operatorEmail, '--off')
+  await page.goto('/admin/squids')
+  await page.waitForURL(/\/squids$/)
+})
