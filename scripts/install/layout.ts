@@ -8,7 +8,7 @@ export const layout = {
   releases: '/opt/shoal/releases',
   current: '/opt/shoal/current',
   settings: '/etc/shoal/shoal.env',
-  /** Not in /var/lib/shoal, which only root may enter. */
+  /** Not /var/lib/shoal, which all installations of root on the host share. */
   data: '/var/lib/shoal-data',
   backups: '/var/backups/shoal',
   command: '/usr/local/bin/shoal',

@@ -1,0 +1,50 @@
+import { execFileSync } from 'node:child_process'
+import { cpSync, existsSync, mkdirSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { root } from '../root.ts'
+
+/** The folder of the containers and of what they are copied from. */
+export const cacheDir = join(root, 'node_modules/.cache/debian-container')
+const suite = 'bookworm'
+
+const packages = [
+  'systemd,systemd-sysv,dbus,bubblewrap,iproute2,nftables,e2fsprogs,util-linux,procps,ca-certificates,curl,openssl',
+  'nginx-light,caddy',
+].join(',')
+
+const execute = (program: string, args: string[]) => execFileSync(program, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+
+/** Makes the files of the container, once, and returns their folder. Takes about a minute and a half. */
+export function ensureFiles(): string {
+  const files = join(cacheDir, 'files')
+  if (existsSync(files)) return files
+  mkdirSync(cacheDir, { recursive: true, mode: 0o755 })
+  const part = `${files}.part`
+  rmSync(part, { recursive: true, force: true })
+  execute('mmdebstrap', ['--quiet', '--variant=minbase', `--include=${packages}`, suite, part])
+  for (const unit of ['nginx.service', 'caddy.service'])
+    execute('chroot', [part, 'systemctl', 'disable', '--quiet', unit])
+  addNode(part)
+  renameSync(part, files)
+  return files
+}
+
+/** Adds this Node, the npm of this machine, its registry and the authorities of its certificates. */
+function addNode(files: string): void {
+  const npm = realpathSync(execFileSync('sh', ['-c', 'command -v npm'], { encoding: 'utf8' }).trim())
+  cpSync(realpathSync(process.execPath), join(files, 'usr/local/bin/node'))
+  const options = { recursive: true, verbatimSymlinks: true }
+  cpSync(dirname(dirname(npm)), join(files, 'usr/local/lib/node_modules/npm'), options)
+  for (const name of ['npm', 'npx'])
+    symlinkSync(`../lib/node_modules/npm/bin/${name}-cli.js`, join(files, 'usr/local/bin', name))
+  const args = ['config', 'get', 'registry', '--loglevel=error']
+  const registry = execFileSync('npm', args, { cwd: '/', encoding: 'utf8' })
+  const authorities = '/etc/ssl/certs/ca-certificates.crt'
+  mkdirSync(join(files, 'usr/local/etc'), { recursive: true })
+  writeFileSync(
+    join(files, 'usr/local/etc/npmrc'),
+    `registry=${registry.trim().split('\n').at(-1)}\ncafile=${authorities}\n`,
+  )
+  cpSync(authorities, join(files, authorities), { dereference: true })
+  writeFileSync(join(files, 'etc/hosts'), '127.0.0.1 localhost\n')
+}
