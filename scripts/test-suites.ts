@@ -5,6 +5,9 @@ export const s3Suites = [
   'e2e/slow/separate-hosts.test.ts',
 ]
 
+/** Suites that need Pebble, an ACME authority, which takes minutes to build for the first time. */
+export const pebbleSuites = ['server/src/modules/certificates/orders.test.ts', 'e2e/slow/https.test.ts']
+
 /** Suites for several kinds of host. `npm test` runs them for the first kind that this host supports, `npm run test:slow` for the others. */
 const kindSuites = [
   'adoption',
@@ -24,6 +27,7 @@ const slowOnly = [
   'runtime/src/process/disk/disks.test.ts',
   'runtime/src/process/network/pasta-network.test.ts',
   'server/src/doctor/doctor.test.ts',
+  'server/src/modules/certificates/orders.test.ts',
 ]
 
 /** Suites that `npm run test:slow` runs. `npm test` excludes the project `slow`. */

@@ -10,11 +10,12 @@ import { endLeftovers, endProcessesOf } from './leftovers.ts'
 import { makeMemoryFolder, makeOpenFolder } from './open-folder.ts'
 import { installClient } from './public-client.ts'
 import { root } from './root.ts'
+import { ensurePebble } from './pebble.ts'
 import { ensureS3Server } from './s3-server.ts'
 import { installTestData } from './test-data.ts'
 import { hostLines, readReport } from './test-report.ts'
 import { installTestSquid } from './test-squid.ts'
-import { fullClusterSuites, fullSuites, quickTests, s3Suites, slowSuites } from './test-suites.ts'
+import { fullClusterSuites, fullSuites, pebbleSuites, quickTests, s3Suites, slowSuites } from './test-suites.ts'
 import { splitArguments } from './test-arguments.ts'
 import { readTimes, timeTable } from './test-times.ts'
 import { installTestToolchain } from './test-toolchain.ts'
@@ -113,8 +114,10 @@ async function preparePackages(names: string[]): Promise<string[]> {
 
 /** Prepares the prerequisites of the tests below these paths. Returns additional arguments for vitest. */
 async function prepareFor(paths: string[]): Promise<string[]> {
-  if (paths.some((path) => s3Suites.some((suite) => path.startsWith(suite) || suite.startsWith(path))))
-    await prepare(ensureS3Server)
+  const includesAny = (suites: string[]) =>
+    paths.some((path) => suites.some((suite) => path.startsWith(suite) || suite.startsWith(path)))
+  if (includesAny(s3Suites)) await prepare(ensureS3Server)
+  if (includesAny(pebbleSuites)) await prepare(ensurePebble)
   const includes = (part: string) => paths.length === 0 || paths.some((path) => path.startsWith(part))
   if (!includes('e2e') && !includes('runtime')) return []
   const extraArgs = await preparePackages(

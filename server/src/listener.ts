@@ -23,6 +23,18 @@ export type Listener = {
   close: () => Promise<void>
 }
 
+/** Prepares the connections of a port, such as TLS. */
+export type ConnectionLayer = {
+  /** Takes a new connection. Passes it to `http1` if its requests use HTTP/1, and the requests of other protocols to `request`. */
+  accept: (socket: Socket, http1: (socket: Socket) => void, request: RequestHandlers['request']) => void
+  /** The number of connections, of all protocols. */
+  openConnections: () => number
+  /** Closes connections of other protocols after their requests in progress. */
+  drain: () => void
+  /** Destroys all connections. */
+  close: () => void
+}
+
 /** A client that used its connection within this time may be sending its next request. */
 const maxInUseMs = 2_000
 const pollMs = 50
@@ -33,10 +45,10 @@ type Connection = { responses: Set<ServerResponse>; lastUsedMs: number; isUpgrad
 
 /**
  * Opens a port. With 127.0.0.1 it also opens ::1, unless this machine has no IPv6: `localhost` may resolve to either address, and
- * another program on ::1 could otherwise receive requests for Shoal.
+ * another program on ::1 could otherwise receive requests for Shoal. Without a host it listens on all addresses. Connections pass through `layer` first.
  * @throws Error with the code EADDRINUSE if another program uses the port, on either address
  */
-export async function listen(port: number, host: string): Promise<Listener> {
+export async function listen(port: number, host: string | undefined, layer?: ConnectionLayer): Promise<Listener> {
   const server = createServer({ keepAliveTimeout: 72_000, requestTimeout: 300_000, maxHeaderSize: 32_768 })
   const connections = new Map<Socket, Connection>()
   const queue = createStartupQueue()
@@ -59,16 +71,24 @@ export async function listen(port: number, host: string): Promise<Listener> {
     if (isDraining) res.shouldKeepAlive = false
     handlers.request(req, res)
   })
+  const toHttp1 = (socket: Socket) => void server.emit('connection', socket)
+  const accept = layer
+    ? (socket: Socket) => {
+        lastConnectionMs = performance.now()
+        layer.accept(socket, toHttp1, (req, res) => handlers.request(req, res))
+      }
+    : toHttp1
+  // An HTTP server that does not listen enforces its timeouts from this event on.
+  if (layer) server.emit('listening')
+  const netServer = layer ? new NetServer(accept) : server
   await new Promise<void>((done, failed) => {
-    server.once('error', failed)
-    server.listen(port, host, done)
+    netServer.once('error', failed)
+    netServer.listen(port, host, done)
   })
-  const ports: NetServer[] = [server]
+  const ports: NetServer[] = [netServer]
   if (host === LOOPBACK) {
-    const loopback6Server = await listenOnLoopback6(portOf(server), (socket) =>
-      server.emit('connection', socket),
-    ).catch((error: unknown) => {
-      server.close()
+    const loopback6Server = await listenOnLoopback6(portOf(netServer), accept).catch((error: unknown) => {
+      netServer.close()
       throw error
     })
     if (loopback6Server) ports.push(loopback6Server)
@@ -90,12 +110,14 @@ export async function listen(port: number, host: string): Promise<Listener> {
   const close = async () => {
     const closed = Promise.all(ports.map((port) => new Promise((done) => port.close(done))))
     server.closeAllConnections()
+    if (layer) server.close()
     await handlers.closeUpgraded?.()
     for (const socket of connections.keys()) socket.destroy()
+    layer?.close()
     await closed
   }
   return {
-    port: portOf(server),
+    port: portOf(netServer),
     setHandlers: (next) => {
       handlers = next
       queue.release(next)
@@ -114,12 +136,13 @@ export async function listen(port: number, host: string): Promise<Listener> {
       for (const port of ports) NetServer.prototype.close.call(port)
       // Set only now: a client that has to reconnect must not reach a port that is about to close.
       isDraining = true
+      layer?.drain()
       const startedMs = performance.now()
       for (const { responses } of connections.values())
         for (const res of responses) if (!res.headersSent) res.shouldKeepAlive = false
       const deadlineMs = performance.now() + withinMs
       void handlers.closeUpgraded?.()
-      while (connections.size > 0 && performance.now() < deadlineMs) {
+      while (connections.size + (layer?.openConnections() ?? 0) > 0 && performance.now() < deadlineMs) {
         // Until then, a load balancer that cannot open new connections still uses its existing ones.
         if (performance.now() - startedMs > maxInUseMs) closeIdle()
         await new Promise((done) => setTimeout(done, pollMs))

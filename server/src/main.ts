@@ -10,12 +10,13 @@ import { createHttpApp } from './http/app.ts'
 import { claimHost, HostClaimed, watchClaim } from './installation/host-claim.ts'
 import { lockInstallation, InstallationInUse, needsExclusive } from './installation/installation-lock.ts'
 import { runActiveOrStandby } from './installation/active-worker.ts'
-import { listen, localUrl, type Listener } from './listener.ts'
+import { listen, localUrl, type Listener, type RequestHandlers } from './listener.ts'
 import { openApp } from './startup/open-app.ts'
 import { MissingKeys } from './sealing/require-keys.ts'
 import { fenceOtherHosts, limitOrgs } from './modules/deployments/index.ts'
 import { startupText } from './startup/startup-text.ts'
 import { startWorker } from './startup/worker.ts'
+import { openTlsPorts } from './tls/index.ts'
 import { InvalidSettingError } from './config/invalid-setting.ts'
 import { MigrationError } from './db/migrate.ts'
 
@@ -74,6 +75,8 @@ async function start(
   }
   const apiPort = hasRole('api') ? closeLater(await listen(config.SHOAL_PORT, config.SHOAL_HOST)) : null
   const gatewayPort = hasRole('gateway') ? closeLater(await listen(config.SHOAL_GATEWAY_PORT, config.SHOAL_HOST)) : null
+  const tlsPorts = await openTlsPorts(config)
+  tlsPorts?.listeners.forEach(closeLater)
   const health = await listenForHealth(config)
   if (health) closeLater(health)
 
@@ -82,18 +85,22 @@ async function start(
   stack.defer(() => close(config.SHOAL_ON_EXIT))
   health?.setHandlers({ request: (req, res) => void handleHealthRequest(app, req, res) })
   if (hasRole('worker')) stack.defer(await startWorkerOrStandby(app, openWorker, fail))
+  const handlers: { api: RequestHandlers | null; gateway: RequestHandlers | null } = { api: null, gateway: null }
   if (gatewayPort) {
-    const { close: closeGateway, ...handlers } = await createGateway(app)
+    const { close: closeGateway, ...gateway } = await createGateway(app)
     stack.defer(closeGateway)
-    gatewayPort.setHandlers(handlers)
+    handlers.gateway = gateway
+    gatewayPort.setHandlers(gateway)
   }
   if (apiPort) {
     const http = await createHttpApp(app)
     stack.defer(() => http.close())
     await http.ready()
-    apiPort.setHandlers({ request: (req, res) => http.routing(req, res) })
+    handlers.api = { request: (req, res) => http.routing(req, res) }
+    apiPort.setHandlers(handlers.api)
   }
-  const ports = [apiPort, gatewayPort].filter((port) => port !== null)
+  if (tlsPorts) stack.defer(await tlsPorts.start(app, handlers))
+  const ports = [apiPort, gatewayPort, ...(tlsPorts?.listeners ?? [])].filter((port) => port !== null)
   return {
     app,
     healthUrl: health && localUrl(config.SHOAL_HEALTH_HOST, health.port),

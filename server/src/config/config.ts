@@ -5,6 +5,7 @@ import { settings } from './settings.ts'
 import { parseRegistrySettings } from './registry-settings.ts'
 import { parseKubernetesSettings, type KubernetesSettings } from './runtime-settings.ts'
 import { parseS3Settings, type S3Settings } from './s3-settings.ts'
+import { parseTlsSettings, type TlsSettings } from './tls-settings.ts'
 import { describeAllowed, invalidSettingMessage, InvalidSettingError } from './invalid-setting.ts'
 
 const Settings = z.object(settings)
@@ -20,6 +21,8 @@ export type Config = z.output<typeof Settings> & {
   registry: RegistrySettings | null
   /** The cluster in which squids run; null if they run elsewhere. */
   kubernetes: KubernetesSettings | null
+  /** How Shoal serves HTTPS; null if it does not. */
+  tls: TlsSettings | null
   /** The targets that SHOAL_NETWORK_ALLOW lists. */
   networkAllow: NetworkTarget[]
   /** The whole environment, for npm on this host. Must never be passed to code of a tenant. */
@@ -60,6 +63,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     s3: parseS3Settings(values),
     registry: parseRegistrySettings(values),
     kubernetes: parseKubernetesSettings(values),
+    tls: parseTlsSettings(values),
     networkAllow: allowedTargets(values.SHOAL_NETWORK_ALLOW),
     environment: Object.fromEntries(
       Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined),

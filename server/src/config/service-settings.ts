@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { tlsSettings } from './tls-settings.ts'
 
 export const flag = z.enum(['true', 'false', '1', '0', '']).transform((v) => v === 'true' || v === '1')
 /** A URL that a page may link to. */
@@ -6,6 +7,7 @@ const webUrl = z.url({ protocol: /^https?$/ })
 
 /** Settings of the services for users: emails, alerts, sign-in, RPC, Portal, billing. */
 export const serviceSettings = {
+  ...tlsSettings,
   SHOAL_MAIL_URL: z
     .string()
     .optional()

@@ -19,7 +19,7 @@ export const settings = {
     .string()
     .default('127.0.0.1')
     .describe(
-      'Address that both ports listen on; with the default also on ::1. Put a TLS proxy in front before you expose it.',
+      'Address that both ports listen on; with the default also on ::1. Put a TLS proxy in front before you expose it, or set SHOAL_TLS.',
     ),
   SHOAL_HEALTH_PORT: port
     .optional()

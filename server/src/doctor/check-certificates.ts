@@ -3,6 +3,8 @@ import { connect } from 'node:tls'
 import { days } from '../clock.ts'
 import { gatewayUrlOf } from '../config/config.ts'
 import { isLoopback } from '../config/runtime-settings.ts'
+import { localUrl } from '../listener.ts'
+import { getLocal, parseJson } from './local-http.ts'
 import { failed, ok, reasonOf, skipped, warning, type Check, type CheckResult, type Examined } from './check.ts'
 
 /** Checks the certificates of the public addresses: their names, their authority, and their age. */
@@ -15,20 +17,42 @@ export const certificatesCheck: Check = {
       ...(config.SHOAL_ROLES.includes('gateway') ? [gatewayUrlOf(config, 'doctor')] : []),
     ]
     const origins = [...new Set(urls.map((url) => new URL(url).origin))]
-    return await Promise.all(origins.map((origin) => checkOrigin(examined, new URL(origin))))
+    const results = await Promise.all(origins.map((origin) => checkOrigin(examined, new URL(origin))))
+    return [...results, ...(await checkOrders(examined))]
   },
 }
 
-async function checkOrigin({ clock }: Examined, { protocol, hostname, port, origin }: URL): Promise<CheckResult> {
+/** Checks that the last orders from the ACME authority succeeded, as the running server reports them. */
+async function checkOrders({ config, servers }: Examined): Promise<CheckResult[]> {
+  if (config.SHOAL_TLS !== 'acme' || servers.length === 0) return []
+  const isApi = config.SHOAL_ROLES.includes('api')
+  const page = await getLocal(
+    `${localUrl(config.SHOAL_HOST, isApi ? config.SHOAL_PORT : config.SHOAL_GATEWAY_PORT)}/readyz`,
+  )
+  const orders = page && (parseJson(page.body) as { facts?: { certificates?: string } } | null)?.facts?.certificates
+  if (!orders) return []
+  if (!/failed orders|no certificate yet/.test(orders)) return [ok('certificates', orders)]
+  const remedy =
+    'Let the names resolve to this host, and let the authority reach it on ports 80 and 443. Orders are repeated automatically.'
+  return [warning('certificates', orders, remedy)]
+}
+
+async function checkOrigin(
+  { clock, config }: Examined,
+  { protocol, hostname, port, origin }: URL,
+): Promise<CheckResult> {
   if (protocol === 'http:')
     return isLoopback(origin)
       ? skipped('certificates', `${origin} is on this machine only`)
       : warning(
           'certificates',
           `${origin} is not encrypted: passwords and tokens can be read on the way`,
-          'Put a proxy with TLS in front (docs/install/one-server.md), and set SHOAL_PUBLIC_URL and SHOAL_GATEWAY_URL.',
+          'Put a proxy with TLS in front (docs/install/one-server.md) or set SHOAL_TLS, and set SHOAL_PUBLIC_URL and SHOAL_GATEWAY_URL.',
         )
-  const remedy = 'Read the log of the proxy in front: it renews certificates.'
+  const remedy =
+    config.SHOAL_TLS === 'off'
+      ? 'Read the log of the proxy in front: it renews certificates.'
+      : 'Read the log of the server: it renews certificates, or reads them from files (SHOAL_TLS).'
   try {
     const { validTo, problem } = await readCertificate(hostname, Number(port) || 443)
     const leftMs = validTo.getTime() - clock.now().getTime()

@@ -41,9 +41,15 @@ export function requestHeaders(request: IncomingMessage, isProxyTrusted: boolean
   const forwardedFor = isTrusted ? request.headers['x-forwarded-for'] : undefined
   headers.push('x-forwarded-for', forwardedFor ? `${String(forwardedFor)}, ${address}` : address)
   headers.push('x-forwarded-host', request.headers.host ?? '')
-  headers.push('x-forwarded-proto', (isTrusted && request.headers['x-forwarded-proto']?.toString()) || 'http')
+  headers.push(
+    'x-forwarded-proto',
+    (isTrusted && request.headers['x-forwarded-proto']?.toString()) || protocolOf(request),
+  )
   return headers
 }
+
+const protocolOf = ({ socket }: IncomingMessage): string =>
+  'encrypted' in socket && socket.encrypted ? 'https' : 'http'
 
 /** Headers that affect the whole origin, which all squids may share. */
 const originWideHeaders = new Set(['clear-site-data', 'service-worker-allowed', 'strict-transport-security', 'alt-svc'])

@@ -60,6 +60,8 @@ async function checkNow(app: ReadinessApp): Promise<Readiness> {
     facts['lastObservationSecondsAgo'] = toSeconds(worker.lastObservationMs)
   }
   if (gateway) facts['routesReadSecondsAgo'] = toSeconds(gateway.routesReadMs)
+  const certificates = app.vitals?.certificates
+  if (certificates) facts['certificates'] = await withTimeout<string | null>(certificates(), null)
   return { isReady: Object.values(checks).every((check) => check === 'ok'), checks, facts }
 }
 

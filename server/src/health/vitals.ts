@@ -7,6 +7,8 @@ export type Vitals = {
   gateway: (() => { routesReadMs: number; problem: string | null }) | null
   /** Returns why the directory cannot find squids yet; null if it can. */
   directory: () => string | null
+  /** Describes the certificates of the installation's names. */
+  certificates: (() => Promise<string>) | null
 }
 
-export const noVitals = (): Vitals => ({ worker: null, gateway: null, directory: () => null })
+export const noVitals = (): Vitals => ({ worker: null, gateway: null, directory: () => null, certificates: null })

@@ -4,6 +4,7 @@ import { newKey, openKeyRing, type Key, type KeyRing } from './key-ring.ts'
 import { mailContext } from '../mail/index.ts'
 import { channelUrlContext, signingSecretContext } from '../modules/alerts/index.ts'
 import { signingKeyContext } from '../modules/auth/index.ts'
+import { sealedCertificateColumns } from '../modules/certificates/index.ts'
 import { rpcTokenContext } from '../modules/rpc/index.ts'
 import { secretContext } from '../modules/secrets/index.ts'
 import { passwordContext } from '../modules/databases/index.ts'
@@ -69,6 +70,7 @@ export const sealedColumns: SealedColumn[] = [
     column: 'sealed_signing_secret',
     contextOf: ([id = '']) => signingSecretContext(Number(id)),
   },
+  ...sealedCertificateColumns,
 ]
 
 const batchSize = 500

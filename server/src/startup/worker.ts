@@ -3,6 +3,7 @@ import { mailJobs } from '../mail/index.ts'
 import { channelJobs, queueDeliveriesWithoutJob, startAlerts } from '../modules/alerts/index.ts'
 import { authJobs } from '../modules/auth/index.ts'
 import { startBilling } from '../modules/billing/index.ts'
+import { startCertificates } from '../modules/certificates/index.ts'
 import {
   collectionJobs,
   defaultIntervals,
@@ -34,6 +35,7 @@ export async function startWorker(
   const sampling = startSampling(app)
   const billing = startBilling(app)
   const alerts = startAlerts(app, () => runStatusRound(app))
+  const certificates = startCertificates(app)
   await queueDeliveriesWithoutJob(app)
   await app.jobs.work([
     ...mailJobs(app),
@@ -53,6 +55,7 @@ export async function startWorker(
       await sampling.close()
       await billing.close()
       await alerts.close()
+      await certificates.close()
     },
   }
 }

@@ -1,0 +1,219 @@
+import { request as httpRequest } from 'node:http'
+import { connect, type PeerCertificate } from 'node:tls'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { hasPebble, startPebble, type Pebble } from '../../../../scripts/pebble.ts'
+import { days, hours, systemClock } from '../../clock.ts'
+import { openTlsPorts, type TlsPorts } from '../../tls/index.ts'
+import { startTestApp, type TestApp } from '../../testing/index.ts'
+import { describeCertificates, findKeyAuthorization } from './index.ts'
+import { orderDueCertificates, retryDelayMs } from './keep.ts'
+import { insertChallenge, insertNames, selectCertificate, updateCertificate } from './store.ts'
+
+const consoleName = 'console.shoal.test'
+const gatewayName = 'squids.shoal.test'
+
+describe.skipIf(!hasPebble())('orders from Pebble', { timeout: 120_000 }, () => {
+  let pebble: Pebble
+  let t: TestApp
+  let ports: TlsPorts
+  let closePorts: () => void
+  let env: Record<string, string>
+
+  beforeAll(async () => {
+    pebble = await startPebble()
+    env = {
+      ...pebble.settings,
+      SHOAL_TLS: 'acme',
+      SHOAL_TLS_PORT: String(pebble.tlsPort),
+      SHOAL_TLS_REDIRECT_PORT: String(pebble.httpPort),
+      SHOAL_TLS_HOST: '127.0.0.1',
+      SHOAL_PUBLIC_URL: `https://${consoleName}`,
+      SHOAL_GATEWAY_URL: `https://${gatewayName}/{org}`,
+      SHOAL_ACME_EMAIL: 'operator@shoal.test',
+    }
+    t = await startTestApp({ env, clock: systemClock })
+    const opened = await openTlsPorts(t.app.config)
+    if (!opened) throw new Error('no ports were opened')
+    ports = opened
+    closePorts = await ports.start(t.app, {
+      api: { request: (_, res) => void res.end('console') },
+      gateway: { request: (_, res) => void res.end('gateway') },
+    })
+  })
+  afterAll(async () => {
+    closePorts?.()
+    await Promise.all((ports?.listeners ?? []).map((listener) => listener.close()))
+    await t?.close()
+    await pebble?.end()
+  })
+  afterEach(async () => {
+    await t.app.database.pool.query('delete from certificates')
+    await t.app.database.pool.query('delete from acme_challenges')
+  })
+
+  const own = (names: string[]) => insertNames(t.app.db, names, true, new Date(0))
+  const state = (name: string) => selectCertificate(t.app.db, name)
+  const order = () => orderDueCertificates(t.app)
+
+  test('until the first order succeeds the certificate is self-made, and unknown names get neither a certificate nor an order', async () => {
+    const first = await handshake(pebble.tlsPort, consoleName, await pebble.root())
+    expect(first.certificate.subject.CN).toBe('Shoal self-made')
+    expect(first.problem).not.toBeNull()
+    await expect(handshake(pebble.tlsPort, 'unknown.shoal.test', '')).rejects.toThrow()
+    await expect(handshake(pebble.tlsPort, undefined, '')).rejects.toThrow()
+    await order()
+    expect((await t.app.database.pool.query('select name from certificates')).rows).toEqual([])
+  })
+
+  test.each(['http-01', 'tls-alpn-01'] as const)('%s: the names get certificates that clients accept', async (type) => {
+    t.app.config.SHOAL_ACME_CHALLENGE = type
+    await own([consoleName, gatewayName])
+    await order()
+    const ca = await pebble.root()
+    for (const name of [consoleName, gatewayName]) {
+      expect(await state(name)).toMatchObject({ failures: 0, lastError: null })
+      await expect.poll(() => handshake(pebble.tlsPort, name, ca).then(({ problem }) => problem)).toBeNull()
+    }
+    // Renewed when a third of the lifetime remains.
+    const row = await state(consoleName)
+    const remaining = Number(row?.notAfter) - Number(row?.nextOrderAt)
+    expect(remaining / (Number(row?.notAfter) - Number(row?.notBefore))).toBeCloseTo(1 / 3)
+    expect((await t.app.database.pool.query('select * from acme_challenges')).rows).toEqual([])
+  })
+
+  test('keys are sealed, and the account is kept', async () => {
+    await own([consoleName])
+    await order()
+    const { rows } = await t.app.database.pool.query<{ sealed_key: string }>(
+      'select sealed_key from certificates union all select sealed_key from acme_accounts',
+    )
+    expect(rows).toHaveLength(2)
+    for (const { sealed_key } of rows) expect(sealed_key).toMatch(/^v1:/)
+  })
+
+  test('a refused order is recorded with its cause, retried later with growing delays, and then succeeds', async () => {
+    const blocked = 'blocked.shoal.test'
+    await insertNames(t.app.db, [blocked], false, new Date(0))
+    await order()
+    const read = async () =>
+      (await t.app.database.pool.query('select * from certificates where name = $1', [blocked])).rows[0]
+    expect(await read()).toMatchObject({ failures: 1, last_error: expect.stringContaining('blocked') })
+    const { next_order_at } = (await read()) as { next_order_at: Date }
+    expect(next_order_at.getTime()).toBeGreaterThan(Date.now())
+    // Not due yet.
+    await order()
+    expect(await read()).toMatchObject({ failures: 1 })
+    expect([1, 2, 3, 20].map(retryDelayMs)).toEqual([120_000, 240_000, 480_000, hours(12)])
+  })
+
+  test('a wrong key authorization fails the order, with the cause', async () => {
+    t.app.config.SHOAL_ACME_CHALLENGE = 'http-01'
+    await own([consoleName])
+    // Another server answers for the name.
+    await pebble.dns('/add-a', { host: consoleName, addresses: ['127.0.0.9'] })
+    await order()
+    const row = await state(consoleName)
+    expect(row).toMatchObject({ failures: 1, chain: null })
+    expect(row?.lastError).toMatch(/127\.0\.0\.9|connect|refused/i)
+    expect(await describeCertificates(t.app)).toMatch(
+      /^console\.shoal\.test: no certificate yet, 1 failed orders \(next at/,
+    )
+    await pebble.dns('/clear-a', { host: consoleName })
+    await updateCertificate(t.app.db, consoleName, { nextOrderAt: new Date(0) })
+    await order()
+    expect(await state(consoleName)).toMatchObject({ failures: 0, lastError: null })
+  })
+
+  test('while the authority does not respond, the previous certificate is kept', async () => {
+    await own([consoleName])
+    await order()
+    const before = await state(consoleName)
+    await pebble.stop()
+    await updateCertificate(t.app.db, consoleName, { nextOrderAt: new Date(0) })
+    await order()
+    expect(await state(consoleName)).toMatchObject({ chain: before?.chain, failures: 1 })
+    // After its restart it has forgotten the account, which is created again with the same key.
+    await pebble.start()
+    await updateCertificate(t.app.db, consoleName, { nextOrderAt: new Date(0) })
+    await order()
+    const after = await state(consoleName)
+    expect(after).toMatchObject({ failures: 0 })
+    expect(after?.chain).not.toBe(before?.chain)
+  })
+
+  test('a certificate that has expired is replaced at the next round, and served without a restart', async () => {
+    await own([consoleName])
+    await order()
+    const old = await handshake(pebble.tlsPort, consoleName, await pebble.root())
+    const past = new Date(Date.now() - days(1))
+    await updateCertificate(t.app.db, consoleName, { notAfter: past, nextOrderAt: past })
+    await order()
+    await expect
+      .poll(async () => (await handshake(pebble.tlsPort, consoleName, await pebble.root())).certificate.serialNumber)
+      .not.toBe(old.certificate.serialNumber)
+  })
+
+  test('an order that a killed process left behind is started again', async () => {
+    await own([consoleName])
+    await insertChallenge(t.app.db, {
+      token: 'left-behind-by-a-killed-process',
+      name: consoleName,
+      type: 'tls-alpn-01',
+      keyAuthorization: 'old',
+      createdAt: new Date(0),
+    })
+    t.app.config.SHOAL_ACME_CHALLENGE = 'tls-alpn-01'
+    await order()
+    expect(await state(consoleName)).toMatchObject({ failures: 0, lastError: null })
+  })
+
+  test('challenges are answered only for their name, and HTTP is redirected only for names that are served', async () => {
+    const challenge = { token: 'token-of-an-authority', name: consoleName, type: 'http-01' as const }
+    await insertChallenge(t.app.db, { ...challenge, keyAuthorization: 'expected', createdAt: new Date() })
+    expect(await findKeyAuthorization(t.app, challenge.token, gatewayName)).toBeNull()
+    const path = `/.well-known/acme-challenge/${challenge.token}`
+    expect(await plain(pebble.httpPort, consoleName, path)).toMatchObject({ status: 200, body: 'expected' })
+    expect(await plain(pebble.httpPort, gatewayName, path)).toMatchObject({ status: 404 })
+    for (const token of ["'", '%27 or 1=1', '../../etc/passwd', 'x'.repeat(5_000)])
+      expect(await plain(pebble.httpPort, consoleName, `/.well-known/acme-challenge/${token}`), token).toMatchObject({
+        status: 404,
+      })
+    expect(await plain(pebble.httpPort, consoleName, '/a?b=c')).toMatchObject({
+      status: 308,
+      location: `https://${consoleName}:${pebble.tlsPort}/a?b=c`,
+    })
+    expect(await plain(pebble.httpPort, 'evil.example', '/a')).toMatchObject({ status: 404 })
+  })
+})
+
+type Handshake = { problem: string | null; certificate: PeerCertificate }
+
+/** Connects to a TLS port with this name. `problem`: why the client would reject the certificate. */
+function handshake(port: number, servername: string | undefined, ca: string): Promise<Handshake> {
+  return new Promise((done, fail) => {
+    const name = servername === undefined ? {} : { servername }
+    const trusted = ca === '' ? {} : { ca }
+    const socket = connect({ port, host: '127.0.0.1', ...name, ...trusted, rejectUnauthorized: false }, () => {
+      done({
+        problem: socket.authorized ? null : String(socket.authorizationError),
+        certificate: socket.getPeerCertificate(),
+      })
+      socket.destroy()
+    })
+    socket.once('error', fail)
+    socket.once('close', () => fail(new Error('closed')))
+  })
+}
+
+type Plain = { status: number; location: string | undefined; body: string }
+
+function plain(port: number, host: string, path: string): Promise<Plain> {
+  return new Promise((done, fail) => {
+    const request = httpRequest({ port, host: '127.0.0.1', path: encodeURI(path), headers: { host } }, (response) => {
+      let body = ''
+      response.on('data', (chunk: Buffer) => (body += chunk.toString()))
+      response.once('end', () => done({ status: response.statusCode ?? 0, location: response.headers.location, body }))
+    })
+    request.once('error', fail).end()
+  })
+}

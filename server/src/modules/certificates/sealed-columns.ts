@@ -1,0 +1,18 @@
+import { certificateKeyContext } from './keep.ts'
+import { accountContext } from './order.ts'
+
+/** The columns of this module with sealed values, for the rotation of keys. */
+export const sealedCertificateColumns = [
+  {
+    table: 'acme_accounts',
+    key: ['directory_url'],
+    column: 'sealed_key',
+    contextOf: ([directoryUrl = '']: string[]) => accountContext(directoryUrl),
+  },
+  {
+    table: 'certificates',
+    key: ['name'],
+    column: 'sealed_key',
+    contextOf: ([name = '']: string[]) => certificateKeyContext(name),
+  },
+]

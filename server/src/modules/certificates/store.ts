@@ -1,0 +1,83 @@
+import { and, asc, eq, inArray, lte, or, sql } from '../../db/sql.ts'
+import type { Db } from '../../db/database.ts'
+import { acmeAccounts, acmeChallenges, certificates } from './tables.ts'
+
+export type CertificateRow = typeof certificates.$inferSelect
+export type ChallengeRow = typeof acmeChallenges.$inferSelect
+
+/** The channel on which the name of a changed certificate is sent. */
+export const certificatesChannel = 'shoal_certificates'
+
+export async function selectAccountKey(db: Db, directoryUrl: string): Promise<string | null> {
+  const [row] = await db.select().from(acmeAccounts).where(eq(acmeAccounts.directoryUrl, directoryUrl))
+  return row?.sealedKey ?? null
+}
+
+/** Keeps the key that another process may have saved first. */
+export async function insertAccount(db: Db, account: typeof acmeAccounts.$inferInsert): Promise<void> {
+  await db.insert(acmeAccounts).values(account).onConflictDoNothing()
+}
+
+export async function insertChallenge(db: Db, challenge: typeof acmeChallenges.$inferInsert): Promise<void> {
+  await db.insert(acmeChallenges).values(challenge).onConflictDoNothing()
+}
+
+export async function deleteChallenges(db: Db, name: string): Promise<void> {
+  await db.delete(acmeChallenges).where(eq(acmeChallenges.name, name))
+}
+
+/** Returns the key authorization for a token and a name; null if no order expects it. */
+export async function selectKeyAuthorization(db: Db, token: string, name: string): Promise<string | null> {
+  const [row] = await db
+    .select()
+    .from(acmeChallenges)
+    .where(and(eq(acmeChallenges.token, token), eq(acmeChallenges.name, name), eq(acmeChallenges.type, 'http-01')))
+  return row?.keyAuthorization ?? null
+}
+
+/** Returns the key authorization that the certificate of a TLS-ALPN-01 challenge must have; null if no order expects one. */
+export async function selectAlpnAuthorization(db: Db, name: string): Promise<string | null> {
+  const [row] = await db
+    .select()
+    .from(acmeChallenges)
+    .where(and(eq(acmeChallenges.name, name), eq(acmeChallenges.type, 'tls-alpn-01')))
+    .orderBy(asc(acmeChallenges.createdAt))
+  return row?.keyAuthorization ?? null
+}
+
+export async function selectCertificate(db: Db, name: string): Promise<CertificateRow | null> {
+  const [row] = await db.select().from(certificates).where(eq(certificates.name, name))
+  return row ?? null
+}
+
+export function selectOwnCertificates(db: Db, names: string[]): Promise<CertificateRow[]> {
+  return db.select().from(certificates).where(inArray(certificates.name, names)).orderBy(asc(certificates.name))
+}
+
+/** Adds names whose first order starts at `now`, and keeps those that exist. */
+export async function insertNames(db: Db, names: string[], isOwn: boolean, now: Date): Promise<void> {
+  await db
+    .insert(certificates)
+    .values(names.map((name) => ({ name, isOwn, nextOrderAt: now })))
+    .onConflictDoUpdate({ target: certificates.name, set: { isOwn } })
+}
+
+/** Returns names that are due for an order, the longest due first. Own names are limited to `ownNames`. */
+export function selectDueNames(db: Db, ownNames: string[], now: Date, limit: number): Promise<CertificateRow[]> {
+  return db
+    .select()
+    .from(certificates)
+    .where(
+      and(lte(certificates.nextOrderAt, now), or(eq(certificates.isOwn, false), inArray(certificates.name, ownNames))),
+    )
+    .orderBy(asc(certificates.nextOrderAt))
+    .limit(limit)
+}
+
+/** Changes a certificate and notifies all processes that serve it. */
+export async function updateCertificate(db: Db, name: string, change: Partial<CertificateRow>): Promise<void> {
+  await db.transaction(async (tx) => {
+    await tx.update(certificates).set(change).where(eq(certificates.name, name))
+    await tx.execute(sql`select pg_notify(${certificatesChannel}, ${name})`)
+  })
+}

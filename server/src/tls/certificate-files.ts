@@ -1,0 +1,56 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { readFile, stat } from 'node:fs/promises'
+import { createSecureContext, type SecureContext } from 'node:tls'
+import type { App } from '../app.ts'
+import { InvalidSettingError } from '../config/invalid-setting.ts'
+import { every } from '../db/every.ts'
+import type { CertificateSource } from './tls-layer.ts'
+
+type Files = { certificateFile: string; keyFile: string }
+
+const pollMs = 5_000
+
+/**
+ * Serves the certificate in two files for all names, and reads them again when they change. While they do not match, for example
+ * between the writes of a renewal, the previous certificate serves.
+ * @throws InvalidSettingError if they cannot be used at start
+ */
+export async function openCertificateFiles(
+  { log }: Pick<App, 'log'>,
+  files: Files,
+): Promise<{ source: CertificateSource; close: () => void }> {
+  let context = await readContext(files).catch((error: unknown) => {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new InvalidSettingError(
+      `SHOAL_TLS_CERTIFICATE_FILE and SHOAL_TLS_KEY_FILE cannot be used: ${reason.split('\n')[0]}`,
+      { cause: error },
+    )
+  })
+  let version = await versionOf(files)
+  const closing = new AbortController()
+  const onError = (err: unknown) => log.warn({ err }, 'the changed certificate cannot be used; the previous one serves')
+  void every(closing.signal, { ms: pollMs, onError }, async () => {
+    const current = await versionOf(files)
+    if (current === version) return
+    // Recorded first, so that files that cannot be used are reported once.
+    version = current
+    context = await readContext(files)
+    log.info('the certificate was read again')
+  })
+  return {
+    source: { contextFor: async () => context, challengeFor: async () => null },
+    close: () => closing.abort(),
+  }
+}
+
+async function readContext({ certificateFile, keyFile }: Files): Promise<SecureContext> {
+  const [cert, key] = await Promise.all([readFile(certificateFile), readFile(keyFile)])
+  if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key)))
+    throw new Error('the certificate is for another key')
+  return createSecureContext({ cert, key })
+}
+
+async function versionOf({ certificateFile, keyFile }: Files): Promise<string> {
+  const [certificate, key] = await Promise.all([stat(certificateFile), stat(keyFile)])
+  return [certificate, key].map(({ mtimeMs, size, ino }) => `${mtimeMs}/${size}/${ino}`).join(' ')
+}

@@ -1,0 +1,1 @@
+export { openTlsPorts, type TlsPorts } from './tls-ports.ts'

@@ -1,0 +1,23 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
+
+/**
+ * Gives a request over HTTP/2 the headers that it would have over HTTP/1.1: `host`, and `transfer-encoding` for a body of unknown
+ * length. Node's compatible request and response have the same methods.
+ */
+export function likeHttp1(req: Http2ServerRequest, res: Http2ServerResponse): [IncomingMessage, ServerResponse] {
+  const { headers, rawHeaders } = req
+  const host = req.authority || headers.host
+  const kept: string[] = []
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] ?? ''
+    if (!name.startsWith(':') && name !== 'host') kept.push(name, rawHeaders[i + 1] ?? '')
+  }
+  if (host !== undefined) {
+    headers.host = host
+    kept.push('host', host)
+  }
+  if (headers['content-length'] === undefined && !req.stream.endAfterHeaders) headers['transfer-encoding'] = 'chunked'
+  rawHeaders.splice(0, rawHeaders.length, ...kept)
+  return [req as unknown as IncomingMessage, res as unknown as ServerResponse]
+}

@@ -1,0 +1,86 @@
+import { createSecureContext, type SecureContext } from 'node:tls'
+import type { App } from '../app.ts'
+import { notificationsOf } from '../db/notifications.ts'
+import { certificatesChannel, findCertificate, findChallengeCertificate } from '../modules/certificates/index.ts'
+import { BoundedMap } from './bounded-map.ts'
+import { createSelfMade } from './self-made.ts'
+import type { CertificateSource } from './tls-layer.ts'
+
+/** Certificates in memory; each needs some ten kilobytes. */
+const maxContexts = 2_000
+/** Names without a certificate in memory, so that requests for them do not reach the database each time. */
+const maxUnknown = 10_000
+/** A lost notification delays a new certificate by at most this time. */
+const maxAgeMs = 60_000
+/** Concurrent reads of the database for handshakes. Clients choose the names, so further ones are refused. */
+const maxReads = 16
+
+type Cached = { context: SecureContext | null; atMs: number }
+
+/** Serves the certificates in the database. The installation's own names have a self-made certificate until their first order succeeds. */
+export function openOrderedCertificates(app: App): { source: CertificateSource; close: () => void } {
+  const known = new BoundedMap<Cached>(maxContexts)
+  const unknown = new BoundedMap<Cached>(maxUnknown)
+  const selfMade = new Map<string, Promise<SecureContext>>()
+  const pending = new Map<string, Promise<SecureContext | null>>()
+  const ownNames = app.config.tls?.ownNames ?? []
+
+  const stopListening = notificationsOf(app.database).listen(certificatesChannel, {
+    onMessage: (name) => {
+      known.delete(name)
+      unknown.delete(name)
+    },
+    onListening: () => {
+      known.clear()
+      unknown.clear()
+    },
+  })
+
+  const selfMadeFor = (name: string): Promise<SecureContext> => {
+    const existing = selfMade.get(name)
+    if (existing) return existing
+    app.log.warn({ name }, 'serving a self-made certificate, which clients reject, until the first order has succeeded')
+    const created = createSelfMade(name).then((pair) => createSecureContext(pair))
+    selfMade.set(name, created)
+    return created
+  }
+
+  const read = async (name: string): Promise<SecureContext | null> => {
+    const pair = await findCertificate(app, name)
+    const context = pair ? createSecureContext(pair) : null
+    ;(context ? known : unknown).set(name, { context, atMs: performance.now() })
+    return context
+  }
+
+  const readShared = async (name: string, old: Cached | undefined): Promise<SecureContext | null> => {
+    if (!pending.has(name)) {
+      if (pending.size >= maxReads) return old?.context ?? null
+      pending.set(
+        name,
+        read(name).finally(() => pending.delete(name)),
+      )
+    }
+    // While the database is unavailable, the certificate in memory still serves.
+    return await (pending.get(name) ?? Promise.resolve(null)).catch(() => old?.context ?? null)
+  }
+
+  const contextFor = async (name: string): Promise<SecureContext | null> => {
+    const cached = known.get(name) ?? unknown.get(name)
+    const isFresh = cached !== undefined && performance.now() - cached.atMs < maxAgeMs
+    const context = isFresh ? cached.context : await readShared(name, cached)
+    return context ?? (ownNames.includes(name) ? await selfMadeFor(name) : null)
+  }
+
+  let challengeReads = 0
+  const challengeFor = async (name: string): Promise<SecureContext | null> => {
+    if (challengeReads >= maxReads) return null
+    challengeReads += 1
+    try {
+      const pair = await findChallengeCertificate(app, name)
+      return pair && createSecureContext(pair)
+    } finally {
+      challengeReads -= 1
+    }
+  }
+  return { source: { contextFor, challengeFor }, close: stopListening }
+}

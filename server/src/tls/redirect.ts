@@ -1,0 +1,47 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { App } from '../app.ts'
+import { findKeyAuthorization } from '../modules/certificates/index.ts'
+import { nameOf } from './host-name.ts'
+
+const challengePath = '/.well-known/acme-challenge/'
+/** Concurrent reads of the database. Anyone may send tokens, so further requests are refused. */
+const maxReads = 16
+
+/**
+ * Responds on the HTTP port: to the challenges of the ACME authority, and with a redirect to HTTPS for names that `isServed` knows. A
+ * request for another name gets no redirect, so that the installation cannot be used to make one.
+ */
+export function createRedirect(
+  app: App,
+  httpsPort: number,
+  isServed: (name: string) => boolean,
+): (req: IncomingMessage, res: ServerResponse) => void {
+  let reads = 0
+  const challenge = async (req: IncomingMessage, res: ServerResponse, name: string) => {
+    if (reads >= maxReads) return send(res, 503, 'Too many requests at once.')
+    reads += 1
+    try {
+      const token = (req.url ?? '').slice(challengePath.length)
+      const keyAuthorization = await findKeyAuthorization(app, token, name)
+      send(res, keyAuthorization === null ? 404 : 200, keyAuthorization ?? 'There is no such challenge.')
+    } catch {
+      send(res, 503, 'The database does not respond.')
+    } finally {
+      reads -= 1
+    }
+  }
+  return (req, res) => {
+    const name = nameOf(req.headers.host)
+    const url = req.url ?? '/'
+    if (url.startsWith(challengePath)) return void challenge(req, res, name)
+    if (!isServed(name) || !url.startsWith('/')) return send(res, 404, 'There is no such site.')
+    const port = httpsPort === 443 ? '' : `:${httpsPort}`
+    // 308 keeps the method, so that a client that sends data learns of its mistake only once.
+    res.writeHead(308, { location: `https://${name}${port}${url}`, 'cache-control': 'no-store', connection: 'close' })
+    res.end()
+  }
+}
+
+function send(res: ServerResponse, status: number, body: string): void {
+  res.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' }).end(body)
+}

@@ -1,0 +1,110 @@
+import { createServer as createHttp2Server, type ServerHttp2Session } from 'node:http2'
+import type { Socket } from 'node:net'
+import { createServer as createTlsServer, type SecureContext, type TLSSocket } from 'node:tls'
+import { callbackify } from 'node:util'
+import { getExtensionData, readTlsClientHello } from 'read-tls-client-hello'
+import type { ConnectionLayer, RequestHandlers } from '../listener.ts'
+import { likeHttp1 } from './like-http1.ts'
+
+/** Finds certificates by the name that a client requests. */
+export type CertificateSource = {
+  /** Returns null for a name without a certificate; the client's connection is then refused. */
+  contextFor: (name: string) => Promise<SecureContext | null>
+  /** Returns the certificate that proves control of the name to the ACME authority (RFC 8737); null if it did not request one. */
+  challengeFor: (name: string) => Promise<SecureContext | null>
+}
+
+export type TlsLayer = ConnectionLayer & {
+  /** Sets the source of certificates. Handshakes wait until then. */
+  setCertificates: (source: CertificateSource) => void
+}
+
+/** The protocol with which ACME authorities connect. */
+const acmeProtocol = 'acme-tls/1'
+const handshakeMs = 10_000
+/** As for HTTP/1, longer than load balancers keep their connections. */
+const idleMs = 72_000
+/** Names that are longer do not exist in DNS. */
+const maxNameLength = 253
+
+/**
+ * Encrypts the connections of a port. HTTP/1.1 continues as on any other port, so that WebSockets and uploads behave the same. Requests
+ * over HTTP/2 are passed to the same handlers.
+ */
+export function createTlsLayer(): TlsLayer {
+  const source = Promise.withResolvers<CertificateSource>()
+  const sockets = new Set<Socket>()
+  const sessions = new Set<ServerHttp2Session>()
+  let isDraining = false
+  let onHttp1: (socket: Socket) => void = (socket) => socket.destroy()
+  let onRequest: RequestHandlers['request'] = (_, res) => res.destroy()
+
+  const selectWith = (find: (source: CertificateSource, name: string) => Promise<SecureContext | null>) =>
+    callbackify(async (name: string): Promise<SecureContext> => {
+      const current = await source.promise
+      const context = name.length > maxNameLength ? null : await find(current, name.toLowerCase())
+      if (!context) throw new Error('there is no certificate for this name')
+      return context
+    })
+
+  const http2 = createHttp2Server({ settings: { maxConcurrentStreams: 128, maxHeaderListSize: 32_768 } })
+  http2.on('request', (req, res) => onRequest(...likeHttp1(req, res)))
+  http2.on('session', (session) => {
+    sessions.add(session)
+    session.once('close', () => sessions.delete(session))
+    session.on('error', () => session.destroy())
+    // Streams in progress end first.
+    session.setTimeout(idleMs, () => session.close())
+    if (isDraining) session.close()
+  })
+
+  const secure = createTlsServer(
+    {
+      ALPNProtocols: ['h2', 'http/1.1'],
+      minVersion: 'TLSv1.2',
+      handshakeTimeout: handshakeMs,
+      SNICallback: selectWith(({ contextFor }, name) => contextFor(name)),
+    },
+    (socket: TLSSocket) => {
+      if (socket.alpnProtocol === 'h2') http2.emit('connection', socket)
+      else onHttp1(socket)
+    },
+  )
+  const challenges = createTlsServer(
+    {
+      ALPNProtocols: [acmeProtocol],
+      handshakeTimeout: handshakeMs,
+      SNICallback: selectWith(({ challengeFor }, name) => challengeFor(name)),
+    },
+    (socket) => socket.end(),
+  )
+
+  return {
+    setCertificates: source.resolve,
+    accept: (socket, http1, request) => {
+      onHttp1 = http1
+      onRequest = request
+      sockets.add(socket)
+      socket.once('close', () => sockets.delete(socket))
+      socket.on('error', () => socket.destroy())
+      const timer = setTimeout(() => socket.destroy(), handshakeMs).unref()
+      readTlsClientHello(socket)
+        .then((hello) => {
+          const protocols = getExtensionData(hello, 'alpn')?.protocols ?? []
+          const isChallenge = protocols.length === 1 && protocols[0] === acmeProtocol
+          ;(isChallenge ? challenges : secure).emit('connection', socket)
+        })
+        .catch(() => socket.destroy())
+        .finally(() => clearTimeout(timer))
+    },
+    openConnections: () => sockets.size,
+    drain: () => {
+      isDraining = true
+      for (const session of sessions) session.close()
+    },
+    close: () => {
+      for (const session of sessions) session.destroy()
+      for (const socket of sockets) socket.destroy()
+    },
+  }
+}
