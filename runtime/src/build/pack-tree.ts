@@ -5,5 +5,6 @@ import { create } from 'tar'
 /** Packs the content of a sealed folder as a tar, compressed or not. Errors are those of the stream. */
 export function packTree(dir: string, form: 'compressed' | 'plain'): Readable {
   const gzip = form === 'compressed' ? { level: 1 } : false
-  return NodeReadable.from(create({ cwd: dir, gzip, portable: true }, ['.']) as AsyncIterable<Buffer>)
+  // With more than one job, tar waits forever where many files are hard links to each other.
+  return NodeReadable.from(create({ cwd: dir, gzip, jobs: 1, portable: true }, ['.']) as AsyncIterable<Buffer>)
 }

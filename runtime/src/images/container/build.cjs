@@ -199,7 +199,8 @@ async function perform(actions, emit) {
       if (exit !== 0 && !(await perform(action.orElse, emit))) return false
     } else if (action.do === 'send') {
       const filter = isPacked(action.from, action.exclude, emit)
-      const options = { cwd: action.from, gzip: { level: 1 }, portable: true, filter }
+      // With more than one job, tar waits forever where many files are hard links to each other, as those of dependencies are.
+      const options = { cwd: action.from, gzip: { level: 1 }, jobs: 1, portable: true, filter }
       const response = await request('PUT', action.name, tar.create(options, ['.']))
       response.resume()
     } else if (action.do === 'clone') clone(action.from, action.to)

@@ -117,6 +117,18 @@ describe('the container of a build', () => {
     expect(lstatSync(join(app?.dir ?? '', 'lib/y')).isSymbolicLink()).toBe(true)
   })
 
+  test('sends folders that share many files by hard links', async () => {
+    const script = `mkdir -p full/lib production/lib
+      for i in 1 2 3 4 5 6 7 8; do
+        mkdir full/$i production/$i; echo $i > full/lib/$i; echo $i > full/$i/file
+        ln full/lib/$i production/lib/$i; ln full/$i/file production/$i/file
+      done`
+    const { app, code } = await runContainer([fetchSource(), run(script), sendApp()])
+    expect(code).toBe(0)
+    for (const name of ['full', 'production'])
+      expect(readFileSync(join(app?.dir ?? '', name, '8/file'), 'utf8')).toBe('8\n')
+  })
+
   test('ends at the first program that fails, and kills what it left', async () => {
     const { events, app, code } = await runContainer([
       fetchSource(),
