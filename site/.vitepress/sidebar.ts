@@ -11,6 +11,7 @@ export const sidebar: DefaultTheme.SidebarItem[] = [
   {
     text: 'Reference',
     items: [
+      { text: 'CLI', link: '/cli' },
       {
         text: 'API',
         link: '/api/',

@@ -4,6 +4,7 @@ export const operatorPages = [
   { name: 'one-server', title: 'One server', file: 'install/one-server.md' },
   { name: 'kubernetes', title: 'Kubernetes', file: 'kubernetes.md' },
   { name: 'operate', title: 'Operate an installation', file: 'operate.md' },
+  { name: 'console', title: 'Operator’s console', file: 'operators.md' },
   { name: 'security', title: 'Security', file: 'security.md' },
   { name: 'secrets', title: 'Secrets', file: 'secrets.md' },
   { name: 'permissions', title: 'Permissions', file: 'permissions.md' },

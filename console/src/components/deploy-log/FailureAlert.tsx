@@ -1,4 +1,5 @@
 import type { Deployment } from '@shoal/contract'
+import { TroubleshootingLink } from '../TroubleshootingLink.tsx'
 import { Alert } from '../../ui/Alert.tsx'
 import { causeOf, failureLabels, failureSummary, firstErrorLine } from './failure-text.ts'
 
@@ -26,6 +27,7 @@ export function FailureAlert({ deployment, state }: Props) {
         </pre>
       )}
       {state && <p className="text-ink-2">{state}</p>}
+      <TroubleshootingLink kind={failed} />
     </Alert>
   )
 }

@@ -1,5 +1,6 @@
 import type { AlertEvent } from '@shoal/contract'
 import { AlertSeverity } from '../../components/AlertSeverity.tsx'
+import { TroubleshootingLink } from '../../components/TroubleshootingLink.tsx'
 import type { Column } from '../../components/data-table/columns.ts'
 import { Badge } from '../../ui/Badge.tsx'
 import { AlertSubject } from './AlertSubject.tsx'
@@ -25,7 +26,9 @@ export const alertColumns: readonly Column<AlertEvent>[] = [
           {alert.label}
           {alert.isMuted && <Badge>Muted</Badge>}
         </p>
-        <p className="break-words text-ink-2">{alert.reason}</p>
+        <p className="break-words text-ink-2">
+          {alert.reason} <TroubleshootingLink kind={alert.kind} />
+        </p>
         <p className="mt-1 lg:hidden">
           <AlertSubject alert={alert} />
         </p>
