@@ -35,6 +35,7 @@ const commands = {
   'test:slow': { file: 'scripts/test.ts', installs: true, env: { SHOAL_TEST_SUITES: 'slow' } },
   'test:full': { file: 'scripts/test.ts', installs: true, env: { SHOAL_TEST_SUITES: 'full', SHOAL_TEST_FULL: 'true' } },
   'test:kubernetes': { file: 'scripts/test.ts', installs: true, env: { SHOAL_TEST_SUITES: 'kubernetes' } },
+  'test:kubernetes:quick': { file: 'scripts/test.ts', installs: true, env: { SHOAL_TEST_SUITES: 'kubernetes quick' } },
   cluster: { file: 'scripts/cluster.ts', installs: true },
   release: { file: 'scripts/release.ts', installs: true },
   image: { file: 'scripts/image.ts', installs: true },

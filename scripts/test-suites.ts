@@ -61,7 +61,26 @@ export const fullSuites = [
   'runtime/src/process/program-ends.test.ts',
 ]
 
+const onCluster = (names: string[]): string[] => names.map((name) => `e2e/kubernetes/${name}.test.ts`)
+
+/**
+ * Suites on a cluster that CI runs after the others, in about ten minutes on two cores. Those that need another program from Go modules (the
+ * collector, Helm, the S3 server), the toolchain of builds several times, or minutes of load, run in `npm run test:kubernetes` only.
+ */
+export const quickClusterSuites = onCluster([
+  'api-server',
+  'cluster',
+  'policies',
+  'driver',
+  'driver-suite',
+  'refusals',
+  'interruption',
+  'startup',
+  'lost-node',
+  'usage',
+  'chart-rights',
+  'fence',
+])
+
 /** Suites on a cluster with longer samples in the full run, which runs them on a cluster too. */
-export const fullClusterSuites = ['load', 'restored-cluster', 'kill', 'log-rate'].map(
-  (name) => `e2e/kubernetes/${name}.test.ts`,
-)
+export const fullClusterSuites = onCluster(['load', 'restored-cluster', 'kill', 'log-rate'])

@@ -15,7 +15,15 @@ import { ensureS3Server } from './s3-server.ts'
 import { installTestData } from './test-data.ts'
 import { hostLines, readReport } from './test-report.ts'
 import { installTestSquid } from './test-squid.ts'
-import { fullClusterSuites, fullSuites, pebbleSuites, quickTests, s3Suites, slowSuites } from './test-suites.ts'
+import {
+  fullClusterSuites,
+  fullSuites,
+  pebbleSuites,
+  quickClusterSuites,
+  quickTests,
+  s3Suites,
+  slowSuites,
+} from './test-suites.ts'
 import { splitArguments } from './test-arguments.ts'
 import { readTimes, timeTable } from './test-times.ts'
 import { installTestToolchain } from './test-toolchain.ts'
@@ -191,12 +199,17 @@ endCommandsOnSignal(() => {
   removeFolders()
 })
 const cliArgs = process.argv.slice(2)
-const suites: Record<string, string[]> = { slow: slowSuites, full: fullSuites, kubernetes: ['e2e/kubernetes'] }
+const suites: Record<string, string[]> = {
+  slow: slowSuites,
+  full: fullSuites,
+  kubernetes: ['e2e/kubernetes'],
+  'kubernetes quick': quickClusterSuites,
+}
 const suite = process.env['SHOAL_TEST_SUITES'] ?? ''
 const { paths, options } = splitArguments(cliArgs)
 const selected = paths.length === 0 ? [...(suites[suite] ?? []), ...options] : cliArgs
 const isOnCluster = (path: string) => path.startsWith('e2e/kubernetes')
-if (suite === 'kubernetes' || paths.some(isOnCluster)) await runOnCluster(selected)
+if (suite.startsWith('kubernetes') || paths.some(isOnCluster)) await runOnCluster(selected)
 else await main(selected)
 if (suite === 'full' && paths.length === 0) await runOnCluster([...fullClusterSuites, ...options])
 removeFolders()

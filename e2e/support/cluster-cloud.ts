@@ -1,9 +1,10 @@
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '@shoal/runtime'
 import { randomBytes } from 'node:crypto'
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
-import { type AddressInfo, type Server, connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { startConnectProxy } from './connect-proxy.ts'
+import { relay } from '../../scripts/kubernetes/relay.ts'
 import { kubectl } from './kubernetes.ts'
 import { connectTo } from './postgres.ts'
 import { freePort } from './free-port.ts'
@@ -34,19 +35,23 @@ export async function startClusterCloud(env: Record<string, string> = {}): Promi
   chmodSync(folder, 0o711)
   const postgres = await startEmbeddedPostgres({ dir: join(folder, 'postgres') })
   cleanup.defer(() => postgres.stop())
-  const relay = async (port: number) => {
+  const openPort = async (port: number) => {
     const opened = await relayTo(port)
     cleanup.defer(() => void opened.server.close())
     return opened.port
   }
   const database = new URL(postgres.url('postgres'))
-  database.port = String(await relay(Number(database.port)))
+  database.port = String(await openPort(Number(database.port)))
   database.hostname = host ?? ''
   const devnetPort = await freePort()
-  const chainPort = await relay(devnetPort)
+  const chainPort = await openPort(devnetPort)
+  // Builds run in pods, which reach the registry of packages only through this host.
+  const proxy = await startConnectProxy(host ?? '')
+  cleanup.defer(() => proxy.close())
   const cloud = await startTestCloud({
     devnetPort,
     env: {
+      npm_config_https_proxy: proxy.url,
       SHOAL_RUNTIME: 'kubernetes',
       SHOAL_KUBECONFIG: process.env['SHOAL_TEST_KUBECONFIG'] ?? '',
       SHOAL_KUBE_GATEWAYS: `${host}`,
@@ -72,13 +77,4 @@ export async function startClusterCloud(env: Record<string, string> = {}): Promi
 }
 
 /** Accepts connections on the host's address in the cluster's network, and relays them to a port of loopback. */
-export async function relayTo(port: number): Promise<{ port: number; server: Server }> {
-  const server = createServer((socket) => {
-    const upstream = connect(port, '127.0.0.1')
-    socket.pipe(upstream).pipe(socket)
-    socket.on('error', () => upstream.destroy())
-    upstream.on('error', () => socket.destroy())
-  })
-  await new Promise<void>((resolve) => server.listen(0, host, resolve))
-  return { port: (server.address() as AddressInfo).port, server }
-}
+export const relayTo = (port: number) => relay(host ?? '', port)
