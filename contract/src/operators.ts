@@ -147,6 +147,22 @@ export const operators = {
     }),
     payload: z.object({ code: z.string(), squids: z.number() }),
   }),
+  openSupport: endpoint({
+    method: 'POST',
+    path: '/v1/admin/orgs/{code}/support',
+    access: 'operator.write',
+    scope: 'session',
+    summary: 'Read one organization for 30 minutes in this session, without its credentials and exports',
+    payload: z.object({ code: z.string(), until: Time }),
+  }),
+  closeSupport: endpoint({
+    method: 'DELETE',
+    path: '/v1/admin/support',
+    access: 'operator',
+    scope: 'session',
+    summary: 'Stop reading an organization as support',
+    payload: z.object({ success: z.boolean() }),
+  }),
   listSquids: endpoint({
     method: 'GET',
     path: '/v1/admin/squids',

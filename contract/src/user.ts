@@ -29,8 +29,10 @@ export const User = z.object({
   isOperator: z.boolean(),
   policyAccepted: z.boolean(),
   onboardingForm: OnboardingForm.nullable(),
-  /** The playground first, then by name (spec 3). */
+  /** The playground first, then by name (spec 3). An organization that an operator reads as support comes last. */
   organizations: z.array(Org),
+  /** The organization that an operator reads as support in this session. */
+  support: z.object({ code: z.string(), until: Time }).nullable(),
 })
 export type User = z.infer<typeof User>
 

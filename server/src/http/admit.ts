@@ -4,7 +4,8 @@ import type { App } from '../app.ts'
 import { notFound, refuse, Refusal, unauthorized } from '../errors.ts'
 import { authenticate, limitCalls, passwordUntil, requireTokenRights, roleWith } from '../modules/auth/index.ts'
 import type { Actor, OrgScope } from '../modules/call.ts'
-import { findMembership } from '../modules/orgs/index.ts'
+import { findMembership, findSupported } from '../modules/orgs/index.ts'
+import { isForSupport } from './support.ts'
 
 /**
  * Authenticates and authorizes a request according to the `access` and `scope` of its endpoint. Returns the caller and the organization.
@@ -29,7 +30,8 @@ export async function admit(
   if (!actor.emailVerified) throw refuse('EMAIL_NOT_VERIFIED', 'Please, confirm your email.')
   if (endpoint.access === 'verified') return { actor }
   const { code } = request.params as { code: string }
-  const membership = await findMembership(app.db, code.toLowerCase(), actor.userId)
+  const membership =
+    (await findMembership(app.db, code.toLowerCase(), actor.userId)) ?? (await findSupport(app, name, code, actor))
   const isTokenAllowed = actor.tokenOrgId === null || actor.tokenOrgId === membership?.id
   if (!membership || !isTokenAllowed) throw notFound('Organization')
   const org = { ...membership, roleType: roleWith(actor, membership.roleType) }
@@ -38,6 +40,14 @@ export async function admit(
     if (reason) throw refuse('NOT_ALLOWED', reason)
   }
   return { actor, org }
+}
+
+/** The organization that the operator reads as support. @throws Refusal 405 for endpoints that support may not call */
+async function findSupport(app: App, name: string, code: string, { support }: Actor): Promise<OrgScope | null> {
+  const org = support && (await findSupported(app.db, code.toLowerCase(), support.orgId))
+  if (org && !isForSupport(name))
+    throw refuse('SUPPORT', 'Support can only read, and sees no credentials, secrets and exports.')
+  return org
 }
 
 /** @throws Refusal 404, as for an unknown path, unless the caller is an operator with a session; 405 if the password must be entered first */

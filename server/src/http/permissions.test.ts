@@ -73,8 +73,10 @@ const endpointsByAccess: Record<Access, string> = {
   'alerts.write': `alerts.changeRule alerts.addChannel alerts.changeChannel alerts.removeChannel alerts.testChannel
     alerts.replayDelivery`,
   // Not in the specification: the operator's console.
-  operator: 'operators.getAccess operators.confirmPassword operators.listOrgs operators.listSquids',
-  'operator.write': 'operators.suspendOrg operators.resumeOrg operators.changeLimits operators.hibernateSquid',
+  operator:
+    'operators.getAccess operators.confirmPassword operators.listOrgs operators.listSquids operators.closeSupport',
+  'operator.write':
+    'operators.suspendOrg operators.resumeOrg operators.changeLimits operators.hibernateSquid operators.openSupport',
 }
 const accessOf = new Map(
   Object.entries(endpointsByAccess).flatMap(([access, names]) =>
@@ -106,7 +108,7 @@ const endpointsByScope: Record<Scope, string> = {
   session: `auth.signOut auth.confirmEmail user.update user.completeOnboarding user.changePassword user.createApiToken
     user.deleteApiToken user.listSessions user.endSessions orgs.delete
     operators.getAccess operators.confirmPassword operators.listOrgs operators.suspendOrg operators.resumeOrg
-    operators.changeLimits operators.listSquids operators.hibernateSquid`,
+    operators.changeLimits operators.listSquids operators.hibernateSquid operators.openSupport operators.closeSupport`,
 }
 const scopeOf = new Map(
   Object.entries(endpointsByScope).flatMap(([scope, names]) =>

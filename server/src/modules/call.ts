@@ -26,6 +26,8 @@ export type Actor = {
   sessionId: string | null
   /** When the user last entered the password in this session; null for API tokens. */
   passwordAt: Date | null
+  /** The organization that an operator may read as support in this session; null if there is none. */
+  support: { orgId: number; until: Date } | null
   apiTokenId: number | null
   /** The scope of the API token; null for a session, which has all rights of its user. */
   tokenScope: TokenScope | null

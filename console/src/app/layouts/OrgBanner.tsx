@@ -1,12 +1,30 @@
-import { useOrg } from '../../api/active-org.ts'
+import { useQueryClient } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { useEffect } from 'react'
+import { orgTitle, useOrg } from '../../api/active-org.ts'
+import { useApiMutation } from '../../api/mutation.ts'
+import { invalidate } from '../../api/query.ts'
+import { useUser } from '../../api/session.ts'
 import { RelativeTime } from '../../components/RelativeTime.tsx'
+import { formatTime } from '../../lib/format.ts'
 import { supportEmail } from '../../lib/installation.ts'
 import { Alert } from '../../ui/Alert.tsx'
+import { Button } from '../../ui/Button.tsx'
 
-/** What members must know about the active organization on every page: why the operator has suspended it. */
+/** What users must know about the active organization on every page. */
 export function OrgBanner() {
-  const { suspension } = useOrg()
-  if (suspension === null) return null
+  const org = useOrg()
+  const { support } = useUser()
+  return (
+    <>
+      {support?.code === org.code && <SupportBanner until={support.until} title={orgTitle(org)} />}
+      {org.suspension && <SuspensionBanner {...org.suspension} />}
+    </>
+  )
+}
+
+/** Why the operator has suspended the organization. */
+function SuspensionBanner({ at, reason }: { at: string; reason: string }) {
   return (
     <Alert
       tone="bad"
@@ -18,11 +36,40 @@ export function OrgBanner() {
         </a>
       }
     >
-      <p className="break-words">{suspension.reason}</p>
+      <p className="break-words">{reason}</p>
       <p className="mt-1 text-ink-2">
-        Squids are hibernated, and deployments and RPC requests are refused, since <RelativeTime at={suspension.at} />.
-        All data is kept.
+        Squids are hibernated, and deployments and RPC requests are refused, since <RelativeTime at={at} />. All data is
+        kept.
       </p>
+    </Alert>
+  )
+}
+
+/** Reminds an operator that this is the organization of others, and until when it can be read. */
+function SupportBanner({ until, title }: { until: string; title: string }) {
+  const client = useQueryClient()
+  const navigate = useNavigate()
+  useEffect(() => {
+    const timer = setTimeout(() => void invalidate(client, 'user.get'), Math.max(0, Date.parse(until) - Date.now()))
+    return () => clearTimeout(timer)
+  }, [client, until])
+  const close = useApiMutation('operators.closeSupport', {
+    invalidates: ['user.get'],
+    onSuccess: () => navigate({ to: '/admin/organizations' }),
+  })
+  return (
+    <Alert
+      tone="warn"
+      title={`You are reading ${title} as support until ${formatTime(until)}`}
+      className="mb-4.5"
+      action={
+        <Button isPending={close.isPending} onClick={() => close.mutate({})}>
+          Close
+        </Button>
+      }
+    >
+      You can change nothing, and credentials, secrets and exports are not shown. The audit log of the organization
+      records this.
     </Alert>
   )
 }

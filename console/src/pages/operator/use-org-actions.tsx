@@ -1,5 +1,6 @@
 import type { OperatorOrg } from '@shoal/contract'
-import { CirclePause, CirclePlay, SlidersHorizontal } from 'lucide-react'
+import { useNavigate } from '@tanstack/react-router'
+import { CirclePause, CirclePlay, Eye, SlidersHorizontal } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { useApiMutation } from '../../api/mutation.ts'
 import { actionsOn, useMembership, type ActionOn } from '../../components/actions.ts'
@@ -13,10 +14,16 @@ import { usePasswordFirst } from './use-password-first.tsx'
 type OrgContext = {
   open: (dialog: (close: () => void) => ReactNode) => void
   confirmResume: (org: OperatorOrg) => void
+  read: (org: OperatorOrg) => void
 }
 
 /** What an operator can do with an organization. Each first asks for the password, unless it was entered recently. */
 const orgActions = {
+  read: {
+    label: 'Read as support',
+    icon: Eye,
+    run: (org, { read }) => read(org),
+  },
   suspend: {
     label: 'Suspend',
     icon: CirclePause,
@@ -44,7 +51,13 @@ export function useOrgActions() {
     errorDisplay: 'caller',
     onSuccess: ({ code }) => toast({ tone: 'good', title: `The suspension of ${code} has ended` }),
   })
+  const navigate = useNavigate()
+  const read = useApiMutation('operators.openSupport', {
+    invalidates: ['user.get'],
+    onSuccess: ({ code }) => navigate({ to: '/squids', search: { organization: code } as never }),
+  })
   const context = {
+    read: ({ code }: OperatorOrg) => void passwordFirst(() => read.mutate({ params: { code } })),
     membership: useMembership(),
     open: (dialog: (close: () => void) => ReactNode) => void passwordFirst(() => openDialog(dialog)),
     confirmResume: ({ code }: OperatorOrg) =>

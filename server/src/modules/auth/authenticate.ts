@@ -29,6 +29,7 @@ async function authenticateApiToken(app: App, key: string): Promise<Actor | null
     ...token.user,
     sessionId: null,
     passwordAt: null,
+    support: null,
     apiTokenId: token.id,
     tokenScope: token.scope,
     tokenOrgId: token.orgId,
@@ -45,8 +46,15 @@ async function authenticateSession(app: App, token: string): Promise<Actor | nul
     ...session.user,
     sessionId: session.id,
     passwordAt: session.passwordAt,
+    support: supportOf(session, now),
     apiTokenId: null,
     tokenScope: null,
     tokenOrgId: null,
   }
+}
+
+/** Ends with its time, and with the flag of the operator. */
+function supportOf(session: NonNullable<Awaited<ReturnType<typeof findSession>>>, now: Date): Actor['support'] {
+  const { supportOrgId: orgId, supportUntil: until, user } = session
+  return user.isOperator && orgId !== null && until !== null && until > now ? { orgId, until } : null
 }

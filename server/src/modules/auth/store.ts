@@ -25,6 +25,8 @@ export async function findSession(db: Db, id: string) {
       lastSeenAt: sessions.lastSeenAt,
       expiresAt: sessions.expiresAt,
       passwordAt: sessions.passwordAt,
+      supportOrgId: sessions.supportOrgId,
+      supportUntil: sessions.supportUntil,
       user: actorColumns,
     })
     .from(sessions)
@@ -40,6 +42,12 @@ export async function touchSession(db: Db, id: string, at: Date): Promise<void> 
 /** Records that the user has entered the password in this session. */
 export async function savePasswordEntry(db: Db, id: string, at: Date): Promise<void> {
   await db.update(sessions).set({ passwordAt: at }).where(eq(sessions.id, id))
+}
+
+/** Records which organization the session may read as support, and until when; null ends it. */
+export async function saveSupport(db: Db, id: string, support: { orgId: number; until: Date } | null): Promise<void> {
+  const change = { supportOrgId: support?.orgId ?? null, supportUntil: support?.until ?? null }
+  await db.update(sessions).set(change).where(eq(sessions.id, id))
 }
 
 /** Unexpired sessions, most recently seen first. */

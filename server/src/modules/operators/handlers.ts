@@ -5,6 +5,7 @@ import type { Handlers } from '../call.ts'
 import { changeLimits } from './change-limits.ts'
 import { hibernateSquid } from './hibernate-squid.ts'
 import { createOrgList } from './org-list.ts'
+import { closeSupport, openSupport } from './support.ts'
 import { createSquidList } from './squid-list.ts'
 import { resumeOrg, suspendOrg } from './suspension.ts'
 
@@ -31,6 +32,15 @@ export function operatorsHandlers(app: App): Handlers<Contract['operators']> {
     changeLimits: async ({ params, body, request }) => {
       request.audit(await changeLimits(app, params.code, body.squids))
       return { code: params.code, squids: body.squids }
+    },
+    openSupport: async ({ params, actor, request }) => {
+      const { until, entry } = await openSupport(app, actor, params.code)
+      request.audit(entry)
+      return { code: params.code, until }
+    },
+    closeSupport: async ({ actor, request }) => {
+      request.audit(await closeSupport(app, actor))
+      return { success: true }
     },
     listSquids: ({ query }) => squidList(query),
     hibernateSquid: async ({ params, body, request }) => {

@@ -11,6 +11,7 @@ export {
   deletePlaygroundsOf,
   findMembership,
   findOrgByCode,
+  findSupported,
   getOrg,
   listOrgsOf,
   lockOrg,

@@ -28,6 +28,14 @@ export async function findMembership(db: Db, code: string, userId: number): Prom
   return row ?? null
 }
 
+/** An organization as an operator reads it for support: like a viewer. Null if it does not exist or is deleted. */
+export async function findSupported(db: Db, code: string, orgId: number): Promise<OrgScope | null> {
+  const org = await findOrgByCode(db, code)
+  if (!org || org.id !== orgId) return null
+  const { id, name, status, isPlayground, squidsLimit } = org
+  return { id, code: org.code, name, status, isPlayground, squidsLimit, roleType: 'viewer', roleId: 0 }
+}
+
 /**
  * The organizations that the caller may access: all of the user, or the only one of an API token. The playground is first, the others are
  * sorted by displayed name (spec 3).

@@ -13,7 +13,7 @@ import {
   roleWith,
 } from '../auth/index.ts'
 import type { Actor, Handlers } from '../call.ts'
-import { listInvitations, listOrgsOf, presentOrg } from '../orgs/index.ts'
+import { getOrg, listInvitations, listOrgsOf, presentOrg } from '../orgs/index.ts'
 import { presentApiToken, createApiToken } from './api-tokens.ts'
 import { findApiToken, listApiTokens, type UserRow } from './store.ts'
 
@@ -77,7 +77,11 @@ export function userHandlers(app: App): Handlers<Contract['user']> {
 
 /** The user's profile as the API returns it to the user. */
 async function profileOf(app: App, actor: Actor, user: UserRow): Promise<User> {
-  const orgs = await listOrgsOf(app.db, actor)
+  const [orgs, supported] = await Promise.all([
+    listOrgsOf(app.db, actor),
+    actor.support ? getOrg(app.db, actor.support.orgId) : null,
+  ])
+  const isSupport = supported && supported.deletedAt === null && !orgs.some(({ id }) => id === supported.id)
   return {
     id: user.id,
     email: user.email,
@@ -89,7 +93,11 @@ async function profileOf(app: App, actor: Actor, user: UserRow): Promise<User> {
     isOperator: user.isOperator && actor.sessionId !== null,
     policyAccepted: user.policyAccepted,
     onboardingForm: user.onboardingForm,
-    organizations: orgs.map((org) => presentOrg(org, roleWith(actor, org.roleType))),
+    organizations: [
+      ...orgs.map((org) => presentOrg(org, roleWith(actor, org.roleType))),
+      ...(isSupport ? [presentOrg(supported, 'viewer')] : []),
+    ],
+    support: actor.support && isSupport ? { code: supported.code, until: actor.support.until.toISOString() } : null,
   }
 }
 

@@ -1,0 +1,109 @@
+import { contract, endpointsOf } from '@shoal/contract'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { hours, minutes } from '../clock.ts'
+import { requestFor } from '../testing/contract-samples.ts'
+import { startTestApp, type TestApp, type TestOrg, type TestUser } from '../testing/index.ts'
+import { isForSupport } from './support.ts'
+
+const password = 'a long enough password'
+/** In every secret value of the organization; support must never read it. */
+const marker = 'x7confidential7x'
+let t: TestApp
+let org: TestOrg
+let operator: TestUser
+let rpcToken: string
+
+beforeAll(async () => {
+  t = await startTestApp()
+  org = await t.make.org({ code: 'supported' })
+  operator = await t.make.operator({ password })
+  const asAdmin = t.as(org.admin)
+  const params = { code: org.code }
+  await asAdmin.secrets.change({ params, body: { secrets: [{ action: 'UPDATE', name: 'KEY', value: marker }] } })
+  rpcToken = (await asAdmin.rpc.getToken({ params })).token
+  const { rows } = await t.app.database.pool.query<{ id: number }>(
+    `insert into squids (org_id, name, slot, image, created_at) values ($1, 'read', 'v1', 'an image', now()) returning id`,
+    [org.id],
+  )
+  const id = rows[0]?.id ?? 0
+  const sealed = t.app.sealer.seal(marker, `squid ${id} database`)
+  await t.app.database.pool.query(
+    `insert into squid_databases (squid_id, database, role, sealed_password, read_role, sealed_read_password, version, profile, total_bytes)
+     values ($1, 'sq_1', 'sq_1', $2, 'sq_1_read', $2, '17', 'small', 1000)`,
+    [id, sealed],
+  )
+})
+afterAll(() => t?.close())
+// Avoids rate limits.
+beforeEach(() => t.clock.advance(hours(1)))
+
+const open = async (code = org.code) => {
+  await t.as(operator).operators.confirmPassword({ body: { password } })
+  return await t.as(operator).operators.openSupport({ params: { code } })
+}
+
+test('support may call exactly the listed endpoints of the organization; none reveals a password, token or secret', async () => {
+  const secrets = [marker, rpcToken]
+  const inOrg = endpointsOf(contract).filter(([, e]) => e.path.startsWith('/v1/orgs/{code}') && e.access !== 'verified')
+  const outcomes: Record<string, string> = {}
+  const expected: Record<string, string> = {}
+  for (const [name, e] of inOrg) {
+    t.clock.advance(hours(1))
+    await open()
+    // A stream would not end.
+    if (e.kind === 'lines') continue
+    const response = await t.http.inject(requestFor(name, e, { code: org.code, reference: 'read@v1' }, operator.token))
+    for (const secret of secrets) expect([name, response.body.includes(secret)]).toEqual([name, false])
+    expect([name, response.statusCode < 500]).toEqual([name, true])
+    const { code = '' } = response.statusCode < 400 ? {} : response.json<{ code?: string }>()
+    outcomes[name] = code === 'SUPPORT' ? 'refused' : response.statusCode === 405 ? `405 ${code}` : 'admitted'
+    expected[name] = isForSupport(name) ? 'admitted' : 'refused'
+  }
+  expect(outcomes).toEqual(expected)
+})
+
+test('no endpoint of support changes anything, needs a permission or sends a file', () => {
+  const listed = endpointsOf(contract).filter(([name]) => isForSupport(name))
+  for (const [name, { access, isChange, kind }] of listed)
+    expect([name, access, isChange, kind === 'file']).toEqual([name, 'member', false, false])
+})
+
+test('ends after 30 minutes, when it is closed, and with the flag; reads one organization in one session only', async () => {
+  const other = await t.make.org()
+  const get = (code: string, caller = operator.token) => t.as(caller).orgs.get({ params: { code } })
+  await expect(get(org.code)).rejects.toMatchObject({ status: 404 })
+  const { until } = await open()
+  expect(await get(org.code)).toMatchObject({ code: org.code, roleType: 'viewer' })
+  expect(await t.as(operator).user.get({})).toMatchObject({ support: { code: org.code, until } })
+  await expect(get(other.code)).rejects.toMatchObject({ status: 404 })
+  const { token } = await t.as(null).auth.signIn({ body: { email: operator.email, password } })
+  await expect(get(org.code, token)).rejects.toMatchObject({ status: 404 })
+  await expect(get(org.code, await t.make.token(operator))).rejects.toMatchObject({ status: 404 })
+  await open(other.code)
+  await expect(get(org.code)).rejects.toMatchObject({ status: 404 })
+  await t.as(operator).operators.closeSupport({})
+  await expect(get(other.code)).rejects.toMatchObject({ status: 404 })
+  await open()
+  t.clock.advance(minutes(30))
+  await expect(get(org.code)).rejects.toMatchObject({ status: 404 })
+  expect((await t.as(operator).user.get({})).support).toBeNull()
+  const former = await t.make.operator({ password })
+  await t.as(former).operators.confirmPassword({ body: { password } })
+  await t.as(former).operators.openSupport({ params: { code: org.code } })
+  await t.app.database.pool.query('update users set is_operator = false where id = $1', [former.id])
+  await expect(get(org.code, former.token)).rejects.toMatchObject({ status: 404 })
+})
+
+test('is in the audit log of the organization', async () => {
+  const audited = await t.make.org()
+  await open(audited.code)
+  await t.as(operator).operators.closeSupport({})
+  const { rows } = await t.app.database.pool.query(
+    'select action, user_id from audit_log where org_id = $1 and action like $2 order by id',
+    [audited.id, 'operators.%'],
+  )
+  expect(rows).toEqual([
+    { action: 'operators.openSupport', user_id: operator.id },
+    { action: 'operators.closeSupport', user_id: operator.id },
+  ])
+})

@@ -1,0 +1,25 @@
+import type { App } from '../../app.ts'
+import { minutes } from '../../clock.ts'
+import { saveSupport } from '../auth/index.ts'
+import type { Actor, AuditEntry } from '../call.ts'
+import { lockOrgByCode } from './find-org.ts'
+
+const supportMs = minutes(30)
+
+/**
+ * Lets the session of the operator read an organization for 30 minutes; another organization that it could read is closed. What it may
+ * call is in `http/support.ts`. Returns the entry for the audit log of that organization.
+ * @throws Refusal 404 for an unknown code
+ */
+export async function openSupport(app: App, actor: Actor, code: string): Promise<{ until: Date; entry: AuditEntry }> {
+  const org = await lockOrgByCode(app, code)
+  const until = new Date(app.clock.now().getTime() + supportMs)
+  if (actor.sessionId) await saveSupport(app.db, actor.sessionId, { orgId: org.id, until })
+  return { until, entry: { orgId: org.id, subject: org.code, after: { until } } }
+}
+
+/** Stops it before its time. */
+export async function closeSupport(app: App, actor: Actor): Promise<AuditEntry> {
+  if (actor.sessionId) await saveSupport(app.db, actor.sessionId, null)
+  return actor.support ? { orgId: actor.support.orgId, before: { until: actor.support.until } } : {}
+}
