@@ -49,6 +49,7 @@ export function screens({ deployments: { ok, failed } }: Session): Screen[] {
     { name: 'portal', path: '/portal/chains' },
     { name: 'portal-chain', path: '/portal/chains/eth' },
     { name: 'settings', path: '/settings' },
+    { name: 'status-page', path: '/settings/status-page' },
     { name: 'billing', path: '/billing' },
     { name: 'billing-usage', path: '/billing/usage' },
     { name: 'billing-limits', path: '/billing/limits' },

@@ -67,6 +67,7 @@ const ownPaths = [
   '/squids/$squidName/$squidSlot/playground',
   '/squids/$squidName/$squidSlot/schema',
   '/squids/$squidName/$squidSlot/deployments/$deployId/changes',
+  '/settings/status-page',
   '/monitoring/alerts',
   ...['', '/organizations', '/squids'].map((tab) => `/admin${tab}`),
   ...['history', 'rules', 'channels', 'deliveries'].map((tab) => `/monitoring/alerts/${tab}`),

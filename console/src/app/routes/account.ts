@@ -77,6 +77,12 @@ const settings = createRoute({
   ...page(() => import('../../pages/settings/SettingsPage.tsx')),
 })
 
+const statusPage = createRoute({
+  getParentRoute: () => app,
+  path: '/settings/status-page',
+  ...page(() => import('../../pages/settings/status-page/StatusPageSettings.tsx')),
+})
+
 const billing = createRoute({
   getParentRoute: () => app,
   path: '/billing',
@@ -139,6 +145,7 @@ export const accountRoutes = [
   portalChains,
   portalChain,
   settings,
+  statusPage,
   billing,
   billingUsage,
   billingLimits,

@@ -1,6 +1,7 @@
 import type { Org } from '@shoal/contract'
 import { Suspense } from 'react'
 import { useDeniedReason } from '../../components/access.tsx'
+import { LinkButton } from '../../components/LinkButton.tsx'
 import { Card, KeyValue } from '../../ui/Card.tsx'
 import { CopyField } from '../../ui/CopyButton.tsx'
 import { SkeletonRows } from '../../ui/Skeleton.tsx'
@@ -38,6 +39,14 @@ export function OrgSettings({ org }: { org: Org }) {
         </Card>
       )}
       <OrgCodeCard code={org.code} />
+      <Card title="Status page" isPadded>
+        <div className="flex flex-wrap items-center justify-between gap-3">
+          <p className="min-w-0 flex-1 basis-60 text-ink-2">
+            A public page with the freshness and availability of your squids, and with incidents.
+          </p>
+          <LinkButton to="/settings/status-page">Status page</LinkButton>
+        </div>
+      </Card>
       <Suspense fallback={<SkeletonRows count={4} />}>
         <Members org={org} />
         <DangerZone org={org} />

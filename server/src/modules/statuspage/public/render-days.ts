@@ -4,7 +4,7 @@ import { dateText } from './texts.ts'
 
 /** The width of a day in the picture, with the gap to the next one, which the style draws as dashes. */
 const dayWidth = 4
-const maxListedDays = 10
+const maxListedDays = 5
 
 const statusTexts: Record<DayStatus, string> = {
   good: 'without trouble',
@@ -46,11 +46,10 @@ function runsOf(days: PublicDay[], status: DayStatus): { from: number; length: n
 export function renderTroubles(days: PublicDay[]): string {
   const troubled = days.filter(({ status }) => status === 'degraded' || status === 'outage').toReversed()
   if (troubled.length === 0) return ''
-  const items = troubled.slice(0, maxListedDays).map((day) => `<li>${textOf(day)}</li>`)
+  const items = troubled.slice(0, maxListedDays).map(textOf)
   const more = troubled.length - maxListedDays
-  return `<details class="m"><summary>${troubled.length === 1 ? '1 day' : `${troubled.length} days`} with trouble</summary><ul>${items.join('')}${
-    more > 0 ? `<li>and ${more} before</li>` : ''
-  }</ul></details>`
+  if (more > 0) items.push(`and ${more} before`)
+  return `<details class="m"><summary>${troubled.length === 1 ? '1 day' : `${troubled.length} days`} with trouble</summary>${items.join('<br>')}</details>`
 }
 
 function textOf({ day, status, availability, downMinutes }: PublicDay): string {
@@ -58,5 +57,5 @@ function textOf({ day, status, availability, downMinutes }: PublicDay): string {
     ...(availability === null ? [] : [`${availability}% available`]),
     ...(downMinutes > 0 ? [`${downMinutes} min without a healthy API`] : []),
   ]
-  return `<span class="${status}">${dateText(day)}</span>: ${facts.join(', ')}`
+  return `${dateText(day)}, ${statusTexts[status]}: ${facts.join(', ')}`
 }

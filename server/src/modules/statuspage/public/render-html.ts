@@ -44,7 +44,7 @@ export function renderHtml(page: PublicPage): string {
     `<header><h1><bdi>${escapeHtml(page.title)}</bdi></h1></header><main>
 ${status ? `<p class="b ${status}">${pageStatusTexts[status]}</p>` : ''}
 ${open.length > 0 ? `<section><h2>Open incidents</h2>${renderIncidents(open, page.url)}</section>` : ''}
-<section><h2>Services</h2>${renderTags(page.tags)}</section>
+<section><h2>Services</h2>${renderTags(page)}</section>
 <section><h2>Past incidents</h2>${
       resolved.length > 0
         ? renderIncidents(resolved, page.url)
@@ -63,29 +63,29 @@ export const notFoundHtml = document(
   '<header><h1>Not found</h1></header><main><p>There is no status page at this address.</p></main>',
 )
 
-function renderTags(tags: PublicTag[]): string {
+function renderTags({ tags, generatedAt }: PublicPage): string {
   if (tags.length === 0) return '<p class="m">No services are listed yet.</p>'
-  return `<ul class="c">${tags.map(renderTag).join('')}</ul>`
+  return `<ul class="c">${tags.map((tag) => renderTag(tag, generatedAt)).join('')}</ul>`
 }
 
-function renderTag(tag: PublicTag): string {
+function renderTag(tag: PublicTag, now: string): string {
   const { name, status, availability, downMinutes, measuredSince, days } = tag
   const firstDay = days[0]?.day ?? measuredSince
   const down = downMinutes > 0 ? `, ${downMinutes.toLocaleString('en')} min without a healthy API` : ''
   return `<li><div class="r"><h3><bdi>${escapeHtml(name)}</bdi></h3><span class="s ${status}">${tagStatusTexts[status]}</span></div>
-<p class="m">${freshnessText(tag)}</p>${renderDays(days)}<div class="r m"><span>${
+<p class="m">${freshnessText(tag, now)}</p>${renderDays(days)}<div class="r m"><span>${
     measuredSince > firstDay ? `Measured since ${dateText(measuredSince)}` : `${statusPageLimits.days} days`
-  }</span><span>${availability === null ? 'Nothing measured yet' : `${availability}% available${down}`}</span></div>${renderTroubles(days)}</li>
+  }</span><span>${availability === null ? 'No availability measured' : `${availability}% available${down}`}</span></div>${renderTroubles(days)}</li>
 `
 }
 
 /** How old the data of a service is, and how old that knowledge is. */
-function freshnessText({ freshness, status }: PublicTag): string {
+function freshnessText({ freshness, status }: PublicTag, now: string): string {
   if (!freshness)
     return status === 'hibernated' ? 'Its data is not being updated.' : 'The freshness of its data is not known.'
   const { blocks, seconds, head, asOf } = freshness
   const behind = `${blocks.toLocaleString('en')} ${blocks === 1 ? 'block' : 'blocks'}${seconds ? ` (${durationText(seconds)})` : ''} behind`
-  return `${blocks === 0 ? 'At' : behind} the head of its chain, block ${head.toLocaleString('en')}, as of ${timeText(asOf)}`
+  return `${blocks === 0 ? 'At' : behind} the head of its chain, block ${head.toLocaleString('en')}, as of ${timeText(asOf, now)}`
 }
 
 function durationText(seconds: number): string {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** The console's tokens (`console/src/ui/tokens.css`) that the page needs. `tokens.test.ts` of this folder compares them. */
+/** The console's tokens (`console/src/ui/tokens.css`) that the page needs. `style.test.ts` compares them; `chart-3` is the amber of bars. */
 export const lightTokens = {
   n1: '#ffffff',
   n2: '#f7f9fa',
@@ -16,6 +16,7 @@ export const lightTokens = {
   'warn-soft': '#fdf1dc',
   bad: '#c3282d',
   'bad-soft': '#fdeceb',
+  'chart-3': '#b4690e',
 } as const
 export const darkTokens: Record<keyof typeof lightTokens, string> = {
   n1: '#0b1216',
@@ -32,6 +33,7 @@ export const darkTokens: Record<keyof typeof lightTokens, string> = {
   'warn-soft': '#2c2110',
   bad: '#ff7a77',
   'bad-soft': '#33171a',
+  'chart-3': '#f0a94a',
 }
 
 const declarations = (tokens: Record<string, string>) =>
@@ -63,7 +65,7 @@ ul,ol{list-style:none;padding:0}
 .t{white-space:pre-line}
 .u{display:grid;gap:8px;margin-top:8px}
 .operational,.good{color:var(--good);stroke:var(--good)}
-.degraded{color:var(--warn);stroke:var(--warn)}
+.degraded{color:var(--warn);stroke:var(--chart-3)}
 .outage{color:var(--bad);stroke:var(--bad)}
 .hibernated,.unknown{color:var(--n9);stroke:var(--n8)}
 .b.operational{background:var(--good-soft)}

@@ -6,6 +6,9 @@ export function dateText(day: string): string {
   return `${Number(date)} ${months[Number(month) - 1] ?? ''} ${year}`
 }
 
-/** Formats an ISO time as an element for readers and programs: `22 Nov 2026, 15:42:10 UTC`. */
-export const timeText = (iso: string): string =>
-  `<time datetime="${iso.slice(0, 19)}Z">${dateText(iso.slice(0, 10))}, ${iso.slice(11, 19)} UTC</time>`
+/** Formats an ISO time as an element for readers and programs: `22 Nov 2026, 15:42 UTC`; without the date if it is `today`. */
+export function timeText(iso: string, today = ''): string {
+  const day = iso.slice(0, 10)
+  const date = day === today.slice(0, 10) ? '' : `${dateText(day)}, `
+  return `<time datetime="${iso.slice(0, 19)}Z">${date}${iso.slice(11, today ? 19 : 16)} UTC</time>`
+}

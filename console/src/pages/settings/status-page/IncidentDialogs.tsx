@@ -1,0 +1,184 @@
+import {
+  incidentStates,
+  incidentStateTexts,
+  type StatusIncident,
+  type StatusPageTag,
+  type StatusUpdate,
+} from '@shoal/contract'
+import type { EndpointName } from '../../../api/client.ts'
+import { useApiMutation } from '../../../api/mutation.ts'
+import { FormShell } from '../../../components/FormShell.tsx'
+import { LazyDialog } from '../../../components/LazyDialog.tsx'
+import { Button } from '../../../ui/Button.tsx'
+import { Checkbox } from '../../../ui/Checkbox.tsx'
+import { NativeSelect } from '../../../ui/NativeSelect.tsx'
+import { TextArea, TextField } from '../../../ui/TextField.tsx'
+import { tagKey } from './tag-choices.ts'
+
+const invalidates: EndpointName[] = ['statusPage.listIncidents']
+
+const impacts = [
+  { id: 'DEGRADED', label: 'Degraded: slow, partly working, or old data' },
+  { id: 'OUTAGE', label: 'Outage: requests are not served' },
+]
+const states = incidentStates.map((id) => ({ id, label: incidentStateTexts[id] }))
+
+type Tag = StatusIncident['tags'][number]
+type DialogProps = { code: string; onClose: () => void }
+
+export function NewIncidentDialog({ code, tags, onClose }: DialogProps & { tags: StatusPageTag[] }) {
+  const create = useApiMutation('statusPage.createIncident', {
+    invalidates,
+    errorDisplay: 'caller',
+    onSuccess: onClose,
+  })
+  return (
+    <LazyDialog title="New incident" isOpen onClose={onClose}>
+      <FormShell
+        schema={({ contract }) => contract.statusPage.createIncident.body}
+        values={{ title: '', impact: 'DEGRADED', tags: [] as Tag[], state: 'INVESTIGATING', text: '' }}
+        onSubmit={(body) => create.mutate({ params: { code }, body })}
+        pending={create.isPending}
+        submitError={create.error}
+        submitLabel="Publish"
+        isGuarded={false}
+        secondary={<Button onClick={onClose}>Cancel</Button>}
+      >
+        {({ field, form }) => (
+          <>
+            <TextField label="Title" autoComplete="off" autoFocus {...field('title')} />
+            <NativeSelect label="Impact" options={impacts} {...field('impact')} />
+            <AffectedTags
+              tags={tags}
+              affected={form.watch('tags')}
+              onChange={(changed) => form.setValue('tags', changed, { shouldDirty: true })}
+            />
+            <NativeSelect label="State" options={states} {...field('state')} />
+            <TextArea label="First update" description="Plain text. Anyone can read it." {...field('text')} />
+          </>
+        )}
+      </FormShell>
+    </LazyDialog>
+  )
+}
+
+type IncidentProps = DialogProps & { incident: StatusIncident }
+
+export function EditIncidentDialog({ code, tags, incident, onClose }: IncidentProps & { tags: StatusPageTag[] }) {
+  const change = useApiMutation('statusPage.changeIncident', {
+    invalidates,
+    errorDisplay: 'caller',
+    onSuccess: onClose,
+  })
+  const { id, title, impact } = incident
+  return (
+    <LazyDialog title="Edit incident" isOpen onClose={onClose}>
+      <FormShell
+        schema={({ contract }) => contract.statusPage.changeIncident.body}
+        values={{ title, impact, tags: incident.tags }}
+        onSubmit={(body) => change.mutate({ params: { code, incidentId: id }, body })}
+        pending={change.isPending}
+        submitError={change.error}
+        submitLabel="Save"
+        isGuarded={false}
+        secondary={<Button onClick={onClose}>Cancel</Button>}
+      >
+        {({ field, form }) => (
+          <>
+            <TextField label="Title" autoComplete="off" autoFocus {...field('title')} />
+            <NativeSelect label="Impact" options={impacts} {...field('impact')} />
+            <AffectedTags
+              tags={tags}
+              affected={form.watch('tags')}
+              onChange={(changed) => form.setValue('tags', changed, { shouldDirty: true })}
+            />
+          </>
+        )}
+      </FormShell>
+    </LazyDialog>
+  )
+}
+
+export function NewUpdateDialog({ code, incident, onClose }: IncidentProps) {
+  const add = useApiMutation('statusPage.addUpdate', { invalidates, errorDisplay: 'caller', onSuccess: onClose })
+  return (
+    <LazyDialog title={`Update ${incident.title}`} isOpen onClose={onClose}>
+      <FormShell
+        schema={({ contract }) => contract.statusPage.addUpdate.body}
+        values={{ state: incident.updates[0]?.state ?? 'INVESTIGATING', text: '' }}
+        onSubmit={(body) => add.mutate({ params: { code, incidentId: incident.id }, body })}
+        pending={add.isPending}
+        submitError={add.error}
+        submitLabel="Publish"
+        isGuarded={false}
+        secondary={<Button onClick={onClose}>Cancel</Button>}
+      >
+        {({ field }) => (
+          <>
+            <NativeSelect
+              label="State"
+              description="Resolved ends the incident."
+              options={states}
+              {...field('state')}
+            />
+            <TextArea label="Text" description="Plain text. Anyone can read it." autoFocus {...field('text')} />
+          </>
+        )}
+      </FormShell>
+    </LazyDialog>
+  )
+}
+
+export function EditUpdateDialog({
+  code,
+  incidentId,
+  update,
+  onClose,
+}: DialogProps & { incidentId: string; update: StatusUpdate }) {
+  const change = useApiMutation('statusPage.changeUpdate', { invalidates, errorDisplay: 'caller', onSuccess: onClose })
+  return (
+    <LazyDialog title="Edit update" isOpen onClose={onClose}>
+      <FormShell
+        schema={({ contract }) => contract.statusPage.changeUpdate.body}
+        values={{ text: update.text }}
+        onSubmit={(body) => change.mutate({ params: { code, incidentId, updateId: String(update.id) }, body })}
+        pending={change.isPending}
+        submitError={change.error}
+        submitLabel="Save"
+        isGuarded={false}
+        secondary={<Button onClick={onClose}>Cancel</Button>}
+      >
+        {({ field }) => <TextArea label="Text" autoFocus {...field('text')} />}
+      </FormShell>
+    </LazyDialog>
+  )
+}
+
+type AffectedProps = { tags: StatusPageTag[]; affected: readonly Tag[]; onChange: (tags: Tag[]) => void }
+
+/** Chooses the tags of the page that an incident affects. None means the whole page. */
+function AffectedTags({ tags, affected, onChange }: AffectedProps) {
+  if (tags.length === 0) return null
+  const isAffected = (tag: Tag) => affected.some((other) => tagKey(other) === tagKey(tag))
+  return (
+    <fieldset className="flex flex-col gap-2">
+      <legend className="mb-1.5 font-medium">Affected tags</legend>
+      <p className="text-sm text-ink-3">Without any, the incident is about the whole page.</p>
+      {tags.map(({ squid, tag, name }) => (
+        <Checkbox
+          key={tagKey({ squid, tag })}
+          checked={isAffected({ squid, tag })}
+          onChange={(event) =>
+            onChange(
+              event.target.checked
+                ? [...affected, { squid, tag }]
+                : affected.filter((other) => tagKey(other) !== tagKey({ squid, tag })),
+            )
+          }
+        >
+          {name}
+        </Checkbox>
+      ))}
+    </fieldset>
+  )
+}
