@@ -25,6 +25,7 @@ const isFont = (name: string) => /^@fontsource(-variable)?\/|^@expo-google-fonts
 /** Licenses of packages that declare none but contain its text in a file. `starts`: the beginning of that text. */
 export const licenseFiles: Record<string, { license: string; starts: RegExp }> = {
   '@react-aria/optimize-locales-plugin': { license: 'Apache-2.0', starts: /^\s*Apache License\s+Version 2\.0/ },
+  'read-tls-client-hello': { license: 'Apache-2.0', starts: /^\s*Apache License\s+Version 2\.0/ },
   'png-js': { license: 'MIT', starts: /^MIT License|^The MIT License/ },
 }
 

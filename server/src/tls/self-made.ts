@@ -1,14 +1,14 @@
 import { webcrypto } from 'node:crypto'
-import { days } from '../clock.ts'
+import { days, systemClock, type Clock } from '../clock.ts'
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
 
 /** Creates a certificate for a name that no authority has signed, in PEM. Valid for a week. */
-export async function createSelfMade(name: string): Promise<{ cert: string; key: string }> {
+export async function createSelfMade(name: string, clock: Clock = systemClock): Promise<{ cert: string; key: string }> {
   // Loaded only when it is needed: most installations and all commands never do.
   const { SubjectAlternativeNameExtension, X509CertificateGenerator } = await import('@peculiar/x509')
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
-  const nowMs = Date.now()
+  const nowMs = clock.now().getTime()
   const certificate = await X509CertificateGenerator.createSelfSigned(
     {
       name: 'CN=Shoal self-made',
