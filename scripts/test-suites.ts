@@ -6,7 +6,10 @@ export const s3Suites = [
 ]
 
 /** Suites that need Pebble, an ACME authority, which takes minutes to build for the first time. */
-export const pebbleSuites = ['server/src/modules/certificates/orders.test.ts', 'e2e/slow/https.test.ts']
+export const pebbleSuites = [
+  'server/src/modules/certificates/orders.test.ts',
+  'server/src/modules/domains/domains.test.ts',
+]
 
 /** Suites for several kinds of host. `npm test` runs them for the first kind that this host supports, `npm run test:slow` for the others. */
 const kindSuites = [
@@ -28,6 +31,7 @@ const slowOnly = [
   'runtime/src/process/network/pasta-network.test.ts',
   'server/src/doctor/doctor.test.ts',
   'server/src/modules/certificates/orders.test.ts',
+  'server/src/modules/domains/domains.test.ts',
 ]
 
 /** Suites that `npm run test:slow` runs. `npm test` excludes the project `slow`. */

@@ -2,6 +2,7 @@ import { alerts } from './alerts.ts'
 import { auth } from './auth.ts'
 import { billing } from './billing.ts'
 import { deployments } from './deployments.ts'
+import { domains } from './domains.ts'
 import { logs } from './logs.ts'
 import { metrics } from './metrics.ts'
 import { monitoring } from './monitoring.ts'
@@ -31,6 +32,7 @@ export const contract = {
   alerts,
   operators,
   statusPage,
+  domains,
 }
 export type Contract = typeof contract
 
@@ -42,6 +44,7 @@ export * from './client.ts'
 export * from './costs.ts'
 export * from './deployments.ts'
 export * from './documentation.ts'
+export * from './domains.ts'
 export * from './endpoint.ts'
 export * from './errors.ts'
 export * from './fields.ts'

@@ -34,7 +34,7 @@ function crossesWorkspaces({ specifier, target }: Import, workspace: string): bo
 
 /** A module may import the modules to its left. */
 const moduleOrder =
-  'certificates audit auth orgs user secrets chains rpc portal manifest versions databases observing squids deployments logs metrics billing alerts operators statuspage'.split(
+  'certificates audit auth orgs user secrets chains rpc portal manifest versions databases observing squids deployments logs metrics billing alerts operators statuspage domains'.split(
     ' ',
   )
 

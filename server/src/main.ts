@@ -10,13 +10,13 @@ import { createHttpApp } from './http/app.ts'
 import { claimHost, HostClaimed, watchClaim } from './installation/host-claim.ts'
 import { lockInstallation, InstallationInUse, needsExclusive } from './installation/installation-lock.ts'
 import { runActiveOrStandby } from './installation/active-worker.ts'
-import { listen, localUrl, type Listener, type RequestHandlers } from './listener.ts'
+import { listen, localUrl, type Listener } from './listener.ts'
 import { openApp } from './startup/open-app.ts'
 import { MissingKeys } from './sealing/require-keys.ts'
 import { fenceOtherHosts, limitOrgs } from './modules/deployments/index.ts'
 import { startupText } from './startup/startup-text.ts'
 import { startWorker } from './startup/worker.ts'
-import { openTlsPorts } from './tls/index.ts'
+import { openTlsPorts, type TlsPorts } from './tls/index.ts'
 import { InvalidSettingError } from './config/invalid-setting.ts'
 import { MigrationError } from './db/migrate.ts'
 
@@ -85,7 +85,7 @@ async function start(
   stack.defer(() => close(config.SHOAL_ON_EXIT))
   health?.setHandlers({ request: (req, res) => void handleHealthRequest(app, req, res) })
   if (hasRole('worker')) stack.defer(await startWorkerOrStandby(app, openWorker, fail))
-  const handlers: { api: RequestHandlers | null; gateway: RequestHandlers | null } = { api: null, gateway: null }
+  const handlers: Parameters<TlsPorts['start']>[1] = { api: null, gateway: null }
   if (gatewayPort) {
     const { close: closeGateway, ...gateway } = await createGateway(app)
     stack.defer(closeGateway)

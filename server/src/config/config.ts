@@ -5,7 +5,7 @@ import { settings } from './settings.ts'
 import { parseRegistrySettings } from './registry-settings.ts'
 import { parseKubernetesSettings, type KubernetesSettings } from './runtime-settings.ts'
 import { parseS3Settings, type S3Settings } from './s3-settings.ts'
-import { parseTlsSettings, type TlsSettings } from './tls-settings.ts'
+import { parseDnsServers, parseTlsSettings, type TlsSettings } from './tls-settings.ts'
 import { describeAllowed, invalidSettingMessage, InvalidSettingError } from './invalid-setting.ts'
 
 const Settings = z.object(settings)
@@ -23,6 +23,8 @@ export type Config = z.output<typeof Settings> & {
   kubernetes: KubernetesSettings | null
   /** How Shoal serves HTTPS; null if it does not. */
   tls: TlsSettings | null
+  /** Addresses of DNS servers that verify domains; empty: those of the host. */
+  dnsServers: string[]
   /** The targets that SHOAL_NETWORK_ALLOW lists. */
   networkAllow: NetworkTarget[]
   /** The whole environment, for npm on this host. Must never be passed to code of a tenant. */
@@ -64,6 +66,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     registry: parseRegistrySettings(values),
     kubernetes: parseKubernetesSettings(values),
     tls: parseTlsSettings(values),
+    dnsServers: parseDnsServers(values.SHOAL_DNS_SERVERS),
     networkAllow: allowedTargets(values.SHOAL_NETWORK_ALLOW),
     environment: Object.fromEntries(
       Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined),

@@ -31,6 +31,17 @@ below 1024 (\`AmbientCapabilities=CAP_NET_BIND_SERVICE\`) unless it runs as root
 - The gateway's URL must have \`{org}\` in its path. With \`SHOAL_TLS=files\` and a wildcard certificate it can be in the name.
 - Do not set SHOAL_TRUST_PROXY: clients connect directly.
 
+### Domains of organizations
+
+With \`SHOAL_TLS=acme\`, administrators of an organization can have the API of a tag served at a domain of theirs, with the API (\`POST /api/v1/orgs/{code}/domains\` with \`name\`, \`squid\` and \`tag\`; the console has no page for it yet). The
+response has the records to set: a CNAME to the gateway's name (or the same addresses, for a domain that cannot have a CNAME), and the TXT record \`_shoal.<domain>\`, which proves control. The active worker reads them through the DNS
+servers of the host or \`SHOAL_DNS_SERVERS\`, every ten seconds at first, then at growing intervals for a week. Then the domain gets a certificate, and \`https://<domain>/graphql\` is what \`/{org}/<squid>:<tag>/api/graphql\` is at the gateway.
+
+- \`GET /api/v1/orgs/{code}/domains\` shows the state of each and what is wrong. \`POST …/domains/{name}/check\` reads the records again.
+- An organization has at most 20 domains, and may add 40 in a day, because authorities limit orders.
+- Records are checked every hour. A domain whose records are missing for a day is deactivated; if DNS does not respond, after a week.
+- Deleting the squid or the organization releases its domains.
+
 ## Several processes
 
 By default, one process has all roles. On one host, with one data directory and an external Postgres (\`DATABASE_URL\`), the roles of \`SHOAL_ROLES\` can also run as separate processes, each with its own ports and all as
@@ -169,6 +180,8 @@ Logs of squids use at most \`SHOAL_LOG_MB_PER_DAY\` × \`SHOAL_LOG_RETENTION_DAY
 
 \`npm run -s shoal -- --help\` lists the commands; each accepts \`--json\`. They work with or without a running server, on the installation that \`SHOAL_DATA_DIR\` or \`DATABASE_URL\` names. If neither is set,
 they use the installation and settings of the server that runs from the same folder, and print its data directory to standard error; without such a server, they use \`.shoal\`. (The server is found through \`/proc\`; on other systems than Linux, set \`SHOAL_DATA_DIR\`.)
+
+Operators of an installation can also use the console: [operators.md](operators.md).
 
 ## The key that seals secrets
 

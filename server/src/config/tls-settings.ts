@@ -41,6 +41,12 @@ export const tlsSettings = {
     .describe(
       'How the authority verifies a name: `http-01` uses port 80, `tls-alpn-01` port 443; `auto` starts with the first and alternates after failures.',
     ),
+  SHOAL_DNS_SERVERS: z
+    .string()
+    .default('')
+    .describe(
+      'DNS servers that verify the domains of organizations: IP addresses with or without a port, separated by commas. Unset: those of the host.',
+    ),
 } satisfies Record<string, z.ZodType>
 
 /** How this installation serves HTTPS. */
@@ -95,4 +101,14 @@ function nameOf(setting: string, url: string | undefined, isPublic: boolean): st
   if (parsed?.protocol === 'https:' && isName) return name
   const allowed = `an https URL${isPublic ? ' with a public name' : ''} while SHOAL_TLS is set`
   throw new InvalidSettingError(invalidSettingMessage(setting, url ?? '', allowed))
+}
+
+/** Returns the addresses of DNS servers. @throws InvalidSettingError for what is no IP address */
+export function parseDnsServers(text: string): string[] {
+  const servers = text.split(',').flatMap((part) => part.trim() || [])
+  const allowed = 'IP addresses with or without a port, separated by commas'
+  for (const server of servers)
+    if (isIP(server) === 0 && isIP(server.replace(/:\d+$/, '').replace(/^\[|\]$/g, '')) === 0)
+      throw new InvalidSettingError(invalidSettingMessage('SHOAL_DNS_SERVERS', text, allowed))
+  return servers
 }

@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream'
 import type { App } from '../app.ts'
 import type { RequestHandlers } from '../listener.ts'
 import { healthResponse, sendHealth } from '../health/health.ts'
+import { openDomainTable } from './domain-table.ts'
 import { defaultHoldingLimits, type HoldingLimits } from './held-requests.ts'
 import { createPortalRoute } from './portal/index.ts'
 import { RouteReports } from './route-reports.ts'
@@ -11,13 +12,18 @@ import { createRpcRoute } from './rpc/index.ts'
 import { SquidRoute } from './squid-route.ts'
 
 /** The handlers of the gateway's port. Close it after its listener. */
-export type Gateway = Required<RequestHandlers> & { close: () => Promise<void> }
+export type Gateway = Required<RequestHandlers> & {
+  /** Whether the name is an active domain of an organization. */
+  servesDomain: (name: string) => boolean
+  close: () => Promise<void>
+}
 
 /** Serves squids, RPC endpoints and datasets, on an origin separate from the console's. */
 export async function createGateway(app: App, limits: HoldingLimits = defaultHoldingLimits): Promise<Gateway> {
   const reports = new RouteReports(app)
   const table = await openRoutingTable(app, (squidId, route) => reports.report(squidId, route?.generation ?? null))
   await reports.beat()
+  const domains = await openDomainTable(app)
   const squids = new SquidRoute(app, table, limits)
   const rpc = createRpcRoute(app)
   const portal = createPortalRoute(app)
@@ -25,6 +31,9 @@ export async function createGateway(app: App, limits: HoldingLimits = defaultHol
 
   const handle = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
     const url = canonical(req.url ?? '/')
+    // A domain of an organization has none of the gateway's own pages and services.
+    const domain = domains.find(req.headers.host, url)
+    if (domain) return await squids.handle(req, res, domain)
     const [, service, second = '', third = '', rest = ''] =
       /^\/(rpc|portal)(?:\/([^/?]+))?(?:\/([^/?]+))?(.*)$/.exec(url) ?? []
     if (isOwnPage(url)) {
@@ -33,15 +42,17 @@ export async function createGateway(app: App, limits: HoldingLimits = defaultHol
     }
     if (service === 'rpc' && third) return await rpc.handle(req, res, second, third)
     if (service === 'portal' && second === 'datasets' && third) return await portal.handle(req, res, third, rest)
-    return await squids.handle(req, res, url)
+    return await squids.handle(req, res, squids.parse(req.headers.host, url))
   }
 
   const upgrade = async (req: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> => {
     socket.on('error', () => socket.destroy())
     const url = canonical(req.url ?? '/')
+    const domain = domains.find(req.headers.host, url)
+    if (domain) return await squids.upgrade(req, socket, head, domain)
     const [, chain, token] = /^\/rpc\/([^/?]+)\/([^/?]+)/.exec(url) ?? []
     if (chain && token) return await rpc.upgrade({ req, socket, head }, chain, token)
-    return await squids.upgrade(req, socket, head, url)
+    return await squids.upgrade(req, socket, head, squids.parse(req.headers.host, url))
   }
 
   return {
@@ -55,9 +66,11 @@ export async function createGateway(app: App, limits: HoldingLimits = defaultHol
     upgrade: (req, socket, head) => {
       upgrade(req, socket, head).catch(() => socket.destroy())
     },
+    servesDomain: (name) => domains.has(name),
     closeUpgraded: () => rpc.closeSockets(),
     close: async () => {
       squids.stopHolding()
+      domains.close()
       await reports.close()
       await Promise.all([table.close(), squids.close(), rpc.close(), portal.close()])
     },

@@ -31,7 +31,8 @@ export class SquidRoute {
   readonly #app: App
   readonly #table: RoutingTable
   readonly #limits: HoldingLimits
-  readonly #parse: AddressParser
+  /** Returns what a URL of the gateway's own name addresses; null if nothing. */
+  readonly parse: AddressParser
   readonly #upstreams: Upstreams
   readonly #held: HeldRequests
   readonly #meter: IngressMeter
@@ -40,14 +41,13 @@ export class SquidRoute {
     this.#app = app
     this.#table = table
     this.#limits = limits
-    this.#parse = addressParser(app.config.gatewayUrl)
+    this.parse = addressParser(app.config.gatewayUrl)
     this.#upstreams = new Upstreams(app.directory)
     this.#held = new HeldRequests(table, this.#upstreams, app.directory, limits)
     this.#meter = new IngressMeter(app)
   }
 
-  async handle(req: IncomingMessage, res: ServerResponse, url: string): Promise<void> {
-    const target = this.#parse(req.headers.host, url)
+  async handle(req: IncomingMessage, res: ServerResponse, target: Target | null): Promise<void> {
     const found = this.#find(target)
     const cors = corsHeaders(found.route?.cors ?? null, req.headers.origin)
     if ('error' in found) return this.#sendError(res, { ...found, target, cors })
@@ -58,8 +58,8 @@ export class SquidRoute {
     await this.#forward(req, res, found, cors)
   }
 
-  async upgrade(req: IncomingMessage, socket: Duplex, head: Buffer, url: string): Promise<void> {
-    const found = this.#find(this.#parse(req.headers.host, url))
+  async upgrade(req: IncomingMessage, socket: Duplex, head: Buffer, target: Target | null): Promise<void> {
+    const found = this.#find(target)
     if ('error' in found) return rejectUpgrade(socket, found.error.status, bodyOf(found.error))
     const outcome = await this.#forwardUpgrade(req, socket, head, found)
     if (found.target.program.kind === 'api')

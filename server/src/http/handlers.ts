@@ -5,6 +5,7 @@ import { authHandlers } from '../modules/auth/index.ts'
 import { billingHandlers } from '../modules/billing/index.ts'
 import type { Handlers } from '../modules/call.ts'
 import { deploymentsHandlers, squidActionHandlers } from '../modules/deployments/index.ts'
+import { domainsHandlers } from '../modules/domains/index.ts'
 import { logsHandlers } from '../modules/logs/index.ts'
 import { metricsHandlers, monitoringHandlers } from '../modules/metrics/index.ts'
 import { operatorsHandlers } from '../modules/operators/index.ts'
@@ -36,6 +37,7 @@ export const handlerFiles: Record<keyof Contract, string[]> = {
   alerts: ['alerts/handlers.ts', 'alerts/channels/handlers.ts'],
   operators: ['operators/handlers.ts'],
   statusPage: ['statuspage/handlers.ts'],
+  domains: ['domains/handlers.ts'],
 }
 
 type AllHandlers = { [Area in keyof Contract]: Handlers<Contract[Area]> }
@@ -57,4 +59,5 @@ export const createHandlers = (app: App): AllHandlers => ({
   alerts: alertsHandlers(app),
   operators: operatorsHandlers(app),
   statusPage: statusPageHandlers(app),
+  domains: domainsHandlers(app),
 })

@@ -57,14 +57,15 @@ const endpointsByAccess: Record<Access, string> = {
     metrics.getSquidUsage monitoring.scrape monitoring.query secrets.list secrets.listUses rpc.listChains rpc.getChain
     portal.listDatasets portal.getDataset billing.getReceipt billing.exportReceipts billing.listInvoices billing.getInvoice
     billing.getSummary billing.getSquidCost billing.estimate billing.getLimits alerts.list alerts.listRules alerts.listMutes
-    alerts.listChannels alerts.listDeliveries statusPage.get statusPage.listIncidents`,
+    alerts.listChannels alerts.listDeliveries statusPage.get statusPage.listIncidents domains.list`,
   'squids.write': `squids.deploy squids.restart squids.hibernate squids.rollback squids.delete squids.setTag squids.removeTag
     deployments.createUpload deployments.upload deployments.getChanges alerts.mute alerts.unmute statusPage.createIncident statusPage.changeIncident
     statusPage.addUpdate statusPage.changeUpdate statusPage.removeIncident`,
   'billing.write': `billing.getSettings billing.updateSettings billing.enterTestCard billing.addPaymentMethod
     billing.makeDefaultPaymentMethod billing.removePaymentMethod billing.pay billing.updateLimits`,
   'role.write': 'orgs.inviteMember orgs.changeRole',
-  'organization.write': 'orgs.update orgs.sendVerifyEmail orgs.delete statusPage.update',
+  'organization.write':
+    'orgs.update orgs.sendVerifyEmail orgs.delete statusPage.update domains.add domains.check domains.remove',
   'secrets.write': 'secrets.change',
   'rpc.write': 'rpc.createToken',
   // Not in the specification: viewers receive no credentials that work outside the console.
@@ -95,7 +96,7 @@ const endpointsByScope: Record<Scope, string> = {
     rpc.listChains rpc.getChain portal.listDatasets portal.getDataset billing.getReceipt billing.exportReceipts
     billing.listInvoices billing.getInvoice billing.getSummary billing.getSquidCost billing.estimate billing.getLimits
     alerts.list alerts.listRules alerts.listMutes alerts.listChannels alerts.listDeliveries statusPage.get
-    statusPage.listIncidents`,
+    statusPage.listIncidents domains.list`,
   deploy: `squids.deploy squids.restart squids.hibernate squids.rollback squids.delete squids.setTag squids.removeTag
     deployments.createUpload deployments.upload deployments.getChanges secrets.change`,
   admin: `user.resendConfirmation user.listInvites user.listApiTokens orgs.create orgs.acceptInvite orgs.rejectInvite
@@ -104,7 +105,7 @@ const endpointsByScope: Record<Scope, string> = {
     billing.makeDefaultPaymentMethod billing.removePaymentMethod billing.pay billing.updateLimits alerts.mute
     alerts.unmute alerts.changeRule alerts.addChannel alerts.changeChannel alerts.removeChannel alerts.testChannel
     alerts.replayDelivery statusPage.update statusPage.createIncident statusPage.changeIncident statusPage.addUpdate
-    statusPage.changeUpdate statusPage.removeIncident`,
+    statusPage.changeUpdate statusPage.removeIncident domains.add domains.check domains.remove`,
   session: `auth.signOut auth.confirmEmail user.update user.completeOnboarding user.changePassword user.createApiToken
     user.deleteApiToken user.listSessions user.endSessions orgs.delete
     operators.getAccess operators.confirmPassword operators.listOrgs operators.suspendOrg operators.resumeOrg

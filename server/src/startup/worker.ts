@@ -4,6 +4,7 @@ import { channelJobs, queueDeliveriesWithoutJob, startAlerts } from '../modules/
 import { authJobs } from '../modules/auth/index.ts'
 import { startBilling } from '../modules/billing/index.ts'
 import { startCertificates } from '../modules/certificates/index.ts'
+import { startDomains } from '../modules/domains/index.ts'
 import {
   collectionJobs,
   defaultIntervals,
@@ -36,6 +37,7 @@ export async function startWorker(
   const billing = startBilling(app)
   const alerts = startAlerts(app, () => runStatusRound(app))
   const certificates = startCertificates(app)
+  const domains = startDomains(app)
   await queueDeliveriesWithoutJob(app)
   await app.jobs.work([
     ...mailJobs(app),
@@ -56,6 +58,7 @@ export async function startWorker(
       await billing.close()
       await alerts.close()
       await certificates.close()
+      await domains.close()
     },
   }
 }

@@ -55,6 +55,7 @@ export const bodySamples: Record<string, unknown> = {
     text: 'Sample',
   },
   'statusPage.changeIncident': { title: 'Sample', impact: 'DEGRADED', tags: [] },
+  'domains.add': { name: 'api.example.com', squid: 'sample', tag: 'prod' },
   'statusPage.addUpdate': { state: 'RESOLVED', text: 'Sample' },
   'statusPage.changeUpdate': { text: 'Sample' },
   'secrets.change': { secrets: [{ action: 'UPDATE', name: 'SAMPLE', value: 'sample' }] },

@@ -9,7 +9,10 @@ import { createRedirect } from './redirect.ts'
 import { createTlsLayer } from './tls-layer.ts'
 
 /** The handlers of the roles of this process; null for a role that it does not have. */
-type Roles = { api: RequestHandlers | null; gateway: RequestHandlers | null }
+type Roles = {
+  api: RequestHandlers | null
+  gateway: (RequestHandlers & { servesDomain: (name: string) => boolean }) | null
+}
 
 export type TlsPorts = {
   listeners: Listener[]
@@ -39,7 +42,8 @@ export async function openTlsPorts(config: Config): Promise<TlsPorts | null> {
       const certificates =
         tls.source.kind === 'files' ? await openCertificateFiles(app, tls.source) : openOrderedCertificates(app)
       if (app.vitals && tls.source.kind === 'acme') app.vitals.certificates = () => describeCertificates(app)
-      const isServed = (name: string) => tls.source.kind === 'files' || tls.ownNames.includes(name)
+      const isServed = (name: string) =>
+        tls.source.kind === 'files' || tls.ownNames.includes(name) || roles.gateway?.servesDomain(name) === true
       layer.setCertificates(certificates.source)
       https.setHandlers(byName(tls.consoleName, roles))
       http.setHandlers({ request: createRedirect(app, https.port, isServed) })

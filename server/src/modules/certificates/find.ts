@@ -6,7 +6,7 @@ import {
   selectAlpnAuthorization,
   selectCertificate,
   selectKeyAuthorization,
-  selectOwnCertificates,
+  selectCertificates,
   type CertificateRow,
 } from './store.ts'
 
@@ -43,7 +43,7 @@ export async function findKeyAuthorization(app: FindApp, token: string, name: st
 /** Describes the certificates of the installation's own names in one line: until when they are valid, or why there is none. */
 export async function describeCertificates({ db, config }: Pick<App, 'db' | 'config'>): Promise<string> {
   const names = config.tls?.ownNames ?? []
-  const rows = await selectOwnCertificates(db, names)
+  const rows = await selectCertificates(db, names)
   return names
     .map((name) =>
       describeOne(

@@ -1,3 +1,4 @@
+export { certificateStates, dropName, keepName } from './names.ts'
 export { startCertificates } from './keep.ts'
 export { findChallengeCertificate, findCertificate, findKeyAuthorization, describeCertificates } from './find.ts'
 export { certificatesChannel } from './store.ts'

@@ -37,7 +37,7 @@ describe.skipIf(!hasPebble())('orders from Pebble', { timeout: 120_000 }, () => 
     ports = opened
     closePorts = await ports.start(t.app, {
       api: { request: (_, res) => void res.end('console') },
-      gateway: { request: (_, res) => void res.end('gateway') },
+      gateway: { request: (_, res) => void res.end('gateway'), servesDomain: () => false },
     })
   })
   afterAll(async () => {

@@ -3,7 +3,6 @@ import type { Db } from '../../db/database.ts'
 import { acmeAccounts, acmeChallenges, certificates } from './tables.ts'
 
 export type CertificateRow = typeof certificates.$inferSelect
-export type ChallengeRow = typeof acmeChallenges.$inferSelect
 
 /** The channel on which the name of a changed certificate is sent. */
 export const certificatesChannel = 'shoal_certificates'
@@ -50,7 +49,7 @@ export async function selectCertificate(db: Db, name: string): Promise<Certifica
   return row ?? null
 }
 
-export function selectOwnCertificates(db: Db, names: string[]): Promise<CertificateRow[]> {
+export function selectCertificates(db: Db, names: string[]): Promise<CertificateRow[]> {
   return db.select().from(certificates).where(inArray(certificates.name, names)).orderBy(asc(certificates.name))
 }
 
@@ -59,7 +58,7 @@ export async function insertNames(db: Db, names: string[], isOwn: boolean, now: 
   await db
     .insert(certificates)
     .values(names.map((name) => ({ name, isOwn, nextOrderAt: now })))
-    .onConflictDoUpdate({ target: certificates.name, set: { isOwn } })
+    .onConflictDoUpdate({ target: certificates.name, set: { isOwn: sql`certificates.is_own or excluded.is_own` } })
 }
 
 /** Returns names that are due for an order, the longest due first. Own names are limited to `ownNames`. */
@@ -80,4 +79,10 @@ export async function updateCertificate(db: Db, name: string, change: Partial<Ce
     await tx.update(certificates).set(change).where(eq(certificates.name, name))
     await tx.execute(sql`select pg_notify(${certificatesChannel}, ${name})`)
   })
+}
+
+/** Deletes the certificate of a name that is not the installation's own, and notifies all processes that serve it. */
+export async function deleteName(db: Db, name: string): Promise<void> {
+  await db.delete(certificates).where(and(eq(certificates.name, name), eq(certificates.isOwn, false)))
+  await db.execute(sql`select pg_notify(${certificatesChannel}, ${name})`)
 }

@@ -1,0 +1,65 @@
+import { z } from 'zod'
+import { endpoint } from './endpoint.ts'
+import { SquidName, TagName, Time } from './fields.ts'
+
+/**
+ * `WAITING_FOR_DNS`: its records do not prove control yet. `ISSUING`: they do, and a certificate is ordered. `ACTIVE`: the gateway
+ * serves it. `FAILED`: see `problem`.
+ */
+export const domainStates = ['WAITING_FOR_DNS', 'ISSUING', 'ACTIVE', 'FAILED'] as const
+
+export const maxDomains = 20
+
+/** A domain of an organization, at which the gateway serves the API of one tag of a squid. */
+export const Domain = z.object({
+  /** In lower case, as in DNS: international names in punycode. */
+  name: z.string(),
+  squid: z.string(),
+  tag: z.string(),
+  state: z.enum(domainStates),
+  /** What is wrong, and how to correct it; null if nothing is. */
+  problem: z.string().nullable(),
+  /** The records that the owner of the domain must set. */
+  records: z.array(z.object({ type: z.enum(['CNAME', 'TXT']), name: z.string(), value: z.string() })),
+  checkedAt: Time.nullable(),
+  createdAt: Time,
+})
+export type Domain = z.infer<typeof Domain>
+
+export const domains = {
+  list: endpoint({
+    method: 'GET',
+    path: '/v1/orgs/{code}/domains',
+    access: 'member',
+    scope: 'read',
+    summary: 'Domains of the organization, with their DNS records and states',
+    payload: z.array(Domain),
+  }),
+  add: endpoint({
+    method: 'POST',
+    path: '/v1/orgs/{code}/domains',
+    access: 'organization.write',
+    scope: 'admin',
+    summary: 'Serve the API of a tag at a domain, once its DNS records prove control',
+    body: z.object({ name: z.string().min(1).max(300), squid: SquidName, tag: TagName }),
+    payload: Domain,
+    rateLimit: { calls: 40, perMs: 86_400_000 },
+  }),
+  check: endpoint({
+    method: 'POST',
+    path: '/v1/orgs/{code}/domains/{name}/check',
+    access: 'organization.write',
+    scope: 'admin',
+    summary: 'Check the DNS records of the domain within seconds',
+    payload: Domain,
+    rateLimit: { calls: 60, perMs: 3_600_000 },
+  }),
+  remove: endpoint({
+    method: 'DELETE',
+    path: '/v1/orgs/{code}/domains/{name}',
+    access: 'organization.write',
+    scope: 'admin',
+    summary: 'Stop serving the domain, and delete its certificate',
+    payload: z.null(),
+  }),
+}

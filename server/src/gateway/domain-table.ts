@@ -1,0 +1,48 @@
+import type { App } from '../app.ts'
+import { notificationsOf } from '../db/notifications.ts'
+import { domainsChannel, selectActiveDomains, type ActiveDomain } from '../modules/domains/index.ts'
+import { nameOf } from '../tls/host-name.ts'
+import type { Target } from './address.ts'
+
+/** Interval at which all domains are read again, in case a notification was lost. */
+const reloadMs = 30_000
+
+export type DomainTable = {
+  /** Returns what the gateway serves at the name of a Host header; null if it is no active domain. */
+  find: (host: string | undefined, url: string) => Target | null
+  has: (name: string) => boolean
+  close: () => void
+}
+
+/** Keeps the active domains of organizations in memory, updated by notifications, so that requests never wait for the database. */
+export async function openDomainTable(app: App): Promise<DomainTable> {
+  let domains = new Map<string, ActiveDomain>()
+  const reload = async () => {
+    domains = new Map((await selectActiveDomains(app.db)).map((domain) => [domain.name, domain]))
+  }
+  const reloadOrLog = () =>
+    void reload().catch((error: unknown) => app.log.warn({ err: error }, 'failed to read domains'))
+  await reload()
+  const stopListening = notificationsOf(app.database).listen(domainsChannel, {
+    onMessage: reloadOrLog,
+    onListening: reloadOrLog,
+  })
+  const timer = setInterval(reloadOrLog, reloadMs).unref()
+  return {
+    find: (host, url) => {
+      const domain = domains.size === 0 ? undefined : domains.get(nameOf(host))
+      if (!domain) return null
+      return {
+        org: domain.org,
+        reference: `${domain.squid}:${domain.tag}`,
+        program: { kind: 'api' },
+        path: url.startsWith('/') ? url : '/',
+      }
+    },
+    has: (name) => domains.has(name),
+    close: () => {
+      clearInterval(timer)
+      stopListening()
+    },
+  }
+}

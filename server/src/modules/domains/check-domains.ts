@@ -1,0 +1,94 @@
+import type { App } from '../../app.ts'
+import { days, hours, minutes } from '../../clock.ts'
+import { every } from '../../db/every.ts'
+import { runAsLeader, type LeaderHandle } from '../../db/leases.ts'
+import { dropName, keepName } from '../certificates/index.ts'
+import { checkDns, type DnsResult } from './check-dns.ts'
+import { deleteDomain, selectActive, selectDueDomains, selectReleased, updateDomain, type DomainRow } from './store.ts'
+
+export type DomainsApp = Pick<App, 'db' | 'clock' | 'config' | 'log'>
+
+const roundMs = 2_000
+const maxChecks = 8
+/** How long a domain stays active after its records disappeared, or after DNS last responded. */
+const missingGraceMs = days(1)
+const unknownGraceMs = days(7)
+const activeIntervalMs = hours(1)
+/** A domain whose control was not proven is checked for this long after it was added; later only when a member requests it. */
+export const maxWaitMs = days(7)
+
+/** Checks the records of domains in one process of the installation. Does nothing without SHOAL_TLS=acme. */
+export function startDomains(app: App): LeaderHandle {
+  if (app.config.tls?.source.kind !== 'acme') return { close: async () => undefined }
+  return runAsLeader(app.database, app.log, 'domains', async (_, signal) => {
+    const onError = (err: unknown) => app.log.warn({ err }, 'domains could not be checked')
+    await every(signal, { ms: roundMs, onError }, () => checkDueDomains(app))
+  })
+}
+
+/** Releases domains of deleted squids and organizations, and checks the records of those that are due. */
+export async function checkDueDomains(app: DomainsApp): Promise<void> {
+  for (const row of await selectReleased(app.db, maxChecks)) await releaseDomain(app, row)
+  const due = await selectDueDomains(app.db, app.clock.now(), maxChecks)
+  const gatewayName = app.config.tls?.ownNames[1] ?? ''
+  const results = await Promise.all(due.map((row) => checkDns(row.name, row.proof, gatewayName, app.config.dnsServers)))
+  // One after the other: two organizations may have proven control of the same name.
+  for (const [i, row] of due.entries()) {
+    const result = results[i]
+    if (result) await apply(app, row, result)
+  }
+}
+
+/** Deletes a domain, with its certificate if the organization had it. */
+export async function releaseDomain(
+  app: Pick<App, 'db'>,
+  row: Pick<DomainRow, 'orgId' | 'name' | 'isActive'>,
+): Promise<void> {
+  await deleteDomain(app.db, row)
+  if (row.isActive) await dropName(app.db, row.name)
+}
+
+async function apply(app: DomainsApp, row: DomainRow, result: DnsResult): Promise<void> {
+  const now = app.clock.now()
+  if (result.status === 'proven') return await activate(app, row, now)
+  const graceMs = result.status === 'unknown' ? unknownGraceMs : missingGraceMs
+  const isLost = row.isActive && now.getTime() - (row.provenAt?.getTime() ?? 0) > graceMs
+  if (isLost) app.log.warn({ name: row.name, problem: result.problem }, 'a domain was deactivated')
+  await updateDomain(app.db, row, {
+    problem: result.problem,
+    checkedAt: now,
+    nextCheckAt: nextCheck(row, now),
+    ...(isLost ? { isActive: false } : {}),
+  })
+  if (isLost) await dropName(app.db, row.name)
+}
+
+async function activate(app: DomainsApp, row: DomainRow, now: Date): Promise<void> {
+  const current = row.isActive ? row : await selectActive(app.db, row.name)
+  if (current && current.orgId !== row.orgId) {
+    // The current organization keeps the domain while its own record is there. Otherwise its owner has changed.
+    const gatewayName = app.config.tls?.ownNames[1] ?? ''
+    const result = await checkDns(current.name, current.proof, gatewayName, app.config.dnsServers)
+    if (result.status !== 'missing') {
+      const problem = 'Another organization serves this domain. Remove its TXT record, so that only yours remains.'
+      return await updateDomain(app.db, row, { problem, checkedAt: now, nextCheckAt: nextCheck(row, now) })
+    }
+    await updateDomain(app.db, current, { isActive: false, problem: result.problem, checkedAt: now })
+    await dropName(app.db, row.name)
+  }
+  await updateDomain(app.db, row, {
+    problem: null,
+    provenAt: now,
+    checkedAt: now,
+    nextCheckAt: new Date(now.getTime() + activeIntervalMs),
+    ...(row.isActive ? {} : { isActive: true }),
+  })
+  await keepName(app.db, row.name, now)
+}
+
+/** Often at first, since the records are usually set just after the domain was added. */
+function nextCheck({ createdAt, isActive }: DomainRow, now: Date): Date {
+  const ageMs = now.getTime() - createdAt.getTime()
+  if (!isActive && ageMs > maxWaitMs) return new Date(now.getTime() + days(3650))
+  return new Date(now.getTime() + Math.min(Math.max(ageMs / 10, 10_000), isActive ? minutes(10) : hours(1)))
+}

@@ -1,0 +1,171 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { hasPebble, startPebble, type Pebble } from '../../../../scripts/pebble.ts'
+import { days, hours } from '../../clock.ts'
+import { openDomainTable, type DomainTable } from '../../gateway/domain-table.ts'
+import { startTestApp, type TestApp, type TestOrg } from '../../testing/index.ts'
+import { until } from '../../testing/until.ts'
+import { makeVersion } from '../versions/testing/make-version.ts'
+import { orderDueCertificates } from '../certificates/keep.ts'
+import { checkDueDomains } from './check-domains.ts'
+
+const gatewayName = 'squids.shoal.test'
+const ownNames = ['console.shoal.test', gatewayName]
+
+describe.skipIf(!hasPebble())('with the DNS server of Pebble', { timeout: 120_000 }, () => {
+  let pebble: Pebble
+  let t: TestApp
+  let table: DomainTable
+  let [org, other]: TestOrg[] = []
+  const name = 'api.example.com'
+
+  beforeAll(async () => {
+    pebble = await startPebble()
+    const env = {
+      ...pebble.settings,
+      SHOAL_TLS: 'acme',
+      SHOAL_PUBLIC_URL: `https://${ownNames[0]}`,
+      SHOAL_GATEWAY_URL: `https://${gatewayName}/{org}`,
+      SHOAL_DNS_SERVERS: pebble.dnsServer,
+    }
+    t = await startTestApp({ env })
+    table = await openDomainTable(t.app)
+    ;[org, other] = [await t.make.org(), await t.make.org()]
+    for (const owner of [org, other]) await makeVersion(t.app, owner, { name: 'squid' })
+  })
+  afterAll(async () => {
+    table?.close()
+    await t?.close()
+    await pebble?.end()
+  })
+  afterEach(async () => {
+    await t.app.database.pool.query('delete from squid_domains')
+    await t.app.database.pool.query('delete from certificates')
+    await pebble.dns('/clear-txt', { host: `_shoal.${name}.` })
+    await pebble.dns('/clear-cname', { host: `${name}.` })
+  })
+
+  const ownerOf = (owner: TestOrg | undefined) => {
+    if (!owner) throw new Error('there is no organization')
+    const { domains } = t.as(owner.admin)
+    const params = { code: owner.code }
+    return {
+      add: () => domains.add({ params, body: { name, squid: 'squid', tag: 'prod' } }),
+      get: async () => (await domains.list({ params }))[0],
+      check: () => domains.check({ params: { ...params, name } }),
+      remove: () => domains.remove({ params: { ...params, name } }),
+    }
+  }
+  type Owner = ReturnType<typeof ownerOf>
+  const setRecords = async (owner: Owner) => {
+    for (const { type, name: host, value } of (await owner.get())?.records ?? [])
+      await (type === 'TXT'
+        ? pebble.dns('/set-txt', { host: `${host}.`, value })
+        : pebble.dns('/set-cname', { host: `${host}.`, target: `${value}.` }))
+  }
+  const round = () => checkDueDomains(t.app)
+  const isServed = (code: string | undefined) =>
+    until(() => expect(table.find(name, '/graphql')?.org ?? null).toBe(code ?? null))
+  const certificates = async () => (await t.app.database.pool.query('select name from certificates')).rows
+
+  test('a domain waits for its records, is then served, and gets a certificate', async () => {
+    const owner = ownerOf(org)
+    await owner.add()
+    await round()
+    expect(await owner.get()).toMatchObject({
+      state: 'WAITING_FOR_DNS',
+      problem: 'The TXT record _shoal.api.example.com does not have the expected value.',
+      records: [
+        { type: 'CNAME', name, value: gatewayName },
+        { type: 'TXT', name: `_shoal.${name}`, value: expect.stringMatching(/^shoal-domain=.{20,}/) },
+      ],
+    })
+    await isServed(undefined)
+    expect(await certificates()).toEqual([])
+    await setRecords(owner)
+    await owner.check()
+    await round()
+    expect(await owner.get()).toMatchObject({ state: 'ISSUING', problem: null })
+    await isServed(org?.code)
+    expect(table.find(`${name.toUpperCase()}.:443`, '/graphql?a=b')).toMatchObject({
+      reference: 'squid:prod',
+      path: '/graphql?a=b',
+    })
+    // No server responds to the challenge.
+    await orderDueCertificates(t.app)
+    expect(await owner.get()).toMatchObject({ state: 'FAILED', problem: expect.stringMatching(/refused|connect/i) })
+    await owner.remove()
+    await isServed(undefined)
+    expect(await certificates()).toEqual([])
+  })
+
+  test('another organization can take a domain only after its owner has removed the first proof', async () => {
+    const [first, second] = [ownerOf(org), ownerOf(other)]
+    await first.add()
+    await setRecords(first)
+    await first.check()
+    await round()
+    await isServed(org?.code)
+    await second.add()
+    await round()
+    expect(await second.get()).toMatchObject({ state: 'WAITING_FOR_DNS' })
+    // Both proofs.
+    const txt = (await second.get())?.records.find(({ type }) => type === 'TXT')
+    await pebble.dns('/set-txt', { host: `_shoal.${name}.`, value: txt?.value })
+    await first.remove()
+    await isServed(undefined)
+    await second.check()
+    await round()
+    await isServed(other?.code)
+  })
+
+  test('a proof of another organization does not activate a domain, and replaces the first when only it remains', async () => {
+    const [first, second] = [ownerOf(org), ownerOf(other)]
+    await first.add()
+    await setRecords(first)
+    await first.check()
+    await round()
+    await second.add()
+    await second.check()
+    await round()
+    await isServed(org?.code)
+    await pebble.dns('/clear-txt', { host: `_shoal.${name}.` })
+    await setRecords(second)
+    await second.check()
+    await round()
+    await isServed(other?.code)
+    expect(await first.get()).toMatchObject({ state: 'FAILED' })
+  })
+
+  test('a domain whose records disappeared is deactivated after a day, and a deleted squid releases it', async () => {
+    const owner = ownerOf(org)
+    await owner.add()
+    await setRecords(owner)
+    await owner.check()
+    await round()
+    await pebble.dns('/clear-txt', { host: `_shoal.${name}.` })
+    t.clock.advance(hours(2))
+    await round()
+    await isServed(org?.code)
+    expect(await owner.get()).toMatchObject({ problem: expect.stringContaining('TXT record') })
+    t.clock.advance(days(1))
+    await round()
+    await isServed(undefined)
+    expect(await owner.get()).toMatchObject({ state: 'FAILED' })
+    expect(await certificates()).toEqual([])
+    await t.app.database.pool.query("update squids set desired_state = 'deleted' where org_id = $1", [org?.id])
+    await round()
+    expect(await owner.get()).toBeUndefined()
+    await t.app.database.pool.query("update squids set desired_state = 'running' where org_id = $1", [org?.id])
+  })
+
+  test('an organization has at most 20 domains, each once, for squids that exist', async () => {
+    const { domains } = t.as(org?.admin ?? null)
+    const params = { code: org?.code ?? '' }
+    const add = (host: string, squid = 'squid') => domains.add({ params, body: { name: host, squid, tag: 'prod' } })
+    await expect(add(name, 'unknown')).rejects.toMatchObject({ status: 400 })
+    for (let i = 0; i < 20; i++) await add(`d${i}.example.com`)
+    await expect(add(name)).rejects.toMatchObject({ status: 405, message: expect.stringContaining('20 domains') })
+    await domains.remove({ params: { ...params, name: 'd0.example.com' } })
+    await expect(add('D1.example.com.')).rejects.toMatchObject({ status: 400 })
+  })
+})
