@@ -197,7 +197,7 @@ database cannot be opened, so keep a copy elsewhere.
 For the embedded Postgres, as the user that runs Shoal:
 
 - \`npm run -s shoal -- backup --to <file>\` copies the installation to one file, with or without a running server. It contains both database clusters, with the database of each squid, uploads,
-  images and their toolchains. It does not contain the keys, the password of Postgres (a restore generates a new one), caches, logs not yet ingested, and the environment with the files it names
+  images and their toolchains. It does not contain images in the registry of \`SHOAL_REGISTRY\` (back up the registry; without it, deploy again after a restore), the records in \`oci\` of which of them are to be deleted, the keys, the password of Postgres (a restore generates a new one), caches, logs not yet ingested, and the environment with the files it names
   (\`SHOAL_RPC_CONFIG\`, \`SHOAL_PRICE_BOOK\`). The databases are restored as of the end of their copy; those of a version that was created or deleted at that moment may be missing, and are then created empty at the next start, with a warning that names the version. The file is readable by its owner only, and gets its final name when it is complete.
 - **Keep a copy of \`secrets.key\` elsewhere**, and make a new copy after each rotation: a backup lists the keys it needs (\`tar -xOf <file> manifest.json\`) but contains none. With \`--with-keys\` it contains them; then protect it like the
   secrets in it.
