@@ -21,7 +21,7 @@ async function openWaitingBuild(quota?: Record<string, string>) {
 const nodeOf = (namespace: string) =>
   kubectl(['get', 'pods', '-n', namespace, '-o', 'jsonpath={.items[*].spec.nodeName}'])
 
-/** Waits until nothing of a build exists: no Job, pod, Secret or policy of its own. */
+/** Waits until nothing of a build exists: neither its Job, pod and Secret nor its own policy. */
 const untilGone = (namespace: string) =>
   until(
     async () => {

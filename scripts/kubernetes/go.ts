@@ -46,7 +46,7 @@ type GoBuild = {
   values?: Record<string, string>
 }
 
-/** A program cannot be built on this machine, whatever its sources are. `message`: why, in one sentence. */
+/** A program cannot be built on this machine, regardless of its sources. `message`: why, in one sentence. */
 export class CannotBuild extends Error {
   override name = 'CannotBuild'
 }
