@@ -6,7 +6,15 @@ import { operatorPages } from './generate/operator-pages.ts'
 export const sidebar: DefaultTheme.SidebarItem[] = [
   {
     text: 'Use Shoal',
-    items: [{ text: 'Get started', link: '/' }],
+    items: [
+      { text: 'Get started', link: '/' },
+      { text: 'Deploy', link: '/deploy' },
+      { text: 'Operate a squid', link: '/operate' },
+      { text: 'RPC and Portal', link: '/rpc' },
+      { text: 'Organizations and billing', link: '/organizations' },
+      { text: 'Move here from another cloud', link: '/move' },
+      { text: 'Troubleshooting', link: '/troubleshooting' },
+    ],
   },
   {
     text: 'Reference',
