@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { KeyedMutex } from '../../concurrency.ts'
 import type { HostLimitation } from '../../driver.ts'
@@ -144,7 +144,7 @@ export class NamespaceNetwork implements Network {
 
   async #create(use: NetworkUse): Promise<Created> {
     const policies = await this.#rules.apply()
-    writeFileSync('/proc/sys/net/ipv4/ip_forward', '1')
+    enableForwarding()
     const index = this.#freeIndex()
     // Random, because a record from before a restart of the host may still contain the name of a removed network.
     const namespace = namespaceOf(this.#label, randomBytes(5).toString('hex'))
@@ -200,3 +200,9 @@ export class NamespaceNetwork implements Network {
 const pathOf = ({ namespace }: Created) => join(NAMESPACES, namespace)
 const prefixOf = (created: Created) => ['nsenter', `--net=${pathOf(created)}`]
 const loadRules = (created: Created, rules: string) => runProgram([...prefixOf(created), 'nft', '-f', '-'], rules)
+
+/** In a container, these settings may be read-only, and already right. */
+function enableForwarding(): void {
+  const file = '/proc/sys/net/ipv4/ip_forward'
+  if (readFileSync(file, 'utf8').trim() !== '1') writeFileSync(file, '1')
+}

@@ -1,0 +1,159 @@
+import { execFileSync } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { missingForContainer } from '../../scripts/debian/container.ts'
+import { missingForDocker, startDocker, type Docker } from '../../scripts/debian/docker.ts'
+import { ensureFiles } from '../../scripts/debian/files.ts'
+import { startDevnet, type Devnet } from '../../scripts/devnet/devnet.ts'
+import { openClient, type PublicClient } from '../../scripts/public-client.ts'
+import { repositoryRoot } from '../support/shoal.ts'
+import { totalTransfers } from '../support/squid.ts'
+import { until } from '../support/until.ts'
+
+const missing = missingForContainer() ?? missingForDocker()
+if (missing) console.log(`The test of compose.yaml is skipped. ${missing}`)
+
+/** An image with Debian's Postgres that understands the settings of the official one, which this machine may not reach. */
+const postgresImage = `FROM shoal-test/base
+RUN apt-get update && apt-get install -y --no-install-recommends postgresql-15
+ENV PATH=/usr/lib/postgresql/15/bin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin PGDATA=/var/lib/postgresql/data
+COPY start /start
+ENTRYPOINT ["/start"]
+`
+const postgresStart = `#!/bin/sh
+set -e
+mkdir -p /run/postgresql
+chown postgres: $PGDATA /run/postgresql
+if [ ! -e $PGDATA/PG_VERSION ]; then
+  echo "$POSTGRES_PASSWORD" > /tmp/password
+  chmod 644 /tmp/password
+  runuser -u postgres -- initdb --username=$POSTGRES_USER --pwfile=/tmp/password --auth=scram-sha-256
+  echo 'host all all all scram-sha-256' >> $PGDATA/pg_hba.conf
+  echo "create database $POSTGRES_DB" | runuser -u postgres -- postgres --single -D $PGDATA postgres
+fi
+exec runuser -u postgres -- "$@" -c listen_addresses='*'
+`
+
+describe.skipIf(missing)('deploy/compose.yaml', { timeout: 900_000 }, () => {
+  const folder = mkdtempSync(join(tmpdir(), 'shoal-compose-'))
+  const deploy = join(folder, 'deploy')
+  let docker: Docker
+  let devnet: Devnet
+  let sqd: PublicClient
+  let settings: Record<string, string>
+  let endpoint = ''
+
+  const compose = (...args: string[]) => docker.compose(deploy, settings, '--project-name', 'shoal', ...args)
+  const shoal = (...args: string[]) => compose('exec', '-T', 'shoal', 'shoal', ...args)
+
+  /** Starts the services, and waits until Shoal reports that it is healthy. */
+  async function up(): Promise<void> {
+    try {
+      compose('up', '--detach')
+    } catch (error) {
+      throw new Error(compose('logs', '--tail=50'), { cause: error })
+    }
+    const id = compose('ps', '--quiet', 'shoal').trim()
+    const state = () => docker.docker('inspect', '--format', '{{.State.Status}} {{.State.Health.Status}}', id).trim()
+    await until(
+      () => {
+        const now = state()
+        if (!now.startsWith('running')) throw new Error(`Shoal ended:\n${compose('logs', '--tail=50')}`)
+        return now === 'running healthy'
+      },
+      'Shoal is healthy',
+      300_000,
+    ).catch((error: unknown) => {
+      throw new Error(compose('logs', '--tail=50'), { cause: error })
+    })
+  }
+
+  beforeAll(async () => {
+    execFileSync(process.execPath, ['scripts/release.ts', '--to', join(folder, 'dist')], { cwd: repositoryRoot })
+    for (const path of ['deploy/Containerfile', 'deploy/compose.yaml', '.dockerignore'])
+      cpSync(join(repositoryRoot, path), join(folder, path))
+    ;[devnet, sqd, docker] = await Promise.all([
+      startDevnet({ transfers: 5, isStreaming: false }),
+      openClient(),
+      startDocker(),
+    ])
+    const chainPort = Number(new URL(devnet.rpcUrl).port)
+    await docker.forward(chainPort)
+    settings = {
+      POSTGRES_IMAGE: 'shoal-test/postgres',
+      POSTGRES_PASSWORD: 'correct-horse',
+      SHOAL_BIND: '0.0.0.0',
+      SHOAL_CPUS: '2',
+      SHOAL_MEMORY: '4g',
+      SHOAL_PUBLIC_URL: `http://${docker.address}:4000`,
+      SHOAL_GATEWAY_URL: `http://${docker.address}:4001/{org}`,
+      SHOAL_NETWORK_ALLOW: `${docker.hostAddress}:${chainPort}`,
+    }
+    // A base with Debian's packages, Node and npm, as the one that Containerfile names has.
+    docker.importImage(ensureFiles(), 'shoal-test/base')
+    mkdirSync(join(folder, 'postgres'))
+    writeFileSync(join(folder, 'postgres/Dockerfile'), postgresImage)
+    writeFileSync(join(folder, 'postgres/start'), postgresStart, { mode: 0o755 })
+    docker.docker('build', '-t', 'shoal-test/postgres', join(folder, 'postgres'))
+  }, 900_000)
+
+  afterAll(async () => {
+    sqd?.close()
+    if (docker) {
+      compose('down', '--volumes', '--timeout', '60')
+      await docker.stop()
+    }
+    await devnet?.stop()
+    rmSync(folder, { recursive: true, force: true })
+  }, 600_000)
+
+  test('Containerfile makes an image of a release, and the services become healthy', async () => {
+    compose('build', '--build-arg', 'BASE=shoal-test/base', 'shoal')
+    const startedMs = performance.now()
+    await up()
+    const size = Number(docker.docker('image', 'inspect', '--format', '{{.Size}}', 'shoal'))
+    const base = Number(docker.docker('image', 'inspect', '--format', '{{.Size}}', 'shoal-test/base'))
+    const seconds = Math.round((performance.now() - startedMs) / 1000)
+    console.log(`Shoal adds ${Math.round((size - base) / 1e6)} MB to its base, and was healthy after ${seconds} s.`)
+    expect(await (await fetch(`${settings['SHOAL_PUBLIC_URL']}/readyz`)).json()).toMatchObject({ status: 'ok' })
+  })
+
+  test('the log says what the container takes away from the sandbox, and the doctor agrees', () => {
+    const log = compose('logs', '--no-color', 'shoal')
+    console.log(/Squids run with[^"\n]*/.exec(log)?.[0])
+    expect(log).toContain('sandbox bubblewrap')
+    expect(log).toContain('a network for each version')
+    expect(log).toContain('a user for each version')
+    expect(log).toContain('Memory and CPU limits of squids are not enforced')
+    const report = JSON.parse(compose('exec', '-T', 'shoal', 'sh', '-c', 'shoal doctor --json || true')) as {
+      checks: { name: string; status: string }[]
+    }
+    const notWell = report.checks.filter(({ status }) => status === 'failed').map(({ name }) => name)
+    expect(notWell).toEqual(['cgroups'])
+  })
+
+  test('a squid is deployed with the public client, and runs again after a restart with its volumes', async () => {
+    const url = settings['SHOAL_PUBLIC_URL'] ?? ''
+    shoal('user', 'add', '--email', 'ada@example.com', '--name', 'Ada', '--password', 'correct-horse')
+    const { token } = JSON.parse(
+      shoal('token', 'add', '--email', 'ada@example.com', '--name', 'laptop', '--json'),
+    ) as Record<string, string>
+    expect((await sqd('auth', '-k', token ?? '', '-h', `${url}/api`)).code).toBe(0)
+    const chain = devnet.rpcUrl.replace('127.0.0.1', docker.hostAddress)
+    expect((await sqd('secrets', 'set', 'RPC_URL', chain)).code).toBe(0)
+    const example = join(repositoryRoot, 'examples/erc20-transfers')
+    const deployed = await sqd('deploy', example, '--no-interactive', '--no-stream-logs')
+    const printed = deployed.stdout + deployed.stderr
+    expect(deployed.code, `${printed}\n${compose('logs', '--tail=80')}`).toBe(0)
+    endpoint = `${new RegExp(`http://${docker.address}:4001/[^ @]+@[a-z0-9]+`).exec(printed)?.[0]}/api/graphql`
+    const transfers = await devnet.chain.countTransfers()
+    const hasAll = async () => (await totalTransfers(endpoint).catch(() => null)) === transfers
+    await until(hasAll, 'GraphQL returns all transfers', 240_000)
+
+    compose('down', '--timeout', '60')
+    await up()
+    await until(hasAll, 'GraphQL returns all transfers after the restart', 240_000)
+  })
+})
