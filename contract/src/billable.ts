@@ -4,8 +4,8 @@
  */
 export type Billable = { resource: string; profile: string | null }
 
-/** Programs that this installation offers, priced by profile. An installation that provides Hasura has to add it here. */
-export const offeredPrograms = ['api', 'processor', 'postgres'] as const
+/** Programs that are priced by profile. The price list has `hasura` only if the installation offers it. */
+export const pricedPrograms = ['api', 'processor', 'postgres', 'hasura'] as const
 
 export function billableOf(type: string): Billable {
   const [resource = '', profile = null] = type.split('.')

@@ -7,7 +7,7 @@ import { BillingDetailsForm, BillingSettings, PaymentMethod, PaymentMethods, Tes
 import { InvoiceRow, Receipt } from './receipts.ts'
 
 // In separate files, so that pages that only show a receipt do not load zod.
-export { billableLabel, billableOf, offeredPrograms, type Billable } from './billable.ts'
+export { billableLabel, billableOf, pricedPrograms, type Billable } from './billable.ts'
 export { countryCodes } from './countries.ts'
 export { csvOf } from './csv.ts'
 export { receiptCsv, receiptsCsv } from './receipt-csv.ts'

@@ -57,7 +57,7 @@ const Api = z.object({
   since: Time.nullable(),
 })
 
-const Hasura = Api.omit({ reason: true, since: true })
+const Hasura = Api.omit({ since: true })
 
 export const Connection = z.object({
   params: z.object({
@@ -118,7 +118,7 @@ export const Squid = z.object({
       .optional(),
     /** Part of the public client's interface; Shoal rejects manifests that request it. */
     neon: z.object({ connections: z.array(Connection) }).optional(),
-    /** Like `neon`, part of the public client's interface only. */
+    /** Present if the manifest has the addon, which some installations offer. */
     hasura: Hasura.optional(),
   }),
   scale: z.object({ isDedicated: z.boolean(), processorProfile: z.enum(profiles) }),

@@ -2,45 +2,9 @@
  * A runtime driver: a `Runtime`, which runs workloads, and a `Directory`, which resolves their ports.
  * The interface must not assume a single host, a shared file system, or access to files that containers write.
  */
+import type { ContainerName, Workload, WorkloadId } from './workload.ts'
 
-/** Identifies one generation of a version. Two generations may run side by side during an update. */
-export type WorkloadId = string
-
-export type ContainerName = string
-
-/** Resource limits of a container. CPU in cores, memory in bytes. */
-export type Resources = { cpuCores: number; memoryBytes: number }
-
-/**
- * `never`: runs once (init). `on-failure`: finished after exit code 0, otherwise restarted with backoff (processors, which may have
- * a last block). `always`: restarted after any exit code (api).
- */
-export type Restart = 'never' | 'on-failure' | 'always'
-
-export type ContainerSpec = {
-  /** `init`, `api`, `api-2` (a further replica) or the processor's own name. */
-  name: ContainerName
-  command: string[]
-  /** The whole environment; the driver adds only what it needs to start the command (PATH, HOME, NODE_OPTIONS). */
-  env: Record<string, string>
-  resources: Resources
-  restart: Restart
-  /** The ports the program listens on; reachable only through `Directory.endpoint`. */
-  ports: number[]
-  /** Milliseconds from SIGTERM to SIGKILL when it is stopped. Changing only this does not replace a running container. */
-  stopGraceMs: number
-}
-
-export type Workload = {
-  id: WorkloadId
-  /** Opaque key of the owner: files, uids and caches are never shared between tenants. */
-  tenant: string
-  /** Opaque key of the version, the same for all its generations. */
-  version: string
-  /** `Image.image` as returned by `Builder.build`. */
-  image: string
-  containers: ContainerSpec[]
-}
+export type * from './workload.ts'
 
 export type ContainerState =
   /** Accepted; its program is not running yet. */

@@ -23,6 +23,7 @@ export type {
   LogDrop,
   LogLine,
   Observation,
+  ProvidedProgram,
   Resources,
   Run,
   Runtime,

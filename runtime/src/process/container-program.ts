@@ -24,6 +24,8 @@ export type LaunchContext = {
   imagesDir: string
   /** Scripts that every Node program of a container preloads. Readable by every container. */
   preloads: string[]
+  /** See `HostContext`. */
+  forwarderFile: string
   files: ContainerFiles
   /** See `markProgram`. */
   mark: string
@@ -44,9 +46,7 @@ export function containerProgram(
   desired: DesiredContainer,
 ): { program: Program; confinement: Confinement; commandPrefix: string[] } {
   const image = readImagePaths(context.imagesDir, desired.image)
-  const [name = ''] = desired.spec.command
-  if (!isCommand(name, image))
-    throw new StartError(`There is no command "${name}": it is neither in node_modules/.bin nor on the system`)
+  const { command, files: programFiles } = commandOf(context, desired.spec, image)
   const { host, files, socketDir, uid, diskPrefix, maxFileBytes } = context
   const gid = host.uidOf(`tenant ${desired.tenant}`)
   if (gid !== null) chownTo(imageDir(context.imagesDir, desired.image), gid)
@@ -58,7 +58,7 @@ export function containerProgram(
     commandPrefix: folder.commandPrefix,
     program: markProgram(
       {
-        command: desired.spec.command,
+        command,
         cwd: folder.cwd,
         env: containerEnv(context, desired.spec, image, tmpDirs[0]),
         ownsUid: uid !== null,
@@ -69,11 +69,29 @@ export function containerProgram(
     confinement: {
       uid,
       gid,
-      readableDirs: [...readableDirs, ...context.preloads],
+      readableDirs: [...readableDirs, ...context.preloads, ...programFiles],
       writableDirs: [...folder.writableDirs, files.home, socketDir, ...tmpDirs],
       tmpBytes: Math.floor(desired.spec.resources.memoryBytes * TMP_SHARE),
     },
   }
+}
+
+/** Returns the command of a container, and the files outside of its image that it needs. @throws StartError */
+function commandOf(
+  { forwarderFile }: LaunchContext,
+  { command, provided }: ContainerSpec,
+  image: ImagePaths,
+): { command: string[]; files: string[] } {
+  if (provided) {
+    if (!('file' in provided)) throw new StartError(`This host cannot run the image ${provided.image}`)
+    const { file, portVariable } = provided
+    if (!isExecutable(file)) throw new StartError(`The operator's program ${file} is not an executable file`)
+    return { command: ['node', forwarderFile, portVariable, file, ...command], files: [forwarderFile, file] }
+  }
+  const [name = ''] = command
+  if (!isCommand(name, image))
+    throw new StartError(`There is no command "${name}": it is neither in node_modules/.bin nor on the system`)
+  return { command, files: [] }
 }
 
 function containerEnv(

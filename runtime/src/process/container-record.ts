@@ -11,7 +11,7 @@ export type DesiredContainer = Pick<Workload, 'tenant' | 'version' | 'image'> & 
 
 /** Returns a key that changes when a desired state requires a new container. Ignores the grace period and the order of the environment. */
 export function desiredKey({ tenant, version, image, spec }: DesiredContainer): string {
-  const { name, command, env, resources, restart, ports } = spec
+  const { name, command, env, resources, restart, ports, provided } = spec
   const parts = [
     tenant,
     version,
@@ -23,6 +23,7 @@ export function desiredKey({ tenant, version, image, spec }: DesiredContainer): 
     resources.memoryBytes,
     restart,
     ports,
+    ...(provided ? [provided] : []),
   ]
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex')
 }

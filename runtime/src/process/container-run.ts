@@ -34,6 +34,8 @@ export type HostContext = {
   preloads: string[]
   /** A copy of shim.sh that upgrades do not change. */
   shimFile: string
+  /** Runs a provided program, and forwards connections to it; readable by all containers. */
+  forwarderFile: string
   sockets: Sockets
   logs: LogStore
   /** Receives each start and end of a program. */
@@ -95,6 +97,7 @@ export async function prepareRun(context: ContainerContext, desired: DesiredCont
       host,
       imagesDir: hostContext.imagesDir,
       preloads: hostContext.preloads,
+      forwarderFile: hostContext.forwarderFile,
       files,
       mark: programMark(host, isolationName(key)),
       socketDir,

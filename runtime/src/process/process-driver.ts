@@ -75,12 +75,12 @@ class ProcessRuntime implements Runtime {
     const host = this.#options.host ?? (await prepareHost(this.#options))
     const logs = new LogStore(join(host.stateDir, 'unread-logs'), host.disks.containerBytes)
     const preloads = ['preload.cjs', 'wrapper.cjs', 'introspection.cjs'].map((name) => installFile(host.stateDir, name))
-    const shimFile = installFile(host.stateDir, 'shim.sh')
     this.#context = {
       host,
       imagesDir,
       preloads,
-      shimFile,
+      shimFile: installFile(host.stateDir, 'shim.sh'),
+      forwarderFile: installFile(host.stateDir, 'forwarder.cjs'),
       sockets: new Sockets(host),
       logs,
       changes: new ChangeWriter(host.stateDir),

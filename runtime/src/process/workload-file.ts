@@ -121,8 +121,9 @@ export class WorkloadFiles {
   }
 }
 
-function withoutEnvironment({ name, command, resources, restart, ports, stopGraceMs }: ContainerSpec) {
-  return { name, command, resources, restart, ports, stopGraceMs }
+function withoutEnvironment(spec: ContainerSpec) {
+  const { env: _, ...others } = spec
+  return others
 }
 
 const withGracePeriods = (stored: PlainWorkload): Workload => ({

@@ -104,6 +104,8 @@ function healthy({ name, ports }: ContainerSpec): SimBehaviour {
       usage: { cpuCores: 0.01, memoryBytes: 105 * MIB },
     }
   }
+  if (/^hasura(-\d+)?$/.test(name))
+    return { response: { status: 200, text: 'OK' }, usage: { cpuCores: 0.01, memoryBytes: 120 * MIB } }
   const sync: SimSync = { fromBlock: 0, headBlock: 1_000_000, headBlocksPerSecond: 1 / 12, blocksPerSecond: 25_000 }
   return {
     print: [sdkLine('sqd:processor', 'processing blocks from 0')],

@@ -2,6 +2,7 @@ import { parseTargets, type NetworkTarget, type RegistrySettings } from '@shoal/
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import { settings } from './settings.ts'
+import { parseHasuraSettings } from './hasura-settings.ts'
 import { parseRegistrySettings } from './registry-settings.ts'
 import { parseKubernetesSettings, type KubernetesSettings } from './runtime-settings.ts'
 import { parseS3Settings, type S3Settings } from './s3-settings.ts'
@@ -25,6 +26,8 @@ export type Config = z.output<typeof Settings> & {
   tls: TlsSettings | null
   /** Addresses of DNS servers that verify domains; empty: those of the host. */
   dnsServers: string[]
+  /** What runs for the addon `hasura`; null if this installation does not offer it. */
+  hasura: { image: string } | { file: string } | null
   /** The targets that SHOAL_NETWORK_ALLOW lists. */
   networkAllow: NetworkTarget[]
   /** The whole environment, for npm on this host. Must never be passed to code of a tenant. */
@@ -67,6 +70,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     kubernetes: parseKubernetesSettings(values),
     tls: parseTlsSettings(values),
     dnsServers: parseDnsServers(values.SHOAL_DNS_SERVERS),
+    hasura: parseHasuraSettings(values),
     networkAllow: allowedTargets(values.SHOAL_NETWORK_ALLOW),
     environment: Object.fromEntries(
       Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined),

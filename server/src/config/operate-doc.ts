@@ -90,6 +90,10 @@ With \`SHOAL_RUNTIME=kubernetes\`, squids run as pods. It is a draft: \`docs/kub
 
 All processes need \`SHOAL_KUBECONFIG\` or a service account. Squids keep running when the server stops.
 
+## Hasura
+
+Shoal does not contain Hasura. \`SHOAL_HASURA_PROGRAM\` on one machine or \`SHOAL_HASURA_IMAGE\` in a cluster names what runs for the addon \`hasura\` of manifests; without it they are rejected. \`docs/hasura.md\` describes how it runs. It was tested with a program in Hasura's place, not with Hasura.
+
 ## Starting and stopping
 
 A data directory is one installation. Before a process uses it, the process takes a lock in \`locks/\`. The kernel releases the lock when the process ends for any reason, so nothing has to be

@@ -1,5 +1,6 @@
 import { isIP, isIPv4 } from 'node:net'
 import { z } from 'zod'
+import { hasuraSettings } from './hasura-settings.ts'
 import { InvalidSettingError, invalidSettingMessage } from './invalid-setting.ts'
 
 /** Settings that determine where squids run. */
@@ -75,6 +76,7 @@ export const runtimeSettings = {
     .min(24)
     .optional()
     .describe('Bearer token of these collectors, at least 24 characters. Required with SHOAL_KUBE_LOGS_LISTEN.'),
+  ...hasuraSettings,
 } satisfies Record<string, z.ZodType>
 
 type Values = z.output<z.ZodObject<typeof runtimeSettings>> & {

@@ -22,6 +22,13 @@ describe('URLs with the organization in the path', () => {
     expect(parsePath(url)).toEqual({ org: 'acme', reference, program: api, path }),
   )
 
+  test.each([
+    ['/acme/s@v1/hasura/v1/graphql?a=1', '/v1/graphql?a=1'],
+    ['/acme/s@v1/hasura', '/'],
+  ])('%s addresses Hasura', (url, path) =>
+    expect(parsePath(url)).toEqual({ org: 'acme', reference: 's@v1', program: { kind: 'hasura' }, path }),
+  )
+
   test('the metrics of a processor can be addressed', () => {
     expect(parsePath('/acme/s@v1/processors/eth-main/metrics?json=true')).toEqual({
       org: 'acme',
@@ -37,6 +44,7 @@ describe('URLs with the organization in the path', () => {
     '/acme/my-squid@v1',
     '/acme/my-squid@v1/graphql',
     '/acme/my-squid@v1/apis/graphql',
+    '/acme/my-squid@v1/hasuras',
     '/acme/my-squid@v1/processors/eth',
     '/acme/my-squid@v1/processors/eth/metrics/x',
     '/acme/my-squid/v/x2/graphql',

@@ -3,7 +3,7 @@ export type Target = {
   org: string
   /** `name@slot` or `name:tag`. */
   reference: string
-  program: { kind: 'api' } | { kind: 'processor'; name: string }
+  program: { kind: 'api' | 'hasura' } | { kind: 'processor'; name: string }
   /** Path and query string to request from the program. */
   path: string
 }
@@ -43,10 +43,9 @@ function targetOf(org: string, orgPath: string): Target | null {
 }
 
 function programOf(org: string, reference: string, path: string): Target | null {
-  if (/^\/api(?=[/?]|$)/.test(path)) {
-    const subpath = path.slice('/api'.length)
-    return { org, reference, program: { kind: 'api' }, path: subpath.startsWith('/') ? subpath : `/${subpath}` }
-  }
+  const [, kind, subpath = ''] = /^\/(api|hasura)((?:[/?].*)?)$/s.exec(path) ?? []
+  if (kind === 'api' || kind === 'hasura')
+    return { org, reference, program: { kind }, path: subpath.startsWith('/') ? subpath : `/${subpath}` }
   const [, processor, query = ''] = /^\/processors\/([a-z0-9-]{1,63})\/metrics(\?.*)?$/.exec(path) ?? []
   return processor
     ? { org, reference, program: { kind: 'processor', name: processor }, path: `/metrics${query}` }

@@ -1,7 +1,7 @@
 import { request, type IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { metricsPort } from '../modules/manifest/index.ts'
+import { hasuraPort, metricsPort } from '../modules/containers.ts'
 import type { SquidRow } from '../modules/versions/index.ts'
 import { until } from '../testing/until.ts'
 import { openGatewayTestbed, type GatewayTestbed } from './testing/testbed.ts'
@@ -36,6 +36,19 @@ const fetchEchoed = async (path: string, init?: RequestInit) =>
   (await (await fetchSquid(path, init)).json()) as ReceivedRequest
 
 describe('a request', () => {
+  test('reaches Hasura by its own path, in turn over its replicas, only if the version has the addon', async () => {
+    const squid = await bed.createVersion({ name: 'with-hasura', row: { hasuraReplicas: 2 } })
+    for (const container of ['hasura', 'hasura-2'])
+      await bed.serve(squid, (req, res) => void res.end(`${container} ${req.url}`), { container, port: hasuraPort })
+    const responses = await Promise.all(
+      [1, 2].map(async () => (await fetchSquid('with-hasura@v1/hasura/v1/graphql')).text()),
+    )
+    expect(responses.toSorted()).toEqual(['hasura /v1/graphql', 'hasura-2 /v1/graphql'])
+    await serveEcho('without-hasura')
+    const refused = await fetchSquid('without-hasura@v1/hasura/v1/graphql')
+    expect([refused.status, await refused.text()]).toEqual([404, expect.stringContaining('Hasura')])
+  })
+
   test('reaches the api by slot and by tag, with any path below /api', async () => {
     const squid = await serveEcho('plain')
     await bed.t.app.database.pool.query("insert into squid_tags values ($1, 'plain', 'prod', $2)", [

@@ -146,7 +146,7 @@ export class HeldRequests {
   async #mayRespond(squidId: number): Promise<boolean> {
     const route = this.#table.get(squidId)
     if (!route || unavailableReason(route) || route.apiReplicas === 0) return true
-    for (const upstream of this.#upstreams.replicas(route)) {
+    for (const upstream of this.#upstreams.replicas(route, 'api')) {
       if (await canConnect(upstream)) {
         upstream.avoidUntilMs = 0
         return true

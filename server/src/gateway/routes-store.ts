@@ -15,6 +15,7 @@ export type Route = {
   /** False until a deployment has succeeded for the first time. */
   hasRun: boolean
   apiReplicas: number
+  hasuraReplicas: number
   processors: string[]
   cors: CorsRules | null
 }
@@ -33,7 +34,7 @@ export type CorsRules = {
 export async function selectRoutes(db: Db, squidId?: number): Promise<Route[]> {
   const { rows } = await db.execute<Route>(sql`
     select s.id as "squidId", o.code as org, s.name, s.slot, s.generation, s.desired_state as "desiredState", s.image is not null as "hasRun",
-      s.api_replicas as "apiReplicas", s.processors, s.cors,
+      s.api_replicas as "apiReplicas", s.hasura_replicas as "hasuraReplicas", s.processors, s.cors,
       coalesce((select array_agg(t.tag) from squid_tags t where t.squid_id = s.id), '{}') as tags
     from squids s join orgs o on o.id = s.org_id
     ${squidId === undefined ? sql`` : sql`where s.id = ${squidId}`}`)

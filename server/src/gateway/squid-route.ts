@@ -192,5 +192,6 @@ const isPreflight = (req: IncomingMessage): boolean =>
 function missingProgram(route: Route, program: Target['program']): GatewayError | null {
   if (program.kind === 'processor')
     return route.processors.includes(program.name) ? null : noSuchProgram(route, `processor ${program.name}`)
-  return route.apiReplicas === 0 ? noSuchProgram(route, 'api') : null
+  const replicas = program.kind === 'api' ? route.apiReplicas : route.hasuraReplicas
+  return replicas === 0 ? noSuchProgram(route, program.kind === 'api' ? 'api' : 'Hasura') : null
 }

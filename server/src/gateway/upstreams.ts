@@ -1,7 +1,8 @@
 import type { Directory } from '@shoal/runtime'
 import { connect } from 'node:net'
 import { Pool } from 'undici'
-import { apiPort, metricsPort, workloadIdOf } from '../modules/manifest/index.ts'
+import { workloadIdOf } from '../modules/manifest/index.ts'
+import { apiName, apiPort, hasuraName, hasuraPort, metricsPort } from '../modules/containers.ts'
 import type { Target } from './address.ts'
 import type { Route } from './routes-store.ts'
 
@@ -41,23 +42,22 @@ export class Upstreams {
     const workload = workloadIdOf(route.squidId, route.generation)
     if (program.kind === 'processor')
       return route.processors.includes(program.name) ? this.#connect(workload, program.name, metricsPort) : null
-    if (route.apiReplicas <= 1) return route.apiReplicas === 1 ? this.#replica(workload, 0) : null
-    const count = this.#pickCounts.get(workload) ?? 0
-    this.#pickCounts.set(workload, count + 1)
-    const replicas = this.replicas(route, count)
+    const { count, nameOf, port } = serversOf(route, program.kind)
+    if (count <= 1) return count === 1 ? this.#connect(workload, nameOf(0), port) : null
+    const key = `${workload}/${program.kind}`
+    const picks = this.#pickCounts.get(key) ?? 0
+    this.#pickCounts.set(key, picks + 1)
+    const replicas = this.replicas(route, program.kind, picks)
     return replicas.find((replica) => !isAvoided(replica)) ?? replicas[0] ?? null
   }
 
-  /** Returns the api replicas that exist in the runtime, starting with number `first`. */
-  replicas(route: Route, first = 0): Upstream[] {
+  /** Returns the replicas of an api or of Hasura that exist in the runtime, starting with number `first`. */
+  replicas(route: Route, kind: Server, first = 0): Upstream[] {
     const workload = workloadIdOf(route.squidId, route.generation)
-    return Array.from({ length: route.apiReplicas }, (_, i) =>
-      this.#replica(workload, (first + i) % route.apiReplicas),
-    ).filter((replica) => replica !== null)
-  }
-
-  #replica(workload: string, index: number): Upstream | null {
-    return this.#connect(workload, index === 0 ? 'api' : `api-${index + 1}`, apiPort)
+    const { count, nameOf, port } = serversOf(route, kind)
+    return Array.from({ length: count }, (_, i) => this.#connect(workload, nameOf((first + i) % count), port)).filter(
+      (replica) => replica !== null,
+    )
   }
 
   /** Records a failed connection, so that other replicas are preferred for a moment, and looks up the endpoint again. */
@@ -96,7 +96,7 @@ export class Upstreams {
     for (const [key, upstream] of this.#upstreams) {
       if (upstream.usedAtMs > cutoffMs) continue
       this.#drop(key)
-      this.#pickCounts.delete(upstream.workload)
+      for (const kind of servers) this.#pickCounts.delete(`${upstream.workload}/${kind}`)
     }
   }
 
@@ -106,6 +106,14 @@ export class Upstreams {
     await Promise.all([...this.#upstreams.values()].map((u) => u.pool.destroy()))
   }
 }
+
+const servers = ['api', 'hasura'] as const
+type Server = (typeof servers)[number]
+
+const serversOf = (route: Route, kind: Server) =>
+  kind === 'api'
+    ? { count: route.apiReplicas, nameOf: apiName, port: apiPort }
+    : { count: route.hasuraReplicas, nameOf: hasuraName, port: hasuraPort }
 
 export const isAvoided = (upstream: Upstream): boolean => upstream.avoidUntilMs > performance.now()
 

@@ -1,4 +1,4 @@
-import { offeredPrograms } from '@shoal/contract'
+import { pricedPrograms } from '@shoal/contract'
 import { useQuery } from '@tanstack/react-query'
 import { useId, useState } from 'react'
 import type { Payload } from '../../api/query.ts'
@@ -12,11 +12,12 @@ import { hoursPerMonth, monthlyUsd } from './calculate.ts'
 
 type Prices = Payload<'billing.getPrices'>[number]
 
-const resourceNames = { api: 'API', processor: 'Processors', postgres: 'Postgres' }
+const resourceNames = { api: 'API', processor: 'Processors', postgres: 'Postgres', hasura: 'Hasura' }
 const initialPrograms = {
   api: { profile: 'small', count: '1' },
   processor: { profile: 'small', count: '1' },
   postgres: { profile: 'small', count: '1' },
+  hasura: { profile: 'small', count: '0' },
 }
 
 /** Estimates the monthly cost of a squid without a manifest. */
@@ -37,9 +38,10 @@ function CostForm({ prices }: { prices: Prices }) {
   const collocatedHint = useId()
   const [storageGb, setStorageGb] = useState('10')
   const [rpcMillions, setRpcMillions] = useState('2')
+  const offered = pricedPrograms.filter((resource) => profilesOf(prices, resource).length > 0)
   const total = monthlyUsd(prices, {
     programs: [
-      ...offeredPrograms.map((resource) => ({
+      ...offered.map((resource) => ({
         type: `${resource}.${programs[resource].profile}`,
         count: parseAmount(programs[resource].count),
       })),
@@ -48,12 +50,12 @@ function CostForm({ prices }: { prices: Prices }) {
     storageGb: parseAmount(storageGb),
     rpcMillions: parseAmount(rpcMillions),
   })
-  const change = (resource: (typeof offeredPrograms)[number], changes: { profile?: string; count?: string }) =>
+  const change = (resource: (typeof pricedPrograms)[number], changes: { profile?: string; count?: string }) =>
     setPrograms({ ...programs, [resource]: { ...programs[resource], ...changes } })
   return (
     <>
       <div className="flex max-w-140 flex-col gap-2.5">
-        {offeredPrograms.map((resource) => (
+        {offered.map((resource) => (
           <div key={resource} className="grid grid-cols-[90px_minmax(0,1fr)_80px] items-center gap-3">
             <span aria-hidden className="text-ink-2">
               {resourceNames[resource]}

@@ -22,7 +22,7 @@ const hasBuild = ({ type }: Deployment) => type === 'DEPLOY' || type === 'DEPLOY
 /** A new deployment may begin while the page is open. */
 const refetchInterval = pollWhile<Deployment[]>(() => false, { fastMs: 10_000, slowMs: 10_000 })
 
-type Props = { squid: Pick<Squid, 'id' | 'organization' | 'processors' | 'api'> }
+type Props = { squid: Pick<Squid, 'id' | 'organization' | 'processors' | 'api' | 'addons'> }
 
 /** The log of a deployment that built an image, by default the newest: the output of the build and the preparation of the version. */
 export function BuildLog({ squid }: Props) {

@@ -11,7 +11,7 @@ import { useDisplay } from './view/display.ts'
 const searchDebounceMs = 500
 
 type Props = {
-  squid: Pick<Squid, 'processors' | 'api'>
+  squid: Pick<Squid, 'processors' | 'api' | 'addons'>
   /** The selection of a build, which replaces the time range in the log of a build. */
   build?: ReactNode
 }
@@ -54,8 +54,9 @@ const withOneSource = (container: string[], wasBuild: boolean): string[] =>
     ? [buildSource]
     : container.filter((id) => id !== buildSource || container.length === 1)
 
-const containerNamesOf = ({ processors = [], api }: Pick<Squid, 'processors' | 'api'>): string[] => [
+const containerNamesOf = ({ processors = [], api, addons }: Pick<Squid, 'processors' | 'api' | 'addons'>): string[] => [
   'init',
   ...(api ? ['api'] : []),
+  ...(addons.hasura ? ['hasura'] : []),
   ...processors.map(({ name }) => name),
 ]

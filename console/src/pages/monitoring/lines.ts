@@ -19,7 +19,10 @@ export function lineStylesOf(results: readonly (MonitoringResult | undefined)[])
   })
 }
 
-const typeOrder: Record<Exclude<ContainerType, 'all'>, number> = { api: 0, db: 1, processor: 2 }
+/** The types of containers. No filter shows only those of Hasura. */
+type LineType = Exclude<ContainerType, 'all'> | 'hasura'
+
+const typeOrder: Record<LineType, number> = { api: 0, hasura: 1, db: 2, processor: 3 }
 
 const nameCollator = new Intl.Collator('en', { numeric: true })
 
@@ -28,9 +31,11 @@ const bySquidAndContainer = (a: Line, b: Line): number =>
   typeOrder[typeOf(a.container)] - typeOrder[typeOf(b.container)] ||
   nameCollator.compare(a.container, b.container)
 
-/** A container that is neither an api replica nor the database is a processor. */
-export function typeOf(container: string): Exclude<ContainerType, 'all'> {
-  return /^api(-\d+)?$/.test(container) ? 'api' : container === 'db' ? 'db' : 'processor'
+/** A container that is neither a replica of the api or of Hasura nor the database is a processor. */
+export function typeOf(container: string): LineType {
+  if (/^api(-\d+)?$/.test(container)) return 'api'
+  if (/^hasura(-\d+)?$/.test(container)) return 'hasura'
+  return container === 'db' ? 'db' : 'processor'
 }
 
 export type LineFilter = { type: ContainerType; tags: readonly string[] }

@@ -91,10 +91,11 @@ test('filters select a container type and any of the tags; untagged versions mat
       apiSeries('c@v1', 'api'),
     ),
   ])
-  expect(['api', 'api-2', 'db', 'api-gateway', 'eth'].map(typeOf)).toEqual([
+  expect(['api', 'api-2', 'db', 'hasura-2', 'api-gateway', 'eth'].map(typeOf)).toEqual([
     'api',
     'api',
     'db',
+    'hasura',
     'processor',
     'processor',
   ])

@@ -41,6 +41,14 @@ const workload: Workload = {
   containers: [
     container('init', { restart: 'never', ports: [] }),
     container('api', { restart: 'always', ports: [4350], stopGraceMs: 30_000 }),
+    container('hasura', {
+      command: [],
+      provided: { image: 'registry.example.com/hasura/graphql-engine:v2' },
+      env: { HASURA_GRAPHQL_ADMIN_SECRET: 'secret', HASURA_GRAPHQL_SERVER_PORT: '8080' },
+      restart: 'always',
+      ports: [8080],
+      stopGraceMs: 30_000,
+    }),
     container('processor', {}),
   ],
 }

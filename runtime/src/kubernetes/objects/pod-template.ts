@@ -60,8 +60,9 @@ export function containerResources(
 export const emptyFolder = (diskBytes: number) => (diskBytes === 0 ? {} : { sizeLimit: String(diskBytes) })
 
 /** Returns the complete environment of a container: its own variables, and those that the driver adds. */
-export function podEnvironment({ env, resources }: ContainerSpec): Record<string, string> {
+export function podEnvironment({ env, resources, provided }: ContainerSpec): Record<string, string> {
   const { PATH: _, ...own } = env
+  if (provided) return { ...own, HOME }
   const heapMiB = Math.max(16, Math.floor((resources.memoryBytes * HEAP_SHARE) / MIB))
   return {
     // `npx` must not download and run a package that the squid does not depend on: anyone may register its name.
@@ -97,9 +98,7 @@ export function podTemplate(
       containers: [
         {
           name: podContainerName(spec.name),
-          image: workload.image,
-          // The entrypoint of the image is its init, which runs the command.
-          args: spec.command,
+          ...imageAndArguments(workload, spec),
           envFrom: [{ secretRef: { name: secret } }],
           ports: spec.ports.map((containerPort) => ({ containerPort, protocol: 'TCP' })),
           resources: containerResources({ cpuCores, memoryBytes, diskBytes }, options),
@@ -121,6 +120,12 @@ export function podTemplate(
     },
   }
 }
+
+/** The entrypoint of a workload's image is its init, which runs the command. A provided image has its own default command. */
+const imageAndArguments = (workload: Pick<Workload, 'image'>, { command, provided }: ContainerSpec) =>
+  provided && 'image' in provided
+    ? { image: provided.image, ...(command.length > 0 ? { args: command } : {}) }
+    : { image: workload.image, args: command }
 
 const ephemeralStorage = (size: string) => ({ 'ephemeral-storage': size })
 

@@ -13,8 +13,8 @@ export type TenantOptions = Pick<PolicyOptions, 'ingressFrom' | 'egressTo'> & {
   registryAuth: string | null
 }
 
-/** Ports of squids: GraphQL and metrics. */
-const PORTS = [4350, 3000]
+/** Ports of squids: GraphQL, metrics and Hasura. */
+const PORTS = [4350, 3000, 8080]
 
 /** Returns the namespace of a tenant and its shared objects, in the order in which they must be created. */
 export function tenantObjects(options: TenantOptions, tenant: string): NewObject[] {

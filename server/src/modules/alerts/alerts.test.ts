@@ -9,7 +9,7 @@ import { addIngressMinutes, bucketCount, bucketOf } from '../metrics/index.ts'
 import { addUsage } from '../rpc/index.ts'
 import { deleteSquid, sealWorkload, setLastDeploy, updateSquid, type SquidRow } from '../versions/index.ts'
 import { makeVersion, specOf, workloadOf } from '../versions/testing/make-version.ts'
-import { metricsPort } from '../manifest/workload.ts'
+import { metricsPort } from '../containers.ts'
 import { startAlertTestApp, type AlertTestApp } from './testing/alert-test-app.ts'
 
 /** Timeout of a test that simulates more than a day. */

@@ -119,7 +119,7 @@ export function billingHandlers(app: App): Handlers<Contract['billing']> {
     estimate: async ({ org, body }) => {
       const { discountPercent } = await accountOf(app.db, org.id)
       const payer = { isPlayground: org.isPlayground, discountPercent: new Big(discountPercent) }
-      return estimateOf(book, body.manifest, app.clock.now(), payer)
+      return estimateOf(book, body.manifest, payer, { now: app.clock.now(), config: app.config })
     },
     getLimits: ({ org }) => limitsResponse(app, org),
     updateLimits: async ({ org, body, request }) => {
@@ -130,7 +130,7 @@ export function billingHandlers(app: App): Handlers<Contract['billing']> {
       request.audit({ subject: org.code, before: settingsOf(before), after: settingsOf(after) })
       return after
     },
-    getPrices: async () => publicPrices(book, app.clock.now()),
+    getPrices: async () => publicPrices(book, app.clock.now(), { hasura: app.config.hasura !== null }),
   }
 
   async function chargeDefaultMethod(org: OrgScope) {

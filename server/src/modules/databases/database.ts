@@ -65,7 +65,7 @@ export async function syncDatabase(app: App, desired: DesiredDatabase): Promise<
     maxExternalConnections,
     totalBytes: postgres.totalBytes,
     ...limits,
-    ...connectionRange(postgres.profile, plan.api?.replicas ?? 0, plan.processors.length),
+    ...connectionRange(postgres.profile, plan),
   }
   // After a restore of an older control plane, the database of a version that no longer exists may have this name.
   if (!(await selectSquidDatabase(app.db, squidId))) await eraseDatabase(app, squidId)

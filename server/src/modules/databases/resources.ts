@@ -1,7 +1,7 @@
 import type { Profile } from '@shoal/contract'
 import type { Resources } from '@shoal/runtime'
 import { gibibytes, mebibytes } from '../../bytes.ts'
-import type { SquidPlan } from '../manifest/index.ts'
+import { hasuraConnections, type SquidPlan } from '../manifest/index.ts'
 
 type ScaleProfile = SquidPlan['processorProfile']
 
@@ -34,16 +34,16 @@ const connectionsByProfile: Record<ScaleProfile, number> = {
 /**
  * Returns the bounds of the owner's connection limit. The minimum suffices for its programs; the maximum applies while the Postgres has
  * enough connections for all versions.
- * An update runs two generations of apis side by side, each replica with a pool of 5; a processor has one connection, and a second one
+ * An update runs two generations of apis and Hasura side by side, each api with a pool of 5; a processor has one connection, and a second one
  * while it commits.
  */
 export function connectionRange(
   profile: ScaleProfile,
-  apiReplicas: number,
-  processors: number,
+  { api, hasura, processors }: Pick<SquidPlan, 'api' | 'hasura' | 'processors'>,
 ): { minConnections: number; maxConnections: number } {
+  const ofServers = 10 * (api?.replicas ?? 0) + 2 * hasuraConnections * (hasura?.replicas ?? 0)
   return {
-    minConnections: 3 + 10 * apiReplicas + 2 * processors,
-    maxConnections: connectionsByProfile[profile] + 10 * apiReplicas + 5 * processors,
+    minConnections: 3 + ofServers + 2 * processors.length,
+    maxConnections: connectionsByProfile[profile] + ofServers + 5 * processors.length,
   }
 }

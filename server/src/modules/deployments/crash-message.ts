@@ -1,5 +1,5 @@
 import type { Observation } from '@shoal/runtime'
-import { isApi } from '../manifest/index.ts'
+import { isServer } from '../containers.ts'
 
 /** Exit code of a program that the kernel ended because a file became too large: 128 + SIGXFSZ. */
 const fileLimitExitCode = 153
@@ -15,6 +15,6 @@ export function crashMessage(observation: Observation): string {
     return 'was ended (SIGXFSZ) because it wrote more to a file or to its log than the limit of its disk space'
   const attempts = ordinal > 0 ? `, the last of ${ordinal + 1} attempts` : ''
   const contradiction =
-    exitCode === 0 && !isApi({ name: observation.container }) ? ' although its chain has more blocks' : ''
+    exitCode === 0 && !isServer({ name: observation.container }) ? ' although its chain has more blocks' : ''
   return `ended with exit code ${exitCode ?? 'unknown'}${contradiction}${attempts}`
 }

@@ -36,7 +36,7 @@ describe('each kind of failure tells the user what to do', () => {
   test.each([
     ['REQUIRED_SOURCE_FILE_INVALID', 'manifest', { manifest: { deploy: {} } }, '"deploy.processor" is required'],
     ['REQUIREMENTS', 'secrets', { env: { A: '${{ secrets.MISSING }}' } }, 'sqd secrets set MISSING <value> -o'],
-    ['REQUIREMENTS', 'hasura', { addons: { hasura: {} } }, 'does not offer the addon hasura'],
+    ['REQUIREMENTS', 'hasura', { addons: { hasura: {} } }, 'with the setting SHOAL_HASURA_PROGRAM'],
     ['REQUIREMENTS', 'neon', { addons: { neon: {} } }, 'does not offer the addon neon'],
     ['REQUIREMENTS', 'profile', { scale: { dedicated: false, processor: { profile: 'xlarge' } } }, 'dedicated'],
     [

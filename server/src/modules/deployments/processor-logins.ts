@@ -2,7 +2,8 @@ import type { ContainerSpec, Observation, Workload } from '@shoal/runtime'
 import type { WorkerApp } from '../../app.ts'
 import type { Db } from '../../db/database.ts'
 import { logins, type SquidConnection } from '../databases/index.ts'
-import { isApi, isProcessor, parseWorkloadId } from '../manifest/index.ts'
+import { parseWorkloadId } from '../manifest/index.ts'
+import { isProcessor, isServer } from '../containers.ts'
 import { addNotice, sealWorkload, updateSquid } from '../versions/index.ts'
 import type { EngineContext } from './reconcile-version.ts'
 import type { RuntimeSnapshot } from './runtime-snapshot.ts'
@@ -158,7 +159,7 @@ export async function abandonLost(engine: EngineContext, squidId: number, id: st
   const closed = await closeLostLogins(engine, squidId, id)
   for (const observation of (await snapshots()).containersOf(id)) {
     const { container } = observation
-    const isHarmless = isApi({ name: container }) || closed.includes(container)
+    const isHarmless = isServer({ name: container }) || closed.includes(container)
     if (isHarmless && isHostLost(observation, now)) await app.runtime.abandon(id, container)
   }
 }

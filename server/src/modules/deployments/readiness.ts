@@ -1,6 +1,6 @@
 import type { ContainerSpec, Endpoint, LastRun, Observation, Workload } from '@shoal/runtime'
-import { apiPort, isApi, isInit, metricsPort } from '../manifest/index.ts'
-import { requestApi, requestContainer, hasFinished, isCrash } from '../observing/index.ts'
+import { apiPort, hasuraPort, isHasura, isInit, isServer, metricsPort } from '../containers.ts'
+import { requestApi, requestContainer, requestHasura, hasFinished, isCrash } from '../observing/index.ts'
 import { minutes } from '../../clock.ts'
 import { crashMessage } from './crash-message.ts'
 import { DeployFailure } from './failure.ts'
@@ -43,14 +43,14 @@ export async function waitForInit(context: StepContext, workload: Workload): Pro
   )
 }
 
-/** Waits until every api replica responds. @throws DeployFailure when one fails or does not respond in time */
-export async function waitForApis(context: StepContext, workload: Workload): Promise<void> {
-  const apis = workload.containers.filter(isApi)
-  if (apis.length > 0) await waitUntilHealthy(context, workload, apis, 0)
+/** Waits until every replica of the api and of Hasura responds. @throws DeployFailure when one fails or does not respond in time */
+export async function waitForServers(context: StepContext, workload: Workload): Promise<void> {
+  const servers = workload.containers.filter(isServer)
+  if (servers.length > 0) await waitUntilHealthy(context, workload, servers, 0)
 }
 
 /**
- * Waits until every api replica responds and every processor runs or has finished its work, all of them for `healthyForMs`,
+ * Waits until every replica of the api and of Hasura responds, and every processor runs or has finished its work, all of them for `healthyForMs`,
  * since many programs serve metrics or respond once, and then crash on their first batch or query.
  * @throws DeployFailure when one fails or does not become healthy in time
  */
@@ -122,19 +122,17 @@ async function checkContainer(
   observation: Observation,
   state: ReadinessState,
 ): Promise<PendingContainer | null> {
-  const isApiContainer = isApi({ name: observation.container })
+  const isServing = isServer({ name: observation.container })
   // A processor with a last block may have finished its work.
-  if (observation.state === 'finished' && !isApiContainer)
-    return await checkFinished(context, observation, state.report)
-  if (observation.state === 'failed')
-    throw await crashFailure(context, observation, 'Check its command in the manifest.')
+  if (observation.state === 'finished' && !isServing) return await checkFinished(context, observation, state.report)
+  if (observation.state === 'failed') throw await crashFailure(context, observation, checkAdviceOf(observation))
   await checkCrashes(context, observation, state)
   if (observation.state === 'backoff') return pendingOf(observation, 'It crashed and is being restarted.')
   if (observation.state !== 'running') return pendingOf(observation, startingProblem(observation))
   const nowMs = context.app.clock.now().getTime()
   const run = runOf(observation, state.runs, nowMs)
-  if (!isApiContainer && nowMs - run.sinceMs >= context.intervals.minUptimeMs) return null
-  const { fault, responseText } = await probe(context, observation, isApiContainer)
+  if (!isServing && nowMs - run.sinceMs >= context.intervals.minUptimeMs) return null
+  const { fault, responseText } = await probe(context, observation)
   if (fault !== null) {
     run.respondsSinceMs = null
     return { ...pendingOf(observation, fault), responseText }
@@ -144,6 +142,9 @@ async function checkContainer(
     ? null
     : pendingOf(observation, 'It responds, but not for long enough yet.')
 }
+
+const checkAdviceOf = ({ container }: Observation): string =>
+  isHasura({ name: container }) ? 'Contact the operator of this installation.' : 'Check its command in the manifest.'
 
 /** Returns null if the processor has finished its work, as opposed to a crash with exit code 0. */
 async function checkFinished(
@@ -176,14 +177,15 @@ function runOf({ container, run }: Observation, runs: Map<string, ProgramRun>, n
   return current
 }
 
-async function probe(
-  { app }: StepContext,
-  { workload, container }: Observation,
-  isApiContainer: boolean,
-): Promise<ApiProbe> {
-  const endpoint = app.directory.endpoint(workload, container, isApiContainer ? apiPort : metricsPort)
-  if (endpoint === null) return noEndpoint
-  return await (isApiContainer ? requestApi(endpoint) : requestMetrics(endpoint))
+async function probe({ app }: StepContext, { workload, container }: Observation): Promise<ApiProbe> {
+  const { port, request } = probeOf(container)
+  const endpoint = app.directory.endpoint(workload, container, port)
+  return endpoint === null ? noEndpoint : await request(endpoint)
+}
+
+function probeOf(name: string): { port: number; request: (endpoint: Endpoint) => Promise<ApiProbe> } {
+  if (isHasura({ name })) return { port: hasuraPort, request: requestHasura }
+  return isServer({ name }) ? { port: apiPort, request: requestApi } : { port: metricsPort, request: requestMetrics }
 }
 
 /** The reason why a container has not started yet, as the runtime reports it. */
@@ -222,7 +224,7 @@ const requestMetrics = (endpoint: Endpoint): Promise<ApiProbe> =>
 /** @throws DeployFailure */
 async function failIfCrashing(context: StepContext, observation: Observation, count: number): Promise<void> {
   if (count < maxSameCrashes) return
-  const hasReturned = isApi({ name: observation.container }) && observation.lastRun?.exitCode === 0
+  const hasReturned = isServer({ name: observation.container }) && observation.lastRun?.exitCode === 0
   throw await crashFailure(
     context,
     observation,

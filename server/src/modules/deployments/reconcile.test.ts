@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Workload } from '@shoal/runtime'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { containerNames } from '../manifest/index.ts'
+import { containerNames } from '../containers.ts'
 import { listDesired } from '../versions/index.ts'
 import { ownerConnection } from '../databases/index.ts'
 import { snapshotOf } from './runtime-snapshot.ts'
@@ -102,13 +102,14 @@ test('a comparison of a thousand versions is fast and finds exactly those that d
     orgId: 1,
     generation: 3,
     apiReplicas: 2,
+    hasuraReplicas: 0,
     processors: ['eth', 'base'],
     hasWorkload: true,
   }))
   const snapshots = () =>
     snapshotOf(
-      desired.flatMap(({ id, apiReplicas, processors }) =>
-        containerNames(apiReplicas, processors).map((container) => ({
+      desired.flatMap(({ id, ...counts }) =>
+        containerNames(counts).map((container) => ({
           workload: `${id}.3`,
           container,
           state: 'running' as const,

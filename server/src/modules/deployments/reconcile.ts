@@ -4,7 +4,8 @@ import type { Db } from '../../db/database.ts'
 import { every } from '../../db/every.ts'
 import { runAsLeader, type LeaderHandle, type Locks } from '../../db/leases.ts'
 import { collectDatabases, restoreDatabases } from '../databases/index.ts'
-import { containerNames, parseWorkloadId, workloadIdOf } from '../manifest/index.ts'
+import { parseWorkloadId, workloadIdOf } from '../manifest/index.ts'
+import { containerNames } from '../containers.ts'
 import { countSquids, deleteSquid, listDesired, selectSquid } from '../versions/index.ts'
 import { enqueue } from './enqueue.ts'
 import type { RuntimeSnapshot } from './runtime-snapshot.ts'
@@ -80,7 +81,7 @@ export function driftedVersions(snapshot: RuntimeSnapshot, desired: Awaited<Retu
   for (const row of desired) {
     if (!row.hasWorkload) continue
     const existing = new Set(snapshot.containersOf(workloadIdOf(row.id, row.generation)).map((o) => o.container))
-    if (containerNames(row.apiReplicas, row.processors).some((name) => !existing.has(name))) drifted.add(row.id)
+    if (containerNames(row).some((name) => !existing.has(name))) drifted.add(row.id)
   }
   return [...drifted]
 }

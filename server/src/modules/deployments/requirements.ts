@@ -2,7 +2,13 @@ import { isUnpaid, type OrgStatus } from '@shoal/contract'
 import type { Config } from '../../config/config.ts'
 import { refuse, type Refusal } from '../../errors.ts'
 import { isReserveUsed } from '../../health/disk.ts'
-import { programResources, type evaluateEnvironments, type SquidPlan, type Variables } from '../manifest/index.ts'
+import {
+  missingForHasura,
+  programResources,
+  type evaluateEnvironments,
+  type SquidPlan,
+  type Variables,
+} from '../manifest/index.ts'
 import { DeployFailure } from './failure.ts'
 
 /** The storage limit of databases in playgrounds. */
@@ -78,14 +84,18 @@ export async function checkDiskForBuild(config: Config): Promise<void> {
 }
 
 /** @throws DeployFailure for a feature that the organization's plan or this installation does not offer */
-export function checkPlan(plan: SquidPlan, org: Pick<OrgDeployState, 'isPlayground'>): void {
-  if (plan.hasHasura)
-    throw unsupportedAddon('hasura', 'Serve GraphQL with the api section, for example by squid-graphql-server')
+export function checkPlan(
+  plan: SquidPlan,
+  org: Pick<OrgDeployState, 'isPlayground'>,
+  config: Pick<Config, 'hasura' | 'SHOAL_RUNTIME'>,
+): void {
+  checkHasura(plan, config)
   if (plan.hasNeon) throw unsupportedAddon('neon', 'Use the addon postgres')
   if (org.isPlayground) checkPlayground(plan)
   const profiles = [
     ['scale.api.profile', plan.api?.profile],
     ['scale.processor.profile', plan.processorProfile],
+    ['scale.addons.hasura.profile', plan.hasura?.profile],
   ] as const
   for (const [key, profile] of profiles)
     if (profile && !programResources(profile, plan.isDedicated))
@@ -96,9 +106,9 @@ export function checkPlan(plan: SquidPlan, org: Pick<OrgDeployState, 'isPlaygrou
 }
 
 /** Returns the message of `checkPlan` when a version with this plan cannot be deployed; otherwise null. */
-export function planRefusal(plan: SquidPlan, org: Pick<OrgDeployState, 'isPlayground'>): string | null {
+export function planRefusal(...parameters: Parameters<typeof checkPlan>): string | null {
   try {
-    checkPlan(plan, org)
+    checkPlan(...parameters)
     return null
   } catch (error) {
     if (error instanceof DeployFailure) return error.message
@@ -119,6 +129,16 @@ function checkPlayground(plan: SquidPlan): void {
     )
 }
 
+/** @throws DeployFailure if the version needs Hasura, and the operator has not named its image or program */
+export function checkHasura(plan: SquidPlan, config: Pick<Config, 'hasura' | 'SHOAL_RUNTIME'>): void {
+  if (!plan.hasura || config.hasura) return
+  const setting = config.SHOAL_RUNTIME === 'kubernetes' ? 'SHOAL_HASURA_IMAGE' : 'SHOAL_HASURA_PROGRAM'
+  throw unsupportedAddon(
+    'hasura',
+    `Its operator can, with the setting ${setting}. Or serve GraphQL with the api section, for example by squid-graphql-server`,
+  )
+}
+
 const unsupportedAddon = (addon: string, instead: string) =>
   new DeployFailure(
     'REQUIREMENTS',
@@ -130,8 +150,18 @@ const maxVariableBytes = 128 * 1024 - 1
 const maxEnvironmentBytes = 1_000_000
 
 /** @throws DeployFailure for an environment that is too large for a program */
-export function checkEnvironments({ deploy, init, api, processors }: ReturnType<typeof evaluateEnvironments>): void {
-  const sections: [string, Variables][] = [['init', init], ['api', api], ...Object.entries(processors)]
+export function checkEnvironments(
+  plan: Pick<SquidPlan, 'hasura' | 'postgres'>,
+  { deploy, init, api, hasura, processors }: ReturnType<typeof evaluateEnvironments>,
+): void {
+  const missing = plan.hasura && missingForHasura({ ...deploy, ...hasura }, plan.postgres !== null)
+  if (missing) throw new DeployFailure('REQUIREMENTS', missing)
+  const sections: [string, Variables][] = [
+    ['init', init],
+    ['api', api],
+    ['hasura', hasura],
+    ...Object.entries(processors),
+  ]
   for (const [container, own] of sections) {
     const sizes = Object.entries({ ...deploy, ...own }).map(([name, value]) => ({
       name,

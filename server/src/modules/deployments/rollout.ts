@@ -1,14 +1,15 @@
 import type { Workload } from '@shoal/runtime'
-import { isApi, isInit, isProcessor, pickContainers } from '../manifest/index.ts'
+import { pickContainers } from '../manifest/index.ts'
+import { isApi, isInit, isProcessor, isServer } from '../containers.ts'
 import { openWorkload, type SquidRow } from '../versions/index.ts'
 import { abandonLost, openOnlyLogins } from './processor-logins.ts'
-import { waitForAll, waitForApis, waitForInit } from './readiness.ts'
+import { waitForAll, waitForInit, waitForServers } from './readiness.ts'
 import { removeOtherWorkloads } from './reconcile-version.ts'
 import type { StepContext } from './step.ts'
 import { pollUntil } from './wait.ts'
 
 /**
- * Starts a new generation while the old one is running, up to the switch: `init`, then the api, then the processors. The old
+ * Starts a new generation while the old one is running, up to the switch: `init`, then the api and Hasura, then the processors. The old
  * processors are stopped first, because only one may write at a time. The old api responds throughout. The rollout can be interrupted
  * at any point, and resumes at the phase recorded in the notes.
  * @throws DeployFailure; `reconcileVersion` then restores the old generation
@@ -28,10 +29,10 @@ export async function rollOut(context: StepContext, squid: SquidRow, next: Workl
   if (phase() === 'init') await context.saveNotes({ rollout: old ? 'api' : 'processors' })
 
   if (phase() === 'api') {
-    if (next.containers.some(isApi)) {
-      journal.info('Starting the new api while the old one is running')
-      await app.runtime.apply(pickContainers(next, isInit, isApi))
-      await waitForApis(context, next)
+    if (next.containers.some(isServer)) {
+      journal.info(`Starting the new ${next.containers.some(isApi) ? 'api' : 'Hasura'} while the old one is running`)
+      await app.runtime.apply(pickContainers(next, isInit, isServer))
+      await waitForServers(context, next)
     }
     await context.saveNotes({ rollout: 'processors' })
   }
@@ -44,13 +45,13 @@ export async function rollOut(context: StepContext, squid: SquidRow, next: Workl
   journal.info('All programs are running')
 }
 
-/** Stops the old processors and waits until they have ended; the old api keeps running. */
+/** Stops the old processors and waits until they have ended; the old api and Hasura keep running. */
 async function stopProcessors(
   { app, deployment, engine, intervals, signal }: StepContext,
   old: Workload,
 ): Promise<void> {
-  const apis = pickContainers(old, isApi)
-  if (apis.containers.length > 0) await app.runtime.apply(apis)
+  const servers = pickContainers(old, isServer)
+  if (servers.containers.length > 0) await app.runtime.apply(servers)
   else await app.runtime.remove(old.id)
   await pollUntil(
     async () => {

@@ -1,10 +1,10 @@
 import { gapContainer } from '@shoal/contract'
 
-/** The name under which a container's lines are displayed: replicas of the api share one (`api-2` is `api`). */
-export const displayedContainer = (container: string): string => (/^api-\d+$/.test(container) ? 'api' : container)
+/** The name under which a container's lines are displayed: replicas share one (`api-2` is `api`). */
+export const displayedContainer = (container: string): string => /^(api|hasura)-\d+$/.exec(container)?.[1] ?? container
 
 /** Containers that are not processors; containers with any other name are. */
-export const nonProcessors = ['init', 'api', 'db', gapContainer]
+export const nonProcessors = ['init', 'api', 'hasura', 'db', gapContainer]
 
 /** Legacy names that the public client still requests. */
 const legacyNames = new Map([

@@ -15,7 +15,13 @@ export type Contexts = {
 }
 
 /** The evaluated environments of a manifest's sections. */
-export type Environments = { deploy: Variables; init: Variables; api: Variables; processors: Record<string, Variables> }
+export type Environments = {
+  deploy: Variables
+  init: Variables
+  api: Variables
+  hasura: Variables
+  processors: Record<string, Variables>
+}
 
 /** A manifest refers to secrets that its organization does not have. */
 export class UnknownSecrets extends Error {
@@ -74,6 +80,7 @@ export function evaluateEnvironments(manifest: Manifest, secrets: Variables, con
     },
     init: { ...deploy?.init?.env },
     api: { ...deploy?.api?.env },
+    hasura: { ...deploy?.addons?.hasura?.env },
     processors: Object.fromEntries((deploy?.processor ?? []).map((p) => [p.name, { ...p.env }])),
   }
 }

@@ -5,7 +5,10 @@ import type { Sealer } from '../../sealing/sealer.ts'
 import { parsePlan } from './plan.ts'
 import { openWorkload } from '../versions/store.ts'
 import { apiPath } from '../squids/urls.ts'
-import { composeWorkload, containerNames, isInit, pickContainers } from './workload.ts'
+import { type HasuraProgram } from './hasura.ts'
+import { isHasura } from '../containers.ts'
+import { composeWorkload, pickContainers } from './workload.ts'
+import { containerNames, isInit } from '../containers.ts'
 
 const manifest = (deploy: string, rest = '') => `
 manifest_version: subsquid.io/v0.1
@@ -75,6 +78,7 @@ test('expressions are evaluated; a section overrides deploy.env; secret names ar
   const environments = evaluateEnvironments(parseManifest(ordinary), { RPC_URL: 'http://rpc' }, contexts)
   expect(environments).toEqual({
     deploy: { SHARED: 'all', RPC: 'http://rpc', RPC_URL: 'http://rpc', DB_PASS: 'mine' },
+    hasura: {},
     init: { WHO: 'init' },
     api: { SHARED: 'api', GQL_PORT: '1' },
     processors: { eth: { URL: 'http://gateway/rpc/eth/t' }, base: {} },
@@ -144,6 +148,7 @@ test("the platform's variables override those of the section, which override dep
     plan: parsePlan(parsed),
     environments: evaluateEnvironments(parsed, { RPC_URL: 'http://rpc' }, contexts),
     addonVariables: { DB_PASS: 'generated', DB_URL: 'postgres://x' },
+    hasura: null,
   })
   expect(workload).toMatchObject({ id: '7.4', tenant: '3', version: '7', image: 'img' })
   // An api has half a minute to finish its streams.
@@ -176,7 +181,55 @@ test("the platform's variables override those of the section, which override dep
   expect(env('eth')).not.toHaveProperty('BASE_PATH')
   expect(workload.containers[1]?.resources).toEqual({ cpuCores: 1, memoryBytes: 1536 * 2 ** 20 })
   expect(pickContainers(workload, isInit).containers).toHaveLength(1)
-  expect(containerNames(2, ['eth', 'base'])).toEqual(['api', 'api-2', 'eth', 'base'])
+  expect(containerNames({ apiReplicas: 2, hasuraReplicas: 2, processors: ['eth', 'base'] })).toEqual([
+    'api',
+    'api-2',
+    'hasura',
+    'hasura-2',
+    'eth',
+    'base',
+  ])
+})
+
+test('Hasura gets its database, its port and the variables of the manifest', () => {
+  const parsed = parseManifest(
+    manifest(
+      'processor: {cmd: [node]}\naddons: {postgres: {}, hasura: {env: {HASURA_GRAPHQL_ADMIN_SECRET: key, HASURA_GRAPHQL_SERVER_PORT: "1"}}}',
+    ).concat('\nscale: {dedicated: true, addons: {hasura: {replicas: 2, profile: medium}}}'),
+  )
+  const compose = (hasura: HasuraProgram) =>
+    composeWorkload({
+      squid: { id: 7, orgId: 3 },
+      apiPath: '/p',
+      generation: 1,
+      image: 'i',
+      plan: parsePlan(parsed),
+      environments: evaluateEnvironments(parsed, { ORG_SECRET: 'x' }, contexts),
+      addonVariables: { DB_URL: 'postgres://x' },
+      hasura,
+    }).containers.filter(isHasura)
+  const onHost = compose({ file: '/opt/graphql-engine' })
+  expect(onHost.map(({ name, ports, restart }) => [name, ports, restart])).toEqual([
+    ['hasura', [8080], 'always'],
+    ['hasura-2', [8080], 'always'],
+  ])
+  expect(onHost[0]).toMatchObject({
+    command: ['serve'],
+    provided: { file: '/opt/graphql-engine', portVariable: 'HASURA_GRAPHQL_SERVER_PORT' },
+    resources: { cpuCores: 1, memoryBytes: 1536 * 2 ** 20 },
+  })
+  expect(onHost[0]?.env).toEqual({
+    ORG_SECRET: 'x',
+    HASURA_GRAPHQL_ADMIN_SECRET: 'key',
+    HASURA_GRAPHQL_DATABASE_URL: 'postgres://x',
+    HASURA_GRAPHQL_SERVER_PORT: '8080',
+    HASURA_GRAPHQL_SERVER_HOST: '127.0.0.1',
+    HASURA_GRAPHQL_PG_CONNECTIONS: '10',
+    HASURA_GRAPHQL_ENABLE_TELEMETRY: 'false',
+  })
+  const [inPod] = compose({ image: 'hasura/graphql-engine' })
+  expect(inPod).toMatchObject({ command: [], provided: { image: 'hasura/graphql-engine' } })
+  expect(inPod?.env).not.toHaveProperty('HASURA_GRAPHQL_SERVER_HOST')
 })
 
 test('a squid may set its own NODE_ENV and BASE_PATH', () => {
@@ -193,6 +246,7 @@ test('a squid may set its own NODE_ENV and BASE_PATH', () => {
       plan,
       environments,
       addonVariables: {},
+      hasura: null,
     })
     return containers.find((c) => c.name === 'api')?.env
   }

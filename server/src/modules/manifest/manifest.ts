@@ -48,7 +48,9 @@ function countNodes(value: unknown, counts: Map<object, number>): number {
 
 /** Rejects processors with the name of another container, because a processor's container has its name. */
 function rejectReservedNames(manifest: Manifest): void {
-  const reserved = manifest.deploy?.processor.find((p) => /^(init|api|db|hasura|shoal|api-\d+)$/.test(p.name))
+  const reserved = manifest.deploy?.processor.find((p) =>
+    /^(init|api|db|hasura|shoal|api-\d+|hasura-\d+)$/.test(p.name),
+  )
   if (reserved)
     throw new InvalidManifest(`A processor cannot be called "${reserved.name}": another container has that name.`)
 }

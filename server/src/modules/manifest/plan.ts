@@ -1,4 +1,5 @@
 import type { Manifest, ManifestDeploymentConfig } from '@subsquid/manifest'
+import type { HasuraPlan } from './hasura.ts'
 import { storageBytes, type ScaleProfile } from './profiles.ts'
 
 export type PostgresConfig = Partial<
@@ -18,7 +19,7 @@ export type SquidPlan = {
   postgres: PostgresPlan | null
   /** Names of endpoints, such as `eth.http`. */
   rpc: string[]
-  hasHasura: boolean
+  hasura: HasuraPlan | null
   hasNeon: boolean
   build: {
     nodeVersion: string
@@ -54,7 +55,7 @@ export function parsePlan(manifest: Manifest): SquidPlan {
     processorProfile: scale?.processor?.profile ?? 'small',
     postgres: postgresOf(manifest),
     rpc: (addons?.rpc ?? []).map((name) => name.replace(':', '.')),
-    hasHasura: addons?.hasura !== undefined,
+    hasura: hasuraOf(manifest),
     hasNeon: addons?.neon !== undefined,
     build: {
       nodeVersion: build?.node_version ?? '20',
@@ -63,6 +64,13 @@ export function parsePlan(manifest: Manifest): SquidPlan {
       buildCommand: build?.cmd ?? null,
     },
   }
+}
+
+function hasuraOf({ deploy, scale }: Manifest): HasuraPlan | null {
+  const addon = deploy?.addons?.hasura
+  if (!addon) return null
+  const size = scale?.addons?.hasura
+  return { version: addon.version ?? null, replicas: size?.replicas ?? 1, profile: size?.profile ?? 'small' }
 }
 
 function postgresOf({ deploy, scale }: Manifest): PostgresPlan | null {

@@ -1,12 +1,10 @@
 import type { ContainerSpec, Resources, Workload } from '@shoal/runtime'
 import type { Environments, Variables } from './environment.ts'
+import { apiName, apiPort, hasuraName, hasuraPort, metricsPort, stopGraceMsOf } from '../containers.ts'
+import { hasuraCommand, hasuraEnvironment, type HasuraProgram } from './hasura.ts'
 import type { SquidPlan } from './plan.ts'
 import { initResources, programResources, type ScaleProfile } from './profiles.ts'
 import { workloadIdOf } from './workload-id.ts'
-
-/** The ports on which an api listens, and on which a processor serves its metrics. */
-export const apiPort = 4350
-export const metricsPort = 3000
 
 const apiPorts = { GRAPHQL_SERVER_PORT: String(apiPort), GQL_PORT: String(apiPort) }
 
@@ -23,21 +21,9 @@ export type WorkloadParts = {
   environments: Environments
   /** Variables of addons: `DB_*`, `RPC_*`. */
   addonVariables: Variables
+  /** Null if the installation does not offer Hasura. */
+  hasura: HasuraProgram | null
 }
-
-/** Names of the containers that run permanently: all but `init`. */
-export const containerNames = (apiReplicas: number, processors: string[]): string[] => [
-  ...Array.from({ length: apiReplicas }, (_, index) => apiName(index)),
-  ...processors,
-]
-
-export const apiName = (index: number): string => (index === 0 ? 'api' : `api-${index + 1}`)
-export const isApi = (container: Pick<ContainerSpec, 'name'>): boolean => /^api(-\d+)?$/.test(container.name)
-export const isInit = (container: Pick<ContainerSpec, 'name'>): boolean => container.name === 'init'
-export const isProcessor = (container: Pick<ContainerSpec, 'name'>): boolean => !isApi(container) && !isInit(container)
-
-/** The grace period of a container in milliseconds; longer for an api, so that its streams can finish. */
-export const stopGraceMsOf = (container: Pick<ContainerSpec, 'name'>): number => (isApi(container) ? 30_000 : 5000)
 
 /**
  * Composes the workload of a version, including `init`. The environment of a section takes precedence over `deploy.env`, and the
@@ -76,6 +62,7 @@ export function composeWorkload(parts: WorkloadParts): Workload {
       ports: [apiPort],
       stopGraceMs: stopGraceMsOf({ name: apiName(index) }),
     })
+  containers.push(...hasuraContainers(parts))
   for (const { name, command } of plan.processors)
     containers.push({
       name,
@@ -93,6 +80,23 @@ export function composeWorkload(parts: WorkloadParts): Workload {
     image,
     containers,
   }
+}
+
+/** @throws Error if the version needs Hasura and the installation does not offer it; an earlier check rejects such manifests */
+function hasuraContainers({ plan, hasura, environments, addonVariables }: WorkloadParts): ContainerSpec[] {
+  if (!plan.hasura) return []
+  if (!hasura) throw new Error('This installation does not offer Hasura')
+  const { profile, replicas } = plan.hasura
+  const variables = { ...environments.deploy, ...environments.hasura }
+  return Array.from({ length: replicas }, (_, index) => ({
+    name: hasuraName(index),
+    ...hasuraCommand(hasura),
+    env: hasuraEnvironment(hasura, variables, addonVariables['DB_URL']),
+    resources: resourcesOf(profile, plan.isDedicated),
+    restart: 'always',
+    ports: [hasuraPort],
+    stopGraceMs: stopGraceMsOf({ name: hasuraName(index) }),
+  }))
 }
 
 /** @throws Error for a profile that a collocated version cannot have; an earlier check rejects such manifests */

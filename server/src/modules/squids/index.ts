@@ -1,4 +1,4 @@
 export { squidReadHandlers } from './handlers.ts'
 export { secretUseHandlers } from './secret-uses.ts'
 export { squidStatusOf } from './status.ts'
-export { apiPath, apiUrls } from './urls.ts'
+export { apiPath, apiUrls, hasuraUrls } from './urls.ts'

@@ -21,6 +21,16 @@ export function apiUrls(config: Pick<Config, 'gatewayUrl'>, parts: UrlParts): z.
   return [...tagUrls, ...alias, { type: 'canonical', url: graphqlUrl(config, parts) }]
 }
 
+/** The GraphQL URLs of a version's Hasura: one for each of its tags, and one for its slot. */
+export const hasuraUrls = (config: Pick<Config, 'gatewayUrl'>, parts: UrlParts): z.infer<typeof SquidUrl>[] => [
+  ...parts.tags.map((tag) => ({
+    type: 'tag' as const,
+    name: tag,
+    url: `${squidUrl(config, parts)}:${tag}/hasura/v1/graphql`,
+  })),
+  { type: 'canonical', url: `${squidUrl(config, parts)}@${parts.slot}/hasura/v1/graphql` },
+]
+
 /** The canonical GraphQL URL. It contains the slot and never changes. */
 export const graphqlUrl = (config: Pick<Config, 'gatewayUrl'>, parts: Omit<UrlParts, 'tags'>): string =>
   `${squidUrl(config, parts)}@${parts.slot}/api/graphql`

@@ -4,7 +4,7 @@ import type { Db } from '../../db/database.ts'
 import { notify } from '../../db/notifications.ts'
 import type { Sealer } from '../../sealing/sealer.ts'
 import { squids, squidTags, type LastDeploy } from './tables.ts'
-import { stopGraceMsOf } from '../manifest/index.ts'
+import { stopGraceMsOf } from '../containers.ts'
 
 export type SquidRow = typeof squids.$inferSelect
 
@@ -120,6 +120,7 @@ export function listDesired(db: Db) {
       orgId: squids.orgId,
       generation: squids.generation,
       apiReplicas: squids.apiReplicas,
+      hasuraReplicas: squids.hasuraReplicas,
       processors: squids.processors,
       hasWorkload: sql<boolean>`${squids.sealedWorkload} is not null`,
     })

@@ -57,6 +57,8 @@ export const squids = pgTable(
     secretsReadAt: time(),
     apiReplicas: integer().notNull().default(0),
     apiProfile: text({ enum: profiles }),
+    hasuraReplicas: integer().notNull().default(0),
+    hasuraProfile: text({ enum: profiles }),
     processorProfile: text({ enum: profiles }),
     processors: jsonb().$type<string[]>().notNull().default([]),
     isDedicated: boolean().notNull().default(false),

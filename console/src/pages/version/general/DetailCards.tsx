@@ -54,12 +54,7 @@ export function ApiCard({ api }: { api: NonNullable<Squid['api']> }) {
         rows={[
           {
             label: 'Status',
-            value: (
-              <>
-                <Availability status={api.status} />
-                {api.reason && <p className="text-ink-2">{api.reason}</p>}
-              </>
-            ),
+            value: <Availability status={api.status} reason={api.reason} />,
           },
           { label: 'Replicas', value: <span className="tabular">{api.replicas}</span> },
           { label: 'Profile', value: api.profile },
@@ -72,14 +67,14 @@ export function ApiCard({ api }: { api: NonNullable<Squid['api']> }) {
 type Addons = Squid['addons']
 
 export const HasuraCard = ({
-  hasura: { status, urls, replicas, profile },
+  hasura: { status, reason, urls, replicas, profile },
 }: {
   hasura: NonNullable<Addons['hasura']>
 }) => (
   <Card title="Hasura">
     <KeyValue
       rows={[
-        { label: 'Status', value: <Availability status={status} /> },
+        { label: 'Status', value: <Availability status={status} reason={reason} /> },
         { label: 'URLs', value: <UrlList urls={urls} /> },
         { label: 'Replicas', value: <span className="tabular">{replicas}</span> },
         { label: 'Profile', value: profile },
@@ -99,11 +94,14 @@ export const NeonCard = ({ neon: { connections } }: { neon: NonNullable<Addons['
   </Card>
 )
 
-function Availability({ status }: Pick<NonNullable<Squid['api']>, 'status'>) {
+function Availability({ status, reason }: Pick<NonNullable<Squid['api']>, 'status' | 'reason'>) {
   const isAvailable = status === 'AVAILABLE'
   return (
-    <span className="flex">
-      <StatusDot tone={isAvailable ? 'good' : 'bad'}>{isAvailable ? 'Available' : 'Not available'}</StatusDot>
-    </span>
+    <>
+      <span className="flex">
+        <StatusDot tone={isAvailable ? 'good' : 'bad'}>{isAvailable ? 'Available' : 'Not available'}</StatusDot>
+      </span>
+      {reason && <p className="text-ink-2">{reason}</p>}
+    </>
   )
 }

@@ -13,6 +13,7 @@ export type AlertSubjectRow = {
   desiredState: 'running' | 'hibernated' | 'deleted'
   lastDeploy: SquidRow['lastDeploy']
   apiReplicas: number
+  hasuraReplicas: number
   processors: string[]
 }
 
@@ -20,7 +21,7 @@ export type AlertSubjectRow = {
 export async function listAlertSubjectRows(db: Db): Promise<AlertSubjectRow[]> {
   const { rows } = await db.execute<AlertSubjectRow>(sql`
     select s.id, s.org_id as "orgId", s.name, s.slot, s.image, s.desired_state as "desiredState", s.last_deploy as "lastDeploy",
-      s.api_replicas as "apiReplicas", s.processors
+      s.api_replicas as "apiReplicas", s.hasura_replicas as "hasuraReplicas", s.processors
     from squids s join orgs o on o.id = s.org_id where o.deleted_at is null order by s.id`)
   return rows
 }

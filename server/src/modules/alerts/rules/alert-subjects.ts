@@ -19,7 +19,7 @@ export async function readAlertSubjects(db: Db): Promise<AlertSubject[]> {
   const rows = await listAlertSubjectRows(db)
   const partsOf = await readParts(db, { squidIds: rows.map((row) => row.id) })
   return rows.map((row) => {
-    const { database, containers, processors: processorMetrics, apis } = partsOf(row.id)
+    const { database, containers, processors: processorMetrics, apis, hasura } = partsOf(row.id)
     return {
       id: row.id,
       orgId: row.orgId,
@@ -32,11 +32,13 @@ export async function readAlertSubjects(db: Db): Promise<AlertSubject[]> {
         image: row.image,
         lastDeploy: row.lastDeploy,
         apiReplicas: row.apiReplicas,
+        hasuraReplicas: row.hasuraReplicas,
         processors: row.processors,
         database,
         containers,
         processorMetrics,
         apis,
+        hasura,
       },
     }
   })

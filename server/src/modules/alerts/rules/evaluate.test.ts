@@ -50,6 +50,8 @@ function versionIn(id: number, condition: Condition, nowMs: number): AlertSubjec
         image: 'image',
         lastDeploy: { id: 1, type: 'DEPLOY', status: 'OK', failed, running },
         apiReplicas: 1,
+        hasuraReplicas: 0,
+        hasura: [],
         processors: [],
         database: { usedBytes: condition === 'full' ? 97 : 50, totalBytes: 100 },
         containers: containers ?? [program({})],

@@ -10,6 +10,8 @@ import { msPerHour } from '../time.ts'
 const hoursPerMonth = 720
 const bytesPerGb = 2 ** 30
 
+type OfferedAddons = Parameters<typeof planRefusal>[2]
+
 /** The payer: playgrounds are free, and some organizations have a discount. */
 export type Payer = { isPlayground: boolean; discountPercent: Big }
 
@@ -17,9 +19,14 @@ export type Payer = { isPlayground: boolean; discountPercent: Big }
  * Estimates the costs of a running squid with this manifest, excluding RPC requests.
  * @throws Refusal 400 when the manifest is not valid, or could not be deployed
  */
-export function estimateOf(book: PriceBook, manifest: string, now: Date, payer: Payer): CostEstimate {
+export function estimateOf(
+  book: PriceBook,
+  manifest: string,
+  payer: Payer,
+  { now, config }: { now: Date; config: OfferedAddons },
+): CostEstimate {
   const list = listAt(book, now.getTime())
-  const plan = deployablePlan(manifest, payer)
+  const plan = deployablePlan(manifest, payer, config)
   const items = payer.isPlayground ? [] : billedResources(plan)
   const pricedItems = items.map(({ type, count, size }) => {
     const hourly = costOf(BigInt(size) * BigInt(count) * BigInt(msPerHour), priceOf(list, type))
@@ -40,9 +47,9 @@ const hourlyAndMonthly = (hourly: Big) => ({
   perMonthUsd: hourly.times(hoursPerMonth).round(2).toFixed(2),
 })
 
-function deployablePlan(manifest: string, payer: Payer): SquidPlan {
+function deployablePlan(manifest: string, payer: Payer, config: OfferedAddons): SquidPlan {
   const plan = readPlan(manifest)
-  const reason = planRefusal(plan, payer)
+  const reason = planRefusal(plan, payer, config)
   if (reason) throw invalidField('manifest', reason)
   return plan
 }
@@ -59,12 +66,14 @@ function readPlan(manifest: string): SquidPlan {
 function billedResources(plan: SquidPlan): { type: string; count: number; size: number }[] {
   const resources: { type: string; count: number; size: number }[] = []
   if (!plan.isDedicated) {
-    if (plan.api || plan.processors.length > 0) resources.push({ type: 'collocated', count: 1, size: 1 })
+    if (plan.api || plan.hasura || plan.processors.length > 0) resources.push({ type: 'collocated', count: 1, size: 1 })
   } else {
     const profileOf = (profile: Parameters<typeof billedProfile>[0]) => billedProfile(profile, true)
     if (plan.api) resources.push({ type: `api.${profileOf(plan.api.profile)}`, count: plan.api.replicas, size: 1 })
     if (plan.processors.length > 0)
       resources.push({ type: `processor.${profileOf(plan.processorProfile)}`, count: plan.processors.length, size: 1 })
+    if (plan.hasura)
+      resources.push({ type: `hasura.${profileOf(plan.hasura.profile)}`, count: plan.hasura.replicas, size: 1 })
     if (plan.postgres) resources.push({ type: `postgres.${profileOf(plan.postgres.profile)}`, count: 1, size: 1 })
   }
   if (plan.postgres) resources.push({ type: 'storage', count: 1, size: plan.postgres.totalBytes })

@@ -15,6 +15,7 @@ export type RunningContainer = {
   container: string
   apiProfile: string | null
   processorProfile: string | null
+  hasuraProfile: string | null
   isDedicated: boolean
   /** Start of the container's oldest current run. */
   sinceMs: number
@@ -24,7 +25,7 @@ export type RunningContainer = {
 export async function selectRunning(db: Db, orgId: number | null = null): Promise<RunningContainer[]> {
   const { rows } = await db.execute<RunningContainer>(sql`
     select s.org_id as "orgId", s.id as "squidId", s.name || '@' || s.slot as "squidName", c.container,
-      s.api_profile as "apiProfile", s.processor_profile as "processorProfile", s.is_dedicated as "isDedicated",
+      s.api_profile as "apiProfile", s.processor_profile as "processorProfile", s.hasura_profile as "hasuraProfile", s.is_dedicated as "isDedicated",
       min(extract(epoch from c.since) * 1000)::bigint as "sinceMs"
     from container_states c join squids s on s.id = c.squid_id join orgs o on o.id = s.org_id
     where not o.is_playground and c.state in ('starting', 'running') and c.container <> 'init'

@@ -1,6 +1,7 @@
 import type { App } from '../../../app.ts'
 import { dayOf, days, hours, monthOf } from '../../../clock.ts'
 import type { Db } from '../../../db/database.ts'
+import { isApi, isHasura } from '../../containers.ts'
 import type { DayUsage } from '../receipts/rate.ts'
 import { hourOfMs } from '../time.ts'
 import * as store from './meter-store.ts'
@@ -101,10 +102,7 @@ export function billableResources(
       collocated.set(c.squidId, { ...version, resource: 'version', type: 'collocated', size: 1, sinceMs })
       continue
     }
-    const isApi = /^api(-\d+)?$/.test(c.container)
-    const profile = (isApi ? c.apiProfile : c.processorProfile) ?? 'small'
-    const type = `${isApi ? 'api' : 'processor'}.${profile}`
-    observed.push({ ...version, resource: c.container, type, size: 1, sinceMs: c.sinceMs })
+    observed.push({ ...version, resource: c.container, type: programType(c), size: 1, sinceMs: c.sinceMs })
   }
   observed.push(...collocated.values())
   for (const { profile, totalBytes, ...version } of databases) {
@@ -114,4 +112,11 @@ export function billableResources(
     observed.push({ ...version, resource: 'disk', type: 'storage', size: totalBytes, sinceMs: null })
   }
   return observed
+}
+
+function programType({ container, apiProfile, hasuraProfile, processorProfile }: store.RunningContainer): string {
+  if (isApi({ name: container })) return `api.${apiProfile ?? 'small'}`
+  return isHasura({ name: container })
+    ? `hasura.${hasuraProfile ?? 'small'}`
+    : `processor.${processorProfile ?? 'small'}`
 }

@@ -6,7 +6,7 @@ import { dayOf } from '../../../clock.ts'
 import type { Config } from '../../../config/config.ts'
 import { readFileOfSetting, InvalidSettingError } from '../../../config/invalid-setting.ts'
 import { msPerHour } from '../time.ts'
-import { offeredPrograms, type Contract, type PayloadOf } from '@shoal/contract'
+import { pricedPrograms, type Contract, type PayloadOf } from '@shoal/contract'
 
 const Amount = z
   .string()
@@ -104,17 +104,19 @@ function hourlyPrice(list: PriceList, type: string): Big {
 
 type PublicPrices = PayloadOf<Contract['billing']['getPrices']>
 
-/** Returns the price list in force, and those that are announced. */
-export function publicPrices(book: PriceBook, now: Date): PublicPrices {
+/** Returns the price list in force, and those that are announced, for what this installation offers. */
+export function publicPrices(book: PriceBook, now: Date, offers: Offers): PublicPrices {
   const current = listAt(book, now.getTime())
-  return [current, ...book.lists.filter((list) => list.from > dayOf(now.getTime()) && list !== current)].map(
-    publicPrice,
+  return [current, ...book.lists.filter((list) => list.from > dayOf(now.getTime()) && list !== current)].map((list) =>
+    publicPrice(list, offers),
   )
 }
 
-const publicPrice = (list: PriceList): PublicPrices[number] => ({
+type Offers = { hasura: boolean }
+
+const publicPrice = (list: PriceList, offers: Offers): PublicPrices[number] => ({
   from: list.from,
-  rates: offeredTypes(list).map((type) => {
+  rates: offeredTypes(list, offers).map((type) => {
     const { dollars, perUnits } = priceOf(list, type)
     return { type, rateUsd: dollars.div(perUnits).round(8).toFixed() }
   }),
@@ -122,9 +124,13 @@ const publicPrice = (list: PriceList): PublicPrices[number] => ({
   rpcIncludedMillions: list.rpcIncludedMillions.toFixed(),
 })
 
-/** Types with a public price. The price book also has prices for addons that cannot be deployed. */
-const offeredTypes = (list: PriceList): string[] => [
-  ...Object.keys(list.profiles).flatMap((profile) => offeredPrograms.map((resource) => `${resource}.${profile}`)),
+/** Types with a public price. The price book also has prices for Hasura where it cannot be deployed. */
+const offeredTypes = (list: PriceList, offers: Offers): string[] => [
+  ...Object.keys(list.profiles).flatMap((profile) =>
+    pricedPrograms
+      .filter((resource) => resource !== 'hasura' || offers.hasura)
+      .map((resource) => `${resource}.${profile}`),
+  ),
   'collocated',
   'storage',
   'rpc',

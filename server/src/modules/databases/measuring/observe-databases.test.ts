@@ -36,7 +36,7 @@ const plan = (totalBytes: number): SquidPlan => ({
     maxExternalConnections: null,
   },
   rpc: [],
-  hasHasura: false,
+  hasura: null,
   hasNeon: false,
   build: { nodeVersion: '20', packageManager: 'auto', installCommand: null, buildCommand: null },
 })

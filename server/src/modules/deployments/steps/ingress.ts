@@ -1,5 +1,5 @@
 import { minutes } from '../../../clock.ts'
-import { apiUrls } from '../../squids/index.ts'
+import { apiUrls, hasuraUrls } from '../../squids/index.ts'
 import { deleteSquid, removeTag, setTag, tagsOf } from '../../versions/index.ts'
 import type { Step } from '../step.ts'
 
@@ -16,10 +16,10 @@ export const publishUrls: Step = {
       await context.change((tx) => setTag(tx, squid, tag, app.clock.now()))
       journal.info(`${squid.name}:${deployment.tag} now points to slot ${squid.slot}`)
     }
-    if (squid.apiReplicas === 0) return
-    const { name, slot } = squid
-    const tags = await tagsOf(app.db, squid.id)
-    for (const { url } of apiUrls(app.config, { orgCode: org.code, name, slot, tags })) journal.info(`GraphQL: ${url}`)
+    const { name, slot, apiReplicas, hasuraReplicas } = squid
+    const parts = { orgCode: org.code, name, slot, tags: await tagsOf(app.db, squid.id) }
+    if (apiReplicas > 0) for (const { url } of apiUrls(app.config, parts)) journal.info(`GraphQL: ${url}`)
+    if (hasuraReplicas > 0) for (const { url } of hasuraUrls(app.config, parts)) journal.info(`Hasura: ${url}`)
   },
 }
 

@@ -23,6 +23,10 @@ export const syncAddons: Step = {
       throw error instanceof NoConnections ? new DeployFailure('REQUIREMENTS', error.message) : error
     })
     for (const warning of warnings) journal.warn(warning)
+    if (plan.hasura?.version && plan.hasura.version !== 'latest')
+      journal.warn(
+        `deploy.addons.hasura.version is ignored: the operator of this installation chooses the version of Hasura.`,
+      )
     if (plan.postgres) journal.info('The database is ready')
     else if (await selectSquidDatabase(app.db, squid.id))
       journal.warn(

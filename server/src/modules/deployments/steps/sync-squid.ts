@@ -8,17 +8,16 @@ import {
   billedProfile,
   composeWorkload,
   evaluateEnvironments,
-  isApi,
-  isProcessor,
   pickContainers,
   secretNamesOf,
 } from '../../manifest/index.ts'
+import { isProcessor, isServer } from '../../containers.ts'
 import { apiPath } from '../../squids/index.ts'
 import { keepImage } from '../images-store.ts'
 import { contextsOf, readAddons } from '../addons.ts'
 import { allowsLogins, withOwnLogins } from '../processor-logins.ts'
 import { waitForGateways } from '../wait-for-gateways.ts'
-import { checkEnvironments } from '../requirements.ts'
+import { checkEnvironments, checkHasura } from '../requirements.ts'
 import { rollOut } from '../rollout.ts'
 import { reconcileVersion } from '../reconcile-version.ts'
 import { displayManifest, sourceOf, type Source } from '../source.ts'
@@ -76,11 +75,12 @@ async function prepare(context: StepContext, squid: SquidRow, source: Source): P
   const { app, org, deployment } = context
   const { sealedWorkload } = deployment.notes
   if (sealedWorkload) return openWorkload(app.sealer, squid.id, sealedWorkload)
+  checkHasura(source.plan, app.config)
   const { addons, variables } = await readAddons(app, squid, source.plan)
   const secretsReadAt = app.clock.now().toISOString()
   const secrets = await readSecrets(app, org.id)
   const environments = evaluateEnvironments(source.manifest, secrets, contextsOf(org.code, squid, addons))
-  checkEnvironments(environments)
+  checkEnvironments(source.plan, environments)
   const hasOwnLogins = !app.runtime.ownsHost && addons.postgres !== undefined && (await allowsLogins(context))
   return await app.db.transaction(async (tx) => {
     const generation = await beginGeneration(tx, squid.id)
@@ -92,6 +92,7 @@ async function prepare(context: StepContext, squid: SquidRow, source: Source): P
         generation,
         image,
         plan: source.plan,
+        hasura: app.config.hasura,
         ...parts,
       })
     const composed = compose({ environments, addonVariables: variables })
@@ -125,7 +126,7 @@ async function switchTo(context: StepContext, squid: SquidRow, source: Source, n
   const { generation, secretNames, secretsReadAt } = deployment.notes
   const now = app.clock.now()
   // The containers to start after a reboot of the host. They exclude init, which has finished.
-  const lastingContainers = pickContainers(next, isApi, isProcessor)
+  const lastingContainers = pickContainers(next, isServer, isProcessor)
   await app.db.transaction(async (tx) => {
     context.deployment = await addNotes(tx, deployment, { rollout: 'switched' }, now)
     await switchSquid(tx, squid.id, {
@@ -140,6 +141,8 @@ async function switchTo(context: StepContext, squid: SquidRow, source: Source, n
       secretsReadAt: secretsReadAt ? new Date(secretsReadAt) : null,
       apiReplicas: plan.api?.replicas ?? 0,
       apiProfile: plan.api ? billedProfile(plan.api.profile, plan.isDedicated) : null,
+      hasuraReplicas: plan.hasura?.replicas ?? 0,
+      hasuraProfile: plan.hasura ? billedProfile(plan.hasura.profile, plan.isDedicated) : null,
       processorProfile: billedProfile(plan.processorProfile, plan.isDedicated),
       processors: plan.processors.map((p) => p.name),
       isDedicated: plan.isDedicated,

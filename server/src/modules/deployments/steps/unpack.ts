@@ -37,10 +37,10 @@ export const unpack: Step = {
       )
     const manifest = parseManifest(unpacked.manifestRaw)
     const plan = parsePlan(manifest)
-    checkPlan(plan, context.org)
+    checkPlan(plan, context.org, app.config)
     await useManifestSlot(context, plan)
     const contexts = contextsOf(context.org.code, await context.squid(), placeholderAddons(plan))
-    checkEnvironments(evaluateEnvironments(manifest, await readSecrets(app, context.org.id), contexts))
+    checkEnvironments(plan, evaluateEnvironments(manifest, await readSecrets(app, context.org.id), contexts))
     const { manifestRaw, sourceHosts } = unpacked
     await context.change((tx) => recordFiles(tx, context.deployment.id, unpacked.fileList))
     await context.saveNotes({ manifestRaw, packageJson: sanitizeForJsonb(unpacked.packageJson), sourceHosts })

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { apiPort, isProcessor, workloadIdOf } from '../../manifest/index.ts'
-import { probeApi } from '../../observing/probing/probe.ts'
+import { workloadIdOf } from '../../manifest/index.ts'
+import { apiPort, isProcessor } from '../../containers.ts'
+import { requestApi } from '../../observing/probing/probe.ts'
 import { selectSquid } from '../../versions/index.ts'
 import type { DeployApp } from './deploy-app.ts'
 
@@ -29,7 +30,7 @@ export async function probeWhile(t: DeployApp, squidId: number, work: () => Prom
 async function probeOnce(t: DeployApp, squidId: number, result: ProbeResult): Promise<void> {
   const generation = (await selectSquid(t.app.db, squidId))?.generation ?? 0
   const endpoint = t.runtime.directory.endpoint(workloadIdOf(squidId, generation), 'api', apiPort)
-  if (endpoint && (await probeApi(endpoint)) === null) result.responses++
+  if (endpoint && (await requestApi(endpoint)).fault === null) result.responses++
   else result.failures++
   const writers = (await t.runtime.observe()).filter(
     (o) => o.workload.startsWith(`${squidId}.`) && isProcessor({ name: o.container }) && o.state === 'running',

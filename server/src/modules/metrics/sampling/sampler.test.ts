@@ -218,7 +218,7 @@ const planWith = (totalBytes: number): SquidPlan => ({
     maxExternalConnections: null,
   },
   rpc: [],
-  hasHasura: false,
+  hasura: null,
   hasNeon: false,
   build: { nodeVersion: '20', packageManager: 'auto', installCommand: null, buildCommand: null },
 })

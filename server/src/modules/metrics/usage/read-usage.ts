@@ -1,6 +1,6 @@
 import type { TimeGroup, UsagePoint } from '@shoal/contract'
 import type { App } from '../../../app.ts'
-import { isApi } from '../../manifest/index.ts'
+import { isApi, isHasura } from '../../containers.ts'
 import { isKept } from '../levels.ts'
 import { bucketsOf, timeGroupOf, type Range } from '../range.ts'
 import { selectUsage, type UsageBucket } from './usage-store.ts'
@@ -44,10 +44,11 @@ function pointOf(at: Date, rows: UsageBucket[]): UsagePoint {
 
 const megabyte = 2 ** 20
 
-type Part = 'api' | 'db' | 'processor' | 'init'
+type Part = 'api' | 'db' | 'processor' | 'init' | 'hasura'
 
 function partOf(container: string): Part {
   if (container === 'db' || container === 'init') return container
+  if (isHasura({ name: container })) return 'hasura'
   return isApi({ name: container }) ? 'api' : 'processor'
 }
 

@@ -5,7 +5,8 @@ import { readContainers, type ContainersReading } from './observe-containers.ts'
 import type { ContainerRow } from '../observe-store.ts'
 import { containerKey } from '../../container-key.ts'
 import type { ObservationCache } from '../observation-cache.ts'
-import { isProcessor, workloadIdOf } from '../../manifest/index.ts'
+import { workloadIdOf } from '../../manifest/index.ts'
+import { isProcessor } from '../../containers.ts'
 
 /** Reads all containers, after deciding whether each processor that ended with exit code 0 has finished its work. */
 export type ReadContainers = () => Promise<ContainersReading>

@@ -1,19 +1,20 @@
 import type { App } from '../../../app.ts'
 import { mapConcurrently } from '@shoal/runtime'
 import type { ApiRow, ContainerRow } from '../observe-store.ts'
-import { probeApi } from './probe.ts'
+import { requestApi, requestHasura } from './probe.ts'
 import type { ObservationCache } from '../observation-cache.ts'
-import { apiPort, isApi, workloadIdOf } from '../../manifest/index.ts'
+import { workloadIdOf } from '../../manifest/index.ts'
+import { apiPort, hasuraPort, isHasura, isServer } from '../../containers.ts'
 
 const maxConcurrent = 64
 
 /**
- * Probes api replicas and records changes. Unavailable replicas are probed in every round, so that a start is noticed immediately;
+ * Probes the replicas of apis and of Hasura, and records changes. Unavailable replicas are probed in every round, so that a start is noticed immediately;
  * available ones only in full rounds.
  */
 export async function observeApis(app: App, cache: ObservationCache, isFullRound: boolean): Promise<void> {
   const toProbe = [...cache.containers].filter(
-    ([key, row]) => isApi({ name: row.container }) && (isFullRound || !cache.apis.get(key)?.isAvailable),
+    ([key, row]) => isServer({ name: row.container }) && (isFullRound || !cache.apis.get(key)?.isAvailable),
   )
   const now = app.clock.now()
   const changes = new Map<string, ApiRow>()
@@ -28,8 +29,11 @@ export async function observeApis(app: App, cache: ObservationCache, isFullRound
 async function unavailableReason({ directory }: App, { squidId, generation, container, state, reason }: ContainerRow) {
   if (state === 'starting') return 'It is starting.'
   if (state !== 'running') return reason ?? 'It is not running.'
-  const endpoint = directory.endpoint(workloadIdOf(squidId, generation), container, apiPort)
-  return endpoint ? await probeApi(endpoint) : 'It cannot be reached.'
+  const { port, request } = isHasura({ name: container })
+    ? { port: hasuraPort, request: requestHasura }
+    : { port: apiPort, request: requestApi }
+  const endpoint = directory.endpoint(workloadIdOf(squidId, generation), container, port)
+  return endpoint ? (await request(endpoint)).fault : 'It cannot be reached.'
 }
 
 function nextRow(row: ContainerRow, last: ApiRow | undefined, reason: string | null, now: Date): ApiRow | null {

@@ -6,7 +6,8 @@ import type { HeadLookup } from '../sources/known-heads.ts'
 import type { ContainerRow, ProcessorRow } from '../observe-store.ts'
 import { scrape, type ProcessorMetrics } from './scrape.ts'
 import type { ObservationCache } from '../observation-cache.ts'
-import { isProcessor, metricsPort, workloadIdOf } from '../../manifest/index.ts'
+import { workloadIdOf } from '../../manifest/index.ts'
+import { isProcessor, metricsPort } from '../../containers.ts'
 
 /** An unchanged row is rewritten at this interval, which shows that the processor is still observed. */
 const renewMs = 30_000

@@ -1,12 +1,14 @@
 import type { Endpoint } from '@shoal/runtime'
 import { requestContainer } from './request-container.ts'
-import { apiPort } from '../../manifest/index.ts'
+import { apiPort, hasuraPort } from '../../containers.ts'
 
 const timeoutMs = 5_000
 const body = '{"query":"{__typename}"}'
 const headers = { 'content-type': 'application/json', 'content-length': body.length }
 
-/** `fault`: a sentence; null if the api responds. `responseText`: its unredacted error response, which may contain secrets. */
+const apiPortName = `port ${apiPort}, which GRAPHQL_SERVER_PORT names`
+
+/** `fault`: a sentence; null if the program responds. `responseText`: its unredacted error response, which may contain secrets. */
 export type ApiProbe = { fault: string | null; responseText: string | null }
 
 /** Sends the simplest GraphQL query. An api is available if it responds with a status below 500, even if not with GraphQL. */
@@ -18,16 +20,23 @@ export async function requestApi(endpoint: Endpoint): Promise<ApiProbe> {
       ? { fault: null, responseText: null }
       : { fault: `It responded with HTTP status ${status}.`, responseText: text }
   } catch (error) {
-    return { fault: faultOf(error), responseText: null }
+    return { fault: faultOf(error, apiPortName), responseText: null }
   }
 }
 
-/** Probes an api and returns only the fault. */
-export const probeApi = async (endpoint: Endpoint): Promise<string | null> => (await requestApi(endpoint)).fault
+/** Requests the health of Hasura. It is healthy if it responds with a status below 400. */
+export async function requestHasura(endpoint: Endpoint): Promise<ApiProbe> {
+  try {
+    const { status, text } = await requestContainer(endpoint, { method: 'GET', path: '/healthz', timeoutMs })
+    return status < 400
+      ? { fault: null, responseText: null }
+      : { fault: `It responded to /healthz with HTTP status ${status}.`, responseText: text }
+  } catch (error) {
+    return { fault: faultOf(error, `port ${hasuraPort}`), responseText: null }
+  }
+}
 
-const port = `port ${apiPort}, which GRAPHQL_SERVER_PORT names`
-
-function faultOf(error: unknown): string {
+function faultOf(error: unknown, port: string): string {
   const { code, name } = error as NodeJS.ErrnoException
   if (code === 'ENOENT' || code === 'ECONNREFUSED') return `Nothing listens on ${port}.`
   if (name === 'TimeoutError' || name === 'AbortError')

@@ -44,6 +44,7 @@ export type ObservedProcessor = {
   head: ObservedHead | null
 }
 
+/** A replica of an api or of Hasura. */
 export type ObservedApi = {
   squidId: number
   container: string

@@ -1,4 +1,5 @@
 import type { Db } from '../../../db/database.ts'
+import { isHasura } from '../../containers.ts'
 import {
   selectParts,
   type ObservedApi,
@@ -16,6 +17,8 @@ export type VersionParts = {
   containers: ObservedContainer[]
   processors: ObservedProcessor[]
   apis: ObservedApi[]
+  /** The instances of the addon `hasura`. */
+  hasura: ObservedApi[]
 }
 
 /** Reads the parts of any number of versions in a fixed number of queries. Returns a lookup by version id. */
@@ -25,12 +28,17 @@ export async function readParts(db: Db, selector: SquidSelector): Promise<(squid
   const databases = new Map(parts.databases.map((row) => [row.squidId, row]))
   const containers = Map.groupBy(parts.containers, (row) => row.squidId)
   const processors = Map.groupBy(parts.processors, (row) => row.squidId)
-  const apis = Map.groupBy(parts.apis, (row) => row.squidId)
+  const apis = Map.groupBy(parts.apis.filter(isApiRow), (row) => row.squidId)
+  const hasura = Map.groupBy(parts.apis.filter(isHasuraRow), (row) => row.squidId)
   return (squidId) => ({
     tags: (tags.get(squidId) ?? []).map((row) => row.tag),
     database: databases.get(squidId) ?? null,
     containers: containers.get(squidId) ?? [],
     processors: processors.get(squidId) ?? [],
     apis: apis.get(squidId) ?? [],
+    hasura: hasura.get(squidId) ?? [],
   })
 }
+
+const isHasuraRow = ({ container }: ObservedApi) => isHasura({ name: container })
+const isApiRow = (row: ObservedApi) => !isHasuraRow(row)

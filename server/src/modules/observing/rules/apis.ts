@@ -1,25 +1,34 @@
 import { minutes } from '../../../clock.ts'
-import type { RuleOf } from './rule.ts'
+import type { ObservedApi } from '../progress/parts-store.ts'
+import type { Problem, RuleOf } from './rule.ts'
 
 const apiDown: RuleOf<'api'> = {
   appliesTo: 'api',
   holdMs: minutes(1),
   clearMs: minutes(1),
   isWarning: false,
-  find: ({ apiReplicas, image, apis }) => {
-    if (apiReplicas === 0 || image === null || apis.some((row) => row.isAvailable)) return []
-    const sinceMs = apis.map((row) => row.sinceMs)
-    const cause = apis.find((row) => row.reason !== null)?.reason ?? 'It is not running.'
-    return [
-      {
-        severity: 'CRITICAL',
-        container: 'api',
-        label: 'API is down',
-        reason: `${cause} It cannot be queried. Its log may show why.`,
-        sinceMs: sinceMs.length > 0 ? Math.max(...sinceMs) : null,
-      },
-    ]
-  },
+  find: ({ apiReplicas, hasuraReplicas, image, apis, hasura }) =>
+    image === null
+      ? []
+      : [
+          ...(apiReplicas > 0 ? problemsOf('api', 'API', apis) : []),
+          ...(hasuraReplicas > 0 ? problemsOf('hasura', 'Hasura', hasura) : []),
+        ],
+}
+
+function problemsOf(container: string, title: string, replicas: ObservedApi[]): Problem[] {
+  if (replicas.some((row) => row.isAvailable)) return []
+  const sinceMs = replicas.map((row) => row.sinceMs)
+  const cause = replicas.find((row) => row.reason !== null)?.reason ?? 'It is not running.'
+  return [
+    {
+      severity: 'CRITICAL',
+      container,
+      label: `${title} is down`,
+      reason: `${cause} It cannot be queried. Its log may show why.`,
+      sinceMs: sinceMs.length > 0 ? Math.max(...sinceMs) : null,
+    },
+  ]
 }
 
 /** With fewer requests, the percentile is not reliable. */

@@ -1,5 +1,5 @@
 import type { AlertKind } from '@shoal/contract'
-import { isApi } from '../../manifest/index.ts'
+import { isApi, isHasura } from '../../containers.ts'
 import { isResponding } from './processors.ts'
 import type { AlertFacts } from './rule.ts'
 import { rules } from './rules.ts'
@@ -19,7 +19,7 @@ export function isRuleApplicable(facts: AlertFacts, kind: AlertKind, container: 
       if (isStopped) return 'no'
       return container === null ? 'yes' : programApplicability(facts, container, appliesTo)
     case 'api':
-      return !isStopped && facts.apiReplicas > 0 ? 'yes' : 'no'
+      return !isStopped && (facts.apiReplicas > 0 || facts.hasuraReplicas > 0) ? 'yes' : 'no'
     case 'database':
       return facts.database === null ? 'no' : facts.database.usedBytes === null ? 'unknown' : 'yes'
     case 'deployment':
@@ -31,7 +31,10 @@ export function isRuleApplicable(facts: AlertFacts, kind: AlertKind, container: 
 }
 
 function programApplicability(facts: AlertFacts, container: string, appliesTo: 'program' | 'processor'): Applicability {
-  const exists = facts.processors.includes(container) || (facts.apiReplicas > 0 && isApi({ name: container }))
+  const exists =
+    facts.processors.includes(container) ||
+    (facts.apiReplicas > 0 && isApi({ name: container })) ||
+    (facts.hasuraReplicas > 0 && isHasura({ name: container }))
   if (!exists) return 'no'
   const row = facts.containers.find((one) => one.container === container)
   if (!row || row.state === 'starting') return 'unknown'

@@ -27,12 +27,14 @@ export type AlertFacts = {
   image: string | null
   lastDeploy: SquidRow['lastDeploy']
   apiReplicas: number
+  hasuraReplicas: number
   /** The names of the version's processors. */
   processors: string[]
   database: DatabaseUse | null
   containers: ObservedContainer[]
   processorMetrics: ObservedProcessor[]
   apis: ObservedApi[]
+  hasura: ObservedApi[]
   /** Undefined if the latency was not measured. */
   latency?: Latency | undefined
 }

@@ -109,6 +109,8 @@ const healthy: AlertFacts = {
   image: 'image',
   lastDeploy: null,
   apiReplicas: 0,
+  hasuraReplicas: 0,
+  hasura: [],
   processors: ['eth'],
   database: null,
   containers: [eth({})],

@@ -7,7 +7,7 @@ import { rpcTokenOf } from '../../rpc/tokens.ts'
 import { createKnownHeads } from './known-heads.ts'
 import { insertSquid, sealWorkload, updateSquid } from '../../versions/store.ts'
 import { specOf, workloadOf } from '../../versions/testing/make-version.ts'
-import { metricsPort } from '../../manifest/workload.ts'
+import { metricsPort } from '../../containers.ts'
 
 let devnet: Devnet
 let t: RpcTestbed

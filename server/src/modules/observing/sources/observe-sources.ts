@@ -6,7 +6,8 @@ import type { ContainerRow, ProcessorRow, SourceRow } from '../observe-store.ts'
 import type { ObservationCache } from '../observation-cache.ts'
 import { silenceOf } from '../progress/silence.ts'
 import { isSdkLine, sourceSentence, lastSourceError } from './source-log.ts'
-import { isProcessor, workloadIdOf } from '../../manifest/index.ts'
+import { workloadIdOf } from '../../manifest/index.ts'
+import { isProcessor } from '../../containers.ts'
 
 const maxConcurrent = 8
 const tailLines = 100

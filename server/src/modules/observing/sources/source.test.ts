@@ -12,7 +12,7 @@ import { loadObservationCache, type ObservationCache } from '../observation-cach
 import { sealWorkload, updateSquid } from '../../versions/store.ts'
 import { makeVersion, specOf, workloadOf } from '../../versions/testing/make-version.ts'
 import { readAlertSubjects } from '../../alerts/rules/alert-subjects.ts'
-import { metricsPort } from '../../manifest/workload.ts'
+import { metricsPort } from '../../containers.ts'
 
 let t: TestApp
 let clock: ManualClock

@@ -17,6 +17,8 @@ export type SummaryRow = {
   desiredState: 'running' | 'hibernated' | 'deleted'
   apiReplicas: number
   apiProfile: Profile | null
+  hasuraReplicas: number
+  hasuraProfile: Profile | null
   processorProfile: Profile | null
   processors: string[]
   isDedicated: boolean
@@ -41,6 +43,7 @@ const ms = (column: string) => `round(date_part('epoch', ${column}) * 1000)::big
 
 const summaryColumns = sql.raw(`s.id, s.org_id as "orgId", s.name, s.slot, s.image, s.desired_state as "desiredState",
   s.api_replicas as "apiReplicas", s.api_profile as "apiProfile", s.processor_profile as "processorProfile",
+  s.hasura_replicas as "hasuraReplicas", s.hasura_profile as "hasuraProfile",
   s.processors, s.is_dedicated as "isDedicated", s.last_deploy as "lastDeploy",
   ${ms('s.deployed_at')} as "deployedAtMs", ${ms('s.hibernated_at')} as "hibernatedAtMs"`)
 

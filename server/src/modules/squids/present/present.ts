@@ -6,7 +6,7 @@ import { type AlertFacts, lagOf, processorStatus, type VersionParts } from '../.
 import { alertsOf } from './present-alerts.ts'
 import type { PresentedRow, SummaryRow } from './present-store.ts'
 import { squidStatusOf } from '../status.ts'
-import { apiUrls, consoleUrl, metricsUrl, type UrlParts } from '../urls.ts'
+import { apiUrls, consoleUrl, hasuraUrls, metricsUrl, type UrlParts } from '../urls.ts'
 
 /** The facts about a version that a list shows. Observations are those of the serving generation. */
 export type SummaryFacts = VersionParts & {
@@ -32,6 +32,7 @@ export function presentSquid(config: Config, facts: SquidFacts, nowMs: number): 
   const urlParts = urlPartsOf(facts)
   const { api, ...summary } = presentSummary(config, facts, nowMs)
   const postgres = presentPostgres(facts)
+  const hasura = presentHasura(config, facts)
   return {
     ...summary,
     fullName: summary.reference,
@@ -42,7 +43,7 @@ export function presentSquid(config: Config, facts: SquidFacts, nowMs: number): 
     image: squid.image,
     ...(api ? { api: { ...api, replicas: squid.apiReplicas, profile: squid.apiProfile ?? 'collocated' } } : {}),
     processors: presentProcessors(config, facts, urlParts, nowMs),
-    addons: postgres ? { postgres } : {},
+    addons: { ...(postgres ? { postgres } : {}), ...(hasura ? { hasura } : {}) },
     scale: { isDedicated: squid.isDedicated, processorProfile: squid.processorProfile ?? 'collocated' },
     alerts: alertsOf({ squid, subject: alertFactsOf(facts), secrets, nowMs }),
     organization: { id: org.id, name: org.name, code: org.code },
@@ -64,7 +65,10 @@ export function presentSummary(config: Config, facts: SummaryFacts, nowMs: numbe
     status: squidStatusOf(squid),
     ...(api ? { api } : {}),
     processors: squid.processors.map((name) => presentProgress(name, facts, nowMs)),
-    addons: database ? { postgres: { disk: presentDisk(database) } } : {},
+    addons: {
+      ...(database ? { postgres: { disk: presentDisk(database) } } : {}),
+      ...(squid.hasuraReplicas > 0 ? { hasura: { status: statusOf(facts.hasura) } } : {}),
+    },
     lastDeploy: squid.lastDeploy,
     deployedAt: timeOrNull(squid.deployedAtMs),
     hibernatedAt: timeOrNull(squid.hibernatedAtMs),
@@ -78,16 +82,18 @@ const urlPartsOf = ({ squid: { name, slot }, org, tags }: SummaryFacts): UrlPart
   tags,
 })
 
-const alertFactsOf = ({ squid, database, containers, processors, apis }: SquidFacts): AlertFacts => ({
+const alertFactsOf = ({ squid, database, containers, processors, apis, hasura }: SquidFacts): AlertFacts => ({
   status: squidStatusOf(squid),
   image: squid.image,
   lastDeploy: squid.lastDeploy,
   apiReplicas: squid.apiReplicas,
+  hasuraReplicas: squid.hasuraReplicas,
   processors: squid.processors,
   database,
   containers,
   processorMetrics: processors,
   apis,
+  hasura,
 })
 
 const timeOrNull = (ms: number | null) => (ms === null ? null : isoTime(ms))
@@ -99,10 +105,27 @@ function presentApi(config: Config, facts: SummaryFacts): SquidSummary['api'] | 
   if (squid.apiReplicas === 0 && !hasNeverRun) return null
   const isAvailable = apis.some((row) => row.isAvailable)
   return {
-    status: isAvailable ? 'AVAILABLE' : 'NOT_AVAILABLE',
+    status: statusOf(apis),
     urls: apiUrls(config, urlPartsOf(facts)),
     reason: isAvailable ? null : hasNeverRun ? 'It was never deployed successfully.' : reasonOf(squid, apis),
     since: isAvailable || apis.length === 0 ? null : isoTime(Math.max(...apis.map(({ sinceMs }) => sinceMs))),
+  }
+}
+
+const statusOf = (replicas: VersionParts['apis']) =>
+  replicas.some((row) => row.isAvailable) ? ('AVAILABLE' as const) : ('NOT_AVAILABLE' as const)
+
+/** Null for a version without the addon. */
+function presentHasura(config: Config, facts: SummaryFacts): NonNullable<Squid['addons']['hasura']> | null {
+  const { squid, hasura } = facts
+  if (squid.hasuraReplicas === 0) return null
+  const status = statusOf(hasura)
+  return {
+    status,
+    urls: hasuraUrls(config, urlPartsOf(facts)),
+    replicas: squid.hasuraReplicas,
+    profile: squid.hasuraProfile ?? 'collocated',
+    reason: status === 'AVAILABLE' ? null : reasonOf(squid, hasura),
   }
 }
 

@@ -2,7 +2,7 @@ import type { ContainerSpec, SimBehaviour, Workload } from '@shoal/runtime'
 import { BEHAVIOUR_VARIABLE } from '@shoal/runtime'
 import type { WorkerApp } from '../../../app.ts'
 import { insertSquid, type SquidRow } from '../store.ts'
-import { apiName, apiPort, metricsPort } from '../../manifest/workload.ts'
+import { apiName, apiPort, metricsPort } from '../../containers.ts'
 import { workloadIdOf } from '../../manifest/workload-id.ts'
 
 export type VersionSpec = {

@@ -58,6 +58,8 @@ export class SimVersion {
         image: 'image',
         lastDeploy: { id: 1, type: 'DEPLOY', status: 'OK', failed: 'NO', running: false },
         apiReplicas: 1,
+        hasuraReplicas: 0,
+        hasura: [],
         processors: ['eth'],
         database: { usedBytes: 0, totalBytes: 1000 },
         containers: [this.#processor, this.#api],
