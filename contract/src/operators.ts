@@ -3,6 +3,7 @@ import { endpoint } from './endpoint.ts'
 import { Id, IdParam, Password, RequiredText, Time } from './fields.ts'
 import { orgStatuses } from './org-status.ts'
 import { Squid } from './squid-payloads.ts'
+import { Maintenance } from './maintenance.ts'
 
 /** How long an operator may change things after entering the password. */
 export const operatorPasswordMinutes = 10
@@ -68,6 +69,19 @@ export type OperatorSquid = z.infer<typeof OperatorSquid>
 
 export const operatorSquidSorts = ['name', 'organization', 'status', 'cpu', 'memory', 'disk', 'logs', 'rpc'] as const
 export type OperatorSquidSort = (typeof operatorSquidSorts)[number]
+
+export const OperatorUser = z.object({
+  id: Id,
+  email: z.string(),
+  fullName: z.string(),
+  emailVerified: z.boolean(),
+  isOperator: z.boolean(),
+  disabledAt: Time.nullable(),
+  sessions: z.number(),
+  lastSeenAt: Time.nullable(),
+  createdAt: Time,
+})
+export type OperatorUser = z.infer<typeof OperatorUser>
 
 export const operatorPageSize = 50
 
@@ -161,6 +175,66 @@ export const operators = {
     access: 'operator',
     scope: 'session',
     summary: 'Stop reading an organization as support',
+    payload: z.object({ success: z.boolean() }),
+  }),
+  announceMaintenance: endpoint({
+    method: 'PUT',
+    path: '/v1/admin/maintenance',
+    access: 'operator.write',
+    scope: 'session',
+    summary: 'Announce a maintenance to all users; replaces the previous announcement',
+    body: z
+      .object({
+        message: RequiredText('Message is required').max(300, 'Max 300 symbols.'),
+        startsAt: Time,
+        endsAt: Time,
+      })
+      .refine(({ startsAt, endsAt }) => startsAt < endsAt, { message: 'Must be after the start', path: ['endsAt'] }),
+    payload: Maintenance,
+  }),
+  withdrawMaintenance: endpoint({
+    method: 'DELETE',
+    path: '/v1/admin/maintenance',
+    access: 'operator.write',
+    scope: 'session',
+    summary: 'Withdraw the announcement of a maintenance',
+    payload: z.object({ success: z.boolean() }),
+  }),
+  listUsers: endpoint({
+    method: 'GET',
+    path: '/v1/admin/users',
+    access: 'operator',
+    scope: 'session',
+    summary: 'Users with their sessions, the newest first, 50 per page',
+    query: {
+      /** A part of the email or name. */
+      search,
+      offset: page.offset,
+    },
+    payload: z.object({ users: z.array(OperatorUser), total: z.number() }),
+  }),
+  disableUser: endpoint({
+    method: 'POST',
+    path: '/v1/admin/users/{id}/disabled',
+    access: 'operator.write',
+    scope: 'session',
+    summary: 'Disable an account: its sessions end, and its API tokens are rejected',
+    payload: z.object({ success: z.boolean() }),
+  }),
+  enableUser: endpoint({
+    method: 'DELETE',
+    path: '/v1/admin/users/{id}/disabled',
+    access: 'operator.write',
+    scope: 'session',
+    summary: 'Enable a disabled account',
+    payload: z.object({ success: z.boolean() }),
+  }),
+  resendConfirmation: endpoint({
+    method: 'POST',
+    path: '/v1/admin/users/{id}/confirmation',
+    access: 'operator.write',
+    scope: 'session',
+    summary: 'Send the email that confirms the address of an account again',
     payload: z.object({ success: z.boolean() }),
   }),
   listSquids: endpoint({

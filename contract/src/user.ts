@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { EndedCredentials, oauthProviders } from './auth.ts'
 import { endpoint } from './endpoint.ts'
 import { Id, NewPassword, Password, PersonName, RequiredText, Time, TokenName } from './fields.ts'
+import { Maintenance } from './maintenance.ts'
 import { Org } from './orgs.ts'
 import { tokenScopes } from './token-scope.ts'
 
@@ -33,6 +34,8 @@ export const User = z.object({
   organizations: z.array(Org),
   /** The organization that an operator reads as support in this session. */
   support: z.object({ code: z.string(), until: Time }).nullable(),
+  /** The announced maintenance; null after its end. */
+  maintenance: Maintenance.nullable(),
 })
 export type User = z.infer<typeof User>
 

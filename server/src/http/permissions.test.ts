@@ -75,9 +75,10 @@ const endpointsByAccess: Record<Access, string> = {
     alerts.replayDelivery`,
   // Not in the specification: the operator's console.
   operator:
-    'operators.getAccess operators.confirmPassword operators.listOrgs operators.listSquids operators.closeSupport',
-  'operator.write':
-    'operators.suspendOrg operators.resumeOrg operators.changeLimits operators.hibernateSquid operators.openSupport',
+    'operators.getAccess operators.confirmPassword operators.listOrgs operators.listSquids operators.closeSupport operators.listUsers',
+  'operator.write': `operators.suspendOrg operators.resumeOrg operators.changeLimits operators.hibernateSquid operators.openSupport
+    operators.announceMaintenance operators.withdrawMaintenance operators.disableUser operators.enableUser
+    operators.resendConfirmation`,
 }
 const accessOf = new Map(
   Object.entries(endpointsByAccess).flatMap(([access, names]) =>
@@ -109,7 +110,9 @@ const endpointsByScope: Record<Scope, string> = {
   session: `auth.signOut auth.confirmEmail user.update user.completeOnboarding user.changePassword user.createApiToken
     user.deleteApiToken user.listSessions user.endSessions orgs.delete
     operators.getAccess operators.confirmPassword operators.listOrgs operators.suspendOrg operators.resumeOrg
-    operators.changeLimits operators.listSquids operators.hibernateSquid operators.openSupport operators.closeSupport`,
+    operators.changeLimits operators.listSquids operators.hibernateSquid operators.openSupport operators.closeSupport
+    operators.announceMaintenance operators.withdrawMaintenance operators.listUsers operators.disableUser operators.enableUser
+    operators.resendConfirmation`,
 }
 const scopeOf = new Map(
   Object.entries(endpointsByScope).flatMap(([scope, names]) =>

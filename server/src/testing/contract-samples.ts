@@ -40,6 +40,11 @@ export const bodySamples: Record<string, unknown> = {
   'billing.updateLimits': { spendCapUsd: null, atCap: 'stop_deploys', rpcRequestsCap: null },
   'operators.confirmPassword': { password: 'wrong one' },
   'operators.suspendOrg': { reason: 'sample' },
+  'operators.announceMaintenance': {
+    message: 'sample',
+    startsAt: '2030-01-01T00:00:00.000Z',
+    endsAt: '2030-01-01T01:00:00.000Z',
+  },
   'operators.changeLimits': { squids: 1 },
   'operators.hibernateSquid': { reason: 'sample' },
   'alerts.changeRule': { isEnabled: true, threshold: null },

@@ -2,6 +2,7 @@ export {
   addAccount,
   changeAccount,
   deleteUnconfirmedAccounts,
+  findAccount,
   findConfirmedAccount,
   getAccount,
   setOperator,

@@ -11,6 +11,7 @@ import {
   deletePassword,
   findConfirmedAccount,
   findIdentity,
+  getAccount,
   type Account,
 } from './account-store.ts'
 import type { Accounts } from './accounts.ts'
@@ -18,6 +19,7 @@ import { endCredentials } from './end-credentials.ts'
 import { accessEndedMail } from './mails.ts'
 import { findProvider, type OauthProfile, type Provider } from './oauth-providers.ts'
 import { startSession } from './sessions.ts'
+import { requireEnabled } from './sign-in.ts'
 
 /** The cookie binds the provider's response to the browser that requested it, so that a link cannot sign a user in to another account. */
 const cookieName = 'shoal_oauth'
@@ -75,7 +77,7 @@ export async function fetchOauth(
 
 /**
  * Returns a session token. Finds the account by the user's id at the provider, then by a confirmed email; otherwise creates one.
- * @throws Refusal 400 when there is no account and no confirmed email to create one with
+ * @throws Refusal 400 when there is no account and no confirmed email to create one with; 405 if the account is disabled
  */
 export async function finishOauth(
   app: App,
@@ -84,6 +86,7 @@ export async function finishOauth(
   request: Request,
 ): Promise<FoundAccount & { token: string }> {
   const account = await findOrCreateAccount(app, accounts, key, provider, profile)
+  requireEnabled(await getAccount(app.db, account.userId))
   return { ...account, token: await startSession(app, app.db, account.userId, request) }
 }
 

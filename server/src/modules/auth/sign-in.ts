@@ -1,5 +1,5 @@
 import type { App } from '../../app.ts'
-import { Refusal } from '../../errors.ts'
+import { refuse, Refusal } from '../../errors.ts'
 import type { Request } from '../call.ts'
 import { findConfirmedAccount, findUnconfirmedAccount, type Account } from './account-store.ts'
 import { findDeviceId, rememberDevice } from './devices.ts'
@@ -10,7 +10,7 @@ import { consumeAttempt, trustAddress } from './sign-in-attempts.ts'
 /**
  * Returns the account with this email and password. Counts only failures. Always verifies two passwords, using dummy hashes if necessary,
  * so that the response time does not reveal accounts (docs/decisions/0006-no-account-enumeration.md).
- * @throws Refusal 401 with spec 8's text when email or password is wrong; 429 after too many failures
+ * @throws Refusal 401 with spec 8's text when email or password is wrong; 405 if the account is disabled; 429 after too many failures
  */
 export async function checkPassword(
   app: App,
@@ -28,7 +28,13 @@ export async function checkPassword(
   const user = matchesConfirmed ? confirmed : matchesUnconfirmed ? unconfirmed : null
   if (!user) throw new Refusal(401, 'WRONG_CREDENTIALS', 'Wrong email and/or password')
   await refund()
+  requireEnabled(user)
   return user
+}
+
+/** @throws Refusal 405 if an operator has disabled the account */
+export function requireEnabled({ disabledAt }: Pick<Account, 'disabledAt'>): void {
+  if (disabledAt) throw refuse('ACCOUNT_DISABLED', 'The operator has disabled this account. Please contact support.')
 }
 
 /** Starts a session after the password was checked, records the address and browser of a confirmed account, and returns the session token. */

@@ -6,6 +6,9 @@ import { changeLimits } from './change-limits.ts'
 import { hibernateSquid } from './hibernate-squid.ts'
 import { createOrgList } from './org-list.ts'
 import { closeSupport, openSupport } from './support.ts'
+import { deleteMaintenance, saveMaintenance } from '../user/index.ts'
+import { parseId } from '../parse-id.ts'
+import { disableUser, enableUser, listUsers, resendConfirmation } from './users.ts'
 import { createSquidList } from './squid-list.ts'
 import { resumeOrg, suspendOrg } from './suspension.ts'
 
@@ -40,6 +43,30 @@ export function operatorsHandlers(app: App): Handlers<Contract['operators']> {
     },
     closeSupport: async ({ actor, request }) => {
       request.audit(await closeSupport(app, actor))
+      return { success: true }
+    },
+    announceMaintenance: async ({ body, request }) => {
+      const { message, startsAt, endsAt } = body
+      const announcedAt = app.clock.now()
+      await saveMaintenance(app.db, { message, startsAt: new Date(startsAt), endsAt: new Date(endsAt), announcedAt })
+      request.audit({ after: body })
+      return body
+    },
+    withdrawMaintenance: async () => {
+      await deleteMaintenance(app.db)
+      return { success: true }
+    },
+    listUsers: ({ query }) => listUsers(app, query),
+    disableUser: async ({ params, actor, request }) => {
+      request.audit(await disableUser(app, actor, parseId(params.id, 'User')))
+      return { success: true }
+    },
+    enableUser: async ({ params, request }) => {
+      request.audit(await enableUser(app, parseId(params.id, 'User')))
+      return { success: true }
+    },
+    resendConfirmation: async ({ params, request }) => {
+      request.audit(await resendConfirmation(app, parseId(params.id, 'User')))
       return { success: true }
     },
     listSquids: ({ query }) => squidList(query),

@@ -14,6 +14,7 @@ import {
 } from '../auth/index.ts'
 import type { Actor, Handlers } from '../call.ts'
 import { getOrg, listInvitations, listOrgsOf, presentOrg } from '../orgs/index.ts'
+import { findMaintenance } from './maintenance-store.ts'
 import { presentApiToken, createApiToken } from './api-tokens.ts'
 import { findApiToken, listApiTokens, type UserRow } from './store.ts'
 
@@ -77,9 +78,10 @@ export function userHandlers(app: App): Handlers<Contract['user']> {
 
 /** The user's profile as the API returns it to the user. */
 async function profileOf(app: App, actor: Actor, user: UserRow): Promise<User> {
-  const [orgs, supported] = await Promise.all([
+  const [orgs, supported, maintenance] = await Promise.all([
     listOrgsOf(app.db, actor),
     actor.support ? getOrg(app.db, actor.support.orgId) : null,
+    findMaintenance(app.db, app.clock.now()),
   ])
   const isSupport = supported && supported.deletedAt === null && !orgs.some(({ id }) => id === supported.id)
   return {
@@ -98,6 +100,7 @@ async function profileOf(app: App, actor: Actor, user: UserRow): Promise<User> {
       ...(isSupport ? [presentOrg(supported, 'viewer')] : []),
     ],
     support: actor.support && isSupport ? { code: supported.code, until: actor.support.until.toISOString() } : null,
+    maintenance,
   }
 }
 

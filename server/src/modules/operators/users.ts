@@ -1,0 +1,49 @@
+import { operatorPageSize, type Contract, type PayloadInputOf, type QueryOf } from '@shoal/contract'
+import type { App } from '../../app.ts'
+import { notFound, refuse } from '../../errors.ts'
+import { changeAccount, confirmationQueue, endSessionsOf, findAccount } from '../auth/index.ts'
+import type { Actor, AuditEntry } from '../call.ts'
+import { selectUsers } from './users-store.ts'
+
+type ListUsers = Contract['operators']['listUsers']
+
+/** Lists a page of users with their unexpired sessions, the newest first. */
+export async function listUsers(
+  app: App,
+  { search = '', offset = 0 }: QueryOf<ListUsers>,
+): Promise<PayloadInputOf<ListUsers>> {
+  return await selectUsers(app.db, { search, offset, limit: operatorPageSize, now: app.clock.now() })
+}
+
+/**
+ * Disables an account: ends its sessions; its API tokens and sign-ins are refused. Returns the entry for the audit log.
+ * @throws Refusal 404 for an unknown id; 405 for the operator's own account
+ */
+export async function disableUser(app: App, actor: Actor, id: number): Promise<AuditEntry> {
+  const account = await accountWith(app, id)
+  if (id === actor.userId) throw refuse('OWN_ACCOUNT', 'You cannot disable your own account.')
+  await changeAccount(app.db, id, { disabledAt: app.clock.now() })
+  const endedSessions = await endSessionsOf(app.db, id)
+  return { subject: account.email, before: { disabledAt: account.disabledAt }, after: { userId: id, endedSessions } }
+}
+
+/** @throws Refusal 404 for an unknown id */
+export async function enableUser(app: App, id: number): Promise<AuditEntry> {
+  const account = await accountWith(app, id)
+  await changeAccount(app.db, id, { disabledAt: null })
+  return { subject: account.email, before: { disabledAt: account.disabledAt }, after: { userId: id, disabledAt: null } }
+}
+
+/** Sends the confirmation email again, within the limits of emails. @throws Refusal 404 for an unknown id; 405 if it is confirmed */
+export async function resendConfirmation(app: App, id: number): Promise<AuditEntry> {
+  const account = await accountWith(app, id)
+  if (account.emailVerified) throw refuse('NOT_NOW', `${account.email} is confirmed already.`)
+  await app.jobs.send(confirmationQueue, { userId: id })
+  return { subject: account.email, after: { userId: id } }
+}
+
+async function accountWith(app: App, id: number) {
+  const account = await findAccount(app.db, id)
+  if (!account) throw notFound('User')
+  return account
+}
