@@ -69,7 +69,7 @@ const ownPaths = [
   '/squids/$squidName/$squidSlot/deployments/$deployId/changes',
   '/settings/status-page',
   '/monitoring/alerts',
-  ...['', '/organizations', '/squids'].map((tab) => `/admin${tab}`),
+  ...['', '/organizations', '/squids', '/users'].map((tab) => `/admin${tab}`),
   ...['history', 'rules', 'channels', 'deliveries'].map((tab) => `/monitoring/alerts/${tab}`),
 ]
 

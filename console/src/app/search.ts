@@ -43,5 +43,6 @@ export const search = {
   settings: searchOf({ emailVerified: oneOf('true', 'false') }),
   operatorOrgs: searchOf({ search: text, state: text, sort: text, order: oneOf('asc', 'desc') }),
   operatorSquids: searchOf({ search: text, sort: text, order: oneOf('asc', 'desc') }),
+  operatorUsers: searchOf({ search: text }),
   billingUsage: searchOf({ month: text, bySquid: flag }),
 }

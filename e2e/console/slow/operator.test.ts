@@ -130,6 +130,20 @@ test('the list of organizations is accessible, sorts on the server and says when
   expect(await accessibilityFlaws(page, 'operator-nothing')).toEqual([])
 })
 
+test('an operator disables an account, which then cannot sign in', async () => {
+  await shoal.cli('user', 'add', '--email', 'dora@disabled.dev', '--name', 'Dora', '--password', password)
+  await page.goto('/admin/users')
+  await row('dora@disabled.dev').waitFor()
+  expect(await accessibilityFlaws(page, 'operator-users')).toEqual([])
+  await page.setViewportSize({ width: 1280, height: 900 })
+  await openMenu('dora@disabled.dev')
+  await page.getByRole('menuitem', { name: 'Disable' }).click()
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Disable' }).click()
+  await row('dora@disabled.dev').getByText('Disabled').waitFor()
+  const signIn = shoal.as('').auth.signIn({ body: { email: 'dora@disabled.dev', password } })
+  await expect(signIn).rejects.toThrow('disabled this account')
+})
+
 test('an operator whose flag was removed loses the console at the next page', async () => {
   await shoal.cli('user', 'set-operator', operatorEmail, '--off')
   await page.goto('/admin/squids')

@@ -1,3 +1,4 @@
+import type { Maintenance } from '@shoal/contract'
 import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useEffect } from 'react'
@@ -6,7 +7,7 @@ import { useApiMutation } from '../../api/mutation.ts'
 import { invalidate } from '../../api/query.ts'
 import { useUser } from '../../api/session.ts'
 import { RelativeTime } from '../../components/RelativeTime.tsx'
-import { formatTime } from '../../lib/format.ts'
+import { formatDateTime, formatTime } from '../../lib/format.ts'
 import { supportEmail } from '../../lib/installation.ts'
 import { Alert } from '../../ui/Alert.tsx'
 import { Button } from '../../ui/Button.tsx'
@@ -14,12 +15,26 @@ import { Button } from '../../ui/Button.tsx'
 /** What users must know about the active organization on every page. */
 export function OrgBanner() {
   const org = useOrg()
-  const { support } = useUser()
+  const { support, maintenance } = useUser()
   return (
     <>
+      {maintenance && <MaintenanceBanner {...maintenance} />}
       {support?.code === org.code && <SupportBanner until={support.until} title={orgTitle(org)} />}
       {org.suspension && <SuspensionBanner {...org.suspension} />}
     </>
+  )
+}
+
+/** The maintenance that the operator has announced. */
+function MaintenanceBanner({ message, startsAt, endsAt }: Maintenance) {
+  return (
+    <Alert
+      tone="info"
+      title={`Maintenance from ${formatDateTime(startsAt)} to ${formatDateTime(endsAt)}`}
+      className="mb-4.5"
+    >
+      <p className="break-words">{message}</p>
+    </Alert>
   )
 }
 

@@ -31,6 +31,12 @@ const operatorTabs = [
     validateSearch: search.operatorSquids,
     ...page(() => import('../../pages/operator/SquidsTab.tsx')),
   }),
+  createRoute({
+    getParentRoute: () => operator,
+    path: '/users',
+    validateSearch: search.operatorUsers,
+    ...page(() => import('../../pages/operator/UsersTab.tsx')),
+  }),
 ] as const
 
 /** The operator's console. */

@@ -6,6 +6,7 @@ import { tabClass, tabListClass } from '../../ui/control-classes.ts'
 const tabs = [
   { to: '/admin/organizations', label: 'Organizations' },
   { to: '/admin/squids', label: 'Squids' },
+  { to: '/admin/users', label: 'Users' },
 ] as const
 
 /** The operator's console (`/admin`). */

@@ -1,4 +1,4 @@
-import { operatorPageSize, type OperatorOrg, type OperatorSquid } from '@shoal/contract'
+import { operatorPageSize, type OperatorOrg, type OperatorSquid, type OperatorUser } from '@shoal/contract'
 import { infiniteQueryOptions, keepPreviousData } from '@tanstack/react-query'
 import { callApi, q, type CallArgument } from '../../api/query.ts'
 
@@ -39,6 +39,20 @@ export const operatorSquidsQuery = (query: SquidsQuery) =>
     getNextPageParam: ({ total }, pages) => nextOffset(pages.length * operatorPageSize, total),
     select: ({ pages }): { rows: OperatorSquid[]; total: number } => ({
       rows: unique(pages.flatMap(({ squids }) => squids)),
+      total: pages[0]?.total ?? 0,
+    }),
+    ...timing,
+  })
+
+/** Users, the newest first, with their total number. */
+export const usersQuery = (search: string) =>
+  infiniteQueryOptions({
+    queryKey: ['operators.listUsers', search],
+    queryFn: ({ pageParam, signal }) =>
+      callApi('operators.listUsers', { query: { ...(search && { search }), offset: String(pageParam) } }, signal),
+    getNextPageParam: ({ total }, pages) => nextOffset(pages.length * operatorPageSize, total),
+    select: ({ pages }): { rows: OperatorUser[]; total: number } => ({
+      rows: unique(pages.flatMap(({ users }) => users)),
       total: pages[0]?.total ?? 0,
     }),
     ...timing,

@@ -1,0 +1,80 @@
+import type { OperatorUser } from '@shoal/contract'
+import { Mail, UserRoundCheck, UserRoundX } from 'lucide-react'
+import { useApiMutation } from '../../api/mutation.ts'
+import { useUser } from '../../api/session.ts'
+import { actionsOn, useMembership, type ActionOn } from '../../components/actions.ts'
+import { confirm, type ConfirmRequest } from '../../components/confirm.ts'
+import { toast } from '../../lib/toasts.ts'
+import { usePasswordFirst } from './use-password-first.tsx'
+
+type UserContext = {
+  ownEmail: string
+  disable: (user: OperatorUser) => void
+  enable: (user: OperatorUser) => void
+  resend: (user: OperatorUser) => void
+}
+
+/** What an operator can do with an account. */
+const userActions = {
+  resend: {
+    label: 'Send confirmation again',
+    icon: Mail,
+    appliesTo: ({ emailVerified }) => !emailVerified,
+    run: (user, { resend }) => resend(user),
+  },
+  disable: {
+    label: 'Disable',
+    icon: UserRoundX,
+    isDanger: true,
+    appliesTo: ({ disabledAt }) => disabledAt === null,
+    disabledReason: ({ email }, { ownEmail }) => (email === ownEmail ? 'You cannot disable your own account.' : null),
+    run: (user, { disable }) => disable(user),
+  },
+  enable: {
+    label: 'Enable',
+    icon: UserRoundCheck,
+    appliesTo: ({ disabledAt }) => disabledAt !== null,
+    run: (user, { enable }) => enable(user),
+  },
+} satisfies Record<string, ActionOn<OperatorUser, UserContext>>
+
+const changes = { invalidates: ['operators.listUsers' as const], errorDisplay: 'caller' as const }
+
+export function useUserActions() {
+  const passwordFirst = usePasswordFirst()
+  const disable = useApiMutation('operators.disableUser', changes)
+  const enable = useApiMutation('operators.enableUser', changes)
+  const resend = useApiMutation('operators.resendConfirmation', {
+    ...changes,
+    onSuccess: () => toast({ tone: 'good', title: 'The email is on its way' }),
+  })
+  const ask = (request: ConfirmRequest) => void passwordFirst(() => confirm(request))
+  const callOf = ({ id }: OperatorUser) => ({ params: { id: String(id) } })
+  const context = {
+    membership: useMembership(),
+    ownEmail: useUser().email,
+    disable: (user: OperatorUser) =>
+      ask({
+        title: `Disable ${user.email}?`,
+        body: 'All sessions of the account end, and its API tokens and sign-ins are refused. Its organizations and squids stay.',
+        confirmLabel: 'Disable',
+        isDanger: true,
+        action: () => disable.mutateAsync(callOf(user)),
+      }),
+    enable: (user: OperatorUser) =>
+      ask({
+        title: `Enable ${user.email}?`,
+        body: 'The user can sign in again, and API tokens of the account work again.',
+        confirmLabel: 'Enable',
+        action: () => enable.mutateAsync(callOf(user)),
+      }),
+    resend: (user: OperatorUser) =>
+      ask({
+        title: `Send the confirmation to ${user.email} again?`,
+        body: 'The email has a new link. Earlier links stay valid.',
+        confirmLabel: 'Send',
+        action: () => resend.mutateAsync(callOf(user)),
+      }),
+  }
+  return (user: OperatorUser) => actionsOn(userActions, user, context)
+}

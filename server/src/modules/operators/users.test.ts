@@ -1,0 +1,68 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { hours, minutes } from '../../clock.ts'
+import { authJobs } from '../auth/index.ts'
+import { startTestApp, type TestApp, type TestUser } from '../../testing/index.ts'
+
+const password = 'a long enough password'
+let t: TestApp
+let operator: TestUser
+beforeAll(async () => {
+  t = await startTestApp()
+  operator = await t.make.operator({ password })
+})
+afterAll(() => t?.close())
+beforeEach(async () => {
+  t.clock.advance(minutes(30))
+  await t.as(operator).operators.confirmPassword({ body: { password } })
+})
+
+const api = () => t.as(operator).operators
+
+test('a disabled account can neither use its session and tokens nor sign in, until it is enabled', async () => {
+  const user = await t.make.user({ password })
+  const token = await t.make.token(user)
+  const params = { id: String(user.id) }
+  const listed = async () => (await api().listUsers({ query: { search: user.email.toUpperCase() } })).users
+  expect(await listed()).toMatchObject([{ id: user.id, sessions: 1, disabledAt: null, isOperator: false }])
+  await api().disableUser({ params })
+  for (const credential of [user.token, token])
+    await expect(t.as(credential).user.get({})).rejects.toMatchObject({ status: 401 })
+  const signIn = () => t.as(null).auth.signIn({ body: { email: user.email, password } })
+  await expect(signIn()).rejects.toMatchObject({ status: 405, body: { code: 'ACCOUNT_DISABLED' } })
+  expect(await listed()).toMatchObject([{ sessions: 0, disabledAt: t.clock.now().toISOString() }])
+  await api().enableUser({ params })
+  expect((await t.as((await signIn()).token).user.get({})).email).toBe(user.email)
+  await t.as(token).user.get({})
+  await expect(api().disableUser({ params: { id: String(operator.id) } })).rejects.toMatchObject({ status: 405 })
+  for (const id of ['999999', '0x1', '-1', "1'"])
+    await expect(api().disableUser({ params: { id } })).rejects.toMatchObject({ status: 404 })
+})
+
+test('an operator sends the confirmation email of an account again', async () => {
+  const user = await t.make.user({ emailVerified: false })
+  await api().resendConfirmation({ params: { id: String(user.id) } })
+  await t.runJobs(authJobs(t.app))
+  expect((await t.mails())[0]?.to).toBe(user.email)
+  const params = { id: String(operator.id) }
+  await expect(api().resendConfirmation({ params })).rejects.toMatchObject({ status: 405 })
+})
+
+test('all users see an announced maintenance until it ends or is withdrawn', async () => {
+  const user = await t.make.user()
+  const seen = async () => (await t.as(user).user.get({})).maintenance
+  const startsAt = new Date(t.clock.now().getTime() + hours(1)).toISOString()
+  const endsAt = new Date(t.clock.now().getTime() + hours(2)).toISOString()
+  const body = { message: 'We replace a disk.', startsAt, endsAt }
+  await api().announceMaintenance({ body })
+  expect(await seen()).toEqual(body)
+  await api().announceMaintenance({ body: { ...body, message: 'Two disks.' } })
+  expect((await seen())?.message).toBe('Two disks.')
+  await api().withdrawMaintenance({})
+  expect(await seen()).toBeNull()
+  await api().announceMaintenance({ body })
+  t.clock.advance(hours(2))
+  expect(await seen()).toBeNull()
+  await api().confirmPassword({ body: { password } })
+  const reversed = { body: { ...body, startsAt: endsAt, endsAt: startsAt } }
+  await expect(api().announceMaintenance(reversed)).rejects.toMatchObject({ status: 400 })
+})
