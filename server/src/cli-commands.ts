@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import type { App } from './app.ts'
 import { readiness } from './health/readiness.ts'
 import { countInstallation } from './health/status-store.ts'
-import { findConfirmedAccount, setOperator } from './modules/auth/index.ts'
+import { findConfirmedAccount, operatorAuth } from './modules/auth/index.ts'
 import { recordAudit } from './modules/audit/index.ts'
 import { setDiscount, setStatus as setOrgStatus } from './modules/billing/index.ts'
 import { createOrg, findOrgByCode } from './modules/orgs/index.ts'
@@ -35,7 +35,7 @@ export async function addUser(app: App, { email, name, password }: CliOptions): 
 /** Gives a user the operator's flag, or takes it away with --off. Returns `{email, isOperator}`. */
 export async function setUserOperator(app: App, { email, off = false }: CliOptions): Result {
   const isOperator = !off
-  if (!(await setOperator(app.db, email.toLowerCase(), isOperator)))
+  if (!(await operatorAuth.setOperator(app.db, email.toLowerCase(), isOperator)))
     throw new Error(`There is no user ${email}. Create one with: user add --email ${email} --name <name>`)
   await recordAudit(app.db, {
     at: app.clock.now(),

@@ -2,7 +2,7 @@ import { isForOperators, permissions, reasonDenied, type Endpoint, type Permissi
 import type { FastifyRequest } from 'fastify'
 import type { App } from '../app.ts'
 import { notFound, refuse, Refusal, unauthorized } from '../errors.ts'
-import { authenticate, limitCalls, passwordUntil, requireTokenRights, roleWith } from '../modules/auth/index.ts'
+import { authenticate, limitCalls, operatorAuth, tokenRights } from '../modules/auth/index.ts'
 import type { Actor, OrgScope } from '../modules/call.ts'
 import { findMembership, findSupported } from '../modules/orgs/index.ts'
 import { isForSupport } from './support.ts'
@@ -25,7 +25,7 @@ export async function admit(
   if (isForOperators(endpoint)) return { actor: await admitOperator(app, name, endpoint, request, actor) }
   if (!actor) throw unauthorized()
   if (endpoint.rateLimit) await limitCalls(app, name, endpoint.rateLimit, { ip: request.ip, userId: actor.userId })
-  requireTokenRights(endpoint, actor)
+  tokenRights.requireTokenRights(endpoint, actor)
   if (endpoint.access === 'user') return { actor }
   if (!actor.emailVerified) throw refuse('EMAIL_NOT_VERIFIED', 'Please, confirm your email.')
   if (endpoint.access === 'verified') return { actor }
@@ -34,7 +34,7 @@ export async function admit(
     (await findMembership(app.db, code.toLowerCase(), actor.userId)) ?? (await findSupport(app, name, code, actor))
   const isTokenAllowed = actor.tokenOrgId === null || actor.tokenOrgId === membership?.id
   if (!membership || !isTokenAllowed) throw notFound('Organization')
-  const org = { ...membership, roleType: roleWith(actor, membership.roleType) }
+  const org = { ...membership, roleType: tokenRights.roleWith(actor, membership.roleType) }
   if (isPermission(endpoint.access)) {
     const reason = reasonDenied(org, endpoint.access)
     if (reason) throw refuse('NOT_ALLOWED', reason)
@@ -60,7 +60,7 @@ async function admitOperator(
 ): Promise<Actor> {
   if (!actor?.isOperator || !actor.emailVerified || actor.sessionId === null) throw unknownPath(request)
   if (rateLimit) await limitCalls(app, name, rateLimit, { ip: request.ip, userId: actor.userId })
-  if (access === 'operator.write' && !passwordUntil(actor, app.clock.now()))
+  if (access === 'operator.write' && !operatorAuth.passwordUntil(actor, app.clock.now()))
     throw refuse('PASSWORD_NEEDED', 'Enter your password again to change this.')
   return actor
 }

@@ -1,7 +1,7 @@
 import type { OrgStatus, RoleType, TokenScope } from '@shoal/contract'
 import { randomBytes } from 'node:crypto'
 import type { App } from '../app.ts'
-import { setOperator } from '../modules/auth/index.ts'
+import { operatorAuth } from '../modules/auth/index.ts'
 import { startSession } from '../modules/auth/sessions.ts'
 import { addMember, createOrg, setOrgStatus } from '../modules/orgs/index.ts'
 import { createApiToken, createUser } from '../modules/user/index.ts'
@@ -52,7 +52,7 @@ export function createFactories(app: App) {
   /** A user with the operator's flag, whose session has not entered the password. */
   const operator = async (options: { password?: string } = {}): Promise<TestUser> => {
     const created = await user(options)
-    await setOperator(app.db, created.email, true)
+    await operatorAuth.setOperator(app.db, created.email, true)
     return created
   }
   /** Creates an organization; ACTIVE by default, so that it may deploy. */

@@ -2,12 +2,10 @@ export {
   addAccount,
   changeAccount,
   deleteUnconfirmedAccounts,
-  findAccount,
   findConfirmedAccount,
   getAccount,
-  setOperator,
 } from './account-store.ts'
-export { requireTokenRights, roleWith } from './token-rights.ts'
+export { tokenRights } from './token-rights.ts'
 export { authenticate } from './authenticate.ts'
 export { changePassword } from './change-password.ts'
 export { confirmationQueue } from './confirm-email.ts'
@@ -15,9 +13,9 @@ export { authHandlers } from './handlers.ts'
 export { authJobs } from './jobs.ts'
 export { restoreLinkQueue } from './restore.ts'
 export { isMailAllowed } from './mail-limit.ts'
-export { enterPassword, hasPassword, passwordUntil } from './password-entry.ts'
+export { operatorAuth } from './operator-auth.ts'
 export { hashPassword } from './passwords.ts'
 export { limitCalls } from './rate-limits.ts'
 export { signingKeyContext } from './signing-keys.ts'
-export { addApiToken, deleteApiToken, deleteApiTokensOfOrg, endSessionsOf, listSessions, saveSupport } from './store.ts'
+export { addApiToken, deleteApiToken, deleteApiTokensOfOrg, endSessionsOf, listSessions } from './store.ts'
 export { apiTokens, users } from './tables.ts'

@@ -8,7 +8,7 @@ type Token = Pick<Actor, 'tokenScope' | 'tokenOrgId'>
  * Checks whether an API token may call the endpoint; sessions always may. A token of one organization may not change anything outside it.
  * @throws Refusal 405 with the reason when the token may not
  */
-export function requireTokenRights({ scope, access }: Endpoint, { tokenScope, tokenOrgId }: Token): void {
+function requireTokenRights({ scope, access }: Endpoint, { tokenScope, tokenOrgId }: Token): void {
   if (tokenScope === null) return
   if (scope === null || scope === 'session')
     throw refuse('SESSION_NEEDED', 'This needs a signed-in user; an API token is not enough.')
@@ -23,5 +23,6 @@ export function requireTokenRights({ scope, access }: Endpoint, { tokenScope, to
 }
 
 /** The effective role of the caller: `viewer`, who sees no credentials, for a token with the scope `read`. */
-export const roleWith = ({ tokenScope }: Token, roleType: RoleType): RoleType =>
-  tokenScope === 'read' ? 'viewer' : roleType
+const roleWith = ({ tokenScope }: Token, roleType: RoleType): RoleType => (tokenScope === 'read' ? 'viewer' : roleType)
+
+export const tokenRights = { requireTokenRights, roleWith }

@@ -1,6 +1,6 @@
 import type { Contract } from '@shoal/contract'
 import type { App } from '../../app.ts'
-import { enterPassword, hasPassword, passwordUntil } from '../auth/index.ts'
+import { operatorAuth } from '../auth/index.ts'
 import type { Handlers } from '../call.ts'
 import { changeLimits } from './change-limits.ts'
 import { hibernateSquid } from './hibernate-squid.ts'
@@ -17,11 +17,11 @@ export function operatorsHandlers(app: App): Handlers<Contract['operators']> {
   const squidList = createSquidList(app)
   return {
     getAccess: async ({ actor }) => ({
-      passwordUntil: passwordUntil(actor, app.clock.now())?.toISOString() ?? null,
-      hasPassword: await hasPassword(app.db, actor.userId),
+      passwordUntil: operatorAuth.passwordUntil(actor, app.clock.now())?.toISOString() ?? null,
+      hasPassword: await operatorAuth.hasPassword(app.db, actor.userId),
     }),
     confirmPassword: async ({ actor, body }) => ({
-      passwordUntil: (await enterPassword(app, actor, body.password)).toISOString(),
+      passwordUntil: (await operatorAuth.enterPassword(app, actor, body.password)).toISOString(),
     }),
     listOrgs: ({ query }) => orgList(query),
     suspendOrg: async ({ params, body, request }) => {

@@ -1,6 +1,6 @@
 import type { App } from '../../app.ts'
 import { minutes } from '../../clock.ts'
-import { saveSupport } from '../auth/index.ts'
+import { operatorAuth } from '../auth/index.ts'
 import type { Actor, AuditEntry } from '../call.ts'
 import { lockOrgByCode } from './find-org.ts'
 
@@ -14,12 +14,12 @@ const supportMs = minutes(30)
 export async function openSupport(app: App, actor: Actor, code: string): Promise<{ until: Date; entry: AuditEntry }> {
   const org = await lockOrgByCode(app, code)
   const until = new Date(app.clock.now().getTime() + supportMs)
-  if (actor.sessionId) await saveSupport(app.db, actor.sessionId, { orgId: org.id, until })
+  if (actor.sessionId) await operatorAuth.saveSupport(app.db, actor.sessionId, { orgId: org.id, until })
   return { until, entry: { orgId: org.id, subject: org.code, after: { until } } }
 }
 
 /** Stops it before its time. */
 export async function closeSupport(app: App, actor: Actor): Promise<AuditEntry> {
-  if (actor.sessionId) await saveSupport(app.db, actor.sessionId, null)
+  if (actor.sessionId) await operatorAuth.saveSupport(app.db, actor.sessionId, null)
   return actor.support ? { orgId: actor.support.orgId, before: { until: actor.support.until } } : {}
 }

@@ -1,7 +1,7 @@
 import { operatorPageSize, type Contract, type PayloadInputOf, type QueryOf } from '@shoal/contract'
 import type { App } from '../../app.ts'
 import { notFound, refuse } from '../../errors.ts'
-import { changeAccount, confirmationQueue, endSessionsOf, findAccount } from '../auth/index.ts'
+import { changeAccount, confirmationQueue, endSessionsOf, operatorAuth } from '../auth/index.ts'
 import type { Actor, AuditEntry } from '../call.ts'
 import { selectUsers } from './users-store.ts'
 
@@ -43,7 +43,7 @@ export async function resendConfirmation(app: App, id: number): Promise<AuditEnt
 }
 
 async function accountWith(app: App, id: number) {
-  const account = await findAccount(app.db, id)
+  const account = await operatorAuth.findAccount(app.db, id)
   if (!account) throw notFound('User')
   return account
 }

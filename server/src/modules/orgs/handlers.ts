@@ -1,7 +1,7 @@
 import { limits, type Contract } from '@shoal/contract'
 import { parseId } from '../parse-id.ts'
 import type { App } from '../../app.ts'
-import { deleteApiTokensOfOrg, roleWith } from '../auth/index.ts'
+import { deleteApiTokensOfOrg, tokenRights } from '../auth/index.ts'
 import type { Handlers } from '../call.ts'
 import { createOrg } from './create-org.ts'
 import { acceptInvite, inviteMember, rejectInvite } from './invitations.ts'
@@ -15,7 +15,7 @@ import { changeOrg, getOrg, listOrgsOf, quotaUsed } from './store.ts'
 export function orgsHandlers(app: App): Handlers<Contract['orgs']> {
   return {
     list: async ({ actor }) =>
-      (await listOrgsOf(app.db, actor)).map((org) => presentOrg(org, roleWith(actor, org.roleType))),
+      (await listOrgsOf(app.db, actor)).map((org) => presentOrg(org, tokenRights.roleWith(actor, org.roleType))),
     get: async ({ org }) => presentOrg(await getOrg(app.db, org.id), org.roleType),
     create: async ({ body, actor, request }) => {
       const isOwnEmail = body.email === actor.email

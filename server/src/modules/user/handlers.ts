@@ -10,7 +10,7 @@ import {
   endSessionsOf,
   getAccount,
   listSessions,
-  roleWith,
+  tokenRights,
 } from '../auth/index.ts'
 import type { Actor, Handlers } from '../call.ts'
 import { getOrg, listInvitations, listOrgsOf, presentOrg } from '../orgs/index.ts'
@@ -96,7 +96,7 @@ async function profileOf(app: App, actor: Actor, user: UserRow): Promise<User> {
     policyAccepted: user.policyAccepted,
     onboardingForm: user.onboardingForm,
     organizations: [
-      ...orgs.map((org) => presentOrg(org, roleWith(actor, org.roleType))),
+      ...orgs.map((org) => presentOrg(org, tokenRights.roleWith(actor, org.roleType))),
       ...(isSupport ? [presentOrg(supported, 'viewer')] : []),
     ],
     support: actor.support && isSupport ? { code: supported.code, until: actor.support.until.toISOString() } : null,
