@@ -33,7 +33,7 @@ const chunks = [
   // The frame of all pages behind the session gate, and small parts that most of them use.
   {
     name: 'layout',
-    test: /src\/app\/layouts\/(AppLayout|nav)|src\/api\/(alerts|failed-first-deployments|long-list|poll|roles|seed|squids|version)|src\/components\/(access|AlertSeverity|DialogHost|open-dialog|copy-with-toast|local-list|deployment-title|EmptyState|PageHeader|QueryView|RelativeTime|StatusDot|data-table\/url-state|squid\/(sync|SquidStatus|FailedDeployMark|failed-deploy|status-reason))\.tsx?$|src\/lib\/(format|hotkeys|preview-mode|ticker)|src\/ui\/(action|Badge|Card|copy-text|Kbd|ProgressBar|SearchField|control-classes)\.tsx?$|lucide-react\/dist\/esm\/icons\/(arrow-down|arrow-up|ellipsis|eye|eye-off|pencil|play|rotate-cw|trash|undo-2)\.m?js$/,
+    test: /src\/app\/layouts\/(AppLayout|nav)|src\/api\/(alerts|failed-first-deployments|long-list|poll|roles|seed|squids|version)|src\/components\/(access|AlertSeverity|DialogHost|open-dialog|copy-with-toast|local-list|deployment-title|EmptyState|NavTabs|PageHeader|QueryView|RelativeTime|StatusDot|data-table\/url-state|squid\/(sync|SquidStatus|FailedDeployMark|failed-deploy|status-reason))\.tsx?$|src\/lib\/(format|hotkeys|preview-mode|ticker)|src\/ui\/(action|Badge|Card|copy-text|Kbd|ProgressBar|SearchField|control-classes)\.tsx?$|lucide-react\/dist\/esm\/icons\/(arrow-down|arrow-up|ellipsis|eye|eye-off|pencil|play|rotate-cw|trash|undo-2)\.m?js$/,
   },
   // Tables and the actions of rows. Pages without a table do not load it.
   {
@@ -51,6 +51,10 @@ const chunks = [
     test: /node_modules\/(react-aria|react-stately|react-aria-components|@react-aria|@react-stately|@internationalized)\/|src\/ui\/(CommandList|Dialog|Menu|Popover|Select|Tabs|ToastRegion)\.tsx$/,
   },
 ]
+
+const namedChunks = new RegExp(
+  `^(${chunks.map(({ name }) => name).join('|')}|Altcha|CommandPalette|Graphiql.*|Plot|Turnstile|Tour|babel|driver.*|estree|highlight|jsonMode|ManifestTab|monaco.*|mouseTarget|sentry|standalone|.*worker)$`,
+)
 
 /** The server's settings, for `npm run dev`. */
 const settings = loadEnv('', import.meta.dirname, 'SHOAL_')
@@ -83,10 +87,9 @@ export default defineConfig({
     reportCompressedSize: false,
     rolldownOptions: {
       output: {
-        // Every page loads the list of all chunks. Hashes of seven characters instead of eight, and chunks of pages and
-        // dialogs without names make it smaller.
-        chunkFileNames: ({ name }) =>
-          /(Page|Dialog)$/.test(name) ? 'assets/[hash:7].js' : 'assets/[name]-[hash:7].js',
+        // Every page loads the list of all chunks. Hashes of seven characters, the fewest possible, and names only for the
+        // chunks above and those that tests look for make it smaller.
+        chunkFileNames: ({ name }) => (namedChunks.test(name) ? 'assets/[name]-[hash:7].js' : 'assets/[hash:7].js'),
         codeSplitting: {
           groups: chunks.map((chunk, index) => ({ ...chunk, priority: chunks.length - index })),
         },

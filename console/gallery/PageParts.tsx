@@ -5,6 +5,7 @@ import { ActionButton } from '../src/components/ActionButton.tsx'
 import { AlertSeverity } from '../src/components/AlertSeverity.tsx'
 import { LinkButton } from '../src/components/LinkButton.tsx'
 import { MarkedText } from '../src/components/MarkedText.tsx'
+import { NavTabs } from '../src/components/NavTabs.tsx'
 import { SetupGuide } from '../src/components/SetupGuide.tsx'
 import { TermsLink } from '../src/components/TermsLink.tsx'
 import { TimeRangePicker } from '../src/components/time-range/TimeRangePicker.tsx'
@@ -18,6 +19,11 @@ const day = { id: '24h', label: 'Last 24 hours', ms: 86_400_000 }
 const ranges = { options: [day], defaultRange: day }
 const hibernate = { label: 'Hibernate', icon: Pause, run: () => {} }
 const noop = () => {}
+const navTabs = [
+  { to: '/', label: 'General' },
+  { to: '/secrets', label: 'Logs' },
+  { to: '/rpc', label: 'Metrics', disabledReason: 'The version is hibernated.' },
+] as const
 
 const entry = (level: LogEntry['level'], payload: LogEntry['payload'], container = 'processor'): LogEntry => ({
   id: level,
@@ -77,6 +83,7 @@ export function PageParts() {
             <MarkedText text="A word and the word of a search" search="word" />. See the <TermsLink />.
           </p>
         </Grid>
+        <NavTabs label="Pages" tabs={navTabs} />
         <SetupGuide recipes={recipes} />
         <div aria-hidden>
           <Skeleton className="mb-2 h-6 w-44" />

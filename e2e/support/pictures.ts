@@ -101,11 +101,11 @@ export async function pictureDifferences(browser: Browser): Promise<string[]> {
       return
     }
     const kept = PNG.sync.read(readFileSync(join(folder, file)))
-    // When several pictures differ, the rest is not waited for.
-    const untilMs = Date.now() + (lines.length < 3 ? settleMs : 0)
     let shot = PNG.sync.read(await shoot(element))
     let result = compare(kept, shot)
-    while (result && Date.now() < untilMs) {
+    // When several pictures differ, the rest is not waited for longer than it moves.
+    const untilMs = Date.now() + (lines.length < 3 ? settleMs : 0)
+    for (let isFirst = true; result && (isFirst || Date.now() < untilMs); isFirst = false) {
       shot = PNG.sync.read(await shootSettled(element))
       result = compare(kept, shot)
     }

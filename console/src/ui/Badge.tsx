@@ -21,12 +21,13 @@ export function Label({ tone = 'neutral', children }: { tone?: Tone; children: R
   )
 }
 
-/** A tag of a squid version. */
-export function Tag({ isMain = false, children }: { isMain?: boolean; children: ReactNode }) {
+/** A tag of a squid version, cut where it has no room. */
+export function Tag({ isMain = false, children }: { isMain?: boolean; children: string }) {
   return (
     <span
+      title={children}
       className={cx(
-        'inline-block rounded-sm px-1.5 font-mono text-tag leading-4.5 font-medium',
+        'inline-block max-w-full min-w-0 truncate rounded-sm align-bottom px-1.5 font-mono text-tag leading-4.5 font-medium',
         toneSoft[isMain ? 'accent' : 'neutral'],
       )}
     >

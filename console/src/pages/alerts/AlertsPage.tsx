@@ -2,11 +2,10 @@ import { Link, Outlet } from '@tanstack/react-router'
 import { BellOff } from 'lucide-react'
 import { useState } from 'react'
 import type { Prefetch } from '../../api/prefetch.ts'
+import { NavTabs } from '../../components/NavTabs.tsx'
 import { PageHeader } from '../../components/PageHeader.tsx'
 import { useDeniedReason } from '../../components/access.tsx'
 import { Button } from '../../ui/Button.tsx'
-import { cx } from '../../ui/classes.ts'
-import { tabClass, tabListClass } from '../../ui/control-classes.ts'
 import { MuteDialog } from './MuteDialog.tsx'
 import { MutesBar } from './MutesBar.tsx'
 import { mutesQuery } from './queries.ts'
@@ -41,13 +40,7 @@ export default function AlertsPage() {
         }
       />
       <MutesBar />
-      <nav aria-label="Alerts" className={cx(tabListClass, 'mb-4.5')}>
-        {tabs.map(({ to, label }) => (
-          <Link key={to} to={to} activeOptions={{ exact: true, includeSearch: false }} className={tabClass}>
-            {label}
-          </Link>
-        ))}
-      </nav>
+      <NavTabs label="Alerts" tabs={tabs} />
       <Outlet />
       {isMuting && <MuteDialog subject={{ kind: null, squid: null }} onClose={() => setIsMuting(false)} />}
     </>

@@ -15,7 +15,7 @@ const squid = {
 const failed = { ...squid.lastDeploy, failed: 'UNEXPECTED' } as SquidSummary['lastDeploy']
 const alert = { id: 1, kind: 'STALLED', severity: 'WARNING', label: 'eth is stalled', squid } as unknown as AlertEvent
 const processors = [
-  { name: 'eth', status: 'SYNCING', syncState: { currentBlock: 25, totalBlocks: 100 }, etaSeconds: 120 },
+  { name: 'eth', status: 'SYNCING', syncState: { currentBlock: 25, totalBlocks: 100 }, etaSeconds: 120, reason: null },
 ] as SquidSummary['processors']
 
 const labels = (...args: Parameters<typeof attentionOf>) => attentionOf(...args).map(({ label }) => label)
@@ -35,6 +35,23 @@ test('the most severe is first, of all kinds', () => {
     'eth is stalled',
     'Not synced yet',
   ])
+})
+
+test('a version whose processor crashed says why, not that it is syncing', () => {
+  const reason = 'It ended with exit code 1.'
+  const crashed = [{ ...processors?.[0], status: 'STARTING', reason, since: null }] as SquidSummary['processors']
+  expect(attentionOf(org, [], [{ ...squid, processors: crashed }])).toMatchObject([
+    { label: 'Not indexing', tone: 'warn', detail: `eth: ${reason}` },
+  ])
+})
+
+test('a degraded version is listed until its alert is', () => {
+  const stuck = [{ ...processors?.[0], status: 'STUCK', reason: 'It keeps crashing.', since: null }]
+  const degraded = { ...squid, processors: stuck } as SquidSummary
+  expect(attentionOf(org, [], [degraded])).toMatchObject([
+    { label: 'Degraded', tone: 'bad', detail: 'eth: It keeps crashing.', page: 'version' },
+  ])
+  expect(labels(org, [alert], [degraded])).toEqual(['eth is stalled'])
 })
 
 test('a failed deployment is listed once, with its log', () => {

@@ -1,6 +1,7 @@
 import { displayStatus, type AlertEvent, type Org, type SquidSummary } from '@shoal/contract'
 import { billingWarning } from '../../components/billing-warning.ts'
 import { failedDeployOf, failedDeployText } from '../../components/squid/failed-deploy.ts'
+import { statusReason } from '../../components/squid/status-reason.ts'
 import { shortSyncSummary } from '../../components/squid/sync.ts'
 import type { Tone } from '../../ui/tones.ts'
 
@@ -28,10 +29,12 @@ export function attentionOf(
   const failedIds = new Set(squids.filter((squid) => failedDeployOf(squid) !== null).map(({ id }) => id))
   // The item of the failed deployment links to its log.
   const otherAlerts = alerts.filter(({ kind, squid }) => kind !== 'DEPLOY_FAILED' || !failedIds.has(squid?.id ?? 0))
+  const hasAlert = ({ id }: SquidSummary) => otherAlerts.some(({ squid }) => squid?.id === id)
   const items = [
     ...billingItems(org),
     ...otherAlerts.map(alertItem),
     ...squids.flatMap((squid) => failedDeployItem(squid) ?? []),
+    ...squids.flatMap((squid) => (hasAlert(squid) ? [] : (degradedItem(squid) ?? []))),
     ...squids.flatMap((squid) => syncItem(squid) ?? []),
   ]
   return severityOrder.flatMap((tone) => items.filter((item) => item.tone === tone))
@@ -63,16 +66,34 @@ function failedDeployItem(squid: SquidSummary): Item | null {
   return { ...nothingElse, ...item, tone: 'bad' }
 }
 
-function syncItem(squid: SquidSummary): Item | null {
-  if (displayStatus(squid) !== 'PROCESSING') return null
-  const detail = shortSyncSummary(squid.processors ?? [])
+/** A version is degraded before the alert about its cause begins. */
+function degradedItem(squid: SquidSummary): Item | null {
+  if (displayStatus(squid) !== 'DEGRADED') return null
+  const [cause = null] = statusReason(squid).split('\n')
   return {
     ...nothingElse,
-    id: `sync-${squid.id}`,
-    tone: 'info',
-    label: 'Not synced yet',
-    detail,
+    id: `status-${squid.id}`,
+    tone: 'bad',
+    label: 'Degraded',
+    detail: cause,
     page: 'version',
     squid,
   }
+}
+
+function syncItem(squid: SquidSummary): Item | null {
+  if (displayStatus(squid) !== 'PROCESSING') return null
+  const processors = squid.processors ?? []
+  const item = { ...nothingElse, id: `sync-${squid.id}`, page: 'version', squid } as const
+  // A processor that crashed or waits has a reason before it counts as stuck.
+  const hindered = processors.find(({ status, reason }) => status !== 'SYNCED' && reason !== null)
+  if (hindered)
+    return {
+      ...item,
+      tone: 'warn',
+      label: 'Not indexing',
+      detail: `${hindered.name}: ${hindered.reason}`,
+      since: hindered.since,
+    }
+  return { ...item, tone: 'info', label: 'Not synced yet', detail: shortSyncSummary(processors) }
 }

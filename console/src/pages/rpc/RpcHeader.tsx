@@ -1,7 +1,10 @@
-import { Link } from '@tanstack/react-router'
+import { NavTabs } from '../../components/NavTabs.tsx'
 import { PageHeader } from '../../components/PageHeader.tsx'
-import { cx } from '../../ui/classes.ts'
-import { tabClass, tabListClass } from '../../ui/control-classes.ts'
+
+const tabs = [
+  { to: '/rpc', label: 'Endpoints' },
+  { to: '/rpc/token', label: 'API token' },
+] as const
 
 /** The header of the two RPC pages (spec 2.11). */
 export function RpcHeader() {
@@ -11,14 +14,7 @@ export function RpcHeader() {
         title="RPC endpoints"
         context="JSON-RPC for many chains with one token, for squids and any other program."
       />
-      <nav aria-label="RPC" className={cx(tabListClass, 'mb-4.5')}>
-        <Link to="/rpc" activeOptions={{ exact: true, includeSearch: false }} className={tabClass}>
-          Endpoints
-        </Link>
-        <Link to="/rpc/token" className={tabClass}>
-          API token
-        </Link>
-      </nav>
+      <NavTabs label="RPC" tabs={tabs} />
     </>
   )
 }

@@ -27,7 +27,7 @@ export const squidColumns = (requests: WeekOfRequests | null): Column<SquidSumma
     id: 'status',
     header: 'Status',
     width: '144px',
-    narrowWidth: '130px',
+    narrowWidth: '146px',
     cell: (squid) => (
       <>
         <Status squid={squid} />
@@ -81,21 +81,21 @@ const Status = ({ squid }: { squid: SquidSummary }) => (
 
 function Name({ squid: { name, slot, tags } }: { squid: SquidSummary }) {
   return (
-    <>
+    <span className="flex items-center gap-1.5">
       <Link
         to="/squids/$squidName/$squidSlot"
         params={{ squidName: name, squidSlot: slot }}
         aria-label={`${name}@${slot}`}
-        className="mr-2 rounded-sm font-mono text-sm hover:underline"
+        className="shrink-0 rounded-sm font-mono text-sm hover:underline"
       >
         @{slot}
       </Link>
       {tags.map((tag) => (
-        <span key={tag.name} className="mr-1">
-          <Tag isMain={tag.name === 'production' || tag.name === 'prod'}>{tag.name}</Tag>
-        </span>
+        <Tag key={tag.name} isMain={tag.name === 'production' || tag.name === 'prod'}>
+          {tag.name}
+        </Tag>
       ))}
-    </>
+    </span>
   )
 }
 

@@ -1,0 +1,55 @@
+import { Link, useRouterState, type LinkProps } from '@tanstack/react-router'
+import { useEffect, useRef } from 'react'
+import { cx } from '../ui/classes.ts'
+import { tabClass, tabListClass } from '../ui/control-classes.ts'
+
+export type NavTab = LinkProps & {
+  label: string
+  /** Makes it a disabled tab, which shows the reason. */
+  disabledReason?: string | null
+  /** Hides the tab on the narrowest phones. */
+  isHiddenWhenNarrow?: boolean
+}
+
+/** Scrolls the tabs, and not the page, until the current one is visible. */
+function showCurrent(list: HTMLElement): void {
+  const tab = list.querySelector('[aria-current=page]')?.getBoundingClientRect()
+  const box = list.getBoundingClientRect()
+  if (tab && tab.right > box.right) list.scrollLeft += tab.right - box.right
+  if (tab && tab.left < box.left) list.scrollLeft -= box.left - tab.left
+}
+
+/** Tabs that are links to pages. The first is current only on its own page, the others also on pages below theirs. */
+export function NavTabs({ label, tabs }: { label: string; tabs: readonly NavTab[] }) {
+  const list = useRef<HTMLElement>(null)
+  const path = useRouterState({ select: ({ location }) => location.pathname })
+  useEffect(() => {
+    const element = list.current
+    if (!element) return undefined
+    // Also called at first. On a phone the tabs may be wider than the screen.
+    const observer = new ResizeObserver(() => showCurrent(element))
+    observer.observe(element)
+    return () => observer.disconnect()
+  }, [path])
+  return (
+    <nav ref={list} aria-label={label} className={cx(tabListClass, 'mb-4.5')}>
+      {tabs.map(({ label, disabledReason = null, isHiddenWhenNarrow = false, ...link }, index) => {
+        const className = cx(tabClass, isHiddenWhenNarrow && 'max-xxs:hidden')
+        return disabledReason === null ? (
+          <Link
+            key={label}
+            {...link}
+            activeOptions={{ exact: index === 0, includeSearch: false }}
+            className={className}
+          >
+            {label}
+          </Link>
+        ) : (
+          <span key={label} role="link" tabIndex={0} aria-disabled data-tip={disabledReason} className={className}>
+            {label}
+          </span>
+        )
+      })}
+    </nav>
+  )
+}
