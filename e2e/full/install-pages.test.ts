@@ -123,7 +123,7 @@ describe.skipIf(missing)('the pages about installing', { timeout: 1_800_000 }, (
   test('one server: a squid answers over HTTPS', async () => {
     // Settings that only this test needs: the chain is on this machine, and the authority is that of Caddy.
     const settings = {
-      SHOAL_NETWORK_ALLOW: `${chain.host}`,
+      SHOAL_NETWORK_ALLOW: chain.host,
       NODE_EXTRA_CA_CERTS: '/usr/local/share/authorities.pem',
       SHOAL_MAIL_URL: `smtp://${vm.hostAddress}:${(mail.address() as AddressInfo).port}`,
     }
@@ -135,7 +135,7 @@ describe.skipIf(missing)('the pages about installing', { timeout: 1_800_000 }, (
     const commands = (block?.commands ?? '')
       .replace('<token>', token)
       .replace('sqd deploy <folder of the squid>', `sqd secrets set RPC_URL ${chain.href}\n$&`)
-      .replace('<folder of the squid>', '/root/squid --no-interactive --no-stream-logs')
+      .replace('<folder of the squid>', '~/squid --no-interactive --no-stream-logs')
     const printed = await runBlock(`export NODE_EXTRA_CA_CERTS=${authority}\n${commands}`)
     const url = /https:\/\/squids\.example\.com\/[^ @]+@[a-z0-9]+/.exec(printed)?.[0]
     expect(url, printed).toBeDefined()

@@ -23,7 +23,7 @@ export function createCgroups(name: string): string[] {
   })
 }
 
-/** Returns the folders of a cgroup in all hierarchies, also if it does not exist. */
+/** Returns the folders of a cgroup in all hierarchies, even if it does not exist. */
 export function rootCgroups(name: string): string[] {
   const systemd = ['systemd', 'unified'].map((hierarchy) => join(mount, hierarchy))
   return [mount, ...hierarchies(), ...systemd].map((hierarchy) => join(hierarchy, name))

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { removeCgroups, rootCgroups } from './cgroups.ts'
 import { createNetwork, type ContainerNetwork } from './network.ts'
 
-/** A Docker daemon with folders and a network of its own, so that nothing on this machine changes. */
+/** A Docker daemon with separate folders and a separate network, so that nothing on this machine changes. */
 export type Docker = Pick<ContainerNetwork, 'address' | 'hostAddress' | 'forward'> & {
   /** Runs `docker` or `docker-compose` with these arguments, and returns its output. @throws Error with its output if it fails */
   docker: (...args: string[]) => string

@@ -215,11 +215,11 @@ describe('request counts', () => {
   test('tell failures of the squid from rejections, and from callers that disconnect', async () => {
     const squid = await bed.createVersion()
     await bed.serve(squid, (req, res) => {
-      if (req.url === '/missing') return void res.writeHead(404).end()
-      if (req.url === '/broken') return void res.writeHead(500).end()
-      if (req.url === '/cut') return void res.writeHead(200).write('begin', () => res.destroy())
+      if (req.url === '/missing') res.writeHead(404).end()
+      else if (req.url === '/broken') res.writeHead(500).end()
+      else if (req.url === '/cut') res.writeHead(200).write('begin', () => res.destroy())
       // `/endless`: until the caller disconnects.
-      res.writeHead(200).write('begin')
+      else res.writeHead(200).write('begin')
     })
     const send = (path: string, signal: AbortSignal | null = null) =>
       fetch(`${bed.url}/acme/test-squid@v1/api${path}`, { signal })

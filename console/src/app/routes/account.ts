@@ -80,7 +80,7 @@ const settings = createRoute({
 const statusPage = createRoute({
   getParentRoute: () => app,
   path: '/settings/status-page',
-  ...page(() => import('../../pages/settings/status-page/StatusPageSettings.tsx')),
+  ...page(() => import('../../pages/settings/status-page/StatusPageSettingsPage.tsx')),
 })
 
 const billing = createRoute({

@@ -21,7 +21,7 @@ export const prefetch: Prefetch = ({ client, org }) => {
 }
 
 /** The settings and incidents of the organization's public status page. */
-export default function StatusPageSettings() {
+export default function StatusPageSettingsPage() {
   const org = useOrg()
   return (
     <div className="max-w-200">
