@@ -28,7 +28,7 @@ const chunks = [
   // requests.
   {
     name: 'app',
-    test: /src\/app\/main\.tsx$|src\/(api\/(?!alerts|deployments|failed-first-deployments|graphql|lines|long-list|pages|poll|roles|seed|squids|version)|lib\/(?!format|hotkeys|preview-mode|save-file|ticker|utc-dates))|src\/components\/(confirm|ErrorState|OutboxHint|use-page-title)\.tsx?$|src\/ui\/(Alert|Field|IconButton|Skeleton|prefetch|tones)\.tsx?$|lucide-react\/dist\/esm\/icons\/x\.m?js$/,
+    test: /src\/app\/main\.tsx$|src\/(api\/(?!alerts|deployments|failed-first-deployments|graphql|lines|long-list|pages|poll|roles|seed|squids|version)|lib\/(?!format|hotkeys|preview-mode|save-file|theme-tokens|ticker|utc-dates))|src\/components\/(confirm|ErrorState|OutboxHint|use-page-title)\.tsx?$|src\/ui\/(Alert|Field|IconButton|Skeleton|prefetch|tones)\.tsx?$|lucide-react\/dist\/esm\/icons\/x\.m?js$/,
   },
   // The frame of all pages behind the session gate, and small parts that most of them use.
   {

@@ -1,12 +1,12 @@
 import { ApiError, unknownApiError, urlOf, type Contract, type Endpoint, type ErrorBody } from '@shoal/contract'
 import { getSetting } from '../lib/local-settings.ts'
-import { endpoints } from './endpoints.ts'
+import { endpoints, type NotCalled } from './endpoints.ts'
 
 type Area = keyof Contract
 type VerbOf<A extends Area> = Extract<keyof Contract[A], string>
 
 /** The name of an endpoint, such as `squids.list`; also the first element of its query keys. */
-export type EndpointName = { [A in Area]: `${A}.${VerbOf<A>}` }[Area]
+export type EndpointName = Exclude<{ [A in Area]: `${A}.${VerbOf<A>}` }[Area], NotCalled>
 
 type Leaf<A extends Area, V> = V extends keyof Contract[A] ? Extract<Contract[A][V], Endpoint> : never
 export type EndpointOf<N extends EndpointName> = N extends `${infer A extends Area}.${infer V}` ? Leaf<A, V> : never
@@ -14,7 +14,8 @@ export type EndpointOf<N extends EndpointName> = N extends `${infer A extends Ar
 export type Call = { params?: unknown; query?: unknown; body?: unknown }
 
 function endpointOf(name: EndpointName) {
-  const [method, path] = endpoints[name]?.split(' ') ?? []
+  const [area = '', verb = ''] = name.split('.')
+  const [method, path] = endpoints[area]?.[verb]?.split(' ') ?? []
   if (!path) throw new Error(`No endpoint ${name}`)
   const isPublic = path.startsWith('!')
   return { method: method as Endpoint['method'], path: isPublic ? path.slice(1) : path, isPublic }

@@ -1,12 +1,32 @@
 import { contract, endpointsOf } from '@shoal/contract'
 
+/** Endpoints for the public client, collectors, links in mails and scripts. The console does not call them. */
+const notCalled = [
+  'auth.openConfirmation',
+  'deployments.createUpload',
+  'deployments.upload',
+  'domains.add',
+  'domains.check',
+  'domains.list',
+  'domains.remove',
+  'monitoring.scrape',
+  'operators.announceMaintenance',
+  'operators.withdrawMaintenance',
+  'orgs.openVerification',
+  'squids.deploy',
+  'squids.listMine',
+] as const
+export type NotCalled = (typeof notCalled)[number]
+
+const names = new Set<string>(notCalled)
+
 /**
- * Method and path of each endpoint; a path begins with `!` if the endpoint needs no session. The build runs this file and ships only
- * its result (build/lean-contract.ts), so that calling an endpoint loads no schema. The format is terse, since every page loads it.
+ * Method and path of each endpoint that the console calls, by area and verb; a path begins with `!` if the endpoint needs no session. The
+ * build runs this file and ships only its result (build/lean-contract.ts), so that calling an endpoint loads no schema. The format is terse,
+ * since every page loads it.
  */
-export const endpoints = Object.fromEntries(
-  endpointsOf(contract).map(([name, { method, path, access }]) => [
-    name,
-    `${method} ${access === 'public' ? '!' : ''}${path}`,
-  ]),
-)
+export const endpoints: Record<string, Record<string, string>> = {}
+for (const [name, { method, path, access }] of endpointsOf(contract)) {
+  const [area = '', verb = ''] = name.split('.')
+  if (!names.has(name)) (endpoints[area] ??= {})[verb] = `${method} ${access === 'public' ? '!' : ''}${path}`
+}

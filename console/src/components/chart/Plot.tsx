@@ -1,6 +1,6 @@
 import { useEffect, useEffectEvent, useLayoutEffect, useRef } from 'react'
 import uPlot from 'uplot'
-import { onThemeChange } from '../../lib/theme.ts'
+import { onThemeChange } from '../../lib/theme-tokens.ts'
 import './chart.css'
 import { drawnTimes } from './chart-data.ts'
 import type { ChartFrame } from './ChartMarks.tsx'

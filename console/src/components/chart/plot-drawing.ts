@@ -1,5 +1,5 @@
 import type uPlot from 'uplot'
-import { tokenValue } from '../../lib/theme.ts'
+import { tokenValue } from '../../lib/theme-tokens.ts'
 import type { ChartMark, ChartScale } from './chart-data.ts'
 
 /** Draws over the series on uPlot's canvas, in device pixels. */

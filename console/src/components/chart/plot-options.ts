@@ -1,6 +1,6 @@
 import uPlot from 'uplot'
 import { formatChartTime } from '../../lib/format.ts'
-import { tokenValue } from '../../lib/theme.ts'
+import { tokenValue } from '../../lib/theme-tokens.ts'
 import {
   colorToken,
   dashes,
