@@ -13,7 +13,6 @@ import { useShouldShowTour } from '../tours/use-should-show-tour.ts'
 import { ConfirmEmail } from './ConfirmEmail.tsx'
 import { ConnectionBar } from './ConnectionBar.tsx'
 import { Frame } from './Frame.tsx'
-import { OrgBanner } from './OrgBanner.tsx'
 import { Sidebar } from './Sidebar.tsx'
 import { TopBar } from './TopBar.tsx'
 import { closeOverlay, openKeyboardHelp, openPalette, useOpenOverlay } from './overlays.ts'
@@ -23,6 +22,7 @@ import { lazyPart, Optional } from '../../lib/lazy.tsx'
 
 const loadSheet = () => import('../../ui/Dialog.tsx')
 const Sheet = lazyPart(async () => ({ default: (await loadSheet()).Sheet }))
+const OrgBanner = lazyPart(async () => ({ default: (await import('./OrgBanner.tsx')).OrgBanner }))
 const CommandPalette = lazyPart(() => import('./CommandPalette.tsx'))
 const KeyboardHelp = lazyPart(() => import('./KeyboardHelp.tsx'))
 const Tour = lazyPart(() => import('../tours/Tour.tsx'))
@@ -69,7 +69,7 @@ function SignedIn() {
       >
         <PageAnnouncement />
         <ConnectionBar />
-        <OrgBanner />
+        <Optional>{(org.suspension ?? user.support ?? user.maintenance) && <OrgBanner />}</Optional>
         {/* Remount when the organization changes, so that no data of the previous one stays on screen. */}
         <div key={org.id}>{user.emailVerified || isOpenToUnverified ? <Outlet /> : <ConfirmEmail />}</div>
       </Frame>

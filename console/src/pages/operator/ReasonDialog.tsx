@@ -6,7 +6,7 @@ import { LazyDialog } from '../../components/LazyDialog.tsx'
 import { toast } from '../../lib/toasts.ts'
 import { Button } from '../../ui/Button.tsx'
 import { TextField } from '../../ui/TextField.tsx'
-import { referenceOf } from './squid-columns.tsx'
+import { referenceOf } from './reference-of.ts'
 
 export function SuspendDialog({ org: { code }, onClose }: { org: OperatorOrg; onClose: () => void }) {
   const suspend = useApiMutation('operators.suspendOrg', {

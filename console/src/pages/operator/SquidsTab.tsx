@@ -8,7 +8,8 @@ import { useSearchText, useUrlSort } from '../../components/data-table/url-state
 import { formatInteger } from '../../lib/format.ts'
 import { SearchField } from '../../ui/SearchField.tsx'
 import { operatorSquidsQuery, type SquidsQuery } from './queries.ts'
-import { referenceOf, squidColumns } from './squid-columns.tsx'
+import { referenceOf } from './reference-of.ts'
+import { squidColumns } from './squid-columns.tsx'
 import { useSquidActions } from './use-squid-actions.tsx'
 
 const initialSort: Sort = { column: 'cpu', order: 'desc' }

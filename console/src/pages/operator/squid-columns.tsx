@@ -2,6 +2,7 @@ import type { OperatorSquid } from '@shoal/contract'
 import type { Column } from '../../components/data-table/columns.ts'
 import { StatusDot } from '../../components/StatusDot.tsx'
 import type { Tone } from '../../ui/tones.ts'
+import { referenceOf } from './reference-of.ts'
 import { usageColumns } from './usage-columns.tsx'
 
 const statuses: Record<OperatorSquid['status'], { tone: Tone; label: string }> = {
@@ -54,10 +55,6 @@ export const squidColumns: Column<OperatorSquid>[] = [
   },
   ...usageColumns<OperatorSquid>(),
 ]
-
-export function referenceOf({ name, slot }: Pick<OperatorSquid, 'name' | 'slot'>): string {
-  return `${name}@${slot}`
-}
 
 const ownerOf = ({ organization, ownerEmail }: OperatorSquid) =>
   [organization.code, ownerEmail].filter(Boolean).join(' · ')

@@ -7,8 +7,7 @@ import { actionsOn, useMembership, type ActionOn } from '../../components/action
 import { confirm } from '../../components/confirm.ts'
 import { openDialog } from '../../components/open-dialog.ts'
 import { toast } from '../../lib/toasts.ts'
-import { LimitsDialog } from './LimitsDialog.tsx'
-import { SuspendDialog } from './ReasonDialog.tsx'
+import { LimitsDialog, SuspendDialog } from './dialogs.ts'
 import { usePasswordFirst } from './use-password-first.tsx'
 
 type OrgContext = {

@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { errorText } from '../../api/error-text.ts'
 import { openDialog } from '../../components/open-dialog.ts'
 import { toast, unexpectedErrorTitle } from '../../lib/toasts.ts'
-import { PasswordDialog } from './PasswordDialog.tsx'
+import { PasswordDialog } from './dialogs.ts'
 import { accessQuery } from './queries.ts'
 
 /** An action must be possible for at least this long, so that a form can be filled in. */

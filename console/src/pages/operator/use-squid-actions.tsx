@@ -2,7 +2,7 @@ import type { OperatorSquid } from '@shoal/contract'
 import { Moon } from 'lucide-react'
 import { actionsOn, useMembership, type ActionOn } from '../../components/actions.ts'
 import { openDialog } from '../../components/open-dialog.ts'
-import { HibernateDialog } from './ReasonDialog.tsx'
+import { HibernateDialog } from './dialogs.ts'
 import { usePasswordFirst } from './use-password-first.tsx'
 
 type SquidContext = { hibernate: (squid: OperatorSquid) => void }
