@@ -16,14 +16,14 @@ const chunks = [
   // Form validation. Excludes the contract's files without schemas: they are small, and many pages need them.
   {
     name: 'schemas',
-    test: /node_modules\/zod\/|contract\/src\/(?!alert-rules|api-error|billable|countries|csv|documentation|limits|log-levels|onboarding-answers|org-code|org-status|permissions|receipt-csv|rpc-token|squid-status|token-scope|url)|src\/components\/(form-schemas|new-password)/,
+    test: /node_modules\/zod\/|contract\/src\/(?!alert-rules|api-error|billable|countries|csv|documentation|limits|log-levels|onboarding-answers|org-code|org-status|permissions|receipt-csv|rpc-token|squid-status|status-page-options|token-scope|url)|src\/components\/(form-schemas|new-password)/,
     includeDependenciesRecursively: false,
   },
   // Texts that few pages need. Without separate chunks, the bundler would put them into shared ones.
   { name: 'countries', test: /contract\/src\/countries/ },
   { name: 'bills', test: /contract\/src\/(billable|csv|receipt-csv)/ },
   { name: 'alerts', test: /contract\/src\/alert-rules/ },
-  { name: 'options', test: /contract\/src\/(log-levels|onboarding-answers|token-scope)/ },
+  { name: 'options', test: /contract\/src\/(log-levels|onboarding-answers|status-page-options|token-scope)/ },
   // Code that every page needs first, plus small parts that nearly every page uses and that are not worth separate
   // requests.
   {
@@ -33,13 +33,15 @@ const chunks = [
   // The frame of all pages behind the session gate, and small parts that most of them use.
   {
     name: 'layout',
-    test: /src\/app\/layouts\/(AppLayout|nav)|src\/api\/(alerts|failed-first-deployments|long-list|poll|roles|seed|squids|version)|src\/components\/(access|AlertSeverity|DialogHost|open-dialog|copy-with-toast|local-list|deployment-title|EmptyState|NavTabs|PageHeader|QueryView|RelativeTime|StatusDot|data-table\/url-state|squid\/(sync|SquidStatus|FailedDeployMark|failed-deploy|status-reason))\.tsx?$|src\/lib\/(format|hotkeys|preview-mode|ticker)|src\/ui\/(action|Badge|Card|copy-text|Kbd|ProgressBar|SearchField|control-classes)\.tsx?$|lucide-react\/dist\/esm\/icons\/(arrow-down|arrow-up|ellipsis|eye|eye-off|pencil|play|rotate-cw|trash|undo-2)\.m?js$/,
+    test: /src\/app\/layouts\/(AppLayout|nav)|src\/api\/(alerts|failed-first-deployments|long-list|poll|roles|seed|squids|version)|src\/components\/(access|AlertSeverity|DialogHost|open-dialog|copy-with-toast|local-list|deployment-title|EmptyState|LazyDialog|LinkButton|NavTabs|PageHeader|QueryView|RelativeTime|StatusDot|data-table\/url-state|squid\/(sync|SquidStatus|FailedDeployMark|failed-deploy|status-reason))\.tsx?$|src\/lib\/(format|hotkeys|preview-mode|ticker)|src\/ui\/(action|Badge|Card|copy-text|Kbd|ProgressBar|SearchField|control-classes)\.tsx?$|lucide-react\/dist\/esm\/icons\/(arrow-down|arrow-up|ellipsis|eye|eye-off|pencil|play|rotate-cw|trash|undo-2)\.m?js$/,
   },
   // Tables and the actions of rows. Pages without a table do not load it.
   {
     name: 'table',
-    test: /src\/components\/(data-table\/|(ActionButton|actions|LinkButton)\.tsx?|squid\/(endpoint-of|use-version-actions|version-actions)\.tsx?)|src\/api\/pages|node_modules\/@tanstack\/(react-virtual|virtual-core)\//,
+    test: /src\/components\/(data-table\/|(ActionButton|actions)\.tsx?|squid\/(endpoint-of|use-version-actions|version-actions)\.tsx?)|src\/api\/pages|node_modules\/@tanstack\/(react-virtual|virtual-core)\//,
   },
+  // What the tabs and dialogs of the operator's console share.
+  { name: 'operator', test: /src\/pages\/operator\/(dialogs|queries|reference-of|use-password-first)/ },
   // Forms, and the sign-in pages, which are little more than a form.
   {
     name: 'forms',

@@ -41,8 +41,6 @@ export const search = {
   rpc: searchOf({ search: text, type: list, sortBy: oneOf('name', 'usage') }),
   portalChains: searchOf({ search: text, type: list }),
   settings: searchOf({ emailVerified: oneOf('true', 'false') }),
-  operatorOrgs: searchOf({ search: text, state: text, sort: text, order: oneOf('asc', 'desc') }),
-  operatorSquids: searchOf({ search: text, sort: text, order: oneOf('asc', 'desc') }),
-  operatorUsers: searchOf({ search: text }),
+  operator: searchOf({ search: text, state: text, sort: text, order: oneOf('asc', 'desc') }),
   billingUsage: searchOf({ month: text, bySquid: flag }),
 }

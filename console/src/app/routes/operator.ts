@@ -22,19 +22,19 @@ const operatorTabs = [
   createRoute({
     getParentRoute: () => operator,
     path: '/organizations',
-    validateSearch: search.operatorOrgs,
+    validateSearch: search.operator,
     ...page(() => import('../../pages/operator/OrgsTab.tsx')),
   }),
   createRoute({
     getParentRoute: () => operator,
     path: '/squids',
-    validateSearch: search.operatorSquids,
+    validateSearch: search.operator,
     ...page(() => import('../../pages/operator/SquidsTab.tsx')),
   }),
   createRoute({
     getParentRoute: () => operator,
     path: '/users',
-    validateSearch: search.operatorUsers,
+    validateSearch: search.operator,
     ...page(() => import('../../pages/operator/UsersTab.tsx')),
   }),
 ] as const
