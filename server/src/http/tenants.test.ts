@@ -138,7 +138,7 @@ async function attack(name: string, endpoint: Endpoint, code: string, credential
 
 const endpoints = endpointsOf(contract)
 /** For other users than operators, these look like unknown paths. */
-const isOperators = ({ path }: Endpoint) => path.startsWith('/v1/admin/')
+const isOperators = ({ path }: Endpoint) => path.startsWith('/v1/admin')
 const orgEndpoints = endpoints.filter(([, endpoint]) => endpoint.path.includes('{code}'))
 const endpointsWithIds = endpoints.filter(([, endpoint]) =>
   /\{(id|squidId|reference|upload|muteId|channelId|deliveryId)\}/.test(endpoint.path),
