@@ -1,6 +1,6 @@
-import { request as httpRequest } from 'node:http'
+import { createServer, request as httpRequest } from 'node:http'
 import { connect, type PeerCertificate } from 'node:tls'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { hasPebble, startPebble, type Pebble } from '../../../../scripts/pebble.ts'
 import { days, hours, systemClock } from '../../clock.ts'
 import { openTlsPorts, type TlsPorts } from '../../tls/index.ts'
@@ -109,12 +109,14 @@ describe.skipIf(!hasPebble())('orders from Pebble', { timeout: 120_000 }, () => 
   test('a wrong key authorization fails the order, with the cause', async () => {
     t.app.config.SHOAL_ACME_CHALLENGE = 'http-01'
     await own([consoleName])
-    // Another server answers for the name.
+    const impostor = createServer((_, res) => void res.end('made-up.key-authorization'))
+    onTestFinished(() => void impostor.close())
+    await new Promise<void>((done) => void impostor.listen(pebble.httpPort, '127.0.0.9', done))
     await pebble.dns('/add-a', { host: consoleName, addresses: ['127.0.0.9'] })
     await order()
     const row = await state(consoleName)
     expect(row).toMatchObject({ failures: 1, chain: null })
-    expect(row?.lastError).toMatch(/127\.0\.0\.9|connect|refused/i)
+    expect(row?.lastError).toMatch(/key authorization/i)
     expect(await describeCertificates(t.app)).toMatch(
       /^console\.shoal\.test: no certificate yet, 1 failed orders \(next at/,
     )
