@@ -5,7 +5,7 @@ import { parseManifest, parsePlan } from '../server/src/modules/manifest/index.t
 const blocks = siteBlocks()
 const place = ({ page, line }: (typeof blocks)[number]) => `${page}:${line}`
 
-test('every block of the documentation is executed or checked, or says why not', () => {
+test('every block of the documentation is marked: to be executed, to be checked as a manifest, or with a reason for neither', () => {
   const isKnown = ({ language, use, reason }: (typeof blocks)[number]) =>
     (language === 'sh' && (use === 'run' || (use === 'skip' && reason.length > 10))) ||
     (language === 'yaml' && (use === 'manifest' || use === 'deploy'))
