@@ -139,7 +139,7 @@ test('an operator disables an account, which then cannot sign in', async () => {
   await openMenu('dora@disabled.dev')
   await page.getByRole('menuitem', { name: 'Disable' }).click()
   await page.getByRole('alertdialog').getByRole('button', { name: 'Disable' }).click()
-  await row('dora@disabled.dev').getByText('Disabled').waitFor()
+  await row('dora@disabled.dev').getByText('Disabled', { exact: true }).waitFor()
   const signIn = shoal.as('').auth.signIn({ body: { email: 'dora@disabled.dev', password } })
   await expect(signIn).rejects.toThrow('disabled this account')
 })
