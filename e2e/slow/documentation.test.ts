@@ -84,7 +84,7 @@ describe('the commands of the documentation', () => {
       const output = await runBlock(text).catch((error: Error) => {
         throw new Error(`${page}:${line} ${error.message}`)
       })
-      reference = /erc20-transfers@[a-z0-9-]+/.exec(output)?.[0] ?? reference
+      reference = /A new squid [^/]+\/(\S+) has been/.exec(output)?.[1] ?? reference
       if (text.includes('whoami')) expect(output).toContain('admin@acme-labs.dev')
       if (text.includes('query')) expect(output).toMatch(/"transfers":\s*\[\s*\{/)
     }
