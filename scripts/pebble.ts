@@ -1,11 +1,11 @@
-import { type ChildProcess, spawn } from 'node:child_process'
 import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { get } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { freePort } from '../e2e/support/free-port.ts'
 import { runCommand } from './command.ts'
+import { goInstall, hasGo } from './go-install.ts'
+import { type LoopbackProgram, startLoopbackProgram } from './loopback-program.ts'
 import { withProgress } from './progress.ts'
 import { fillOnce, userCache } from './user-cache.ts'
 
@@ -22,24 +22,16 @@ export const hasPebble = (): boolean => existsSync(inCache('pebble'))
 /** Builds Pebble, an ACME authority for tests, and its DNS server from their Go module into the user's cache. Does nothing without Go. */
 export async function ensurePebble(): Promise<void> {
   if (hasPebble()) return
-  if ((await runCommand('go', ['version'])).code !== 0)
-    return console.log('Go is not installed, so tests with an ACME authority are skipped.')
+  if (!(await hasGo())) return console.log('Go is not installed, so tests with an ACME authority are skipped.')
   await withProgress('Building Pebble for tests of certificates', '  Done: Pebble', () =>
     fillOnce(cacheDir, async (unfinished) => {
       const programs = ['pebble', 'pebble-challtestsrv'].map((name) => `${goModule}/cmd/${name}@${version}`)
-      const env = { ...process.env, CGO_ENABLED: '0', GOBIN: unfinished }
-      const args = ['go', 'install', '-trimpath', '-ldflags=-s -w', ...programs]
-      const { code, output } = await runCommand('nice', args, { env, cwd: unfinished })
+      if (!(await goInstall('Pebble', unfinished, programs))) return false
       const modules = (await runCommand('go', ['env', 'GOMODCACHE'])).output.trim()
-      if (code !== 0)
-        console.log(`Pebble cannot be built. Tests that need it are skipped.\n${output.trim().slice(-500)}`)
-      else
-        for (const file of certificateFiles)
-          copyFileSync(
-            join(modules, `${goModule}@${version}`, 'test/certs', file),
-            join(unfinished, file.replace('/', '-')),
-          )
-      return code === 0
+      const certificates = join(modules, `${goModule}@${version}`, 'test/certs')
+      for (const file of certificateFiles)
+        copyFileSync(join(certificates, file), join(unfinished, file.replace('/', '-')))
+      return true
     }),
   )
 }
@@ -87,27 +79,16 @@ export async function startPebble(options: { validitySeconds?: number } = {}): P
     }),
   )
   const env = { PEBBLE_VA_NOSLEEP: '1', PEBBLE_WFE_NONCEREJECT: '0', PEBBLE_AUTHZREUSE: '0' }
-  const names = run(
-    'pebble-challtestsrv',
-    ['-dnsserver', `127.0.0.1:${dns}`, '-management', `127.0.0.1:${dnsManagement}`, '-defaultIPv6', ''].concat([
-      '-http01',
-      '',
-      '-https01',
-      '',
-      '-tlsalpn01',
-      '',
-      '-doh',
-      '',
-    ]),
-    {},
-  )
-  let authority: Running | null = null
+  const off = ['-defaultIPv6', '-http01', '-https01', '-tlsalpn01', '-doh'].flatMap((name) => [name, ''])
+  const dnsArgs = ['-dnsserver', `127.0.0.1:${dns}`, '-management', `127.0.0.1:${dnsManagement}`]
+  const names = run('pebble-challtestsrv', [...dnsArgs, ...off], {})
+  let authority: LoopbackProgram | null = null
   const ca = inCache('pebble.minica.pem')
   const settings = { SHOAL_ACME_DIRECTORY_URL: `https://127.0.0.1:${api}/dir`, SHOAL_ACME_CA_FILE: ca }
   const start = async () => {
     const started = run('pebble', ['-config', configFile, '-dnsserver', `127.0.0.1:${dns}`], env)
     authority = started
-    await waitFor(started, () => read(settings.SHOAL_ACME_DIRECTORY_URL))
+    await started.responds(() => read(settings.SHOAL_ACME_DIRECTORY_URL))
   }
   const stop = async () => await authority?.stop()
   const end = async () => {
@@ -129,7 +110,7 @@ export async function startPebble(options: { validitySeconds?: number } = {}): P
     end,
   }
   try {
-    await waitFor(names, () => fetch(`http://127.0.0.1:${dnsManagement}/`))
+    await names.responds(() => fetch(`http://127.0.0.1:${dnsManagement}/`))
     await start()
     return pebble
   } catch (error) {
@@ -138,35 +119,8 @@ export async function startPebble(options: { validitySeconds?: number } = {}): P
   }
 }
 
-type Running = { child: ChildProcess; output: () => string; stop: () => Promise<void> }
-
-function run(name: string, args: string[], env: Record<string, string>): Running {
-  const child = spawn(inCache(name), args, { cwd: cacheDir, env, stdio: ['ignore', 'pipe', 'pipe'] })
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
-  const ended = new Promise<void>((done) => child.once('exit', () => done()))
-  return {
-    child,
-    output: () => output,
-    stop: async () => {
-      child.kill('SIGKILL')
-      await ended
-    },
-  }
-}
-
-async function waitFor({ child, output }: Running, attempt: () => Promise<unknown>): Promise<void> {
-  for (;;) {
-    if (child.exitCode !== null) throw new Error(`${child.spawnfile} ended with ${child.exitCode}:\n${output()}`)
-    if (
-      await attempt()
-        .then(() => true)
-        .catch(() => false)
-    )
-      return
-    await delay(20)
-  }
-}
+const run = (name: string, args: string[], env: Record<string, string>) =>
+  startLoopbackProgram(inCache(name), args, { cwd: cacheDir, env })
 
 /** Reads a page of Pebble. Its certificate is not verified: only the tested server must do that. */
 const read = (url: string): Promise<string> =>

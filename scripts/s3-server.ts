@@ -1,10 +1,9 @@
-import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { freePort } from '../e2e/support/free-port.ts'
-import { runCommand } from './command.ts'
+import { goInstall, hasGo } from './go-install.ts'
+import { type LoopbackProgram, startLoopbackProgram } from './loopback-program.ts'
 import { withProgress } from './progress.ts'
 import { fillOnce, userCache } from './user-cache.ts'
 
@@ -17,22 +16,11 @@ export const hasS3Server = (): boolean => existsSync(program)
 
 /** Builds versitygw, an S3 server, from its Go module into the user's cache. Does nothing without Go. Prints why when Go fails, for example offline. */
 export async function ensureS3Server(): Promise<void> {
-  if (existsSync(program) || (await runCommand('go', ['version'])).code !== 0) return
+  if (hasS3Server() || !(await hasGo())) return
   await withProgress('Building versitygw for tests with S3', '  Done: versitygw', () =>
-    fillOnce(cacheDir, async (unfinished) => {
-      const args = [
-        'go',
-        'install',
-        '-trimpath',
-        '-ldflags=-s -w',
-        `github.com/versity/versitygw/cmd/versitygw@${version}`,
-      ]
-      const env = { ...process.env, CGO_ENABLED: '0', GOBIN: unfinished }
-      const { code, output } = await runCommand('nice', args, { env, cwd: unfinished })
-      if (code !== 0)
-        console.log(`versitygw cannot be built. Tests that need it are skipped.\n${output.trim().slice(-500)}`)
-      return code === 0
-    }),
+    fillOnce(cacheDir, (unfinished) =>
+      goInstall('versitygw', unfinished, [`github.com/versity/versitygw/cmd/versitygw@${version}`]),
+    ),
   )
 }
 
@@ -64,28 +52,14 @@ export async function startS3Server(): Promise<S3Server> {
     SHOAL_S3_ACCESS_KEY: 'AKIATESTACCESSKEY',
     SHOAL_S3_SECRET_KEY: 'test-secret-of-the-bucket',
   }
-  let child: ChildProcess | null = null
-  const stop = async () => {
-    if (!child || child.exitCode !== null || child.signalCode !== null) return
-    const ended = new Promise((done) => child?.once('exit', done))
-    child.kill('SIGKILL')
-    await ended
-  }
+  let running: LoopbackProgram | null = null
+  const stop = async () => await running?.stop()
   const start = async () => {
     const args = ['--quiet', '--port', `127.0.0.1:${port}`, 'posix', '--sidecar', join(dir, 'metadata')]
-    const started = spawn(program, [...args, join(dir, 'objects')], {
-      cwd: dir,
-      env: { ROOT_ACCESS_KEY: settings.SHOAL_S3_ACCESS_KEY, ROOT_SECRET_KEY: settings.SHOAL_S3_SECRET_KEY },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
-    child = started
-    let output = ''
-    for (const stream of [started.stdout, started.stderr])
-      stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
-    while (!(await fetch(settings.SHOAL_S3_ENDPOINT).catch(() => null))) {
-      if (started.exitCode !== null) throw new Error(`versitygw ended with ${started.exitCode}:\n${output}`)
-      await delay(20)
-    }
+    const env = { ROOT_ACCESS_KEY: settings.SHOAL_S3_ACCESS_KEY, ROOT_SECRET_KEY: settings.SHOAL_S3_SECRET_KEY }
+    const started = startLoopbackProgram(program, [...args, join(dir, 'objects')], { cwd: dir, env })
+    running = started
+    await started.responds(() => fetch(settings.SHOAL_S3_ENDPOINT))
   }
   const end = async () => {
     await stop()

@@ -1,0 +1,16 @@
+import { runCommand } from './command.ts'
+
+/** Whether Go is on the PATH. */
+export const hasGo = async (): Promise<boolean> => (await runCommand('go', ['version'])).code === 0
+
+/**
+ * Builds programs of Go modules, each as `package@version`, into a folder. Returns false, and prints that the tests with `name` are skipped
+ * and why, if Go fails, for example offline.
+ */
+export async function goInstall(name: string, folder: string, programs: string[]): Promise<boolean> {
+  const args = ['go', 'install', '-trimpath', '-ldflags=-s -w', ...programs]
+  const env = { ...process.env, CGO_ENABLED: '0', GOBIN: folder }
+  const { code, output } = await runCommand('nice', args, { env, cwd: folder })
+  if (code !== 0) console.log(`${name} cannot be built. Tests that need it are skipped.\n${output.trim().slice(-500)}`)
+  return code === 0
+}
