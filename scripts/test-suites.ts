@@ -30,8 +30,7 @@ const slowOnly = [
   'runtime/src/process/disk/disks.test.ts',
   'runtime/src/process/network/pasta-network.test.ts',
   'server/src/doctor/doctor.test.ts',
-  'server/src/modules/certificates/orders.test.ts',
-  'server/src/modules/domains/domains.test.ts',
+  ...pebbleSuites,
 ]
 
 /** Suites that `npm run test:slow` runs. `npm test` excludes the project `slow`. */
