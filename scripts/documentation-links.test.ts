@@ -8,6 +8,8 @@ import { root } from './root.ts'
 const folder = join(root, 'site/pages')
 const files = globSync('{*.md,{api,operators}/index.md}', { cwd: folder })
 const textOf = (file: string) => readFileSync(join(folder, file), 'utf8').replaceAll(/^```[\s\S]*?^```$/gm, '')
+/** The address of a page in the site. */
+const addressOf = (file: string) => `/${file.replace(/(index)?\.md$/, '')}`
 
 /** The anchor that VitePress gives a heading without its own. */
 const slug = (heading: string) =>
@@ -23,13 +25,13 @@ const anchorsOf = (text: string) =>
 
 /** The anchors of each page by its address. Pages that are made from other sources have none here: their build checks their links. */
 const pages = new Map<string, string[] | null>([
-  ...files.map((file) => [`/${file.replace(/(index)?\.md$/, '')}`, anchorsOf(textOf(file))] as const),
+  ...files.map((file) => [addressOf(file), anchorsOf(textOf(file))] as const),
   ...operatorPages.map(({ name }) => [`/operators/${name}`, null] as const),
   ...apiAreas.map(({ name }) => [`/api/${name}`, null] as const),
 ])
 
 test.each(files)('the links of %s lead to pages and headings that exist', (file) => {
-  const own = `/${file.replace(/(index)?\.md$/, '')}`
+  const own = addressOf(file)
   const broken = [...textOf(file).matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)/g)].filter(
     ([, path = '', anchor]) => {
       const anchors = pages.get(path === '' ? own : path)
@@ -46,8 +48,6 @@ test('the first page is in the list, with its anchors', () => {
 
 test('the sidebar has every page except those that the console links to', () => {
   const sidebar = readFileSync(join(root, 'site/.vitepress/sidebar.ts'), 'utf8')
-  const missing = files
-    .map((file) => `/${file.replace(/(index)?\.md$/, '')}`)
-    .filter((page) => !sidebar.includes(`link: '${page}'`))
+  const missing = files.map(addressOf).filter((page) => !sidebar.includes(`link: '${page}'`))
   expect(missing.sort()).toEqual(['/privacy', '/terms'])
 })
