@@ -1,6 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { connect, createServer, type Server } from 'node:net'
+import type { Server } from 'node:net'
+import { relay } from '../relay.ts'
 
 /** A network namespace with one link to this machine, through which it reaches other machines. */
 export type ContainerNetwork = {
@@ -65,25 +66,7 @@ export function createNetwork(): ContainerNetwork {
     path: `/run/netns/${name}`,
     address,
     hostAddress,
-    forward: async (port) => void servers.push(await listen(hostAddress, port)),
+    forward: async (port) => void servers.push((await relay(hostAddress, port, port)).server),
     remove,
   }
-}
-
-function listen(address: string, port: number): Promise<Server> {
-  const server = createServer((incoming) => {
-    const outgoing = connect(port, '127.0.0.1')
-    for (const [from, to] of [
-      [incoming, outgoing],
-      [outgoing, incoming],
-    ] as const) {
-      from.on('error', () => to.destroy())
-      from.on('close', () => to.destroy())
-      from.pipe(to)
-    }
-  })
-  return new Promise((done, fail) => {
-    server.once('error', fail)
-    server.listen(port, address, () => done(server))
-  })
 }
