@@ -10,3 +10,6 @@ export function parseId(text: string, what: string): number {
   if (!parsed.success) throw notFound(what)
   return parsed.data
 }
+
+/** Whether `text` is a UUID in lower case, as the ids of some resources are. */
+export const isUuid = (text: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)

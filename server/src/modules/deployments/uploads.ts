@@ -5,6 +5,7 @@ import type { App } from '../../app.ts'
 import { ArtifactsUnavailable, type ReceivedArtifact } from '../../artifacts/artifact-store.ts'
 import { hours, systemClock } from '../../clock.ts'
 import { notFound, refuse, Refusal } from '../../errors.ts'
+import { isUuid } from '../parse-id.ts'
 import { checkDiskForRequest, checkMayDeploy } from './requirements.ts'
 import { selectOrg } from './store.ts'
 import { takeUploadPlace } from './upload-places.ts'
@@ -132,5 +133,3 @@ const tooLarge = (maxBytes: number) =>
     'TOO_LARGE',
     `The archive is larger than ${maxBytes / 1e6} MB. Exclude unneeded files with a .squidignore file.`,
   )
-
-const isUuid = (text: string) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)

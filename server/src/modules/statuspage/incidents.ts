@@ -1,6 +1,7 @@
 import { statusPageLimits, type StatusIncident } from '@shoal/contract'
 import type { Db } from '../../db/database.ts'
 import { notFound, refuse } from '../../errors.ts'
+import { isUuid } from '../parse-id.ts'
 import { countIncidents, lockIncident, type IncidentWithUpdates } from './incident-store.ts'
 
 export const presentIncident = (row: IncidentWithUpdates): StatusIncident => ({
@@ -14,11 +15,9 @@ export const presentIncident = (row: IncidentWithUpdates): StatusIncident => ({
   updates: row.updates.map(({ id, at, state, text }) => ({ id, at: at.toISOString(), state, text })),
 })
 
-const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
-
 /** Returns an incident of the organization, locked until the transaction ends. @throws Refusal 404 */
 export async function getIncident(db: Db, orgId: number, id: string): Promise<IncidentWithUpdates> {
-  const incident = uuid.test(id) ? await lockIncident(db, orgId, id) : null
+  const incident = isUuid(id) ? await lockIncident(db, orgId, id) : null
   if (!incident) throw notFound('Incident')
   return incident
 }
