@@ -12,24 +12,14 @@ const maxListed = 100
 
 const isOf = (orgId: number) => and(eq(statusIncidents.orgId, orgId), isNull(statusIncidents.removedAt))
 
-/** Open incidents first, then newest first; at most 100. */
-export async function listIncidents(db: Db, orgId: number): Promise<IncidentWithUpdates[]> {
+/** Open incidents first, then newest first; at most 100. With `resolvedSince` without those that were resolved before. */
+export async function listIncidents(db: Db, orgId: number, resolvedSince?: Date): Promise<IncidentWithUpdates[]> {
+  const isRecent =
+    resolvedSince && or(isNull(statusIncidents.resolvedAt), gte(statusIncidents.resolvedAt, resolvedSince))
   const rows = await db
     .select()
     .from(statusIncidents)
-    .where(isOf(orgId))
-    .orderBy(sql`${statusIncidents.resolvedAt} is not null`, desc(statusIncidents.startedAt))
-    .limit(maxListed)
-  return await withUpdates(db, rows)
-}
-
-/** The incidents that a page shows: open ones, and those resolved since a time. Open ones first, then newest first; at most 100. */
-export async function listShownIncidents(db: Db, orgId: number, since: Date): Promise<IncidentWithUpdates[]> {
-  const isShown = or(isNull(statusIncidents.resolvedAt), gte(statusIncidents.resolvedAt, since))
-  const rows = await db
-    .select()
-    .from(statusIncidents)
-    .where(and(isOf(orgId), isShown))
+    .where(and(isOf(orgId), isRecent))
     .orderBy(sql`${statusIncidents.resolvedAt} is not null`, desc(statusIncidents.startedAt))
     .limit(maxListed)
   return await withUpdates(db, rows)

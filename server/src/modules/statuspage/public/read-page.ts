@@ -2,7 +2,7 @@ import { statusPageLimits, type IncidentImpact, type IncidentState } from '@shoa
 import type { App } from '../../../app.ts'
 import { dayOf, days, isoTime, minutes } from '../../../clock.ts'
 import { lagOf, readParts, type VersionParts } from '../../observing/index.ts'
-import { listShownIncidents, type IncidentWithUpdates } from '../incident-store.ts'
+import { listIncidents, type IncidentWithUpdates } from '../incident-store.ts'
 import {
   addUp,
   availabilityOf,
@@ -84,7 +84,7 @@ export async function readPage(
       dayOf(firstMs),
     ),
     readParts(db, { squidIds: pageTags.flatMap(({ squidId }) => squidId ?? []) }),
-    listShownIncidents(db, orgId, new Date(firstMs)),
+    listIncidents(db, orgId, new Date(firstMs)),
   ])
   const shown = incidents.filter((incident) => isShown(incident, pageTags))
   const open = shown.filter(({ resolvedAt }) => resolvedAt === null)
