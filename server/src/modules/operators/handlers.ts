@@ -1,20 +1,25 @@
 import type { Contract } from '@shoal/contract'
 import type { App } from '../../app.ts'
+import { minutes } from '../../clock.ts'
 import { operatorAuth } from '../auth/index.ts'
 import type { Handlers } from '../call.ts'
 import { changeLimits } from './change-limits.ts'
 import { hibernateSquid } from './hibernate-squid.ts'
 import { createOrgList } from './org-list.ts'
+import { keepFor } from './keep-for.ts'
 import { closeSupport, openSupport } from './support.ts'
 import { deleteMaintenance, saveMaintenance } from '../user/index.ts'
 import { parseId } from '../parse-id.ts'
 import { disableUser, enableUser, listUsers, resendConfirmation } from './users.ts'
 import { createSquidList } from './squid-list.ts'
 import { resumeOrg, suspendOrg } from './suspension.ts'
+import { readUsage } from './usage-store.ts'
 
 export function operatorsHandlers(app: App): Handlers<Contract['operators']> {
-  const orgList = createOrgList(app)
-  const squidList = createSquidList(app)
+  // Both lists need the use of all versions, which is computed at most every 30 seconds because it reads their records.
+  const usage = keepFor(app, minutes(0.5), () => readUsage(app.db, app.clock.now()))
+  const orgList = createOrgList(app, usage)
+  const squidList = createSquidList(app, usage)
   return {
     getAccess: async ({ actor }) => ({
       passwordUntil: operatorAuth.passwordUntil(actor, app.clock.now())?.toISOString() ?? null,

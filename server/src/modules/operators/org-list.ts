@@ -14,7 +14,7 @@ import { keepFor } from './keep-for.ts'
 import { sortRows } from './sort-rows.ts'
 import { listOrgRows } from './orgs-store.ts'
 import { noUsage } from './usage.ts'
-import { usageByOrg } from './usage-store.ts'
+import type { Usage } from './usage-store.ts'
 
 type ListOrgs = Contract['operators']['listOrgs']
 
@@ -32,19 +32,25 @@ const sortKeys: Record<OperatorOrgSort, (org: OperatorOrg) => string | number> =
 }
 
 /**
- * Returns a function that lists a page of organizations. Names, statuses and suspensions are current. Use is computed at most every 30
- * seconds and costs at most every five minutes, because both read the records of all organizations.
+ * Returns a function that lists a page of organizations. Names, statuses and suspensions are current. Costs are computed at most every
+ * five minutes, because they need the records of all organizations.
  */
-export function createOrgList(app: App): (query: QueryOf<ListOrgs>) => Promise<PayloadInputOf<ListOrgs>> {
+export function createOrgList(
+  app: App,
+  readUsage: () => Promise<Usage>,
+): (query: QueryOf<ListOrgs>) => Promise<PayloadInputOf<ListOrgs>> {
   const costs = keepFor(app, minutes(5), () => costsOfAll(app))
-  const usages = keepFor(app, minutes(0.5), () => usageByOrg(app.db, app.clock.now()))
   return async ({ search = '', state, sort = 'name', order = 'asc', offset = 0 }) => {
-    const [rows, costByOrg, usage] = await Promise.all([listOrgRows(app.db, { search, state }), costs(), usages()])
+    const [rows, costByOrg, { byOrg }] = await Promise.all([
+      listOrgRows(app.db, { search, state }),
+      costs(),
+      readUsage(),
+    ])
     const all = rows.map(({ createdAt, suspendedAt, suspensionReason, ...row }) => ({
       ...row,
       suspension: suspensionOf({ suspendedAt, suspensionReason }),
       costUsd: costByOrg.get(row.id) ?? 0,
-      usage: usage.get(row.id) ?? noUsage,
+      usage: byOrg.get(row.id) ?? noUsage,
       createdAt: createdAt.toISOString(),
     }))
     const sorted = sortRows(all, sortKeys[sort], order)

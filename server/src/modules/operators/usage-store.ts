@@ -6,10 +6,12 @@ import type { Db } from '../../db/database.ts'
 import { sql, timestampSql } from '../../db/sql.ts'
 import { addUsage, noUsage } from './usage.ts'
 
-export type SquidUsage = OperatorUsage & { squidId: number; orgId: number }
+/** By the ids of versions and of organizations. */
+export type Usage = { bySquid: Map<number, OperatorUsage>; byOrg: Map<number, OperatorUsage> }
+type SquidUsage = OperatorUsage & { squidId: number; orgId: number }
 
 /** Returns what each existing version used: its programs in the last five minutes, its log and RPC requests in the last 24 hours. */
-export async function usageBySquid(db: Db, now: Date): Promise<SquidUsage[]> {
+async function usageBySquid(db: Db, now: Date): Promise<SquidUsage[]> {
   const sampledFrom = timestampSql(now.getTime() - minutes(5))
   const dayAgo = timestampSql(now.getTime() - days(1))
   // Each version's samples are read by index, because samples of all versions of a day are in one partition.
@@ -38,14 +40,18 @@ export async function usageBySquid(db: Db, now: Date): Promise<SquidUsage[]> {
   return rows
 }
 
-/** Returns what the versions of each organization used, and all RPC requests with its token. */
-export async function usageByOrg(db: Db, now: Date): Promise<Map<number, OperatorUsage>> {
+/** Returns what each existing version used, and each organization: what its versions used, and all RPC requests with its token. */
+export async function readUsage(db: Db, now: Date): Promise<Usage> {
   const [squids, requests] = await Promise.all([usageBySquid(db, now), rpcRequestsByOrg(db, now)])
+  const bySquid = new Map<number, OperatorUsage>()
   const byOrg = new Map<number, OperatorUsage>()
-  for (const { orgId, squidId: _, ...usage } of squids) byOrg.set(orgId, addUsage(byOrg.get(orgId) ?? noUsage, usage))
+  for (const { orgId, squidId, ...usage } of squids) {
+    bySquid.set(squidId, usage)
+    byOrg.set(orgId, addUsage(byOrg.get(orgId) ?? noUsage, usage))
+  }
   // Includes the requests of callers that are not squids.
   for (const { orgId, rpcRequests } of requests) byOrg.set(orgId, { ...(byOrg.get(orgId) ?? noUsage), rpcRequests })
-  return byOrg
+  return { bySquid, byOrg }
 }
 
 async function rpcRequestsByOrg(db: Db, now: Date): Promise<{ orgId: number; rpcRequests: number }[]> {
