@@ -24,7 +24,6 @@ export const Domain = z.object({
   checkedAt: Time.nullable(),
   createdAt: Time,
 })
-export type Domain = z.infer<typeof Domain>
 
 export const domains = {
   list: endpoint({

@@ -1,4 +1,4 @@
-import { maxDomains, type Contract, type Domain } from '@shoal/contract'
+import { maxDomains, type Contract, type PayloadInputOf } from '@shoal/contract'
 import { randomBytes } from 'node:crypto'
 import type { App } from '../../app.ts'
 import { invalid, invalidField, notFound, refuse } from '../../errors.ts'
@@ -12,25 +12,24 @@ import { insertDomain, listDomains, selectDomain, squidExists, updateDomain, typ
 export function domainsHandlers(app: App): Handlers<Contract['domains']> {
   const { db, clock, config } = app
   const ownNames = config.tls?.ownNames ?? []
-  const present = async (rows: DomainRow[]): Promise<Domain[]> => {
-    const certificates = await certificateStates(
+  const gatewayName = ownNames[1] ?? ''
+  const certificatesOf = (rows: DomainRow[]) =>
+    certificateStates(
       db,
       rows.filter(({ isActive }) => isActive).map(({ name }) => name),
     )
-    return rows.map((row) => presentDomain(row, ownNames[1] ?? '', certificates.get(row.name)))
-  }
-  const presentOne = async (orgId: number, name: string): Promise<Domain> => {
-    const [domain] = await present([await getDomain(orgId, name)])
-    if (!domain) throw notFound('Domain')
-    return domain
-  }
+  const present = async (row: DomainRow) => presentDomain(row, gatewayName, (await certificatesOf([row])).get(row.name))
   const getDomain = async (orgId: number, name: string): Promise<DomainRow> => {
     const row = await selectDomain(db, orgId, name.toLowerCase().replace(/\.$/, ''))
     if (!row) throw notFound('Domain')
     return row
   }
   return {
-    list: async ({ org }) => await present(await listDomains(db, org.id)),
+    list: async ({ org }) => {
+      const rows = await listDomains(db, org.id)
+      const certificates = await certificatesOf(rows)
+      return rows.map((row) => presentDomain(row, gatewayName, certificates.get(row.name)))
+    },
     add: async ({ org, body, request }) => {
       if (config.tls?.source.kind !== 'acme')
         throw refuse(
@@ -44,16 +43,17 @@ export function domainsHandlers(app: App): Handlers<Contract['domains']> {
       const now = clock.now()
       const proof = `shoal-domain=${randomBytes(18).toString('base64url')}`
       const { squid: squidName, tag } = body
-      const row = { orgId: org.id, name, squidName, tag, proof, nextCheckAt: now, createdAt: now }
-      if (!(await insertDomain(db, row))) throw invalid('DOMAIN_EXISTS', `${name} has been added already.`)
+      const domain = { orgId: org.id, name, squidName, tag, proof, nextCheckAt: now, createdAt: now }
+      const row = await insertDomain(db, domain)
+      if (!row) throw invalid('DOMAIN_EXISTS', `${name} has been added already.`)
       request.audit({ subject: name, after: { squid: squidName, tag } })
-      return await presentOne(org.id, name)
+      return await present(row)
     },
     check: async ({ org, params, request }) => {
       const row = await getDomain(org.id, params.name)
       await updateDomain(db, row, { nextCheckAt: clock.now() })
       request.audit({ subject: row.name })
-      return await presentOne(org.id, row.name)
+      return await present(row)
     },
     remove: async ({ org, params, request }) => {
       const row = await getDomain(org.id, params.name)
@@ -64,9 +64,10 @@ export function domainsHandlers(app: App): Handlers<Contract['domains']> {
   }
 }
 
+type PresentedDomain = PayloadInputOf<Contract['domains']['check']>
 type Certificate = { isIssued: boolean; lastError: string | null }
 
-function presentDomain(row: DomainRow, gatewayName: string, certificate: Certificate | undefined): Domain {
+function presentDomain(row: DomainRow, gatewayName: string, certificate: Certificate | undefined): PresentedDomain {
   const { name, squidName: squid, tag, isActive, checkedAt, createdAt, proof } = row
   const problem = row.problem ?? (isActive ? (certificate?.lastError ?? null) : null)
   const isBroken = isActive ? certificate?.isIssued !== true && problem !== null : row.provenAt !== null
@@ -76,5 +77,5 @@ function presentDomain(row: DomainRow, gatewayName: string, certificate: Certifi
     { type: 'TXT' as const, name: proofName(name), value: proof },
   ]
   const state = isBroken ? 'FAILED' : isActive ? working : 'WAITING_FOR_DNS'
-  return { name, squid, tag, state, problem, records, checkedAt, createdAt } as unknown as Domain
+  return { name, squid, tag, state, problem, records, checkedAt, createdAt }
 }
