@@ -4,6 +4,7 @@ import { every } from '../../db/every.ts'
 import { runAsLeader, type LeaderHandle } from '../../db/leases.ts'
 import { dropName, keepName } from '../certificates/index.ts'
 import { checkDns, type DnsResult } from './check-dns.ts'
+import { gatewayNameOf } from './gateway-name.ts'
 import { deleteDomain, selectActive, selectDueDomains, selectReleased, updateDomain, type DomainRow } from './store.ts'
 
 export type DomainsApp = Pick<App, 'db' | 'clock' | 'config' | 'log'>
@@ -30,8 +31,7 @@ export function startDomains(app: App): LeaderHandle {
 export async function checkDueDomains(app: DomainsApp): Promise<void> {
   for (const row of await selectReleased(app.db, maxChecks)) await releaseDomain(app, row)
   const due = await selectDueDomains(app.db, app.clock.now(), maxChecks)
-  const gatewayName = app.config.tls?.ownNames[1] ?? ''
-  const results = await Promise.all(due.map((row) => checkDns(row.name, row.proof, gatewayName, app.config.dnsServers)))
+  const results = await Promise.all(due.map((row) => checkOne(app, row)))
   // One after the other: two organizations may have proven control of the same name.
   for (const [i, row] of due.entries()) {
     const result = results[i]
@@ -47,6 +47,9 @@ export async function releaseDomain(
   await deleteDomain(app.db, row)
   if (row.isActive) await dropName(app.db, row.name)
 }
+
+const checkOne = ({ config }: DomainsApp, { name, proof }: DomainRow): Promise<DnsResult> =>
+  checkDns(name, proof, gatewayNameOf(config), config.dnsServers)
 
 async function apply(app: DomainsApp, row: DomainRow, result: DnsResult): Promise<void> {
   const now = app.clock.now()
@@ -67,8 +70,7 @@ async function activate(app: DomainsApp, row: DomainRow, now: Date): Promise<voi
   const current = row.isActive ? row : await selectActive(app.db, row.name)
   if (current && current.orgId !== row.orgId) {
     // The current organization keeps the domain while its own record is there. Otherwise its owner has changed.
-    const gatewayName = app.config.tls?.ownNames[1] ?? ''
-    const result = await checkDns(current.name, current.proof, gatewayName, app.config.dnsServers)
+    const result = await checkOne(app, current)
     if (result.status !== 'missing') {
       const problem = 'Another organization serves this domain. Remove its TXT record, so that only yours remains.'
       return await updateDomain(app.db, row, { problem, checkedAt: now, nextCheckAt: nextCheck(row, now) })

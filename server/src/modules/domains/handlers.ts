@@ -7,12 +7,13 @@ import { certificateStates } from '../certificates/index.ts'
 import { proofName } from './check-dns.ts'
 import { releaseDomain } from './check-domains.ts'
 import { normalizeDomain } from './domain-name.ts'
+import { gatewayNameOf } from './gateway-name.ts'
 import { insertDomain, listDomains, selectDomain, squidExists, updateDomain, type DomainRow } from './store.ts'
 
 export function domainsHandlers(app: App): Handlers<Contract['domains']> {
   const { db, clock, config } = app
   const ownNames = config.tls?.ownNames ?? []
-  const gatewayName = ownNames[1] ?? ''
+  const gatewayName = gatewayNameOf(config)
   const certificatesOf = (rows: DomainRow[]) =>
     certificateStates(
       db,
