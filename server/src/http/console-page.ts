@@ -6,6 +6,7 @@ import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { Config } from '../config/config.ts'
 import { escapeHtml } from '../mail/index.ts'
 import { chainsOf } from '../modules/chains/index.ts'
+import { policyOf } from './security-headers.ts'
 
 const compressors = {
   br: (html: string) =>
@@ -101,7 +102,7 @@ export function contentSecurityPolicy(
   const gateway = config.gatewayUrl.replace(/^(https?:\/\/)([^/]*)(.*)$/, (_, scheme: string, host: string) => {
     return scheme + host.replaceAll('{org}', '*')
   })
-  const directives = {
+  return policyOf({
     'default-src': ["'none'"],
     'script-src': ["'self'", ...scriptHashes.map((hash) => `'${hash}'`), turnstile, ...paymentSources.scripts],
     'style-src': ["'self'", `'nonce-${styleNonce}'`],
@@ -118,8 +119,5 @@ export function contentSecurityPolicy(
     'base-uri': ["'none'"],
     'form-action': ["'self'"],
     'frame-ancestors': ["'none'"],
-  }
-  return Object.entries(directives)
-    .map(([name, sources]) => `${name} ${sources.join(' ')}`)
-    .join('; ')
+  })
 }

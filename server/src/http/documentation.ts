@@ -2,6 +2,7 @@ import fastifyStatic from '@fastify/static'
 import type { FastifyInstance } from 'fastify'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { policyOf } from './security-headers.ts'
 
 const builtSite = join(import.meta.dirname, '../../../site/dist')
 
@@ -58,7 +59,7 @@ const notBuiltPage = `<!doctype html><meta charset="utf-8"><title>Shoal</title>
 
 /** Returns the content security policy of the documentation: files of this origin, and no inline scripts except those of the build. */
 function documentationPolicy(scriptHashes: string[]): string {
-  const directives = {
+  return policyOf({
     'default-src': ["'none'"],
     'script-src': ["'self'", ...scriptHashes.map((hash) => `'${hash}'`)],
     'style-src': ["'self'"],
@@ -71,8 +72,5 @@ function documentationPolicy(scriptHashes: string[]): string {
     'base-uri': ["'none'"],
     'form-action': ["'none'"],
     'frame-ancestors': ["'none'"],
-  }
-  return Object.entries(directives)
-    .map(([name, sources]) => `${name} ${sources.join(' ')}`)
-    .join('; ')
+  })
 }

@@ -37,3 +37,9 @@ export const apiDocsPolicy = (policy: string): string =>
     .replace("base-uri 'self'", "base-uri 'none'")
     .replace("frame-ancestors 'self'", "frame-ancestors 'none'")
     .replaceAll(' https:', '')
+
+/** Returns a content security policy, given the sources of each directive. */
+export const policyOf = (directives: Record<string, string[]>): string =>
+  Object.entries(directives)
+    .map(([name, sources]) => `${name} ${sources.join(' ')}`)
+    .join('; ')
