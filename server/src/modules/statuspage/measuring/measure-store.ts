@@ -1,5 +1,6 @@
 // Reads tables of other modules: api_states, ingress_minutes, squid_tags, squids. Reads all tags and their requests in one query each.
 
+import { dayOf } from '../../../clock.ts'
 import { sql, timestampSql } from '../../../db/sql.ts'
 import type { Db } from '../../../db/database.ts'
 
@@ -67,6 +68,6 @@ export async function addRequests(tx: Db, tagIds: number[], untilMs: number): Pr
 
 /** Deletes days before a time that no page shows. Returns the number of deleted rows. */
 export async function deleteStatusDaysBefore(db: Db, at: Date): Promise<number> {
-  const { rowCount } = await db.execute(sql`delete from status_days where day < ${at.toISOString().slice(0, 10)}::date`)
+  const { rowCount } = await db.execute(sql`delete from status_days where day < ${dayOf(at.getTime())}::date`)
   return rowCount ?? 0
 }
