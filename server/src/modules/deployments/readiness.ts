@@ -1,6 +1,6 @@
 import type { ContainerSpec, Endpoint, LastRun, Observation, Workload } from '@shoal/runtime'
-import { apiPort, hasuraPort, isHasura, isInit, isServer, metricsPort } from '../containers.ts'
-import { requestApi, requestContainer, requestHasura, hasFinished, isCrash } from '../observing/index.ts'
+import { isHasura, isInit, isServer, metricsPort } from '../containers.ts'
+import { type ApiProbe, requestContainer, serverProbeOf, hasFinished, isCrash } from '../observing/index.ts'
 import { minutes } from '../../clock.ts'
 import { crashMessage } from './crash-message.ts'
 import { DeployFailure } from './failure.ts'
@@ -178,14 +178,11 @@ function runOf({ container, run }: Observation, runs: Map<string, ProgramRun>, n
 }
 
 async function probe({ app }: StepContext, { workload, container }: Observation): Promise<ApiProbe> {
-  const { port, request } = probeOf(container)
+  const { port, request } = isServer({ name: container })
+    ? serverProbeOf(container)
+    : { port: metricsPort, request: requestMetrics }
   const endpoint = app.directory.endpoint(workload, container, port)
   return endpoint === null ? noEndpoint : await request(endpoint)
-}
-
-function probeOf(name: string): { port: number; request: (endpoint: Endpoint) => Promise<ApiProbe> } {
-  if (isHasura({ name })) return { port: hasuraPort, request: requestHasura }
-  return isServer({ name }) ? { port: apiPort, request: requestApi } : { port: metricsPort, request: requestMetrics }
 }
 
 /** The reason why a container has not started yet, as the runtime reports it. */
@@ -211,7 +208,6 @@ function countSameCrashes(
   return runs.size
 }
 
-type ApiProbe = Awaited<ReturnType<typeof requestApi>>
 const noEndpoint: ApiProbe = { fault: 'It cannot be reached.', responseText: null }
 
 /** Requests the metrics. Any response is accepted, because metric names differ between SDKs. */

@@ -1,10 +1,10 @@
 import type { App } from '../../../app.ts'
 import { mapConcurrently } from '@shoal/runtime'
 import type { ApiRow, ContainerRow } from '../observe-store.ts'
-import { requestApi, requestHasura } from './probe.ts'
+import { serverProbeOf } from './probe.ts'
 import type { ObservationCache } from '../observation-cache.ts'
 import { workloadIdOf } from '../../manifest/index.ts'
-import { apiPort, hasuraPort, isHasura, isServer } from '../../containers.ts'
+import { isServer } from '../../containers.ts'
 
 const maxConcurrent = 64
 
@@ -29,9 +29,7 @@ export async function observeApis(app: App, cache: ObservationCache, isFullRound
 async function unavailableReason({ directory }: App, { squidId, generation, container, state, reason }: ContainerRow) {
   if (state === 'starting') return 'It is starting.'
   if (state !== 'running') return reason ?? 'It is not running.'
-  const { port, request } = isHasura({ name: container })
-    ? { port: hasuraPort, request: requestHasura }
-    : { port: apiPort, request: requestApi }
+  const { port, request } = serverProbeOf(container)
   const endpoint = directory.endpoint(workloadIdOf(squidId, generation), container, port)
   return endpoint ? (await request(endpoint)).fault : 'It cannot be reached.'
 }

@@ -1,6 +1,6 @@
 import type { Endpoint } from '@shoal/runtime'
 import { requestContainer } from './request-container.ts'
-import { apiPort, hasuraPort } from '../../containers.ts'
+import { apiPort, hasuraPort, isHasura } from '../../containers.ts'
 
 const timeoutMs = 5_000
 const body = '{"query":"{__typename}"}'
@@ -25,7 +25,7 @@ export async function requestApi(endpoint: Endpoint): Promise<ApiProbe> {
 }
 
 /** Requests the health of Hasura. It is healthy if it responds with a status below 400. */
-export async function requestHasura(endpoint: Endpoint): Promise<ApiProbe> {
+async function requestHasura(endpoint: Endpoint): Promise<ApiProbe> {
   try {
     const { status, text } = await requestContainer(endpoint, { method: 'GET', path: '/healthz', timeoutMs })
     return status < 400
@@ -35,6 +35,10 @@ export async function requestHasura(endpoint: Endpoint): Promise<ApiProbe> {
     return { fault: faultOf(error, `port ${hasuraPort}`), responseText: null }
   }
 }
+
+/** Returns the port of a container that serves requests, an api or Hasura, and the request that shows whether it is available. */
+export const serverProbeOf = (name: string): { port: number; request: (endpoint: Endpoint) => Promise<ApiProbe> } =>
+  isHasura({ name }) ? { port: hasuraPort, request: requestHasura } : { port: apiPort, request: requestApi }
 
 function faultOf(error: unknown, port: string): string {
   const { code, name } = error as NodeJS.ErrnoException
