@@ -53,14 +53,7 @@ export async function usageOfAllSoFar(app: Pick<App, 'clock' | 'db'>): Promise<(
     store.usageOfMonthByOrg(app.db, monthOf(nowMs)),
     store.readMeter(app.db),
   ])
-  const fromMs = meter?.recordedUntilMs ?? hourOfMs(nowMs)
-  const [spans, rpc, alreadyRecorded] = await Promise.all([
-    store.selectSpans(app.db, fromMs),
-    store.selectRpcUsage(app.db, fromMs),
-    store.selectRecordedUsage(app.db, fromMs),
-  ])
-  const due = [...usageOfSpans(spans, fromMs, Infinity), ...rpc]
-  const unrecorded = unrecordedUsage(due, alreadyRecorded)
+  const unrecorded = await unrecordedSince(app.db, meter?.recordedUntilMs ?? hourOfMs(nowMs))
   return [...recorded, ...unrecorded.map((usage) => ({ ...toDayUsage(usage), orgId: usage.orgId }))]
 }
 
@@ -69,13 +62,17 @@ export async function usageSoFar(app: Pick<App, 'clock' | 'db'>, orgId: number, 
   const [recorded, meter] = await Promise.all([store.usageOfMonth(app.db, orgId, month), store.readMeter(app.db)])
   if (monthOf(app.clock.now().getTime()) !== month) return recorded
   const fromMs = meter?.recordedUntilMs ?? hourOfMs(app.clock.now().getTime())
+  return [...recorded, ...(await unrecordedSince(app.db, fromMs, orgId)).map(toDayUsage)]
+}
+
+/** The usage since `fromMs` that is not recorded yet, of one organization or of all. */
+async function unrecordedSince(db: Db, fromMs: number, orgId?: number): Promise<HourlyUsage[]> {
   const [spans, rpc, alreadyRecorded] = await Promise.all([
-    store.selectSpans(app.db, fromMs, orgId),
-    store.selectRpcUsage(app.db, fromMs, orgId),
-    store.selectRecordedUsage(app.db, fromMs, orgId),
+    store.selectSpans(db, fromMs, orgId),
+    store.selectRpcUsage(db, fromMs, orgId),
+    store.selectRecordedUsage(db, fromMs, orgId),
   ])
-  const due = [...usageOfSpans(spans, fromMs, Infinity), ...rpc]
-  return [...recorded, ...unrecordedUsage(due, alreadyRecorded).map(toDayUsage)]
+  return unrecordedUsage([...usageOfSpans(spans, fromMs, Infinity), ...rpc], alreadyRecorded)
 }
 
 const toDayUsage = ({ hourMs, type, squidId, squidName, quantity }: HourlyUsage): DayUsage => ({
