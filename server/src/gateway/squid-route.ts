@@ -114,7 +114,7 @@ export class SquidRoute {
     if (target.program.kind === 'api') this.#meter.count({ squidId: route.squidId, ...outcome })
   }
 
-  /** Sends an error and counts it. Requests for a processor's metrics are not traffic of the squid. */
+  /** Sends an error and counts it. Requests for a processor's metrics and to Hasura are not counted. */
   #sendError(
     res: ServerResponse,
     { error, route, target, cors }: Rejection & { target: Target | null; cors: string[] | null },
@@ -125,7 +125,7 @@ export class SquidRoute {
       this.#meter.count({ squidId: route.squidId, status: error.status, bytes, elapsedMs: 0, isFailure })
   }
 
-  /** Resolves with the HTTP status that the caller received. */
+  /** Resolves with the HTTP status that the caller received, and whether the squid or the gateway failed. */
   async #forwardUpgrade(
     req: IncomingMessage,
     socket: Duplex,
@@ -172,7 +172,7 @@ export class SquidRoute {
     let hasWaited = false
     return async (bytes: number): Promise<GatewayError | null> => {
       const current = this.#table.find(target.org, target.reference) ?? route
-      // Clients that scrape metrics retry on their own.
+      // Clients that scrape metrics retry on their own. Requests to Hasura are not held either.
       const isHeld = target.program.kind === 'api'
       if (!isHeld && !hasWaited) await this.#table.refresh(route.squidId).catch(() => undefined)
       const mayRetry = isHeld
