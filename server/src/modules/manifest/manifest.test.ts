@@ -74,6 +74,12 @@ test('aliases that expand to billions of values are rejected immediately', () =>
   expect(() => parseManifest(`${ordinary}\nlong: ${'x'.repeat(200_001)}\n`)).toThrow('larger than')
 })
 
+test.each(['init', 'api', 'api-2', 'hasura', 'hasura-2', 'db', 'shoal'])('a processor cannot be called %s', (name) =>
+  expect(() => parseManifest(manifest(`processor: [{name: ${name}, cmd: [node]}]`))).toThrow(
+    `A processor cannot be called "${name}"`,
+  ),
+)
+
 test('expressions are evaluated; a section overrides deploy.env; secret names are case-insensitive', () => {
   const environments = evaluateEnvironments(parseManifest(ordinary), { RPC_URL: 'http://rpc' }, contexts)
   expect(environments).toEqual({

@@ -1,5 +1,6 @@
 import { Manifest } from '@subsquid/manifest'
 import { load } from 'js-yaml'
+import { isProcessor } from '../containers.ts'
 
 /** The manifest is not valid. The message is the parser's where possible. */
 export class InvalidManifest extends Error {
@@ -48,9 +49,7 @@ function countNodes(value: unknown, counts: Map<object, number>): number {
 
 /** Rejects processors with the name of another container, because a processor's container has its name. */
 function rejectReservedNames(manifest: Manifest): void {
-  const reserved = manifest.deploy?.processor.find((p) =>
-    /^(init|api|db|hasura|shoal|api-\d+|hasura-\d+)$/.test(p.name),
-  )
+  const reserved = manifest.deploy?.processor.find((p) => !isProcessor(p) || p.name === 'db' || p.name === 'shoal')
   if (reserved)
     throw new InvalidManifest(`A processor cannot be called "${reserved.name}": another container has that name.`)
 }
