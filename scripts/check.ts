@@ -16,4 +16,4 @@ async function write(): Promise<void> {
 endCommandsOnSignal()
 if (process.argv.includes('--write')) await write()
 const { failed } = await runChecks()
-process.exitCode = failed > 0 ? 1 : 0
+process.exitCode = failed.length > 0 ? 1 : 0

@@ -1,7 +1,8 @@
 import { runCommand } from './command.ts'
 
 type Check = { name: string; file: string; args: string[] }
-export type Counts = { passed: number; failed: number }
+/** `failed`: names of checks. */
+export type CheckResults = { passed: number; failed: string[] }
 
 const allChecks: Check[] = [
   { name: 'lint', file: 'oxlint', args: ['--type-aware'] },
@@ -17,18 +18,19 @@ const allChecks: Check[] = [
 export const checksWithoutTests = allChecks.filter(({ file }) => file !== 'vitest')
 
 /** Runs the checks, two at a time, and prints one line for each, with its output if it failed. */
-export async function runChecks(checks = allChecks): Promise<Counts> {
-  const counts: Counts = { passed: 0, failed: 0 }
+export async function runChecks(checks = allChecks): Promise<CheckResults> {
+  const results: CheckResults = { passed: 0, failed: [] }
   const queue = [...checks]
   const runSequentially = async () => {
     for (let check = queue.shift(); check; check = queue.shift()) {
       const { code, output, elapsedMs } = await runCommand(check.file, check.args)
       const hasPassed = code === 0
-      counts[hasPassed ? 'passed' : 'failed']++
+      if (hasPassed) results.passed++
+      else results.failed.push(check.name)
       console.log(`${hasPassed ? '✓' : '✗'} ${check.name} ${(elapsedMs / 1000).toFixed(1)} s`)
       if (!hasPassed) console.log(output.trimEnd())
     }
   }
   await Promise.all([runSequentially(), runSequentially()])
-  return counts
+  return results
 }

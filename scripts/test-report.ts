@@ -1,32 +1,46 @@
 import { existsSync, readFileSync } from 'node:fs'
+import { relative } from 'node:path'
+import { root } from './root.ts'
 
 /** The relevant part of the report of vitest's JSON reporter. */
 type Report = {
   numPassedTests: number
-  numFailedTests: number
   numPendingTests: number
   numTodoTests: number
-  testResults: { name: string; status: string; assertionResults: { status: string; fullName: string }[] }[]
+  testResults: {
+    /** The path of the file. */
+    name: string
+    status: string
+    message: string
+    assertionResults: { status: string; fullName: string; failureMessages: string[] | null }[]
+  }[]
 }
 
-export type TestCounts = { passed: number; failed: number; skipped: number; skippedNames: string[] }
+export type TestCounts = { passed: number; skipped: number; skippedNames: string[]; failures: string[] }
 
-/** Counts the tests in a report. @throws if the report does not exist */
+/** Counts the tests in a report, and describes each failure in one line. @throws if the report does not exist */
 export function readReport(file: string): TestCounts {
   const report = JSON.parse(readFileSync(file, 'utf8')) as Report
-  // A file that cannot be loaded has no tests, and counts as one failure.
-  const broken = report.testResults.filter(
-    ({ status, assertionResults }) => status === 'failed' && !assertionResults[0],
-  )
+  const failures = report.testResults.flatMap(({ name, status, message, assertionResults }) => {
+    const file = relative(root, name)
+    const failed = assertionResults.filter((result) => result.status === 'failed')
+    // A file that cannot be loaded has no tests, and counts as one failure.
+    if (status === 'failed' && failed.length === 0) return [`${file}: ${firstLine(message)}`]
+    return failed.map(({ fullName, failureMessages }) => `${file} > ${fullName}: ${firstLine(failureMessages?.[0])}`)
+  })
   const results = report.testResults.flatMap(({ assertionResults }) => assertionResults)
   return {
     passed: report.numPassedTests,
-    failed: report.numFailedTests + broken.length,
     skipped: report.numPendingTests + report.numTodoTests,
     skippedNames: results
       .filter(({ status }) => !['passed', 'failed'].includes(status))
       .map(({ fullName }) => fullName),
+    failures,
   }
+}
+
+function firstLine(message = ''): string {
+  return (message.split('\n')[0] ?? '').slice(0, 300)
 }
 
 /** Returns one line for each suite that recorded its hosts: `<suite>: <features>; <features of the next host>`. */

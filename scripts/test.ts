@@ -1,4 +1,4 @@
-import { existsSync, globSync, rmSync } from 'node:fs'
+import { appendFileSync, existsSync, globSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { checksWithoutTests, runChecks } from './checks.ts'
 import { endCommandsOnSignal, runCommand } from './command.ts'
@@ -32,12 +32,20 @@ import { installTestToolchain } from './test-toolchain.ts'
 const folder = makeOpenFolder('st-')
 const memoryFolder = makeMemoryFolder('st-')
 const folders = memoryFolder ? [folder, memoryFolder] : [folder]
-const counts = { passed: 0, failed: 0, skipped: 0 }
+const counts = { passed: 0, skipped: 0 }
+/** What failed, for the summary at the end of the output. */
+const failures: string[] = []
+const shownFailures = 30
 const toolchain = join(folder, 'toolchain')
 const squid = join(folder, 'squid')
 const data = join(folder, 'data')
 const hosts = join(folder, 'hosts')
 const times = join(folder, 'times')
+
+function fail(message: string): void {
+  failures.push(message)
+  console.error(`✗ ${message}`)
+}
 
 async function runTests(args: string[], extraEnv: Record<string, string> = {}): Promise<void> {
   const reportFile = join(folder, 'report.json')
@@ -57,18 +65,18 @@ async function runTests(args: string[], extraEnv: Record<string, string> = {}): 
     ...extraEnv,
   }
   const { code } = await runCommand('vitest', ['run', ...reporters, ...args], { env, isShown: true })
-  const failedBefore = counts.failed
+  const countBefore = failures.length
   countTests(reportFile, args)
-  // The failure was an error outside of any test, or a crash of vitest itself.
-  if (code !== 0 && counts.failed === failedBefore) counts.failed++
+  if (code !== 0 && failures.length === countBefore)
+    fail(`vitest ended with code ${code}: an error outside of any test, or its own crash.`)
 }
 
 function countTests(reportFile: string, args: string[]): void {
   try {
-    const { passed, failed, skipped, skippedNames } = readReport(reportFile)
+    const { passed, failures: failed, skipped, skippedNames } = readReport(reportFile)
     counts.passed += passed
-    counts.failed += failed
     counts.skipped += skipped
+    failures.push(...failed)
     // With -t, tests that do not match its pattern count as skipped.
     if (!args.includes('-t')) for (const name of skippedNames) console.log(`Skipped: ${name}`)
   } catch (error) {
@@ -80,18 +88,15 @@ function reportHosts(): void {
   const lines = hostLines(hosts)
   for (const line of lines) console.log(`Ran with: ${line}`)
   if (process.getuid?.() !== 0 || !lines.some((line) => line.includes('bubblewrap is missing'))) return
-  counts.failed++
-  console.error('✗ Tests of the sandbox ran without one, though root can install it: apt-get install bubblewrap')
+  fail('Tests of the sandbox ran without one, though root can install it: apt-get install bubblewrap')
 }
 
 async function failOnLeftovers(): Promise<void> {
   const leftovers = await endLeftovers(...folders)
   if (leftovers.length === 0) return
-  counts.failed++
-  console.error(
-    '✗ The tests left processes behind (now ended). A test must end the processes it starts, even when it fails:',
-  )
-  for (const { pid, commandLine } of leftovers) console.error(`  ${pid} ${commandLine}`)
+  const lines = leftovers.map(({ pid, commandLine }) => `  ${pid} ${commandLine}`)
+  const advice = 'A test must end the processes it starts, even when it fails'
+  fail(`The tests left processes behind (now ended). ${advice}:\n${lines.join('\n')}`)
 }
 
 /** Prepares a prerequisite of tests. If this fails, all tests still run, and those that need the prerequisite fail. */
@@ -99,8 +104,7 @@ async function prepare(ensure: () => Promise<unknown>): Promise<void> {
   try {
     await ensure()
   } catch (error) {
-    counts.failed++
-    console.error((error as Error).message)
+    fail((error as Error).message)
   }
 }
 
@@ -108,8 +112,8 @@ async function prepare(ensure: () => Promise<unknown>): Promise<void> {
 async function preparePackages(names: string[]): Promise<string[]> {
   const missing = await ensurePackages(names)
   for (const { sentence, isFailure } of missing) {
-    console.error(`${isFailure ? '✗ ' : ''}${sentence}${isFailure ? '' : ' Tests that need it are skipped.'}`)
-    if (isFailure) counts.failed++
+    if (isFailure) fail(sentence)
+    else console.log(`${sentence} Tests that need it are skipped.`)
   }
   if (!missing.some(({ name, isFailure }) => name === 'chromium' && !isFailure)) return []
   const files = globSync('e2e/{console/**/*,slow/connection}.test.ts', { cwd: root })
@@ -148,7 +152,7 @@ async function prepareFor(paths: string[]): Promise<string[]> {
 async function check(): Promise<void> {
   const { passed, failed } = await runChecks(checksWithoutTests)
   counts.passed += passed
-  counts.failed += failed
+  failures.push(...failed.map((name) => `The check "${name}" failed.`))
 }
 
 /**
@@ -179,13 +183,9 @@ async function runOnCluster(args: string[]): Promise<void> {
     await runTests(args, { ...cluster.env, SHOAL_TEST_SUITES: 'kubernetes' })
     for (const line of timeTable(readTimes(times))) console.log(line)
   } catch (error) {
-    counts.failed++
-    console.error((error as Error).message)
+    fail((error as Error).message)
   }
-  for (const leftover of closeTestCluster()) {
-    counts.failed++
-    console.error(`✗ The cluster left behind: ${leftover}`)
-  }
+  for (const leftover of closeTestCluster()) fail(`The cluster left behind: ${leftover}`)
   await failOnLeftovers()
 }
 
@@ -214,5 +214,12 @@ else await main(selected)
 if (suite === 'full' && paths.length === 0) await runOnCluster([...fullClusterSuites, ...options])
 removeFolders()
 const skipped = counts.skipped > 0 ? `, ${counts.skipped} skipped` : ''
-console.log(`${counts.passed} passed, ${counts.failed} failed${skipped}`)
-process.exitCode = counts.failed > 0 ? 1 : 0
+const summary = [
+  ...failures.slice(0, shownFailures).map((failure) => `✗ ${failure}`),
+  ...(failures.length > shownFailures ? [`… and ${failures.length - shownFailures} more failures`] : []),
+  `${counts.passed} passed, ${failures.length} failed${skipped}`,
+].join('\n')
+console.log(summary)
+const summaryFile = process.env['SHOAL_TEST_SUMMARY']
+if (summaryFile) appendFileSync(summaryFile, `${summary}\n`)
+process.exitCode = failures.length > 0 ? 1 : 0
