@@ -45,7 +45,7 @@ const chunks = [
   // Forms, and the sign-in pages, which are little more than a form.
   {
     name: 'forms',
-    test: /src\/components\/FormShell|src\/ui\/(Field|TextField|Checkbox)\.tsx$|src\/pages\/auth\/(?!Altcha|Confirm|Oauth|Turnstile|Verify)|src\/app\/layouts\/GuestLayout/,
+    test: /src\/components\/FormShell|src\/ui\/(Field|TextField|Checkbox)\.tsx$|src\/pages\/auth\/(?!Altcha|Confirm|Oauth|Restore|Turnstile|Verify)|src\/app\/layouts\/GuestLayout/,
   },
   // Overlays and option lists, which use React Aria.
   {

@@ -1,7 +1,6 @@
-import { Link, Outlet } from '@tanstack/react-router'
+import { Outlet } from '@tanstack/react-router'
+import { NavTabs } from '../../components/NavTabs.tsx'
 import { PageHeader } from '../../components/PageHeader.tsx'
-import { cx } from '../../ui/classes.ts'
-import { tabClass, tabListClass } from '../../ui/control-classes.ts'
 
 const tabs = [
   { to: '/admin/organizations', label: 'Organizations' },
@@ -17,13 +16,7 @@ export default function OperatorPage() {
         title="Operator's console"
         context="All organizations of this installation. What you change here is recorded in the audit log."
       />
-      <nav aria-label="Operator's console" className={cx(tabListClass, 'mb-4.5')}>
-        {tabs.map(({ to, label }) => (
-          <Link key={to} to={to} activeOptions={{ exact: true, includeSearch: false }} className={tabClass}>
-            {label}
-          </Link>
-        ))}
-      </nav>
+      <NavTabs label="Operator's console" tabs={tabs} />
       <Outlet />
     </>
   )
