@@ -13,9 +13,10 @@ type Operation = {
   responses: Record<string, { content?: Record<string, { schema: Schema }> }>
 }
 
+const paths = openApi(contract, '')['paths'] as Record<string, Record<string, Operation>>
+
 /** Returns the Markdown of the page of one area: all its endpoints in the OpenAPI document that the server serves. */
 export function areaPage(area: string): string {
-  const paths = openApi(contract, '')['paths'] as Record<string, Record<string, Operation>>
   const title = apiAreas.find(({ name }) => name === area)?.title ?? area
   const sections = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods)
@@ -36,7 +37,7 @@ function section(method: string, path: string, operation: Operation): string {
   const { operationId, summary, parameters } = operation
   const scope = operation['x-token-scope']
   const access = accessTexts[operation['x-access']] ?? `members with the permission \`${operation['x-access']}\``
-  const inPath = (parameters ?? []).filter((parameter) => parameter.in === 'query')
+  const inQuery = (parameters ?? []).filter((parameter) => parameter.in === 'query')
   const body = Object.entries(operation.requestBody?.content ?? {})
   const [status = '200', response] = Object.entries(operation.responses)[0] ?? []
   const [responseType, payload] = Object.entries(response?.content ?? {})[0] ?? []
@@ -44,7 +45,7 @@ function section(method: string, path: string, operation: Operation): string {
     `## ${escapeText(summary.replace(/\.$/, ''))} {#${operationId.replaceAll('.', '-').toLowerCase()}}`,
     `\`\`\`http\n${method.toUpperCase()} ${path}\n\`\`\``,
     `For ${access}.${scope === 'session' ? ' API tokens are not accepted.' : scope ? ` API tokens need the scope \`${scope}\`.` : ''}`,
-    ...(inPath.length > 0 ? [`**Query**\n\n${parameterTable(inPath)}`] : []),
+    ...(inQuery.length > 0 ? [`**Query**\n\n${parameterTable(inQuery)}`] : []),
     ...body.map(([type, { schema }]) => `**Body** (\`${type}\`)\n\n\`\`\`ts\n${schemaText(schema)}\n\`\`\``),
     ...(payload
       ? [`**Response** ${status} (\`${responseType}\`)\n\n\`\`\`ts\n${schemaText(payload.schema)}\n\`\`\``]
