@@ -148,7 +148,10 @@ export interface Runtime {
    */
   retry(id: WorkloadId, container: ContainerName, reason: string): Promise<void>
 
-  /** Returns all containers as one consistent snapshot. */
+  /**
+   * Returns all containers as one consistent snapshot. A program that may restart (`on-failure`) and that the host has lost, as a cluster
+   * whose state was restored, is not started again by the driver, because its lost run may still write: it is missing until the next `apply`.
+   */
   observe(): Promise<Observation[]>
 
   /**

@@ -26,7 +26,7 @@ import { LogListener } from './logs/collected/log-listener.ts'
 import { readPodTail } from './logs/pod-tail.ts'
 import { anchorName } from './names.ts'
 import { anchorObject, secretObject, desiredStateOf } from './objects/workload-objects.ts'
-import { abandonLostPods, deleteController, reconcilePrograms } from './reconcile-programs.ts'
+import { abandonLostPods, reconcilePrograms, restartController } from './reconcile-programs.ts'
 import { ClusterState } from './state/cluster-state.ts'
 import { RUNS, type WorkloadState } from './state/workload-state.ts'
 import { Tenants } from './tenants.ts'
@@ -114,11 +114,14 @@ class KubernetesRuntime implements Runtime {
     const { client, state } = this.#started()
     await this.#whenGone(workload)
     await this.#tasks.enqueue(anchorName(workload.id), async () => {
-      const anchor = await client.apply(anchorObject(this.#options, desiredStateOf(workload)))
+      const desired = desiredStateOf(workload)
+      state.find(workload.tenant, workload.id)?.expectObjects(desired.containers.map(({ object }) => object))
+      const anchor = await client.apply(anchorObject(this.#options, desired))
       for (const spec of workload.containers)
         await client.apply(secretObject(this.#options, workload, spec, anchor.metadata.uid))
       await state.reachAnchor(anchor)
       const current = state.find(workload.tenant, workload.id)
+      current?.permitCreation()
       if (current) await this.#tasks.reconcile(current)
     })
   }
@@ -235,9 +238,8 @@ class KubernetesRuntime implements Runtime {
       if (!retry) continue
       const restart = async () => {
         const [controller] = workload.controllersOf(container)
-        // The next reconciliation creates it again.
         if (controller && workload.records.get(container)?.retry?.at === retry.at)
-          await deleteController(this.#started().client, controller)
+          await restartController(this.#started().client, workload, controller)
       }
       this.#timers.after(Math.max(0, Date.parse(retry.at) - this.#now()), () => this.#tasks.schedule(workload, restart))
     }

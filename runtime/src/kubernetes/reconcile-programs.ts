@@ -30,9 +30,8 @@ export async function reconcilePrograms(
     if (!names.has(controller.metadata.name)) await deleteProgram(client, controller)
   for (const { name, object } of desired.containers) {
     const controller = state.controllers.get(object)
-    // A later call creates it again, when it no longer exists.
     if (controller && hasEnded(controller) && wasInterrupted(state.records.get(name)))
-      await deleteController(client, controller)
+      await restartController(client, state, controller)
   }
   let isComplete = true
   for (const spec of desired.containers)
@@ -56,8 +55,18 @@ async function deleteProgram(client: KubeClient, controller: Controller): Promis
   await client.delete(kinds.secret, namespace, name)
 }
 
+/** Deletes a Job or Deployment. The next reconciliation creates it again, when all its pods have ended. */
+export async function restartController(
+  client: KubeClient,
+  state: WorkloadState,
+  controller: Controller,
+): Promise<void> {
+  state.permits.permitRestart(controller)
+  await deleteController(client, controller)
+}
+
 /** Deletes a Job or Deployment; it exists until all its pods have ended. */
-export async function deleteController(client: KubeClient, controller: Controller): Promise<void> {
+async function deleteController(client: KubeClient, controller: Controller): Promise<void> {
   const { name, namespace } = controller.metadata
   // Objects of a list do not contain their kind.
   const isDeployment = 'replicas' in ((controller as { spec?: object }).spec ?? {})
@@ -76,8 +85,12 @@ export async function abandonLostPods(
   const lost = state.lostPods(container)
   const owners = new Set(lost.flatMap(({ metadata }) => metadata.ownerReferences ?? []).map(({ name }) => name))
   // First the Jobs, which would create other pods with the same environment. By default, a deletion would wait for the pods.
-  for (const { name, namespace } of [...state.controllers.values()].map(({ metadata }) => metadata))
-    if (owners.has(name)) await client.delete(kinds.job, namespace, name, { propagationPolicy: 'Background' })
+  for (const controller of state.controllers.values()) {
+    const { name, namespace } = controller.metadata
+    if (!owners.has(name)) continue
+    state.permits.permitRestart(controller)
+    await client.delete(kinds.job, namespace, name, { propagationPolicy: 'Background' })
+  }
   for (const { metadata } of lost)
     await client.delete(kinds.pod, metadata.namespace, metadata.name, { gracePeriodSeconds: 0 })
 }
@@ -92,6 +105,7 @@ async function createProgram(
   { desired, spec, uid }: Program,
 ): Promise<boolean> {
   if (state.controllersOf(spec.name).length > 0 || state.newestPod(spec.name)) return true
+  if (!state.permits.has(spec)) return true
   // A controller may have created a pod that the watch has not reported yet.
   const labelSelector = `${labels.workload}=${labelValue(desired.id)},${labels.container}=${labelValue(spec.name)}`
   const { items } = await client.list(kinds.pod, { labelSelector }, state.namespace)

@@ -2,6 +2,7 @@ import type { ContainerName, Observation, Restart } from '../../driver.ts'
 import { annotations } from '../names.ts'
 import type { ConfigMap, Deployment, Job, KubeObject, Pod } from '../objects/object-types.ts'
 import { type DesiredWorkload, DESIRED, type DesiredContainer } from '../objects/workload-objects.ts'
+import { CreationPermits } from './creation-permits.ts'
 import type { Nodes } from './nodes.ts'
 import { observationOf } from './observation.ts'
 import { type RunRecord, nextRecord, recordOfLostPod, vanishedRun } from './run-record.ts'
@@ -19,9 +20,12 @@ export class WorkloadState {
   /** Why the cluster could not create a pod or an object of a container, by the name of its Job or Deployment. */
   readonly refusals = new Map<string, string>()
   records = new Map<ContainerName, RunRecord>()
+  readonly permits = new CreationPermits()
   #anchor: ConfigMap | null = null
   #desired: DesiredWorkload | null = null
   #observations: Observation[] | null = null
+  /** The names of the Jobs and Deployments that this process last applied; null if it has applied none. */
+  #applied: Set<string> | null = null
   readonly #nodes: Nodes
 
   constructor(namespace: string, nodes: Nodes) {
@@ -55,9 +59,26 @@ export class WorkloadState {
 
   setController(controller: Controller, isDeleted: boolean): void {
     const { name } = controller.metadata
+    this.permits.change(controller, isDeleted)
     if (isDeleted) this.controllers.delete(name)
     else this.controllers.set(name, controller)
     if (isDeleted) this.refusals.delete(name)
+    this.invalidate()
+  }
+
+  /** Called before `apply` changes the anchor, with the names of the Jobs and Deployments that it demands. */
+  expectObjects(names: string[]): void {
+    for (const name of names) this.#applied?.add(name)
+  }
+
+  /** Called when `apply` has changed the anchor: permits to create the programs that do not exist. */
+  permitCreation(): void {
+    const names = (this.desired?.containers ?? []).map(({ object }) => object)
+    this.#applied = new Set(names)
+    for (const name of names) {
+      const controller = this.controllers.get(name)
+      if (!controller || controller.metadata.deletionTimestamp !== undefined) this.permits.permit(name)
+    }
     this.invalidate()
   }
 
@@ -101,7 +122,9 @@ export class WorkloadState {
   }
 
   observations(): Observation[] {
-    this.#observations ??= this.#containers().map((container) => this.#observe(container))
+    this.#observations ??= this.#containers()
+      .filter((container) => !this.#isMissing(container))
+      .map((container) => this.#observe(container))
     return this.#observations
   }
 
@@ -135,6 +158,15 @@ export class WorkloadState {
     const desired = (this.desired?.containers ?? []).map(({ name }) => name)
     const existing = [...this.controllers.values(), ...this.pods.values()].map(containerOf)
     return [...new Set([...desired, ...existing])]
+  }
+
+  /** True for a processor that was lost with a part of the cluster's state (see `CreationPermits`), or that has an earlier desired state again. */
+  #isMissing(container: ContainerName): boolean {
+    const spec = this.desiredContainer(container)
+    if (spec?.restart !== 'on-failure') return false
+    const exists = this.controllersOf(container).length > 0 || this.newestPod(container) !== undefined
+    const isReverted = this.#applied?.has(spec.object) === false
+    return isReverted || (!exists && !this.permits.has(spec))
   }
 
   #observe(container: ContainerName): Observation {

@@ -141,14 +141,22 @@ test('a processor without a database waits for its host, since it cannot be prev
 })
 
 test('processors that the runtime has forgotten are started with other logins', async () => {
-  const { squid } = await d.deployAndWait({}, { slot: 'v1' })
+  const { squid } = await d.deployAndWait({ processors: { one: {}, two: {} } }, { slot: 'v1' })
   const id = `${squid?.id}.1`
-  const old = environments(id)['processor']
+  const first = environments(id)
   // As when the state of a cluster is restored: the program may still run.
+  t.runtime.host.workloads.get(id)?.containers.delete('one')
+  await untilValue(() => environments(id)['one']?.['DB_USER'] !== first['one']?.['DB_USER'], Boolean)
+  const second = environments(id)
+  expect(await canSignIn(first['one']?.['DB_URL'])).toBe(false)
+  expect(await canSignIn(second['one']?.['DB_URL'])).toBe(true)
+  expect(second['two']).toEqual(first['two'])
+  expect(await canSignIn(second['two']?.['DB_URL'])).toBe(true)
+
   t.runtime.host.workloads.delete(id)
-  await untilValue(() => environments(id)['processor'] !== undefined, Boolean)
-  expect(await canSignIn(environments(id)['processor']?.['DB_URL'])).toBe(true)
-  expect(await canSignIn(old?.['DB_URL'])).toBe(false)
+  await untilValue(() => environments(id)['two'] !== undefined, Boolean)
+  expect(await canSignIn(environments(id)['two']?.['DB_URL'])).toBe(true)
+  for (const name of ['one', 'two']) expect(await canSignIn(second[name]?.['DB_URL'])).toBe(false)
 })
 
 test('where the Postgres does not allow logins, the log says so, and a processor on a lost host waits', async () => {

@@ -1,0 +1,114 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { systemClock } from '../clock.ts'
+import type { Restart } from '../driver.ts'
+import { list, scriptedApiServer } from './client/api-server-harness.ts'
+import { annotations } from './names.ts'
+import type { Job, Pod } from './objects/object-types.ts'
+import { reconcilePrograms, restartController } from './reconcile-programs.ts'
+import { Nodes } from './state/nodes.ts'
+import { WorkloadState } from './state/workload-state.ts'
+
+const at = '2026-01-01T00:00:00Z'
+const metadata = (name: string) => ({
+  name,
+  namespace: 'shoal-a-o7',
+  uid: name,
+  resourceVersion: '1',
+  creationTimestamp: at,
+  annotations: { [annotations.workload]: '12.3', [annotations.container]: 'processor' },
+})
+
+const options = { installation: 'a', cpuRequestRatio: 1, runtimeClass: null, containerDiskBytes: 0 }
+let api: Awaited<ReturnType<typeof scriptedApiServer>>
+let state: WorkloadState
+
+/** The desired state in the cluster: one container, whose Job has this name. */
+function setDesired(object: string, restart: Restart = 'on-failure') {
+  const resources = { cpuCores: 1, memoryBytes: 1 }
+  const spec = { name: 'processor', command: ['x'], env: {}, resources, restart, ports: [], stopGraceMs: 1000, object }
+  const desired = { id: '12.3', tenant: '7', version: '12', image: 'image', containers: [spec] }
+  state.setAnchor({ metadata: metadata('w12-3'), data: { workload: JSON.stringify(desired) } })
+}
+
+const setJob = (name: string, isDeleted = false) => state.setController({ metadata: metadata(name) }, isDeleted)
+
+/** Reconciles; returns the names of the Jobs that were created. */
+async function created(): Promise<string[]> {
+  api.bodies.length = 0
+  api.responses.splice(0, Infinity, list(1), (response) => response.end(api.bodies.at(-1)))
+  await reconcilePrograms(api.client, options, state)
+  const bodies = api.bodies.filter((body) => body !== '').map((body) => JSON.parse(body) as Job)
+  return bodies.map((job) => job.metadata.name)
+}
+
+const seen = () => state.observations().map(({ container }) => container)
+
+beforeEach(async () => {
+  api = await scriptedApiServer()
+  state = new WorkloadState('shoal-a-o7', new Nodes(systemClock))
+})
+
+describe('a processor whose Job the cluster has lost', () => {
+  test('is neither observed nor created until it is applied again, since its program may still write', async () => {
+    setDesired('job-1')
+    // As after a restore to a moment between the storage of the desired state and the creation of the Job.
+    expect(seen()).toEqual([])
+    expect(await created()).toEqual([])
+    state.permitCreation()
+    expect(seen()).toEqual(['processor'])
+    expect(await created()).toEqual(['job-1'])
+    setJob('job-1')
+    setJob('job-1', true)
+    expect(seen()).toEqual([])
+    expect(await created()).toEqual([])
+  })
+
+  test('is observed as long as one of its pods exists', async () => {
+    setDesired('job-1')
+    const pod = { metadata: metadata('pod'), spec: { nodeName: 'n1', containers: [] }, status: {} } as unknown as Pod
+    state.setPod(pod, false, at)
+    expect(seen()).toEqual(['processor'])
+    state.setPod(pod, true, at)
+    expect(seen()).toEqual([])
+  })
+
+  test('is created again if the driver itself has deleted the Job, and only then', async () => {
+    setDesired('job-1')
+    state.permitCreation()
+    setJob('job-1')
+    const [job] = state.controllersOf('processor')
+    if (!job) throw new Error('unreachable')
+    api.responses.push((response) => response.end('{}'))
+    await restartController(api.client, state, job)
+    setJob('job-1', true)
+    expect(await created()).toEqual(['job-1'])
+    setJob('job-1', true)
+    expect(await created()).toEqual([])
+  })
+})
+
+test('a processor with an earlier desired state again, as after a restore, is missing even if its Job exists', () => {
+  setDesired('job-1')
+  state.permitCreation()
+  setJob('job-1')
+  state.expectObjects(['job-2'])
+  expect(seen()).toEqual(['processor'])
+  setDesired('job-2')
+  state.permitCreation()
+  setJob('job-2')
+  setJob('job-1', true)
+  expect(seen()).toEqual(['processor'])
+  setDesired('job-1')
+  setJob('job-2', true)
+  setJob('job-1')
+  expect(seen()).toEqual([])
+})
+
+test.each(['always', 'never'] as const)(
+  'other programs (%s) are created whenever they are missing',
+  async (restart) => {
+    setDesired('object', restart)
+    expect(seen()).toEqual(['processor'])
+    expect(await created()).toEqual(['object'])
+  },
+)
