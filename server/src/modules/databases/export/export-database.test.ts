@@ -171,3 +171,27 @@ test('a database has one export at a time, until its client disconnects; other o
   const playground = { ...org, code: org.admin.playground.code }
   expect((await download(playground, org.admin.token, 'any@v1')).statusCode).toBe(405)
 })
+
+test('an export that fails before its response begins is an error response, and the server continues', async () => {
+  const org = await t.make.org()
+  const { reference, url } = await makeVersionWithDatabase(org, 'guarded')
+  await withClient(url, (client) =>
+    client.query(`create table guarded (n int);
+      alter table guarded enable row level security; alter table guarded force row level security`),
+  )
+  await withClient(t.app.database.url, async (client) => {
+    // The record in the audit log delays the response until the export has failed.
+    await client.query('begin; lock table audit_log in exclusive mode')
+    const response = download(org, org.admin.token, reference)
+    const isWaiting = `exists (select from pg_stat_activity where wait_event_type = 'Lock' and query ilike '%audit_log%')`
+    const exports = `(select count(*)::int from pg_stat_activity where application_name = 'shoal export')`
+    await expect
+      .poll(
+        async () => (await t.app.database.pool.query(`select ${isWaiting} as "isWaiting", ${exports} as exports`)).rows,
+      )
+      .toEqual([{ isWaiting: true, exports: 0 }])
+    await client.query('commit')
+    expect((await response).statusCode).toBe(500)
+  })
+  expect((await t.http.inject({ url: '/healthz' })).statusCode).toBe(200)
+})

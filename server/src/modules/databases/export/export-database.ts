@@ -50,6 +50,8 @@ export async function exportDatabase(app: App, { squidId, reference, signal }: E
   const abort = () => script.destroy(new Error('The export was stopped'))
   stopSignal.addEventListener('abort', abort, { once: true })
   script.once('error', (error) => compressed.destroy(error))
+  // The export may fail while the caller still works. Without a listener, its error would end the process; the caller receives it when it reads.
+  compressed.on('error', () => undefined)
   script.once('close', () => {
     stopSignal.removeEventListener('abort', abort)
     void closeExport(connection)
