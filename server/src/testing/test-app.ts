@@ -73,12 +73,18 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
   }
 }
 
+/** Prints why the database was unavailable to a test that does not expect this: responses do not contain the reason. */
+const logOfUnavailableDatabase = pino(
+  { level: 'error' },
+  { write: (line: string) => void (line.includes('DatabaseUnavailable') && process.stderr.write(line)) },
+)
+
 async function openTestApp(options: TestAppOptions, cleanup: AsyncDisposableStack): Promise<TestApp> {
   const dataDir = mkdtempSync(join(inject('testsDir'), 'app-'))
   cleanup.defer(() => rmSync(dataDir, { recursive: true, force: true }))
   const config = loadConfig({ ...options.env, SHOAL_DATA_DIR: dataDir, SHOAL_LOG_LEVEL: 'silent' })
   const clock = fakeClock()
-  const log = options.log ?? pino({ level: 'silent' })
+  const log = options.log ?? (options.via ? pino({ level: 'silent' }) : logOfUnavailableDatabase)
   const database = await cloneDatabase(options.via)
   cleanup.defer(database.close)
   const jobs = await startJobs(database, log, sendableJobs)
