@@ -70,6 +70,7 @@ async function respond(
   const params = parse(endpoint.params, request.params)
   const admission = operator ?? (await admit(app, name, endpoint, request))
   let note: AuditEntry | null = null
+  const followUps: (() => void)[] = []
   let isAudited = false
   const withAudit = async <T>(work: () => Promise<T>): Promise<T> => {
     const result = await work()
@@ -84,7 +85,11 @@ async function respond(
     params,
     query: parse(endpoint.query, request.query),
     body: parse(endpoint.body, bodyOf(endpoint, request.body)),
-    request: requestOf(app, request, reply, { audit: (n) => void (note = n), inTransaction }),
+    request: requestOf(app, request, reply, {
+      audit: (n) => void (note = n),
+      inTransaction,
+      afterCommit: (work) => void followUps.push(work),
+    }),
     ...admission,
     ...(endpoint.kind === 'upload' ? { file: await readUploadedFile(request) } : {}),
   }
@@ -92,6 +97,7 @@ async function respond(
   const result = await (isOneTransaction ? inTransaction : withAudit)(() => handler(call)).finally(() => {
     if (endpoint.kind === 'upload') discardRest(request)
   })
+  for (const work of followUps) work()
   if (endpoint.kind === 'file') return sendFile(reply, result as FileResponse)
   if (endpoint.kind === 'lines') return sendLines(app, reply, endpoint, result as AsyncIterable<unknown[]>)
   return sendJson(endpoint, request, reply, result)

@@ -7,7 +7,7 @@ export function requestOf(
   app: App,
   request: FastifyRequest,
   reply: FastifyReply,
-  changeFunctions: Pick<Request, 'audit' | 'inTransaction'>,
+  changeFunctions: Pick<Request, 'audit' | 'inTransaction' | 'afterCommit'>,
 ): Request {
   const disconnected = new AbortController()
   reply.raw.once('close', () => disconnected.abort())

@@ -6,6 +6,7 @@ import { publicPagesOf } from '../modules/statuspage/index.ts'
 import { setTag, type SquidRow } from '../modules/versions/index.ts'
 import { makeVersion } from '../modules/versions/testing/make-version.ts'
 import { startTestApp, type TestApp, type TestOrg } from '../testing/index.ts'
+import { until } from '../testing/until.ts'
 
 /*
  * The attacks that the public page must withstand, each with its test:
@@ -183,6 +184,26 @@ test('a flood is bounded work: one rendering of a page, and none for unknown add
   expect(pages.renderings - before).toBe(1)
   await Promise.all(Array.from({ length: 200 }, (_, i) => get(`/status/unknown-${i}`)))
   expect(pages.renderings - before).toBe(1)
+})
+
+test('a page that was rendered during a change is current after it', async () => {
+  const page = await makePage()
+  const locker = await t.app.database.pool.connect()
+  // Triggers of this kind run at the commit. This one waits for the lock.
+  await locker.query(`create function wait_at_commit() returns trigger language plpgsql as $$ begin
+    perform pg_advisory_xact_lock(4711); return null; end $$;
+    create constraint trigger wait_at_commit after insert on status_incidents deferrable initially deferred
+    for each row execute function wait_at_commit()`)
+  await locker.query('select pg_advisory_lock(4711)')
+  const added = addIncident(page, 'Late blocks', 'We look into it.')
+  const waiting = `select from pg_locks where locktype = 'advisory' and objid = 4711 and not granted`
+  await until(async () => expect((await locker.query(waiting)).rowCount).toBe(1))
+  expect((await page.get()).body).not.toContain('Late blocks')
+  await locker.query('select pg_advisory_unlock(4711)')
+  await added
+  await locker.query('drop function wait_at_commit cascade')
+  locker.release()
+  expect((await page.get()).body).toContain('Late blocks')
 })
 
 test('a page with 20 services and long incidents stays below 15 KB, compressed even in the worst case', async () => {

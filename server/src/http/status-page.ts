@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { App } from '../app.ts'
+import { withRequestTimeouts } from '../db/query-timeouts.ts'
 import { encodings, notFoundHtml, publicPagesOf, statusPagePolicy, type Format } from '../modules/statuspage/index.ts'
 
 /**
@@ -18,7 +19,7 @@ const contentTypes: Record<Format, string> = {
 export function mountStatusPages(server: FastifyInstance, app: App): void {
   const pages = publicPagesOf(app)
   const respond = async (request: FastifyRequest, reply: FastifyReply, slug: string, format: Format) => {
-    const file = await pages.find(slug, format)
+    const file = await withRequestTimeouts(() => pages.find(slug, format))
     if (!file) return await sendNotFound(reply)
     const encoding = encodings.find((name) => accepts(request.headers['accept-encoding'], name))
     reply

@@ -2,7 +2,7 @@ import { createSecureContext, type SecureContext } from 'node:tls'
 import type { App } from '../app.ts'
 import { notificationsOf } from '../db/notifications.ts'
 import { certificatesChannel, findCertificate, findChallengeCertificate } from '../modules/certificates/index.ts'
-import { BoundedMap } from './bounded-map.ts'
+import { BoundedMap } from '../bounded-map.ts'
 import { createSelfMade } from './self-made.ts'
 import type { CertificateSource } from './tls-layer.ts'
 

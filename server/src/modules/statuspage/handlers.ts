@@ -1,7 +1,7 @@
 import type { Contract } from '@shoal/contract'
 import type { App } from '../../app.ts'
 import { notFound } from '../../errors.ts'
-import type { Handlers } from '../call.ts'
+import type { Handlers, Request } from '../call.ts'
 import { parseId } from '../parse-id.ts'
 import {
   changeIncident,
@@ -17,16 +17,16 @@ import { readSettings, saveSettings } from './settings.ts'
 
 export function statusPageHandlers(app: App): Handlers<Contract['statusPage']> {
   const { db } = app
-  const present = async (orgId: number, id: string) => {
-    publicPagesOf(app).forget()
-    return presentIncident(await getIncident(db, orgId, id))
-  }
+  const present = async (orgId: number, id: string) => presentIncident(await getIncident(db, orgId, id))
+  /** Until the commit, a visitor's request would render and keep the page as it was before. */
+  const refreshPages = ({ afterCommit }: Pick<Request, 'afterCommit'>) =>
+    afterCommit(() => publicPagesOf(app).forget())
   return {
     get: ({ org }) => readSettings(app, org),
     update: async ({ org, body, request }) => {
       const { url: _, ...before } = await readSettings(app, org)
       await saveSettings(app, org, body)
-      publicPagesOf(app).forget()
+      refreshPages(request)
       request.audit({ subject: body.slug, before, after: body })
       return await readSettings(app, org)
     },
@@ -39,12 +39,14 @@ export function statusPageHandlers(app: App): Handlers<Contract['statusPage']> {
       const { id } = await insertIncident(db, { ...incident, orgId: org.id, startedAt: at, resolvedAt })
       await insertUpdate(db, { incidentId: id, at, state, text })
       request.audit({ subject: body.title, after: body })
+      refreshPages(request)
       return await present(org.id, id)
     },
     changeIncident: async ({ org, params, body, request }) => {
       const { id, title, impact, tags } = await getIncident(db, org.id, params.incidentId)
       await changeIncident(db, id, body)
       request.audit({ subject: body.title, before: { title, impact, tags }, after: body })
+      refreshPages(request)
       return await present(org.id, id)
     },
     addUpdate: async ({ org, params, body, request }) => {
@@ -57,6 +59,7 @@ export function statusPageHandlers(app: App): Handlers<Contract['statusPage']> {
         ...(incident.resolvedAt && body.state !== 'RESOLVED' && { followsAlert: false }),
       })
       request.audit({ subject: incident.title, after: body })
+      refreshPages(request)
       return await present(org.id, incident.id)
     },
     changeUpdate: async ({ org, params, body, request }) => {
@@ -65,12 +68,13 @@ export function statusPageHandlers(app: App): Handlers<Contract['statusPage']> {
       const before = incident.updates.find(({ id }) => id === updateId)
       if (!before || !(await changeUpdateText(db, incident.id, updateId, body.text))) throw notFound('Update')
       request.audit({ subject: incident.title, before: { text: before.text }, after: body })
+      refreshPages(request)
       return await present(org.id, incident.id)
     },
     removeIncident: async ({ org, params, request }) => {
       const incident = await getIncident(db, org.id, params.incidentId)
       await removeIncident(db, incident, app.clock.now())
-      publicPagesOf(app).forget()
+      refreshPages(request)
       request.audit({ subject: incident.title, before: { title: incident.title, impact: incident.impact } })
       return null
     },

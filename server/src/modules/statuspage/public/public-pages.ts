@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { App } from '../../../app.ts'
+import { BoundedMap } from '../../../bounded-map.ts'
+import { keepFor } from '../../../keep-for.ts'
 import { listPublicSlugs } from '../page-store.ts'
 import { readPage } from './read-page.ts'
 import { renderFeed } from './render-feed.ts'
@@ -20,61 +22,45 @@ const pageLifetimeMs = 15_000
 const slugsLifetimeMs = 5_000
 const maxCachedPages = 200
 
-type Cached<T> = { value: Promise<T>; untilMs: number }
+type PagesApp = Pick<App, 'db' | 'clock' | 'config'>
 
 /**
  * The public pages as a process serves them. The work for any number of requests is bounded: one query for all addresses in five
  * seconds, and one rendering of each public page in fifteen.
  */
 export class PublicPages {
-  readonly #app: Pick<App, 'db' | 'clock' | 'config'>
-  readonly #pages = new Map<number, Cached<RenderedPage | null>>()
-  #slugs: Cached<Map<string, number>> | null = null
+  readonly #app: PagesApp
+  readonly #pages = new BoundedMap<() => Promise<RenderedPage | null>>(maxCachedPages)
+  #slugs: () => Promise<Map<string, number>>
   /** Incremented for each rendering. Tests use it. */
   renderings = 0
 
-  constructor(app: Pick<App, 'db' | 'clock' | 'config'>) {
+  constructor(app: PagesApp) {
     this.#app = app
+    this.#slugs = this.#keepSlugs()
   }
 
   /** Returns a file of the page at an address; null if there is no public page. */
   async find(slug: string, format: Format): Promise<RenderedFile | null> {
-    const orgId = (await this.#currentSlugs()).get(slug)
+    const orgId = (await this.#slugs()).get(slug)
     if (orgId === undefined) return null
-    return (await this.#page(orgId))?.[format] ?? null
+    const key = String(orgId)
+    const page = this.#pages.get(key) ?? keepFor(this.#app, pageLifetimeMs, () => this.#render(orgId))
+    this.#pages.set(key, page)
+    return (await page())?.[format] ?? null
   }
 
-  /** Discards everything that was rendered or read, after a change of settings or incidents. */
+  /** Discards everything that was rendered or read. Called after the commit of a change of settings or incidents. */
   forget(): void {
-    this.#slugs = null
+    this.#slugs = this.#keepSlugs()
     this.#pages.clear()
   }
 
-  async #currentSlugs(): Promise<Map<string, number>> {
-    if (!isCurrent(this.#slugs)) {
-      const value = listPublicSlugs(this.#app.db).then((rows) => new Map(rows.map(({ slug, orgId }) => [slug, orgId])))
-      const entry = { value, untilMs: performance.now() + slugsLifetimeMs }
-      this.#slugs = entry
-      value.catch(() => {
-        if (this.#slugs === entry) this.#slugs = null
-      })
-    }
-    return await (this.#slugs as Cached<Map<string, number>>).value
-  }
-
-  async #page(orgId: number): Promise<RenderedPage | null> {
-    const cached = this.#pages.get(orgId)
-    if (cached && isCurrent(cached)) return await cached.value
-    const value = this.#render(orgId)
-    const entry = { value, untilMs: performance.now() + pageLifetimeMs }
-    this.#pages.delete(orgId)
-    this.#pages.set(orgId, entry)
-    const [oldest] = this.#pages.keys()
-    if (this.#pages.size > maxCachedPages && oldest !== undefined) this.#pages.delete(oldest)
-    value.catch(() => {
-      if (this.#pages.get(orgId) === entry) this.#pages.delete(orgId)
+  #keepSlugs() {
+    return keepFor(this.#app, slugsLifetimeMs, async () => {
+      const rows = await listPublicSlugs(this.#app.db)
+      return new Map(rows.map(({ slug, orgId }) => [slug, orgId]))
     })
-    return await value
   }
 
   async #render(orgId: number): Promise<RenderedPage | null> {
@@ -90,8 +76,6 @@ export class PublicPages {
   }
 }
 
-const isCurrent = (cached: Cached<unknown> | null): boolean => cached !== null && performance.now() < cached.untilMs
-
 async function compressed(text: string): Promise<RenderedFile> {
   const identity = Buffer.from(text)
   const params = { [constants.BROTLI_PARAM_QUALITY]: 5 }
@@ -106,7 +90,7 @@ async function compressed(text: string): Promise<RenderedFile> {
 const pagesOfProcess = new WeakMap<App['database'], PublicPages>()
 
 /** The public pages of this process, shared by those who serve and those who change them. */
-export function publicPagesOf(app: Pick<App, 'database' | 'db' | 'clock' | 'config'>): PublicPages {
+export function publicPagesOf(app: PagesApp & Pick<App, 'database'>): PublicPages {
   const existing = pagesOfProcess.get(app.database)
   if (existing) return existing
   const pages = new PublicPages(app)

@@ -1,4 +1,4 @@
-import type { App } from '../../app.ts'
+import type { App } from './app.ts'
 
 /**
  * Returns a function that computes a value at most once in `ms` milliseconds; concurrent callers share the computation. A failed one is
