@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { siteBlocks } from '../e2e/support/site-blocks.ts'
+import { countFences, pagesWithCommands, siteBlocks, sitePages } from '../e2e/support/site-blocks.ts'
 import { parseManifest, parsePlan } from '../server/src/modules/manifest/index.ts'
 
 const blocks = siteBlocks()
@@ -11,6 +11,18 @@ test('every block of the documentation is marked: to be executed, to be checked 
     (language === 'yaml' && (use === 'manifest' || use === 'deploy'))
   expect(blocks.length).toBeGreaterThan(20)
   expect(blocks.filter((block) => !isKnown(block)).map(place)).toEqual([])
+})
+
+test.each(sitePages())('no block of %s is written so that it escapes these tests', (page) => {
+  expect(blocks.filter((block) => block.page === page).length * 2).toBe(countFences(page))
+})
+
+test('the commands of all pages are executed, except the installation of the client', () => {
+  const pagesWith = (use: string) => blocks.filter((block) => block.use === use).map(({ page }) => page)
+  expect([...new Set(pagesWith('run'))].sort()).toEqual([...pagesWithCommands].sort())
+  expect(pagesWith('skip')).toEqual(['cli.md', 'index.md'])
+  const skipped = blocks.filter(({ use }) => use === 'skip').map(({ text }) => text.trim())
+  expect(new Set(skipped)).toEqual(new Set(['npm i -g @subsquid/cli@3.2.3 joi@17.13.3']))
 })
 
 test.each(blocks.filter(({ language }) => language === 'yaml').map((block) => [place(block), block] as const))(

@@ -3,15 +3,25 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
+import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { installClient } from '../../scripts/public-client.ts'
-import { siteBlocks } from '../support/site-blocks.ts'
+import { pagesWithCommands, siteBlocks } from '../support/site-blocks.ts'
 import { totalTransfers } from '../support/squid.ts'
 import { startTestCloud, type TestCloud } from '../support/test-cloud.ts'
 import { until } from '../support/until.ts'
 
-/** The pages whose commands are executed, in this order. Those of the other pages need more of an installation, and are not executed yet. */
-const order = ['index.md', 'organizations.md', 'api/index.md']
+/** What the commands print if they did what the pages say. */
+const expectations = [
+  { command: 'sqd whoami', expected: /admin@acme-labs\.dev/ },
+  { command: '"query"', expected: /"transfers":\s*\[\s*\{/ },
+  { command: 'sqd list -n', expected: /erc20-transfers[\s\S]*prod/ },
+  { command: 'sqd secrets list', expected: /START_BLOCK/ },
+  { command: 'sqd view -n', expected: /"slot":\s*"v1"/ },
+  { command: 'sqd view -r', expected: /erc20-transfers/ },
+  { command: 'sqd logs -n erc20-transfers -s v1 --since', expected: /processor/ },
+  { command: '/v1/orgs -H', expected: /"code":\s*"acme-labs"/ },
+]
 
 describe('the commands of the documentation', () => {
   const commands = siteBlocks().filter(({ language, use }) => language === 'sh' && use === 'run')
@@ -75,7 +85,7 @@ describe('the commands of the documentation', () => {
     return output
   }
 
-  test.each(order)('%s', async (page) => {
+  test.each(pagesWithCommands)('%s', async (page) => {
     const blocks = commands.filter((command) => command.page === page)
     expect(blocks).not.toEqual([])
     for (const { line, text } of blocks) {
@@ -85,8 +95,9 @@ describe('the commands of the documentation', () => {
         throw new Error(`${page}:${line} ${error.message}`)
       })
       reference = /A new squid [^/]+\/(\S+) has been/.exec(output)?.[1] ?? reference
-      if (text.includes('whoami')) expect(output).toContain('admin@acme-labs.dev')
-      if (text.includes('query')) expect(output).toMatch(/"transfers":\s*\[\s*\{/)
+      for (const { command, expected } of expectations) if (text.includes(command)) expect(output).toMatch(expected)
+      if (text.includes('-o database.sql.gz'))
+        expect(gunzipSync(readFileSync(join(folder, 'database.sql.gz'))).toString()).toContain('create table public.transfer ')
     }
   })
 })

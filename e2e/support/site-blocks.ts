@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-const pages = join(import.meta.dirname, '../../site/pages')
+const folder = join(import.meta.dirname, '../../site/pages')
 
 /**
  * A code block of the documentation. `use` is the word after the language: `run` for commands that tests execute, `skip` for those that
@@ -9,16 +9,32 @@ const pages = join(import.meta.dirname, '../../site/pages')
  */
 export type SiteBlock = { page: string; line: number; language: string; use: string; reason: string; text: string }
 
-/** Returns all code blocks of the pages for users, in their order. Pages that the build writes from other sources are not included. */
+/** The pages with commands, in the order in which a user needs them: each continues with the squids and files of those before. */
+export const pagesWithCommands = [
+  'index.md',
+  'organizations.md',
+  'api/index.md',
+  'deploy.md',
+  'cli.md',
+  'operate.md',
+  'move.md',
+] as const
+
+/** The files of the pages, sorted. Pages that the build writes from other sources are not included. */
+export const sitePages = (): string[] => globSync('{*.md,{api,operators}/index.md}', { cwd: folder }).sort()
+
+/** The number of lines that begin or end a code block, however they are indented and marked. */
+export const countFences = (page: string): number =>
+  readFileSync(join(folder, page), 'utf8').match(/^[ \t>]*(```|~~~)/gm)?.length ?? 0
+
+/** Returns all code blocks of the pages, in the order of the pages' names. */
 export function siteBlocks(): SiteBlock[] {
-  return globSync('{*.md,api/index.md}', { cwd: pages })
-    .sort()
-    .flatMap((page) => {
-      const text = readFileSync(join(pages, page), 'utf8')
-      return [...text.matchAll(/^```(\w*)(?: (\w+)(?:: (.+))?)?\n([\s\S]*?)^```$/gm)].map((match) => {
-        const [, language = '', use = '', reason = '', code = ''] = match
-        const line = text.slice(0, match.index).split('\n').length
-        return { page, line, language, use, reason, text: code }
-      })
+  return sitePages().flatMap((page) => {
+    const text = readFileSync(join(folder, page), 'utf8')
+    return [...text.matchAll(/^```(\w*)(?: (\w+)(?:: (.+))?)?\n([\s\S]*?)^```$/gm)].map((match) => {
+      const [, language = '', use = '', reason = '', code = ''] = match
+      const line = text.slice(0, match.index).split('\n').length
+      return { page, line, language, use, reason, text: code }
     })
+  })
 }
