@@ -97,7 +97,9 @@ describe('the commands of the documentation', () => {
       reference = /A new squid [^/]+\/(\S+) has been/.exec(output)?.[1] ?? reference
       for (const { command, expected } of expectations) if (text.includes(command)) expect(output).toMatch(expected)
       if (text.includes('-o database.sql.gz'))
-        expect(gunzipSync(readFileSync(join(folder, 'database.sql.gz'))).toString()).toContain('create table public.transfer ')
+        expect(gunzipSync(readFileSync(join(folder, 'database.sql.gz'))).toString()).toContain(
+          'create table public.transfer ',
+        )
     }
   })
 })

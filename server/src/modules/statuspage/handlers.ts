@@ -19,8 +19,7 @@ export function statusPageHandlers(app: App): Handlers<Contract['statusPage']> {
   const { db } = app
   const present = async (orgId: number, id: string) => presentIncident(await getIncident(db, orgId, id))
   /** Until the commit, a visitor's request would render and keep the page as it was before. */
-  const refreshPages = ({ afterCommit }: Pick<Request, 'afterCommit'>) =>
-    afterCommit(() => publicPagesOf(app).forget())
+  const refreshPages = ({ afterCommit }: Pick<Request, 'afterCommit'>) => afterCommit(() => publicPagesOf(app).forget())
   return {
     get: ({ org }) => readSettings(app, org),
     update: async ({ org, body, request }) => {
