@@ -99,10 +99,22 @@ export type LogCursor = Record<string, string>
 export type LogDrop = { workload: WorkloadId; container: ContainerName; lines: number; isEstimate: boolean }
 
 /**
+ * Lines that were lost before the driver could read them, in this period. `from` null: from the start of the run. `isCertain` false: the program
+ * may also have written nothing then.
+ */
+export type LogLoss = {
+  workload: WorkloadId
+  container: ContainerName
+  from: Date | null
+  to: Date
+  isCertain: boolean
+}
+
+/**
  * `cursor` contains the positions that changed with these lines: merge it into the stored one in the same transaction as the lines.
  * An empty position means that its log was deleted, so the key may be dropped. Requesting the next batch acknowledges this one.
  */
-export type LogBatch = { lines: LogLine[]; dropped: LogDrop[]; cursor: LogCursor }
+export type LogBatch = { lines: LogLine[]; dropped: LogDrop[]; lost?: LogLoss[]; cursor: LogCursor }
 
 /**
  * Returns whether the next line of a workload may be delivered; called once for each line, in order. `isBacklog`: the line was

@@ -21,6 +21,7 @@ export type {
   LogBatch,
   LogCursor,
   LogDrop,
+  LogLoss,
   LogLine,
   Observation,
   ProvidedProgram,

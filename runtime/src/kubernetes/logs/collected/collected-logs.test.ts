@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { gzipSync } from 'node:zlib'
 import type { LogBatch, LogCursor } from '../../../driver.ts'
 import type { ClusterState } from '../../state/cluster-state.ts'
@@ -104,6 +104,37 @@ test('lines that are not admitted are counted, and lines of other programs are i
   })
   void iterator.next()
   for (const response of [other, refused]) expect((await response).status).toBe(200)
+})
+
+test('lines that do not arrive within a minute are reported once, with their period', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const { logs, url } = await open()
+  const ending = new AbortController()
+  let cursor: LogCursor = {}
+  const lost: unknown[] = []
+  const read = async () => {
+    for await (const batch of logs(cursor, ending.signal)) {
+      lost.push(...(batch.lost ?? []))
+      cursor = { ...cursor, ...batch.cursor }
+    }
+  }
+  const reading = read()
+  const sendAt = async (second: number, first: number) => {
+    vi.setSystemTime(Date.UTC(2026, 0, 1, 0, 0, second))
+    expect((await send(url, bodyOf(first, 10))).status).toBe(200)
+  }
+  await sendAt(0, 0)
+  await sendAt(20, 5000)
+  await sendAt(60, 5010)
+  expect(lost).toEqual([])
+  await sendAt(120, 5020)
+  const at = new Date('2026-01-01T00:00:00.000Z')
+  expect(lost).toEqual([{ workload: '12.3', container: 'api', from: at, to: at, isCertain: true }])
+  await sendAt(300, 5030)
+  expect(lost).toHaveLength(1)
+  ending.abort()
+  await reading
 })
 
 test.each([

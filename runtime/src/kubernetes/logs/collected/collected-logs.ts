@@ -1,9 +1,10 @@
-import type { LogAdmission, LogBatch, LogCursor, LogDrop, LogLine } from '../../../driver.ts'
+import type { LogAdmission, LogBatch, LogCursor, LogDrop, LogLine, LogLoss } from '../../../driver.ts'
 import { truncateLine } from '../../../process/lines.ts'
 import { annotations, namespacePrefix, podContainerName } from '../../names.ts'
 import type { ClusterState } from '../../state/cluster-state.ts'
 import { containerOf } from '../../state/workload-state.ts'
 import { FilePosition } from './file-position.ts'
+import { LogGaps } from './log-gaps.ts'
 import { type FileLine, type LogFile, type LogSource, parseFileLine, parseLogPath, workloadOfPod } from './log-file.ts'
 import type { LogListener, SentLines } from './log-listener.ts'
 import type { OtlpLine } from './otlp.ts'
@@ -13,6 +14,8 @@ export type CollectedLogsOptions = { listener: LogListener; state: ClusterState;
 const MAX_BATCH_LINES = 10_000
 /** Positions of pods that no longer exist are kept for the lines that a collector may send again. */
 const KEPT_MS = 24 * 60 * 60 * 1000
+/** Time between checks whether lines are missing. */
+const CHECK_MS = 10_000
 
 /** See `Runtime.logs`. Delivers the lines that collectors send. */
 export async function* readCollectedLogs(
@@ -28,6 +31,7 @@ export async function* readCollectedLogs(
   let wake = () => {}
   const wakeUp = () => wake()
   signal.addEventListener('abort', wakeUp)
+  const checking = setInterval(wakeUp, CHECK_MS)
   const stop = listener.forward((sent) => {
     queue.push(sent)
     wake()
@@ -36,7 +40,6 @@ export async function* readCollectedLogs(
     while (!signal.aborted) {
       if (queue.length === 0) await new Promise<void>((resolve) => (wake = resolve))
       delivered = takeBatch(queue)
-      if (delivered.length === 0) continue
       const batch = reader.read(delivered.flatMap(({ lines }) => lines))
       if (Object.keys(batch.cursor).length > 0) yield batch
       for (const { accept } of delivered) accept()
@@ -44,6 +47,7 @@ export async function* readCollectedLogs(
     }
   } finally {
     signal.removeEventListener('abort', wakeUp)
+    clearInterval(checking)
     stop()
     for (const { refuse } of [...delivered, ...queue]) refuse()
   }
@@ -57,7 +61,7 @@ function takeBatch(queue: SentLines[]): SentLines[] {
 }
 
 /** `source` is null until lines of the run arrive. `usedAtMs`: when the last lines arrived, or when they were written. */
-type RunLog = { position: FilePosition; source: LogSource | null; usedAtMs: number }
+type RunLog = { position: FilePosition; gaps: LogGaps; source: LogSource | null; usedAtMs: number }
 
 /** Reads lines from the cursor on. A reader has the state after its last batch, so it must end if that batch was not stored. */
 class LineReader {
@@ -67,6 +71,7 @@ class LineReader {
   readonly #startedAt = new Date().toISOString()
   readonly #logs = new Map<string, RunLog>()
   #cleanedAtMs = -Infinity
+  #checkedAtMs = -Infinity
 
   constructor(options: CollectedLogsOptions, from: LogCursor, admits: LogAdmission) {
     this.#options = options
@@ -75,7 +80,12 @@ class LineReader {
     for (const [key, text] of Object.entries(from)) {
       if (!key.includes('/')) continue
       const position = new FilePosition(text)
-      this.#logs.set(key, { position, source: null, usedAtMs: Date.parse(position.lastTime) || 0 })
+      this.#logs.set(key, {
+        position,
+        gaps: new LogGaps(),
+        source: null,
+        usedAtMs: Date.parse(position.lastTime) || 0,
+      })
     }
   }
 
@@ -84,25 +94,40 @@ class LineReader {
     const timed: TimedLogLine[] = []
     const nowMs = Date.now()
     const changed = new Map<string, RunLog>()
-    for (const { path, offset, text } of lines) {
+    for (const { path, offset, text, readAtMs } of lines) {
       const file = parseLogPath(path)
       const line = parseFileLine(text)
-      if (!file || !line) continue
+      if (!file) continue
       const log = this.#logOf(file)
       if (!log.source) continue
       log.usedAtMs = nowMs
       changed.set(keyOf(file), log)
-      const complete = log.position.push(line, offset, Buffer.byteLength(text) + 1)
-      if (complete === null) continue
+      const bytes = Buffer.byteLength(text) + 1
+      if (!line) log.position.skip(offset, bytes)
+      const complete = line ? log.position.push(line, offset, bytes, readAtMs) : null
+      if (!line || complete === null) continue
       if (this.#isAdmitted(log.source, line, complete)) timed.push(lineOf(log.source, line, complete))
       else drop(batch.dropped, log.source)
     }
     // The collector reads a rotated file and the next one at the same time.
     timed.sort((first, second) => (first.time < second.time ? -1 : Number(first.time > second.time)))
     batch.lines = timed.map(({ line }) => line)
+    batch.lost = this.#findLost(changed, nowMs)
     for (const [key, { position }] of changed) batch.cursor[key] = position.format()
     this.#evictOld(batch.cursor, nowMs)
     return batch
+  }
+
+  /** Returns the periods whose lines have not arrived and will not, and adds their logs to `changed`. */
+  #findLost(changed: Map<string, RunLog>, nowMs: number): LogLoss[] {
+    if (nowMs - this.#checkedAtMs < CHECK_MS) return []
+    this.#checkedAtMs = nowMs
+    return [...this.#logs].flatMap(([key, log]) => {
+      const { source, gaps, position } = log
+      const lost = source === null ? [] : gaps.settled(position, nowMs).map((gap) => ({ ...source, ...gap }))
+      if (lost.length > 0) changed.set(key, log)
+      return lost
+    })
   }
 
   #isAdmitted({ workload }: LogSource, { time }: FileLine, text: string): boolean {
@@ -114,6 +139,7 @@ class LineReader {
     const log = this.#logs.get(keyOf(file)) ?? {
       position:
         followed === undefined ? new FilePosition(undefined) : FilePosition.afterFollowing(followed, file.restarts),
+      gaps: new LogGaps(),
       source: null,
       usedAtMs: 0,
     }

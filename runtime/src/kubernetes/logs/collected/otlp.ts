@@ -1,9 +1,9 @@
-/** A line of a file: `offset` of its first byte. */
-export type OtlpLine = { path: string; offset: number; text: string }
+/** A line of a file: `offset` of its first byte. `readAtMs`: when the collector read it; null if it does not say so. */
+export type OtlpLine = { path: string; offset: number; text: string; readAtMs: number | null }
 
 type Value = { stringValue?: unknown; intValue?: unknown }
 type Attribute = { key?: unknown; value?: Value }
-type LogRecord = { body?: Value; attributes?: Attribute[] }
+type LogRecord = { body?: Value; attributes?: Attribute[]; observedTimeUnixNano?: unknown }
 type ExportRequest = { resourceLogs?: { scopeLogs?: { logRecords?: LogRecord[] }[] }[] }
 
 /**
@@ -13,13 +13,13 @@ type ExportRequest = { resourceLogs?: { scopeLogs?: { logRecords?: LogRecord[] }
 export function parseOtlp(json: string): OtlpLine[] {
   const { resourceLogs = [] } = JSON.parse(json) as ExportRequest
   const records = resourceLogs.flatMap(({ scopeLogs = [] }) => scopeLogs.flatMap(({ logRecords = [] }) => logRecords))
-  return records.flatMap(({ body, attributes = [] }) => {
+  return records.flatMap(({ body, attributes = [], observedTimeUnixNano }) => {
     const valueOf = (name: string) => attributes.find(({ key }) => key === name)?.value
     const path = valueOf('log.file.path')?.stringValue
     const offset = Number(valueOf('log.file.record_offset')?.intValue ?? Number.NaN)
     const text = body?.stringValue ?? ''
     return typeof path === 'string' && typeof text === 'string' && Number.isSafeInteger(offset)
-      ? [{ path, offset, text }]
+      ? [{ path, offset, text, readAtMs: Number(observedTimeUnixNano) / 1e6 || null }]
       : []
   })
 }

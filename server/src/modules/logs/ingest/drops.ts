@@ -1,6 +1,7 @@
 import { gapContainer } from '@shoal/contract'
-import type { LogDrop } from '@shoal/runtime'
+import type { LogDrop, LogLine, LogLoss } from '@shoal/runtime'
 import { dayOf, hours, isoTime, minutes } from '../../../clock.ts'
+import { workloadIdOf } from '../../manifest/index.ts'
 import { levelNumber } from '../levels.ts'
 import type { NewLine } from './ingest-store.ts'
 import type { LimitKind, Limiter, LogLimits } from './limiter.ts'
@@ -117,6 +118,22 @@ export function lineOfDrop(drop: PendingDrop, limits: LogLimits, nowMs: number):
   const message = messageOf(drop, limits, nowMs)
   const level = levelNumber('WARNING')
   return { squidId: drop.squidId, atMs: nowMs, level, container: gapContainer, ns: null, message, fields: null }
+}
+
+/** Returns the line that reports in a version's log that lines of a container were lost before they could be stored. */
+export function lineOfLoss({ workload, container, from, to, isCertain }: LogLoss, nowMs: number): LogLine {
+  const timeOf = (at: Date) => isoTime(at.getTime()).slice(0, 19).replace('T', ' ')
+  const when = from ? `between ${timeOf(from)} and ${timeOf(to)} UTC` : `before ${timeOf(to)} UTC`
+  const msg = `Lines written ${when} ${isCertain ? 'were lost' : 'may be missing'}: their host deleted them before they could be collected`
+  const text = JSON.stringify({ level: 'WARNING', time: nowMs, ns: 'shoal', msg })
+  // As if another generation had written it, since lines of one container cannot be earlier than the line before them.
+  return {
+    workload: workloadIdOf(squidOf(workload) ?? 0, 0),
+    container,
+    stream: 'stdout',
+    text,
+    readAt: new Date(nowMs),
+  }
 }
 
 function messageOf({ lines, isEstimate, exceeded, fromMs, toMs }: PendingDrop, limits: LogLimits, nowMs: number) {

@@ -9,7 +9,7 @@ import { redactJson, type Redactor } from '../../secrets/index.ts'
 import type { RedactorSource } from '../../databases/index.ts'
 import { joinStacks, parseLine, type ParsedLine } from '../parse-line.ts'
 import { fillBlocks, indexBlock, type OpenBlock } from './blocks.ts'
-import { lineOfDrop, type Drops, type DropsOfBatch, type PendingDrop } from './drops.ts'
+import { lineOfDrop, lineOfLoss, type Drops, type DropsOfBatch, type PendingDrop } from './drops.ts'
 import {
   copyLines,
   deleteNotices,
@@ -83,10 +83,11 @@ export function createWriter(client: ClientBase, options: WriterOptions): Writer
   }
 
   const write = async (
-    { lines: raw, dropped: batchDrops, cursor }: LogBatch,
+    { lines: read, dropped: batchDrops, lost = [], cursor }: LogBatch,
     noticeIds: number[] = [],
   ): Promise<WriteResult> => {
     const nowMs = clock.now().getTime()
+    const raw = [...read, ...lost.map((loss) => lineOfLoss(loss, nowMs))]
     const bySquid = Map.groupBy(raw, (line) => squidOf(line.workload))
     bySquid.delete(null)
     const loggingIds = [...bySquid.keys()].filter((id) => id !== null)
