@@ -10,6 +10,7 @@ import { createHttpApp } from './http/app.ts'
 import { claimHost, HostClaimed, watchClaim } from './installation/host-claim.ts'
 import { lockInstallation, InstallationInUse, needsExclusive } from './installation/installation-lock.ts'
 import { runActiveOrStandby } from './installation/active-worker.ts'
+import { startHeartbeat } from './installation/heartbeat.ts'
 import { listen, localUrl, type Listener } from './listener.ts'
 import { openApp } from './startup/open-app.ts'
 import { MissingKeys } from './sealing/require-keys.ts'
@@ -100,6 +101,7 @@ async function start(
     apiPort.setHandlers(handlers.api)
   }
   if (tlsPorts) stack.defer(await tlsPorts.start(app, handlers))
+  stack.defer(startHeartbeat(app).close)
   const ports = [apiPort, gatewayPort, ...(tlsPorts?.listeners ?? [])].filter((port) => port !== null)
   return {
     app,

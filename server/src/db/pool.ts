@@ -2,6 +2,7 @@ import { AsyncResource } from 'node:async_hooks'
 import pg from 'pg'
 import { pause } from './every.ts'
 import { queryTimeouts } from './query-timeouts.ts'
+import { recordStatement } from './slow-statements.ts'
 import { canConnect } from './probe.ts'
 import { asUnavailable, DatabaseUnavailable } from './unavailable.ts'
 
@@ -140,9 +141,10 @@ export function clientWithTimeouts(url: string): typeof pg.Client {
       const [query] = args
       // COPY streams and cursors run at the speed of their reader or writer.
       if (typeof query === 'object' && query !== null && 'submit' in query) return send(...args)
+      const text = typeof query === 'string' ? query : (query as { text?: unknown } | null)?.text
       const callerCallback = args.at(-1)
       if (typeof callerCallback === 'function') {
-        const stopTimeout = this.#startTimeout()
+        const stopTimeout = this.#startTimeout(text)
         const callback: Callback = (error, result) => {
           stopTimeout()
           ;(callerCallback as Callback)(error ? asUnavailable(error) : error, result)
@@ -150,13 +152,13 @@ export function clientWithTimeouts(url: string): typeof pg.Client {
         return send(...args.slice(0, -1), callback)
       }
       // A connection can execute only one statement at a time.
-      const result = this.#last.then(() => this.#send(send, args))
+      const result = this.#last.then(() => this.#send(send, args, text))
       this.#last = result.catch(() => undefined)
       return result
     }
 
-    async #send(send: (...args: unknown[]) => unknown, args: unknown[]): Promise<unknown> {
-      const stopTimeout = this.#startTimeout()
+    async #send(send: (...args: unknown[]) => unknown, args: unknown[], text: unknown): Promise<unknown> {
+      const stopTimeout = this.#startTimeout(text)
       try {
         return await send(...args)
       } catch (error) {
@@ -166,8 +168,8 @@ export function clientWithTimeouts(url: string): typeof pg.Client {
       }
     }
 
-    /** Breaks the connection when a query exceeds the `queryTimeouts`. Returns a function that cancels the timeout. */
-    #startTimeout(): () => void {
+    /** Breaks the connection when a query exceeds the `queryTimeouts`. Returns a function to call at the end of the query. */
+    #startTimeout(text: unknown): () => void {
       const { checkAfterMs, checkMs, queryMs } = queryTimeouts()
       const startedMs = performance.now()
       let isStopped = false
@@ -189,6 +191,7 @@ export function clientWithTimeouts(url: string): typeof pg.Client {
       return () => {
         isStopped = true
         clearTimeout(timer)
+        recordStatement(url, text, performance.now() - startedMs)
       }
     }
   }

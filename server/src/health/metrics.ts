@@ -4,6 +4,7 @@ import { withRequestTimeouts } from '../db/query-timeouts.ts'
 import { isSameSecret } from '../sealing/hash-secret.ts'
 import { newestSampleAt } from '../modules/metrics/index.ts'
 import { connectionCounts } from '../modules/databases/index.ts'
+import { registerLoopMetrics } from './loops.ts'
 import { metricsRegistry } from './metrics-registry.ts'
 import { readDisk, reserveBytes } from './disk.ts'
 import { countInstallation } from './status-store.ts'
@@ -37,6 +38,7 @@ function createMetrics(app: App): ServerMetrics {
       activeWorker(app),
       diskSpace(app),
     ]
+    registerLoopMetrics(app)
     for (const gauge of gauges) registry.registerMetric(gauge)
   }
   return {

@@ -1,4 +1,5 @@
-import { boolean, integer, pgTable, text, time } from '../db/columns.ts'
+import { boolean, index, integer, jsonb, pgTable, text, time, uuid } from '../db/columns.ts'
+import type { ReplicaReport } from './replica-report.ts'
 
 /** The host and data directory that run the squids, in a single row. Squids outlive the worker, so the claim does not expire. */
 export const runtimeClaim = pgTable('runtime_claim', {
@@ -14,3 +15,17 @@ export const runtimeClaim = pgTable('runtime_claim', {
   /** Whether only one organization may deploy; see `limitOrgs`. */
   isForOneOrg: boolean().notNull().default(false),
 })
+
+/** The running processes of the installation, each with a random id. Times are from the database's clock. */
+export const replicas = pgTable(
+  'replicas',
+  {
+    id: uuid().primaryKey(),
+    /** `host/pid`, for the operator. */
+    name: text().notNull(),
+    report: jsonb().$type<ReplicaReport>().notNull(),
+    startedAt: time().notNull(),
+    seenAt: time().notNull(),
+  },
+  (t) => [index('replicas_seen').on(t.seenAt)],
+)

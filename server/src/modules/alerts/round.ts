@@ -1,5 +1,6 @@
 import type { App } from '../../app.ts'
 import { every } from '../../db/every.ts'
+import { measured } from '../../health/loops.ts'
 import { runAsLeader, type LeaderHandle } from '../../db/leases.ts'
 import type { Limits } from '../observing/index.ts'
 import { listAllOpenAlerts } from './event-store.ts'
@@ -18,12 +19,13 @@ const roundIntervalMs = 15_000
  */
 export function startAlerts(app: App, afterRound: () => Promise<void> = async () => {}): LeaderHandle {
   return runAsLeader(app.database, app.log, 'alerts', async (_, signal) => {
-    const runRound = createAlertsRound(app)
+    const runRound = measured(app, 'alerts', roundIntervalMs, createAlertsRound(app))
+    const runAfter = measured(app, 'status pages', roundIntervalMs, afterRound)
     // A failed round changes nothing: open alerts stay open.
     const onError = (error: unknown) => app.log.error({ err: error }, 'evaluating alerts failed')
     await every(signal, { ms: roundIntervalMs, isFixedRate: true, onError }, async () => {
       await runRound().catch(onError)
-      await afterRound().catch((error: unknown) => app.log.error({ err: error }, 'measuring status pages failed'))
+      await runAfter().catch((error: unknown) => app.log.error({ err: error }, 'measuring status pages failed'))
     })
   })
 }

@@ -1,5 +1,6 @@
 import type { App } from '../../app.ts'
 import { every } from '../../db/every.ts'
+import { measured } from '../../health/loops.ts'
 import { runAsLeader, type LeaderHandle } from '../../db/leases.ts'
 import { applyHibernations, enforceLimits } from './limits/enforce.ts'
 import { settleDeleted } from './final-settlement.ts'
@@ -36,7 +37,9 @@ export function billingRound(app: App): (signal?: AbortSignal) => Promise<void> 
     for (const [name, task] of Object.entries(tasks)) {
       // Another worker is the leader now.
       if (signal?.aborted) return
-      await task().catch((error: unknown) => app.log.error({ err: error, task: name }, 'billing task failed'))
+      await measured(app, `billing: ${name}`, intervalMs, task)().catch((error: unknown) =>
+        app.log.error({ err: error, task: name }, 'billing task failed'),
+      )
     }
   }
 }

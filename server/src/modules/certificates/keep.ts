@@ -2,6 +2,7 @@ import { safeText } from '../../db/safe-error.ts'
 import { every } from '../../db/every.ts'
 import { runAsLeader, type LeaderHandle } from '../../db/leases.ts'
 import type { App } from '../../app.ts'
+import { measured } from '../../health/loops.ts'
 import { hours, minutes } from '../../clock.ts'
 import { orderCertificate, type ChallengeType, type OrderApp } from './order.ts'
 import { insertNames, selectDueNames, updateCertificate, type CertificateRow } from './store.ts'
@@ -21,7 +22,11 @@ export function startCertificates(app: App): LeaderHandle {
   return runAsLeader(app.database, app.log, 'certificates', async (_, signal) => {
     await insertNames(app.db, tls.ownNames, true, app.clock.now())
     const onError = (err: unknown) => app.log.warn({ err }, 'certificates could not be checked')
-    await every(signal, { ms: roundMs, onError }, () => orderDueCertificates(app))
+    await every(
+      signal,
+      { ms: roundMs, onError },
+      measured(app, 'certificates', roundMs, () => orderDueCertificates(app)),
+    )
   })
 }
 

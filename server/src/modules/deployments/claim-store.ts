@@ -1,4 +1,5 @@
 import type { DeploymentStatus } from '@shoal/contract'
+import { replicaName } from '../../installation/replica-name.ts'
 import { and, eq, isNotNull, isNull, sql } from '../../db/sql.ts'
 import type { Db } from '../../db/database.ts'
 import type { DeploymentRow, NewDeployment } from './store.ts'
@@ -13,7 +14,7 @@ export class SupersededError extends Error {
 export async function claim(db: Db, id: number): Promise<DeploymentRow | null> {
   const [row] = await db
     .update(deployments)
-    .set({ attempt: sql`${deployments.attempt} + 1` })
+    .set({ attempt: sql`${deployments.attempt} + 1`, worker: replicaName })
     .where(and(eq(deployments.id, id), isNull(deployments.finishedAt)))
     .returning()
   return row ?? null

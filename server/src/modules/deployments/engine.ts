@@ -1,6 +1,7 @@
 import type { WorkerApp } from '../../app.ts'
 import { openLocks, type Lock, type Locks } from '../../db/leases.ts'
 import { notificationsOf } from '../../db/notifications.ts'
+import { measured } from '../../health/loops.ts'
 import { createRedactorSource } from '../databases/index.ts'
 import { createSnapshotReader } from './runtime-snapshot.ts'
 import { runDeployment, type Worker } from './run-deployment.ts'
@@ -37,7 +38,7 @@ export function startEngine(app: WorkerApp, intervals: EngineIntervals): Engine 
   /** Never rejects. A call during a sweep starts another one after it. */
   function sweep(): Promise<void> {
     isRequestedAgain = sweeping !== null
-    sweeping ??= claimAll()
+    sweeping ??= measuredClaim()
       .catch((error: unknown) => {
         if (!stopping.signal.aborted) app.log.warn({ err: error }, 'failed to poll for deployments')
       })
@@ -47,6 +48,8 @@ export function startEngine(app: WorkerApp, intervals: EngineIntervals): Engine 
       })
     return sweeping
   }
+
+  const measuredClaim = measured(app, 'deployments', intervals.sweepMs, claimAll)
 
   async function claimAll(): Promise<void> {
     if (stopping.signal.aborted || running.size >= maxConcurrent) return

@@ -2,6 +2,7 @@ import type { App, WorkerApp } from '../../app.ts'
 import { minutes } from '../../clock.ts'
 import type { Db } from '../../db/database.ts'
 import { every } from '../../db/every.ts'
+import { measured } from '../../health/loops.ts'
 import { runAsLeader, type LeaderHandle, type Locks } from '../../db/leases.ts'
 import { collectDatabases, restoreDatabases } from '../databases/index.ts'
 import { parseWorkloadId, workloadIdOf } from '../manifest/index.ts'
@@ -41,7 +42,7 @@ export function startReconcile(worker: Worker, locks: Locks): LeaderHandle {
     warnOfOpenDatabases(app, await restoreDatabases(app))
     let round = 0
     const onError = (error: unknown) => app.log.warn({ err: error }, 'reconcile round failed')
-    await every(signal, { ms: intervals.reconcileMs, onError }, async () => {
+    const runRound = measured(app, 'reconcile', intervals.reconcileMs, async () => {
       await reconcile(worker, locks, signal)
       await removeDeletedOrgs(app)
       if (round++ % databasesEveryRounds === 0) {
@@ -50,6 +51,7 @@ export function startReconcile(worker: Worker, locks: Locks): LeaderHandle {
         await removeTenantsOfDeletedOrgs(app)
       }
     })
+    await every(signal, { ms: intervals.reconcileMs, onError }, runRound)
   })
 }
 

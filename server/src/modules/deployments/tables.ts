@@ -71,6 +71,8 @@ export const deployments = pgTable(
     requestKey: text().notNull(),
     /** The number of workers that have claimed the deployment. Only the last one may write. */
     attempt: integer().notNull().default(0),
+    /** The replica that claimed it last, as `host/pid`; null before the first claim. */
+    worker: text(),
     /** Results of completed steps, needed to resume; cleared at the end. Secrets in them are sealed. */
     notes: jsonb().$type<DeploymentNotes>().notNull().default({}),
     image: text(),

@@ -1,6 +1,7 @@
 import type { App } from '../../app.ts'
 import { days, hours, minutes } from '../../clock.ts'
 import { every } from '../../db/every.ts'
+import { measured } from '../../health/loops.ts'
 import { runAsLeader, type LeaderHandle } from '../../db/leases.ts'
 import { dropName, keepName } from '../certificates/index.ts'
 import { checkDns, type DnsResult } from './check-dns.ts'
@@ -23,7 +24,11 @@ export function startDomains(app: App): LeaderHandle {
   if (app.config.tls?.source.kind !== 'acme') return { close: async () => undefined }
   return runAsLeader(app.database, app.log, 'domains', async (_, signal) => {
     const onError = (err: unknown) => app.log.warn({ err }, 'domains could not be checked')
-    await every(signal, { ms: roundMs, onError }, () => checkDueDomains(app))
+    await every(
+      signal,
+      { ms: roundMs, onError },
+      measured(app, 'domains', roundMs, () => checkDueDomains(app)),
+    )
   })
 }
 

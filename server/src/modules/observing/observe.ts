@@ -1,5 +1,6 @@
 import type { WorkerApp } from '../../app.ts'
 import { every } from '../../db/every.ts'
+import { measured } from '../../health/loops.ts'
 import { runAsLeader, type LeaderHandle } from '../../db/leases.ts'
 import { observeApis } from './probing/observe-apis.ts'
 import { createConnectionCheck, createStatementWatch, limitConnections, observeDatabases } from '../databases/index.ts'
@@ -58,17 +59,18 @@ export function startObserving(app: WorkerApp, intervals: ObservationIntervals =
     }
     // A failed round changes nothing; the next round runs as usual.
     const logFailure = (error: unknown) => app.log.warn({ err: error }, 'observing the versions failed')
-    const repeat = (ms: number, work: () => Promise<void>) => every(signal, { ms, onError: logFailure }, work)
+    const repeat = (name: string, ms: number, work: () => Promise<void>) =>
+      every(signal, { ms, onError: logFailure }, measured(app, name, ms, work))
     await Promise.all([
-      repeat(intervals.containersMs, () => recordContainers(cache, readContainers)),
-      repeat(Math.min(intervals.containersMs, intervals.apisMs), probe),
-      repeat(intervals.processorsMs, () => observeProcessors(app, cache, heads.headOf)),
-      repeat(intervals.databasesMs, () => observeDatabases(app)),
-      repeat(intervals.databasesMs, () => limitConnections(app)),
-      repeat(intervals.databasesMs, checkConnections),
-      repeat(intervals.statementsMs, createStatementWatch(app)),
-      repeat(intervals.headsMs, heads.refresh),
-      repeat(intervals.sourcesMs, createSourceObserver(app, cache, heads)),
+      repeat('containers', intervals.containersMs, () => recordContainers(cache, readContainers)),
+      repeat('apis', Math.min(intervals.containersMs, intervals.apisMs), probe),
+      repeat('processors', intervals.processorsMs, () => observeProcessors(app, cache, heads.headOf)),
+      repeat('databases', intervals.databasesMs, () => observeDatabases(app)),
+      repeat('connection limits', intervals.databasesMs, () => limitConnections(app)),
+      repeat('connections', intervals.databasesMs, checkConnections),
+      repeat('statements', intervals.statementsMs, createStatementWatch(app)),
+      repeat('heads', intervals.headsMs, heads.refresh),
+      repeat('data sources', intervals.sourcesMs, createSourceObserver(app, cache, heads)),
     ])
   })
   return { ...leader, lastObservationMs: () => (recordedMs === null ? null : performance.now() - recordedMs) }

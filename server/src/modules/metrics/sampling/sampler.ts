@@ -2,6 +2,7 @@ import type { ClientBase } from 'pg'
 import type { WorkerApp } from '../../../app.ts'
 import { dayOf, days } from '../../../clock.ts'
 import { every } from '../../../db/every.ts'
+import { measured } from '../../../health/loops.ts'
 import { runAsLeader, type LeaderHandle } from '../../../db/leases.ts'
 import { inTransaction } from '../../../db/transaction.ts'
 import { containerKey } from '../../container-key.ts'
@@ -23,7 +24,8 @@ export function startSampling(app: WorkerApp, intervals: SamplingIntervals = def
     const sampler = await openSampler(app, client, intervals)
     // A failed sample leaves a gap.
     const logFailure = (error: unknown) => app.log.warn({ err: error }, 'sampling failed')
-    await every(signal, { ms: intervals.everyMs, isFixedRate: true, onError: logFailure }, sampler.tick)
+    const round = measured(app, 'sampling', intervals.everyMs, sampler.tick)
+    await every(signal, { ms: intervals.everyMs, isFixedRate: true, onError: logFailure }, round)
   })
 }
 
