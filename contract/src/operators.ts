@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { endpoint } from './endpoint.ts'
 import { IdParam, Password, RequiredText, Time } from './fields.ts'
 import { orgStatuses } from './org-status.ts'
+import { OperatorDeployment, OperatorOverview } from './operator-overview.ts'
 import { OperatorOrg, OperatorSquid, OperatorUser } from './operator-payloads.ts'
 import { Maintenance } from './maintenance.ts'
 
@@ -52,6 +53,22 @@ export const operators = {
     body: z.object({ password: Password }),
     payload: z.object({ passwordUntil: Time }),
     rateLimit: { calls: 10, perMs: 600_000 },
+  }),
+  getOverview: endpoint({
+    method: 'GET',
+    path: '/v1/admin/overview',
+    access: 'operator',
+    scope: 'session',
+    summary: 'What does not work, and the state of processes, Postgres, backups and certificates',
+    payload: OperatorOverview,
+  }),
+  listDeployments: endpoint({
+    method: 'GET',
+    path: '/v1/admin/deployments',
+    access: 'operator',
+    scope: 'session',
+    summary: 'Deployments of all organizations that have not ended, the oldest first',
+    payload: z.object({ deployments: z.array(OperatorDeployment) }),
   }),
   listOrgs: endpoint({
     method: 'GET',

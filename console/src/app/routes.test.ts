@@ -69,7 +69,7 @@ const ownPaths = [
   '/squids/$squidName/$squidSlot/deployments/$deployId/changes',
   '/settings/status-page',
   '/monitoring/alerts',
-  ...['', '/organizations', '/squids', '/users'].map((tab) => `/admin${tab}`),
+  ...['', '/deployments', '/organizations', '/squids', '/users'].map((tab) => `/admin${tab}`),
   ...['history', 'rules', 'channels', 'deliveries'].map((tab) => `/monitoring/alerts/${tab}`),
 ]
 
@@ -138,7 +138,7 @@ test.each([
 test("the operator's console opens for operators; for other users its paths are unknown", async () => {
   const operator = { ...user, isOperator: true }
   expect(await open('/admin/squids?sort=logs', { status: 'signedIn', user: operator })).toBe('/admin/squids?sort=logs')
-  expect(await open('/admin', { status: 'signedIn', user: operator })).toBe('/admin/organizations')
+  expect(await open('/admin', { status: 'signedIn', user: operator })).toBe('/admin')
   for (const path of ['/admin', '/admin/squids', '/admin/nothing', '/nothing'])
     expect(await open(`${path}?month=2026-09`, { status: 'signedIn', user })).toBe('/squids?month=2026-09')
   expect(await open('/admin', signedOut())).toBe('/')

@@ -118,6 +118,30 @@ test('an operator suspends an organization with a reason that its members see, a
   await row('team-1').getByText('Billing not set').waitFor()
 })
 
+test('the overview shows the processes and what does not work, and running deployments their organization', async () => {
+  await page.goto('/admin')
+  await page.getByRole('table', { name: 'Processes' }).getByText('Ready').waitFor()
+  // No backup has been made.
+  await waitForText(page, 'None has been made')
+  await page.getByRole('table', { name: 'Loops' }).getByText('heartbeat').waitFor()
+  expect(await accessibilityFlaws(page, 'operator-overview')).toEqual([])
+  await page.getByRole('navigation', { name: "Operator's console" }).getByRole('link', { name: 'Deployments' }).click()
+  await waitForExactText(page, 'No deployments are running')
+  // Holds the lock of the version, so that the worker cannot continue the deployment.
+  await database.query('select pg_advisory_lock(5404101, 0)')
+  await database.query(
+    `insert into deployments (org_id, squid_id, squid_name, squid_slot, type, status, request_key, worker, created_at, updated_at)
+     select id, 0, 'left-behind', 'v1', 'DEPLOY', 'SQUID_SYNCING', 'left-behind', 'other-host/1', now(), now() from orgs where code = 'team-3'`,
+  )
+  await page.reload()
+  await row('left-behind@v1').getByText('Its worker, other-host/1, is no longer active').waitFor()
+  expect(await accessibilityFlaws(page, 'operator-deployments')).toEqual([])
+  await page.getByRole('link', { name: 'Team 3 of a company' }).click()
+  await page.waitForURL(/organizations\?search=team-3/)
+  await database.query(`delete from deployments where request_key = 'left-behind'`)
+  await database.query('select pg_advisory_unlock(5404101, 0)')
+})
+
 test('the list of organizations is accessible, sorts on the server and says when nothing matches', async () => {
   await page.goto('/admin/organizations')
   await row('team-2').waitFor()

@@ -74,8 +74,8 @@ const endpointsByAccess: Record<Access, string> = {
   'alerts.write': `alerts.changeRule alerts.addChannel alerts.changeChannel alerts.removeChannel alerts.testChannel
     alerts.replayDelivery`,
   // Not in the specification: the operator's console.
-  operator:
-    'operators.getAccess operators.confirmPassword operators.listOrgs operators.listSquids operators.closeSupport operators.listUsers',
+  operator: `operators.getAccess operators.confirmPassword operators.getOverview operators.listDeployments operators.listOrgs
+    operators.listSquids operators.closeSupport operators.listUsers`,
   'operator.write': `operators.suspendOrg operators.resumeOrg operators.changeLimits operators.hibernateSquid operators.openSupport
     operators.announceMaintenance operators.withdrawMaintenance operators.disableUser operators.enableUser
     operators.resendConfirmation`,
@@ -112,7 +112,7 @@ const endpointsByScope: Record<Scope, string> = {
     operators.getAccess operators.confirmPassword operators.listOrgs operators.suspendOrg operators.resumeOrg
     operators.changeLimits operators.listSquids operators.hibernateSquid operators.openSupport operators.closeSupport
     operators.announceMaintenance operators.withdrawMaintenance operators.listUsers operators.disableUser operators.enableUser
-    operators.resendConfirmation`,
+    operators.resendConfirmation operators.getOverview operators.listDeployments`,
 }
 const scopeOf = new Map(
   Object.entries(endpointsByScope).flatMap(([scope, names]) =>

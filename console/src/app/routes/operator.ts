@@ -1,4 +1,4 @@
-import { createRoute, redirect } from '@tanstack/react-router'
+import { createRoute } from '@tanstack/react-router'
 import { lazyPage } from '../missing-code.ts'
 import { page } from '../page.ts'
 import { search } from '../search.ts'
@@ -15,9 +15,12 @@ const operatorTabs = [
   createRoute({
     getParentRoute: () => operator,
     path: '/',
-    beforeLoad: () => {
-      throw redirect({ to: '/admin/organizations', replace: true })
-    },
+    ...page(() => import('../../pages/operator/OverviewTab.tsx')),
+  }),
+  createRoute({
+    getParentRoute: () => operator,
+    path: '/deployments',
+    ...page(() => import('../../pages/operator/DeploymentsTab.tsx')),
   }),
   createRoute({
     getParentRoute: () => operator,

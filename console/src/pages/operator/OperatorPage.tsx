@@ -3,6 +3,8 @@ import { NavTabs } from '../../components/NavTabs.tsx'
 import { PageHeader } from '../../components/PageHeader.tsx'
 
 const tabs = [
+  { to: '/admin', label: 'Overview' },
+  { to: '/admin/deployments', label: 'Deployments' },
   { to: '/admin/organizations', label: 'Organizations' },
   { to: '/admin/squids', label: 'Squids' },
   { to: '/admin/users', label: 'Users' },

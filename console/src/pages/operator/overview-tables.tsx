@@ -1,0 +1,118 @@
+import type { OperatorOverview, Replica } from '@shoal/contract'
+import { useMemo, type ReactNode } from 'react'
+import type { Column } from '../../components/data-table/columns.ts'
+import { DataTable } from '../../components/data-table/DataTable.tsx'
+import { nameColumn, numberColumn, textColumn, timeColumn } from '../../components/data-table/named-columns.tsx'
+import { emptyValue, formatDuration, formatInteger } from '../../lib/format.ts'
+import { Badge } from '../../ui/Badge.tsx'
+
+type Statement = OperatorOverview['statements'][number]
+type Loop = Replica['loops'][number] & { replica: string }
+
+const replicaColumns: Column<Replica>[] = [
+  {
+    id: 'process',
+    header: 'Process',
+    cell: ({ name, roles, worker, isAlive, problems }) => (
+      <div className="py-2">
+        <p className="truncate font-medium" title={name}>
+          {name}
+        </p>
+        <p className="flex flex-wrap items-center gap-x-2 gap-y-1 text-ink-3">
+          <StateBadge isAlive={isAlive} isReady={problems.length === 0} />
+          {roles.map((role) => (role === 'worker' && worker ? `${role} (${worker})` : role)).join(', ')}
+        </p>
+      </div>
+    ),
+  },
+  textColumn('Version', ({ version }) => version, { width: '100px', hideBelow: 'sm' }),
+  timeColumn('Started', ({ startedAt }) => startedAt, { hideBelow: 'md' }),
+  timeColumn('Last heartbeat', ({ seenAt }) => seenAt, { narrowWidth: '92px' }),
+]
+
+function StateBadge({ isAlive, isReady }: { isAlive: boolean; isReady: boolean }) {
+  if (!isAlive) return <Badge tone="bad">No heartbeat</Badge>
+  return isReady ? <Badge tone="good">Ready</Badge> : <Badge tone="bad">Not ready</Badge>
+}
+
+const loopColumns: Column<Loop>[] = [
+  nameColumn('Loop', ({ name }) => name),
+  textColumn('Process', ({ replica }) => replica, { hideBelow: 'md' }),
+  numberColumn('Last round', ({ lastMs }) => (lastMs === null ? emptyValue : formatDuration(lastMs)), {
+    width: '110px',
+    narrowWidth: '92px',
+  }),
+  numberColumn('Interval', ({ intervalMs }) => formatDuration(intervalMs), { width: '110px', hideBelow: 'sm' }),
+  timeColumn('Ended', ({ lastEndedAt }) => lastEndedAt, { hideBelow: 'sm' }),
+  numberColumn('Failures', ({ failures }) => formatInteger(failures), {
+    headerTip: 'Failed rounds since the last success',
+    width: '92px',
+    narrowWidth: '84px',
+  }),
+]
+
+const statementColumns: Column<Statement>[] = [
+  {
+    id: 'statement',
+    header: 'Statement',
+    cell: ({ text }) => (
+      <code className="line-clamp-2 py-1 break-all" title={text}>
+        {text}
+      </code>
+    ),
+  },
+  textColumn('Process', ({ replica }) => replica, { hideBelow: 'md', width: '180px' }),
+  numberColumn('Times', ({ calls }) => formatInteger(calls), { width: '84px', hideBelow: 'sm' }),
+  numberColumn('Mean', ({ meanMs }) => formatDuration(meanMs), { width: '92px', narrowWidth: '84px' }),
+  numberColumn('Slowest', ({ maxMs }) => formatDuration(maxMs), { width: '92px', hideBelow: 'sm' }),
+]
+
+const nothing = (text: ReactNode) => <p className="p-3.5 text-ink-2">{text}</p>
+
+export function ReplicasTable({ replicas }: { replicas: Replica[] }) {
+  return (
+    <DataTable
+      label="Processes"
+      columns={replicaColumns}
+      rows={replicas}
+      idOf={({ id }) => id}
+      empty={nothing('No process has sent a heartbeat within the last hour.')}
+    />
+  )
+}
+
+/** The loops of the processes that run, as they reported them with their last heartbeat. */
+export function LoopsTable({ replicas }: { replicas: Replica[] }) {
+  const rows = useMemo(
+    () =>
+      replicas.flatMap(({ name: replica, isAlive, loops }) => (isAlive ? loops.map((l) => ({ ...l, replica })) : [])),
+    [replicas],
+  )
+  return (
+    <DataTable
+      label="Loops"
+      columns={loopColumns}
+      rows={rows}
+      idOf={({ name, replica }) => `${replica} ${name}`}
+      empty={nothing('No loop has completed a round.')}
+    />
+  )
+}
+
+export function StatementsTable({ statements }: { statements: Statement[] }) {
+  return (
+    <>
+      <p className="p-3.5 text-ink-2">
+        Statements on Shoal's own database that took at least 250 ms, as its processes measured them since they started.
+        The time includes waits for locks and for the process itself.
+      </p>
+      <DataTable
+        label="Slow statements"
+        columns={statementColumns}
+        rows={statements}
+        idOf={({ text, replica }) => `${replica} ${text}`}
+        empty={nothing('None so far.')}
+      />
+    </>
+  )
+}

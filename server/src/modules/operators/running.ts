@@ -1,0 +1,39 @@
+import type { Contract, PayloadInputOf } from '@shoal/contract'
+import type { App } from '../../app.ts'
+import { listReplicas, type Replica } from '../../installation/replicas-store.ts'
+import { isAlive } from './replicas.ts'
+import { listRunning, type RunningRow } from './running-store.ts'
+
+type Running = PayloadInputOf<Contract['operators']['listDeployments']>
+
+/** Returns the deployments that have not ended, with why they wait. */
+export async function listRunningDeployments(app: Pick<App, 'db'>): Promise<Running> {
+  const [rows, replicas] = await Promise.all([listRunning(app.db), listReplicas(app.db)])
+  return {
+    deployments: rows.map((row) => ({
+      id: row.id,
+      organization: { code: row.orgCode, name: row.orgName },
+      reference: `${row.name}@${row.slot}`,
+      type: row.type,
+      step: row.status,
+      stepStartedAt: row.stepStartedMs === null ? null : new Date(row.stepStartedMs),
+      createdAt: new Date(row.createdMs),
+      worker: row.worker,
+      waitsFor: waitsFor(row, replicas),
+    })),
+  }
+}
+
+/** Returns why a deployment waits; null while it is running. */
+export function waitsFor(
+  { worker, status, hasLeftQueue }: Pick<RunningRow, 'worker' | 'status' | 'hasLeftQueue'>,
+  replicas: Pick<Replica, 'name' | 'silentMs' | 'report'>[],
+): string | null {
+  const workers = replicas.filter((replica) => isAlive(replica) && replica.report.worker === 'active')
+  if (workers.length === 0) return 'No worker is active.'
+  if (worker === null)
+    return 'No worker has claimed it yet: the version may be busy, or the worker runs as many as it may.'
+  if (!workers.some(({ name }) => name === worker))
+    return `Its worker, ${worker}, is no longer active; another one continues it.`
+  return status === 'IMAGE_BUILDING' && !hasLeftQueue ? 'It waits for its turn to build.' : null
+}
