@@ -4,8 +4,8 @@ import { CountParam, Id, IdParam, Time } from './fields.ts'
 import { limits } from './limits.ts'
 import { UserSummary } from './user.ts'
 
-/** The types that the public client knows, and ROLLBACK, which Shoal adds. */
-export const deploymentTypes = [
+/** The operations of the deploy engine: those that the public client knows, and ROLLBACK, which Shoal adds. */
+export const deploymentOperations = [
   'DEPLOY',
   'DEPLOY_HARD_RESET',
   'RESTART',
@@ -15,6 +15,8 @@ export const deploymentTypes = [
   'REMOVE_TAG',
   'ROLLBACK',
 ] as const
+/** REDEPLOY is a rollback to the image that the version already runs. */
+export const deploymentTypes = [...deploymentOperations, 'REDEPLOY'] as const
 export type DeploymentType = (typeof deploymentTypes)[number]
 
 /** The steps of a deployment, named as in the public client, which calls them statuses. */

@@ -10,11 +10,12 @@ export const deploymentTypeLabels: Record<DeploymentType, string> = {
   SET_TAG: 'Set tag',
   REMOVE_TAG: 'Remove tag',
   ROLLBACK: 'Rollback',
+  REDEPLOY: 'Redeploy',
 }
 
 /** Whether deployments of this type bring code: they produce an image, and may change the files. */
 export const bringsCode = (type: DeploymentType): boolean =>
-  type === 'DEPLOY' || type === 'DEPLOY_HARD_RESET' || type === 'ROLLBACK'
+  type === 'DEPLOY' || type === 'DEPLOY_HARD_RESET' || type === 'ROLLBACK' || type === 'REDEPLOY'
 
 /** `Set tag production` */
 export function deploymentTitle({ type, options: { tag } }: Pick<Deployment, 'type' | 'options'>): string {

@@ -140,7 +140,7 @@ function ResultsFreshness({ results }: { results: readonly UseQueryResult<Monito
 }
 
 /** Deployment types that change or restart the running code; only these are marked. */
-const markedTypes: readonly DeploymentType[] = ['DEPLOY', 'DEPLOY_HARD_RESET', 'ROLLBACK', 'RESTART']
+const markedTypes: readonly DeploymentType[] = ['DEPLOY', 'DEPLOY_HARD_RESET', 'ROLLBACK', 'REDEPLOY', 'RESTART']
 
 function useMarks(code: string, timeSpan: TimeSpan, shownLines: readonly LineStyle[]) {
   const deployments = useQuery(deploymentsQuery(code, timeSpan)).data

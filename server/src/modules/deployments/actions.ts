@@ -2,6 +2,7 @@ import type { Contract, Deployment } from '@shoal/contract'
 import type { App } from '../../app.ts'
 import { notFound } from '../../errors.ts'
 import type { Actor, Handlers, OrgScope, Request } from '../call.ts'
+import { typeOf } from './deployment-type.ts'
 import { presentDeployment } from './present.ts'
 import { requestAction, type Action } from './request-action.ts'
 import { requestDeploy } from './request-deploy.ts'
@@ -14,10 +15,10 @@ type Call = { org: OrgScope; actor: Actor; request: Request }
 /** The actions that change a version. Each starts a deployment and returns it without waiting for its end. */
 export function squidActionHandlers(app: App): Pick<Handlers<Contract['squids']>, ActionName> {
   const presentStarted = async ({ org, request }: Call, row: DeploymentRow): Promise<Deployment> => {
-    const { id, type, squidName, squidSlot, tag, sourceDeploymentId } = row
+    const { id, squidName, squidSlot, tag, sourceDeploymentId } = row
     request.audit({
       subject: `${squidName}@${squidSlot}`,
-      after: { deploymentId: id, type, tag, sourceDeploymentId },
+      after: { deploymentId: id, type: typeOf(row), tag, sourceDeploymentId },
     })
     const deployment = await presentDeployment(app.db, app.clock, org, id)
     if (!deployment) throw notFound('Deployment')

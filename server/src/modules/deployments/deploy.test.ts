@@ -144,6 +144,20 @@ test('a hard reset erases the database, an update keeps it', async () => {
   await expect(query('select n from rows')).rejects.toThrow('does not exist')
 })
 
+test('a rollback to the image that the version runs is a redeployment', async () => {
+  const { id } = await d.deployAndWait({}, { name: 'again', slot: 'v1' })
+  const params = squidParams('v1', 'again')
+  const started = await d.api.squids.rollback({ ...params, body: { deploymentId: id } })
+  expect(started.type).toBe('REDEPLOY')
+  await expect(d.api.squids.rollback({ ...params, body: { deploymentId: id + 1000 } })).rejects.toThrow(
+    `Deployment ${started.id} (REDEPLOY) is in progress`,
+  )
+  expect(await d.waitForEnd(started)).toMatchObject({ type: 'REDEPLOY', status: 'OK', failed: 'NO' })
+  expect((await d.api.squids.get(params)).lastDeploy).toMatchObject({ id: started.id, type: 'REDEPLOY' })
+  const [newest] = await d.api.deployments.list({ params: { code: d.org.code } })
+  expect(newest).toMatchObject({ id: started.id, type: 'REDEPLOY' })
+})
+
 test('a rollback switches to a kept image', async () => {
   const name = 'back'
   const first = await d.deployAndWait({ build: { prints: ['one'] } }, { name, slot: 'v1' })

@@ -1,11 +1,14 @@
 import type { Db } from '../../db/database.ts'
 import { setLastDeploy, type SquidRow } from '../versions/index.ts'
-import type { DeploymentType } from '@shoal/contract'
+import { typeOf, type Operation } from './deployment-type.ts'
 import { stepsByType } from './plans.ts'
 import { insertDeployment, type DeploymentRow, type NewDeployment } from './store.ts'
 
-type NewDeploymentRequest = { type: DeploymentType; userId: number | null; requestKey: string } & Partial<
-  Pick<NewDeployment, 'tag' | 'uploadId' | 'manifestPath' | 'sourceDeploymentId' | 'image' | 'isSlotGenerated'>
+type NewDeploymentRequest = { type: Operation; userId: number | null; requestKey: string } & Partial<
+  Pick<
+    NewDeployment,
+    'tag' | 'uploadId' | 'manifestPath' | 'sourceDeploymentId' | 'isRedeploy' | 'image' | 'isSlotGenerated'
+  >
 >
 
 /**
@@ -30,7 +33,7 @@ export async function enqueue(
     createdAt: at,
     updatedAt: at,
   })
-  const { id, type, status, failed } = row
-  await setLastDeploy(db, squid.id, { id, type, status, failed, running: true })
+  const { id, status, failed } = row
+  await setLastDeploy(db, squid.id, { id, type: typeOf(row), status, failed, running: true })
   return row
 }

@@ -4,6 +4,7 @@ import { isUnavailable } from '../../db/unavailable.ts'
 import type { Db } from '../../db/database.ts'
 import { deleteSquid, setLastDeploy } from '../versions/index.ts'
 import { beginStep, endStep, updateClaimed } from './claim-store.ts'
+import { typeOf } from './deployment-type.ts'
 import { DeployFailure, failureOf } from './failure.ts'
 import type { Step, StepContext } from './step.ts'
 import type { DeploymentRow } from './store.ts'
@@ -136,7 +137,8 @@ export async function advance(
   await app.db.transaction(async (tx) => {
     const row = await updateClaimed(tx, context.deployment, { ...change, updatedAt })
     await writeMore(tx)
-    const { id, type, status, failed, squidId } = row
+    const { id, status, failed, squidId } = row
+    const type = typeOf(row)
     const isSwitched = context.deployment.notes.rollout === 'switched'
     if (isDropped) await deleteSquid(tx, squidId)
     else await setLastDeploy(tx, squidId, { id, type, status, failed, running: row.finishedAt === null, isSwitched })

@@ -1,4 +1,4 @@
-import { deploymentFailures, deploymentStatuses, deploymentTypes, logSeverities } from '@shoal/contract'
+import { deploymentFailures, deploymentOperations, deploymentStatuses, logSeverities } from '@shoal/contract'
 import type { DeploymentFailure, DeploymentStatus } from '@shoal/contract'
 import { sql } from '../../db/sql.ts'
 import {
@@ -57,7 +57,8 @@ export const deployments = pgTable(
     squidSlot: text().notNull(),
     /** The request contained no slot, so the slot of the manifest is used if it has one. */
     isSlotGenerated: boolean().notNull().default(false),
-    type: text({ enum: deploymentTypes }).notNull(),
+    /** The operation; `typeOf` of `deployment-type.ts` returns the type. */
+    type: text({ enum: deploymentOperations }).notNull(),
     status: text({ enum: deploymentStatuses }).notNull(),
     failed: text({ enum: deploymentFailures }).notNull().default('NO'),
     failureReason: text(),
@@ -66,6 +67,8 @@ export const deployments = pgTable(
     manifestPath: text(),
     /** For a rollback: the deployment whose image to restore. */
     sourceDeploymentId: bigId(),
+    /** For a rollback: the version already runs that image. A separate column, so that the release before knows all values of `type`. */
+    isRedeploy: boolean().notNull().default(false),
     userId: bigId().references(() => users.id, { onDelete: 'set null' }),
     /** Idempotency key: a repeated request returns the deployment that the first one started. */
     requestKey: text().notNull(),
