@@ -12,15 +12,23 @@ export type Session = { status: 'signedOut' } | { status: 'unavailable' } | { st
 
 const signedOut: Session = { status: 'signedOut' }
 
-/** Only a new tab shows the maintenance page. An open page stays visible and shows the connection bar. */
-async function fetchSession(client: QueryClient, signal: AbortSignal): Promise<Session> {
+/** A server that restarts is often back after this time. */
+const retryMs = 1000
+
+/**
+ * Only a new tab shows the maintenance page, after a second request failed too. An open page stays visible and shows the
+ * connection bar.
+ */
+async function fetchSession(client: QueryClient, signal: AbortSignal, isRetry = false): Promise<Session> {
   try {
     return { status: 'signedIn', user: await callApi('user.get', {}, signal) }
   } catch (error) {
     if (hasStatus(error, 401)) return signedOut
-    const isOpen = client.getQueryData(sessionQuery.queryKey)?.status === 'signedIn'
-    if (isUnreachable(error) && !isOpen) return { status: 'unavailable' }
-    throw error
+    const known = client.getQueryData(sessionQuery.queryKey)?.status
+    if (!isUnreachable(error) || known === 'signedIn') throw error
+    if (isRetry || known === 'unavailable') return { status: 'unavailable' }
+    await new Promise((done) => setTimeout(done, retryMs))
+    return fetchSession(client, signal, true)
   }
 }
 

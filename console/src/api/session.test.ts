@@ -1,0 +1,43 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { createQueryClient } from './query-client.ts'
+import { sessionQuery } from './session.ts'
+
+const respond = (status: number) => Response.json(status === 200 ? { payload: { id: 1 } } : { error: 'no' }, { status })
+const fetchMock = vi.fn<() => Promise<Response>>()
+
+beforeEach(() => {
+  vi.useFakeTimers()
+  vi.stubGlobal('fetch', fetchMock)
+  vi.stubGlobal('localStorage', { getItem: (key: string) => (key === 'user_token' ? 'a token' : null) })
+})
+afterEach(() => {
+  fetchMock.mockReset()
+  vi.unstubAllGlobals()
+  vi.useRealTimers()
+})
+
+/** The status of the session in a new tab, while the API responds with these statuses one after the other. */
+async function statusAfter(...statuses: number[]) {
+  fetchMock.mockClear()
+  for (const status of statuses) fetchMock.mockImplementationOnce(async () => respond(status))
+  const client = createQueryClient()
+  const loaded = client.fetchQuery(sessionQuery)
+  await vi.runOnlyPendingTimersAsync()
+  const { status } = await loaded
+  expect(fetchMock).toHaveBeenCalledTimes(statuses.length)
+  return { status, client }
+}
+
+test('a new tab requests the session a second time before it shows maintenance', async () => {
+  expect((await statusAfter(503, 200)).status).toBe('signedIn')
+  expect((await statusAfter(200)).status).toBe('signedIn')
+  expect((await statusAfter(401)).status).toBe('signedOut')
+})
+
+test('during maintenance, each check is a single request', async () => {
+  const { status, client } = await statusAfter(503, 503)
+  expect(status).toBe('unavailable')
+  fetchMock.mockImplementationOnce(async () => respond(503))
+  expect(await client.fetchQuery({ ...sessionQuery, staleTime: 0 })).toEqual({ status: 'unavailable' })
+  expect(fetchMock).toHaveBeenCalledTimes(3)
+})
