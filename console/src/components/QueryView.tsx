@@ -1,10 +1,16 @@
 import type { UseQueryResult } from '@tanstack/react-query'
-import type { ReactNode } from 'react'
+import { useState, type ReactNode } from 'react'
 import { SkeletonRows } from '../ui/Skeleton.tsx'
 import { ErrorState } from './ErrorState.tsx'
 
+type FailableQuery<T> = Pick<UseQueryResult<T>, 'data' | 'error'> & {
+  refetch: () => unknown
+  /** The number of failures; zero for a query that has not been sent before. */
+  errorUpdateCount?: number
+}
+
 type Props<T> = {
-  query: Pick<UseQueryResult<T>, 'data' | 'error' | 'refetch'>
+  query: FailableQuery<T>
   /** The subject of the error message: `The members` of `The members could not be loaded`. */
   what: string
   /** Shown while loading; should have the size of the loaded content. */
@@ -12,10 +18,26 @@ type Props<T> = {
   children: (data: T) => ReactNode
 }
 
+/**
+ * Returns the error to show, and a function that tries again. A query without data forgets its error during each refetch; showing
+ * the skeleton then would make a page that polls flicker.
+ */
+export function useShownError<T>({ data, error, errorUpdateCount = 0, refetch }: FailableQuery<T>) {
+  const [lastError, setLastError] = useState<Error | null>(error)
+  if (error && error !== lastError) setLastError(error)
+  const retry = () => {
+    setLastError(null)
+    void refetch()
+  }
+  const shownError = error ?? (data === undefined && errorUpdateCount > 0 ? lastError : null)
+  return [shownError, retry] as const
+}
+
 /** Renders a query as loading, failed or loaded. Loaded data stays on screen when a refetch fails. */
 export function QueryView<T>({ query, what, skeleton, children }: Props<T>) {
-  const { data, error, refetch } = query
+  const { data } = query
+  const [error, retry] = useShownError(query)
   if (data !== undefined) return <>{children(data)}</>
-  if (error) return <ErrorState what={`${what} could not be loaded`} error={error} onRetry={() => void refetch()} />
+  if (error) return <ErrorState what={`${what} could not be loaded`} error={error} onRetry={retry} />
   return <>{skeleton ?? <SkeletonRows count={5} />}</>
 }

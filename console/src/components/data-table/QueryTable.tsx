@@ -2,6 +2,7 @@ import { useMemo, type ComponentProps } from 'react'
 import { Button } from '../../ui/Button.tsx'
 import { EmptyState } from '../EmptyState.tsx'
 import { ErrorState } from '../ErrorState.tsx'
+import { useShownError } from '../QueryView.tsx'
 import type { Sort } from './columns.ts'
 import { DataTable, type TableProps } from './DataTable.tsx'
 import { useUrlSort } from './url-state.ts'
@@ -10,6 +11,7 @@ import { useUrlSort } from './url-state.ts'
 export type RowsQuery<T> = {
   data: readonly T[] | undefined
   error: Error | null
+  errorUpdateCount?: number
   refetch: () => unknown
   /** Only of lists with pages. */
   hasNextPage?: boolean
@@ -44,7 +46,8 @@ export function QueryTable<T>({
   moreLabel = 'Show older',
   ...table
 }: Props<T>) {
-  const { data, error } = query
+  const { data } = query
+  const [error, retry] = useShownError(query)
   const rows = useMemo(() => (data && filter ? filter(data) : data), [data, filter])
   const { sort, setSort } = useUrlSort(initialSort ?? noSort)
   if (error && data === undefined)
@@ -52,7 +55,7 @@ export function QueryTable<T>({
       <ErrorState
         what={`${what ?? `The ${table.label.toLowerCase()}`} could not be loaded`}
         error={error}
-        onRetry={() => void query.refetch()}
+        onRetry={retry}
       />
     )
   return (

@@ -7,7 +7,7 @@ import { failedFirstDeploymentOf, useLatestDeployments } from '../../api/failed-
 import type { Prefetch } from '../../api/prefetch.ts'
 import { EmptyState } from '../../components/EmptyState.tsx'
 import { PageHeader } from '../../components/PageHeader.tsx'
-import { QueryView } from '../../components/QueryView.tsx'
+import { QueryView, useShownError } from '../../components/QueryView.tsx'
 import { toast } from '../../lib/toasts.ts'
 import { buttonClass } from '../../ui/Button.tsx'
 import { Skeleton, SkeletonRows } from '../../ui/Skeleton.tsx'
@@ -24,11 +24,12 @@ export const prefetch: Prefetch<VersionPath> = (context) => prefetchVersion(cont
 export default function VersionPage() {
   const query = useVersionQuery()
   const { reference } = useVersionParams()
-  const isMissing = hasStatus(query.error, 404)
+  const [error] = useShownError(query)
+  const isMissing = hasStatus(error, 404)
   if (isMissing) return <MissingVersion wasLoaded={query.data !== undefined} />
   return (
     <>
-      {query.error && !query.data && <PageHeader title={reference} crumbs={<Link to="/squids">Squids</Link>} />}
+      {error && !query.data && <PageHeader title={reference} crumbs={<Link to="/squids">Squids</Link>} />}
       <QueryView query={query} what="This version" skeleton={<VersionSkeleton />}>
         {(squid) => <Version squid={squid} />}
       </QueryView>
