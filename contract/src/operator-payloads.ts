@@ -26,6 +26,8 @@ export const OperatorOrg = z.object({
   code: z.string(),
   name: z.string().nullable(),
   isPlayground: z.boolean(),
+  /** The email of the first administrator; all playgrounds have the same name. */
+  ownerEmail: z.string().nullable(),
   status: z.enum(orgStatuses),
   suspension: z.object({ at: Time, reason: z.string() }).nullable(),
   squids: z.number(),

@@ -36,6 +36,8 @@ type Props<I extends FieldValues, O> = {
   /** The error of the last submit; `null` if there was none. */
   submitError: unknown
   submitLabel: string
+  /** A red submit button, for what harms the user or others. */
+  isDanger?: boolean
   /** Shown next to the submit button. */
   secondary?: ReactNode
   /** The field that shows server errors that name no field (spec 8). */
@@ -81,7 +83,7 @@ export function FormShell<I extends FieldValues, O>(props: Props<I, O>) {
       <div className="flex flex-wrap items-center gap-2 in-[[role=dialog]]:flex-row-reverse">
         <Button
           type="submit"
-          variant="primary"
+          variant={props.isDanger ? 'danger' : 'primary'}
           size={props.size ?? 32}
           isPending={pending}
           disabledReason={props.disabledReasonOf?.(form.watch()) ?? null}

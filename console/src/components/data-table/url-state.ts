@@ -63,15 +63,16 @@ export function useSearchText(
   return { text, deferred: useDeferredValue(text), setText }
 }
 
-/** The sort order in the URL parameters `sort` and `order`; `initial` is the default. */
+/** Returns the sort order in the parameters `sort` and `order`; `initial` is the default. */
+export const sortOf = ({ sort, order }: Record<string, unknown>, initial: Sort): Sort => ({
+  column: typeof sort === 'string' ? sort : initial.column,
+  order: order === 'asc' || order === 'desc' ? order : initial.order,
+})
+
+/** The sort order in the URL, and a function that changes it. */
 export function useUrlSort(initial: Sort): { sort: Sort; setSort: (sort: Sort) => void } {
-  const column = useParam('sort')
-  const order = useParam('order')
+  const sort = sortOf({ sort: useParam('sort'), order: useParam('order') }, initial)
   const setSearch = useSetSearch()
-  const sort: Sort = {
-    column: typeof column === 'string' ? column : initial.column,
-    order: order === 'asc' || order === 'desc' ? order : initial.order,
-  }
   const isInitial = (next: Sort) => next.column === initial.column && next.order === initial.order
   return {
     sort,

@@ -1,15 +1,17 @@
-import type { OperatorOrg } from '@shoal/contract'
+import { planLabels, type OperatorOrg } from '@shoal/contract'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useSearch } from '@tanstack/react-router'
+import { useMemo } from 'react'
 import type { Prefetch } from '../../api/prefetch.ts'
 import { QueryTable } from '../../components/data-table/QueryTable.tsx'
-import { useSearchText, useSetSearch, useUrlSort } from '../../components/data-table/url-state.ts'
+import { sortOf, useSearchText, useSetSearch, useUrlSort } from '../../components/data-table/url-state.ts'
 import type { Sort } from '../../components/data-table/columns.ts'
 import { formatInteger } from '../../lib/format.ts'
 import { NativeSelect } from '../../ui/NativeSelect.tsx'
 import { SearchField } from '../../ui/SearchField.tsx'
 import { orgColumns } from './org-columns.tsx'
 import { orgsQuery, type OrgsQuery } from './queries.ts'
+import { withSortedShown } from './usage-columns.tsx'
 import { useOrgActions } from './use-org-actions.tsx'
 
 const initialSort: Sort = { column: 'cost', order: 'desc' }
@@ -17,11 +19,10 @@ const initialSort: Sort = { column: 'cost', order: 'desc' }
 const states = [
   { id: '', label: 'All states' },
   { id: 'SUSPENDED', label: 'Suspended' },
-  { id: 'ACTIVE', label: 'Professional' },
-  { id: 'DRAFT', label: 'Billing not set' },
-  { id: 'PAYMENT_ISSUES', label: 'Payment issue' },
-  { id: 'IN_DEBT', label: 'Unpaid' },
-  { id: 'TERMINATED', label: 'Unpaid, hibernated' },
+  ...Object.entries(planLabels).map(([id, label]) => ({
+    id,
+    label: id === 'TERMINATED' ? `${label}, hibernated` : label,
+  })),
   { id: 'PLAYGROUND', label: 'Playgrounds' },
 ]
 
@@ -35,9 +36,7 @@ const queryOf = ({ search, state }: Record<string, unknown>, { column, order }: 
   }) as OrgsQuery
 
 export const prefetch: Prefetch = ({ client, search }) => {
-  const { sort, order } = search as Partial<Record<'sort' | 'order', string>>
-  const initial: Sort = { column: sort ?? initialSort.column, order: order === 'asc' ? 'asc' : 'desc' }
-  void client.prefetchInfiniteQuery(orgsQuery(queryOf(search, initial)))
+  void client.prefetchInfiniteQuery(orgsQuery(queryOf(search, sortOf(search, initialSort))))
 }
 
 const empty = {
@@ -51,6 +50,7 @@ export default function OrgsTab() {
   const params = useSearch({ from: '/app/admin/organizations' })
   const setSearch = useSetSearch()
   const { sort } = useUrlSort(initialSort)
+  const columns = useMemo(() => withSortedShown(orgColumns, sort.column), [sort.column])
   const { data, ...query } = useInfiniteQuery(orgsQuery(queryOf(params, sort)))
   return (
     <>
@@ -75,7 +75,7 @@ export default function OrgsTab() {
       <QueryTable
         label="Organizations"
         query={{ ...query, data: data?.rows }}
-        columns={orgColumns}
+        columns={columns}
         idOf={idOf}
         nameOf={({ code }) => code}
         initialSort={initialSort}

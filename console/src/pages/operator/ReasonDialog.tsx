@@ -21,6 +21,7 @@ export function SuspendDialog({ org: { code }, onClose }: { org: OperatorOrg; on
     <ReasonDialog
       title={`Suspend ${code}?`}
       submitLabel="Suspend"
+      isDanger
       description="All members see it in their console, and administrators receive it by email."
       call={suspend}
       onSubmit={(reason) => suspend.mutate({ params: { code }, body: { reason } })}
@@ -62,6 +63,7 @@ export function HibernateDialog({ squid, onClose }: { squid: OperatorSquid; onCl
 type Props = {
   title: string
   submitLabel: string
+  isDanger?: boolean
   /** Who sees the reason. */
   description: string
   call: { isPending: boolean; error: unknown }
@@ -71,7 +73,7 @@ type Props = {
   children: ReactNode
 }
 
-function ReasonDialog({ title, submitLabel, description, call, onSubmit, onClose, children }: Props) {
+function ReasonDialog({ title, submitLabel, isDanger = false, description, call, onSubmit, onClose, children }: Props) {
   return (
     <LazyDialog title={title} isOpen onClose={onClose}>
       <FormShell
@@ -81,6 +83,7 @@ function ReasonDialog({ title, submitLabel, description, call, onSubmit, onClose
         pending={call.isPending}
         submitError={call.error}
         submitLabel={submitLabel}
+        isDanger={isDanger}
         isGuarded={false}
         secondary={<Button onClick={onClose}>Cancel</Button>}
       >

@@ -1,15 +1,17 @@
 import type { OperatorSquid } from '@shoal/contract'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useSearch } from '@tanstack/react-router'
+import { useMemo } from 'react'
 import type { Prefetch } from '../../api/prefetch.ts'
 import type { Sort } from '../../components/data-table/columns.ts'
 import { QueryTable } from '../../components/data-table/QueryTable.tsx'
-import { useSearchText, useUrlSort } from '../../components/data-table/url-state.ts'
+import { sortOf, useSearchText, useUrlSort } from '../../components/data-table/url-state.ts'
 import { formatInteger } from '../../lib/format.ts'
 import { SearchField } from '../../ui/SearchField.tsx'
 import { operatorSquidsQuery, type SquidsQuery } from './queries.ts'
 import { referenceOf } from './reference-of.ts'
 import { squidColumns } from './squid-columns.tsx'
+import { withSortedShown } from './usage-columns.tsx'
 import { useSquidActions } from './use-squid-actions.tsx'
 
 const initialSort: Sort = { column: 'cpu', order: 'desc' }
@@ -19,9 +21,7 @@ const queryOf = ({ search }: Record<string, unknown>, { column, order }: Sort) =
   ({ ...(typeof search === 'string' && search !== '' && { search }), sort: column, order }) as SquidsQuery
 
 export const prefetch: Prefetch = ({ client, search }) => {
-  const { sort, order } = search as Partial<Record<'sort' | 'order', string>>
-  const initial: Sort = { column: sort ?? initialSort.column, order: order === 'asc' ? 'asc' : 'desc' }
-  void client.prefetchInfiniteQuery(operatorSquidsQuery(queryOf(search, initial)))
+  void client.prefetchInfiniteQuery(operatorSquidsQuery(queryOf(search, sortOf(search, initialSort))))
 }
 
 const empty = {
@@ -34,6 +34,7 @@ export default function SquidsTab() {
   const search = useSearchText('search')
   const params = useSearch({ from: '/app/admin/squids' })
   const { sort } = useUrlSort(initialSort)
+  const columns = useMemo(() => withSortedShown(squidColumns, sort.column), [sort.column])
   const { data, ...query } = useInfiniteQuery(operatorSquidsQuery(queryOf(params, sort)))
   return (
     <>
@@ -50,7 +51,7 @@ export default function SquidsTab() {
       <QueryTable
         label="Squids"
         query={{ ...query, data: data?.rows }}
-        columns={squidColumns}
+        columns={columns}
         idOf={idOf}
         nameOf={referenceOf}
         initialSort={initialSort}

@@ -21,8 +21,9 @@ export const orgColumns: Column<OperatorOrg>[] = [
     sortBy: titleOf,
     cell: (org) => (
       <div className="py-2">
-        <p className="truncate font-medium" title={titleOf(org)}>
+        <p className="truncate font-medium" title={ownedTitleOf(org)}>
           {titleOf(org)}
+          {isOwned(org) && <span className="font-normal text-ink-3"> of {org.ownerEmail}</span>}
         </p>
         <p className="flex flex-wrap items-center gap-x-2 gap-y-1 text-ink-3">
           <code className="max-w-full truncate">{org.code}</code>
@@ -49,6 +50,11 @@ export const orgColumns: Column<OperatorOrg>[] = [
   }),
   ...usageColumns<OperatorOrg>(),
 ]
+
+/** All playgrounds have the same name, so their owners tell them apart. */
+const isOwned = ({ isPlayground, ownerEmail }: OperatorOrg) => isPlayground && ownerEmail !== null
+
+const ownedTitleOf = (org: OperatorOrg) => (isOwned(org) ? `${titleOf(org)} of ${org.ownerEmail}` : titleOf(org))
 
 function titleOf({ name, code }: Pick<OperatorOrg, 'name' | 'code'>): string {
   return name ?? code

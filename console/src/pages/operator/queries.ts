@@ -1,4 +1,4 @@
-import { operatorPageSize, type OperatorOrg, type OperatorSquid, type OperatorUser } from '@shoal/contract'
+import { operatorPageSize } from '@shoal/contract'
 import { infiniteQueryOptions, keepPreviousData } from '@tanstack/react-query'
 import { callApi, q, type CallArgument } from '../../api/query.ts'
 
@@ -14,49 +14,45 @@ export type SquidsQuery = Omit<List<'operators.listSquids'>, 'offset'>
 /** The offset of the next page; undefined after the last one. */
 const nextOffset = (loaded: number, total: number) => (loaded < total ? loaded : undefined)
 
-const timing = { refetchInterval: pollMs, placeholderData: keepPreviousData, initialPageParam: 0 }
+/** A list with pages. Its data is the rows of all loaded pages, and the number of rows on all pages. */
+const pagesQuery = <P extends { total: number }, T extends { id: number }>(
+  queryKey: readonly unknown[],
+  load: (offset: string, signal: AbortSignal) => Promise<P>,
+  rowsOf: (page: P) => T[],
+) =>
+  infiniteQueryOptions({
+    queryKey,
+    queryFn: ({ pageParam, signal }) => load(String(pageParam), signal),
+    getNextPageParam: ({ total }, pages) => nextOffset(pages.length * operatorPageSize, total),
+    select: ({ pages }) => ({ rows: unique(pages.flatMap(rowsOf)), total: pages[0]?.total ?? 0 }),
+    refetchInterval: pollMs,
+    placeholderData: keepPreviousData,
+    initialPageParam: 0,
+  })
 
-/** Organizations in the order of the query, with their total number. */
+/** Organizations in the order of the query. */
 export const orgsQuery = (query: OrgsQuery) =>
-  infiniteQueryOptions({
-    queryKey: ['operators.listOrgs', query],
-    queryFn: ({ pageParam, signal }) =>
-      callApi('operators.listOrgs', { query: { ...query, offset: String(pageParam) } }, signal),
-    getNextPageParam: ({ total }, pages) => nextOffset(pages.length * operatorPageSize, total),
-    select: ({ pages }): { rows: OperatorOrg[]; total: number } => ({
-      rows: unique(pages.flatMap(({ orgs }) => orgs)),
-      total: pages[0]?.total ?? 0,
-    }),
-    ...timing,
-  })
+  pagesQuery(
+    ['operators.listOrgs', query],
+    (offset, signal) => callApi('operators.listOrgs', { query: { ...query, offset } }, signal),
+    ({ orgs }) => orgs,
+  )
 
-/** Versions in the order of the query, with their total number. */
+/** Versions in the order of the query. */
 export const operatorSquidsQuery = (query: SquidsQuery) =>
-  infiniteQueryOptions({
-    queryKey: ['operators.listSquids', query],
-    queryFn: ({ pageParam, signal }) =>
-      callApi('operators.listSquids', { query: { ...query, offset: String(pageParam) } }, signal),
-    getNextPageParam: ({ total }, pages) => nextOffset(pages.length * operatorPageSize, total),
-    select: ({ pages }): { rows: OperatorSquid[]; total: number } => ({
-      rows: unique(pages.flatMap(({ squids }) => squids)),
-      total: pages[0]?.total ?? 0,
-    }),
-    ...timing,
-  })
+  pagesQuery(
+    ['operators.listSquids', query],
+    (offset, signal) => callApi('operators.listSquids', { query: { ...query, offset } }, signal),
+    ({ squids }) => squids,
+  )
 
-/** Users, the newest first, with their total number. */
+/** Users, the newest first. */
 export const usersQuery = (search: string) =>
-  infiniteQueryOptions({
-    queryKey: ['operators.listUsers', search],
-    queryFn: ({ pageParam, signal }) =>
-      callApi('operators.listUsers', { query: { ...(search && { search }), offset: String(pageParam) } }, signal),
-    getNextPageParam: ({ total }, pages) => nextOffset(pages.length * operatorPageSize, total),
-    select: ({ pages }): { rows: OperatorUser[]; total: number } => ({
-      rows: unique(pages.flatMap(({ users }) => users)),
-      total: pages[0]?.total ?? 0,
-    }),
-    ...timing,
-  })
+  pagesQuery(
+    ['operators.listUsers', search],
+    (offset, signal) => callApi('operators.listUsers', { query: { ...(search && { search }), offset } }, signal),
+    ({ users }) => users,
+  )
 
 /** A row may be on two pages, if the order changed between their requests. */
 const unique = <T extends { id: number }>(rows: T[]): T[] => [...new Map(rows.map((row) => [row.id, row])).values()]

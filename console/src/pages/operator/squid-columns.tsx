@@ -57,4 +57,4 @@ export const squidColumns: Column<OperatorSquid>[] = [
 ]
 
 const ownerOf = ({ organization, ownerEmail }: OperatorSquid) =>
-  [organization.code, ownerEmail].filter(Boolean).join(' · ')
+  [organization.isPlayground ? organization.name : organization.code, ownerEmail].filter(Boolean).join(' · ')

@@ -57,3 +57,13 @@ export const usageColumns = <T extends Used>(): Column<T>[] => [
     hideBelow: 'lg',
   }),
 ]
+
+/** On phones, shows the number by which the list is sorted instead of those that are shown by default. */
+export function withSortedShown<T>(columns: Column<T>[], sorted: string): Column<T>[] {
+  if (!columns.some(({ id, isNumber, hideBelow }) => id === sorted && isNumber && hideBelow)) return columns
+  return columns.map(({ hideBelow, ...column }) => {
+    if (column.id === sorted) return { ...column, ...(column.width && { narrowWidth: column.width }) }
+    const narrow = hideBelow ?? (column.isNumber ? 'sm' : undefined)
+    return { ...column, ...(narrow && { hideBelow: narrow }) }
+  })
+}

@@ -13,12 +13,13 @@ import { suspensionOf } from '../orgs/index.ts'
 import { keepFor } from '../../keep-for.ts'
 import { sortRows } from './sort-rows.ts'
 import { listOrgRows } from './orgs-store.ts'
+import { listFirstAdmins } from './squids-store.ts'
 import { noUsage } from './usage.ts'
 import type { Usage } from './usage-store.ts'
 
 type ListOrgs = Contract['operators']['listOrgs']
 
-const sortKeys: Record<OperatorOrgSort, (org: OperatorOrg) => string | number> = {
+const sortKeys: Record<OperatorOrgSort, (org: Omit<OperatorOrg, 'ownerEmail'>) => string | number> = {
   name: (org) => (org.name ?? org.code).toLowerCase(),
   status: (org) => `${org.suspension ? 0 : 1} ${org.status}`,
   squids: (org) => org.squids,
@@ -53,7 +54,11 @@ export function createOrgList(
       usage: byOrg.get(row.id) ?? noUsage,
       createdAt: createdAt.toISOString(),
     }))
-    const sorted = sortRows(all, sortKeys[sort], order)
-    return { orgs: sorted.slice(offset, offset + operatorPageSize), total: rows.length }
+    const page = sortRows(all, sortKeys[sort], order).slice(offset, offset + operatorPageSize)
+    const admins = await listFirstAdmins(
+      app.db,
+      page.map(({ id }) => id),
+    )
+    return { orgs: page.map((org) => ({ ...org, ownerEmail: admins.get(org.id) ?? null })), total: rows.length }
   }
 }

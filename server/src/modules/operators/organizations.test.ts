@@ -41,6 +41,14 @@ describe('the list of organizations', () => {
     await expect(found('a\0b')).rejects.toMatchObject({ status: 400 })
   })
 
+  test('names the owners, which tell playgrounds apart', async () => {
+    const org = await t.make.org({ code: 'owned' })
+    const { playground, email } = org.admin
+    const orgs = await found(email)
+    expect(orgs.map(({ ownerEmail }) => ownerEmail)).toEqual([email, email])
+    expect(orgs.map(({ code }) => code)).toEqual(expect.arrayContaining([org.code, playground.code]))
+  })
+
   test('has status, squids, use and cost', async () => {
     const org = await t.make.org({ code: 'busy' })
     const id = await scenario.addVersion(org, { name: 'indexer', isDedicated: true })
