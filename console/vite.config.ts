@@ -16,7 +16,7 @@ const chunks = [
   // Form validation. Excludes the contract's files without schemas: they are small, and many pages need them.
   {
     name: 'schemas',
-    test: /node_modules\/zod\/|contract\/src\/(?!alert-rules|api-error|billable|countries|csv|documentation|limits|log-levels|onboarding-answers|org-code|org-status|permissions|receipt-csv|rpc-token|squid-status|status-page-options|token-scope|url)|src\/components\/(form-schemas|new-password)/,
+    test: /node_modules\/zod\/|contract\/src\/(?!alert-labels|alert-rules|api-error|billable|countries|csv|documentation|limits|log-levels|onboarding-answers|org-code|org-status|permissions|receipt-csv|rpc-token|squid-status|status-page-options|token-scope|url)|src\/components\/(form-schemas|new-password)/,
     includeDependenciesRecursively: false,
   },
   // Texts that few pages need. Without separate chunks, the bundler would put them into shared ones.

@@ -36,6 +36,7 @@ export const contract = {
 }
 export type Contract = typeof contract
 
+export * from './alert-labels.ts'
 export * from './alert-rules.ts'
 export * from './alerts.ts'
 export * from './auth.ts'

@@ -5,6 +5,7 @@ import {
   type StatusPageTag,
   type StatusUpdate,
 } from '@shoal/contract'
+import type { UseFormRegisterReturn } from 'react-hook-form'
 import type { EndpointName } from '../../../api/client.ts'
 import { useApiMutation } from '../../../api/mutation.ts'
 import { FormShell } from '../../../components/FormShell.tsx'
@@ -46,12 +47,11 @@ export function NewIncidentDialog({ code, tags, onClose }: DialogProps & { tags:
       >
         {({ field, form }) => (
           <>
-            <TextField label="Title" autoComplete="off" autoFocus {...field('title')} />
-            <NativeSelect label="Impact" options={impacts} {...field('impact')} />
-            <AffectedTags
+            <IncidentFields
+              field={field}
               tags={tags}
               affected={form.watch('tags')}
-              onChange={(changed) => form.setValue('tags', changed, { shouldDirty: true })}
+              onAffected={(changed) => form.setValue('tags', changed, { shouldDirty: true })}
             />
             <NativeSelect label="State" options={states} {...field('state')} />
             <TextArea label="First update" description="Plain text. Anyone can read it." {...field('text')} />
@@ -84,15 +84,12 @@ export function EditIncidentDialog({ code, tags, incident, onClose }: IncidentPr
         secondary={<Button onClick={onClose}>Cancel</Button>}
       >
         {({ field, form }) => (
-          <>
-            <TextField label="Title" autoComplete="off" autoFocus {...field('title')} />
-            <NativeSelect label="Impact" options={impacts} {...field('impact')} />
-            <AffectedTags
-              tags={tags}
-              affected={form.watch('tags')}
-              onChange={(changed) => form.setValue('tags', changed, { shouldDirty: true })}
-            />
-          </>
+          <IncidentFields
+            field={field}
+            tags={tags}
+            affected={form.watch('tags')}
+            onAffected={(changed) => form.setValue('tags', changed, { shouldDirty: true })}
+          />
         )}
       </FormShell>
     </LazyDialog>
@@ -151,6 +148,24 @@ export function EditUpdateDialog({
         {({ field }) => <TextArea label="Text" autoFocus {...field('text')} />}
       </FormShell>
     </LazyDialog>
+  )
+}
+
+type IncidentFieldsProps = {
+  field: (name: 'title' | 'impact') => UseFormRegisterReturn & { error?: string }
+  tags: StatusPageTag[]
+  affected: readonly Tag[]
+  onAffected: (tags: Tag[]) => void
+}
+
+/** What an incident is about: its title, impact and tags. */
+function IncidentFields({ field, tags, affected, onAffected }: IncidentFieldsProps) {
+  return (
+    <>
+      <TextField label="Title" autoComplete="off" autoFocus {...field('title')} />
+      <NativeSelect label="Impact" options={impacts} {...field('impact')} />
+      <AffectedTags tags={tags} affected={affected} onChange={onAffected} />
+    </>
   )
 }
 

@@ -1,4 +1,4 @@
-import { displayStatus, displayStatusLabels, isHibernated, type Squid } from '@shoal/contract'
+import { displayStatus, displayStatusLabels, failedDeployLabel, isHibernated, type Squid } from '@shoal/contract'
 import { Link } from '@tanstack/react-router'
 import { Suspense } from 'react'
 import type { Prefetch } from '../../../api/prefetch.ts'
@@ -108,12 +108,9 @@ function Status({ squid }: { squid: Squid }) {
   )
 }
 
-/** The label of the alert about a failed deployment (spec 4). */
-const failedDeployAlert = 'Last deploy was finished with an error'
-
 /** The alerts that the page does not report in another way: `FailedDeployNotice` reports a failed deployment. */
 const otherAlerts = (squid: Squid): Squid['alerts'] =>
-  failedDeployOf(squid) === null ? squid.alerts : squid.alerts.filter(({ label }) => label !== failedDeployAlert)
+  failedDeployOf(squid) === null ? squid.alerts : squid.alerts.filter(({ label }) => label !== failedDeployLabel)
 
 /** The alerts of the version, the most severe first. */
 function Warnings({ alerts }: { alerts: Squid['alerts'] }) {

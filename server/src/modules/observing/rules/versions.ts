@@ -1,3 +1,4 @@
+import { failedDeployLabel } from '@shoal/contract'
 import { minutes } from '../../../clock.ts'
 import { diskUsage } from '../../databases/index.ts'
 import type { AlertFacts, RuleOf } from './rule.ts'
@@ -48,7 +49,7 @@ const deployFailed: RuleOf<'deployment'> = {
         severity: image === null ? 'CRITICAL' : 'WARNING',
         container: null,
         // The label is prescribed by spec 4.
-        label: 'Last deploy was finished with an error',
+        label: failedDeployLabel,
         reason: `Deployment ${failed.id} failed. ${consequence} Its log under Deployments shows the reason and how to fix it.`,
       },
     ]
