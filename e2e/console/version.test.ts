@@ -218,7 +218,7 @@ test('a running deployment is shown live, and a failure is shown at the top', as
   expect((await deploySimulated(deployer, { name: 'broken', slot: 'v1' })).failed).toBe('NO')
   const id = await requestSimulatedDeploy(deployer, broken)
   await open('broken@v1', '/deployments')
-  await row(`#${id}`).getByText('IMAGE_BUILDING').waitFor()
+  await row(`#${id}`).locator('[aria-description="Building"]', { hasText: 'IMAGE_BUILDING' }).waitFor()
   await row(`#${id}`).getByRole('link').click()
   const steps = page.getByRole('list', { name: 'Steps' })
   await steps.getByRole('listitem').filter({ hasText: 'Building, running' }).waitFor()
@@ -380,6 +380,20 @@ test('a viewer sees why they cannot change a version', async () => {
   await expect.poll(() => menu.getAttribute('aria-description')).toMatch(/^Your role can view squids/)
   await expect.poll(() => add.getAttribute('aria-description')).toMatch(/^Your role can view squids/)
   await guest.context.close()
+})
+
+test('an unknown version keeps showing "not found" while it is requested again', async () => {
+  await open('unknown@v9')
+  await waitForText(page, 'Version not found')
+  // A response that takes long; the page requests the version every five seconds.
+  const held = Promise.withResolvers<void>()
+  const versionUrl = /squids\/unknown(@|%40)v9/
+  await page.route(versionUrl, (route) => held.promise.then(() => route.continue()))
+  await page.waitForRequest(versionUrl)
+  await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
+  expect(await page.getByText('Version not found').count()).toBe(1)
+  held.resolve()
+  await page.unrouteAll({ behavior: 'wait' })
 })
 
 test('an unknown version shows "not found"; deleting a version redirects from its page to the list', async () => {

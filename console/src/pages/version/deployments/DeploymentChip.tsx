@@ -1,16 +1,18 @@
 import type { Deployment } from '@shoal/contract'
 import { StatusDot } from '../../../components/StatusDot.tsx'
+import { stepLabel } from '../../../components/deployment-title.ts'
 import { deploymentChip } from './deployment-labels.ts'
 
-/** The status of a deployment, with the reason of a failure on hover (spec 4). */
+/** The status of a deployment (spec 4). On hover, the reason of a failure, or the current step in words. */
 export function DeploymentChip({
   deployment,
 }: {
-  deployment: Pick<Deployment, 'status' | 'failed' | 'failureReason'>
+  deployment: Pick<Deployment, 'type' | 'status' | 'failed' | 'failureReason'>
 }) {
   const { text, tone, isMoving } = deploymentChip(deployment)
+  const reason = deployment.failureReason ?? (isMoving ? stepLabel(deployment.type, deployment.status) : null)
   return (
-    <StatusDot tone={tone} isMoving={isMoving} {...(deployment.failureReason && { reason: deployment.failureReason })}>
+    <StatusDot tone={tone} isMoving={isMoving} {...(reason && { reason })}>
       {text}
     </StatusDot>
   )
