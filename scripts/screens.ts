@@ -8,11 +8,14 @@ import { createData } from './screens/data.ts'
 import { screens } from './screens/pages.ts'
 import { photograph, states } from './screens/photograph.ts'
 
-/** Photographs every page of the console in every state, width and theme: `npm run screens -- FOLDER [--only NAME]`. */
+/** Photographs every page of the console in every state, width and theme: `npm run screens -- FOLDER [--only NAME]…`. */
 async function main(): Promise<void> {
-  const { positionals, values } = parseArgs({ allowPositionals: true, options: { only: { type: 'string' } } })
+  const { positionals, values } = parseArgs({
+    allowPositionals: true,
+    options: { only: { type: 'string', multiple: true } },
+  })
   const [folder] = positionals
-  if (!folder) throw new Error('Usage: npm run screens -- FOLDER [--only NAME]')
+  if (!folder) throw new Error('Usage: npm run screens -- FOLDER [--only NAME]…')
   await requirePackages(['chromium'])
   await ensureConsole()
   const shoal = await startShoal({ SHOAL_RUNTIME: 'sim', SHOAL_OUTBOX: 'true' })
@@ -20,7 +23,9 @@ async function main(): Promise<void> {
   try {
     const session = await withProgress('Creating squids', 'Created squids', () => createData(browser, shoal))
     const guest = await newUser(browser, shoal)
-    const shown = screens(session).filter(({ name }) => values.only === undefined || name.startsWith(values.only))
+    const shown = screens(session).filter(
+      ({ name }) => values.only === undefined || values.only.some((start) => name.startsWith(start)),
+    )
     for (const screen of shown) {
       const context = screen.isGuest ? guest : session.context
       for (const state of screen.isGuest ? (['full'] as const) : states)

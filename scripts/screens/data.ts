@@ -46,12 +46,18 @@ const failingBuild = {
   ],
 }
 
-export type Session = Awaited<ReturnType<typeof signInAs>> & { deployments: { ok: number; failed: number } }
+/** A version whose first deployment fails, so that it is not created. */
+const neverCreated: SimulatedSquid = { name: 'never-built', slot: 'v1', build: failingBuild }
 
-/** Creates the organizations, and a user who sees both of them. */
+export type Session = Awaited<ReturnType<typeof signInAs>> & {
+  deployments: { ok: number; failed: number; failedFirst: number }
+}
+
+/** Creates the organizations, and a user who sees both of them and is an operator. */
 export async function createData(browser: Browser, shoal: Shoal): Promise<Session> {
   const person = await signInAs(browser, shoal, email)
   const { api } = person
+  await shoal.cli('user', 'set-operator', email)
   for (const [code, name] of [
     [fullOrg, 'Harbour Analytics'],
     [emptyOrg, 'New Harbour'],
@@ -81,6 +87,7 @@ export async function createData(browser: Browser, shoal: Shoal): Promise<Sessio
     build: failingBuild,
     files: { 'mapping.ts': "const a: number = 'b'\n" },
   })
+  const { id: failedFirst } = await deploySimulated(deployer, neverCreated)
   await api.squids.hibernate({ params: { ...params, reference: 'asleep@v1' } })
   for (const [member, roleType] of [
     ['dev@harbour.example', 'developer'],
@@ -89,6 +96,7 @@ export async function createData(browser: Browser, shoal: Shoal): Promise<Sessio
     await api.orgs.inviteMember({ params, body: { email: member, roleType } })
   for (const name of ['my-laptop', 'ci', 'a token of the nightly build that copies data to the warehouse'])
     await api.user.createApiToken({ body: { name, scope: 'deploy', organization: null, expiresAt: null } })
+  await publishStatusPage(person)
   await api.alerts.addChannel({
     params,
     body: { type: 'slack', name: 'Ops room', url: 'https://hooks.slack.com/services/T0/B0/x' },
@@ -100,7 +108,23 @@ export async function createData(browser: Browser, shoal: Shoal): Promise<Sessio
     180_000,
   )
   await requestSimulatedDeploy(deployer, { name: 'dex-trades', slot: 'v1', build: { takesMs: 3_600_000 } })
-  return { ...person, deployments: { ok, failed } }
+  return { ...person, deployments: { ok, failed, failedFirst } }
+}
+
+/** Publishes the page of the organization, with an open incident. */
+async function publishStatusPage({ api }: Pick<Session, 'api'>): Promise<void> {
+  const params = { code: fullOrg }
+  const { url: _, ...settings } = await api.statusPage.get({ params })
+  const tag = { squid: 'erc20-transfers', tag: 'production' }
+  await api.statusPage.update({
+    params,
+    body: { ...settings, isEnabled: true, tags: [{ ...tag, name: 'Transfers API' }] },
+  })
+  const text = 'The node of Ethereum is behind. Requests are served with data that is older than usual.'
+  await api.statusPage.createIncident({
+    params,
+    body: { title: 'Data of Ethereum is late', impact: 'DEGRADED', tags: [tag], state: 'IDENTIFIED', text },
+  })
 }
 
 async function newest({ api }: Pick<Session, 'api'>, name: string) {

@@ -6,7 +6,7 @@ export type Screen = { name: string; path: string; isGuest?: true; press?: strin
 const guest = (name: string, path: string): Screen => ({ name, path, isGuest: true })
 
 /** Every page of the console, and the dialogs that look unlike the others. */
-export function screens({ deployments: { ok, failed } }: Session): Screen[] {
+export function screens({ deployments: { ok, failed, failedFirst } }: Session): Screen[] {
   const version = '/squids/erc20-transfers/v1'
   const broken = '/squids/erc20-transfers/v2'
   const tabs = ['details', 'logs', 'metrics', 'deployments', 'db', 'manifest', 'package', 'processors']
@@ -16,6 +16,8 @@ export function screens({ deployments: { ok, failed } }: Session): Screen[] {
     guest('restore', '/restore'),
     guest('confirm-restore', '/restore/confirm/a-token'),
     guest('confirm-email', '/confirm-email'),
+    guest('verify-email', '/verify-email'),
+    guest('public-status-page', `/status/${fullOrg}`),
     { name: 'home', path: '/home' },
     { name: 'squids', path: '/squids' },
     { name: 'squids-none-found', path: '/squids?search=nothing-like-this' },
@@ -30,6 +32,7 @@ export function screens({ deployments: { ok, failed } }: Session): Screen[] {
     { name: 'deployment', path: `${version}/deployments/${ok}` },
     { name: 'deployment-failed', path: `${broken}/deployments/${failed}` },
     { name: 'deployment-changes', path: `${broken}/deployments/${failed}/changes` },
+    { name: 'deployment-failed-first', path: `/squids/never-built/v1/deployments/${failedFirst}` },
     { name: 'playground', path: `${version}/playground` },
     { name: 'schema', path: `${version}/schema` },
     { name: 'dialog-add-tag', path: version, press: 'Add tag' },
@@ -50,9 +53,15 @@ export function screens({ deployments: { ok, failed } }: Session): Screen[] {
     { name: 'portal-chain', path: '/portal/chains/eth' },
     { name: 'settings', path: '/settings' },
     { name: 'status-page', path: '/settings/status-page' },
+    { name: 'dialog-new-incident', path: '/settings/status-page', press: 'New incident' },
     { name: 'billing', path: '/billing' },
     { name: 'billing-usage', path: '/billing/usage' },
     { name: 'billing-limits', path: '/billing/limits' },
+    { name: 'admin-organizations', path: '/admin/organizations' },
+    { name: 'admin-organizations-none-found', path: '/admin/organizations?search=nothing-like-this' },
+    { name: 'admin-squids', path: '/admin/squids' },
+    { name: 'admin-squids-by-log-lines', path: '/admin/squids?sort=logs&order=desc' },
+    { name: 'admin-users', path: '/admin/users' },
     { name: 'api-tokens', path: '/profile/api-tokens' },
     { name: 'api-tokens-create', path: '/profile/api-tokens/create' },
     { name: 'profile', path: '/profile/settings' },

@@ -88,6 +88,8 @@ export async function photograph(
         .catch(() => null)
     for (const theme of themes) {
       await switchTheme(page, theme)
+      // Public pages follow the setting of the browser.
+      await page.emulateMedia({ colorScheme: theme })
       for (const window of windows) {
         await page.setViewportSize(window)
         await showAll(page)
