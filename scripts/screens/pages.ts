@@ -57,6 +57,8 @@ export function screens({ deployments: { ok, failed, failedFirst } }: Session): 
     { name: 'billing', path: '/billing' },
     { name: 'billing-usage', path: '/billing/usage' },
     { name: 'billing-limits', path: '/billing/limits' },
+    { name: 'admin-overview', path: '/admin' },
+    { name: 'admin-deployments', path: '/admin/deployments' },
     { name: 'admin-organizations', path: '/admin/organizations' },
     { name: 'admin-organizations-none-found', path: '/admin/organizations?search=nothing-like-this' },
     { name: 'admin-squids', path: '/admin/squids' },

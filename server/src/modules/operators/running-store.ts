@@ -22,7 +22,8 @@ export type RunningRow = {
 /** Returns the deployments of all organizations that have not ended, the oldest first. */
 export async function listRunning(db: Db): Promise<RunningRow[]> {
   const { rows } = await db.execute<RunningRow>(sql`
-    select d.id, o.code as "orgCode", o.name as "orgName", d.squid_name as name, d.squid_slot as slot, d.type, d.status, d.worker,
+    select d.id, o.code as "orgCode", o.name as "orgName", d.squid_name as name, d.squid_slot as slot,
+      case when d.is_redeploy then 'REDEPLOY' else d.type end as type, d.status, d.worker,
       coalesce(d.notes ->> 'leftQueue' = d.status, false) as "hasLeftQueue",
       (extract(epoch from d.created_at) * 1000)::float8 as "createdMs",
       (select (extract(epoch from s.started_at) * 1000)::float8 from deployment_steps s
