@@ -1,4 +1,4 @@
-import { alertKinds, alertRules, deploymentFailures, troubleshootingUrl } from '@shoal/contract'
+import { alertKinds, alertRules, deploymentFailures, troubleshootingUrl, warningKinds } from '@shoal/contract'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -21,12 +21,16 @@ test.each(alertKinds)('the alert %s has a paragraph with its title, cause and re
   expect(paragraphOf(kind)?.text).toMatch(/\*\*Cause\.\*\* \S[\s\S]*\*\*Remedy\.\*\* \S/)
 })
 
+test('the warning about outdated secrets has a paragraph', () => {
+  expect(paragraphOf('SECRETS_OUTDATED')?.text).toMatch(/\*\*Cause\.\*\* \S[\s\S]*\*\*Remedy\.\*\* \S/)
+})
+
 test.each(failures)('the failure %s has a paragraph with its name, cause and remedy', (kind) => {
   expect(paragraphOf(kind)?.text).toContain(`\`${kind}\``)
   expect(paragraphOf(kind)?.text).toMatch(/\*\*Cause\.\*\* \S[\s\S]*\*\*Remedy\.\*\* \S/)
 })
 
 test('no paragraph is about a kind that does not exist', () => {
-  const anchors = [...alertKinds, ...failures].map((kind) => troubleshootingUrl(kind).split('#')[1])
+  const anchors = [...warningKinds, ...failures].map((kind) => troubleshootingUrl(kind).split('#')[1])
   expect(new Set([...paragraphs.keys()].filter((anchor) => anchor !== ''))).toEqual(new Set(anchors))
 })

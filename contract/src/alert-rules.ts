@@ -82,6 +82,10 @@ const ruleTexts = {
 
 export type AlertKind = keyof typeof ruleTexts
 export const alertKinds = Object.keys(ruleTexts) as [AlertKind, ...AlertKind[]]
+
+export type WarningKind = AlertKind | 'SECRETS_OUTDATED'
+/** What a version can warn about: the causes of alerts, and secrets that its programs do not have yet. */
+export const warningKinds: [WarningKind, ...WarningKind[]] = [...alertKinds, 'SECRETS_OUTDATED']
 export const alertRules: Record<AlertKind, RuleTexts> = ruleTexts
 
 export const alertSeverities = ['WARNING', 'CRITICAL'] as const

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { warningKinds } from './alert-rules.ts'
 import { deploymentFailures, deploymentStatuses, deploymentTypes } from './deployments.ts'
 import { Id, Time } from './fields.ts'
 
@@ -74,6 +75,7 @@ export const Connection = z.object({
 export const Disk = z.object({ usageStatus: z.enum(diskUsageStatuses), usedBytes: z.number(), totalBytes: z.number() })
 
 export const SquidAlert = z.object({
+  kind: z.enum(warningKinds),
   label: z.string(),
   severity: z.enum(['WARNING', 'CRITICAL']),
   /** The cause, and how to fix it. */

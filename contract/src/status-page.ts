@@ -50,7 +50,11 @@ const Settings = z.object({
   alertKinds: z.array(z.enum(statusAlertKinds)).max(statusAlertKinds.length),
 })
 
-export const StatusPage = Settings.extend({ url: z.string() })
+export const StatusPage = Settings.extend({
+  url: z.string(),
+  /** Where an administrator sees the page while it is off, for an hour; null for other members, if it is on, and until it is saved. */
+  previewUrl: z.string().nullable(),
+})
 export type StatusPage = z.infer<typeof StatusPage>
 
 export const StatusUpdate = z.object({ id: Id, at: Time, state: z.enum(incidentStates), text: z.string() })

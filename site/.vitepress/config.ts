@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { defineConfig } from 'vitepress'
+import { accessibleSearch } from './build/accessible-search.ts'
 import { compressPages } from './build/compress.ts'
 import { packExample } from './build/example-archive.ts'
 import { inlineScriptHashes } from './build/inline-scripts.ts'
@@ -60,6 +61,7 @@ export default defineConfig({
   vite: {
     publicDir: join(import.meta.dirname, '../../console/public'),
     esbuild: { target: 'es2022', tsconfigRaw: '{}' },
+    plugins: [accessibleSearch()],
   },
   async buildEnd({ outDir }) {
     await packExample(outDir)

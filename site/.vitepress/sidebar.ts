@@ -10,6 +10,7 @@ export const sidebar: DefaultTheme.SidebarItem[] = [
       { text: 'Get started', link: '/' },
       { text: 'Deploy', link: '/deploy' },
       { text: 'Operate a squid', link: '/operate' },
+      { text: 'Status page', link: '/status-page' },
       { text: 'RPC and Portal', link: '/rpc' },
       { text: 'Organizations and billing', link: '/organizations' },
       { text: 'Move here from another cloud', link: '/move' },

@@ -1,6 +1,7 @@
 import { gunzipSync } from 'node:zlib'
 import type { StatusPage } from '@shoal/contract'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { minutes } from '../clock.ts'
 import { sql } from '../db/sql.ts'
 import { publicPagesOf } from '../modules/statuspage/index.ts'
 import { setTag, type SquidRow } from '../modules/versions/index.ts'
@@ -220,4 +221,46 @@ test('a page with 20 services and long incidents stays below 15 KB, compressed e
   const worst = await page.get('', { 'accept-encoding': 'gzip' })
   expect(worst.rawPayload.length).toBeLessThan(15_000)
   expect(gunzipSync(worst.rawPayload).toString()).toContain('more in the')
+})
+
+test('an administrator previews a page that is off, for an hour', async () => {
+  const page = await makePage({ isEnabled: false })
+  const { code } = page.org
+  const previewOf = async (user = page.org.admin) => (await t.as(user).statusPage.get({ params: { code } })).previewUrl
+  const { pathname } = new URL((await previewOf()) ?? '')
+  const preview = await get(pathname)
+  expect([preview.statusCode, preview.headers['cache-control']]).toEqual([200, 'no-store'])
+  expect(preview.headers['content-security-policy']).toContain("default-src 'none'")
+  expect(preview.body).toContain('Swaps API')
+  expect(preview.body).toContain('This is a preview')
+  expect(await previewOf(await t.make.member(page.org, 'developer'))).toBeNull()
+  const { body: notFound } = await get('/status/unknown-address')
+  const isNotFound = async (path: string) => {
+    const response = await get(path)
+    expect([response.statusCode, response.body]).toEqual([404, notFound])
+  }
+  for (const path of [`${pathname.slice(0, -4)}AAAA`, '/status-preview/x', `/status/${code}`]) await isNotFound(path)
+  await t.app.db.execute(sql`update orgs set suspended_at = now() where id = ${page.org.id}`)
+  await isNotFound(pathname)
+  await t.app.db.execute(sql`update orgs set suspended_at = null where id = ${page.org.id}`)
+  expect((await get(pathname)).statusCode).toBe(200)
+  t.clock.advance(minutes(60))
+  await isNotFound(pathname)
+})
+
+test('the address of a preview is not in the audit log, and there is none while the page is public', async () => {
+  const page = await makePage({ isEnabled: false })
+  const settings = { title: 'Acme', slug: page.org.code, tags: [], alertKinds: [] }
+  const saved = await t.as(page.org.admin).statusPage.update({
+    params: { code: page.org.code },
+    body: { isEnabled: true, ...settings },
+  })
+  expect(saved.previewUrl).toBeNull()
+  await t.as(page.org.admin).statusPage.update({
+    params: { code: page.org.code },
+    body: { isEnabled: false, ...settings },
+  })
+  const { rows } = await t.app.db.execute(sql`select * from audit_log where org_id = ${page.org.id}`)
+  expect(rows.length).toBeGreaterThan(2)
+  expect(JSON.stringify(rows)).not.toMatch(/preview/i)
 })

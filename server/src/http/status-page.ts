@@ -1,7 +1,14 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { App } from '../app.ts'
 import { withRequestTimeouts } from '../db/query-timeouts.ts'
-import { encodings, notFoundHtml, publicPagesOf, statusPagePolicy, type Format } from '../modules/statuspage/index.ts'
+import {
+  encodings,
+  notFoundHtml,
+  publicPagesOf,
+  renderPreview,
+  statusPagePolicy,
+  type Format,
+} from '../modules/statuspage/index.ts'
 
 /**
  * How long browsers and proxies may keep a response, in seconds. Together with the cache of the process, a change is visible everywhere
@@ -15,7 +22,7 @@ const contentTypes: Record<Format, string> = {
   feed: 'application/atom+xml; charset=utf-8',
 }
 
-/** Serves the public status pages: `/status/SLUG`, `/status/SLUG.json` and `/status/SLUG/feed.xml`. They read no cookies and no query. */
+/** Serves the public status pages: `/status/SLUG`, `/status/SLUG.json` and `/status/SLUG/feed.xml`, and previews for administrators. They read no cookies and no query. */
 export function mountStatusPages(server: FastifyInstance, app: App): void {
   const pages = publicPagesOf(app)
   const respond = async (request: FastifyRequest, reply: FastifyReply, slug: string, format: Format) => {
@@ -39,6 +46,16 @@ export function mountStatusPages(server: FastifyInstance, app: App): void {
     return file.endsWith('.json')
       ? respond(request, reply, file.slice(0, -'.json'.length), 'json')
       : respond(request, reply, file, 'html')
+  })
+  server.get<{ Params: { key: string } }>('/status-preview/:key', async (request, reply) => {
+    const html = await withRequestTimeouts(() => renderPreview(app, request.params.key))
+    if (html === null) return await sendNotFound(reply)
+    return await reply
+      .header('cache-control', 'no-store')
+      .header('x-robots-tag', 'noindex')
+      .header('content-security-policy', statusPagePolicy)
+      .type(contentTypes.html)
+      .send(html)
   })
   server.get<{ Params: { slug: string } }>('/status/:slug/feed.xml', (request, reply) =>
     respond(request, reply, request.params.slug, 'feed'),

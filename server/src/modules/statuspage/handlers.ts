@@ -23,7 +23,7 @@ export function statusPageHandlers(app: App): Handlers<Contract['statusPage']> {
   return {
     get: ({ org }) => readSettings(app, org),
     update: async ({ org, body, request }) => {
-      const { url: _, ...before } = await readSettings(app, org)
+      const { url: _, previewUrl: __, ...before } = await readSettings(app, org)
       await saveSettings(app, org, body)
       refreshPages(request)
       request.audit({ subject: body.slug, before, after: body })

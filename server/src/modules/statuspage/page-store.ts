@@ -18,20 +18,25 @@ export function listTags(db: Db, orgId: number): Promise<TagRow[]> {
   return db.select().from(statusTags).where(eq(statusTags.orgId, orgId)).orderBy(asc(statusTags.position))
 }
 
-/** The addresses of all public pages: enabled, of organizations that are neither deleted, suspended nor terminated. */
+/** Organizations that may have a page: neither deleted, suspended nor terminated. */
+const isActive = and(isNull(orgs.deletedAt), isNull(orgs.suspendedAt), ne(orgs.status, 'TERMINATED'))
+
+/** Whether an organization may show its page to anyone. */
+export async function mayBeShown(db: Db, orgId: number): Promise<boolean> {
+  const rows = await db
+    .select({ id: orgs.id })
+    .from(orgs)
+    .where(and(eq(orgs.id, orgId), isActive))
+  return rows.length > 0
+}
+
+/** The addresses of all public pages: enabled, of organizations that may have one. */
 export async function listPublicSlugs(db: Db): Promise<{ slug: string; orgId: number }[]> {
   return await db
     .select({ slug: statusPages.slug, orgId: statusPages.orgId })
     .from(statusPages)
     .innerJoin(orgs, eq(orgs.id, statusPages.orgId))
-    .where(
-      and(
-        eq(statusPages.isEnabled, true),
-        isNull(orgs.deletedAt),
-        isNull(orgs.suspendedAt),
-        ne(orgs.status, 'TERMINATED'),
-      ),
-    )
+    .where(and(eq(statusPages.isEnabled, true), isActive))
 }
 
 /** Serializes changes of addresses until the transaction ends, so that two organizations cannot take the same one. */

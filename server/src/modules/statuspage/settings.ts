@@ -4,6 +4,7 @@ import type { App } from '../../app.ts'
 import { days } from '../../clock.ts'
 import { invalidField, refuse } from '../../errors.ts'
 import type { OrgScope } from '../call.ts'
+import { previewUrlOf } from './preview.ts'
 import {
   countHeldSlugs,
   findPage,
@@ -21,7 +22,10 @@ import {
 const heldMs = days(90)
 
 /** Returns the settings of the organization's page; defaults if it has never saved any. */
-export async function readSettings(app: Pick<App, 'db' | 'config'>, org: OrgScope): Promise<StatusPage> {
+export async function readSettings(
+  app: Pick<App, 'db' | 'config' | 'clock' | 'sealer'>,
+  org: OrgScope,
+): Promise<StatusPage> {
   const page = await findPage(app.db, org.id)
   const tags = await listTags(app.db, org.id)
   const slug = page?.slug ?? org.code
@@ -32,6 +36,7 @@ export async function readSettings(app: Pick<App, 'db' | 'config'>, org: OrgScop
     tags: tags.map(({ squidName, tag, name }) => ({ squid: squidName, tag, name })),
     alertKinds: page?.alertKinds ?? [],
     url: pageUrl(app, slug),
+    previewUrl: page && !page.isEnabled && org.roleType === 'admin' ? previewUrlOf(app, org.id) : null,
   }
 }
 
@@ -42,7 +47,7 @@ export const pageUrl = ({ config }: Pick<App, 'config'>, slug: string): string =
 export async function saveSettings(
   app: Pick<App, 'db' | 'config' | 'clock'>,
   org: OrgScope,
-  settings: Omit<StatusPage, 'url'>,
+  settings: Omit<StatusPage, 'url' | 'previewUrl'>,
 ): Promise<void> {
   const { db } = app
   const now = app.clock.now()

@@ -4,13 +4,15 @@ import { Badge } from '../../../ui/Badge.tsx'
 import { buttonClass } from '../../../ui/Button.tsx'
 import { CopyField } from '../../../ui/CopyButton.tsx'
 
-/** Whether the page is public, its address, and a link to it. */
-export function PageAddress({ page: { isEnabled, url } }: { page: StatusPage }) {
+/** Whether the page is public, its address, and a link to it or to a preview. */
+export function PageAddress({ page: { isEnabled, url, previewUrl } }: { page: StatusPage }) {
   if (!isEnabled)
     return (
-      <p className="flex flex-wrap items-center gap-2 text-ink-2">
-        <Badge>Off</Badge> The page is not public. Turn it on below.
-      </p>
+      <div className="flex flex-wrap items-center gap-x-3 gap-y-2 text-ink-2">
+        <Badge>Off</Badge>
+        <p className="min-w-0 flex-1 basis-60">The page is not public. Turn it on below.</p>
+        {previewUrl !== null && <OpenLink href={previewUrl}>Preview</OpenLink>}
+      </div>
     )
   return (
     <div className="flex flex-wrap items-center gap-3">
@@ -18,10 +20,16 @@ export function PageAddress({ page: { isEnabled, url } }: { page: StatusPage }) 
       <div className="min-w-0 flex-1 basis-60">
         <CopyField text={url} what="address of the status page" />
       </div>
-      <a href={url} target="_blank" rel="noreferrer" className={buttonClass()}>
-        <ExternalLink size={14} aria-hidden />
-        Open page
-      </a>
+      <OpenLink href={url}>Open page</OpenLink>
     </div>
+  )
+}
+
+function OpenLink({ href, children }: { href: string; children: string }) {
+  return (
+    <a href={href} target="_blank" rel="noreferrer" className={buttonClass()}>
+      <ExternalLink size={14} aria-hidden />
+      {children}
+    </a>
   )
 }

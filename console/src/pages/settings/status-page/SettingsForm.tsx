@@ -19,7 +19,7 @@ export function SettingsForm({ code, page }: { code: string; page: StatusPage })
     onSuccess: ({ isEnabled }) =>
       toast({ tone: 'good', title: isEnabled ? 'The status page is public' : 'The status page is off' }),
   })
-  const { url: _, ...values } = page
+  const { url: _, previewUrl: __, ...values } = page
   return (
     <FormShell
       schema={({ contract }) => contract.statusPage.update.body}

@@ -8,6 +8,7 @@ import { statusAppearance, StatusDot } from '../../../components/StatusDot.tsx'
 import { SquidCostCard } from '../../../components/cost/SquidCostCard.tsx'
 import { failedDeployOf } from '../../../components/squid/failed-deploy.ts'
 import { statusReason } from '../../../components/squid/status-reason.ts'
+import { TroubleshootingLink } from '../../../components/TroubleshootingLink.tsx'
 import { syncSummary } from '../../../components/squid/sync.ts'
 import { emptyValue } from '../../../lib/format.ts'
 import { Alert } from '../../../ui/Alert.tsx'
@@ -116,7 +117,7 @@ const otherAlerts = (squid: Squid): Squid['alerts'] =>
 function Warnings({ alerts }: { alerts: Squid['alerts'] }) {
   return (
     <ul className="divide-y divide-line">
-      {alerts.map(({ label, severity, reason, since }) => (
+      {alerts.map(({ kind, label, severity, reason, since }) => (
         <li key={label}>
           <Alert tone={severity === 'CRITICAL' ? 'bad' : 'warn'} title={label} className="rounded-none!">
             {reason}
@@ -125,7 +126,8 @@ function Warnings({ alerts }: { alerts: Squid['alerts'] }) {
                 {' '}
                 Since <RelativeTime at={since} />.
               </span>
-            )}
+            )}{' '}
+            <TroubleshootingLink kind={kind} />
           </Alert>
         </li>
       ))}

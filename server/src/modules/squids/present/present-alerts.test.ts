@@ -33,6 +33,7 @@ test('a processor without progress while its chain grows is reported with the re
   const stalledMs = ago(minutes(6))
   expect(alerts({ progressedAtMs: stalledMs, headMovedAtMs: ago(5000), stalledMs: minutes(6) })).toEqual([
     {
+      kind: 'STALLED',
       label: 'eth is stuck',
       severity: 'CRITICAL',
       reason: expect.stringContaining('at block 500'),

@@ -18,7 +18,8 @@ type AlertInput = {
 export function alertsOf(input: AlertInput): Alert[] {
   const warnings = warningsOf(input.subject, input.nowMs)
   const alerts = [
-    ...warnings.map(({ label, severity, reason, sinceMs }) => ({
+    ...warnings.map(({ kind, label, severity, reason, sinceMs }) => ({
+      kind,
       label,
       severity,
       reason,
@@ -46,6 +47,7 @@ function secretsAlerts({ squid, secrets }: AlertInput): Alert[] {
   const sentences = changes.map(({ verb, names }) => `${verb} since its programs were started: ${joinNames(names)}.`)
   return [
     {
+      kind: 'SECRETS_OUTDATED',
       label: 'Secrets are outdated',
       severity: 'WARNING',
       reason: `${sentences.join(' ')} Restart it to apply the changes.`,

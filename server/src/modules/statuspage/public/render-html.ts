@@ -32,8 +32,11 @@ const document = (title: string, head: string, body: string) => `<!doctype html>
 <link rel="icon" href="/favicon.svg" type="image/svg+xml">${head}<style>${style}</style></head><body>${body}</body></html>
 `
 
+const previewNotice =
+  '<p class="b unknown">This is a preview for administrators. The page is off, and nothing is measured until it is turned on.</p>'
+
 /** Renders the page as HTML without scripts. Every text of a user is escaped. */
-export function renderHtml(page: PublicPage): string {
+export function renderHtml(page: PublicPage, { isPreview = false } = {}): string {
   const open = page.incidents.filter(({ resolvedAt }) => resolvedAt === null)
   const resolved = page.incidents.filter(({ resolvedAt }) => resolvedAt !== null)
   const feedUrl = escapeHtml(`${page.url}/feed.xml`)
@@ -42,7 +45,7 @@ export function renderHtml(page: PublicPage): string {
     `${page.title}: status`,
     `<link rel="alternate" type="application/atom+xml" title="Incidents" href="${feedUrl}">`,
     `<header><h1><bdi>${escapeHtml(page.title)}</bdi></h1></header><main>
-${status ? `<p class="b ${status}">${pageStatusTexts[status]}</p>` : ''}
+${isPreview ? previewNotice : ''}${status ? `<p class="b ${status}">${pageStatusTexts[status]}</p>` : ''}
 ${open.length > 0 ? `<section><h2>Open incidents</h2>${renderIncidents(open, page.url)}</section>` : ''}
 <section><h2>Services</h2>${renderTags(page)}</section>
 <section><h2>Past incidents</h2>${

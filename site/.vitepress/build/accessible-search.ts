@@ -1,0 +1,37 @@
+const searchBox = '/theme-default/components/VPLocalSearchBox.vue'
+
+/** Parts of the template of VitePress, each with what replaces it. */
+const replacements = [
+  // The dialog has the role of a button, and everything in it would be part of that button's name.
+  [
+    `role="button"
+      :aria-owns="results?.length ? 'localsearch-list' : undefined"
+      aria-expanded="true"
+      aria-haspopup="listbox"`,
+    'role="dialog" aria-modal="true"',
+  ],
+  // An option may not contain a link, so the link itself is the option.
+  [
+    `:id="'localsearch-item-' + index"
+            :aria-selected="selectedIndex === index ? 'true' : 'false'"
+            role="option"`,
+    'role="none"',
+  ],
+  [
+    ':href="p.id"',
+    `:href="p.id" role="option" :id="'localsearch-item-' + index" :aria-selected="selectedIndex === index ? 'true' : 'false'"`,
+  ],
+] as const
+
+/** Corrects the roles in the search dialog of VitePress. @throws Error if VitePress has changed the dialog, so that these corrections must be reviewed */
+export const accessibleSearch = () => ({
+  name: 'accessible-search',
+  enforce: 'pre' as const,
+  transform(code: string, id: string) {
+    if (!id.endsWith(searchBox)) return null
+    return replacements.reduce((text, [before, after]) => {
+      if (text.split(before).length !== 2) throw new Error(`VitePress has changed its search dialog: ${before}`)
+      return text.replace(before, () => after)
+    }, code)
+  },
+})
