@@ -22,21 +22,24 @@ export function MiniBars({ label, values, tip }: Props) {
       height={heightPx}
       className="inline-block align-middle text-accent"
     >
-      {values.map((value, index) => {
-        const height = Math.max(1.5, (value / max) * heightPx)
-        return (
-          <rect
-            key={index}
-            x={index * stepPx}
-            y={heightPx - height}
-            width={barPx}
-            height={height}
-            rx={1}
-            fill="currentColor"
-            opacity={value === 0 ? 0.3 : 0.8}
-          />
-        )
-      })}
+      <path d={pathOf(values, max, false)} fill="currentColor" opacity={0.8} />
+      <path d={pathOf(values, max, true)} fill="currentColor" opacity={0.3} />
     </svg>
   )
+}
+
+/** Returns the outlines of the bars of zero, or of all others: two elements a row instead of one for each day. */
+function pathOf(values: readonly number[], max: number, isZero: boolean): string {
+  return values
+    .map((value, index) => ((value === 0) === isZero ? barOf(index * stepPx, (value / max) * heightPx) : ''))
+    .join('')
+}
+
+/** A bar with rounded corners, at least a line. */
+function barOf(left: number, fullHeight: number): string {
+  const height = Math.max(1.5, fullHeight)
+  const radius = Math.min(1, height / 2)
+  const corner = `a${radius},${radius} 0 0 1`
+  const [width, side] = [barPx - 2 * radius, height - 2 * radius]
+  return `M${left},${heightPx - radius}v${-side}${corner} ${radius},${-radius}h${width}${corner} ${radius},${radius}v${side}${corner} ${-radius},${radius}h${-width}${corner} ${-radius},${-radius}z`
 }

@@ -143,6 +143,7 @@ test('a user signs up, creates an organization and invites a member, who creates
   await menuItem(benPage, 'Delete').click()
   await press(benPage, 'Delete')
   await heading(benPage, 'No API tokens yet')
+  await benPage.getByText('npm install --global @subsquid/cli@3.2.3 joi@17.13.3').waitFor()
   await expect(shoal.as(key).orgs.list({})).rejects.toBeInstanceOf(ApiError)
   await Promise.all([context.close(), second.close()])
 })

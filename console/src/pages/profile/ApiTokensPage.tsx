@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import type { Prefetch } from '../../api/prefetch.ts'
 import { QueryTable } from '../../components/data-table/QueryTable.tsx'
 import { LinkButton } from '../../components/LinkButton.tsx'
+import { installCommand } from '../../components/deploy-guide/commands.ts'
 import { PageHeader } from '../../components/PageHeader.tsx'
 import { apiTokenColumns } from './api-token-columns.tsx'
 import { apiTokensQuery } from './api-tokens.ts'
@@ -18,7 +19,7 @@ const empty = {
   title: 'No API tokens yet',
   text: 'Use one to deploy squids from the command line.',
   action: create,
-  command: 'npm i -g @subsquid/cli',
+  command: installCommand,
 }
 
 /** The list of the user's API tokens (spec 2.12, `/profile/api-tokens`). */
