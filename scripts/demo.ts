@@ -2,11 +2,14 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { promisify } from 'node:util'
+import { parseArgs, promisify } from 'node:util'
 import { contract, createClient } from '@shoal/contract'
+import { freePort } from '../e2e/support/free-port.ts'
 import { loadConfig } from '../server/src/config/config.ts'
 import { ensureConsole } from './console-build.ts'
 import { type Devnet, startDevnet } from './devnet/devnet.ts'
+import { type DemoCluster, startDemoCluster } from './kubernetes/demo-cluster.ts'
+import { closeTestCluster } from './kubernetes/test-cluster.ts'
 import { openClient } from './public-client.ts'
 import { root } from './root.ts'
 import { serverArguments } from './server.ts'
@@ -17,9 +20,12 @@ const squid = 'erc20-transfers'
 const query =
   '{ transfersConnection(orderBy: id_ASC) { totalCount } transfers(orderBy: id_DESC, limit: 1) { to value } }'
 
+const { values } = parseArgs({ options: { kubernetes: { type: 'boolean', default: false } } })
 const ending = new AbortController()
 let server: ChildProcess | undefined
 let devnet: Devnet | undefined
+let startingCluster: Promise<DemoCluster> | undefined
+let cluster: DemoCluster | undefined
 
 /** Polls every quarter of a second until the result is not null. @throws after five minutes, with a message that begins with `subject` */
 async function until<T>(subject: string, poll: () => Promise<T | null>): Promise<T> {
@@ -104,36 +110,98 @@ async function deploy(publicUrl: string, token: string, org: string, rpcUrl: str
   }
 }
 
+type Data = { transfersConnection: { totalCount: number } }
+
+/** @throws if the squid does not respond with data */
+async function ask(endpoint: string): Promise<Data> {
+  const headers = { 'content-type': 'application/json' }
+  const response = await fetch(endpoint, { method: 'POST', headers, body: JSON.stringify({ query }) })
+  const { data } = (await response.json()) as { data?: Data }
+  if (!data) throw new Error(`The squid did not respond with data: status ${response.status}`)
+  return data
+}
+
 async function firstResult(endpoint: string, transfers: number): Promise<string> {
   return await until('The data of the squid', async () => {
-    const headers = { 'content-type': 'application/json' }
-    const response = await fetch(endpoint, { method: 'POST', headers, body: JSON.stringify({ query }) })
-    const result = (await response.json()) as { data?: { transfersConnection: { totalCount: number } } }
-    return (result.data?.transfersConnection.totalCount ?? 0) >= transfers ? JSON.stringify(result.data) : null
+    const data = await ask(endpoint)
+    return data.transfersConnection.totalCount >= transfers ? JSON.stringify(data) : null
   })
 }
 
+/** Starts a cluster, and makes this process and its children use it. Returns the port for the chain. */
+async function useCluster(): Promise<number> {
+  const [chainPort, port, gatewayPort] = [await freePort(), await freePort(), await freePort()]
+  startingCluster = startDemoCluster(chainPort)
+  cluster = await startingCluster
+  Object.assign(process.env, cluster.env, {
+    SHOAL_PORT: `${port}`,
+    SHOAL_GATEWAY_PORT: `${gatewayPort}`,
+    SHOAL_GATEWAY_URL: `http://${cluster.host}:${gatewayPort}/{org}`,
+  })
+  return chainPort
+}
+
+/** Drains the node of the squid's api while it is queried, and reports how many queries were answered. */
+async function drainUnderQueries({ drain }: DemoCluster, endpoint: string): Promise<void> {
+  const counts = { answered: 0, failed: 0, slowestMs: 0 }
+  let isDone = false
+  const asking = (async () => {
+    while (!isDone) {
+      const startedAt = performance.now()
+      await ask(endpoint).then(
+        () => (counts.answered += 1),
+        () => (counts.failed += 1),
+      )
+      counts.slowestMs = Math.max(counts.slowestMs, performance.now() - startedAt)
+    }
+  })()
+  try {
+    const { from, to } = await drain()
+    console.log(`Drained the node ${from}: the squid's api runs on ${to}.`)
+  } finally {
+    isDone = true
+    await asking
+  }
+  const slowest = (counts.slowestMs / 1000).toFixed(1)
+  console.log(
+    `Meanwhile, ${counts.answered} queries were answered, ${counts.failed} failed; the slowest took ${slowest} s.`,
+  )
+}
+
 async function main(): Promise<void> {
+  const chainPort = values.kubernetes ? await useCluster() : null
   const { publicUrl, gatewayUrl } = loadConfig()
   // Squids of a server that was started with `npm start` can reach a chain only at this port.
-  const port = (await isReady(publicUrl).catch(() => null)) ? 8545 : 0
+  const port = chainPort ?? ((await isReady(publicUrl).catch(() => null)) ? 8545 : 0)
   devnet = await startDevnet({ port, transfers: 100, isStreaming: true })
   await ensureServer(publicUrl, devnet.rpcUrl)
   const { token, password } = await signIn()
   const org = await playgroundOf(publicUrl, token)
-  await deploy(publicUrl, token, org, devnet.rpcUrl)
-  const endpoint = `${gatewayUrl.replace('{org}', org)}/${squid}@demo/api/graphql`
+  await deploy(publicUrl, token, org, cluster?.chainUrl ?? devnet.rpcUrl)
+  // In a cluster, gatewayUrl is the address for pods, on which the gateway does not listen here.
+  const base = cluster ? `http://localhost:${process.env['SHOAL_GATEWAY_PORT']}/{org}` : gatewayUrl
+  const endpoint = `${base.replace('{org}', org)}/${squid}@demo/api/graphql`
   console.log(`
 Console   ${publicUrl}   sign in as ${email}, ${password ? `password ${password}` : 'with the password of the first demo'}
 GraphQL   ${endpoint}
 Query     ${query}
 Response  ${await firstResult(endpoint, 100)}
-
+`)
+  if (cluster) await drainUnderQueries(cluster, endpoint)
+  console.log(`
 The chain makes a transfer a second: run the query again to see it. Ctrl-C ends the demo.`)
 }
 
 async function end(): Promise<void> {
   await devnet?.stop()
+  await endServer()
+  // A cluster that is still starting fails when it is ended.
+  if (startingCluster && !cluster) closeTestCluster()
+  const opened = await startingCluster?.catch(() => undefined)
+  for (const leftover of (await opened?.end()) ?? []) console.error(`The cluster left behind: ${leftover}`)
+}
+
+async function endServer(): Promise<void> {
   if (!server || server.exitCode !== null || server.signalCode !== null) return
   const ended = new Promise((resolve) => server?.once('exit', resolve))
   server.kill('SIGTERM')

@@ -25,8 +25,8 @@ type Stored = { parts: ReadPart[]; partial: Partial<Record<Stream, string>>; kno
 const MAX_PARTS = 16
 /** Longer lines are cut when they are delivered. */
 const MAX_PARTIAL_CHARS = 65 * 1024
-/** A collector that keeps up reads a line within a second. */
-const LATE_MS = 10_000
+/** A collector that keeps up reads a line within a second; kubelet rotates a file only some seconds after it was begun. */
+const LATE_MS = 5000
 
 /**
  * Decides which lines of a run's log are new. The collector sends each line at least once, possibly again after later lines, and after a

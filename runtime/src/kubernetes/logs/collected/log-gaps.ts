@@ -7,7 +7,7 @@ type Gap = Pick<LogLoss, 'from' | 'to' | 'isCertain'> & { before: ReadPart }
 /** Lines that arrive in another order fill a gap within this time, since a collector reads all files at the same time. */
 const SETTLED_MS = 60_000
 /** Kubelet deletes a file that was not read only some rotations later, which are at least this far apart. */
-const MIN_LOST_MS = 10_000
+const MIN_LOST_MS = 5000
 /** Lines with invalid UTF-8 count with more bytes than in their file, and lines that end with a carriage return with one byte less. */
 const MAX_MISCOUNTED_BYTES = 64 * 1024
 

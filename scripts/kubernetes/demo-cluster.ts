@@ -1,0 +1,124 @@
+import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { Client } from 'pg'
+import { startEmbeddedPostgres } from '../../runtime/src/postgres/embedded-postgres.ts'
+import { startConnectProxy } from '../../e2e/support/connect-proxy.ts'
+import { relay } from '../relay.ts'
+import { closeTestCluster, openTestCluster } from './test-cluster.ts'
+
+const execute = promisify(execFile)
+/** Selects the pods of squids. */
+const workloads = 'app.kubernetes.io/managed-by=shoal,shoal.dev/workload'
+
+export type DemoCluster = {
+  /** The address of this host as pods reach it. */
+  host: string
+  /** The environment of a server that runs squids in the cluster, and of its operator's commands. */
+  env: Record<string, string>
+  /** Where pods reach the port of loopback at which the chain will listen. */
+  chainUrl: string
+  /** Moves all pods off the node of the squid's api, as before its maintenance. Returns the names of the nodes before and after. */
+  drain: () => Promise<{ from: string; to: string }>
+  /** Ends everything. Returns sentences about what is left on this machine. */
+  end: () => Promise<string[]>
+}
+
+/**
+ * Starts a cluster of two nodes on this machine, or uses that of SHOAL_TEST_KUBECONFIG, with a Postgres for squids on the host.
+ * @throws if this machine cannot run a cluster, with the reason
+ */
+export async function startDemoCluster(chainPort: number): Promise<DemoCluster> {
+  await using cleanup = new AsyncDisposableStack()
+  const left: string[] = []
+  cleanup.defer(() => void left.push(...closeTestCluster()))
+  const cluster = await openTestCluster()
+  if ('missing' in cluster) throw new Error(cluster.missing)
+  const names = { ...process.env, ...cluster.env }
+  const [host = '', kubeconfig = ''] = [names['SHOAL_TEST_HOST_ADDRESS'], names['SHOAL_TEST_KUBECONFIG']]
+  const [program = 'kubectl', ...first] = (names['SHOAL_TEST_KUBECTL'] ?? 'kubectl').split(' ')
+  const kubectl = async (...args: string[]) => {
+    const { stdout } = await execute(program, [...first, '--request-timeout=60s', ...args], {
+      env: { ...process.env, KUBECONFIG: kubeconfig },
+    })
+    return stdout.trim()
+  }
+  const folder = mkdtempSync(join(tmpdir(), 'shoal-demo-'))
+  cleanup.defer(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }))
+  // Postgres runs as another user.
+  chmodSync(folder, 0o711)
+  const postgres = await startEmbeddedPostgres({ dir: join(folder, 'postgres') })
+  cleanup.defer(() => postgres.stop())
+  // With SHOAL_ON_EXIT=keep, the server would keep its own Postgres too.
+  const client = new Client({ connectionString: postgres.url('postgres') })
+  await client.connect()
+  await client.query('create database shoal')
+  await client.end()
+  const openPort = async (port: number) => {
+    const opened = await relay(host, port)
+    cleanup.defer(() => void opened.server.close())
+    return opened.port
+  }
+  const database = new URL(postgres.url('postgres'))
+  database.port = String(await openPort(Number(database.port)))
+  database.hostname = host
+  // The nodes of the cluster reach only this host, and builds need the registry of packages.
+  const proxy = await startConnectProxy(host)
+  cleanup.defer(() => proxy.close())
+  const chain = `${host}:${await openPort(chainPort)}`
+  const repository = `demo-${randomBytes(4).toString('hex')}`
+  /** The demo's pods, as `<namespace> <container> <node> <image>`. */
+  const pods = async () => {
+    const notation =
+      '{.metadata.namespace} {.metadata.annotations.shoal\\.dev/container} {.spec.nodeName} {.spec.containers[0].image}'
+    const path = `jsonpath={range .items[?(@.status.phase=="Running")]}${notation}{"\\n"}{end}`
+    const output = await kubectl('get', 'pods', '-A', '-l', workloads, '-o', path)
+    return output
+      .split('\n')
+      .filter((line) => line.includes(`/${repository}/`))
+      .map((line) => line.split(' '))
+  }
+  // Another cluster outlives the demo.
+  cleanup.defer(async () => {
+    const namespaces = new Set((await pods().catch(() => [])).map(([namespace = '']) => namespace))
+    if (namespaces.size > 0) await kubectl('delete', 'namespace', ...namespaces, '--wait=false')
+  })
+  const ending = cleanup.move()
+  return {
+    host,
+    chainUrl: `http://${chain}`,
+    env: {
+      SHOAL_DATA_DIR: join(folder, 'data'),
+      DATABASE_URL: postgres.url('shoal'),
+      npm_config_https_proxy: proxy.url,
+      SHOAL_RUNTIME: 'kubernetes',
+      SHOAL_KUBECONFIG: kubeconfig,
+      SHOAL_KUBE_GATEWAYS: host,
+      SHOAL_KUBE_CPU_RATIO: '0.1',
+      SHOAL_REGISTRY: `http://${names['SHOAL_TEST_REGISTRY']}/${repository}`,
+      SHOAL_SQUIDS_DATABASE_URL: database.href,
+      SHOAL_NETWORK_ALLOW: chain,
+      SHOAL_ON_EXIT: 'keep',
+    },
+    async drain() {
+      const nodeOfApi = async () => (await pods()).find(([, container]) => container === 'api')?.[2] ?? ''
+      const from = await nodeOfApi()
+      await kubectl('drain', from, '--pod-selector', workloads, '--delete-emptydir-data', '--timeout=120s')
+      let to = ''
+      while (to === '' || to === from) {
+        await delay(250)
+        to = await nodeOfApi()
+      }
+      await kubectl('uncordon', from)
+      return { from, to }
+    },
+    async end() {
+      await ending.disposeAsync()
+      return left
+    },
+  }
+}
