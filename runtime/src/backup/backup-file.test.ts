@@ -26,6 +26,7 @@ import {
   writeBackupFile,
   type ContentSum,
 } from './backup-file.ts'
+import { PushedImages } from '../images/pushed-images.ts'
 import { clusterEntries, walEntries } from './cluster-entries.ts'
 import { bufferEntry, treeEntries } from './read-entries.ts'
 import { relocateImages } from './relocate-images.ts'
@@ -174,6 +175,19 @@ describe('the state of squids', () => {
     await relocateImages(join(target, 'images'), source, target)
     const relocated: unknown = JSON.parse(readFileSync(join(target, image, 'image.json'), 'utf8'))
     expect(relocated).toMatchObject({ toolchainBinDir: join(target, 'toolchain/abc/bin'), managerBinDir: null })
+  })
+
+  test('the records of images in a registry are restored, and their layers and unfinished records are not', async () => {
+    const digest = `sha256:${'a'.repeat(64)}`
+    const dir = join(source, 'oci/images')
+    mkdirSync(dir, { recursive: true })
+    const record = { local: '0a', repository: 'registry.example.com/o1', digest, pushedAtMs: 1 }
+    await (await PushedImages.open(dir)).remember(record)
+    createFile('oci/images/unfinished.json.1', '{')
+    createFile('oci/layers/layer.json', '{}')
+    expect(await roundTrip(stateEntries(source, { images: 0, tools: 0, skipped: [] }))).toEqual([])
+    expect(readdirSync(join(target, 'oci'))).toEqual(['images'])
+    expect((await PushedImages.open(join(target, 'oci/images'))).list()).toEqual([record])
   })
 
   test('an image removed during the backup is not restored', async () => {

@@ -19,12 +19,13 @@ export type StateSummary = {
 const MAX_SHARED = 300_000
 
 /**
- * Yields the state that squids need: images, the tools that these images reference, and the uids. Excludes state that can be recreated:
+ * Yields the state that squids need: images, the tools that these images reference, the records of images in a registry, and the uids. Excludes state that can be recreated:
  * containers (with their environment in clear text), caches, temporary files, sockets, unused tools.
  */
 export async function* stateEntries(stateDir: string, summary: StateSummary): AsyncGenerator<TarEntry> {
   const uids = await fileEntry(join(stateDir, 'uids.json'), 'uids.json')
   if (uids) yield uids
+  yield* pushedImages(stateDir)
   const tools = new Set<string>()
   const sharedFiles = new Map<number, string>()
   for (const image of (await ifExists(readdir(join(stateDir, 'images')))) ?? []) {
@@ -43,6 +44,16 @@ export async function* stateEntries(stateDir: string, summary: StateSummary): As
   }
   for (const tool of tools) yield* treeOf(join(stateDir, 'toolchain', tool), `toolchain/${tool}`, sharedFiles, summary)
   summary.tools = tools.size
+}
+
+/** Yields the records of the images in the registry, without which a restored installation does not know them and never deletes them. */
+async function* pushedImages(stateDir: string): AsyncGenerator<TarEntry> {
+  const folder = 'oci/images'
+  for (const name of (await ifExists(readdir(join(stateDir, folder)))) ?? []) {
+    // Records are replaced by renaming, and may be removed while they are read.
+    const entry = name.endsWith('.json') ? await fileEntry(join(stateDir, folder, name), `${folder}/${name}`) : null
+    if (entry) yield entry
+  }
 }
 
 /** Returns the folders of `<stateDir>/toolchain` that the image uses. */

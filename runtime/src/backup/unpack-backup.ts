@@ -17,6 +17,7 @@ const RULES_BY_AREA: Record<string, { folder: number; file: number; isRunnable?:
   uploads: { folder: 0o700, file: 0o600 },
   images: { folder: 0o755, file: 0o644, isRunnable: true },
   toolchain: { folder: 0o755, file: 0o644, isRunnable: true },
+  oci: { folder: 0o700, file: 0o600 },
   'uids.json': { folder: 0o700, file: 0o600 },
   'secrets.key': { folder: 0o700, file: 0o600 },
 }
