@@ -4,6 +4,7 @@ import type { ArtifactStore } from './artifacts/artifact-store.ts'
 import type { Clock } from './clock.ts'
 import type { Config } from './config/config.ts'
 import type { Database, Db } from './db/database.ts'
+import type { DatabaseHosts } from './db/database-hosts.ts'
 import type { ExternalServices } from './config/external-services.ts'
 import type { Jobs } from './jobs/jobs.ts'
 import type { Vitals } from './health/vitals.ts'
@@ -17,8 +18,8 @@ export type App = {
   log: Logger
   database: Database
   db: Db
-  /** The Postgres with the databases of squids, connected as a role that may create roles and databases. */
-  squidsDatabase: Database
+  /** The Postgres servers with the databases of squids. */
+  databaseHosts: DatabaseHosts
   jobs: Jobs
   mailer: Mailer
   /** The key to `/outbox`; null if there is no outbox. */

@@ -4,6 +4,7 @@ import type { App } from './app.ts'
 import { backUp } from './backup/backup.ts'
 import { startProgress, type Progress } from './backup/progress.ts'
 import { restore } from './backup/restore.ts'
+import { trustAuthorities } from './config/ca-file.ts'
 import type { Config } from './config/config.ts'
 import {
   addOrg,
@@ -181,7 +182,11 @@ async function runDoctor(config: Config, isJson: boolean): Promise<{ text: strin
 }
 
 /** Reads the configuration, and prints to standard error, so that standard output stays valid JSON. */
-const loadCommandConfig = () => configForCommand((line) => process.stderr.write(`${line}\n`))
+function loadCommandConfig(): Config {
+  const config = configForCommand((line) => process.stderr.write(`${line}\n`))
+  trustAuthorities(config)
+  return config
+}
 
 async function runWithApp(run: (app: App, values: CliOptions) => Result, values: CliOptions): Result {
   const opened = await openApp({ ...loadCommandConfig(), SHOAL_LOG_LEVEL: 'warn', SHOAL_RUNTIME: 'sim' })

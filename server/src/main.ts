@@ -1,6 +1,7 @@
 import { PostgresCrashLoopError } from '@shoal/runtime'
 import type { App, WorkerApp } from './app.ts'
 import { ArtifactsUnavailable } from './artifacts/artifact-store.ts'
+import { trustAuthorities } from './config/ca-file.ts'
 import { loadConfig, type Config } from './config/config.ts'
 import { safeStack, safeText } from './db/safe-error.ts'
 import { isUnavailable } from './db/unavailable.ts'
@@ -29,6 +30,7 @@ async function main(): Promise<void> {
   // Prevents an unhandled rejection if startup fails.
   failure.promise.catch(() => undefined)
   const config = loadConfig()
+  trustAuthorities(config)
   // The stack is also closed if startup fails halfway.
   await using stack = new AsyncDisposableStack()
   const { app, healthUrl, drain } = await start(config, stack, failure.reject)

@@ -42,7 +42,10 @@ export async function backUp(config: Config, options: BackupOptions): Promise<Ba
   const postgres = await openPostgres(config, paths.stateDir, createLog(config))
   const clusters: Cluster[] = []
   try {
-    const urls = [postgres.url, ...(config.SHOAL_SQUIDS_DATABASE_URL ? [] : [postgres.squidsUrl ?? ''])]
+    const urls = [
+      postgres.url,
+      ...(config.squidServers.length > 0 ? [] : (postgres.squidServers ?? []).map(({ url }) => url)),
+    ]
     for (const [index, url] of urls.entries())
       clusters.push({ ...(await beginClusterBackup(url)), name: clusterOrder[index] ?? 'postgres' })
     const backup = await writeBackup(config, { paths, file, clusters, schema: await readSchema(postgres.url) }, options)
@@ -156,9 +159,11 @@ function notesOf(config: Config, withKeys: boolean, keyIds: string[], skippedFil
     withKeys
       ? `The backup contains the keys (${ids}) and the values they seal: anyone who can read it can read every secret.`
       : `The backup does not contain the keys, and its secrets cannot be opened without them: keep a copy of ${keysLocation(config)} (${ids}) elsewhere, and make a new copy after each rotation.`,
-    ...(config.SHOAL_SQUIDS_DATABASE_URL === undefined
+    ...(config.squidServers.length === 0
       ? []
-      : ['The databases of squids are at SHOAL_SQUIDS_DATABASE_URL: back them up there, with pg_dumpall or pg_dump.']),
+      : [
+          `The databases of squids are on ${config.squidServers.length === 1 ? 'the server' : `the ${config.squidServers.length} servers`} of SHOAL_SQUIDS_DATABASE_URL: back them up there, with pg_dumpall or pg_dump.`,
+        ]),
     ...(config.s3 === null
       ? []
       : [

@@ -1,6 +1,7 @@
 import { parseTargets, type NetworkTarget, type RegistrySettings } from '@shoal/runtime'
 import { resolve } from 'node:path'
 import { z } from 'zod'
+import { parseSquidServers, type SquidServer } from './database-settings.ts'
 import { settings } from './settings.ts'
 import { parseHasuraSettings } from './hasura-settings.ts'
 import { parseRegistrySettings } from './registry-settings.ts'
@@ -16,6 +17,8 @@ export type Config = z.output<typeof Settings> & {
   publicUrl: string
   /** Contains the placeholder `{org}`. */
   gatewayUrl: string
+  /** The servers that SHOAL_SQUIDS_DATABASE_URL lists; empty if it is not set. */
+  squidServers: SquidServer[]
   /** The bucket for archives; null if they are stored in `dataDir`. */
   s3: S3Settings | null
   /** The registry to which images are pushed; null if there is none. */
@@ -60,22 +63,32 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
         'a list with both worker and gateway while SHOAL_RUNTIME is "sim", where squids exist only in the memory of the worker',
       ),
     )
+  const caFile = values.SHOAL_CA_FILE === undefined ? undefined : resolve(folder, values.SHOAL_CA_FILE)
+  const squidServers = parseSquidServers(values.SHOAL_SQUIDS_DATABASE_URL)
   return {
     ...values,
+    SHOAL_CA_FILE: caFile,
+    squidServers,
     dataDir: resolve(folder, values.SHOAL_DATA_DIR),
     publicUrl: (values.SHOAL_PUBLIC_URL ?? `http://localhost:${values.SHOAL_PORT}`).replace(/\/$/, ''),
     gatewayUrl: (values.SHOAL_GATEWAY_URL ?? `http://localhost:${values.SHOAL_GATEWAY_PORT}/{org}`).replace(/\/$/, ''),
     s3: parseS3Settings(values),
     registry: parseRegistrySettings(values),
-    kubernetes: parseKubernetesSettings(values),
+    kubernetes: parseKubernetesSettings(values, squidServers),
     tls: parseTlsSettings(values),
     dnsServers: parseDnsServers(values.SHOAL_DNS_SERVERS),
     hasura: parseHasuraSettings(values),
     networkAllow: allowedTargets(values.SHOAL_NETWORK_ALLOW),
-    environment: Object.fromEntries(
-      Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined),
-    ),
+    environment: environmentOf(env, caFile),
   }
+}
+
+/** npm trusts the private authorities, too, unless it has its own setting. */
+function environmentOf(env: Record<string, string | undefined>, caFile: string | undefined): Record<string, string> {
+  const withAuthorities = { ...(caFile === undefined ? {} : { NODE_EXTRA_CA_CERTS: caFile }), ...env }
+  return Object.fromEntries(
+    Object.entries(withAuthorities).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  )
 }
 
 function allowedTargets(text: string): NetworkTarget[] {

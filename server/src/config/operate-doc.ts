@@ -1,6 +1,8 @@
 import { z } from 'zod'
+import { authoritiesDoc } from './authorities-doc.ts'
 import { doctorTable } from './doctor-doc.ts'
 import { settings } from './settings.ts'
+import { squidServersDoc } from './squid-servers-doc.ts'
 
 /** Generates the content of `docs/operate.md` from the settings. A repository test compares the two. */
 export function operateDoc(): string {
@@ -74,7 +76,7 @@ With \`SHOAL_REGISTRY\`, each image is also pushed to an OCI registry, as \`<reg
 - Unchanged dependencies are not uploaded again. The first image uploads 40 to 60 MB of Node and tools once.
 - \`SHOAL_BASE_IMAGE\` names the image that provides the C library and shell, for example \`docker.io/library/node:20-bookworm-slim\`, or one with your own certificates. A tag is resolved when the server starts. Unset: files of the server's host.
 - Images that no version uses are deleted by digest. Run the registry's garbage collection to free their space, and permit deletions in its configuration; the log says when it refuses them.
-- A registry with a certificate of your own authority: set \`NODE_EXTRA_CA_CERTS\`. Several installations need different paths in \`SHOAL_REGISTRY\`.
+- A registry with a certificate of your own authority: set [\`SHOAL_CA_FILE\`](#private-certificate-authorities). Several installations need different paths in \`SHOAL_REGISTRY\`.
 
 ## Squids in a Kubernetes cluster
 
@@ -151,6 +153,8 @@ A squid keeps about seven connections open: five per replica of its API, two per
 together never exceed that: a version may open as many connections as its profile allows while there are enough, and as many as its programs need otherwise. A version that would need more than are left is rejected with an explanation. The log warns when 80 % are in use;
 in Prometheus, use \`shoal_postgres_connections{state="open"} / ignoring(state) shoal_postgres_connections{state="max"}\`.
 
+${squidServersDoc}
+${authoritiesDoc}
 ## Monitoring
 
 A full disk stops all services that use it. Deployments are refused, and users see why, while less than \`SHOAL_DISK_RESERVE_PERCENT\` of it is free, which \`/readyz\` reports as its \`diskWarning\`. Use the alert rule \`shoal_disk_bytes{state="free"} < ignoring(state) shoal_disk_bytes{state="reserve"}\`.
@@ -201,7 +205,7 @@ database cannot be opened, so keep a copy elsewhere.
 For the embedded Postgres, as the user that runs Shoal:
 
 - \`npm run -s shoal -- backup --to <file>\` copies the installation to one file, with or without a running server. It contains both database clusters, with the database of each squid, uploads,
-  images and their toolchains. It does not contain images in the registry of \`SHOAL_REGISTRY\` (back up the registry; without it, deploy again after a restore), the records in \`oci\` of which of them are to be deleted, the keys, the password of Postgres (a restore generates a new one), caches, logs not yet ingested, and the environment with the files it names
+  images and their toolchains, and the records of the images in the registry (\`oci/images\`), so that a restored installation with the same registry knows them and deletes unused ones. It does not contain the images in the registry of \`SHOAL_REGISTRY\` (back up the registry; without it, deploy again after a restore), the keys, the password of Postgres (a restore generates a new one), caches, logs not yet ingested, and the environment with the files it names
   (\`SHOAL_RPC_CONFIG\`, \`SHOAL_PRICE_BOOK\`). The databases are restored as of the end of their copy; those of a version that was created or deleted at that moment may be missing, and are then created empty at the next start, with a warning that names the version. The file is readable by its owner only, and gets its final name when it is complete.
 - **Keep a copy of \`secrets.key\` elsewhere**, and make a new copy after each rotation: a backup lists the keys it needs (\`tar -xOf <file> manifest.json\`) but contains none. With \`--with-keys\` it contains them; then protect it like the
   secrets in it.

@@ -1,6 +1,7 @@
 import { isIP, isIPv4 } from 'node:net'
 import { z } from 'zod'
 import { hasuraSettings } from './hasura-settings.ts'
+import type { SquidServer } from './database-settings.ts'
 import { InvalidSettingError, invalidSettingMessage } from './invalid-setting.ts'
 
 /** Settings that determine where squids run. */
@@ -83,7 +84,6 @@ type Values = z.output<z.ZodObject<typeof runtimeSettings>> & {
   SHOAL_REGISTRY?: string | undefined
   SHOAL_GATEWAY_URL?: string | undefined
   DATABASE_URL?: string | undefined
-  SHOAL_SQUIDS_DATABASE_URL?: string | undefined
   SHOAL_ON_EXIT: 'stop' | 'keep'
 }
 
@@ -102,11 +102,11 @@ export type KubernetesSettings = {
 }
 
 /** Returns the settings of the cluster; null if squids run elsewhere. @throws InvalidSettingError */
-export function parseKubernetesSettings(values: Values): KubernetesSettings | null {
+export function parseKubernetesSettings(values: Values, squidServers: SquidServer[]): KubernetesSettings | null {
   if (values.SHOAL_RUNTIME !== 'kubernetes') return null
   if (values.SHOAL_REGISTRY === undefined) refuse('SHOAL_REGISTRY', '', 'set: nodes pull the images of squids from it')
-  const database = values.SHOAL_SQUIDS_DATABASE_URL ?? values.DATABASE_URL
-  if (database === undefined || isLoopback(database))
+  const databases = squidServers.length > 0 ? squidServers.map(({ url }) => url) : [values.DATABASE_URL]
+  if (databases.some((url) => url === undefined || isLoopback(url)))
     refuse('SHOAL_SQUIDS_DATABASE_URL', '', 'a Postgres at an address that pods can reach')
   if (values.SHOAL_GATEWAY_URL === undefined || isLoopback(values.SHOAL_GATEWAY_URL))
     refuse('SHOAL_GATEWAY_URL', values.SHOAL_GATEWAY_URL ?? '', 'a URL that pods can reach, for their RPC requests')

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { databaseSettings } from './database-settings.ts'
 import { registrySettings } from './registry-settings.ts'
 import { runtimeSettings } from './runtime-settings.ts'
 import { s3Settings } from './s3-settings.ts'
@@ -38,43 +39,7 @@ export const settings = {
     .string()
     .default('.shoal')
     .describe('Directory of the files of Shoal: embedded Postgres, uploads, images, keys.'),
-  DATABASE_URL: z
-    .string()
-    .optional()
-    .describe(
-      'A Postgres of version 14 or newer for the control plane and, unless SHOAL_SQUIDS_DATABASE_URL is set, the squids. Unset: an embedded Postgres for each of the two.',
-    ),
-  SHOAL_POSTGRES_CONNECTIONS: z.coerce
-    .number()
-    .int()
-    .min(100)
-    .max(10_000)
-    .default(700)
-    .describe(
-      'Maximum number of connections of the embedded Postgres of squids, from its next start on. A squid keeps about 7 open. For an external Postgres, set its `max_connections`.',
-    ),
-  SHOAL_SQUIDS_DATABASE_URL: z
-    .string()
-    .optional()
-    .describe(
-      'A separate Postgres for the databases of squids; its role must be able to create roles and databases. Default: their own embedded one; with DATABASE_URL, the Postgres of the control plane.',
-    ),
-  SHOAL_SQUIDS_POSTGRES_MEMORY_MB: z.coerce
-    .number()
-    .int()
-    .min(1024)
-    .optional()
-    .describe(
-      'Memory limit of the embedded Postgres of squids, if cgroups can be created. Default: half of the memory of the machine.',
-    ),
-  SHOAL_SQUIDS_STATEMENT_MINUTES: z.coerce
-    .number()
-    .positive()
-    .max(35_000)
-    .default(60)
-    .describe(
-      'Maximum duration of a statement or an idle transaction of a squid or its external users in the Postgres of squids. Shorter limits in the manifest apply first; see `docs/security.md`.',
-    ),
+  ...databaseSettings,
   ...runtimeSettings,
   SHOAL_SANDBOX: z
     .enum(['auto', 'none'])
@@ -122,6 +87,12 @@ export const settings = {
     .optional()
     .describe(
       'Keys that seal secrets, each 32 bytes in base64, separated by commas: the first one seals, all of them open. Unset: a file in SHOAL_DATA_DIR.',
+    ),
+  SHOAL_CA_FILE: z
+    .string()
+    .optional()
+    .describe(
+      'File with certificates in PEM of private authorities that Shoal trusts in addition to the public ones; see “Private certificate authorities”.',
     ),
   SHOAL_TRUST_PROXY: flag.default(false).describe('Trust `X-Forwarded-For` and `-Proto` of the proxy in front.'),
   SHOAL_LOG_LEVEL: z

@@ -99,7 +99,7 @@ async function readHost(examined: Examined): Promise<{ report: HostReport | null
       stateDir: temporaryDir ?? stateDir,
       sandbox: config.SHOAL_SANDBOX,
       network: config.SHOAL_NETWORK,
-      targets: networkTargets(config, 'postgres://127.0.0.1:5432/postgres'),
+      targets: networkTargets(config, ['postgres://127.0.0.1:5432/postgres']),
       containerDiskBytes: config.SHOAL_CONTAINER_DISK_MB * 2 ** 20,
     })
     return { report, source: 'detected now; no worker runs' }

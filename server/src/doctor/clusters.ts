@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
+import { mainServer } from '../config/database-settings.ts'
 import { isSamePostgres } from '../db/database.ts'
 import { clusterNames } from '../startup/open-postgres.ts'
 import { readPostgres, type PostgresState } from './postgres-store.ts'
@@ -14,15 +15,23 @@ type Cluster = { name: string; url: string | null; isEmbedded: boolean; isForSqu
 
 function clustersOf({ config, stateDir }: Installation): Cluster[] {
   const control = config.DATABASE_URL ?? embeddedUrl(join(stateDir, clusterNames.controlPlane))
-  const squids =
-    config.SHOAL_SQUIDS_DATABASE_URL ??
-    (config.DATABASE_URL === undefined ? embeddedUrl(join(stateDir, clusterNames.squids)) : config.DATABASE_URL)
-  const isShared = control !== null && squids !== null && isSamePostgres(control, squids)
+  const embedded =
+    config.DATABASE_URL === undefined ? embeddedUrl(join(stateDir, clusterNames.squids)) : config.DATABASE_URL
+  const isListed = config.squidServers.length > 0
+  const servers = isListed ? config.squidServers : [{ name: mainServer, url: embedded }]
+  const isControl = (url: string | null) => control !== null && url !== null && isSamePostgres(control, url)
   const isEmbedded = config.DATABASE_URL === undefined
+  const isShared = servers.some(({ url }) => isControl(url))
   const controlPlane = { name: 'Postgres of Shoal', url: control, isEmbedded, isForSquids: isShared }
-  if (isShared) return [controlPlane]
-  const isSquidsEmbedded = isEmbedded && config.SHOAL_SQUIDS_DATABASE_URL === undefined
-  return [controlPlane, { name: 'Postgres of squids', url: squids, isEmbedded: isSquidsEmbedded, isForSquids: true }]
+  const ofSquids = servers
+    .filter(({ url }) => !isControl(url))
+    .map(({ name, url }) => ({
+      name: config.squidServers.length > 1 ? `Postgres of squids "${name}"` : 'Postgres of squids',
+      url,
+      isEmbedded: isEmbedded && !isListed,
+      isForSquids: true,
+    }))
+  return [controlPlane, ...ofSquids]
 }
 
 function embeddedUrl(dir: string): string | null {

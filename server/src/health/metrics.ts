@@ -3,7 +3,7 @@ import type { App } from '../app.ts'
 import { withRequestTimeouts } from '../db/query-timeouts.ts'
 import { isSameSecret } from '../sealing/hash-secret.ts'
 import { newestSampleAt } from '../modules/metrics/index.ts'
-import { connectionCounts } from '../modules/databases/index.ts'
+import { servers } from '../modules/databases/index.ts'
 import { registerLoopMetrics } from './loops.ts'
 import { metricsRegistry } from './metrics-registry.ts'
 import { readDisk, reserveBytes } from './disk.ts'
@@ -95,12 +95,14 @@ function databaseConnections({ database: { pool } }: App): Gauge {
 function postgresConnections(app: App): Gauge {
   return new Gauge({
     name: 'shoal_postgres_connections',
-    help: 'Connections of the Postgres with the databases of squids: open (by all clients) and max (its limit).',
-    labelNames: ['state'],
+    help: 'Connections of the Postgres servers with the databases of squids: open (by all clients) and max (its limit).',
+    labelNames: ['server', 'state'],
     registers: [],
     async collect() {
-      const connections = await orNull(() => connectionCounts(app))
-      for (const [state, count] of Object.entries(connections ?? {})) this.set({ state }, count)
+      for (const { server, open, max } of (await orNull(() => servers.connections(app))) ?? []) {
+        this.set({ server, state: 'open' }, open)
+        this.set({ server, state: 'max' }, max)
+      }
     },
   })
 }

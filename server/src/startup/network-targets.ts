@@ -2,15 +2,15 @@ import type { NetworkTarget, NetworkTargets } from '@shoal/runtime'
 import { gatewayUrlOf, type Config } from '../config/config.ts'
 
 /**
- * Returns the targets that squids may reach in addition to DNS and the public internet: their Postgres, the gateway at its own port and
+ * Returns the targets that squids may reach in addition to DNS and the public internet: the Postgres servers of squids, the gateway at its own port and
  * at its public URL, the local demo chain, and the targets that the operator allows. Builds may reach only the latter; the runtime adds
  * the npm registry.
  */
-export function networkTargets(config: Config, squidsDatabaseUrl: string): NetworkTargets {
+export function networkTargets(config: Config, squidsDatabaseUrls: string[]): NetworkTargets {
   const allowed = config.networkAllow
   const gateway = { host: '127.0.0.1', port: config.SHOAL_GATEWAY_PORT, showsClient: true }
   const urls = [gatewayUrlOf(config, 'org'), ...(config.SHOAL_DEVNET_URL ? [config.SHOAL_DEVNET_URL] : [])]
-  const targets = [gateway, targetOf(squidsDatabaseUrl), ...urls.map(targetOf), ...allowed]
+  const targets = [gateway, ...[...squidsDatabaseUrls, ...urls].map(targetOf), ...allowed]
   return { squid: targets.filter((target) => target !== null), build: allowed }
 }
 

@@ -7,12 +7,13 @@ import { openArtifactStore } from '../artifacts/open-artifact-store.ts'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import { connect } from '../db/database.ts'
+import { createDatabaseHosts, singleHost } from '../db/database-hosts.ts'
 import { migrate } from '../db/migrate.ts'
 import type { InstallationLock } from '../installation/installation-lock.ts'
 import { startJobs } from '../jobs/jobs.ts'
 import { noVitals } from '../health/vitals.ts'
 import { sendableJobs } from './sendable-jobs.ts'
-import { installationPrefix } from '../modules/databases/index.ts'
+import { installationPrefix, servers } from '../modules/databases/index.ts'
 import { openKeyRing, keysLocation } from '../sealing/key-ring.ts'
 import { createLog } from './log.ts'
 import { networkTargets } from './network-targets.ts'
@@ -45,7 +46,8 @@ export type ServerProcess = {
  * Opens the parts that all roles need: data directory, Postgres (embedded if DATABASE_URL is not set), schema, keys, directory of
  * squids. If a part fails to start, stops the parts that were already started. Commands, which may run while a server runs, omit
  * `server`.
- * @throws MissingKeys if the database is sealed with keys that this installation does not have
+ * @throws MissingKeys if the database is sealed with keys that this installation does not have; InvalidSettingError if databases of squids
+ * are on a server that SHOAL_SQUIDS_DATABASE_URL does not list
  */
 export async function openApp(config: Config, server?: ServerProcess): Promise<OpenApp> {
   mkdirSync(config.dataDir, { recursive: true, mode: 0o755 })
@@ -58,8 +60,14 @@ export async function openApp(config: Config, server?: ServerProcess): Promise<O
   cleanup.defer(() => database.close())
   const applied = await migrate(database.pool)
   if (applied.length > 0) log.info({ applied }, 'database migrated')
-  const squidsDatabase = postgres.squidsUrl === null ? database : connect(postgres.squidsUrl, { max: 5 })
-  if (squidsDatabase !== database) cleanup.defer(() => squidsDatabase.close())
+  const squidServers = (postgres.squidServers ?? []).map(({ url, ...server }) => ({
+    ...server,
+    cluster: connect(url, { max: 5 }),
+  }))
+  const closeSquidServers = async () => void (await Promise.all(squidServers.map(({ cluster }) => cluster.close())))
+  cleanup.defer(closeSquidServers)
+  const databaseHosts = squidServers.length > 0 ? createDatabaseHosts(squidServers) : singleHost(database)
+  if (server) await servers.requireListed(database.db, databaseHosts)
   const ring = openKeyRing({ keys: config.SHOAL_SECRETS_KEY, dataDir: config.dataDir })
   await requireKeys(database, ring, keysLocation(config))
   const sealer = createSealer({ ring })
@@ -70,7 +78,10 @@ export async function openApp(config: Config, server?: ServerProcess): Promise<O
   if (hasRole('api', 'worker')) await checkArtifacts(artifacts, log)
   const jobs = await startJobs(database, log, sendableJobs)
   cleanup.defer(() => jobs.close())
-  const targets = networkTargets(config, squidsDatabase.url)
+  const targets = networkTargets(
+    config,
+    databaseHosts.all.map(({ cluster }) => cluster.url),
+  )
   const installation = await installationPrefix(database.db)
   const squids = createSquidBackend(config, { stateDir, targets, sealer, log, installation })
   // The others do not connect to squids, so in a cluster they need no rights.
@@ -82,7 +93,7 @@ export async function openApp(config: Config, server?: ServerProcess): Promise<O
     log,
     database,
     db: database.db,
-    squidsDatabase,
+    databaseHosts,
     jobs,
     sealer,
     artifacts,
@@ -96,7 +107,7 @@ export async function openApp(config: Config, server?: ServerProcess): Promise<O
     await squids.directory.close()
     await jobs.close()
     artifacts.close()
-    if (squidsDatabase !== database) await squidsDatabase.close()
+    await closeSquidServers()
     await database.close()
   }
   const close: OpenApp['close'] = async (mode) => {

@@ -41,8 +41,8 @@ test('a new installation has two clusters, which both stop with the server', asy
   const { app, close } = await openApp(config)
   try {
     expect((await app.database.pool.query(databases)).rows).toEqual([{ name: 'postgres' }, { name: 'shoal' }])
-    expect((await app.squidsDatabase.pool.query(databases)).rows).toEqual([{ name: 'postgres' }])
-    const { rows } = await app.squidsDatabase.pool.query('show max_connections')
+    expect((await app.databaseHosts.get('main').cluster.pool.query(databases)).rows).toEqual([{ name: 'postgres' }])
+    const { rows } = await app.databaseHosts.get('main').cluster.pool.query('show max_connections')
     expect(rows).toEqual([{ max_connections: String(config.SHOAL_POSTGRES_CONNECTIONS) }])
   } finally {
     await close('stop')
@@ -53,12 +53,16 @@ test('a new installation has two clusters, which both stop with the server', asy
 test('tenants cannot create extensions that run Perl, Python or Tcl', async () => {
   const { app, close } = await openApp(config)
   try {
-    const { rows } = await app.squidsDatabase.pool.query<{ name: string }>('select name from pg_available_extensions')
+    const { rows } = await app.databaseHosts
+      .get('main')
+      .cluster.pool.query<{ name: string }>('select name from pg_available_extensions')
     const names = rows.map(({ name }) => name)
     expect(names).toEqual(expect.arrayContaining(['pg_trgm', 'hstore', 'pgcrypto', 'plpgsql']))
     expect(names.filter((name) => /perl|python|tcl|dblink|fdw/.test(name))).toEqual([])
-    await app.squidsDatabase.pool.query('create extension pg_trgm')
-    await expect(app.squidsDatabase.pool.query('create extension plperl')).rejects.toThrow('is not available')
+    await app.databaseHosts.get('main').cluster.pool.query('create extension pg_trgm')
+    await expect(app.databaseHosts.get('main').cluster.pool.query('create extension plperl')).rejects.toThrow(
+      'is not available',
+    )
   } finally {
     await close('stop')
   }
@@ -69,7 +73,10 @@ test('the first start of an older installation moves the databases of its squids
   const { app, close } = await openApp(config)
   try {
     expect((await app.database.pool.query(databases)).rows).toEqual([{ name: 'postgres' }, { name: 'shoal' }])
-    expect((await app.squidsDatabase.pool.query(databases)).rows).toEqual([{ name: 'postgres' }, { name: 'sq_old_1' }])
+    expect((await app.databaseHosts.get('main').cluster.pool.query(databases)).rows).toEqual([
+      { name: 'postgres' },
+      { name: 'sq_old_1' },
+    ])
     const client = new Client(`postgres://sq_old_1:x@127.0.0.1:${oldPostgres.port}/sq_old_1`)
     await client.connect()
     await client.end()

@@ -11,6 +11,7 @@ import {
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { Config } from '../config/config.ts'
+import { mainServer, type SquidServer } from '../config/database-settings.ts'
 import { ensureDatabase, isSamePostgres } from '../db/database.ts'
 import { InstallationInUse, lockInstallation, type InstallationLock } from '../installation/installation-lock.ts'
 import type { ServerProcess } from './open-app.ts'
@@ -30,7 +31,7 @@ export function embeddedClusters(
   stateDir: string,
 ): { controlPlane: EmbeddedPostgresOptions | null; squids: EmbeddedPostgresOptions | null } {
   if (config.DATABASE_URL !== undefined) return { controlPlane: null, squids: null }
-  const hasSquids = config.SHOAL_SQUIDS_DATABASE_URL === undefined
+  const hasSquids = config.squidServers.length === 0
   const megabytes = config.SHOAL_SQUIDS_POSTGRES_MEMORY_MB
   return {
     controlPlane: {
@@ -54,8 +55,8 @@ export function embeddedClusters(
 export type OpenPostgres = {
   /** The URL of the control plane's database. */
   url: string
-  /** The URL of a database in the Postgres of the squids; null if squids use the Postgres of the control plane. */
-  squidsUrl: string | null
+  /** The Postgres servers of squids; null if squids use the Postgres of the control plane. */
+  squidServers: SquidServer[] | null
   /** Stops or keeps the embedded clusters; see `OpenApp.close`. */
   close: (mode: 'stop' | 'keep' | 'as-found') => Promise<void>
 }
@@ -72,14 +73,18 @@ export async function openPostgres(
   server?: ServerProcess,
 ): Promise<OpenPostgres> {
   const { controlPlane, squids } = embeddedClusters(config, stateDir)
-  const externalSquidsUrl = config.SHOAL_SQUIDS_DATABASE_URL ?? null
+  const externalServers = config.squidServers.length > 0 ? config.squidServers : null
   if (!controlPlane) {
     const url = config.DATABASE_URL ?? ''
-    if (server && config.SHOAL_ROLES.includes('worker') && isSamePostgres(url, externalSquidsUrl ?? url))
+    if (
+      server &&
+      config.SHOAL_ROLES.includes('worker') &&
+      (externalServers ?? [{ url }]).some((server) => isSamePostgres(url, server.url))
+    )
       log.warn(
         'Squids use the Postgres of the control plane (DATABASE_URL): a squid can use up its connections, memory, CPU time and disk, and so stop this server. Give squids their own Postgres with SHOAL_SQUIDS_DATABASE_URL.',
       )
-    return { url, squidsUrl: externalSquidsUrl, close: () => Promise.resolve() }
+    return { url, squidServers: externalServers, close: () => Promise.resolve() }
   }
   if (squids) await splitIfNeeded(config, controlPlane, squids, log)
   const started: EmbeddedPostgres[] = []
@@ -113,7 +118,9 @@ export async function openPostgres(
     await ensureDatabase(controlPlanePostgres.url('postgres'), 'shoal')
     return {
       url: controlPlanePostgres.url('shoal'),
-      squidsUrl: squidsPostgres?.url('postgres') ?? externalSquidsUrl,
+      squidServers: squidsPostgres
+        ? [{ name: mainServer, url: squidsPostgres.url('postgres'), weight: 1, room: null }]
+        : externalServers,
       close,
     }
   } catch (error) {

@@ -15,6 +15,7 @@ import { startJobs, type Job } from '../jobs/jobs.ts'
 import { createMailer, newestMails, newOutboxKey, openMail } from '../mail/index.ts'
 import type { Mail } from '../mail/mailer.ts'
 import type { Database } from '../db/database.ts'
+import { singleHost } from '../db/database-hosts.ts'
 import { installationPrefix } from '../modules/databases/index.ts'
 import { createSealer } from '../sealing/sealer.ts'
 import { sendableJobs } from '../startup/sendable-jobs.ts'
@@ -100,7 +101,7 @@ async function openTestApp(options: TestAppOptions, cleanup: AsyncDisposableStac
     log,
     database,
     db: database.db,
-    squidsDatabase: database,
+    databaseHosts: singleHost(database),
     jobs,
     sealer: createSealer({ dataDir }),
     artifacts,

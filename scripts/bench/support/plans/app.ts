@@ -7,6 +7,7 @@ import { openArtifactStore } from '../../../../server/src/artifacts/open-artifac
 import { systemClock } from '../../../../server/src/clock.ts'
 import { loadConfig } from '../../../../server/src/config/config.ts'
 import { connect } from '../../../../server/src/db/database.ts'
+import { singleHost } from '../../../../server/src/db/database-hosts.ts'
 import { migrate } from '../../../../server/src/db/migrate.ts'
 import { noVitals } from '../../../../server/src/health/vitals.ts'
 import { startJobs } from '../../../../server/src/jobs/jobs.ts'
@@ -44,7 +45,7 @@ export async function openBenchApp(
     log,
     database,
     db: database.db,
-    squidsDatabase: database,
+    databaseHosts: singleHost(database),
     jobs,
     sealer: identitySealer,
     artifacts: await openArtifactStore(config, () => installationPrefix(database.db)),

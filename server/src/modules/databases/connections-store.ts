@@ -8,7 +8,7 @@ import { selectOpenLogins } from './logins-store.ts'
 import type { SquidDatabaseRow } from './database-store.ts'
 import { squidDatabases } from './tables.ts'
 
-/** Counts the connections of the squids' Postgres: `max` for roles other than superusers, and `open` now. */
+/** Counts the connections of a Postgres of squids: `max` for roles other than superusers, and `open` now. */
 export async function clusterConnections(cluster: Database): Promise<{ max: number; open: number }> {
   const { rows } = await cluster.pool.query<{ max: number; open: number }>(
     `select current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as max,
@@ -21,15 +21,16 @@ export async function clusterConnections(cluster: Database): Promise<{ max: numb
 /** The roles of a version, and the bounds of their connection limits. A hibernated version runs no programs. */
 export type ConnectionUser = Pick<
   SquidDatabaseRow,
-  'squidId' | 'role' | 'readRole' | 'minConnections' | 'maxConnections' | 'maxExternalConnections'
+  'squidId' | 'server' | 'role' | 'readRole' | 'minConnections' | 'maxConnections' | 'maxExternalConnections'
 > & { isHibernated: boolean }
 
 /** All versions with a database. */
 export async function selectConnectionUsers(db: Db): Promise<ConnectionUser[]> {
-  const { squidId, role, readRole, minConnections, maxConnections, maxExternalConnections } = squidDatabases
+  const { squidId, server, role, readRole, minConnections, maxConnections, maxExternalConnections } = squidDatabases
   return await db
     .select({
       squidId,
+      server,
       role,
       readRole,
       minConnections,

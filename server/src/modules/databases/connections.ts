@@ -1,5 +1,6 @@
 import type { App } from '../../app.ts'
-import { isSamePostgres, type Db } from '../../db/database.ts'
+import { isSamePostgres } from '../../db/database.ts'
+import { onEveryHost, onRespondingHosts, type DatabaseHost } from '../../db/database-hosts.ts'
 import {
   clusterConnections,
   lockConnectionLimits,
@@ -20,10 +21,12 @@ const shoalConnections = 50
 /** Shoal's own connections to a Postgres that only squids use. */
 const shoalConnectionsToSquids = 10
 
-/** Returns the connections of the squids' Postgres, and how many of them the squids' roles may use in total. */
-async function capacityOf(app: Pick<App, 'database' | 'squidsDatabase'>): Promise<{ max: number; capacity: number }> {
-  const { max } = await clusterConnections(app.squidsDatabase)
-  const isShared = isSamePostgres(app.squidsDatabase.url, app.database.url)
+/** The connections of a server, and how many of them the roles of squids may use in total. */
+export type Capacity = { max: number; capacity: number }
+
+export async function capacityOf(app: Pick<App, 'database'>, { cluster }: DatabaseHost): Promise<Capacity> {
+  const { max } = await clusterConnections(cluster)
+  const isShared = isSamePostgres(cluster.url, app.database.url)
   return { max, capacity: max - (isShared ? shoalConnections : shoalConnectionsToSquids) }
 }
 
@@ -85,34 +88,50 @@ export function shareWithLogins(
   return shared
 }
 
+/** Returns how many connections a version needs at least. */
+export const neededBy = (user: ConnectionUser): number => sumLimits([user], minLimits)
+
+/** Returns how many connections of a server are left for a version, given those that all versions on the server need. */
+export const availableTo = (squidId: number, { capacity }: Capacity, users: ConnectionUser[]): number =>
+  capacity -
+  sumLimits(
+    users.filter((user) => user.squidId !== squidId),
+    minLimits,
+  )
+
 /**
- * Checks that the capacity is enough for the minimums of all versions. Must run in the transaction that saves the version's row. A
- * version that needs no more connections than before is always accepted.
+ * Checks that the capacity of the version's server is enough for the minimums of all versions on it. `users`: these versions. A version that
+ * needs no more connections than before is always accepted.
  * @throws NoConnections
  */
-export async function checkConnections(app: App, tx: Db, requested: ConnectionUser): Promise<void> {
-  await lockConnectionLimits(tx)
-  const users = await selectConnectionUsers(tx)
+export function checkConnections(requested: ConnectionUser, limits: Capacity, users: ConnectionUser[]): void {
   const previous = users.find(({ squidId }) => squidId === requested.squidId)
-  const needed = minLimits(requested).owner + minLimits(requested).reader
-  if (previous && needed <= minLimits(previous).owner + minLimits(previous).reader) return
-  const { max, capacity } = await capacityOf(app)
-  const others = users.filter(({ squidId }) => squidId !== requested.squidId)
-  const available = capacity - sumLimits(others, minLimits)
+  const needed = neededBy(requested)
+  if (previous && needed <= neededBy(previous)) return
+  const available = availableTo(requested.squidId, limits, users)
   if (needed <= available) return
-  throw new NoConnections(
+  throw noConnections(needed, available, limits)
+}
+
+export const noConnections = (needed: number, available: number, { max }: Capacity): NoConnections =>
+  new NoConnections(
     `The Postgres of this installation has no connections left for this version: it needs ${needed}, and ${Math.max(0, available)} of ${max} are free. Hibernate or delete a version that is not needed, or lower scale.api.replicas; the operator can allow more with SHOAL_POSTGRES_CONNECTIONS, or max_connections of an external Postgres.`,
   )
-}
 
 /** Sets the connection limits of the roles of all versions, and ends connections above them. */
 export async function limitConnections(app: App): Promise<void> {
-  const { capacity } = await capacityOf(app)
+  await onEveryHost(app.databaseHosts, (host) => limitConnectionsOf(app, host))
+}
+
+/** Sets the limits of the versions on one server. */
+export async function limitConnectionsOf(app: App, host: DatabaseHost): Promise<void> {
+  // Read first, so that a server that does not respond delays no other server.
+  const { capacity } = await capacityOf(app, host)
   await app.db.transaction(async (tx) => {
     await lockConnectionLimits(tx)
-    const users = await selectConnectionUsers(tx)
+    const users = (await selectConnectionUsers(tx)).filter(({ server }) => server === host.name)
     const limits = shareWithLogins(shareConnections(users, capacity), users, await selectLoginIds(tx))
-    await setConnectionLimits(app.squidsDatabase, limits)
+    await setConnectionLimits(host.cluster, limits)
   })
 }
 
@@ -120,22 +139,30 @@ const warnShare = 0.8
 /** The warning is repeated only after usage has dropped below this share, so that usage around `warnShare` is logged once. */
 const resetShare = 0.7
 
-/** Returns a function to call periodically. It logs a warning when nearly all connections are in use. */
+/** Returns a function to call periodically. It logs a warning when nearly all connections of a server are in use. */
 export function createConnectionCheck(app: App): () => Promise<void> {
-  let isWarned = false
+  const warned = new Set<string>()
   return async () => {
-    const { max, open } = await clusterConnections(app.squidsDatabase)
+    await onEveryHost(app.databaseHosts, warnIfNeeded)
+  }
+  async function warnIfNeeded({ name, cluster }: DatabaseHost): Promise<void> {
+    const { max, open } = await clusterConnections(cluster)
     const share = open / max
-    if (share < resetShare) isWarned = false
-    if (share < warnShare || isWarned) return
-    isWarned = true
+    if (share < resetShare) warned.delete(name)
+    if (share < warnShare || warned.has(name)) return
+    warned.add(name)
     app.log.warn(
-      { open, max },
+      { server: name, open, max },
       'Most connections of the Postgres are in use. Squids fail when none is left. Allow more with SHOAL_POSTGRES_CONNECTIONS, or max_connections of an external Postgres, or run fewer squids.',
     )
   }
 }
 
-/** Counts the connections of the squids' Postgres: the maximum, and those open now. */
-export const connectionCounts = (app: Pick<App, 'squidsDatabase'>): Promise<{ max: number; open: number }> =>
-  clusterConnections(app.squidsDatabase)
+/** Counts the connections of each Postgres of squids that responds: the maximum, and those open now. */
+export const connectionCounts = ({
+  databaseHosts,
+}: Pick<App, 'databaseHosts'>): Promise<{ server: string; max: number; open: number }[]> =>
+  onRespondingHosts(databaseHosts, async ({ name, cluster }) => ({
+    server: name,
+    ...(await clusterConnections(cluster)),
+  }))

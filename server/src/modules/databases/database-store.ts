@@ -36,9 +36,23 @@ export async function saveOwnerPassword(db: Db, squidId: number, sealedPassword:
   await db.update(squidDatabases).set({ sealedPassword }).where(eq(squidDatabases.squidId, squidId))
 }
 
-export const selectAllDatabases = (db: Db): Promise<SquidDatabaseRow[]> => db.select().from(squidDatabases)
+/** Returns all rows, or those of databases on the server. */
+export const selectAllDatabases = (db: Db, server?: string): Promise<SquidDatabaseRow[]> =>
+  db
+    .select()
+    .from(squidDatabases)
+    .where(server === undefined ? undefined : eq(squidDatabases.server, server))
 
-/** Inserts or updates the row. The passwords of an existing row are kept. */
+/** Counts the databases on each server. */
+export async function countByServer(db: Db): Promise<Map<string, number>> {
+  const rows = await db
+    .select({ server: squidDatabases.server, count: sql<number>`count(*)` })
+    .from(squidDatabases)
+    .groupBy(squidDatabases.server)
+  return new Map(rows.map(({ server, count }) => [server, count]))
+}
+
+/** Inserts or updates the row. The passwords and the server of an existing row are kept. */
 export async function saveSquidDatabase(db: Db, row: typeof squidDatabases.$inferInsert): Promise<SquidDatabaseRow> {
   const { version, profile, maxExternalConnections, totalBytes, minConnections, maxConnections } = row
   const { statementMs, idleInTransactionMs } = row

@@ -51,7 +51,8 @@ async function query(to: Pick<SquidConnection, 'url'> | null, text: string): Pro
   }
 }
 
-const cluster = async (text: string) => (await t.app.squidsDatabase.pool.query<Record<string, unknown>>(text)).rows
+const cluster = async (text: string) =>
+  (await t.app.databaseHosts.get('main').cluster.pool.query<Record<string, unknown>>(text)).rows
 
 /** Restricts a query to this installation, because other tests use the same Postgres. */
 const ofInstallation = (table: string, name: string) =>
@@ -73,7 +74,7 @@ test('a version can connect only to its own database, with limited rights', asyn
   const [mine, theirs] = [await newSquid(), await newSquid()]
   await sync(mine)
   await sync(theirs)
-  await closeOtherDatabases(t.app)
+  await closeOtherDatabases(t.app, t.app.databaseHosts.get('main'))
   for (const me of [await ownerConnection(t.app, mine), await readerConnection(t.app, mine)])
     for (const database of [
       (await ownerConnection(t.app, theirs))?.database,
@@ -166,14 +167,14 @@ test('erasing deletes the data and keeps the passwords; dropping deletes everyth
 })
 
 test('a sync that was interrupted after any statement can be repeated', async () => {
-  const { pool } = t.app.squidsDatabase
+  const { pool } = t.app.databaseHosts.get('main').cluster
   for (let maxStatements = 1; ; maxStatements++) {
     const id = await newSquid()
     let statements = 0
     const failingApp = {
       ...t.app,
       squidsDatabase: {
-        ...t.app.squidsDatabase,
+        ...t.app.databaseHosts.get('main').cluster,
         pool: new Proxy(pool, {
           get: (target, key) =>
             key === 'query'
@@ -236,6 +237,7 @@ test('after a restore, missing databases are created with their passwords, and a
 test('the connection limits never exceed the capacity in total, and each version gets at least its minimum', () => {
   const users = Array.from({ length: 20 }, (_, index) => ({
     squidId: index,
+    server: 'main',
     role: `r${index}`,
     readRole: `r${index}_ro`,
     minConnections: 15,

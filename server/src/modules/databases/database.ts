@@ -1,10 +1,10 @@
 import type { App } from '../../app.ts'
 import { minutes } from '../../clock.ts'
 import type { Db } from '../../db/database.ts'
-import { checkConnections, limitConnections } from './connections.ts'
+import { onEveryHost, onRespondingHosts, type DatabaseHost } from '../../db/database-hosts.ts'
+import { limitConnectionsOf } from './connections.ts'
 import { databaseSettings, temporaryFileLimit } from './database-config.ts'
 import {
-  clusterFacts,
   revokePublicConnect,
   dropDatabaseAndRoles,
   ensureOwnedDatabase,
@@ -26,6 +26,7 @@ import { deleteLogins, isLoginRole } from './logins-store.ts'
 import { enforceStorage } from './measuring/observe-databases.ts'
 import { measureDatabases } from './measuring/measure-store.ts'
 import { ownerWhileFull } from './measuring/writers-store.ts'
+import { chooseServer, readCandidates } from './placement.ts'
 import { newPassword, ownerPasswordOf, passwordContext, readerPasswordOf } from './passwords.ts'
 import { connectionRange } from './resources.ts'
 
@@ -43,36 +44,35 @@ type DesiredDatabase = {
 /**
  * Creates or updates the version's database and roles as its manifest requests. It is idempotent and may be interrupted at any point.
  * Returns warnings about settings of the manifest that cannot be applied.
- * @throws NoConnections when all versions together would need more connections than the Postgres has
+ * @throws NoConnections when no server has room or connections left for it
  */
 export async function syncDatabase(app: App, desired: DesiredDatabase): Promise<string[]> {
   const { squidId, plan, isPlayground, inTransaction = (work) => app.db.transaction(work) } = desired
   const { postgres } = plan
   if (!postgres) return []
-  const cluster = app.squidsDatabase
   const names = await databaseNames(app, squidId)
-  const facts = await clusterFacts(cluster)
   const maxStatementMs = minutes(app.config.SHOAL_SQUIDS_STATEMENT_MINUTES)
-  const { settings, limits, warnings } = databaseSettings(postgres, { ...facts, maxStatementMs })
   const maxExternalConnections = isPlayground ? 0 : (postgres.maxExternalConnections ?? defaultExternalConnections)
   const newRow = {
     squidId,
     ...names,
     sealedPassword: app.sealer.seal(newPassword(), passwordContext(squidId, 'owner')),
     sealedReadPassword: app.sealer.seal(newPassword(), passwordContext(squidId, 'reader')),
-    version: facts.version,
     profile: billedProfile(postgres.profile, plan.isDedicated),
     maxExternalConnections,
     totalBytes: postgres.totalBytes,
-    ...limits,
     ...connectionRange(postgres.profile, plan),
   }
   // After a restore of an older control plane, the database of a version that no longer exists may have this name.
   if (!(await selectSquidDatabase(app.db, squidId))) await eraseDatabase(app, squidId)
-  const row = await inTransaction(async (tx) => {
-    await checkConnections(app, tx, { ...newRow, isHibernated: false })
-    return await saveSquidDatabase(tx, newRow)
+  const candidates = await readCandidates(app, squidId)
+  const { row, host, settings, warnings } = await inTransaction(async (tx) => {
+    const { host, facts } = await chooseServer(tx, candidates, { ...newRow, isHibernated: false })
+    const { limits, ...rest } = databaseSettings(postgres, { ...facts, maxStatementMs })
+    const saved = { ...newRow, ...limits, server: host.name, version: facts.version }
+    return { row: await saveSquidDatabase(tx, saved), host, ...rest }
   })
+  const { cluster } = host
   const [measurement] = await measureDatabases(cluster, [row])
   if (measurement?.isFull && (await enforceStorage(app, row, measurement)))
     return [
@@ -94,18 +94,29 @@ export async function syncDatabase(app: App, desired: DesiredDatabase): Promise<
   await ensureOwnedDatabase(cluster, row.database, row.role, row.readRole)
   const temporaryFiles = { temp_file_limit: temporaryFileLimit(row.totalBytes, row.maxConnections) }
   const rejected = await setRoleSettings(cluster, row.role, { ...settings, ...temporaryFiles })
-  await limitConnections(app)
+  await limitConnectionsOf(app, host)
   // Manifests cannot request a limit of temporary files, so the tenant gets no warning about it.
   const reportedKeys = rejected.filter((key) => !(key in temporaryFiles))
   return [...warnings, ...reportedKeys.map((key) => `${key} cannot be set in this installation's Postgres.`)]
 }
 
-/** Deletes the version's data; does nothing if there is none. Keeps the passwords for the database that `syncDatabase` creates next. */
+/**
+ * Deletes the version's data; does nothing if there is none. Keeps the passwords for the database that `syncDatabase` creates next. Without a
+ * row, deletes what earlier versions with this id left on the servers that respond; `collectDatabases` deletes it on the others.
+ */
 export async function eraseDatabase(app: App, squidId: number): Promise<void> {
+  const row = await selectSquidDatabase(app.db, squidId)
+  if (row) await eraseOn(app, app.databaseHosts.get(row.server), squidId)
+  else if (app.databaseHosts.all.length === 1)
+    await onEveryHost(app.databaseHosts, (host) => eraseOn(app, host, squidId))
+  else await onRespondingHosts(app.databaseHosts, (host) => eraseOn(app, host, squidId))
+}
+
+async function eraseOn(app: App, { cluster }: DatabaseHost, squidId: number): Promise<void> {
   const { database, role, readRole } = await databaseNames(app, squidId)
-  const logins = (await namesWithPrefix(app.squidsDatabase, `${role}_l`)).filter((name) => isLoginRole(role, name))
+  const logins = (await namesWithPrefix(cluster, `${role}_l`)).filter((name) => isLoginRole(role, name))
   await deleteLogins(app.db, squidId)
-  await dropDatabaseAndRoles(app.squidsDatabase, database, [...logins, readRole, role, ownerWhileFull(role)])
+  await dropDatabaseAndRoles(cluster, database, [...logins, readRole, role, ownerWhileFull(role)])
 }
 
 /** Deletes the database and its row; does nothing if there is none. */
@@ -146,32 +157,32 @@ export const databaseVariables = (c: SquidConnection): Variables => ({
  * are kept: Shoal's database was restored from a backup, and they belong to versions created after that backup.
  */
 export async function collectDatabases(app: App): Promise<number[]> {
+  const orphans = await onEveryHost(app.databaseHosts, (host) => collectOn(app, host))
+  return [...new Set(orphans.flat())]
+}
+
+async function collectOn(app: App, host: DatabaseHost): Promise<number[]> {
   const prefix = `${await installationPrefix(app.db)}_`
-  const names = await namesWithPrefix(app.squidsDatabase, prefix)
+  const names = await namesWithPrefix(host.cluster, prefix)
   const ids = new Set(names.flatMap((name) => squidIdOfName(name, prefix) ?? []))
   const lastId = await lastSquidId(app.db)
   const candidates = [...ids].filter((id) => Number.isSafeInteger(id) && id <= lastId)
   if (candidates.length === 0) return []
   const inUse = await idsWithDatabase(app.db, candidates)
   const orphans = candidates.filter((id) => !inUse.has(id))
-  for (const id of orphans) await dropDatabase(app, id)
+  for (const id of orphans) await eraseOn(app, host, id)
   return orphans
 }
 
 /**
- * Prevents the roles of versions from connecting to Shoal's own databases. Returns the databases that stay open to every role, for a
+ * Prevents the roles of versions on a server from connecting to Shoal's own databases. Returns the databases that stay open to every role, for a
  * warning to operators who share a Postgres with other programs.
  */
-export async function closeOtherDatabases(app: App): Promise<string[]> {
-  const shoalDatabases = new Set([
-    'postgres',
-    'template1',
-    databaseOf(app.database.url),
-    databaseOf(app.squidsDatabase.url),
-  ])
+export async function closeOtherDatabases(app: App, { cluster }: DatabaseHost): Promise<string[]> {
+  const shoalDatabases = new Set(['postgres', 'template1', databaseOf(app.database.url), databaseOf(cluster.url)])
   const stillOpen: string[] = []
-  for (const name of await publicDatabases(app.squidsDatabase))
-    if (!shoalDatabases.has(name) || !(await revokePublicConnect(app.squidsDatabase, name))) stillOpen.push(name)
+  for (const name of await publicDatabases(cluster))
+    if (!shoalDatabases.has(name) || !(await revokePublicConnect(cluster, name))) stillOpen.push(name)
   return stillOpen
 }
 
@@ -184,7 +195,7 @@ async function databaseNames(app: App, squidId: number): Promise<DatabaseNames> 
 
 /** Returns the connection of a role to a version's database. */
 export function connectionOf(app: App, row: SquidDatabaseRow, user: string, password: string): SquidConnection {
-  const clusterUrl = new URL(app.squidsDatabase.url)
+  const clusterUrl = new URL(app.databaseHosts.get(row.server).cluster.url)
   const host = clusterUrl.hostname
   const port = Number(clusterUrl.port || 5432)
   const sslMode = clusterUrl.searchParams.get('sslmode')

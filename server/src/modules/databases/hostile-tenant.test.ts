@@ -55,7 +55,7 @@ async function asTenant(statements: string, { url }: Tenant = tenant): Promise<v
 }
 
 const cluster = async (text: string, values: unknown[] = []) =>
-  (await t.app.squidsDatabase.pool.query<Record<string, unknown>>(text, values)).rows
+  (await t.app.databaseHosts.get('main').cluster.pool.query<Record<string, unknown>>(text, values)).rows
 
 const isSuperuser = async () =>
   (await cluster('select rolsuper as yes from pg_roles where rolname = $1', [tenant.user]))[0]?.['yes']
@@ -113,7 +113,7 @@ test('functions and operators of a tenant are never called with the rights of Sh
 })
 
 test('a policy that an export applies cannot call a function with the rights of Shoal', async () => {
-  const bystander = await open(t.app.squidsDatabase.url)
+  const bystander = await open(t.app.databaseHosts.get('main').cluster.url)
   const { rows } = await bystander.query<{ pid: number }>('select pg_backend_pid() as pid')
   await asTenant(`
     create table guarded (n int); insert into guarded values (1);

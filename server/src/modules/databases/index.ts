@@ -1,4 +1,4 @@
-export { connectionCounts, createConnectionCheck, limitConnections, NoConnections } from './connections.ts'
+export { createConnectionCheck, limitConnections, NoConnections } from './connections.ts'
 export { installationPrefix, selectSquidDatabase } from './database-store.ts'
 export {
   collectDatabases,
@@ -16,6 +16,7 @@ export { logins } from './logins.ts'
 export { observeDatabases } from './measuring/observe-databases.ts'
 export { passwordContext } from './passwords.ts'
 export { restoreDatabases } from './reconcile-databases.ts'
+export { servers } from './servers.ts'
 export { createStatementWatch } from './statements/statement-watch.ts'
 export { createRedactorSource, type RedactorSource } from './redactor-source.ts'
 export { databaseResources } from './resources.ts'

@@ -61,10 +61,12 @@ async function owner(): Promise<SquidConnection> {
 
 const rolesOf = async (prefix: string) =>
   (
-    await t.app.squidsDatabase.pool.query<{ name: string }>(
-      'select rolname as name from pg_roles where starts_with(rolname, $1) order by 1',
-      [prefix],
-    )
+    await t.app.databaseHosts
+      .get('main')
+      .cluster.pool.query<{ name: string }>(
+        'select rolname as name from pg_roles where starts_with(rolname, $1) order by 1',
+        [prefix],
+      )
   ).rows.map(({ name }) => name)
 
 test('a login acts as the owner: what it creates belongs to the owner, with the settings of the owner', async () => {
@@ -131,7 +133,7 @@ test('only the given logins are closed, and a closed login is never opened again
   const [one, two] = [await login(user('one')), await login(user('two'))]
   await close('one')
   await logins.open(t.app, squidId, user().workload)
-  await logins.reconcile(t.app)
+  await logins.reconcile(t.app, t.app.databaseHosts.get('main'))
   await expect(signIn(one)).rejects.toThrow()
   await signIn(two)
   const names = await logins.names(t.app, squidId)
@@ -147,19 +149,21 @@ test('only the given logins are closed, and a closed login is never opened again
 
 test('after a restore of the Postgres, missing logins exist again, and closed ones do not work', async () => {
   const [kept, stale] = [await login(user('kept')), await login(user('stale'))]
-  await t.app.squidsDatabase.pool.query(`revoke connect on database ${kept.database} from ${kept.user}`)
-  await t.app.squidsDatabase.pool.query(`drop role ${kept.user}`)
+  await t.app.databaseHosts
+    .get('main')
+    .cluster.pool.query(`revoke connect on database ${kept.database} from ${kept.user}`)
+  await t.app.databaseHosts.get('main').cluster.pool.query(`drop role ${kept.user}`)
   await t.app.database.pool.query(`delete from squid_logins where container = 'stale' and squid_id = $1`, [squidId])
-  await logins.reconcile(t.app)
+  await logins.reconcile(t.app, t.app.databaseHosts.get('main'))
   await signIn(kept)
   await expect(signIn(stale)).rejects.toThrow()
   expect(await rolesOf(`${(await owner()).user}_l`)).toEqual([kept.user])
 })
 
 test('a role that may not create roles may not create logins', async () => {
-  expect(await mayCreateLogins(t.app.squidsDatabase)).toBe(true)
+  expect(await mayCreateLogins(t.app.databaseHosts.get('main').cluster)).toBe(true)
   const limited = new Pool({ connectionString: (await owner()).url })
-  expect(await mayCreateLogins({ ...t.app.squidsDatabase, pool: limited })).toBe(false)
+  expect(await mayCreateLogins({ ...t.app.databaseHosts.get('main').cluster, pool: limited })).toBe(false)
   await limited.end()
 })
 
@@ -167,10 +171,10 @@ test('connection limits are set for new logins only', async () => {
   const { user: name } = await login()
   const limitOf = async () => {
     const text = 'select rolconnlimit as "limit" from pg_roles where rolname = $1'
-    return (await t.app.squidsDatabase.pool.query<{ limit: number }>(text, [name])).rows[0]?.limit
+    return (await t.app.databaseHosts.get('main').cluster.pool.query<{ limit: number }>(text, [name])).rows[0]?.limit
   }
   expect(await limitOf()).toBeGreaterThan(0)
-  const { pool } = t.app.squidsDatabase
+  const { pool } = t.app.databaseHosts.get('main').cluster
   await pool.query(`alter role ${name} connection limit 1`)
   await logins.open(t.app, squidId, user().workload)
   expect(await limitOf()).toBe(1)
@@ -209,6 +213,7 @@ test('a login of a full database can only read and free space, and writes again 
 test('the connections of a version are divided between its owner and the logins', () => {
   const version = {
     squidId: 1,
+    server: 'main',
     role: 'a',
     readRole: 'a_ro',
     minConnections: 15,

@@ -1,13 +1,15 @@
 import { mapConcurrently } from '@shoal/runtime'
 import type { App } from '../../app.ts'
 import type { Db } from '../../db/database.ts'
-import { limitConnections } from './connections.ts'
+import type { DatabaseHost } from '../../db/database-hosts.ts'
+import { limitConnectionsOf } from './connections.ts'
 import {
   installationPrefix,
   namesWithPrefix,
   saveOwnerPassword,
   selectAllDatabases,
   selectSquidDatabase,
+  type SquidDatabaseRow,
 } from './database-store.ts'
 import { connectionOf, type SquidConnection } from './database.ts'
 import { loginPasswordOf, newPassword, ownerPasswordOf, passwordContext } from './passwords.ts'
@@ -26,6 +28,8 @@ import {
   selectOpenLogins,
   type LoginRow,
 } from './logins-store.ts'
+
+const clusterOf = (app: App, { server }: { server: string }) => app.databaseHosts.get(server).cluster
 
 /** The program that a login is for. */
 type LoginUser = { workload: string; container: string }
@@ -46,7 +50,7 @@ async function add(app: App, tx: Db, squidId: number, user: LoginUser): Promise<
 /** Creates the roles of the workload's logins that were not closed. If any is new, sets the connection limits of all roles. */
 async function open(app: App, squidId: number, workload: string): Promise<void> {
   const logins = (await selectLogins(app.db, squidId)).filter((row) => row.workload === workload && !row.closedAt)
-  if (await openRoles(app, squidId, logins)) await limitConnections(app)
+  await openRoles(app, squidId, logins)
 }
 
 /**
@@ -62,7 +66,7 @@ async function close(app: App, squidId: number, isOf: (user: LoginUser) => boole
     // An earlier worker may have marked the login as closed, and died before it closed the role.
     if (!row.closedAt && !isOf(row)) continue
     await markClosed(app.db, row.id, app.clock.now())
-    await closeLoginRole(app.squidsDatabase, loginRoleName(database.role, row.id))
+    await closeLoginRole(clusterOf(app, database), loginRoleName(database.role, row.id))
     wasOpen ||= row.closedAt === null
   }
   return wasOpen
@@ -76,7 +80,7 @@ async function dropClosed(app: App, squidId: number): Promise<void> {
     if (!closedAt) continue
     const login = loginRoleName(database.role, id)
     try {
-      await dropLoginRole(app.squidsDatabase, database.database, login)
+      await dropLoginRole(clusterOf(app, database), database.database, login)
       await deleteLogin(app.db, id)
     } catch (error) {
       app.log.warn({ err: error, squidId, login }, 'a closed login could not be dropped and will be tried again')
@@ -84,8 +88,11 @@ async function dropClosed(app: App, squidId: number): Promise<void> {
   }
 }
 
-/** True if Shoal's role may create logins and end their sessions. */
-const areAllowed = (app: App): Promise<boolean> => mayCreateLogins(app.squidsDatabase)
+/** True if Shoal's role may create logins on the version's server. */
+async function areAllowed(app: App, squidId: number): Promise<boolean> {
+  const database = await selectSquidDatabase(app.db, squidId)
+  return database === null || (await mayCreateLogins(clusterOf(app, database)))
+}
 
 /** True if the program has or had its own login. */
 const has = async (app: App, squidId: number, { workload, container }: LoginUser): Promise<boolean> =>
@@ -103,12 +110,11 @@ async function names(
   return { isLogin: (name) => isLoginRole(database.role, name), isOpen: (name) => openNames.has(name) }
 }
 
-/** Makes the roles match the recorded logins, as after a restore of the squids' Postgres: opens missing ones, and closes all others. */
-async function reconcile(app: App): Promise<void> {
-  const cluster = app.squidsDatabase
+/** Makes the roles of a server match the recorded logins, as after a restore of the squids' Postgres: opens missing ones, and closes all others. */
+async function reconcile(app: App, { name: server, cluster }: DatabaseHost): Promise<void> {
   const roles = new Set(await namesWithPrefix(cluster, `${await installationPrefix(app.db)}_`))
   const byVersion = Map.groupBy(await selectOpenLogins(app.db), ({ squidId }) => squidId)
-  for (const { squidId, role, database } of await selectAllDatabases(app.db)) {
+  for (const { squidId, role, database } of await selectAllDatabases(app.db, server)) {
     const own = byVersion.get(squidId) ?? []
     const ownNames = new Set(own.map(({ id }) => loginRoleName(role, id)))
     for (const name of roles)
@@ -117,17 +123,18 @@ async function reconcile(app: App): Promise<void> {
         await dropLoginRole(cluster, database, name)
       }
     const missing = own.filter(({ id }) => !roles.has(loginRoleName(role, id)))
-    if (await openRoles(app, squidId, missing)) await limitConnections(app)
+    await openRoles(app, squidId, missing)
   }
 }
 
-/** Returns whether the connection limit of any of them must be set. */
-async function openRoles(app: App, squidId: number, logins: LoginRow[]): Promise<boolean> {
+/** Creates the roles of logins. If any is new, sets the connection limits of all roles of the server. */
+async function openRoles(app: App, squidId: number, logins: LoginRow[]): Promise<void> {
   const database = logins.length > 0 ? await selectSquidDatabase(app.db, squidId) : null
-  if (!database) return false
+  if (!database) return
+  const host = app.databaseHosts.get(database.server)
   let mustLimit = false
   for (const row of logins) {
-    const isNew = await openLoginRole(app.squidsDatabase, {
+    const isNew = await openLoginRole(host.cluster, {
       database: database.database,
       owner: database.role,
       login: loginRoleName(database.role, row.id),
@@ -135,7 +142,7 @@ async function openRoles(app: App, squidId: number, logins: LoginRow[]): Promise
     })
     mustLimit ||= isNew
   }
-  return mustLimit
+  if (mustLimit) await limitConnectionsOf(app, host)
 }
 
 /**
@@ -144,15 +151,21 @@ async function openRoles(app: App, squidId: number, logins: LoginRow[]): Promise
  * @throws DatabaseError if Shoal's role may not do that; Error if sessions do not end
  */
 async function renewOwners(app: App, save: (tx: Db, renewed: RenewedPassword) => Promise<void>): Promise<void> {
-  await mapConcurrently(await selectAllDatabases(app.db), maxConcurrent, async (row) => {
+  const renew = async (row: SquidDatabaseRow): Promise<void> => {
     const { squidId, role } = row
     const password = newPassword()
     await app.db.transaction(async (tx) => {
       await saveOwnerPassword(tx, squidId, app.sealer.seal(password, passwordContext(squidId, 'owner')))
       await save(tx, { squidId, oldPassword: ownerPasswordOf(app.sealer, row), password })
     })
-    await replacePassword(app.squidsDatabase, role, password)
-  })
+    await replacePassword(clusterOf(app, row), role, password)
+  }
+  // A failure must not end this while other passwords are being replaced: the caller may repeat it.
+  const failures: unknown[] = []
+  await mapConcurrently(await selectAllDatabases(app.db), maxConcurrent, (row) =>
+    renew(row).catch((error: unknown) => void failures.push(error)),
+  )
+  if (failures.length > 0) throw failures[0]
 }
 
 const maxConcurrent = 4

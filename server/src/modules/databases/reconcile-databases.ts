@@ -1,5 +1,7 @@
 import type { App } from '../../app.ts'
-import { limitConnections } from './connections.ts'
+import { onEveryHost, type DatabaseHost } from '../../db/database-hosts.ts'
+import { isUnavailable } from '../../db/unavailable.ts'
+import { limitConnectionsOf } from './connections.ts'
 import {
   dropDatabaseAndRoles,
   ensureOwnedDatabase,
@@ -14,13 +16,30 @@ import { ownerWhileFull } from './measuring/writers-store.ts'
 import { ownerPasswordOf, readerPasswordOf } from './passwords.ts'
 
 /**
- * Makes the Postgres of squids match the rows, as after a restore: creates missing databases, roles and logins, and closes other logins and
- * databases. Returns the databases that stay open to every role, for a warning to operators who share a Postgres with other programs.
+ * Makes the Postgres servers of squids match the rows, as after a restore: creates missing databases, roles and logins, and closes other
+ * logins and databases. Adds the names of the servers that match to `restored`, and skips those in it, so that it can be repeated for a
+ * server that does not respond yet. Returns the databases that stay open to every role, for a warning to operators who share a Postgres
+ * with other programs.
  */
-export async function restoreDatabases(app: App): Promise<string[]> {
-  await createMissingDatabases(app)
-  await logins.reconcile(app)
-  return await closeOtherDatabases(app)
+export async function restoreDatabases(app: App, restored: Set<string>): Promise<string[]> {
+  const open = await onEveryHost(app.databaseHosts, async (host) => {
+    if (restored.has(host.name)) return []
+    try {
+      await createMissingOn(app, host)
+      await logins.reconcile(app, host)
+      const names = await closeOtherDatabases(app, host)
+      restored.add(host.name)
+      return names
+    } catch (error) {
+      if (!isUnavailable(error)) throw error
+      app.log.warn(
+        { err: error, server: host.name },
+        'a Postgres server of squids does not respond and was not checked',
+      )
+      return []
+    }
+  })
+  return open.flat()
 }
 
 /**
@@ -29,9 +48,13 @@ export async function restoreDatabases(app: App): Promise<string[]> {
  * without a row are dropped by `collectDatabases`. Returns the ids of the versions.
  */
 export async function createMissingDatabases(app: App): Promise<number[]> {
-  const cluster = app.squidsDatabase
+  return (await onEveryHost(app.databaseHosts, (host) => createMissingOn(app, host))).flat()
+}
+
+async function createMissingOn(app: App, host: DatabaseHost): Promise<number[]> {
+  const { name: server, cluster } = host
   const existing = new Set(await namesWithPrefix(cluster, `${await installationPrefix(app.db)}_`))
-  const missing = (await selectAllDatabases(app.db)).filter(({ database, readRole }) =>
+  const missing = (await selectAllDatabases(app.db, server)).filter(({ database, readRole }) =>
     [database, readRole].some((name) => !existing.has(name)),
   )
   for (const row of missing) {
@@ -48,9 +71,9 @@ export async function createMissingDatabases(app: App): Promise<number[]> {
   }
   const ids = missing.map(({ squidId }) => squidId)
   if (ids.length === 0) return ids
-  await limitConnections(app)
+  await limitConnectionsOf(app, host)
   app.log.warn(
-    { squids: ids },
+    { squids: ids, server },
     'The databases of these versions were missing and have been created empty, as after a restore. Deploy them again, so that they index from the start.',
   )
   return ids

@@ -1,6 +1,7 @@
 import { profiles } from '@shoal/contract'
 import { bigId, id, index, integer, pgTable, text, time } from '../../db/columns.ts'
 import { enumChecks, oneRowCheck } from '../../db/checks.ts'
+import { mainServer } from '../../config/database-settings.ts'
 import { squids } from '../versions/index.ts'
 
 /** The database of a version with addon postgres. `role` owns it; `readRole` may only read. */
@@ -10,6 +11,8 @@ export const squidDatabases = pgTable(
     squidId: bigId()
       .primaryKey()
       .references(() => squids.id, { onDelete: 'cascade' }),
+    /** The name of the server in SHOAL_SQUIDS_DATABASE_URL that has the database. */
+    server: text().notNull().default(mainServer),
     database: text().notNull(),
     role: text().notNull(),
     sealedPassword: text().notNull(),

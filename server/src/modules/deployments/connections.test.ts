@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { singleHost } from '../../db/database-hosts.ts'
 import { createLog } from '../../startup/log.ts'
-import { createConnectionCheck, connectionCounts } from '../databases/index.ts'
+import { createConnectionCheck, servers } from '../databases/index.ts'
 import { startDeployApp, type DeployApp, type Deployer } from './testing/deploy-app.ts'
 
 let t: DeployApp
@@ -40,21 +41,22 @@ test('a deployment that needs more connections than are free fails with advice; 
 
 test('high connection usage is logged once per episode and exported to Prometheus', async () => {
   const checkConnections = createConnectionCheck(t.app)
-  const { open, max } = await connectionCounts(t.app)
+  const [counts] = await servers.connections(t.app)
+  const { open, max } = counts ?? { open: 0, max: 0 }
   await checkConnections()
   expect(log).not.toContain('Most connections')
   const databaseWithUsage = (share: number) => {
     const pool = { query: async () => ({ rows: [{ max, open: Math.ceil(max * share) }] }) }
-    return { ...t.app.squidsDatabase, pool: pool as never }
+    return { ...t.app.databaseHosts.get('main').cluster, pool: pool as never }
   }
   const app = { ...t.app }
   const checkUsage = createConnectionCheck(app)
   for (const share of [0.79, 0.81, 0.9, 0.75, 0.85, 0.5, 0.82]) {
-    app.squidsDatabase = databaseWithUsage(share)
+    app.databaseHosts = singleHost(databaseWithUsage(share))
     await checkUsage()
   }
   expect(log.match(/Most connections of the Postgres are in use/g)).toHaveLength(2)
   const metrics = await t.http.inject({ url: '/metrics', headers: { authorization: 'Bearer a token of the operator' } })
-  expect(metrics.body).toContain(`shoal_postgres_connections{state="max"} ${max}`)
+  expect(metrics.body).toContain(`shoal_postgres_connections{server="main",state="max"} ${max}`)
   expect(open).toBeGreaterThan(0)
 })

@@ -190,7 +190,9 @@ test('a deletion removes the containers and the database; the name and slot can 
   expect(deletion.steps.map((s) => s.status)).toEqual(['SQUID_DELETING', 'ADDONS_DELETING', 'REMOVING_INGRESS'])
   expect(await runningContainers(squid?.id ?? 0)).toEqual([])
   await expect(d.api.squids.get(squidParams('v1', 'deleted'))).rejects.toMatchObject({ status: 404 })
-  const databases = await t.app.squidsDatabase.pool.query('select 1 from pg_database where datname = $1', [database])
+  const databases = await t.app.databaseHosts
+    .get('main')
+    .cluster.pool.query('select 1 from pg_database where datname = $1', [database])
   expect(databases.rowCount).toBe(0)
   const again = await d.deployAndWait({}, { name: 'deleted', slot: 'v1' })
   expect(again.squid?.id).not.toBe(squid?.id)

@@ -1,5 +1,6 @@
 import { Client } from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { singleHost } from '../../db/database-hosts.ts'
 import { claimHost, releaseHost } from '../../installation/host-claim.ts'
 import { openWorkload, selectSquid } from '../versions/index.ts'
 import { fenceOtherHosts } from './fence-other-hosts.ts'
@@ -84,15 +85,15 @@ test('a worker that starts again on the same host changes nothing', async () => 
 test('after a worker was interrupted while it took over the databases, the next one completes it', async () => {
   const [one, two] = [await deploy('v1'), await deploy('v2')]
   const { DB_USER } = await environment(two.id)
-  const { pool } = t.app.squidsDatabase
+  const { pool } = t.app.databaseHosts.get('main').cluster
   const query = async (text: string, values?: unknown[]) => {
     if (text.startsWith(`alter role "${DB_USER}" password`)) throw new Error('connection lost')
     return await pool.query(text, values)
   }
   const interrupted = {
     ...t.app,
-    squidsDatabase: { ...t.app.squidsDatabase, pool: { query } },
-  } as unknown as typeof t.app
+    databaseHosts: singleHost({ ...t.app.databaseHosts.get('main').cluster, pool: { query } as never }),
+  }
   await releaseHost(t.app)
   await claimHost(t.app)
   await expect(fenceOtherHosts(interrupted)).rejects.toThrow('connection lost')

@@ -34,8 +34,8 @@ export async function withOwnLogins(
 }
 
 /** True if processors can have their own logins. Otherwise explains the consequences in the log of the deployment. */
-export async function allowsLogins({ app, journal }: StepContext): Promise<boolean> {
-  if (await logins.areAllowed(app)) return true
+export async function allowsLogins({ app, journal, deployment }: StepContext): Promise<boolean> {
+  if (await logins.areAllowed(app, deployment.squidId)) return true
   journal.warn(
     'The Postgres of this installation does not allow a login for each processor. If a host stops responding, the processors on it wait until it responds again.',
   )

@@ -76,9 +76,9 @@ test('a deleted organization is removed with its versions and their databases', 
   await removeTenantsOfDeletedOrgs(t.app)
   expect(await t.runtime.tenants()).toEqual([])
   expect([await rows('squids'), await rows('deployments'), await rows('uploads')]).toEqual([0, 0, 0])
-  const remaining = await t.app.squidsDatabase.pool.query(
-    `select datname from pg_database d join installation i on starts_with(datname, i.prefix)`,
-  )
+  const remaining = await t.app.databaseHosts
+    .get('main')
+    .cluster.pool.query(`select datname from pg_database d join installation i on starts_with(datname, i.prefix)`)
   expect(remaining.rows).toEqual([])
   expect(building.squid?.id).not.toBe(squid?.id)
 })
@@ -87,7 +87,8 @@ test('the database of a deleted version is removed when a worker starts', async 
   const { squid } = await d.deployAndWait({}, { slot: 'v1' })
   const name = (await ownerConnection(t.app, squid?.id ?? 0))?.database
   const exists = async () =>
-    (await t.app.squidsDatabase.pool.query('select 1 from pg_database where datname = $1', [name])).rowCount === 1
+    (await t.app.databaseHosts.get('main').cluster.pool.query('select 1 from pg_database where datname = $1', [name]))
+      .rowCount === 1
   expect(await exists()).toBe(true)
   await worker.close()
   await t.app.database.pool.query('delete from squids where id = $1', [squid?.id])

@@ -39,7 +39,8 @@ const retryDeletionMs = minutes(1)
 export function startReconcile(worker: Worker, locks: Locks): LeaderHandle {
   const { app, intervals } = worker
   return runAsLeader(app.database, app.log, 'reconcile', async (_, signal) => {
-    warnOfOpenDatabases(app, await restoreDatabases(app))
+    const restoredServers = new Set<string>()
+    warnOfOpenDatabases(app, await restoreDatabases(app, restoredServers))
     let round = 0
     const onError = (error: unknown) => app.log.warn({ err: error }, 'reconcile round failed')
     const runRound = measured(app, 'reconcile', intervals.reconcileMs, async () => {
@@ -47,8 +48,9 @@ export function startReconcile(worker: Worker, locks: Locks): LeaderHandle {
       await removeDeletedOrgs(app)
       if (round++ % databasesEveryRounds === 0) {
         await removeNeverDeployed(app)
-        await collectDatabases(app)
         await removeTenantsOfDeletedOrgs(app)
+        warnOfOpenDatabases(app, await restoreDatabases(app, restoredServers))
+        await collectDatabases(app)
       }
     })
     await every(signal, { ms: intervals.reconcileMs, onError }, runRound)

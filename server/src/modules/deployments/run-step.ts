@@ -2,6 +2,7 @@ import { ClusterUnreachable } from '@shoal/runtime'
 import type { WorkerApp } from '../../app.ts'
 import { isUnavailable } from '../../db/unavailable.ts'
 import type { Db } from '../../db/database.ts'
+import { servers } from '../databases/index.ts'
 import { deleteSquid, setLastDeploy } from '../versions/index.ts'
 import { beginStep, endStep, updateClaimed } from './claim-store.ts'
 import { typeOf } from './deployment-type.ts'
@@ -43,10 +44,11 @@ export async function runStep(
         break
       } catch (error) {
         context.signal.throwIfAborted()
-        if (error instanceof ClusterUnreachable) {
+        const unavailable = isUnavailable(error) ? await servers.unavailable(app, context.deployment.squidId) : null
+        if (error instanceof ClusterUnreachable || unavailable !== null) {
           deadline.end()
           setSignal(context, releaseSignal)
-          await waitForCluster(context)
+          await (unavailable === null ? waitForCluster(context) : waitForServer(context, unavailable))
           deadline = startDeadline(context, step)
           attemptsLeft = maxStepRuns + 1
           context.isResumed = true
@@ -67,21 +69,37 @@ export async function runStep(
   await context.change((tx) => endStep(tx, id, seq, app.clock.now()))
 }
 
-/** Waits until the cluster responds, and extends the step's deadline by that time. */
+/** Waits until the cluster responds. */
 async function waitForCluster(context: StepContext): Promise<void> {
-  const { app, engine, intervals, journal, signal } = context
-  const since = app.clock.now().getTime()
-  journal.warn('The cluster does not respond. The deployment continues when it does.')
   const isBack = () =>
-    engine.snapshots().then(
-      () => true,
+    context.engine.snapshots().then(
+      () => true as const,
       (error: unknown) => {
         if (error instanceof ClusterUnreachable) return null
         throw error
       },
     )
+  await waitUntilBack(context, isBack, ['The cluster does not respond.', 'The cluster responds again'])
+}
+
+/** Waits until the Postgres server with the version's database responds. `problem`: what `servers.unavailable` returned. */
+async function waitForServer(context: StepContext, problem: string): Promise<void> {
+  const isBack = async (): Promise<true | null> =>
+    (await servers.unavailable(context.app, context.deployment.squidId)) === null ? true : null
+  await waitUntilBack(context, isBack, [problem, 'The Postgres server responds again'])
+}
+
+/** Waits, with a message before and after, and extends the step's deadline by that time. */
+async function waitUntilBack(
+  context: StepContext,
+  isBack: () => Promise<true | null>,
+  [before, after]: [string, string],
+): Promise<void> {
+  const { app, intervals, journal, signal } = context
+  const since = app.clock.now().getTime()
+  journal.warn(`${before} The deployment continues when it does.`)
   await pollUntil(isBack, intervals.retryMs, signal)
-  journal.info('The cluster responds again')
+  journal.info(after)
   const { deadlineAt } = context.deployment
   const waitedMs = app.clock.now().getTime() - since
   if (deadlineAt) await advance(context, { deadlineAt: new Date(deadlineAt.getTime() + waitedMs) })

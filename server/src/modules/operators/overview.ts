@@ -1,7 +1,7 @@
 import type { Contract, PayloadInputOf } from '@shoal/contract'
 import type { App } from '../../app.ts'
 import { listReplicas } from '../../installation/replicas-store.ts'
-import { connectionCounts } from '../databases/index.ts'
+import { servers } from '../databases/index.ts'
 import { findingsOf } from './findings.ts'
 import { isAlive } from './replicas.ts'
 import { listCertificates, listRunning } from './running-store.ts'
@@ -12,7 +12,7 @@ const maxStatements = 20
 
 /** Returns the state of the installation, and what does not work in it. */
 export async function readOverview(
-  app: Pick<App, 'db' | 'clock' | 'config' | 'database' | 'squidsDatabase'>,
+  app: Pick<App, 'db' | 'clock' | 'config' | 'database' | 'databaseHosts'>,
 ): Promise<Overview> {
   const [replicas, running, ordered, postgres] = await Promise.all([
     listReplicas(app.db),
@@ -61,17 +61,22 @@ export async function readOverview(
   }
 }
 
-/** Reads the connections of the control plane's Postgres, and of that of squids unless it is the same. */
-async function readPostgres({ config, database, squidsDatabase }: Pick<App, 'config' | 'database' | 'squidsDatabase'>) {
+/** Reads the connections of the control plane's Postgres, and of those of squids that are not the same. */
+async function readPostgres({ config, database, databaseHosts }: Pick<App, 'config' | 'database' | 'databaseHosts'>) {
   const read = async (name: string, isEmbedded: boolean, of: App['database']) => ({
     name,
     isEmbedded,
-    connections: await connectionCounts({ squidsDatabase: of }).catch(() => null),
+    connections: await servers.connectionsOf(of).catch(() => null),
   })
   const isEmbedded = config.DATABASE_URL === undefined
-  if (squidsDatabase === database) return [await read('Postgres', isEmbedded, database)]
-  return await Promise.all([
-    read('Postgres of Shoal', isEmbedded, database),
-    read('Postgres of squids', isEmbedded && config.SHOAL_SQUIDS_DATABASE_URL === undefined, squidsDatabase),
-  ])
+  const isOnly = databaseHosts.all.length === 1
+  if (isOnly && databaseHosts.all[0]?.cluster === database) return [await read('Postgres', isEmbedded, database)]
+  const ofSquids = databaseHosts.all.map(({ name, cluster }) =>
+    read(
+      isOnly ? 'Postgres of squids' : `Postgres of squids "${name}"`,
+      isEmbedded && config.squidServers.length === 0,
+      cluster,
+    ),
+  )
+  return await Promise.all([read('Postgres of Shoal', isEmbedded, database), ...ofSquids])
 }

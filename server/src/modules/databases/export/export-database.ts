@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import { createGzip } from 'node:zlib'
 import type { App } from '../../../app.ts'
 import { minutes } from '../../../clock.ts'
+import { asUnavailable, isUnavailable } from '../../../db/unavailable.ts'
 import { refuse } from '../../../errors.ts'
 import { selectSquidDatabase } from '../database-store.ts'
 import { ownerPasswordOf } from '../passwords.ts'
@@ -15,6 +16,8 @@ import {
   type ExportConnection,
   type ExportProblem,
 } from './reading-store.ts'
+
+const awayMessage = 'The Postgres server of this database does not respond. Please try again in a moment.'
 
 /** Limits how long a slow client can hold a snapshot of the database. */
 const maxExportMs = minutes(60)
@@ -40,7 +43,12 @@ export async function exportDatabase(app: App, { squidId, reference, signal }: E
   const row = await selectSquidDatabase(app.db, squidId)
   if (!row) throw refuse('NO_DATABASE', `${reference} has no database.`)
   const password = ownerPasswordOf(app.sealer, row)
-  const opened = await openExport(app.squidsDatabase, { database: row.database, role: row.role, password })
+  const { cluster } = app.databaseHosts.get(row.server)
+  const opened = await openExport(cluster, { database: row.database, role: row.role, password }).catch(
+    (error: unknown) => {
+      throw isUnavailable(asUnavailable(error)) ? refuse('DATABASE_AWAY', awayMessage) : error
+    },
+  )
   if ('problem' in opened) throw refuse(...refusals[opened.problem])
   const { connection } = opened
   const header = `-- The database of ${reference} on ${app.clock.now().toISOString()}. Into an empty one: gunzip -c <file> | psql <url>`

@@ -1,7 +1,7 @@
 // Reads tables of other modules: squids. Skips databases of hibernated versions.
 
 import { escapeIdentifier } from 'pg'
-import { eq, isNull, ne, or } from '../../../db/sql.ts'
+import { and, eq, isNull, ne, or } from '../../../db/sql.ts'
 import type { Database, Db } from '../../../db/database.ts'
 import type { SquidDatabaseRow } from '../database-store.ts'
 import { squidDatabases } from '../tables.ts'
@@ -10,17 +10,26 @@ import { ownerWhileFull } from './writers-store.ts'
 
 export type MeasurableDatabase = Pick<
   SquidDatabaseRow,
-  'squidId' | 'database' | 'role' | 'readRole' | 'totalBytes' | 'usedBytes' | 'maxExternalConnections' | 'profile'
+  | 'squidId'
+  | 'server'
+  | 'database'
+  | 'role'
+  | 'readRole'
+  | 'totalBytes'
+  | 'usedBytes'
+  | 'maxExternalConnections'
+  | 'profile'
 >
 
-/** Databases whose size may have changed; skips hibernated versions that have been measured. */
-export function selectMeasurable(db: Db): Promise<MeasurableDatabase[]> {
-  const { squidId, database, role, readRole, totalBytes, usedBytes, maxExternalConnections, profile } = squidDatabases
+/** Databases on the server whose size may have changed; skips hibernated versions that have been measured. */
+export function selectMeasurable(db: Db, onServer: string): Promise<MeasurableDatabase[]> {
+  const { squidId, server, database, role, readRole, totalBytes, usedBytes, maxExternalConnections, profile } =
+    squidDatabases
   return db
-    .select({ squidId, database, role, readRole, totalBytes, usedBytes, maxExternalConnections, profile })
+    .select({ squidId, server, database, role, readRole, totalBytes, usedBytes, maxExternalConnections, profile })
     .from(squidDatabases)
     .innerJoin(squids, eq(squids.id, squidId))
-    .where(or(ne(squids.desiredState, 'hibernated'), isNull(usedBytes)))
+    .where(and(eq(server, onServer), or(ne(squids.desiredState, 'hibernated'), isNull(usedBytes))))
 }
 
 export async function saveUsedBytes(db: Db, squidId: number, usedBytes: number, at: Date): Promise<void> {

@@ -1,4 +1,5 @@
 import type { App } from '../../../app.ts'
+import { onEveryHost, type DatabaseHost } from '../../../db/database-hosts.ts'
 import { ownerPassword } from '../passwords.ts'
 import {
   measureDatabases,
@@ -18,9 +19,13 @@ const writableShare = 0.95
  * enough rows, raises `scale.addons.postgres.storage`, or deploys with a hard reset.
  */
 export async function observeDatabases(app: App): Promise<void> {
-  const databases = await selectMeasurable(app.db)
+  await onEveryHost(app.databaseHosts, (host) => observeHost(app, host))
+}
+
+async function observeHost(app: App, { name, cluster }: DatabaseHost): Promise<void> {
+  const databases = await selectMeasurable(app.db, name)
   if (databases.length === 0) return
-  const measurements = new Map((await measureDatabases(app.squidsDatabase, databases)).map((m) => [m.database, m]))
+  const measurements = new Map((await measureDatabases(cluster, databases)).map((m) => [m.database, m]))
   for (const row of databases) {
     const measurement = measurements.get(row.database)
     if (!measurement) continue
@@ -39,7 +44,7 @@ export async function enforceStorage(
   row: Omit<MeasurableDatabase, 'usedBytes' | 'profile'>,
   { usedBytes, isFull, canLogin, hasOldLimit }: DatabaseMeasurement,
 ): Promise<boolean> {
-  const cluster = app.squidsDatabase
+  const { cluster } = app.databaseHosts.get(row.server)
   if (hasOldLimit) await removeOldLimit(cluster, row.role)
   const shouldBeFull = usedBytes >= row.totalBytes * (isFull ? writableShare : 1)
   if (!shouldBeFull && !isFull && !canLogin) await allowLogin(cluster, row.role)

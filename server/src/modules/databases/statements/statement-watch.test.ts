@@ -143,7 +143,7 @@ test('the limit of the installation applies to statements that build indexes, to
   const builder = await openUnlimited()
   await builder.query('create table built (n int)')
   const reader = await open((await readerConnection(t.app, squidId))?.url)
-  const superuser = await open(t.app.squidsDatabase.url)
+  const superuser = await open(t.app.databaseHosts.get('main').cluster.url)
   const results: (string | null)[] = []
   const sleeping = [
     builder.query('begin; lock table built in share mode; select pg_sleep(3)'),

@@ -1,5 +1,6 @@
 import type { App } from '../../../app.ts'
 import { minutes } from '../../../clock.ts'
+import { onEveryHost, type DatabaseHost } from '../../../db/database-hosts.ts'
 import { addNotice } from '../../versions/index.ts'
 import { durationText } from '../database-config.ts'
 import { installationPrefix, needsSuperuser, squidIdOfName } from '../database-store.ts'
@@ -37,7 +38,12 @@ export function limitOf(
  * cancellation, its session is ended. The version's log shows why. `graceMs` is added to limits.
  */
 export function createStatementWatch(app: App, options: { graceMs?: number } = {}): () => Promise<void> {
-  const cluster = app.squidsDatabase
+  const watches = new Map(app.databaseHosts.all.map((host) => [host.name, createHostWatch(app, host, options)]))
+  return async () =>
+    void (await onEveryHost(app.databaseHosts, ({ name }) => watches.get(name)?.() ?? Promise.resolve()))
+}
+
+function createHostWatch(app: App, { cluster }: DatabaseHost, options: { graceMs?: number }): () => Promise<void> {
   const maxMs = minutes(app.config.SHOAL_SQUIDS_STATEMENT_MINUTES)
   const grace = options.graceMs ?? graceMs
   let canceled = new Set<string>()

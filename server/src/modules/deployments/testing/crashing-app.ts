@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { WorkerApp } from '../../../app.ts'
 import { connect, type Database } from '../../../db/database.ts'
+import { singleHost } from '../../../db/database-hosts.ts'
 
 /** The point at which a worker dies: just before or just after its write number `call`, counted from 1. */
 export type KillPoint = { call: number; when: 'before' | 'after' }
@@ -62,7 +63,7 @@ export function crashingApp(app: WorkerApp, killPoint: KillPoint): CrashingApp {
       ...app,
       database,
       db: database.db,
-      squidsDatabase: database,
+      databaseHosts: singleHost(database),
       runtime: wrap(app.runtime, ['apply', 'remove']),
       directory: wrap(app.directory, []),
       builder: wrap(app.builder, ['unpack', 'build', 'removeTree']),

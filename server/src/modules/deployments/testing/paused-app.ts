@@ -1,6 +1,7 @@
 import type { Client, QueryResult } from 'pg'
 import type { App } from '../../../app.ts'
 import { connect } from '../../../db/database.ts'
+import { singleHost } from '../../../db/database-hosts.ts'
 
 /**
  * Returns an app whose worker is paused directly before the first statement that matches the pattern, as on a suspended machine, until
@@ -25,7 +26,7 @@ export function pausedApp<A extends App>(
     ;(client as unknown as Client).query = patched as Client['query']
   })
   return {
-    app: { ...app, database, db: database.db, squidsDatabase: database },
+    app: { ...app, database, db: database.db, databaseHosts: singleHost(database) },
     wasReached: () => isReached,
     close: database.close,
   }

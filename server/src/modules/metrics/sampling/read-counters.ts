@@ -9,7 +9,7 @@ import {
   type ContainerRow,
   type ProcessorRow,
 } from '../../observing/index.ts'
-import type { DatabaseMeter } from './database-usage.ts'
+import type { DatabaseMeter, DatabaseUsage } from './database-usage.ts'
 import { gapMs, type CounterReading } from './sample.ts'
 import { selectDatabases } from './sample-store.ts'
 
@@ -17,7 +17,7 @@ import { selectDatabases } from './sample-store.ts'
 export async function readAllCounters(
   app: WorkerApp,
   client: ClientBase,
-  meter: DatabaseMeter,
+  meters: ReadonlyMap<string, DatabaseMeter>,
 ): Promise<CounterReading[]> {
   const [observed, usage, states, processors] = await Promise.all([
     app.runtime.observe(),
@@ -38,7 +38,7 @@ export async function readAllCounters(
     }
     return readContainer(observation, context, nowMs) ?? []
   })
-  return [...containers, ...(await readDatabases(app, client, meter, nowMs))]
+  return [...containers, ...(await readDatabases(app, client, meters, nowMs))]
 }
 
 type ContainerFacts = {
@@ -96,21 +96,34 @@ function freshStateOf(observation: Observation, state: ProcessorRow | undefined,
   return isFresh && observation.state === 'running' && state.currentBlock >= 0 ? state : null
 }
 
-/** Reads the counters of databases, as containers named `db`. Returns none while Postgres does not respond. */
+/** Reads the counters of databases, as containers named `db`. Returns none of a server that does not respond. */
 async function readDatabases(
   app: WorkerApp,
   client: ClientBase,
-  meter: DatabaseMeter,
+  meters: ReadonlyMap<string, DatabaseMeter>,
   atMs: number,
 ): Promise<CounterReading[]> {
   const databases = await selectDatabases(client)
   if (databases.length === 0) return []
-  const usage = await meter.measure(databases.map((row) => row.database)).catch((error: unknown) => {
-    app.log.warn({ err: error }, 'failed to measure the databases of versions')
-    return undefined
-  })
-  if (usage === undefined) return []
-  return databases.map(({ squidId, database, profile, usedBytes, totalBytes }) => ({
+  const byServer = Map.groupBy(databases, ({ server }) => server)
+  const readings = await Promise.all(
+    [...byServer].map(async ([server, rows]) => {
+      try {
+        const usage = await meters.get(server)?.measure(rows.map(({ database }) => database))
+        return readingsOf(rows, usage ?? null, atMs)
+      } catch (error) {
+        app.log.warn({ err: error, server }, 'failed to measure the databases of versions')
+        return []
+      }
+    }),
+  )
+  return readings.flat()
+}
+
+type DatabaseRow = Awaited<ReturnType<typeof selectDatabases>>[number]
+
+const readingsOf = (rows: DatabaseRow[], usage: Map<string, DatabaseUsage> | null, atMs: number): CounterReading[] =>
+  rows.map(({ squidId, database, profile, usedBytes, totalBytes }) => ({
     squidId,
     generation: 0,
     container: 'db',
@@ -130,4 +143,3 @@ async function readDatabases(
     rpcFailures: null,
     progress: null,
   }))
-}

@@ -8,6 +8,7 @@ import type { Counters, Sample } from './sample.ts'
 export type DatabaseRow = {
   squidId: number
   database: string
+  server: string
   profile: Profile
   usedBytes: number | null
   totalBytes: number
@@ -16,7 +17,7 @@ export type DatabaseRow = {
 /** Returns the databases of all versions, including hibernated ones, which still use disk. */
 export async function selectDatabases(client: ClientBase): Promise<DatabaseRow[]> {
   const { rows } = await client.query<DatabaseRow>(
-    `select squid_id as "squidId", database, profile, used_bytes as "usedBytes", total_bytes as "totalBytes" from squid_databases`,
+    `select squid_id as "squidId", server, database, profile, used_bytes as "usedBytes", total_bytes as "totalBytes" from squid_databases`,
   )
   return rows
 }

@@ -40,7 +40,7 @@ export async function openSampler(
   client: ClientBase,
   { idleRatio }: Pick<SamplingIntervals, 'idleRatio'> = defaultIntervals,
 ): Promise<Sampler> {
-  const meter = new DatabaseMeter(app.squidsDatabase)
+  const meters = new Map(app.databaseHosts.all.map(({ name, cluster }) => [name, new DatabaseMeter(cluster)]))
   const lastCounters = new Map((await selectCounters(client)).map((row) => [containerKey(row), row]))
   let currentDay = ''
   let nextRollUpMs = 0
@@ -58,7 +58,7 @@ export async function openSampler(
     tick: async () => {
       const nowMs = app.clock.now().getTime()
       await startDay(nowMs)
-      const readings = await readAllCounters(app, client, meter)
+      const readings = await readAllCounters(app, client, meters)
       const countersBefore = (reading: CounterReading) => lastCounters.get(containerKey(reading))
       const samples = sumGenerations(
         readings.map((reading) => sampleOf(reading, countersBefore(reading), blockBefore(lastCounters, reading))),

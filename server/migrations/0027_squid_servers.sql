@@ -1,0 +1,1 @@
+ALTER TABLE "squid_databases" ADD COLUMN "server" text DEFAULT 'main' NOT NULL;

@@ -1,0 +1,113 @@
+import { startEmbeddedPostgres } from '@shoal/runtime'
+import { execFile, execFileSync } from 'node:child_process'
+import { chmodSync, copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { trustAuthorities } from './ca-file.ts'
+import { loadConfig } from './config.ts'
+
+let folder: string
+let authority: string
+let databaseUrl: string
+let httpsUrl: string
+const cleanup = new AsyncDisposableStack()
+
+/** Creates an authority and a certificate of it for 127.0.0.1. */
+function createCertificates(): void {
+  const openssl = (...args: string[]) => execFileSync('openssl', args, { cwd: folder, stdio: 'ignore' })
+  const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes']
+  openssl('req', '-x509', ...newKey, '-keyout', 'ca.key', '-out', 'ca.pem', '-subj', '/CN=Private', '-days', '2')
+  openssl('req', ...newKey, '-keyout', 'server.key', '-out', 'server.csr', '-subj', '/CN=server')
+  writeFileSync(join(folder, 'names'), 'subjectAltName=IP:127.0.0.1,DNS:localhost')
+  const signed = ['-CA', 'ca.pem', '-CAkey', 'ca.key', '-CAcreateserial', '-extfile', 'names', '-days', '1']
+  openssl('x509', '-req', '-in', 'server.csr', '-out', 'server.pem', ...signed)
+}
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(inject('testsDir'), 'ca-'))
+  cleanup.defer(() => rmSync(folder, { recursive: true, force: true }))
+  chmodSync(folder, 0o711)
+  createCertificates()
+  authority = join(folder, 'ca.pem')
+  const dir = join(folder, 'postgres')
+  const postgres = await startEmbeddedPostgres({ dir, settings: { fsync: 'off' } })
+  cleanup.defer(() => postgres.stop())
+  // Postgres reads the files as its own user, and rejects a key that others can read.
+  for (const name of ['server.pem', 'server.key']) {
+    const file = join(dir, 'data', name)
+    copyFileSync(join(folder, name), file)
+    chmodSync(file, 0o600)
+    execFileSync('chown', [`--reference=${join(dir, 'data/PG_VERSION')}`, file])
+  }
+  const url = new URL(postgres.url('postgres'))
+  const { Client } = await import('pg')
+  const admin = new Client(url.href)
+  await admin.connect()
+  await admin.query(`alter system set ssl_cert_file = 'server.pem'`)
+  await admin.query(`alter system set ssl_key_file = 'server.key'`)
+  await admin.query('alter system set ssl = on')
+  await admin.query('select pg_reload_conf()')
+  while ((await admin.query<{ ssl: string }>('show ssl')).rows[0]?.ssl !== 'on');
+  await admin.end()
+  url.searchParams.set('sslmode', 'verify-full')
+  databaseUrl = url.href
+  const server = createServer(
+    { cert: readFileSync(join(folder, 'server.pem')), key: readFileSync(join(folder, 'server.key')) },
+    (_, response) => void response.end('answered'),
+  )
+  await new Promise<void>((done) => void server.listen(0, '127.0.0.1', done))
+  cleanup.defer(() => void server.close())
+  httpsUrl = `https://127.0.0.1:${(server.address() as AddressInfo).port}/`
+})
+afterAll(() => cleanup.disposeAsync())
+
+/** Connects to both servers in a new process, since the authorities belong to a process, and returns the outcomes. */
+async function connectAs(env: Record<string, string>): Promise<string[]> {
+  const program = `
+    import { trustAuthorities } from '${import.meta.dirname}/ca-file.ts'
+    import { loadConfig } from '${import.meta.dirname}/config.ts'
+    import { connect } from '${import.meta.dirname}/../db/database.ts'
+    import { request } from 'undici'
+    trustAuthorities(loadConfig())
+    const outcome = (work) => work.then((value) => value, (error) => 'failed: ' + (error.cause?.message ?? error.message))
+    const database = connect('${databaseUrl}')
+    const ofDatabase = database.pool.query('select ssl from pg_stat_ssl where pid = pg_backend_pid()')
+    const outcomes = [
+      await outcome(ofDatabase.then(({ rows }) => String(rows[0].ssl))),
+      await outcome(fetch('${httpsUrl}').then((response) => response.text())),
+      await outcome(request('${httpsUrl}').then(({ body }) => body.text())),
+    ]
+    await database.close()
+    process.stdout.write(JSON.stringify(outcomes))
+    process.exit()`
+  const { PATH = '' } = process.env
+  const args = ['--input-type=module-typescript', '-e', program]
+  const { stdout } = await promisify(execFile)(process.execPath, args, {
+    env: { PATH, ...env },
+    cwd: import.meta.dirname,
+  })
+  return JSON.parse(stdout) as string[]
+}
+
+test('with SHOAL_CA_FILE, connections to Postgres and over HTTPS trust a private authority, and without it they fail', async () => {
+  for (const outcome of await connectAs({})) expect(outcome).toMatch(/^failed: .*certificate/)
+  expect(await connectAs({ SHOAL_CA_FILE: authority })).toEqual(['true', 'answered', 'answered'])
+})
+
+test('npm and builds trust it, too, unless they have their own setting', () => {
+  const other = { NODE_EXTRA_CA_CERTS: '/other.pem' }
+  const environmentOf = (env: Record<string, string>) => loadConfig(env, folder).environment['NODE_EXTRA_CA_CERTS']
+  expect(environmentOf({ SHOAL_CA_FILE: 'ca.pem' })).toBe(authority)
+  expect(environmentOf({ SHOAL_CA_FILE: authority, ...other })).toBe('/other.pem')
+  expect(environmentOf({})).toBeUndefined()
+})
+
+test.each([
+  ['missing.pem', 'SHOAL_CA_FILE is "'],
+  ['names', 'but must be a file with certificates in PEM'],
+])('%s is refused', (name, message) => {
+  expect(() => trustAuthorities({ SHOAL_CA_FILE: join(folder, name) })).toThrow(message)
+})

@@ -1,0 +1,100 @@
+import type { App } from '../../app.ts'
+import type { Db } from '../../db/database.ts'
+import { onRespondingHosts, type DatabaseHost } from '../../db/database-hosts.ts'
+import { DatabaseUnavailable, isUnavailable } from '../../db/unavailable.ts'
+import {
+  availableTo,
+  capacityOf,
+  checkConnections,
+  neededBy,
+  noConnections,
+  NoConnections,
+  type Capacity,
+} from './connections.ts'
+import { lockConnectionLimits, selectConnectionUsers, type ConnectionUser } from './connections-store.ts'
+import { clusterFacts, countByServer, selectSquidDatabase } from './database-store.ts'
+
+/** A server that responds, on which the database of a version is or may be created. */
+export type Candidate = { host: DatabaseHost; limits: Capacity; facts: Awaited<ReturnType<typeof clusterFacts>> }
+
+/**
+ * Returns the server of the version's database; without a database, all servers that respond.
+ * @throws DatabaseUnavailable if its server, or every server, does not respond
+ */
+export async function readCandidates(app: App, squidId: number): Promise<Candidate[]> {
+  const read = async (host: DatabaseHost): Promise<Candidate> => {
+    const limits = await capacityOf(app, host)
+    return { host, limits, facts: await clusterFacts(host.cluster) }
+  }
+  const row = await selectSquidDatabase(app.db, squidId)
+  if (row) return [await read(app.databaseHosts.get(row.server))]
+  const candidates = await onRespondingHosts(app.databaseHosts, read)
+  if (candidates.length === 0) throw new DatabaseUnavailable('No Postgres server of squids responds')
+  return candidates
+}
+
+/**
+ * Chooses the server of a version: the one with its database, or the one with the most room for further databases, times its weight. Room is
+ * the number of versions like this one for which it has connections, within `shoal_room`. Must run in the transaction that saves the row.
+ * @throws NoConnections
+ */
+export async function chooseServer(
+  tx: Db,
+  candidates: Candidate[],
+  requested: Omit<ConnectionUser, 'server'>,
+): Promise<Candidate> {
+  await lockConnectionLimits(tx)
+  const users = Map.groupBy(await selectConnectionUsers(tx), ({ server }) => server)
+  const usersOf = ({ host }: Candidate) => users.get(host.name) ?? []
+  const row = await selectSquidDatabase(tx, requested.squidId)
+  if (row) {
+    const own = candidates.find(({ host }) => host.name === row.server)
+    if (!own) throw new Error(`The server of the database of squid ${requested.squidId} was not read`)
+    checkConnections({ ...requested, server: row.server }, own.limits, usersOf(own))
+    return own
+  }
+  const counts = await countByServer(tx)
+  const needed = neededBy({ ...requested, server: '' })
+  const ranked = candidates
+    .map((candidate) => {
+      const { host, limits } = candidate
+      const available = availableTo(requested.squidId, limits, usersOf(candidate))
+      const databases = host.room === null ? Infinity : host.room - (counts.get(host.name) ?? 0)
+      const room = Math.min(Math.floor(available / Math.max(1, needed)), databases)
+      return { candidate, available, databases, score: room * host.weight }
+    })
+    .toSorted((a, b) => b.score - a.score)
+  const best = ranked[0]
+  if (best && best.score > 0) return best.candidate
+  const withRoom = ranked.filter(({ databases }) => databases > 0).toSorted((a, b) => b.available - a.available)[0]
+  if (withRoom) throw noConnections(needed, withRoom.available, withRoom.candidate.limits)
+  throw new NoConnections(
+    'The Postgres of this installation has no room for another database. Delete a version that is not needed; the operator can raise shoal_room in SHOAL_SQUIDS_DATABASE_URL, or add a server.',
+  )
+}
+
+/**
+ * Returns a sentence about the server of the version's database if it does not respond, or about all servers if the version has no
+ * database and none responds; null otherwise.
+ * @throws DatabaseUnavailable if the control plane does not respond
+ */
+export async function unavailableServer(app: App, squidId: number): Promise<string | null> {
+  const row = await selectSquidDatabase(app.db, squidId)
+  const hosts = row ? [app.databaseHosts.get(row.server)] : app.databaseHosts.all
+  const responses = await Promise.all(hosts.map(responds))
+  if (responses.some(Boolean)) return null
+  if (app.databaseHosts.all.length === 1) return 'The Postgres of squids does not respond.'
+  return row
+    ? `The Postgres server "${row.server}", which has the database of this version, does not respond.`
+    : 'The Postgres servers of squids do not respond.'
+}
+
+async function responds({ cluster }: DatabaseHost): Promise<boolean> {
+  try {
+    await cluster.pool.query('select 1')
+    return true
+  } catch (error) {
+    if (!isUnavailable(error)) throw error
+    return false
+  }
+}

@@ -1,0 +1,31 @@
+import { InvalidSettingError } from '../../config/invalid-setting.ts'
+import type { Db } from '../../db/database.ts'
+import type { DatabaseHosts } from '../../db/database-hosts.ts'
+import { connectionCounts } from './connections.ts'
+import { clusterConnections } from './connections-store.ts'
+import { countByServer } from './database-store.ts'
+import { unavailableServer } from './placement.ts'
+
+/**
+ * Checks that every server with databases is listed, so that a server cannot be removed while versions need it.
+ * @throws InvalidSettingError with the number of databases on each missing server
+ */
+async function requireListed(db: Db, hosts: DatabaseHosts): Promise<void> {
+  const known = new Set(hosts.all.map(({ name }) => name))
+  const missing = [...(await countByServer(db))].filter(([server]) => !known.has(server))
+  if (missing.length === 0) return
+  const list = missing
+    .map(([server, count]) => `${count === 1 ? '1 database is' : `${count} databases are`} on the server "${server}"`)
+    .join(', and ')
+  throw new InvalidSettingError(
+    `SHOAL_SQUIDS_DATABASE_URL must list all servers with databases of squids: ${list}, which it does not list. Add the server again (with ?shoal_name=…; the one without a name is "main"), and delete those versions before you remove it.`,
+  )
+}
+
+/** The Postgres servers of squids. */
+export const servers = {
+  requireListed,
+  unavailable: unavailableServer,
+  connections: connectionCounts,
+  connectionsOf: clusterConnections,
+}

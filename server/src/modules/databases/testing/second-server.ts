@@ -1,0 +1,47 @@
+import { startEmbeddedPostgres } from '@shoal/runtime'
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { inject } from 'vitest'
+import type { App } from '../../../app.ts'
+import { connect, type Database } from '../../../db/database.ts'
+import { createDatabaseHosts, type DatabaseHost } from '../../../db/database-hosts.ts'
+import { startPostgresProxy, type PostgresProxy } from '../../../testing/postgres-proxy.ts'
+
+/** A real second Postgres server for squids, behind a proxy that can stop it. */
+export type SecondServer = {
+  proxy: PostgresProxy
+  cluster: Database
+  /** Port at which squids reach it. */
+  port: number
+  /** Gives the app two servers, `main` and `second`. */
+  addTo: (app: App, options?: { main?: Partial<DatabaseHost>; second?: Partial<DatabaseHost> }) => void
+  close: () => Promise<void>
+}
+
+/** @param maxConnections `max_connections` of the server; 13 of them are not for squids */
+export async function startSecondServer(maxConnections = 60): Promise<SecondServer> {
+  const dir = mkdtempSync(join(inject('testsDir'), 'second-'))
+  chmodSync(dir, 0o711)
+  const postgres = await startEmbeddedPostgres({
+    dir,
+    settings: { max_connections: String(maxConnections), fsync: 'off' },
+  })
+  const proxy = await startPostgresProxy(postgres.url('postgres'))
+  const url = proxy.via(postgres.url('postgres'))
+  const cluster = connect(url, { max: 5 })
+  return {
+    proxy,
+    cluster,
+    port: Number(new URL(url).port),
+    addTo: (app, { main, second } = {}) => {
+      const first = { name: 'main', cluster: app.database, weight: 1, room: null, ...main }
+      app.databaseHosts = createDatabaseHosts([first, { name: 'second', cluster, weight: 1, room: null, ...second }])
+    },
+    close: async () => {
+      await cluster.close()
+      await proxy.close()
+      await postgres.stop()
+      rmSync(dir, { recursive: true, force: true })
+    },
+  }
+}
