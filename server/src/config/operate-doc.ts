@@ -28,7 +28,7 @@ With \`SHOAL_TLS=acme\`, an \`https:\` SHOAL_PUBLIC_URL and SHOAL_GATEWAY_URL wi
 both names on port 443, with HTTP/2. Port 80 redirects. The ports SHOAL_PORT and SHOAL_GATEWAY_PORT stay open without encryption for squids and health checks: leave SHOAL_HOST on loopback. A service needs the capability to open ports
 below 1024 (\`AmbientCapabilities=CAP_NET_BIND_SERVICE\`) unless it runs as root.
 
-- Until the first order succeeds, a self-made certificate serves, which clients reject; the log says so. Failed orders are repeated after two minutes, then at growing intervals of up to twelve hours; \`/readyz\` and \`shoal doctor\` show the cause.
+- Until the first order succeeds, the server uses a self-signed certificate, which clients reject; the log says so. Failed orders are repeated after two minutes, then at growing intervals of up to twelve hours; \`/readyz\` and \`shoal doctor\` show the cause.
 - The active worker orders and renews (when a third of the lifetime remains). Certificates, their keys and the account's key are sealed in Postgres, so every \`api\` and \`gateway\` process serves them, and any of them responds to the authority's challenges. Give all processes the same settings.
 - The gateway's URL must have \`{org}\` in its path. With \`SHOAL_TLS=files\` and a wildcard certificate it can be in the name.
 - Do not set SHOAL_TRUST_PROXY: clients connect directly.

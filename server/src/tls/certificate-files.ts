@@ -11,8 +11,8 @@ type Files = { certificateFile: string; keyFile: string }
 const pollMs = 5_000
 
 /**
- * Serves the certificate in two files for all names, and reads them again when they change. While they do not match, for example
- * between the writes of a renewal, the previous certificate serves.
+ * Uses the certificate in two files for all names, and reads the files again when they change. While they do not match, for example
+ * between the writes of a renewal, the previous certificate stays in use.
  * @throws InvalidSettingError if they cannot be used at start
  */
 export async function openCertificateFiles(
@@ -28,14 +28,15 @@ export async function openCertificateFiles(
   })
   let version = await versionOf(files)
   const closing = new AbortController()
-  const onError = (err: unknown) => log.warn({ err }, 'the changed certificate cannot be used; the previous one serves')
+  const onError = (err: unknown) =>
+    log.warn({ err }, 'the changed certificate cannot be used; the previous one stays in use')
   void every(closing.signal, { ms: pollMs, onError }, async () => {
     const current = await versionOf(files)
     if (current === version) return
-    // Recorded first, so that files that cannot be used are reported once.
+    // Recorded before the files are read, so that unusable files are reported once.
     version = current
     context = await readContext(files)
-    log.info('the certificate was read again')
+    log.info('the changed certificate is in use')
   })
   return {
     source: { contextFor: async () => context, challengeFor: async () => null },
@@ -46,7 +47,7 @@ export async function openCertificateFiles(
 async function readContext({ certificateFile, keyFile }: Files): Promise<SecureContext> {
   const [cert, key] = await Promise.all([readFile(certificateFile), readFile(keyFile)])
   if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key)))
-    throw new Error('the certificate is for another key')
+    throw new Error('the certificate does not belong to the private key')
   return createSecureContext({ cert, key })
 }
 

@@ -3,10 +3,10 @@ import type { App } from '../app.ts'
 import { notificationsOf } from '../db/notifications.ts'
 import { certificatesChannel, findCertificate, findChallengeCertificate } from '../modules/certificates/index.ts'
 import { BoundedMap } from '../bounded-map.ts'
-import { createSelfMade } from './self-made.ts'
+import { createSelfSigned } from './self-signed.ts'
 import type { CertificateSource } from './tls-layer.ts'
 
-/** Certificates in memory; each needs some ten kilobytes. */
+/** Number of certificates in memory. Each needs about ten kilobytes. */
 const maxContexts = 2_000
 /** Names without a certificate in memory, so that requests for them do not reach the database each time. */
 const maxUnknown = 10_000
@@ -17,11 +17,11 @@ const maxReads = 16
 
 type Cached = { context: SecureContext | null; atMs: number }
 
-/** Serves the certificates in the database. The installation's own names have a self-made certificate until their first order succeeds. */
+/** Serves the certificates in the database. The installation's own names have a self-signed certificate until their first order succeeds. */
 export function openOrderedCertificates(app: App): { source: CertificateSource; close: () => void } {
   const known = new BoundedMap<Cached>(maxContexts)
   const unknown = new BoundedMap<Cached>(maxUnknown)
-  const selfMade = new Map<string, Promise<SecureContext>>()
+  const selfSigned = new Map<string, Promise<SecureContext>>()
   const pending = new Map<string, Promise<SecureContext | null>>()
   const ownNames = app.config.tls?.ownNames ?? []
 
@@ -36,12 +36,12 @@ export function openOrderedCertificates(app: App): { source: CertificateSource; 
     },
   })
 
-  const selfMadeFor = (name: string): Promise<SecureContext> => {
-    const existing = selfMade.get(name)
+  const selfSignedFor = (name: string): Promise<SecureContext> => {
+    const existing = selfSigned.get(name)
     if (existing) return existing
-    app.log.warn({ name }, 'serving a self-made certificate, which clients reject, until the first order has succeeded')
-    const created = createSelfMade(name).then((pair) => createSecureContext(pair))
-    selfMade.set(name, created)
+    app.log.warn({ name }, 'serving a self-signed certificate, which clients reject, until the first order has succeeded')
+    const created = createSelfSigned(name).then((pair) => createSecureContext(pair))
+    selfSigned.set(name, created)
     return created
   }
 
@@ -60,7 +60,7 @@ export function openOrderedCertificates(app: App): { source: CertificateSource; 
         read(name).finally(() => pending.delete(name)),
       )
     }
-    // While the database is unavailable, the certificate in memory still serves.
+    // While the database is unavailable, the certificate in memory is used.
     return await (pending.get(name) ?? Promise.resolve(null)).catch(() => old?.context ?? null)
   }
 
@@ -68,7 +68,7 @@ export function openOrderedCertificates(app: App): { source: CertificateSource; 
     const cached = known.get(name) ?? unknown.get(name)
     const isFresh = cached !== undefined && performance.now() - cached.atMs < maxAgeMs
     const context = isFresh ? cached.context : await readShared(name, cached)
-    return context ?? (ownNames.includes(name) ? await selfMadeFor(name) : null)
+    return context ?? (ownNames.includes(name) ? await selfSignedFor(name) : null)
   }
 
   let challengeReads = 0

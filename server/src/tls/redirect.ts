@@ -4,12 +4,12 @@ import { findKeyAuthorization } from '../modules/certificates/index.ts'
 import { nameOf } from './host-name.ts'
 
 const challengePath = '/.well-known/acme-challenge/'
-/** Concurrent reads of the database. Anyone may send tokens, so further requests are refused. */
+/** Number of concurrent queries. Further requests are refused, because any client can send tokens. */
 const maxReads = 16
 
 /**
- * Responds on the HTTP port: to the challenges of the ACME authority, and with a redirect to HTTPS for names that `isServed` knows. A
- * request for another name gets no redirect, so that the installation cannot be used to make one.
+ * Handles requests to the HTTP port: responds to the challenges of the ACME authority, and redirects to HTTPS for names that `isServed`
+ * accepts. Other names are not redirected, because such links could lead from this server to any site.
  */
 export function createRedirect(
   app: App,
@@ -36,7 +36,7 @@ export function createRedirect(
     if (url.startsWith(challengePath)) return void challenge(req, res, name)
     if (!isServed(name) || !url.startsWith('/')) return send(res, 404, 'There is no such site.')
     const port = httpsPort === 443 ? '' : `:${httpsPort}`
-    // 308 keeps the method, so that a client that sends data learns of its mistake only once.
+    // Unlike 301, 308 makes clients repeat the request with the same method and body.
     res.writeHead(308, { location: `https://${name}${port}${url}`, 'cache-control': 'no-store', connection: 'close' })
     res.end()
   }

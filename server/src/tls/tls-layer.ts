@@ -28,8 +28,8 @@ const idleMs = 72_000
 const maxNameLength = 253
 
 /**
- * Encrypts the connections of a port. HTTP/1.1 continues as on any other port, so that WebSockets and uploads behave the same. Requests
- * over HTTP/2 are passed to the same handlers.
+ * Encrypts the connections of a port. HTTP/1.1 connections use the same server as on other ports, so that WebSockets and uploads behave
+ * the same. Requests over HTTP/2 are passed to the same handlers.
  */
 export function createTlsLayer(): TlsLayer {
   const source = Promise.withResolvers<CertificateSource>()

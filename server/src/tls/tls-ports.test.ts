@@ -10,7 +10,7 @@ import { WebSocket, WebSocketServer } from 'ws'
 import { createGateway } from '../gateway/gateway.ts'
 import { openGatewayTestbed, type GatewayTestbed } from '../gateway/testing/testbed.ts'
 import { until } from '../testing/until.ts'
-import { createSelfMade } from './self-made.ts'
+import { createSelfSigned } from './self-signed.ts'
 import { openTlsPorts, type TlsPorts } from './index.ts'
 
 const consoleName = 'console.shoal.test'
@@ -31,7 +31,7 @@ const env = {
 }
 
 async function writeCertificate(): Promise<void> {
-  const { cert, key } = await createSelfMade(gatewayName)
+  const { cert, key } = await createSelfSigned(gatewayName)
   writeFileSync(certificateFile, cert)
   writeFileSync(keyFile, key)
 }
@@ -220,7 +220,7 @@ test('a shutdown completes requests in progress over HTTP/2 and closes its conne
   expect(session.closed).toBe(true)
 })
 
-test('what is not TLS, an incomplete handshake and unknown protocols are closed, and others continue', async () => {
+test('connections without TLS, with an incomplete handshake or with an unknown protocol are closed; others still work', async () => {
   const send = (bytes: string | Buffer) =>
     new Promise<void>((done) => {
       const socket = connectTcp(port, '127.0.0.1', () => socket.write(bytes))

@@ -16,11 +16,11 @@ type Roles = {
 
 export type TlsPorts = {
   listeners: Listener[]
-  /** Starts to serve. Returns a function that ends the reading of certificates. @throws InvalidSettingError for certificate files that cannot be used */
+  /** Starts to serve. Returns a function that stops watching the certificates. @throws InvalidSettingError for certificate files that cannot be used */
   start: (app: App, roles: Roles) => Promise<() => void>
 }
 
-/** How long browsers then use only HTTPS for a name of the gateway, in seconds: 30 days. The console sets its own. */
+/** How long browsers use only HTTPS for the gateway's names, in seconds: 30 days. The console sends its own header. */
 const strictTransportSeconds = 2_592_000
 
 /**

@@ -44,7 +44,7 @@ export function PasswordDialog({ hasPassword, onEntered, onClose }: Props) {
           <TextField
             label="Password"
             type="password"
-            description="You are about to change something of another organization. You are asked again after ten minutes."
+            description="Changes in the operator's console need your password, at most once every ten minutes."
             autoComplete="current-password"
             autoFocus
             {...field('password')}

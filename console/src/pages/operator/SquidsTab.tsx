@@ -29,7 +29,7 @@ const empty = {
   text: 'Squids of all organizations are listed here. Search for a part of name@slot, or for the code of an organization.',
 }
 
-/** The squids of all organizations, those that use the most first. */
+/** The squids of all organizations, by default those that use the most CPU first. */
 export default function SquidsTab() {
   const search = useSearchText('search')
   const params = useSearch({ from: '/app/admin/squids' })

@@ -2,7 +2,7 @@ import { operatorPageSize } from '@shoal/contract'
 import { infiniteQueryOptions, keepPreviousData } from '@tanstack/react-query'
 import { callApi, q, type CallArgument } from '../../api/query.ts'
 
-/** Use changes with every sample; the server computes it at most every 30 seconds. */
+/** The server computes usage at most every 30 seconds. */
 const pollMs = 30_000
 
 export const accessQuery = q('operators.getAccess', {})

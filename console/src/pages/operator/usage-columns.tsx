@@ -8,7 +8,7 @@ type Used = { usage: OperatorUsage }
 /** Two digits in every row, so that the numbers align. */
 const formatCores = (cores: number) => cores.toFixed(2)
 
-/** What is used; muted if it is nothing, so that the rows that use something stand out. */
+/** Formats an amount; zero is muted, so that the other rows stand out. */
 const used = (amount: number, format: (amount: number) => string) =>
   amount > 0 ? format(amount) : <span className="text-ink-3">{emptyValue}</span>
 

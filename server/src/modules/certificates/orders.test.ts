@@ -55,9 +55,9 @@ describe.skipIf(!hasPebble())('orders from Pebble', { timeout: 120_000 }, () => 
   const state = (name: string) => selectCertificate(t.app.db, name)
   const order = () => orderDueCertificates(t.app)
 
-  test('until the first order succeeds the certificate is self-made, and unknown names get neither a certificate nor an order', async () => {
+  test('until the first order succeeds, the certificate is self-signed, and unknown names get neither a certificate nor an order', async () => {
     const first = await handshake(pebble.tlsPort, consoleName, await pebble.root())
-    expect(first.certificate.subject.CN).toBe('Shoal self-made')
+    expect(first.certificate.subject.CN).toBe('Shoal self-signed')
     expect(first.problem).not.toBeNull()
     await expect(handshake(pebble.tlsPort, 'unknown.shoal.test', '')).rejects.toThrow()
     await expect(handshake(pebble.tlsPort, undefined, '')).rejects.toThrow()

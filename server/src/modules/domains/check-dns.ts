@@ -10,7 +10,7 @@ export const proofName = (name: string): string => `_shoal.${name}`
 
 /**
  * Checks that the TXT record proves control of the domain, and that the domain points to the gateway, by a CNAME record or by the
- * same addresses. Never rejects.
+ * gateway's addresses. Never rejects.
  * @param servers addresses of DNS servers; empty: those of the host
  */
 export async function checkDns(

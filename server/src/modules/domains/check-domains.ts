@@ -37,14 +37,14 @@ export async function checkDueDomains(app: DomainsApp): Promise<void> {
   for (const row of await selectReleased(app.db, maxChecks)) await releaseDomain(app, row)
   const due = await selectDueDomains(app.db, app.clock.now(), maxChecks)
   const results = await Promise.all(due.map((row) => checkOne(app, row)))
-  // One after the other: two organizations may have proven control of the same name.
+  // One at a time, because two organizations may have proven control of the same name.
   for (const [i, row] of due.entries()) {
     const result = results[i]
     if (result) await apply(app, row, result)
   }
 }
 
-/** Deletes a domain, with its certificate if the organization had it. */
+/** Deletes an organization's domain; if the domain was active, also its certificate. */
 export async function releaseDomain(
   app: Pick<App, 'db'>,
   row: Pick<DomainRow, 'orgId' | 'name' | 'isActive'>,
@@ -93,7 +93,7 @@ async function activate(app: DomainsApp, row: DomainRow, now: Date): Promise<voi
   await keepName(app.db, row.name, now)
 }
 
-/** Often at first, since the records are usually set just after the domain was added. */
+/** Returns when to check a domain again: soon after it was added, because its records are usually set then, and later less often. */
 function nextCheck({ createdAt, isActive }: DomainRow, now: Date): Date {
   const ageMs = now.getTime() - createdAt.getTime()
   if (!isActive && ageMs > maxWaitMs) return new Date(now.getTime() + days(3650))

@@ -7,7 +7,7 @@ test.each([
   ['API.Example.com.', 'api.example.com'],
   ['bücher.example', 'xn--bcher-kva.example'],
   ['xn--bcher-kva.example', 'xn--bcher-kva.example'],
-])('%s is the domain %s', (text, name) => expect(normalizeDomain(text, ownNames)).toBe(name))
+])('%s is normalized to %s', (text, name) => expect(normalizeDomain(text, ownNames)).toBe(name))
 
 test.each([
   '127.0.0.1',

@@ -3,12 +3,12 @@ import { invalidField } from '../../errors.ts'
 
 /** Top-level domains that never exist in public DNS. */
 const notPublic = new Set(['localhost', 'local', 'internal', 'arpa', 'onion', 'lan', 'home', 'corp'])
-/** Room for `_shoal.` before the name. */
+/** Leaves room for `_shoal.` in front of the name. */
 const maxLength = 245
 
 /**
  * Returns a domain as it is in DNS: in lower case, in punycode, without a trailing dot.
- * @throws Refusal 400 for what is not the name of a public host, and for `ownNames` and names below them
+ * @throws Refusal 400 for text that is not the name of a public host, and for `ownNames` and their subdomains
  */
 export function normalizeDomain(text: string, ownNames: string[]): string {
   const trimmed = text.trim().replace(/\.$/, '')

@@ -108,7 +108,7 @@ describe.skipIf(!hasPebble())('with the DNS server of Pebble', { timeout: 120_00
     await second.add()
     await round()
     expect(await second.get()).toMatchObject({ state: 'WAITING_FOR_DNS' })
-    // Both proofs.
+    // Now the proofs of both organizations exist.
     const txt = (await second.get())?.records.find(({ type }) => type === 'TXT')
     await pebble.dns('/set-txt', { host: `_shoal.${name}.`, value: txt?.value })
     await first.remove()
@@ -118,7 +118,7 @@ describe.skipIf(!hasPebble())('with the DNS server of Pebble', { timeout: 120_00
     await isServed(other?.code)
   })
 
-  test('a proof of another organization does not activate a domain, and replaces the first when only it remains', async () => {
+  test('a domain stays with its organization while its own proof remains, and then passes to the organization whose proof is left', async () => {
     const [first, second] = [ownerOf(org), ownerOf(other)]
     await first.add()
     await setRecords(first)

@@ -7,8 +7,8 @@ import { lockOrgByCode } from './find-org.ts'
 const supportMs = minutes(30)
 
 /**
- * Lets the session of the operator read an organization for 30 minutes; another organization that it could read is closed. What it may
- * call is in `http/support.ts`. Returns the entry for the audit log of that organization.
+ * Lets the operator's session read an organization for 30 minutes. Its access to another organization ends. `http/support.ts` lists the
+ * endpoints that it may call. Returns the entry for the audit log of that organization.
  * @throws Refusal 404 for an unknown code
  */
 export async function openSupport(app: App, actor: Actor, code: string): Promise<{ until: Date; entry: AuditEntry }> {
@@ -18,7 +18,7 @@ export async function openSupport(app: App, actor: Actor, code: string): Promise
   return { until, entry: { orgId: org.id, subject: org.code, after: { until } } }
 }
 
-/** Stops it before its time. */
+/** Ends the session's access before its time. Returns the entry for the audit log of that organization. */
 export async function closeSupport(app: App, actor: Actor): Promise<AuditEntry> {
   if (actor.sessionId) await operatorAuth.saveSupport(app.db, actor.sessionId, null)
   return actor.support ? { orgId: actor.support.orgId, before: { until: actor.support.until } } : {}

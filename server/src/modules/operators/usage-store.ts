@@ -10,7 +10,7 @@ import { addUsage, noUsage } from './usage.ts'
 export type Usage = { bySquid: Map<number, OperatorUsage>; byOrg: Map<number, OperatorUsage> }
 type SquidUsage = OperatorUsage & { squidId: number; orgId: number }
 
-/** Returns what each existing version used: its programs in the last five minutes, its log and RPC requests in the last 24 hours. */
+/** Returns what each existing version used: CPU, memory and disks in the last five minutes, log lines and RPC requests in the last 24 hours. */
 async function usageBySquid(db: Db, now: Date): Promise<SquidUsage[]> {
   const sampledFrom = timestampSql(now.getTime() - minutes(5))
   const dayAgo = timestampSql(now.getTime() - days(1))
@@ -40,7 +40,7 @@ async function usageBySquid(db: Db, now: Date): Promise<SquidUsage[]> {
   return rows
 }
 
-/** Returns what each existing version used, and each organization: what its versions used, and all RPC requests with its token. */
+/** Returns what each existing version and each organization used. RPC requests of an organization are all with its token. */
 export async function readUsage(db: Db, now: Date): Promise<Usage> {
   const [squids, requests] = await Promise.all([usageBySquid(db, now), rpcRequestsByOrg(db, now)])
   const bySquid = new Map<number, OperatorUsage>()

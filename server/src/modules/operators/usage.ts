@@ -1,6 +1,6 @@
 import type { OperatorUsage } from '@shoal/contract'
 
-/** The use of an organization or version that has not been measured. */
+/** The usage of an organization or version that has not been measured. */
 export const noUsage: OperatorUsage = { cpuCores: 0, memoryBytes: 0, diskBytes: 0, logLines: 0, rpcRequests: 0 }
 
 export const addUsage = (a: OperatorUsage, b: OperatorUsage): OperatorUsage => ({

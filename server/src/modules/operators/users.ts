@@ -34,7 +34,7 @@ export async function enableUser(app: App, id: number): Promise<AuditEntry> {
   return { subject: account.email, before: { disabledAt: account.disabledAt }, after: { userId: id, disabledAt: null } }
 }
 
-/** Sends the confirmation email again, within the limits of emails. @throws Refusal 404 for an unknown id; 405 if it is confirmed */
+/** Sends the confirmation email again, within the rate limit for emails. @throws Refusal 404 for an unknown id; 405 if it is confirmed */
 export async function resendConfirmation(app: App, id: number): Promise<AuditEntry> {
   const account = await accountWith(app, id)
   if (account.emailVerified) throw refuse('NOT_NOW', `${account.email} is confirmed already.`)

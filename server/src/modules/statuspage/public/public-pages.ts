@@ -17,7 +17,7 @@ export const encodings = ['br', 'gzip'] as const
 export type RenderedFile = { etag: string; identity: Buffer; br: Buffer; gzip: Buffer }
 type RenderedPage = Record<Format, RenderedFile>
 
-/** How long a process uses a rendered page and the list of addresses, in milliseconds. With the lifetime in caches, below one minute. */
+/** How long a process uses a rendered page and the list of addresses. Together with caches of browsers, less than a minute. */
 const pageLifetimeMs = 15_000
 const slugsLifetimeMs = 5_000
 const maxCachedPages = 200
@@ -25,8 +25,8 @@ const maxCachedPages = 200
 type PagesApp = Pick<App, 'db' | 'clock' | 'config'>
 
 /**
- * The public pages as a process serves them. The work for any number of requests is bounded: one query for all addresses in five
- * seconds, and one rendering of each public page in fifteen.
+ * The public pages that this process serves. However many requests arrive, it queries the addresses at most every five seconds, and
+ * renders each page at most every fifteen seconds.
  */
 export class PublicPages {
   readonly #app: PagesApp

@@ -64,7 +64,7 @@ export type PublicPage = {
   incidents: PublicIncident[]
 }
 
-/** A processor that was read longer ago than this says nothing about the freshness of its data. */
+/** If the metrics of a processor were last read longer ago than this, the freshness of its data is not known. */
 const maxScrapeAgeMs = minutes(10)
 
 /** Reads everything that the page of an organization shows. Null if there is no page. Contains no ids, references or reasons. */
