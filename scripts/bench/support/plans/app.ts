@@ -20,20 +20,30 @@ import { sendableJobs } from '../../../../server/src/startup/sendable-jobs.ts'
 /** Does not encrypt, so that plain SQL can fill sealed columns. */
 const identitySealer: Sealer = { seal: (plain) => plain, open: (sealed) => sealed, isCurrent: () => true }
 
+/** The name of the gateway, for which it keeps a certificate. */
+export const gatewayName = 'squids.example.com'
+
+/** `failedStatements`: lines of the log about statements that Postgres rejected, in which case later ones were not sent. */
+export type BenchApp = { app: WorkerApp; failedStatements: string[]; close: () => Promise<void> }
+
 /** Opens the context of a server with all roles and the `sim` runtime, and migrates its database. */
-export async function openBenchApp(
-  databaseUrl: string,
-  filledVersions: number,
-): Promise<{ app: WorkerApp; close: () => Promise<void> }> {
+export async function openBenchApp(databaseUrl: string, filledVersions: number): Promise<BenchApp> {
   const config = loadConfig({
     SHOAL_DATA_DIR: mkdtempSync(join(tmpdir(), 'data-')),
     DATABASE_URL: databaseUrl,
     SHOAL_RUNTIME: 'sim',
-    SHOAL_LOG_LEVEL: 'silent',
+    SHOAL_LOG_LEVEL: 'warn',
     SHOAL_DEVNET_URL: 'http://127.0.0.1:9',
     SHOAL_ALERTS_ALLOW_PRIVATE: 'true',
+    SHOAL_PUBLIC_URL: 'https://console.example.com',
+    SHOAL_GATEWAY_URL: `https://${gatewayName}/{org}`,
+    // Neither responds, so that due orders of certificates and due checks of domains fail.
+    SHOAL_TLS: 'acme',
+    SHOAL_ACME_DIRECTORY_URL: 'https://127.0.0.1:9/directory',
+    SHOAL_DNS_SERVERS: '127.0.0.1:9',
   })
-  const log = createLog(config)
+  const failedStatements: string[] = []
+  const log = createLog(config, { write: (line) => void (isFailedStatement(line) && failedStatements.push(line)) })
   const database = connect(databaseUrl)
   await migrate(database.pool)
   const jobs = await startJobs(database, log, sendableJobs)
@@ -60,8 +70,11 @@ export async function openBenchApp(
     await jobs.close()
     await database.close()
   }
-  return { app: { ...base, mailer: createMailer(base) }, close }
+  return { app: { ...base, mailer: createMailer(base) }, failedStatements, close }
 }
+
+const isFailedStatement = (line: string) =>
+  (JSON.parse(line) as { err?: { type?: string } }).err?.type === 'DrizzleQueryError'
 
 /** Returns a directory that refuses connections to the containers of the first `filledVersions` versions: tens of thousands of servers would need too much memory. */
 const refusingFilledVersions = (directory: Directory, filledVersions: number): Directory => ({

@@ -1,16 +1,32 @@
-import { contract, endpointsOf, monitoringQueries, type Endpoint } from '../../../../contract/src/index.ts'
+import {
+  contract,
+  endpointsOf,
+  isForOperators,
+  monitoringQueries,
+  type Endpoint,
+} from '../../../../contract/src/index.ts'
 import type { createHttpApp } from '../../../../server/src/http/app.ts'
 import { requestFor } from '../../../../server/src/testing/contract-samples.ts'
+import type { TestUser } from '../../../../server/src/testing/make.ts'
 import type { PlanRecorder } from './recorder.ts'
+import { samples, type Sample, type SampleContext } from './samples.ts'
 
 type HttpApp = Awaited<ReturnType<typeof createHttpApp>>
 
 /** An organization, with the ids that its endpoints need in their paths. */
-export type Subject = { code: string; token: string; params: Record<string, string> }
+export type Subject = {
+  id: number
+  code: string
+  /** Of an administrator. */
+  token: string
+  /** The operator of the installation. */
+  operator: TestUser
+  params: Record<string, string>
+}
 
 /** Query parameters of an endpoint, as the console sends them. Each endpoint is also called without any. */
 const queriesByEndpoint: Record<string, string[]> = {
-  'squids.list': ['search=squid-1'],
+  'squids.list': ['search=squid-1', 'search=('],
   'squids.listMine': ['name=squid-1'],
   'squids.listSummaries': ['ids=$squidId'],
   'deployments.list': ['squidId=$squidId&logs=false', 'before=20000&limit=20', 'statusGroup=IN_PROGRESS'],
@@ -22,6 +38,9 @@ const queriesByEndpoint: Record<string, string[]> = {
   'metrics.getIngress': ['from=2026-01-01'],
   'metrics.getSquidIngress': ['from=2026-01-01'],
   'billing.getReceipt': ['bySquid=true'],
+  'operators.listOrgs': ['search=org-1&state=SUSPENDED', 'search=user-1@example.com&sort=cost', 'state=PLAYGROUND'],
+  'operators.listUsers': ['search=user-1', 'offset=50'],
+  'operators.listSquids': ['search=squid-1', 'sort=logs&offset=50'],
 }
 
 /** Endpoints that read the database of a squid, which the filled versions do not have. */
@@ -35,35 +54,45 @@ export async function callReads(http: HttpApp, recorder: PlanRecorder, subject: 
   const failures: string[] = []
   for (const [name, e] of endpointsOf(contract)) {
     if (e.isChange || skippedEndpoints.includes(name)) continue
+    const token = isForOperators(e) ? subject.operator.token : subject.token
     for (const query of ['', ...(queriesByEndpoint[name] ?? [])])
       for (const parameter of name === 'monitoring.query' ? monitoringQueries : [''])
         failures.push(
-          ...(await call(
-            http,
-            recorder,
-            name,
-            e,
-            { ...subject, params: { ...subject.params, query: parameter } },
+          ...(await call(http, recorder, name, subject.code, {
             query,
-          )),
+            sample: {
+              token,
+              params: { ...subject.params, query: parameter },
+            },
+          })),
         )
   }
   if (failures.length > 0) throw new Error(failures.join('\n'))
 }
 
-/** Calls every endpoint that makes changes, each as a new user, since some sign the caller out or delete resources that others need. */
+/**
+ * Calls every endpoint that makes changes, each as a new user, since some sign the caller out or delete resources that others need.
+ * Those for operators are called by one, in one session.
+ */
 export async function callChanges(
   http: HttpApp,
   recorder: PlanRecorder,
   subject: Subject,
-  newCaller: () => Promise<string>,
+  { newCaller, ...context }: Omit<SampleContext, 'orgId' | 'caller'> & { newCaller: () => Promise<TestUser> },
 ): Promise<void> {
   const changes = endpointsOf(contract).filter(([, e]) => e.isChange)
   // The organization is deleted last.
   const ordered = changes.toSorted(([a], [b]) => Number(a === 'orgs.delete') - Number(b === 'orgs.delete'))
   const failures: string[] = []
   for (const [name, e] of ordered)
-    failures.push(...(await call(http, recorder, name, e, { ...subject, token: await newCaller() }, '')))
+    for (const prepare of samples[name] ?? [async () => ({})]) {
+      const caller = isForOperators(e) ? subject.operator : await newCaller()
+      const { params, token = caller.token, body }: Sample = await prepare({ ...context, orgId: subject.id, caller })
+      const sample = { token, params: { ...subject.params, ...params }, body }
+      failures.push(...(await call(http, recorder, name, subject.code, { sample })))
+      if (name === 'operators.openSupport')
+        failures.push(...(await call(http, recorder, 'orgs.get', subject.code, { sample })))
+    }
   if (failures.length > 0) throw new Error(failures.join('\n'))
 }
 
@@ -72,19 +101,22 @@ async function call(
   http: HttpApp,
   recorder: PlanRecorder,
   name: string,
-  e: Endpoint,
-  { code, token, params }: Subject,
-  query: string,
+  code: string,
+  { query = '', sample: { token, params = {}, body: ownBody } }: { query?: string; sample: Sample & { token: string } },
 ): Promise<string[]> {
+  const [, e] = endpointsOf(contract).find(([candidate]) => candidate === name) ?? []
+  if (!e) return [`There is no endpoint ${name}.`]
   const request = requestFor(name, e, { ...params, code }, token)
   const filledQuery = query.replaceAll(/\$(\w+)/g, (_, key: string) => params[key] ?? '')
   const url = filledQuery ? `${request.url}${request.url.includes('?') ? '&' : '?'}${filledQuery}` : request.url
+  const payload = ownBody === undefined ? {} : { payload: ownBody }
   const controller = new AbortController()
   const timer = isEndless(e) ? setTimeout(() => controller.abort(), 1_000) : undefined
   try {
     // Awaited inside `as`, because the request starts only when its result is awaited.
-    const send = async () => await http.inject({ ...request, url, signal: controller.signal })
+    const send = async () => await http.inject({ ...request, ...payload, url, signal: controller.signal })
     const { statusCode, body } = await recorder.as(name, send)
+    if (statusCode >= 400) console.error(`Rejected: ${name} ${url}: ${statusCode} ${body.slice(0, 200)}`)
     const isFailure = statusCode === 500 || (e.method === 'GET' && statusCode === 400)
     return isFailure ? [`${name} ${url}: ${statusCode} ${body.slice(0, 300)}`] : []
   } catch (error) {

@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import type { App } from '../../../../server/src/app.ts'
 import { catalogs } from './catalogs.ts'
+import { domains } from './fill-domains.ts'
 import { statusPages } from './fill-status-pages.ts'
 
 type Pool = App['database']['pool']
@@ -205,7 +206,7 @@ const partitioned = {
 
 /**
  * Fills an empty database with the rows of an installation of `versions` versions: organizations, users, deployments, observations,
- * logs, metrics, usage and alerts. Sealed columns are in plain text, for an app with the identity sealer.
+ * logs, metrics, usage, alerts, status pages and domains. Sealed columns are in plain text, for an app with the identity sealer.
  */
 export async function fillInstallation(pool: Pool, versions: number): Promise<void> {
   const orgs = Math.max(2, Math.round(versions / versionsPerOrg))
@@ -224,6 +225,7 @@ export async function fillInstallation(pool: Pool, versions: number): Promise<vo
       billing,
       alerts,
       statusPages,
+      domains,
       catalogs,
     ]
     for (const statement of parts.flat()) await client.query(statement)

@@ -5,8 +5,13 @@ import { fillInstallation } from './fill.ts'
 import { explainSettings, PlanRecorder, type RecordedStatement } from './recorder.ts'
 import { runEverything } from './run.ts'
 
-/** `uncalled`: the functions with SQL that the server never called, as `path#name`. */
-type Recording = { statements: RecordedStatement[]; uncalled: string[] }
+type Recording = {
+  statements: RecordedStatement[]
+  /** The functions with SQL that the server never called, as `path#name`. */
+  uncalled: string[]
+  /** Lines of the log about statements that failed. */
+  failedStatements: string[]
+}
 
 /** Records the plans of all statements that a server sends when its database has `versions` versions. */
 export async function recordPlans(versions: number): Promise<Recording> {
@@ -23,13 +28,13 @@ export async function recordPlans(versions: number): Promise<Recording> {
     }
     const recorder = new PlanRecorder()
     const coverage = await startStoreCoverage()
-    const { app, close } = await openBenchApp(url, versions)
+    const { app, failedStatements, close } = await openBenchApp(url, versions)
     try {
       await runEverything(app, recorder)
     } finally {
       await close()
     }
-    return { statements: recorder.statements(), uncalled: await coverage.uncalled() }
+    return { statements: recorder.statements(), uncalled: await coverage.uncalled(), failedStatements }
   } finally {
     await postgres.stop()
   }

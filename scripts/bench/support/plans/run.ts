@@ -1,6 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
+import { contract, createClient } from '../../../../contract/src/index.ts'
 import type { Workload } from '../../../../runtime/src/index.ts'
 import type { WorkerApp } from '../../../../server/src/app.ts'
 import { createGateway } from '../../../../server/src/gateway/gateway.ts'
@@ -12,21 +13,30 @@ import { channelJobs, startAlerts } from '../../../../server/src/modules/alerts/
 import { authJobs } from '../../../../server/src/modules/auth/index.ts'
 import { startBilling } from '../../../../server/src/modules/billing/index.ts'
 import {
+  findCertificate,
+  findChallengeCertificate,
+  findKeyAuthorization,
+  startCertificates,
+} from '../../../../server/src/modules/certificates/index.ts'
+import {
   collectionJobs,
   defaultIntervals,
   startEngine,
   startReconcile,
 } from '../../../../server/src/modules/deployments/index.ts'
+import { startDomains } from '../../../../server/src/modules/domains/index.ts'
 import { startLogIngest } from '../../../../server/src/modules/logs/index.ts'
 import { startSampling } from '../../../../server/src/modules/metrics/index.ts'
 import { startObserving } from '../../../../server/src/modules/observing/index.ts'
 import { publicPagesOf, runStatusRound } from '../../../../server/src/modules/statuspage/index.ts'
 import { userJobs } from '../../../../server/src/modules/user/index.ts'
 import { retentionJobs } from '../../../../server/src/startup/retention.ts'
-import { createFactories } from '../../../../server/src/testing/make.ts'
+import { createFactories, type TestUser } from '../../../../server/src/testing/make.ts'
+import { solveBotCheck } from '../../../../server/src/testing/solve-challenge.ts'
 import { callChanges, callReads, type Subject } from './calls.ts'
 import { deployAndChange } from './deployments.ts'
 import type { PlanRecorder } from './recorder.ts'
+import { samplePassword } from './samples.ts'
 
 const maxWaitMs = 180_000
 /** A page of `fill.ts`. */
@@ -55,6 +65,8 @@ export async function runEverything(app: WorkerApp, recorder: PlanRecorder): Pro
     sampling: () => startSampling(app),
     billing: () => startBilling(app),
     alerts: () => startAlerts(app, () => runStatusRound(app)),
+    certificates: () => startCertificates(app),
+    domains: () => startDomains(app),
   }
   for (const [caller, start] of Object.entries(loops)) startRecorded(caller, start)
   const gateway = await recorder.as('gateway', () => createGateway(app))
@@ -64,6 +76,7 @@ export async function runEverything(app: WorkerApp, recorder: PlanRecorder): Pro
 
   for (const subject of subjects) await callReads(http, recorder, subject)
   await recorder.as('status page', () => publicPagesOf(app).find(statusPageSlug, 'html'))
+  await recorder.as('TLS', () => findForHandshakes(app))
   await recorder.as('server metrics', () => metricsOf(app).registry.metrics())
   const run = (job: Job<never>, ...args: Parameters<Job<never>['run']>) =>
     recorder.as(`job ${job.name}`, () => job.run(...args))
@@ -78,7 +91,11 @@ export async function runEverything(app: WorkerApp, recorder: PlanRecorder): Pro
   const gatewayUrl = `http://127.0.0.1:${(gatewayServer.address() as AddressInfo).port}`
   const [, averageOrg] = subjects
   await deployAndChange({ url, gatewayUrl, subject: averageOrg })
-  await callChanges(http, recorder, averageOrg, () => newMember(app, averageOrg.code))
+  const make = createFactories(app)
+  const newCaller = () => make.member(averageOrg, 'admin')
+  const cardForm = (hasCard: boolean) => openCardForm(createApi(url, averageOrg.token), averageOrg.code, hasCard)
+  const context = { app, make, cardForm, solveBotCheck: () => solveBotCheck({ http }) }
+  await callChanges(http, recorder, averageOrg, { ...context, newCaller })
   await waitForRounds(recorder, ['deploy engine', ...Object.keys(loops), 'gateway'])
 }
 
@@ -112,8 +129,9 @@ async function startContainers({ database, runtime }: WorkerApp): Promise<void> 
 
 /** Returns the largest organization, and one of average size, each with the token of an administrator. */
 async function makeSubjects(app: WorkerApp): Promise<[Subject, Subject]> {
+  const make = createFactories(app)
+  const operator: TestUser = await make.operator({ password: samplePassword })
   const subject = async (id: number): Promise<Subject> => {
-    const make = createFactories(app)
     const { token } = await make.member({ id }, 'admin')
     const { rows } = await app.database.pool.query<Record<string, string>>(
       `select o.code, s.id::text as "squidId", s.name || '@' || s.slot as reference, s.name, to_char(now(), 'YYYY') as year,
@@ -135,12 +153,25 @@ async function makeSubjects(app: WorkerApp): Promise<[Subject, Subject]> {
       kind: 'STALLED',
       title: 'ethereum',
     }
-    return { code, token, params }
+    return { id, code, token, operator, params }
   }
   return [await subject(1), await subject(2)]
 }
 
-async function newMember(app: WorkerApp, code: string): Promise<string> {
-  const { rows } = await app.database.pool.query<{ id: number }>('select id from orgs where code = $1', [code])
-  return (await createFactories(app).member({ id: rows[0]?.id ?? 0 }, 'admin')).token
+/** Reads what the two public ports need in handshakes and for challenges, of domains of `fill-domains.ts`. */
+async function findForHandshakes(app: WorkerApp): Promise<void> {
+  await findCertificate(app, 'api-1.org-1.example.com')
+  await findChallengeCertificate(app, 'api-4.org-1.example.com')
+  await findKeyAuthorization(app, 'token-api-4-org-1-example-com', 'api-4.org-1.example.com')
+}
+
+const createApi = (url: string, token: string) => createClient(contract, { baseUrl: `${url}/api`, token: () => token })
+
+/** Opens the form for a card with the provider of tests. Returns its secret. */
+async function openCardForm(api: ReturnType<typeof createApi>, code: string, hasCard: boolean): Promise<string> {
+  const params = { code }
+  const { clientSecret } = (await api.billing.getSettings({ params })).create
+  const card = { number: '4242424242424242', expMonth: 1, expYear: 2040, cvc: '123' }
+  if (hasCard) await api.billing.enterTestCard({ params, body: { clientSecret, ...card } })
+  return clientSecret
 }
