@@ -39,7 +39,10 @@ export function openOrderedCertificates(app: App): { source: CertificateSource; 
   const selfSignedFor = (name: string): Promise<SecureContext> => {
     const existing = selfSigned.get(name)
     if (existing) return existing
-    app.log.warn({ name }, 'serving a self-signed certificate, which clients reject, until the first order has succeeded')
+    app.log.warn(
+      { name },
+      'serving a self-signed certificate, which clients reject, until the first order has succeeded',
+    )
     const created = createSelfSigned(name).then((pair) => createSecureContext(pair))
     selfSigned.set(name, created)
     return created
