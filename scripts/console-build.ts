@@ -24,7 +24,7 @@ const siteSources = [
   'site/*.*',
   'docs/**/*.md',
   'examples/erc20-transfers/{*,{abi,db,src}/**}',
-  'console/{src/ui/tokens.css,public/**}',
+  'console/{build/compressed.ts,src/ui/tokens.css,public/**}',
   'contract/src/**',
   'package-lock.json',
 ]

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { defineConfig } from 'vitepress'
+import { compressFiles } from '../../console/build/compressed.ts'
 import { accessibleSearch } from './build/accessible-search.ts'
-import { compressPages } from './build/compress.ts'
 import { packExample } from './build/example-archive.ts'
 import { inlineScriptHashes } from './build/inline-scripts.ts'
 import { writePages } from './generate/write-pages.ts'
@@ -66,6 +66,6 @@ export default defineConfig({
   async buildEnd({ outDir }) {
     await packExample(outDir)
     inlineScriptHashes(outDir)
-    compressPages(outDir)
+    compressFiles(outDir)
   },
 })
