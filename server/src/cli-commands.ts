@@ -1,8 +1,6 @@
 import { orgStatuses, tokenScopes } from '@shoal/contract'
 import { randomBytes } from 'node:crypto'
 import type { App } from './app.ts'
-import { readiness } from './health/readiness.ts'
-import { countInstallation } from './health/status-store.ts'
 import { findConfirmedAccount, operatorAuth } from './modules/auth/index.ts'
 import { recordAudit } from './modules/audit/index.ts'
 import { setDiscount, setStatus as setOrgStatus } from './modules/billing/index.ts'
@@ -11,6 +9,7 @@ import { createApiToken, createUser } from './modules/user/index.ts'
 
 export type CliOptions = Record<'email' | 'name' | 'password' | 'code' | 'status' | 'percent', string> & {
   scope?: string
+  search?: string
   off?: boolean
 }
 type Result = Promise<Record<string, unknown>>
@@ -85,9 +84,4 @@ export async function setOrgDiscount(app: App, { code, percent }: CliOptions): R
   const org = await findOrgByCode(app.db, code)
   if (!org) throw new Error(`There is no organization ${code}.`)
   return { code: org.code, discountPercent: await setDiscount(app, org.id, percent) }
-}
-
-/** Returns the health checks and the totals of the installation. */
-export async function status(app: App): Result {
-  return { ...(await readiness(app)).checks, ...(await countInstallation(app.db)) }
 }

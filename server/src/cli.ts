@@ -13,9 +13,9 @@ import {
   setUserOperator,
   setOrgDiscount,
   setOrgBillingStatus,
-  status,
   type CliOptions,
 } from './cli-commands.ts'
+import { listOrgs, listSquids, status } from './cli-lists.ts'
 import { releaseHost } from './installation/host-claim.ts'
 import { configForCommand } from './installation/running-server.ts'
 import { openApp } from './startup/open-app.ts'
@@ -66,6 +66,18 @@ const commands: Record<string, Command> = {
     options: ['code', 'name', 'email'],
     summary: 'create an organization; --email names its admin',
   },
+  'org list': {
+    run: listOrgs,
+    options: [],
+    optional: ['search'],
+    summary: "list organizations with status, cost and use, as the operator's console does",
+  },
+  'squid list': {
+    run: listSquids,
+    options: [],
+    optional: ['search'],
+    summary: "list the versions of all organizations with their use, as the operator's console does",
+  },
   'org set-status': {
     run: setOrgBillingStatus,
     options: ['code', 'status'],
@@ -100,7 +112,7 @@ const commands: Record<string, Command> = {
   status: {
     run: status,
     options: [],
-    summary: 'show health checks and the numbers of squids, containers and deployments',
+    summary: 'show health checks, what does not work, and the numbers of squids, containers and deployments',
   },
   backup: {
     runOnFiles: backUp,
@@ -126,6 +138,7 @@ async function main(): Promise<number> {
       password: { type: 'string' },
       code: { type: 'string' },
       scope: { type: 'string' },
+      search: { type: 'string' },
       status: { type: 'string' },
       percent: { type: 'string' },
       to: { type: 'string' },
@@ -211,8 +224,8 @@ const formatResult = (result: Record<string, unknown>) =>
     .join('')
 
 function formatValue(value: unknown): string {
-  const isLines = Array.isArray(value) && value.length > 0 && value.every((line) => typeof line === 'string')
-  if (isLines) return value.join(`\n${' '.repeat(15)}`)
+  if (Array.isArray(value) && value.length > 0)
+    return value.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join(`\n${' '.repeat(15)}`)
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 

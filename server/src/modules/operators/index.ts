@@ -1,1 +1,3 @@
 export { operatorsHandlers } from './handlers.ts'
+export { listAllOrgs, listAllSquids } from './list-all.ts'
+export { readOverview } from './overview.ts'

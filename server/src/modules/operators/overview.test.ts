@@ -5,7 +5,9 @@ import { recordStatement, slowStatements } from '../../db/slow-statements.ts'
 import { measured } from '../../health/loops.ts'
 import { lastBackupFile } from '../../health/readiness.ts'
 import { startHeartbeat } from '../../installation/heartbeat.ts'
+import { listOrgs, listSquids, status } from '../../cli-lists.ts'
 import { startTestApp, type TestApp, type TestUser } from '../../testing/index.ts'
+import type { CliOptions } from '../../cli-commands.ts'
 import { waitsFor } from './running.ts'
 
 let t: TestApp
@@ -125,4 +127,21 @@ test('slow statements are recorded without values, and statements that set a pas
   ])
   await query('select pg_sleep(0.3)')
   expect(slowStatements(t.app.database.url, 10).map(({ text }) => text)).toContain('select pg_sleep(0.3)')
+})
+
+test('the commands for scripts list what the pages list', async () => {
+  const org = await t.make.org({ code: 'listed' })
+  for (let i = 0; i < 60; i++)
+    await query(
+      `insert into squids (org_id, name, slot, desired_state, created_at) values ($1, $2, 'v1', 'hibernated', now())`,
+      [org.id, `listed-${i}`],
+    )
+  const options = { search: 'listed' } as CliOptions
+  const { orgs } = await t.as(operator).operators.listOrgs({ query: { search: 'listed' } })
+  expect(JSON.parse(JSON.stringify(await listOrgs(t.app, options)))).toEqual({ orgs })
+  const listed = (await listSquids(t.app, options))['squids'] as { name: string }[]
+  expect(new Set(listed.map(({ name }) => name)).size).toBe(60)
+  const all = JSON.parse(JSON.stringify(await status(t.app))) as { findings: unknown }
+  expect(all).toMatchObject({ database: 'ok' })
+  expect(all.findings).toEqual((await overview()).findings)
 })
