@@ -144,6 +144,7 @@ export const operators = {
         message: RequiredText('Message is required').max(300, 'Max 300 symbols.'),
         startsAt: Time,
         endsAt: Time,
+        hasScreen: z.boolean().default(false),
       })
       .refine(({ startsAt, endsAt }) => startsAt < endsAt, { message: 'Must be after the start', path: ['endsAt'] }),
     payload: Maintenance,

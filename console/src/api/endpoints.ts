@@ -10,8 +10,6 @@ const notCalled = [
   'domains.list',
   'domains.remove',
   'monitoring.scrape',
-  'operators.announceMaintenance',
-  'operators.withdrawMaintenance',
   'orgs.openVerification',
   'squids.deploy',
   'squids.listMine',

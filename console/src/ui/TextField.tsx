@@ -4,7 +4,9 @@ import { controlClass, Field, useFieldIds, type FieldTexts } from './Field.tsx'
 
 type TextFieldOwnProps = FieldTexts & { size?: 32 | 36; isMono?: boolean }
 type Props = TextFieldOwnProps &
-  Omit<ComponentProps<'input'>, 'size' | 'type'> & { type?: 'text' | 'email' | 'password' | 'number' | 'url' }
+  Omit<ComponentProps<'input'>, 'size' | 'type'> & {
+    type?: 'text' | 'email' | 'password' | 'number' | 'url' | 'datetime-local'
+  }
 
 const heights = { 32: 'h-8 px-2.5', 36: 'h-9 px-3 text-md' }
 

@@ -154,6 +154,26 @@ test('the list of organizations is accessible, sorts on the server and says when
   expect(await accessibilityFlaws(page, 'operator-nothing')).toEqual([])
 })
 
+test('an operator announces a maintenance with the screen, which users then see, and withdraws it', async () => {
+  await page.goto('/admin')
+  await press(page, 'Announce a maintenance')
+  await page.getByLabel('Message').fill('We replace a disk.')
+  await page.getByLabel('Start').fill('2026-01-01T00:00')
+  await page.getByLabel('End').fill('2099-01-01T00:00')
+  await page.getByRole('dialog').getByText('Maintenance from 01.01.2026').waitFor()
+  await page.getByText('Show the maintenance screen').click()
+  expect(await accessibilityFlaws(page, 'operator-maintenance')).toEqual([])
+  await page.getByRole('button', { name: 'Announce', exact: true }).click()
+  await waitForText(page, 'users who are not operators see the maintenance screen')
+  await memberPage.goto('/squids')
+  await waitForText(memberPage, "We'll be back")
+  await press(page, 'Withdraw')
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Withdraw' }).click()
+  await waitForText(page, 'No maintenance is announced')
+  await memberPage.goto('/squids')
+  await waitForText(memberPage, 'Squids')
+})
+
 test('an operator disables an account, which then cannot sign in', async () => {
   await shoal.cli('user', 'add', '--email', 'dora@disabled.dev', '--name', 'Dora', '--password', password)
   await page.goto('/admin/users')

@@ -1,4 +1,3 @@
-import type { Maintenance } from '@shoal/contract'
 import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useEffect } from 'react'
@@ -6,6 +5,7 @@ import { orgTitle, useOrg } from '../../api/active-org.ts'
 import { useApiMutation } from '../../api/mutation.ts'
 import { invalidate } from '../../api/query.ts'
 import { useUser } from '../../api/session.ts'
+import { MaintenanceBanner } from '../../components/MaintenanceBanner.tsx'
 import { RelativeTime } from '../../components/RelativeTime.tsx'
 import { formatDateTime, formatTime } from '../../lib/format.ts'
 import { supportEmail } from '../../lib/installation.ts'
@@ -22,19 +22,6 @@ export function OrgBanner() {
       {support?.code === org.code && <SupportBanner until={support.until} title={orgTitle(org)} />}
       {org.suspension && <SuspensionBanner {...org.suspension} />}
     </>
-  )
-}
-
-/** The maintenance that the operator has announced. */
-function MaintenanceBanner({ message, startsAt, endsAt }: Maintenance) {
-  return (
-    <Alert
-      tone="info"
-      title={`Maintenance from ${formatDateTime(startsAt)} to ${formatDateTime(endsAt)}`}
-      className="mb-4.5"
-    >
-      <p className="break-words">{message}</p>
-    </Alert>
   )
 }
 

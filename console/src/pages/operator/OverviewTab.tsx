@@ -7,6 +7,7 @@ import { RelativeTime } from '../../components/RelativeTime.tsx'
 import { emptyValue, formatBytes, formatInteger } from '../../lib/format.ts'
 import { Alert } from '../../ui/Alert.tsx'
 import { Card, KeyValue } from '../../ui/Card.tsx'
+import { MaintenanceCard } from './MaintenanceCard.tsx'
 import { overviewQuery } from './overview-queries.ts'
 import { LoopsTable, ReplicasTable, StatementsTable } from './overview-tables.tsx'
 
@@ -20,6 +21,7 @@ export default function OverviewTab() {
         <div className="grid gap-4.5">
           <Findings findings={overview.findings} />
           <Numbers {...overview} />
+          <MaintenanceCard />
           <Card title="Processes">
             <ReplicasTable replicas={overview.replicas} />
           </Card>

@@ -55,9 +55,15 @@ export function operatorsHandlers(app: App): Handlers<Contract['operators']> {
       return { success: true }
     },
     announceMaintenance: async ({ body, request }) => {
-      const { message, startsAt, endsAt } = body
+      const { message, startsAt, endsAt, hasScreen } = body
       const announcedAt = app.clock.now()
-      await saveMaintenance(app.db, { message, startsAt: new Date(startsAt), endsAt: new Date(endsAt), announcedAt })
+      await saveMaintenance(app.db, {
+        message,
+        startsAt: new Date(startsAt),
+        endsAt: new Date(endsAt),
+        hasScreen,
+        announcedAt,
+      })
       request.audit({ after: body })
       return body
     },

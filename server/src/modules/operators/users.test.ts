@@ -52,7 +52,7 @@ test('all users see an announced maintenance until it ends or is withdrawn', asy
   const seen = async () => (await t.as(user).user.get({})).maintenance
   const startsAt = new Date(t.clock.now().getTime() + hours(1)).toISOString()
   const endsAt = new Date(t.clock.now().getTime() + hours(2)).toISOString()
-  const body = { message: 'We replace a disk.', startsAt, endsAt }
+  const body = { message: 'We replace a disk.', startsAt, endsAt, hasScreen: false }
   await api().announceMaintenance({ body })
   expect(await seen()).toEqual(body)
   await api().announceMaintenance({ body: { ...body, message: 'Two disks.' } })
@@ -65,4 +65,20 @@ test('all users see an announced maintenance until it ends or is withdrawn', asy
   await api().confirmPassword({ body: { password } })
   const reversed = { body: { ...body, startsAt: endsAt, endsAt: startsAt } }
   await expect(api().announceMaintenance(reversed)).rejects.toMatchObject({ status: 400 })
+})
+
+test('during a maintenance with the screen, only operators enter the console', async () => {
+  const user = await t.make.user()
+  const enter = () => t.as(user).user.get({})
+  const times = {
+    startsAt: new Date(t.clock.now().getTime() + hours(1)).toISOString(),
+    endsAt: new Date(t.clock.now().getTime() + hours(2)).toISOString(),
+  }
+  await api().announceMaintenance({ body: { message: 'We replace a disk.', ...times, hasScreen: true } })
+  expect((await enter()).maintenance?.hasScreen).toBe(true)
+  t.clock.advance(hours(1))
+  await expect(enter()).rejects.toMatchObject({ status: 503, body: { code: 'MAINTENANCE' } })
+  expect((await t.as(operator).user.get({})).maintenance?.hasScreen).toBe(true)
+  t.clock.advance(hours(1))
+  expect((await enter()).maintenance).toBeNull()
 })

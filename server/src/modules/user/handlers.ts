@@ -1,7 +1,7 @@
 import type { Contract, Session, User } from '@shoal/contract'
 import { parseId } from '../parse-id.ts'
 import type { App } from '../../app.ts'
-import { notFound } from '../../errors.ts'
+import { notFound, Refusal } from '../../errors.ts'
 import {
   changeAccount,
   changePassword,
@@ -14,13 +14,18 @@ import {
 } from '../auth/index.ts'
 import type { Actor, Handlers } from '../call.ts'
 import { getOrg, listInvitations, listOrgsOf, presentOrg } from '../orgs/index.ts'
-import { findMaintenance } from './maintenance-store.ts'
+import { findMaintenance, isScreenShown } from './maintenance-store.ts'
 import { presentApiToken, createApiToken } from './api-tokens.ts'
 import { findApiToken, listApiTokens, type UserRow } from './store.ts'
 
 export function userHandlers(app: App): Handlers<Contract['user']> {
   return {
-    get: async ({ actor }) => profileOf(app, actor, await getAccount(app.db, actor.userId)),
+    get: async ({ actor }) => {
+      const profile = await profileOf(app, actor, await getAccount(app.db, actor.userId))
+      if (actor.sessionId !== null && !profile.isOperator && isScreenShown(profile.maintenance, app.clock.now()))
+        throw new Refusal(503, 'MAINTENANCE', `Shoal is being maintained: ${profile.maintenance?.message ?? ''}`)
+      return profile
+    },
     update: async ({ actor, body, request }) => {
       const user = await changeAccount(app.db, actor.userId, { fullName: body.fullName })
       request.audit({ before: { fullName: actor.fullName }, after: { fullName: user.fullName } })

@@ -5,7 +5,9 @@ import { maintenances } from './tables.ts'
 /** Returns the announced maintenance, unless it has ended. */
 export async function findMaintenance(db: Db, now: Date) {
   const [row] = await db.select().from(maintenances).where(gt(maintenances.endsAt, now))
-  return row ? { message: row.message, startsAt: row.startsAt.toISOString(), endsAt: row.endsAt.toISOString() } : null
+  if (!row) return null
+  const { message, startsAt, endsAt, hasScreen } = row
+  return { message, startsAt: startsAt.toISOString(), endsAt: endsAt.toISOString(), hasScreen }
 }
 
 /** Announces a maintenance instead of the previous one. */
@@ -22,3 +24,13 @@ export async function saveMaintenance(
 export async function deleteMaintenance(db: Db): Promise<void> {
   await db.delete(maintenances)
 }
+
+/** Whether users see the maintenance screen instead of the console. The console shows it when it cannot read the session. */
+export const isScreenShown = (
+  maintenance: { startsAt: string; endsAt: string; hasScreen: boolean } | null,
+  now: Date,
+): boolean =>
+  maintenance !== null &&
+  maintenance.hasScreen &&
+  now >= new Date(maintenance.startsAt) &&
+  now < new Date(maintenance.endsAt)

@@ -1,4 +1,4 @@
-import { integer, pgTable, text, time } from '../../db/columns.ts'
+import { boolean, integer, pgTable, text, time } from '../../db/columns.ts'
 import { oneRowCheck } from '../../db/checks.ts'
 
 /** The announced maintenance, in one row; all users see it until it ends. */
@@ -9,6 +9,7 @@ export const maintenances = pgTable(
     message: text().notNull(),
     startsAt: time().notNull(),
     endsAt: time().notNull(),
+    hasScreen: boolean().notNull().default(false),
     announcedAt: time().notNull(),
   },
   (t) => [oneRowCheck('maintenances', t.id)],

@@ -1,0 +1,1 @@
+ALTER TABLE "maintenances" ADD COLUMN "has_screen" boolean DEFAULT false NOT NULL;
