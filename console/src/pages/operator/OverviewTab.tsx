@@ -1,6 +1,7 @@
 import type { OperatorOverview } from '@shoal/contract'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
 import type { Prefetch } from '../../api/prefetch.ts'
 import { QueryView } from '../../components/QueryView.tsx'
 import { RelativeTime } from '../../components/RelativeTime.tsx'
@@ -18,22 +19,31 @@ export default function OverviewTab() {
   return (
     <QueryView query={useQuery(overviewQuery)} what="The overview">
       {(overview) => (
-        <div className="grid gap-4.5">
+        <div className="grid grid-cols-1 gap-4.5">
           <Findings findings={overview.findings} />
           <Numbers {...overview} />
           <MaintenanceCard />
-          <Card title="Processes">
+          <Section title="Processes">
             <ReplicasTable replicas={overview.replicas} />
-          </Card>
-          <Card title="Loops">
+          </Section>
+          <Section title="Loops">
             <LoopsTable replicas={overview.replicas} />
-          </Card>
-          <Card title="Slow statements">
+          </Section>
+          <Section title="Slow statements">
             <StatementsTable statements={overview.statements} />
-          </Card>
+          </Section>
         </div>
       )}
     </QueryView>
+  )
+}
+
+function Section({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <section className="min-w-0">
+      <h2 className="mb-2.5 text-md font-semibold">{title}</h2>
+      {children}
+    </section>
   )
 }
 

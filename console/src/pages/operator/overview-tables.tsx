@@ -67,7 +67,7 @@ const statementColumns: Column<Statement>[] = [
   numberColumn('Slowest', ({ maxMs }) => formatDuration(maxMs), { width: '92px', hideBelow: 'sm' }),
 ]
 
-const nothing = (text: ReactNode) => <p className="p-3.5 text-ink-2">{text}</p>
+const nothing = (text: ReactNode) => <p className="text-ink-2">{text}</p>
 
 export function ReplicasTable({ replicas }: { replicas: Replica[] }) {
   return (
@@ -102,7 +102,7 @@ export function LoopsTable({ replicas }: { replicas: Replica[] }) {
 export function StatementsTable({ statements }: { statements: Statement[] }) {
   return (
     <>
-      <p className="p-3.5 text-ink-2">
+      <p className="mb-2.5 text-ink-2">
         Statements on Shoal's own database that took at least 250 ms, as its processes measured them since they started.
         The time includes waits for locks and for the process itself.
       </p>
