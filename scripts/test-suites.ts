@@ -9,6 +9,7 @@ export const s3Suites = [
 export const pebbleSuites = [
   'server/src/modules/certificates/orders.test.ts',
   'server/src/modules/domains/domains.test.ts',
+  'e2e/console/slow/domains.test.ts',
 ]
 
 /** Suites for several kinds of host. `npm test` runs them for the first kind that this host supports, `npm run test:slow` for the others. */

@@ -8,7 +8,28 @@ import { SquidName, TagName, Time } from './fields.ts'
  */
 export const domainStates = ['WAITING_FOR_DNS', 'ISSUING', 'ACTIVE', 'FAILED'] as const
 
+/** What DNS had for a record at the last check. `WAITING`: not checked yet. `UNKNOWN`: DNS did not respond. */
+export const domainRecordStates = ['WAITING', 'FOUND', 'MISSING', 'UNKNOWN'] as const
+
 export const maxDomains = 20
+
+const DomainRecord = z.object({
+  type: z.enum(['CNAME', 'TXT']),
+  name: z.string(),
+  value: z.string(),
+  state: z.enum(domainRecordStates),
+  /** What DNS has instead; null unless the record is missing or unknown. */
+  problem: z.string().nullable(),
+})
+
+const DomainCertificate = z.object({
+  /** Null until the first order has succeeded. It is renewed when a third of its lifetime remains. */
+  expiresAt: Time.nullable(),
+  /** Why the last order failed; null if it succeeded. */
+  problem: z.string().nullable(),
+  /** When the next order starts: at once, after a failed order, or when the certificate is renewed. */
+  nextOrderAt: Time,
+})
 
 /** A domain of an organization, at which the gateway serves the API of one tag of a squid. */
 export const Domain = z.object({
@@ -20,8 +41,12 @@ export const Domain = z.object({
   /** What is wrong, and how to correct it; null if nothing is. */
   problem: z.string().nullable(),
   /** The records that the owner of the domain must set. */
-  records: z.array(z.object({ type: z.enum(['CNAME', 'TXT']), name: z.string(), value: z.string() })),
+  records: z.array(DomainRecord),
+  /** Null until the records prove control. */
+  certificate: DomainCertificate.nullable(),
   checkedAt: Time.nullable(),
+  /** When the records are checked again; null if only a request does that, because they were missing for a week. */
+  nextCheckAt: Time.nullable(),
   createdAt: Time,
 })
 
@@ -32,7 +57,11 @@ export const domains = {
     access: 'member',
     scope: 'read',
     summary: 'Domains of the organization, with their DNS records and states',
-    payload: z.array(Domain),
+    payload: z.object({
+      /** The name to which domains point; null if this installation serves no domains of organizations. */
+      gatewayName: z.string().nullable(),
+      domains: z.array(Domain),
+    }),
   }),
   add: endpoint({
     method: 'POST',

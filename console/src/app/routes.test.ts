@@ -68,6 +68,7 @@ const ownPaths = [
   '/squids/$squidName/$squidSlot/schema',
   '/squids/$squidName/$squidSlot/deployments/$deployId/changes',
   '/settings/status-page',
+  '/settings/domains',
   '/monitoring/alerts',
   ...['', '/deployments', '/organizations', '/squids', '/users'].map((tab) => `/admin${tab}`),
   ...['history', 'rules', 'channels', 'deliveries'].map((tab) => `/monitoring/alerts/${tab}`),

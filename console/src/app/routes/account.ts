@@ -83,6 +83,12 @@ const statusPage = createRoute({
   ...page(() => import('../../pages/settings/status-page/StatusPageSettingsPage.tsx')),
 })
 
+const domains = createRoute({
+  getParentRoute: () => app,
+  path: '/settings/domains',
+  ...page(() => import('../../pages/settings/domains/DomainsPage.tsx')),
+})
+
 const billing = createRoute({
   getParentRoute: () => app,
   path: '/billing',
@@ -146,6 +152,7 @@ export const accountRoutes = [
   portalChain,
   settings,
   statusPage,
+  domains,
   billing,
   billingUsage,
   billingLimits,

@@ -1,4 +1,4 @@
-export { certificateStates, dropName, keepName } from './names.ts'
+export { certificateStates, dropName, keepName, type CertificateState } from './names.ts'
 export { startCertificates } from './keep.ts'
 export { findChallengeCertificate, findCertificate, findKeyAuthorization, describeCertificates } from './find.ts'
 export { certificatesChannel } from './store.ts'

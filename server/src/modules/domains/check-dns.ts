@@ -2,9 +2,21 @@ import { Resolver } from 'node:dns/promises'
 
 const timeoutMs = 3_000
 const maxRecords = 50
+/** Values of other owners are shown up to this length, in characters. */
+const maxShown = 80
 
-/** `unknown`: DNS could not be queried, so nothing is known about the records. */
-export type DnsResult = { status: 'proven' } | { status: 'missing' | 'unknown'; problem: string }
+/** What DNS has for one record. `problem`: what it has instead, or why it is unknown; null if it has the record. */
+export type RecordCheck = { state: 'FOUND'; problem: null } | { state: 'MISSING' | 'UNKNOWN'; problem: string }
+/** `proof`: the TXT record. `target`: the CNAME record, or addresses instead. */
+export type RecordChecks = { proof: RecordCheck; target: RecordCheck }
+
+/** `unknown`: DNS could not be queried, so nothing is known about the records. `problem`: that of the first record that is not found. */
+export type DnsResult = { checks: RecordChecks } & (
+  { status: 'proven'; problem: null } | { status: 'missing' | 'unknown'; problem: string }
+)
+
+const found: RecordCheck = { state: 'FOUND', problem: null }
+const missing = (problem: string): RecordCheck => ({ state: 'MISSING', problem })
 
 export const proofName = (name: string): string => `_shoal.${name}`
 
@@ -21,19 +33,47 @@ export async function checkDns(
 ): Promise<DnsResult> {
   const resolver = new Resolver({ timeout: timeoutMs, tries: 2 })
   if (servers.length > 0) resolver.setServers(servers)
-  try {
-    const texts = await orNone(resolver.resolveTxt(proofName(name)))
-    if (!texts.slice(0, maxRecords).some((parts) => parts.join('') === proof))
-      return { status: 'missing', problem: `The TXT record ${proofName(name)} does not have the expected value.` }
-    const target = await orNone(resolver.resolveCname(name))
-    if (target.some((cname) => cname.toLowerCase().replace(/\.$/, '') === gatewayName)) return { status: 'proven' }
-    const [addresses, expected] = await Promise.all([name, gatewayName].map((host) => addressesOf(resolver, host)))
-    if (addresses?.some((address) => expected?.includes(address))) return { status: 'proven' }
-    return { status: 'missing', problem: `${name} does not point to ${gatewayName}.` }
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'
-    return { status: 'unknown', problem: `The DNS records of ${name} could not be read (${code}).` }
+  const checks = {
+    proof: await checkProof(resolver, proofName(name), proof).catch((error: unknown) => unknown(name, error)),
+    target: await checkTarget(resolver, name, gatewayName).catch((error: unknown) => unknown(name, error)),
   }
+  const failed = [checks.proof, checks.target].find(({ state }) => state !== 'FOUND')
+  if (!failed || failed.state === 'FOUND') return { status: 'proven', problem: null, checks }
+  return { status: failed.state === 'MISSING' ? 'missing' : 'unknown', problem: failed.problem, checks }
+}
+
+async function checkProof(resolver: Resolver, name: string, proof: string): Promise<RecordCheck> {
+  const values = (await orNone(resolver.resolveTxt(name))).map((parts) => parts.join(''))
+  if (values.slice(0, maxRecords).includes(proof)) return found
+  const [other] = values
+  if (other === undefined) return missing(`DNS has no TXT record ${name}.`)
+  return missing(`The TXT record ${name} has another value: ${shown(other)}.`)
+}
+
+async function checkTarget(resolver: Resolver, name: string, gatewayName: string): Promise<RecordCheck> {
+  const targets = (await orNone(resolver.resolveCname(name))).map((target) => target.toLowerCase().replace(/\.$/, ''))
+  if (targets.includes(gatewayName)) return found
+  const [addresses = [], expected = []] = await Promise.all(
+    [name, gatewayName].map((host) => addressesOf(resolver, host)),
+  )
+  if (addresses.some((address) => expected.includes(address))) return found
+  const [current] = [...targets, ...addresses]
+  return missing(
+    current === undefined
+      ? `DNS has no record ${name}.`
+      : `${name} points to ${shown(current)}, not to ${gatewayName}.`,
+  )
+}
+
+function unknown(name: string, error: unknown): RecordCheck {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'
+  return { state: 'UNKNOWN', problem: `The DNS records of ${name} could not be read (${code}).` }
+}
+
+/** A value from DNS, which anyone may have written: without control characters, and shortened. */
+function shown(value: string): string {
+  const text = value.replaceAll(/\p{C}/gu, '')
+  return text.length > maxShown ? `${text.slice(0, maxShown)}…` : text
 }
 
 const addressesOf = async (resolver: Resolver, host: string): Promise<string[]> =>

@@ -4,7 +4,7 @@ import { every } from '../../db/every.ts'
 import { measured } from '../../health/loops.ts'
 import { runAsLeader, type LeaderHandle } from '../../db/leases.ts'
 import { dropName, keepName } from '../certificates/index.ts'
-import { checkDns, type DnsResult } from './check-dns.ts'
+import { checkDns, type DnsResult, type RecordChecks } from './check-dns.ts'
 import { gatewayNameOf } from './gateway-name.ts'
 import { deleteDomain, selectActive, selectDueDomains, selectReleased, updateDomain, type DomainRow } from './store.ts'
 
@@ -18,6 +18,12 @@ const unknownGraceMs = days(7)
 const activeIntervalMs = hours(1)
 /** A domain whose control was not proven is checked for this long after it was added; later only when a member requests it. */
 export const maxWaitMs = days(7)
+/** The delay of a check that only a member requests. */
+const neverMs = days(3650)
+
+/** Returns when the records are checked again; null if only a member requests it. */
+export const plannedCheck = ({ nextCheckAt }: DomainRow, now: Date): Date | null =>
+  nextCheckAt.getTime() - now.getTime() > neverMs / 2 ? null : nextCheckAt
 
 /** Checks the records of domains in one process of the installation. Does nothing without SHOAL_TLS=acme. */
 export function startDomains(app: App): LeaderHandle {
@@ -58,12 +64,13 @@ const checkOne = ({ config }: DomainsApp, { name, proof }: DomainRow): Promise<D
 
 async function apply(app: DomainsApp, row: DomainRow, result: DnsResult): Promise<void> {
   const now = app.clock.now()
-  if (result.status === 'proven') return await activate(app, row, now)
+  if (result.status === 'proven') return await activate(app, row, result.checks, now)
   const graceMs = result.status === 'unknown' ? unknownGraceMs : missingGraceMs
   const isLost = row.isActive && now.getTime() - (row.provenAt?.getTime() ?? 0) > graceMs
   if (isLost) app.log.warn({ name: row.name, problem: result.problem }, 'a domain was deactivated')
   await updateDomain(app.db, row, {
     problem: result.problem,
+    recordChecks: result.checks,
     checkedAt: now,
     nextCheckAt: nextCheck(row, now),
     ...(isLost ? { isActive: false } : {}),
@@ -71,20 +78,27 @@ async function apply(app: DomainsApp, row: DomainRow, result: DnsResult): Promis
   if (isLost) await dropName(app.db, row.name)
 }
 
-async function activate(app: DomainsApp, row: DomainRow, now: Date): Promise<void> {
+async function activate(app: DomainsApp, row: DomainRow, recordChecks: RecordChecks, now: Date): Promise<void> {
   const current = row.isActive ? row : await selectActive(app.db, row.name)
   if (current && current.orgId !== row.orgId) {
     // The current organization keeps the domain while its own record is there. Otherwise its owner has changed.
     const result = await checkOne(app, current)
     if (result.status !== 'missing') {
       const problem = 'Another organization serves this domain. Remove its TXT record, so that only yours remains.'
-      return await updateDomain(app.db, row, { problem, checkedAt: now, nextCheckAt: nextCheck(row, now) })
+      return await updateDomain(app.db, row, {
+        problem,
+        recordChecks,
+        checkedAt: now,
+        nextCheckAt: nextCheck(row, now),
+      })
     }
-    await updateDomain(app.db, current, { isActive: false, problem: result.problem, checkedAt: now })
+    const { problem, checks } = result
+    await updateDomain(app.db, current, { isActive: false, problem, recordChecks: checks, checkedAt: now })
     await dropName(app.db, row.name)
   }
   await updateDomain(app.db, row, {
     problem: null,
+    recordChecks,
     provenAt: now,
     checkedAt: now,
     nextCheckAt: new Date(now.getTime() + activeIntervalMs),
@@ -96,6 +110,6 @@ async function activate(app: DomainsApp, row: DomainRow, now: Date): Promise<voi
 /** Returns when to check a domain again: soon after it was added, because its records are usually set then, and later less often. */
 function nextCheck({ createdAt, isActive }: DomainRow, now: Date): Date {
   const ageMs = now.getTime() - createdAt.getTime()
-  if (!isActive && ageMs > maxWaitMs) return new Date(now.getTime() + days(3650))
+  if (!isActive && ageMs > maxWaitMs) return new Date(now.getTime() + neverMs)
   return new Date(now.getTime() + Math.min(Math.max(ageMs / 10, 10_000), isActive ? minutes(10) : hours(1)))
 }

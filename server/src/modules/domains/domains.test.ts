@@ -1,4 +1,5 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { freePort } from '../../../../e2e/support/free-port.ts'
 import { hasPebble, startPebble, type Pebble } from '../../../../scripts/pebble.ts'
 import { days, hours } from '../../clock.ts'
 import { openDomainTable, type DomainTable } from '../../gateway/domain-table.ts'
@@ -50,7 +51,7 @@ describe.skipIf(!hasPebble())('with the DNS server of Pebble', { timeout: 120_00
     const params = { code: owner.code }
     return {
       add: () => domains.add({ params, body: { name, squid: 'squid', tag: 'prod' } }),
-      get: async () => (await domains.list({ params }))[0],
+      get: async () => (await domains.list({ params })).domains[0],
       check: () => domains.check({ params: { ...params, name } }),
       remove: () => domains.remove({ params: { ...params, name } }),
     }
@@ -73,11 +74,13 @@ describe.skipIf(!hasPebble())('with the DNS server of Pebble', { timeout: 120_00
     await round()
     expect(await owner.get()).toMatchObject({
       state: 'WAITING_FOR_DNS',
-      problem: 'The TXT record _shoal.api.example.com does not have the expected value.',
+      problem: 'DNS has no TXT record _shoal.api.example.com.',
+      // The DNS server of Pebble resolves all names to the same address.
       records: [
-        { type: 'CNAME', name, value: gatewayName },
-        { type: 'TXT', name: `_shoal.${name}`, value: expect.stringMatching(/^shoal-domain=.{20,}/) },
+        { type: 'CNAME', name, value: gatewayName, state: 'FOUND', problem: null },
+        { type: 'TXT', name: `_shoal.${name}`, value: expect.stringMatching(/^shoal-domain=.{20,}/), state: 'MISSING' },
       ],
+      certificate: null,
     })
     await isServed(undefined)
     expect(await certificates()).toEqual([])
@@ -92,10 +95,52 @@ describe.skipIf(!hasPebble())('with the DNS server of Pebble', { timeout: 120_00
     })
     // No server responds to the challenge.
     await orderDueCertificates(t.app)
-    expect(await owner.get()).toMatchObject({ state: 'FAILED', problem: expect.stringMatching(/refused|connect/i) })
+    const refused = expect.stringMatching(/refused|connect/i)
+    expect(await owner.get()).toMatchObject({
+      state: 'FAILED',
+      problem: refused,
+      certificate: { expiresAt: null, problem: refused, nextOrderAt: expect.any(String) },
+    })
     await owner.remove()
     await isServed(undefined)
     expect(await certificates()).toEqual([])
+  })
+
+  test('each record has its own state, with what DNS has instead', async () => {
+    const owner = ownerOf(org)
+    await owner.add()
+    expect(await owner.get()).toMatchObject({ records: [{ state: 'WAITING' }, { state: 'WAITING' }], checkedAt: null })
+    await pebble.dns('/set-cname', { host: `${name}.`, target: 'elsewhere.example.net.' })
+    await pebble.dns('/add-a', { host: 'elsewhere.example.net.', addresses: ['192.0.2.7'] })
+    await pebble.dns('/set-txt', { host: `_shoal.${name}.`, value: 'of-another\u0007-owner' })
+    await round()
+    expect(await owner.get()).toMatchObject({
+      state: 'WAITING_FOR_DNS',
+      records: [
+        { state: 'MISSING', problem: `${name} points to elsewhere.example.net, not to ${gatewayName}.` },
+        { state: 'MISSING', problem: `The TXT record _shoal.${name} has another value: of-another-owner.` },
+      ],
+    })
+    t.app.config.dnsServers = [`127.0.0.1:${await freePort()}`]
+    onTestFinished(() => void (t.app.config.dnsServers = [pebble.dnsServer]))
+    await owner.check()
+    await round()
+    expect(await owner.get()).toMatchObject({
+      problem: expect.stringContaining('could not be read'),
+      records: [{ state: 'UNKNOWN' }, { state: 'UNKNOWN' }],
+    })
+  })
+
+  test('after a week without records, only a request checks a domain', async () => {
+    const owner = ownerOf(org)
+    await owner.add()
+    await round()
+    expect((await owner.get())?.nextCheckAt).not.toBeNull()
+    t.clock.advance(days(8))
+    await round()
+    expect(await owner.get()).toMatchObject({ nextCheckAt: null })
+    await owner.check()
+    expect((await owner.get())?.nextCheckAt).not.toBeNull()
   })
 
   test('another organization can take a domain only after its owner has removed the first proof', async () => {

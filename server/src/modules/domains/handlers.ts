@@ -1,36 +1,41 @@
-import { maxDomains, type Contract, type PayloadInputOf } from '@shoal/contract'
+import { maxDomains, type Contract } from '@shoal/contract'
 import { randomBytes } from 'node:crypto'
 import type { App } from '../../app.ts'
 import { invalid, invalidField, notFound, refuse } from '../../errors.ts'
 import type { Handlers } from '../call.ts'
 import { certificateStates } from '../certificates/index.ts'
-import { proofName } from './check-dns.ts'
 import { releaseDomain } from './check-domains.ts'
 import { normalizeDomain } from './domain-name.ts'
 import { gatewayNameOf } from './gateway-name.ts'
+import { presentDomain } from './present.ts'
 import { insertDomain, listDomains, selectDomain, squidExists, updateDomain, type DomainRow } from './store.ts'
 
 export function domainsHandlers(app: App): Handlers<Contract['domains']> {
   const { db, clock, config } = app
   const ownNames = config.tls?.ownNames ?? []
   const gatewayName = gatewayNameOf(config)
-  const certificatesOf = (rows: DomainRow[]) =>
-    certificateStates(
-      db,
-      rows.filter(({ isActive }) => isActive).map(({ name }) => name),
+  const presentAll = async (rows: DomainRow[]) => {
+    const names = rows.filter(({ isActive }) => isActive).map(({ name }) => name)
+    const certificates = await certificateStates(db, names)
+    return rows.map((row) =>
+      presentDomain(row, { gatewayName, certificate: certificates.get(row.name), now: clock.now() }),
     )
-  const present = async (row: DomainRow) => presentDomain(row, gatewayName, (await certificatesOf([row])).get(row.name))
+  }
+  const present = async (row: DomainRow) => {
+    const [presented] = await presentAll([row])
+    if (!presented) throw new Error('no domain was presented')
+    return presented
+  }
   const getDomain = async (orgId: number, name: string): Promise<DomainRow> => {
     const row = await selectDomain(db, orgId, name.toLowerCase().replace(/\.$/, ''))
     if (!row) throw notFound('Domain')
     return row
   }
   return {
-    list: async ({ org }) => {
-      const rows = await listDomains(db, org.id)
-      const certificates = await certificatesOf(rows)
-      return rows.map((row) => presentDomain(row, gatewayName, certificates.get(row.name)))
-    },
+    list: async ({ org }) => ({
+      gatewayName: gatewayName === '' ? null : gatewayName,
+      domains: await presentAll(await listDomains(db, org.id)),
+    }),
     add: async ({ org, body, request }) => {
       if (config.tls?.source.kind !== 'acme')
         throw refuse(
@@ -52,9 +57,10 @@ export function domainsHandlers(app: App): Handlers<Contract['domains']> {
     },
     check: async ({ org, params, request }) => {
       const row = await getDomain(org.id, params.name)
-      await updateDomain(db, row, { nextCheckAt: clock.now() })
+      const nextCheckAt = clock.now()
+      await updateDomain(db, row, { nextCheckAt })
       request.audit({ subject: row.name })
-      return await present(row)
+      return await present({ ...row, nextCheckAt })
     },
     remove: async ({ org, params, request }) => {
       const row = await getDomain(org.id, params.name)
@@ -63,20 +69,4 @@ export function domainsHandlers(app: App): Handlers<Contract['domains']> {
       return null
     },
   }
-}
-
-type PresentedDomain = PayloadInputOf<Contract['domains']['check']>
-type Certificate = { isIssued: boolean; lastError: string | null }
-
-function presentDomain(row: DomainRow, gatewayName: string, certificate: Certificate | undefined): PresentedDomain {
-  const { name, squidName: squid, tag, isActive, checkedAt, createdAt, proof } = row
-  const problem = row.problem ?? (isActive ? (certificate?.lastError ?? null) : null)
-  const isBroken = isActive ? certificate?.isIssued !== true && problem !== null : row.provenAt !== null
-  const working = certificate?.isIssued === true ? 'ACTIVE' : 'ISSUING'
-  const records = [
-    { type: 'CNAME' as const, name, value: gatewayName },
-    { type: 'TXT' as const, name: proofName(name), value: proof },
-  ]
-  const state = isBroken ? 'FAILED' : isActive ? working : 'WAITING_FOR_DNS'
-  return { name, squid, tag, state, problem, records, checkedAt, createdAt }
 }

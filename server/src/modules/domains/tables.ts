@@ -1,6 +1,7 @@
 import { sql } from '../../db/sql.ts'
-import { bigId, boolean, index, pgTable, primaryKey, text, time, uniqueIndex } from '../../db/columns.ts'
+import { bigId, boolean, index, jsonb, pgTable, primaryKey, text, time, uniqueIndex } from '../../db/columns.ts'
 import { orgs } from '../orgs/index.ts'
+import type { RecordChecks } from './check-dns.ts'
 
 /** Domains of organizations. Several may claim a name; only the one that proved control is active. */
 export const squidDomains = pgTable(
@@ -18,6 +19,8 @@ export const squidDomains = pgTable(
     isActive: boolean().notNull().default(false),
     /** Why the last check failed; null if it succeeded. */
     problem: text(),
+    /** What the last check found for each record; null before the first check. */
+    recordChecks: jsonb().$type<RecordChecks>(),
     /** When a check last succeeded. */
     provenAt: time(),
     checkedAt: time(),

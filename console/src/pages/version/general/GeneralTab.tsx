@@ -17,6 +17,7 @@ import { CopyButton } from '../../../ui/CopyButton.tsx'
 import { SkeletonRows } from '../../../ui/Skeleton.tsx'
 import { newestQuery } from '../deployments/use-deployments.ts'
 import { prefetchVersion, useVersion, type VersionPath } from '../use-version.ts'
+import { prefetchDomains, useDomainRow } from './domain-row.tsx'
 import { HibernationNotice } from './HibernationNotice.tsx'
 import { LastDeployment } from './LastDeployment.tsx'
 import { UrlList } from './UrlList.tsx'
@@ -24,7 +25,10 @@ import { urlGroups } from './urls.ts'
 import { lazyPart } from '../../../lib/lazy.tsx'
 
 export const prefetch: Prefetch<VersionPath> = (context) =>
-  prefetchVersion(context, ({ id }) => void context.client.prefetchQuery(newestQuery(context.org.code, String(id))))
+  prefetchVersion(context, (squid) => {
+    void context.client.prefetchQuery(newestQuery(context.org.code, String(squid.id)))
+    prefetchDomains(context, squid)
+  })
 
 // Loaded lazily, since the table is most of this tab's code and is at the bottom.
 const ProcessorsTable = lazyPart(async () => ({
@@ -34,13 +38,14 @@ const ProcessorsTable = lazyPart(async () => ({
 /** The first tab of the version page (spec 2.9). */
 export default function GeneralTab() {
   const squid = useVersion()
+  const domains = useDomainRow(squid)
   return (
     <>
       {isHibernated(squid) && <HibernationNotice squid={squid} />}
       <div className="grid items-start gap-4.5 min-[1400px]:grid-cols-[minmax(0,1fr)_330px]">
         <div className="flex min-w-0 flex-col gap-4.5">
           <Card>
-            <KeyValue rows={rowsOf(squid)} />
+            <KeyValue rows={rowsOf(squid, domains)} />
           </Card>
           {!isHibernated(squid) && (squid.processors ?? []).length > 0 && (
             <section aria-label="Processors">
@@ -60,7 +65,7 @@ export default function GeneralTab() {
   )
 }
 
-function rowsOf(squid: Squid): KeyValueRow[] {
+function rowsOf(squid: Squid, domains: KeyValueRow | null): KeyValueRow[] {
   const { description, deployedAt, hibernatedAt, createdAt } = squid
   const alerts = otherAlerts(squid)
   const rows: KeyValueRow[] = [
@@ -70,6 +75,7 @@ function rowsOf(squid: Squid): KeyValueRow[] {
       value: <UrlList urls={urls} {...(note && { note })} />,
     })),
   ]
+  if (domains) rows.push(domains)
   if (alerts.length > 0) rows.push({ label: 'Warnings', value: <Warnings alerts={alerts} />, isFlush: true })
   rows.push(
     { label: 'Description', value: description ?? emptyValue },

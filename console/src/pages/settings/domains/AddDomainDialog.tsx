@@ -1,0 +1,70 @@
+import { useQuery } from '@tanstack/react-query'
+import { useApiMutation } from '../../../api/mutation.ts'
+import { squidsQuery } from '../../../api/squids.ts'
+import { FormShell } from '../../../components/FormShell.tsx'
+import { LazyDialog } from '../../../components/LazyDialog.tsx'
+import { Button } from '../../../ui/Button.tsx'
+import { NativeSelect } from '../../../ui/NativeSelect.tsx'
+import { TextField } from '../../../ui/TextField.tsx'
+import { taggedSquids, tagKey } from '../status-page/tag-choices.ts'
+
+/** Asks for a domain, and for the tag that it serves. The records to set are shown on the page afterwards. */
+export default function AddDomainDialog({ code, onClose }: { code: string; onClose: () => void }) {
+  const squids = useQuery(squidsQuery(code)).data
+  const add = useApiMutation('domains.add', {
+    invalidates: ['domains.list'],
+    errorDisplay: 'caller',
+    onSuccess: onClose,
+  })
+  const tags = taggedSquids(squids ?? [], [])
+  const options = tags.map((tag) => ({ id: tagKey(tag), label: tagKey(tag) }))
+  const isWithoutTags = squids !== undefined && tags.length === 0
+  return (
+    <LazyDialog title="Add domain" isOpen onClose={onClose}>
+      <FormShell
+        schema={({ contract, z }) =>
+          z.object({ name: contract.domains.add.body.shape.name, target: z.string().min(1, 'Choose a tag.') })
+        }
+        values={{ name: '', target: '' }}
+        onSubmit={({ name, target }) => {
+          const [squid = '', tag = ''] = target.split(':')
+          add.mutate({ params: { code }, body: { name, squid, tag } })
+        }}
+        pending={add.isPending}
+        submitError={add.error}
+        errorField="name"
+        submitLabel="Add domain"
+        isGuarded={false}
+        disabledReasonOf={() => (isWithoutTags ? 'No squid has a tag yet.' : null)}
+        secondary={<Button onClick={onClose}>Cancel</Button>}
+      >
+        {({ field }) => (
+          <>
+            <TextField
+              label="Domain"
+              description="A domain or subdomain of yours, whose DNS records you can change."
+              placeholder="api.example.com"
+              autoComplete="off"
+              autoCapitalize="none"
+              spellCheck={false}
+              isMono
+              autoFocus
+              {...field('name')}
+            />
+            <NativeSelect
+              label="Squid and tag"
+              description={
+                isWithoutTags
+                  ? 'No squid has a tag yet. Set one on the page of a version.'
+                  : 'The domain serves the version that has the tag, also after the tag moves.'
+              }
+              placeholder="Choose a tag"
+              options={options}
+              {...field('target')}
+            />
+          </>
+        )}
+      </FormShell>
+    </LazyDialog>
+  )
+}

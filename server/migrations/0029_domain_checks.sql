@@ -1,0 +1,1 @@
+ALTER TABLE "squid_domains" ADD COLUMN "record_checks" jsonb;
