@@ -65,12 +65,20 @@ async function openClient({ db, sealer, config, clock }: OrderApp, library: type
     backoffMax: 8_000,
     backoffAttempts: 15,
   })
-  const email = config.SHOAL_ACME_EMAIL
-  await client.createAccount({
-    termsOfServiceAgreed: true,
-    ...(email === undefined ? {} : { contact: [`mailto:${email}`] }),
-  })
+  await useAccount(client, config.SHOAL_ACME_EMAIL)
   return client
+}
+
+/** Finds or creates the account of the client's key. The library updates an existing one, and authorities refuse an update without an address. */
+async function useAccount(client: acme.Client, email: string | undefined): Promise<void> {
+  if (email !== undefined)
+    return void (await client.createAccount({ termsOfServiceAgreed: true, contact: [`mailto:${email}`] }))
+  // If the authority does not respond, the second call rejects with the cause.
+  const exists = await client.createAccount({ onlyReturnExisting: true }).then(
+    () => true,
+    () => false,
+  )
+  if (!exists) await client.createAccount({ termsOfServiceAgreed: true })
 }
 
 async function proveControl(
