@@ -3,6 +3,7 @@ import type { App } from '../app.ts'
 import { notificationsOf } from '../db/notifications.ts'
 import { certificatesChannel, findCertificate, findChallengeCertificate } from '../modules/certificates/index.ts'
 import { BoundedMap } from '../bounded-map.ts'
+import { ReadLimit } from './read-limit.ts'
 import { createSelfSigned } from './self-signed.ts'
 import type { CertificateSource } from './tls-layer.ts'
 
@@ -12,8 +13,6 @@ const maxContexts = 2_000
 const maxUnknown = 10_000
 /** A lost notification delays a new certificate by at most this time. */
 const maxAgeMs = 60_000
-/** Concurrent reads of the database for handshakes. Clients choose the names, so further ones are refused. */
-const maxReads = 16
 
 type Cached = { context: SecureContext | null; atMs: number }
 
@@ -24,6 +23,7 @@ export function openOrderedCertificates(app: App): { source: CertificateSource; 
   const selfSigned = new Map<string, Promise<SecureContext>>()
   const pending = new Map<string, Promise<SecureContext | null>>()
   const ownNames = app.config.tls?.ownNames ?? []
+  const [certificateReads, challengeReads] = [new ReadLimit(), new ReadLimit()]
 
   const stopListening = notificationsOf(app.database).listen(certificatesChannel, {
     onMessage: (name) => {
@@ -56,13 +56,11 @@ export function openOrderedCertificates(app: App): { source: CertificateSource; 
   }
 
   const readShared = async (name: string, old: Cached | undefined): Promise<SecureContext | null> => {
-    if (!pending.has(name)) {
-      if (pending.size >= maxReads) return old?.context ?? null
+    if (!pending.has(name))
       pending.set(
         name,
-        read(name).finally(() => pending.delete(name)),
+        certificateReads.run(() => read(name), old?.context ?? null).finally(() => pending.delete(name)),
       )
-    }
     // While the database is unavailable, the certificate in memory is used.
     return await (pending.get(name) ?? Promise.resolve(null)).catch(() => old?.context ?? null)
   }
@@ -74,16 +72,9 @@ export function openOrderedCertificates(app: App): { source: CertificateSource; 
     return context ?? (ownNames.includes(name) ? await selfSignedFor(name) : null)
   }
 
-  let challengeReads = 0
   const challengeFor = async (name: string): Promise<SecureContext | null> => {
-    if (challengeReads >= maxReads) return null
-    challengeReads += 1
-    try {
-      const pair = await findChallengeCertificate(app, name)
-      return pair && createSecureContext(pair)
-    } finally {
-      challengeReads -= 1
-    }
+    const pair = await challengeReads.run(() => findChallengeCertificate(app, name), null)
+    return pair && createSecureContext(pair)
   }
   return { source: { contextFor, challengeFor }, close: stopListening }
 }

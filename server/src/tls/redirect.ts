@@ -2,10 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { App } from '../app.ts'
 import { findKeyAuthorization } from '../modules/certificates/index.ts'
 import { nameOf } from './host-name.ts'
+import { ReadLimit } from './read-limit.ts'
 
 const challengePath = '/.well-known/acme-challenge/'
-/** Number of concurrent queries. Further requests are refused, because any client can send tokens. */
-const maxReads = 16
 
 /**
  * Handles requests to the HTTP port: responds to the challenges of the ACME authority, and redirects to HTTPS for names that `isServed`
@@ -16,18 +15,16 @@ export function createRedirect(
   httpsPort: number,
   isServed: (name: string) => boolean,
 ): (req: IncomingMessage, res: ServerResponse) => void {
-  let reads = 0
+  // Anyone may send tokens.
+  const reads = new ReadLimit()
   const challenge = async (req: IncomingMessage, res: ServerResponse, name: string) => {
-    if (reads >= maxReads) return send(res, 503, 'Too many requests at once.')
-    reads += 1
+    const token = (req.url ?? '').slice(challengePath.length)
     try {
-      const token = (req.url ?? '').slice(challengePath.length)
-      const keyAuthorization = await findKeyAuthorization(app, token, name)
+      const keyAuthorization = await reads.run(() => findKeyAuthorization(app, token, name), undefined)
+      if (keyAuthorization === undefined) return send(res, 503, 'Too many requests at once.')
       send(res, keyAuthorization === null ? 404 : 200, keyAuthorization ?? 'There is no such challenge.')
     } catch {
       send(res, 503, 'The database does not respond.')
-    } finally {
-      reads -= 1
     }
   }
   return (req, res) => {
