@@ -3,6 +3,7 @@ import { notificationsOf } from '../db/notifications.ts'
 import { domainsChannel, selectActiveDomains, type ActiveDomain } from '../modules/domains/index.ts'
 import { nameOf } from '../tls/host-name.ts'
 import type { Target } from './address.ts'
+import { oneAtATime } from './one-at-a-time.ts'
 
 /** Interval at which all domains are read again, in case a notification was lost. */
 const reloadMs = 30_000
@@ -14,20 +15,36 @@ export type DomainTable = {
   close: () => void
 }
 
-/** Keeps the active domains of organizations in memory, updated by notifications, so that requests never wait for the database. */
+/**
+ * Keeps the active domains of organizations in memory, updated by notifications, so that requests never wait for the database.
+ * @throws the error of the database if it does not respond at the start
+ */
 export async function openDomainTable(app: App): Promise<DomainTable> {
   let domains = new Map<string, ActiveDomain>()
-  const reload = async () => {
+  const isRead = Promise.withResolvers<void>()
+  // An earlier read must not replace what a later one returned.
+  const reload = oneAtATime(async () => {
     domains = new Map((await selectActiveDomains(app.db)).map((domain) => [domain.name, domain]))
-  }
+  })
   const reloadOrLog = () =>
-    void reload().catch((error: unknown) => app.log.warn({ err: error }, 'failed to read domains'))
-  await reload()
+    void reload().then(isRead.resolve, (error: unknown) => {
+      isRead.reject(error)
+      app.log.warn({ err: error }, 'failed to read domains')
+    })
+  // The first read begins when no notification can be missed any more.
   const stopListening = notificationsOf(app.database).listen(domainsChannel, {
     onMessage: reloadOrLog,
     onListening: reloadOrLog,
   })
   const timer = setInterval(reloadOrLog, reloadMs).unref()
+  const close = () => {
+    clearInterval(timer)
+    stopListening()
+  }
+  await isRead.promise.catch((error: unknown) => {
+    close()
+    throw error
+  })
   return {
     find: (host, url) => {
       const domain = domains.size === 0 ? undefined : domains.get(nameOf(host))
@@ -40,9 +57,6 @@ export async function openDomainTable(app: App): Promise<DomainTable> {
       }
     },
     has: (name) => domains.has(name),
-    close: () => {
-      clearInterval(timer)
-      stopListening()
-    },
+    close,
   }
 }

@@ -58,7 +58,12 @@ export async function insertNames(db: Db, names: string[], isOwn: boolean, now: 
   await db
     .insert(certificates)
     .values(names.map((name) => ({ name, isOwn, nextOrderAt: now })))
-    .onConflictDoUpdate({ target: certificates.name, set: { isOwn: sql`certificates.is_own or excluded.is_own` } })
+    .onConflictDoUpdate({
+      target: certificates.name,
+      set: { isOwn: true },
+      // Without a change, nothing is written: names of organizations are kept at every check of their records.
+      setWhere: sql`excluded.is_own and not certificates.is_own`,
+    })
 }
 
 /** Returns names that are due for an order, the longest due first. Own names are limited to `ownNames`. */

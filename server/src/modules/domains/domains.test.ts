@@ -7,6 +7,7 @@ import { startTestApp, type TestApp, type TestOrg } from '../../testing/index.ts
 import { until } from '../../testing/until.ts'
 import { makeVersion } from '../versions/testing/make-version.ts'
 import { orderDueCertificates } from '../certificates/keep.ts'
+import { insertNames } from '../certificates/store.ts'
 import { checkDueDomains } from './check-domains.ts'
 
 const gatewayName = 'squids.shoal.test'
@@ -104,6 +105,37 @@ describe.skipIf(!hasPebble())('with the DNS server of Pebble', { timeout: 120_00
     await owner.remove()
     await isServed(undefined)
     expect(await certificates()).toEqual([])
+  })
+
+  test('a check without a change does not write the certificate', async () => {
+    const owner = ownerOf(org)
+    await owner.add()
+    await setRecords(owner)
+    const version = async () => (await t.app.database.pool.query('select xmin, is_own from certificates')).rows
+    await owner.check()
+    await round()
+    const before = await version()
+    expect(before).toEqual([{ xmin: expect.any(String), is_own: false }])
+    await owner.check()
+    await round()
+    expect(await version()).toEqual(before)
+    // A name that becomes the installation's own.
+    await insertNames(t.app.db, [name], true, t.clock.now())
+    expect(await version()).toEqual([{ xmin: expect.any(String), is_own: true }])
+  })
+
+  test('the gateway reads the domains once at its start', async () => {
+    let reads = 0
+    const { database } = t.app
+    const db = new Proxy(t.app.db, {
+      get: (target, key) => {
+        if (key === 'execute') reads += 1
+        return Reflect.get(target, key) as unknown
+      },
+    })
+    const opened = await openDomainTable({ ...t.app, db, database })
+    onTestFinished(opened.close)
+    expect(reads).toBe(1)
   })
 
   test('each record has its own state, with what DNS has instead', async () => {
