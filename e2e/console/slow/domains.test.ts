@@ -111,11 +111,11 @@ describe.skipIf(!hasPebble())('with an authority and its DNS server', () => {
 
   test('a wrong record is named, and with the right ones the domain works', async () => {
     await pebble.dns('/set-txt', { host: `_shoal.${name}.`, value: 'of-another-service' })
-    await page.getByRole('button', { name: `Check ${name} now` }).click()
+    await page.getByRole('button', { name: `Check now: ${name}` }).click()
     const card = cardOf(name)
     await card.getByText('has another value: of-another-service').waitFor()
     await setRecords(name)
-    await page.getByRole('button', { name: `Check ${name} now` }).click()
+    await page.getByRole('button', { name: `Check now: ${name}` }).click()
     await card.getByText('Working').waitFor()
     await card.getByText(/Valid until \d\d\.\d\d\.\d{4}\. Renewed automatically/).waitFor()
     expect(await card.getByText('Found', { exact: true }).count()).toBe(2)
@@ -127,7 +127,7 @@ describe.skipIf(!hasPebble())('with an authority and its DNS server', () => {
     await addDomain(blocked)
     await cardOf(blocked).getByText('Waiting for DNS').waitFor()
     await setRecords(blocked)
-    await page.getByRole('button', { name: `Check ${blocked} now` }).click()
+    await page.getByRole('button', { name: `Check now: ${blocked}` }).click()
     const card = cardOf(blocked)
     await card.getByText('The certificate could not be ordered').waitFor()
     await card.getByText(/None yet\. Next order: in/).waitFor()
@@ -145,7 +145,7 @@ describe.skipIf(!hasPebble())('with an authority and its DNS server', () => {
   test('a viewer sees the domains and cannot change them', async () => {
     await open(viewer)
     await viewer.getByText('Working').waitFor()
-    for (const button of ['Add domain', `Check ${name} now`, `Remove ${name}`])
+    for (const button of ['Add domain', `Check now: ${name}`, `Remove ${name}`])
       expect(await viewer.getByRole('button', { name: button }).getAttribute('aria-disabled')).toBe('true')
   })
 

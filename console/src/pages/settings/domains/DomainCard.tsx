@@ -150,7 +150,7 @@ function Footer({ code, domain }: { code: string; domain: Domain }) {
       <div className="flex gap-2">
         <Button
           size={28}
-          aria-label={`Check ${name} now`}
+          aria-label={`Check now: ${name}`}
           isPending={check.isPending}
           disabledReason={deniedReason}
           onClick={() => check.mutate({ params })}
