@@ -15,7 +15,7 @@ export type Call = { params?: unknown; query?: unknown; body?: unknown }
 
 function endpointOf(name: EndpointName) {
   const [area = '', verb = ''] = name.split('.')
-  const [method, path] = endpoints[area]?.[verb]?.split(' ') ?? []
+  const [path, method = 'GET'] = endpoints[area]?.[verb]?.replace('~', '/v1/orgs/{code}').split(' ') ?? []
   if (!path) throw new Error(`No endpoint ${name}`)
   const isPublic = path.startsWith('!')
   return { method: method as Endpoint['method'], path: isPublic ? path.slice(1) : path, isPublic }

@@ -15,12 +15,13 @@ export type NotCalled = (typeof notCalled)[number]
 const names = new Set<string>(notCalled)
 
 /**
- * Method and path of each endpoint that the console calls, by area and verb; a path begins with `!` if the endpoint needs no session. The
- * build runs this file and ships only its result (build/lean-contract.ts), so that calling an endpoint loads no schema. The format is terse,
- * since every page loads it.
+ * Path and method of each endpoint that the console calls, by area and verb, without the method if it is GET; a path begins with `!` if the
+ * endpoint needs no session, and `~` is `/v1/orgs/{code}`. The build runs this file and ships only its result (build/lean-contract.ts), so
+ * that calling an endpoint loads no schema. The format is terse, since every page loads it.
  */
 export const endpoints: Record<string, Record<string, string>> = {}
 for (const [name, { method, path, access }] of endpointsOf(contract)) {
   const [area = '', verb = ''] = name.split('.')
-  if (!names.has(name)) (endpoints[area] ??= {})[verb] = `${method} ${access === 'public' ? '!' : ''}${path}`
+  const text = `${access === 'public' ? '!' : ''}${path.replace('/v1/orgs/{code}', '~')}${method === 'GET' ? '' : ` ${method}`}`
+  if (!names.has(name)) (endpoints[area] ??= {})[verb] = text
 }
