@@ -6,10 +6,11 @@ import { authenticate, limitCalls, operatorAuth, tokenRights } from '../modules/
 import type { Actor, OrgScope } from '../modules/call.ts'
 import { findMembership, findSupported } from '../modules/orgs/index.ts'
 import { isForSupport } from './support.ts'
+import { rejectUnstorable } from './unstorable.ts'
 
 /**
  * Authenticates and authorizes a request according to the `access` and `scope` of its endpoint. Returns the caller and the organization.
- * @throws Refusal 401 if the caller is unknown, 404 if not a member, 405 if not allowed, 429 after too many requests
+ * @throws Refusal 400 for parameters that Postgres cannot store, 401 if the caller is unknown, 404 if not a member, 405 if not allowed, 429 after too many requests
  */
 export async function admit(
   app: App,
@@ -29,6 +30,7 @@ export async function admit(
   if (endpoint.access === 'user') return { actor }
   if (!actor.emailVerified) throw refuse('EMAIL_NOT_VERIFIED', 'Please, confirm your email.')
   if (endpoint.access === 'verified') return { actor }
+  rejectUnstorable(request.params)
   const { code } = request.params as { code: string }
   const membership =
     (await findMembership(app.db, code.toLowerCase(), actor.userId)) ?? (await findSupport(app, name, code, actor))

@@ -1,4 +1,4 @@
-import { endpointsOf, isForOperators, type Areas, type Endpoint, type ErrorBody } from '@shoal/contract'
+import { endpointsOf, type Areas, type Endpoint, type ErrorBody } from '@shoal/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Readable } from 'node:stream'
 import { z } from 'zod'
@@ -65,10 +65,9 @@ async function respond(
 ) {
   // Responses contain tokens and data that only this caller may see.
   reply.header('cache-control', 'no-store')
-  // An endpoint for operators must not reveal by invalid parameters that it exists.
-  const operator = isForOperators(endpoint) ? await admit(app, name, endpoint, request) : null
+  // Only callers who may call the endpoint learn by its errors which input it takes.
+  const admission = await admit(app, name, endpoint, request)
   const params = parse(endpoint.params, request.params)
-  const admission = operator ?? (await admit(app, name, endpoint, request))
   let note: AuditEntry | null = null
   const followUps: (() => void)[] = []
   let isAudited = false
