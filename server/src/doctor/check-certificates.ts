@@ -4,6 +4,7 @@ import { days } from '../clock.ts'
 import { gatewayUrlOf } from '../config/config.ts'
 import { isLoopback } from '../config/runtime-settings.ts'
 import { localUrl } from '../listener.ts'
+import type { CertificateFact } from '../modules/certificates/index.ts'
 import { getLocal, parseJson } from './local-http.ts'
 import { failed, ok, reasonOf, skipped, warning, type Check, type CheckResult, type Examined } from './check.ts'
 
@@ -29,12 +30,22 @@ async function checkOrders({ config, servers }: Examined): Promise<CheckResult[]
   const page = await getLocal(
     `${localUrl(config.SHOAL_HOST, isApi ? config.SHOAL_PORT : config.SHOAL_GATEWAY_PORT)}/readyz`,
   )
-  const orders = page && (parseJson(page.body) as { facts?: { certificates?: string } } | null)?.facts?.certificates
-  if (!orders) return []
-  if (!/failed orders|no certificate yet/.test(orders)) return [ok('certificates', orders)]
-  const remedy =
-    'Let the names resolve to this host, and let the authority reach it on ports 80 and 443. Orders are repeated automatically.'
-  return [warning('certificates', orders, remedy)]
+  const facts = page && (parseJson(page.body) as { facts?: { certificates?: CertificateFact[] | null } } | null)?.facts
+  return (facts?.certificates ?? []).map(orderResult)
+}
+
+function orderResult({ name, validUntil, failures, problem, nextOrderAt }: CertificateFact): CheckResult {
+  const state = validUntil === null ? 'has no certificate yet' : `has a certificate until ${validUntil}`
+  const next = nextOrderAt === null ? 'the first order has not started' : `the next order starts at ${nextOrderAt}`
+  if (failures === 0)
+    return validUntil === null
+      ? warning('certificates', `${name} ${state}: ${next}`, 'Wait a minute. Otherwise read the log of the worker.')
+      : ok('certificates', `${name} ${state}`)
+  return warning(
+    'certificates',
+    `${name} ${state}: ${failures} failed orders, ${next}: ${problem}`,
+    'Let the name resolve to this host, and let the authority reach it on ports 80 and 443. Orders are repeated automatically.',
+  )
 }
 
 async function checkOrigin(

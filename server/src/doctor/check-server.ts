@@ -1,34 +1,76 @@
 import { createServer } from 'node:net'
+import { gatewayUrlOf } from '../config/config.ts'
 import { describeHolder } from '../installation/holders.ts'
 import { localUrl } from '../listener.ts'
 import { shoalVersion } from '../version.ts'
 import { failed, ok, warning, type Check, type CheckResult, type Examined } from './check.ts'
-import { getLocal, parseJson } from './local-http.ts'
+import { getLocal, parseJson, type LocalPage } from './local-http.ts'
 
 type HealthPage = { status?: string; version?: string }
-type Port = { port: number; host: string; setting: string }
+/** `host`: undefined for all addresses. */
+type Port = { port: number; host: string | undefined; setting: string; hostSetting: string }
+type OwnPort = Port & { host: string }
 
-/** The ports that a process with these settings opens. */
-function portsOf({ config }: Examined): Port[] {
-  const host = config.SHOAL_HOST
+/** The ports with health pages that a process with these settings opens. */
+function portsOf({ config }: Examined): OwnPort[] {
+  const address = { host: config.SHOAL_HOST, hostSetting: 'SHOAL_HOST' }
+  const healthAddress = { host: config.SHOAL_HEALTH_HOST, hostSetting: 'SHOAL_HEALTH_HOST' }
   return [
-    ...(config.SHOAL_ROLES.includes('api') ? [{ port: config.SHOAL_PORT, host, setting: 'SHOAL_PORT' }] : []),
+    ...(config.SHOAL_ROLES.includes('api') ? [{ port: config.SHOAL_PORT, ...address, setting: 'SHOAL_PORT' }] : []),
     ...(config.SHOAL_ROLES.includes('gateway')
-      ? [{ port: config.SHOAL_GATEWAY_PORT, host, setting: 'SHOAL_GATEWAY_PORT' }]
+      ? [{ port: config.SHOAL_GATEWAY_PORT, ...address, setting: 'SHOAL_GATEWAY_PORT' }]
       : []),
     ...(config.SHOAL_HEALTH_PORT === undefined
       ? []
-      : [{ port: config.SHOAL_HEALTH_PORT, host: config.SHOAL_HEALTH_HOST, setting: 'SHOAL_HEALTH_PORT' }]),
+      : [{ port: config.SHOAL_HEALTH_PORT, ...healthAddress, setting: 'SHOAL_HEALTH_PORT' }]),
   ]
 }
+
+/** The ports of SHOAL_TLS, with what tells whether Shoal serves them. */
+function tlsPortsOf({ config }: Examined): { port: Port; isShoal: () => Promise<boolean> }[] {
+  const { tls } = config
+  if (!tls || !config.SHOAL_ROLES.some((role) => role !== 'worker')) return []
+  const address = { host: config.SHOAL_TLS_HOST, hostSetting: 'SHOAL_TLS_HOST' }
+  const name = config.SHOAL_ROLES.includes('api') ? tls.consoleName : new URL(gatewayUrlOf(config, 'doctor')).hostname
+  const origin = (scheme: 'https' | 'http', port: number) =>
+    localUrl(address.host ?? '0.0.0.0', port).replace('http:', `${scheme}:`)
+  const https = { port: config.SHOAL_TLS_PORT, ...address, setting: 'SHOAL_TLS_PORT' }
+  const http = { port: config.SHOAL_TLS_REDIRECT_PORT, ...address, setting: 'SHOAL_TLS_REDIRECT_PORT' }
+  return [
+    {
+      port: https,
+      isShoal: async () => isHealthy(await getLocal(`${origin('https', https.port)}/healthz`, name)),
+    },
+    {
+      port: http,
+      isShoal: async () => {
+        const page = await getLocal(`${origin('http', http.port)}/healthz`, name)
+        return page?.status === 308 && page.location?.startsWith(`https://${name}`) === true
+      },
+    },
+  ]
+}
+
+const isHealthy = (page: LocalPage | null): boolean =>
+  (page && (parseJson(page.body) as HealthPage | null))?.status === 'ok'
 
 /** Checks that each port is served by Shoal, or free while no server runs. */
 export const portsCheck: Check = {
   name: 'ports',
-  run: (examined) => Promise.all(portsOf(examined).map((port) => checkPort(examined, port))),
+  run: (examined) =>
+    Promise.all([
+      ...portsOf(examined).map((port) =>
+        checkPort(examined, port, async () => isHealthy(await getLocal(`${localUrl(port.host, port.port)}/healthz`))),
+      ),
+      ...tlsPortsOf(examined).map(({ port, isShoal }) => checkPort(examined, port, isShoal)),
+    ]),
 }
 
-async function checkPort({ servers }: Examined, { port, host, setting }: Port): Promise<CheckResult> {
+async function checkPort(
+  { servers }: Examined,
+  { port, host, setting, hostSetting }: Port,
+  isShoal: () => Promise<boolean>,
+): Promise<CheckResult> {
   const code = await tryListen(port, host)
   if (code === null)
     return servers.length === 0
@@ -42,20 +84,19 @@ async function checkPort({ servers }: Examined, { port, host, setting }: Port): 
     return failed(
       'ports',
       `${port} (${setting}) cannot be opened: ${code}`,
-      `Choose a port above 1023 for ${setting}, and an address of this machine for SHOAL_HOST.`,
+      `Choose a port above 1023 for ${setting}, or start the server as root; and an address of this machine for ${hostSetting}.`,
     )
-  const health = await getLocal(`${localUrl(host, port)}/healthz`)
-  const page = health && (parseJson(health.body) as HealthPage | null)
-  if (page?.status === 'ok' && servers.length > 0) return ok('ports', `${port} (${setting}) is served by Shoal`)
+  const isOfShoal = await isShoal()
+  if (isOfShoal && servers.length > 0) return ok('ports', `${port} (${setting}) is served by Shoal`)
   return failed(
     'ports',
-    `${port} (${setting}) is used by another ${page?.status === 'ok' ? 'installation' : 'program'}`,
+    `${port} (${setting}) is used by another ${isOfShoal ? 'installation' : 'program'}`,
     `Stop that program (ss -ltnp 'sport = :${port}' names it), or set ${setting} to a free port.`,
   )
 }
 
 /** Returns null if the port can be opened, otherwise the error's code. */
-const tryListen = (port: number, host: string) =>
+const tryListen = (port: number, host: string | undefined) =>
   new Promise<string | null>((done) => {
     const server = createServer()
     server.once('error', (error: NodeJS.ErrnoException) => done(error.code ?? error.message))
@@ -79,7 +120,7 @@ export const serverCheck: Check = {
   },
 }
 
-async function checkReady({ port, host, setting }: Port): Promise<CheckResult | null> {
+async function checkReady({ port, host, setting }: OwnPort): Promise<CheckResult | null> {
   const url = localUrl(host, port)
   const [ready, health] = await Promise.all([getLocal(`${url}/readyz`), getLocal(`${url}/healthz`)])
   const page = ready && (parseJson(ready.body) as ReadyPage | null)

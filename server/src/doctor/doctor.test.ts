@@ -71,6 +71,16 @@ async function closedPort(): Promise<number> {
   return port
 }
 
+/** Makes a certificate that no authority has signed. */
+function makeCertificate(name: string): { key: Buffer; cert: Buffer; keyFile: string; certificateFile: string } {
+  const dir = makeDir()
+  const [keyFile, certificateFile] = [join(dir, 'key'), join(dir, 'cert')]
+  const args = `-x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 30 -subj /CN=${name}`
+  const files = ['-addext', `subjectAltName=DNS:${name}`, '-keyout', keyFile, '-out', certificateFile]
+  execFileSync('openssl', ['req', ...args.split(' '), ...files], { stdio: 'ignore' })
+  return { key: readFileSync(keyFile), cert: readFileSync(certificateFile), keyFile, certificateFile }
+}
+
 describe('each check fails when what it checks is broken, and says what to do', () => {
   test('ports: another program uses the port', async () => {
     const port = await listening(createServer((_, res) => res.end('something else')))
@@ -95,6 +105,44 @@ describe('each check fails when what it checks is broken, and says what to do', 
     expect(await worst(portsCheck, settings)).toMatchObject({
       finding: `${port} (SHOAL_PORT) is used by another installation`,
     })
+  })
+
+  test('ports: those of SHOAL_TLS are used by another program, or served by Shoal', async () => {
+    const name = 'console.shoal.test'
+    const { key, cert, keyFile, certificateFile } = makeCertificate(name)
+    const check = async (httpsPort: number, httpPort: number, pid?: number) => {
+      const env = {
+        SHOAL_ROLES: 'api',
+        SHOAL_PORT: String(await closedPort()),
+        SHOAL_TLS: 'files',
+        SHOAL_PUBLIC_URL: `https://${name}`,
+        SHOAL_GATEWAY_URL: 'https://{org}.squids.shoal.test',
+        SHOAL_TLS_CERTIFICATE_FILE: certificateFile,
+        SHOAL_TLS_KEY_FILE: keyFile,
+        SHOAL_TLS_HOST: '127.0.0.1',
+        SHOAL_TLS_PORT: String(httpsPort),
+        SHOAL_TLS_REDIRECT_PORT: String(httpPort),
+      }
+      const results = await run(portsCheck, env, pid === undefined ? {} : { pid })
+      return results.filter(({ finding }) => finding.includes('SHOAL_TLS_'))
+    }
+    const free = await check(await closedPort(), await closedPort())
+    expect(free).toMatchObject([{ status: 'ok' }, { status: 'ok' }])
+    const other = await listening(createServer((_, res) => res.end('something else')))
+    expect(await check(other, other)).toMatchObject([
+      { status: 'failed', finding: `${other} (SHOAL_TLS_PORT) is used by another program` },
+      { status: 'failed', finding: `${other} (SHOAL_TLS_REDIRECT_PORT) is used by another program` },
+    ])
+    const https = await listening(
+      createTlsServer({ key, cert }, (req, res) => res.end(req.headers.host === name ? '{"status":"ok"}' : '')),
+    )
+    const http = await listening(
+      createServer((req, res) => res.writeHead(308, { location: `https://${req.headers.host}${req.url}` }).end()),
+    )
+    expect(await check(https, http, process.pid)).toMatchObject([
+      { status: 'ok', finding: `${https} (SHOAL_TLS_PORT) is served by Shoal` },
+      { status: 'ok', finding: `${http} (SHOAL_TLS_REDIRECT_PORT) is served by Shoal` },
+    ])
   })
 
   test('disk: less than the reserve is free', async () => {
@@ -229,24 +277,7 @@ describe('each check fails when what it checks is broken, and says what to do', 
   })
 
   test('certificates: expired, of an unknown authority, not served', async () => {
-    const dir = makeDir()
-    const args = '-x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 30 -subj /CN=localhost'
-    execFileSync(
-      'openssl',
-      [
-        'req',
-        ...args.split(' '),
-        '-addext',
-        'subjectAltName=DNS:localhost',
-        '-keyout',
-        join(dir, 'key'),
-        '-out',
-        join(dir, 'cert'),
-      ],
-      { stdio: 'ignore' },
-    )
-    const [key, cert] = [readFileSync(join(dir, 'key')), readFileSync(join(dir, 'cert'))]
-    const port = await listening(createTlsServer({ key, cert }))
+    const port = await listening(createTlsServer(makeCertificate('localhost')))
     const env = { SHOAL_PUBLIC_URL: `https://localhost:${port}`, SHOAL_ROLES: 'api' }
     expect(await worst(certificatesCheck, env)).toMatchObject({
       status: 'failed',
@@ -262,6 +293,35 @@ describe('each check fails when what it checks is broken, and says what to do', 
     expect(await worst(certificatesCheck, { SHOAL_PUBLIC_URL: 'http://shoal.example.com' })).toMatchObject({
       status: 'warning',
     })
+  })
+
+  test('certificates: orders from the authority failed, or have not started', async () => {
+    const nextOrderAt = '2026-01-15T12:00:00.000Z'
+    const fact = { validUntil: nextOrderAt, failures: 0, problem: null, nextOrderAt }
+    const certificates = [
+      { ...fact, name: 'well.shoal.test' },
+      // Only the number of failures decides, whatever the authority's text is.
+      { ...fact, name: 'renewed.shoal.test', failures: 2, problem: 'rate limited' },
+      { ...fact, name: 'new.shoal.test', validUntil: null, nextOrderAt: null },
+    ]
+    const page = JSON.stringify({ status: 'ok', checks: {}, facts: { certificates } })
+    const port = await listening(createServer((_, res) => res.end(page)))
+    const env = {
+      SHOAL_ROLES: 'api',
+      SHOAL_TLS: 'acme',
+      SHOAL_PORT: String(port),
+      SHOAL_PUBLIC_URL: 'https://console.shoal.test',
+      SHOAL_GATEWAY_URL: 'https://squids.shoal.test/{org}',
+    }
+    const results = await run(certificatesCheck, env, { pid: process.pid })
+    const statusOf = (name: string) => results.find(({ finding }) => finding.startsWith(name))
+    expect(statusOf('well.')).toMatchObject({ status: 'ok' })
+    expect(statusOf('renewed.')).toMatchObject({
+      status: 'warning',
+      finding: `renewed.shoal.test has a certificate until ${nextOrderAt}: 2 failed orders, the next order starts at ${nextOrderAt}: rate limited`,
+      remedy: expect.stringContaining('ports 80 and 443'),
+    })
+    expect(statusOf('new.')).toMatchObject({ status: 'warning', finding: expect.stringContaining('has not started') })
   })
 
   test('registry, Kubernetes and S3: they do not respond', async () => {

@@ -1,14 +1,26 @@
-import { get } from 'node:http'
+import { get as getHttp, type IncomingMessage } from 'node:http'
+import { get as getHttps } from 'node:https'
 
-/** Requests a page of this host. Returns null if nothing responds within four seconds. */
-export function getLocal(url: string): Promise<{ status: number; body: string } | null> {
+export type LocalPage = { status: number; location: string | undefined; body: string }
+
+/**
+ * Requests a page of this host. Returns null if nothing responds within four seconds.
+ * @param name the public name under which the page is served, for addresses where the name decides. Certificates are not verified
+ */
+export function getLocal(url: string, name?: string): Promise<LocalPage | null> {
   return new Promise((done) => {
-    const request = get(url, { timeout: 4_000, agent: false }, (response) => {
+    const named = name === undefined ? {} : { headers: { host: name }, servername: name }
+    const read = (response: IncomingMessage) => {
       let body = ''
       response.on('data', (chunk: Buffer) => (body += chunk.toString()))
-      response.once('end', () => done({ status: response.statusCode ?? 0, body }))
+      response.once('end', () => done({ status: response.statusCode ?? 0, location: response.headers.location, body }))
       response.once('error', () => done(null))
-    })
+    }
+    const options = { timeout: 4_000, agent: false, ...named }
+    // The doctor asks whether its own installation listens there; check-certificates.ts verifies certificates.
+    const request = url.startsWith('https:')
+      ? getHttps(url, { ...options, rejectUnauthorized: false }, read)
+      : getHttp(url, options, read)
     request.once('timeout', () => request.destroy())
     request.once('error', () => done(null))
   })

@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { App } from '../app.ts'
 import type { Config } from '../config/config.ts'
 import { canQuery } from '../db/probe.ts'
+import type { CertificateFact } from '../modules/certificates/index.ts'
 import { freeShare, fullFreeShare, readDisk, reserveBytes, type Disk } from './disk.ts'
 
 export type Readiness = {
@@ -11,7 +12,7 @@ export type Readiness = {
   /** The dependencies of this process: each `ok` or a description of the problem. */
   checks: Record<string, string>
   /** Information that does not affect readiness. Ages are in seconds; null means unknown or never. */
-  facts: Record<string, string | number | null>
+  facts: Record<string, string | number | null | CertificateFact[]>
 }
 
 export type ReadinessApp = Pick<App, 'config' | 'clock' | 'database' | 'vitals' | 'draining'>
@@ -61,7 +62,7 @@ async function checkNow(app: ReadinessApp): Promise<Readiness> {
   }
   if (gateway) facts['routesReadSecondsAgo'] = toSeconds(gateway.routesReadMs)
   const certificates = app.vitals?.certificates
-  if (certificates) facts['certificates'] = await withTimeout<string | null>(certificates(), null)
+  if (certificates) facts['certificates'] = await withTimeout<CertificateFact[] | null>(certificates(), null)
   return { isReady: Object.values(checks).every((check) => check === 'ok'), checks, facts }
 }
 

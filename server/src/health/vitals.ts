@@ -1,3 +1,4 @@
+import type { CertificateFact } from '../modules/certificates/index.ts'
 import type { WorkerState } from '../installation/active-worker.ts'
 
 /** Functions that read the state of the parts of this process. Null for a part that this process does not have. */
@@ -7,8 +8,8 @@ export type Vitals = {
   gateway: (() => { routesReadMs: number; problem: string | null }) | null
   /** Returns why the directory cannot find squids yet; null if it can. */
   directory: () => string | null
-  /** Describes the certificates of the installation's names. */
-  certificates: (() => Promise<string>) | null
+  /** Reads the state of the certificates of the installation's names. */
+  certificates: (() => Promise<CertificateFact[]>) | null
 }
 
 export const noVitals = (): Vitals => ({ worker: null, gateway: null, directory: () => null, certificates: null })

@@ -1,7 +1,7 @@
 import type { App } from '../app.ts'
 import type { Config } from '../config/config.ts'
 import { listen, type Listener, type RequestHandlers } from '../listener.ts'
-import { describeCertificates } from '../modules/certificates/index.ts'
+import { ownCertificates } from '../modules/certificates/index.ts'
 import { openCertificateFiles } from './certificate-files.ts'
 import { nameOf } from './host-name.ts'
 import { openOrderedCertificates } from './ordered-certificates.ts'
@@ -41,7 +41,7 @@ export async function openTlsPorts(config: Config): Promise<TlsPorts | null> {
     start: async (app, roles) => {
       const certificates =
         tls.source.kind === 'files' ? await openCertificateFiles(app, tls.source) : openOrderedCertificates(app)
-      if (app.vitals && tls.source.kind === 'acme') app.vitals.certificates = () => describeCertificates(app)
+      if (app.vitals && tls.source.kind === 'acme') app.vitals.certificates = () => ownCertificates(app)
       const isServed = (name: string) =>
         tls.source.kind === 'files' || tls.ownNames.includes(name) || roles.gateway?.servesDomain(name) === true
       layer.setCertificates(certificates.source)

@@ -2,13 +2,7 @@ import type acme from 'acme-client'
 import type { App } from '../../app.ts'
 import { certificateKeyContext } from './keep.ts'
 import { loadAcme } from './order.ts'
-import {
-  selectAlpnAuthorization,
-  selectCertificate,
-  selectKeyAuthorization,
-  selectCertificates,
-  type CertificateRow,
-} from './store.ts'
+import { selectAlpnAuthorization, selectCertificate, selectKeyAuthorization, selectCertificates } from './store.ts'
 
 type FindApp = Pick<App, 'db' | 'sealer'>
 /** A certificate with its chain, and its private key, in PEM. */
@@ -40,24 +34,31 @@ export async function findKeyAuthorization(app: FindApp, token: string, name: st
   return tokenPattern.test(token) ? await selectKeyAuthorization(app.db, token, name) : null
 }
 
-/** Describes the certificates of the installation's own names in one line: until when they are valid, or why there is none. */
-export async function describeCertificates({ db, config }: Pick<App, 'db' | 'config'>): Promise<string> {
-  const names = config.tls?.ownNames ?? []
-  const rows = await selectCertificates(db, names)
-  return names
-    .map((name) =>
-      describeOne(
-        name,
-        rows.find((row) => row.name === name),
-      ),
-    )
-    .join('; ')
+/** The certificate of one of the installation's own names, as `/readyz` reports it. Times are in ISO 8601. */
+export type CertificateFact = {
+  name: string
+  /** Null until the first order has succeeded. */
+  validUntil: string | null
+  /** Failed orders since the last success. */
+  failures: number
+  /** Why the last order failed; null if it succeeded or there was none. */
+  problem: string | null
+  /** When the next order starts; null before the leader has added the name. */
+  nextOrderAt: string | null
 }
 
-function describeOne(name: string, row: CertificateRow | undefined): string {
-  const state = row?.notAfter ? `valid until ${row.notAfter.toISOString()}` : 'no certificate yet'
-  const failure = row?.lastError
-    ? `, ${row.failures} failed orders (next at ${row.nextOrderAt.toISOString()}): ${row.lastError}`
-    : ''
-  return `${name}: ${state}${failure}`
+/** Returns the state of the certificate of each of the installation's own names. */
+export async function ownCertificates({ db, config }: Pick<App, 'db' | 'config'>): Promise<CertificateFact[]> {
+  const names = config.tls?.ownNames ?? []
+  const rows = await selectCertificates(db, names)
+  return names.map((name) => {
+    const row = rows.find((candidate) => candidate.name === name)
+    return {
+      name,
+      validUntil: row?.notAfter?.toISOString() ?? null,
+      failures: row?.failures ?? 0,
+      problem: row?.lastError ?? null,
+      nextOrderAt: row?.nextOrderAt.toISOString() ?? null,
+    }
+  })
 }

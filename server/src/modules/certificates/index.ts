@@ -1,5 +1,11 @@
 export { certificateStates, dropName, keepName, type CertificateState } from './names.ts'
 export { startCertificates } from './keep.ts'
-export { findChallengeCertificate, findCertificate, findKeyAuthorization, describeCertificates } from './find.ts'
+export {
+  findChallengeCertificate,
+  findCertificate,
+  findKeyAuthorization,
+  ownCertificates,
+  type CertificateFact,
+} from './find.ts'
 export { certificatesChannel } from './store.ts'
 export { sealedCertificateColumns } from './sealed-columns.ts'

@@ -5,7 +5,7 @@ import { hasPebble, startPebble, type Pebble } from '../../../../scripts/pebble.
 import { days, hours, systemClock } from '../../clock.ts'
 import { openTlsPorts, type TlsPorts } from '../../tls/index.ts'
 import { startTestApp, type TestApp } from '../../testing/index.ts'
-import { describeCertificates, findKeyAuthorization } from './index.ts'
+import { findKeyAuthorization, ownCertificates } from './index.ts'
 import { orderDueCertificates, retryDelayMs } from './keep.ts'
 import { insertChallenge, insertNames, selectCertificate, updateCertificate } from './store.ts'
 
@@ -91,6 +91,21 @@ describe.skipIf(!hasPebble())('orders from Pebble', { timeout: 120_000 }, () => 
     for (const { sealed_key } of rows) expect(sealed_key).toMatch(/^v1:/)
   })
 
+  test('without an address of the operator, further orders use the account of the first', async () => {
+    const { SHOAL_ACME_EMAIL } = t.app.config
+    onTestFinished(async () => {
+      Object.assign(t.app.config, { SHOAL_ACME_EMAIL })
+      await t.app.database.pool.query('delete from acme_accounts')
+    })
+    delete t.app.config.SHOAL_ACME_EMAIL
+    await t.app.database.pool.query('delete from acme_accounts')
+    for (const name of [consoleName, gatewayName]) {
+      await own([name])
+      await order()
+      expect(await state(name)).toMatchObject({ failures: 0, lastError: null })
+    }
+  })
+
   test('a refused order is recorded with its cause, retried later with growing delays, and then succeeds', async () => {
     const blocked = 'blocked.shoal.test'
     await insertNames(t.app.db, [blocked], false, new Date(0))
@@ -117,9 +132,16 @@ describe.skipIf(!hasPebble())('orders from Pebble', { timeout: 120_000 }, () => 
     const row = await state(consoleName)
     expect(row).toMatchObject({ failures: 1, chain: null })
     expect(row?.lastError).toMatch(/key authorization/i)
-    expect(await describeCertificates(t.app)).toMatch(
-      /^console\.shoal\.test: no certificate yet, 1 failed orders \(next at/,
-    )
+    expect(await ownCertificates(t.app)).toEqual([
+      {
+        name: consoleName,
+        validUntil: null,
+        failures: 1,
+        problem: row?.lastError,
+        nextOrderAt: row?.nextOrderAt.toISOString(),
+      },
+      { name: gatewayName, validUntil: null, failures: 0, problem: null, nextOrderAt: null },
+    ])
     await pebble.dns('/clear-a', { host: consoleName })
     await updateCertificate(t.app.db, consoleName, { nextOrderAt: new Date(0) })
     await order()
