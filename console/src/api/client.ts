@@ -15,10 +15,10 @@ export type Call = { params?: unknown; query?: unknown; body?: unknown }
 
 function endpointOf(name: EndpointName) {
   const [area = '', verb = ''] = name.split('.')
-  const [path, method = 'GET'] = endpoints[area]?.[verb]?.replace('~', '/v1/orgs/{code}').split(' ') ?? []
+  const [path, method = 'GET'] = endpoints[area]?.[verb]?.replace('~', 'orgs/{code}').split(' ') ?? []
   if (!path) throw new Error(`No endpoint ${name}`)
   const isPublic = path.startsWith('!')
-  return { method: method as Endpoint['method'], path: isPublic ? path.slice(1) : path, isPublic }
+  return { method: method as Endpoint['method'], path: `/v1/${isPublic ? path.slice(1) : path}`, isPublic }
 }
 
 /** True if the endpoint needs no session. */

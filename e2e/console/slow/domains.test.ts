@@ -22,7 +22,7 @@ beforeAll(async () => {
 })
 afterAll(() => browser?.close())
 
-test('without certificates of its own, an installation says that it serves no domains', async () => {
+test('an installation that orders no certificates says that it serves no domains', async () => {
   const { page, api } = await signInAs(browser, consoleShoal(), 'admin@no-domains.dev')
   await api.orgs.create({ body: { code: 'no-domains', name: 'Harbour', email: 'admin@no-domains.dev' } })
   await page.goto('/settings/domains?organization=no-domains')

@@ -300,7 +300,7 @@ describe('each check fails when what it checks is broken, and says what to do', 
     const fact = { validUntil: nextOrderAt, failures: 0, problem: null, nextOrderAt }
     const certificates = [
       { ...fact, name: 'well.shoal.test' },
-      // Only the number of failures decides, whatever the authority's text is.
+      // Only the number of failures decides, regardless of the authority's text.
       { ...fact, name: 'renewed.shoal.test', failures: 2, problem: 'rate limited' },
       { ...fact, name: 'new.shoal.test', validUntil: null, nextOrderAt: null },
     ]

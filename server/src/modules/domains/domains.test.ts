@@ -1,5 +1,4 @@
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { freePort } from '../../../../e2e/support/free-port.ts'
 import { hasPebble, startPebble, type Pebble } from '../../../../scripts/pebble.ts'
 import { days, hours } from '../../clock.ts'
 import { openDomainTable, type DomainTable } from '../../gateway/domain-table.ts'
@@ -153,7 +152,8 @@ describe.skipIf(!hasPebble())('with the DNS server of Pebble', { timeout: 120_00
         { state: 'MISSING', problem: `The TXT record _shoal.${name} has another value: of-another-owner.` },
       ],
     })
-    t.app.config.dnsServers = [`127.0.0.1:${await freePort()}`]
+    // Nothing listens on this port.
+    t.app.config.dnsServers = ['127.0.0.1:1']
     onTestFinished(() => void (t.app.config.dnsServers = [pebble.dnsServer]))
     await owner.check()
     await round()

@@ -56,7 +56,7 @@ export default function AddDomainDialog({ code, onClose }: { code: string; onClo
               description={
                 isWithoutTags
                   ? 'No squid has a tag yet. Set one on the page of a version.'
-                  : 'The domain serves the version that has the tag, also after the tag moves.'
+                  : 'The domain serves the version that has the tag, even when you move the tag.'
               }
               placeholder="Choose a tag"
               options={options}

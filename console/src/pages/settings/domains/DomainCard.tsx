@@ -99,7 +99,7 @@ function Problem({ domain: { state, problem, records, certificate } }: { domain:
     <Alert tone="bad" title="The certificate could not be ordered">
       <p className="wrap-anywhere">{problem}</p>
       <p className="mt-1">
-        Shoal orders it again by itself. If this continues, check that the domain points only here, and that its CAA
+        Shoal orders it again automatically. If this continues, check that the domain points only here, and that its CAA
         records allow the authority.
       </p>
     </Alert>
