@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connect } from '../../db/database.ts'
+import { singleHost } from '../../db/database-hosts.ts'
 import { startTestApp, type TestApp, type TestOrg } from '../../testing/index.ts'
 import {
   closeOtherDatabases,
@@ -173,7 +174,7 @@ test('a sync that was interrupted after any statement can be repeated', async ()
     let statements = 0
     const failingApp = {
       ...t.app,
-      squidsDatabase: {
+      databaseHosts: singleHost({
         ...t.app.databaseHosts.get('main').cluster,
         pool: new Proxy(pool, {
           get: (target, key) =>
@@ -185,7 +186,7 @@ test('a sync that was interrupted after any statement can be repeated', async ()
                 }
               : Reflect.get(target, key, target),
         }),
-      },
+      }),
     }
     const isComplete = await syncDatabase(failingApp, { squidId: id, plan: planWith(), isPlayground: false }).then(
       () => true,

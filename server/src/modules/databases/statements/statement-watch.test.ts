@@ -2,6 +2,7 @@ import { Client } from 'pg'
 import { afterAll, beforeAll, beforeEach, afterEach, expect, test } from 'vitest'
 import type { App } from '../../../app.ts'
 import { connect } from '../../../db/database.ts'
+import { singleHost } from '../../../db/database-hosts.ts'
 import { startTestApp, type TestApp, type TestOrg } from '../../../testing/index.ts'
 import { startLogIngest } from '../../logs/index.ts'
 import { parseManifest } from '../../manifest/manifest.ts'
@@ -171,8 +172,8 @@ test('works in a Postgres where the role of Shoal is not a superuser', async () 
   await t.app.database.pool.query(`create role operator_${squidId} login password 'x' createrole createdb`)
   const url = new URL(t.app.database.url)
   Object.assign(url, { username: `operator_${squidId}`, password: 'x' })
-  const squidsDatabase = connect(url.href, { max: 2 })
-  const app = { ...t.app, squidsDatabase }
+  const cluster = connect(url.href, { max: 2 })
+  const app = { ...t.app, databaseHosts: singleHost(cluster) }
   try {
     const { id } = await insertSquid(t.app.db, { orgId: org.id, name: `squid-${++squidCount}`, slot: 'v1' })
     squidId = id
@@ -183,7 +184,7 @@ test('works in a Postgres where the role of Shoal is not a superuser', async () 
     await watchUntil(() => code, app)
     expect(code).toBe(queryCanceled)
   } finally {
-    await squidsDatabase.close()
+    await cluster.close()
   }
 })
 
