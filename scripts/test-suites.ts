@@ -87,4 +87,4 @@ export const quickClusterSuites = onCluster([
 ])
 
 /** Suites on a cluster with longer samples in the full run, which runs them on a cluster too. */
-export const fullClusterSuites = onCluster(['load', 'restored-cluster', 'kill', 'log-rate'])
+export const fullClusterSuites = onCluster(['load', 'restored-cluster', 'kill', 'log-rate', 'lost-logs'])

@@ -1,3 +1,4 @@
+import type { LogLoss } from '@shoal/runtime'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { type InstalledCollector, canInstallCollector, installCollector } from '../support/collector.ts'
 import { isFull } from '../support/tier.ts'
@@ -28,9 +29,11 @@ describe.skipIf(!canRun)(`${programs} programs that print ${linesPerSecond} line
       received.set(id, known)
       return known
     }
+    const reports: LogLoss[] = []
     const ending = new AbortController()
     const reading = (async () => {
-      for await (const { lines } of runtime.logs({}, ending.signal))
+      for await (const { lines, lost: lostPeriods = [] } of runtime.logs({}, ending.signal)) {
+        reports.push(...lostPeriods)
         for (const { workload: id, text } of lines) {
           const [first = '', second = ''] = text.split(' ')
           const own = of(id)
@@ -38,6 +41,7 @@ describe.skipIf(!canRun)(`${programs} programs that print ${linesPerSecond} line
           else if (own.numbers.has(Number(first))) own.doubled++
           else own.numbers.add(Number(first))
         }
+      }
     })()
     onTestFinished(async () => {
       ending.abort()
@@ -69,7 +73,7 @@ describe.skipIf(!canRun)(`${programs} programs that print ${linesPerSecond} line
     const lost = ids.reduce((sum, id) => sum + (of(id).end ?? 0) - of(id).numbers.size, 0)
     const doubled = ids.reduce((sum, id) => sum + of(id).doubled, 0)
     console.log(`${total()} lines arrived, ${perSecond} a second: ${lost} lost, ${doubled} doubled`)
-    expect({ lost, doubled }).toEqual({ lost: 0, doubled: 0 })
+    expect({ lost, doubled, reports }).toEqual({ lost: 0, doubled: 0, reports: [] })
     // Those that were deleted had printed only a part.
     for (const id of deleted) expect(of(id).end).toBeLessThanOrEqual(rate * seconds)
   })

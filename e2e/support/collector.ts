@@ -16,8 +16,8 @@ export const canInstallCollector = async (): Promise<boolean> =>
 /** Collectors send logs to `host:port`, on this host's address in the cluster's network, with `token`. */
 export type InstalledCollector = { host: string; port: number; token: string; remove: () => Promise<void> }
 
-/** Installs docs/kubernetes-collector.yaml on all nodes, and waits until it runs. */
-export async function installCollector(): Promise<InstalledCollector> {
+/** Installs docs/kubernetes-collector.yaml on all nodes, with a queue of another size if it is given, and waits until it runs. */
+export async function installCollector(queueBytes?: number): Promise<InstalledCollector> {
   const token = randomBytes(16).toString('hex')
   const port = await freePort()
   const image = `${registry}/collector:${randomBytes(4).toString('hex')}`
@@ -26,6 +26,7 @@ export async function installCollector(): Promise<InstalledCollector> {
     .replace(/token: .* # change/, `token: ${token}`)
     .replace(/http:\S+ # change/, `http://${host}:${port}/v1/logs`)
     .replace(/image: \S+ # change.*/, `image: ${image}`)
+    .replace(/(queue_size:) (\d+)/, (_, name: string, size: string) => `${name} ${queueBytes ?? size}`)
   await kubectl(['apply', '-f', '-'], manifest)
   await kubectl(['rollout', 'status', 'daemonset/collector', '-n', 'shoal-collector', '--timeout=120s'])
   return {

@@ -1,0 +1,86 @@
+import type { LogCursor, LogLoss, Runtime } from '@shoal/runtime'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { type InstalledCollector, canInstallCollector, installCollector } from '../support/collector.ts'
+import { kubectl } from '../support/kubernetes.ts'
+import { isFull } from '../support/tier.ts'
+import { until } from '../support/until.ts'
+import { container, openDriver, workload } from './driver-harness.ts'
+
+const queueBytes = 4 * 2 ** 20
+/** Lines of about 200 bytes. Kubelet rotates a file of 1 MiB, so one every nine seconds, and compresses all but the last one. */
+const linesPerSecond = 500
+/** What the program prints while no worker accepts lines: several times the queue and the files that are kept. */
+const linesWithoutWorker = 60_000
+
+const canRun = isFull && (await canInstallCollector())
+
+describe.skipIf(!canRun)('logs beyond the queue of a collector', () => {
+  let collector: InstalledCollector | undefined
+
+  beforeAll(async () => {
+    collector = await installCollector(queueBytes)
+  }, 1_200_000)
+
+  afterAll(() => collector?.remove(), 120_000)
+
+  test('are lost, and the period of the lost lines is reported', { timeout: 1_800_000 }, async () => {
+    const { runtime, namespace } = await openDriver({ logListener: collector ?? null })
+    const cursor: LogCursor = {}
+    const lost: LogLoss[] = []
+    /** When each line was written, by its number. */
+    const times = new Map<number, number>()
+    const follow = (from: Runtime) => {
+      const ending = new AbortController()
+      const reading = (async () => {
+        for await (const batch of from.logs({ ...cursor }, ending.signal)) {
+          if (ending.signal.aborted) return
+          for (const { text, readAt } of batch.lines) times.set(Number(text.split(' ')[0]), readAt.getTime())
+          lost.push(...(batch.lost ?? []))
+          Object.assign(cursor, batch.cursor)
+        }
+      })()
+      const stop = async () => {
+        ending.abort()
+        await reading
+      }
+      onTestFinished(stop)
+      return stop
+    }
+    const last = () => Math.max(0, ...times.keys())
+    const printer = container('processor', { command: ['print', '100000000', `${linesPerSecond}`, '200'] })
+    const stop = follow(runtime)
+    await runtime.apply(workload([printer]))
+    await until(() => last() > 1000, 'lines arrive', 120_000)
+    await stop()
+    const before = last()
+    const printed = async () =>
+      Number((await kubectl(['logs', '-n', namespace, 'job/' + (await jobOf(namespace)), '--tail=1'])).split(' ')[0])
+    await until(async () => (await printed()) > before + linesWithoutWorker, 'the program prints', 900_000)
+    follow(runtime)
+    const returnedAt = last()
+    await until(() => last() > returnedAt + linesWithoutWorker, 'new lines arrive', 300_000)
+    await until(() => lost.length > 0, 'the lost period is reported', 300_000)
+
+    const numbers = [...times.keys()].toSorted((first, second) => first - second)
+    const holes = numbers.flatMap((number, index) => {
+      const previous = numbers[index - 1] ?? 0
+      return number === previous + 1
+        ? []
+        : [{ lines: number - previous - 1, from: times.get(previous), to: times.get(number) }]
+    })
+    console.log(`Lost ${holes.map(({ lines }) => lines).join(' + ')} lines; reported: ${JSON.stringify(lost)}`)
+    expect(holes.length).toBeGreaterThan(0)
+    for (const { from, to } of holes) {
+      const report = lost.find((loss) => Number(loss.from) <= Number(from) && loss.to.getTime() >= Number(to))
+      expect(report, `a report for ${from} to ${to}`).toMatchObject({ workload: '12.1', container: 'processor' })
+    }
+    for (const loss of lost)
+      expect(holes.some(({ from, to }) => Number(loss.from) <= Number(from) && loss.to.getTime() >= Number(to))).toBe(
+        true,
+      )
+    await runtime.remove('12.1')
+  })
+})
+
+const jobOf = (namespace: string) =>
+  kubectl(['get', 'jobs', '-n', namespace, '-o', 'jsonpath={.items[0].metadata.name}'])
