@@ -1,7 +1,7 @@
 import { ApiError } from '@shoal/contract'
 import type { Browser, Page, Route } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { pageErrors, accessibilityFlaws, newUser, openBrowser, seriousFlaws } from '../../support/browser.ts'
+import { pageErrors, newUser, openBrowser, seriousFlaws } from '../../support/browser.ts'
 import { consoleShoal } from '../../support/console-shoal.ts'
 import { pressExactly as press, waitForExactText } from '../../support/page.ts'
 import { newestLink, password, signInAs, signUpInBrowser, signInInBrowser } from '../../support/people.ts'
@@ -29,8 +29,9 @@ async function openRowMenu(page: Page, text: string) {
   await page.getByRole('menu').waitFor()
 }
 
-/** Tests the interactive bot check: with `turnstileInteractive` it waits for a click before it requests a challenge (spec 2.1). */
-async function testInteractiveBotCheck(page: Page) {
+test('with `turnstileInteractive`, the bot check waits for a click before it requests a challenge', async () => {
+  const context = await newUser(browser, shoal)
+  const page = await context.newPage()
   let challenges = 0
   await page.route('**/api/v1/auth/challenge', (route) => {
     challenges++
@@ -49,32 +50,58 @@ async function testInteractiveBotCheck(page: Page) {
   await checkbox.press('Space')
   await expect.poll(() => submit.getAttribute('aria-disabled')).toBeNull()
   expect(challenges).toBe(1)
-  await page.unroute('**/api/v1/auth/challenge')
-}
+  await context.close()
+})
 
-const admin = { email: 'ada@acme.dev', fullName: 'Ada Acme', password: 'correct horse battery' }
-
-test('a user signs up, creates an organization and invites a member, who creates an API token', async () => {
+/** Signs up a user with the form, in their own context. The email is not confirmed. */
+async function signUp(email: string) {
   const context = await newUser(browser, shoal)
   const page = await context.newPage()
-  await testInteractiveBotCheck(page)
-  await signUpInBrowser(page, admin)
+  await signUpInBrowser(page, { email, fullName: 'Ada Acme', password })
   await waitForExactText(page, 'Please, confirm your email.')
+  return { context, page }
+}
+
+test('a user with an unconfirmed email can open no page of an organization', async () => {
+  const { context, page } = await signUp('unconfirmed@acme.dev')
   for (const name of ['Squids', 'Monitoring', 'Secrets', 'Playground settings'])
     await expect.poll(() => page.getByRole('link', { name }).first().getAttribute('aria-disabled')).toBe('true')
   await page.goto('/monitoring')
   await waitForExactText(page, 'Please, confirm your email.')
+  await context.close()
+})
+
+test('the page sends the confirmation email again, and says when it could not', async () => {
+  const { context, page } = await signUp('waiting@acme.dev')
   const resendUrl = '**/api/v1/user/email/confirm/resend'
   await page.route(resendUrl, (route) => route.abort())
   await press(page, 'Resend verification')
   await waitForExactText(page, 'Unknown error, please, try once again.')
   await page.unroute(resendUrl)
+  const isSent = page.waitForResponse('**/api/v1/user/email/confirm/resend')
   await press(page, 'Resend verification')
+  expect((await isSent).ok()).toBe(true)
   await waitForExactText(page, 'The email has been sent.')
+  await context.close()
+})
 
-  await page.goto(await newestLink(shoal, admin.email))
+test('a new user confirms the email with its link', async () => {
+  const { context, page } = await signUp('ada@acme.dev')
+  await page.goto(await newestLink(shoal, 'ada@acme.dev'))
   await waitForExactText(page, 'Your email is confirmed.')
   await expect.poll(() => new URL(page.url()).search).toBe('')
+  await heading(page, 'Welcome')
+  await context.close()
+})
+
+test('a new user answers all questions before the first page', async () => {
+  const { context, page } = await signInAs(browser, shoal, 'curious@acme.dev', {
+    isNew: true,
+    areInvitesChecked: false,
+  })
+  await page.goto('/squids')
+  await page.getByLabel('I accept the terms of service').check()
+  await press(page, 'Accept')
   await heading(page, 'Welcome')
   const next = page.getByRole('button', { name: 'Next' })
   await expect.poll(() => next.getAttribute('aria-disabled')).toBe('true')
@@ -85,67 +112,36 @@ test('a user signs up, creates an organization and invites a member, who creates
   await page.getByLabel('In your own words').fill('bridges')
   await next.click()
   await heading(page, 'Squids')
+  await context.close()
+})
 
-  await page.getByRole('link', { name: 'Create new organization' }).click()
-  await heading(page, 'Set up your organization')
-  await page.getByLabel('Name', { exact: true }).fill('Acme Labs')
-  await expect.poll(() => page.getByLabel('Code').inputValue()).toBe('acme-labs')
-  await press(page, 'Create organization')
-  await heading(page, 'Invite users')
-  expect(new URL(page.url()).pathname).toBe('/organizations/create/acme-labs')
-  await page.getByRole('textbox', { name: 'Email' }).fill('ben@acme.dev')
-  await press(page, 'Invite')
-  await page.getByRole('listitem').filter({ hasText: 'ben@acme.dev' }).waitFor()
-  await page.getByRole('link', { name: 'Done' }).click()
-  await heading(page, 'Squids')
-
-  await shoal.cli('user', 'add', '--email', 'ben@acme.dev', '--name', 'Ben Builder', '--password', 'ben has a password')
-  const second = await newUser(browser, shoal)
-  const benPage = await second.newPage()
-  await signInInBrowser(benPage, { email: 'ben@acme.dev', password: 'ben has a password' })
-  const accept = benPage.getByRole('button', { name: 'Accept' })
-  await accept.waitFor()
-  await expect.poll(() => accept.getAttribute('aria-disabled')).toBe('true')
-  await benPage.getByLabel('I accept the terms of service').check()
-  await accept.click()
-  await heading(benPage, 'Welcome')
-  await benPage.getByLabel('Analyst').check()
-  await benPage.getByLabel('Google').check()
-  await benPage.getByLabel('DeFi').check()
-  await press(benPage, 'Next')
-  await heading(benPage, 'Your invitations')
-  await waitForExactText(benPage, 'Invited by Ada Acme (ada@acme.dev)')
-  await press(benPage, 'Continue')
-  await waitForExactText(benPage, 'Invitation accepted!')
-  await waitForExactText(benPage, "You're now a part of the organization.")
-  await benPage.getByRole('button', { name: /Acme Labs/ }).waitFor()
-
-  await page.goto('/settings')
-  await rowOf(page, 'ben@acme.dev').getByText('Viewer').waitFor()
-  await openRowMenu(page, 'ben@acme.dev')
-  await menuItem(page, 'Developer').click()
-  await rowOf(page, 'ben@acme.dev').getByText('Developer').waitFor()
-
-  await benPage.goto('/profile/api-tokens')
-  await benPage.getByRole('link', { name: 'Create API token' }).click()
-  await benPage.getByLabel('Token name').fill('laptop')
-  await press(benPage, 'Create')
-  const key = await benPage
-    .getByRole('dialog', { name: 'Store key' })
-    .getByLabel('API token', { exact: true })
-    .inputValue()
-  await press(benPage, 'I have stored the key')
-  await rowOf(benPage, 'laptop').getByText('never').first().waitFor()
+test('a new API token has the rights of its user', async () => {
+  const { context, page, api } = await signInAs(browser, shoal, 'tokens@acme.dev')
+  await api.orgs.create({ body: { code: 'token-org', name: 'Token org', email: 'tokens@acme.dev' } })
+  await page.goto('/profile/api-tokens')
+  await page.getByRole('link', { name: 'Create API token' }).click()
+  await page.getByLabel('Token name').fill('laptop')
+  await press(page, 'Create')
+  const dialog = page.getByRole('dialog', { name: 'Store key' })
+  const key = await dialog.getByLabel('API token', { exact: true }).inputValue()
+  await press(page, 'I have stored the key')
+  await rowOf(page, 'laptop').getByText('never').first().waitFor()
   const orgs = await shoal.as(key).orgs.list({})
-  expect(orgs.map(({ code, roleType }) => [code, roleType])).toContainEqual(['acme-labs', 'developer'])
+  expect(orgs.map(({ code, roleType }) => [code, roleType])).toContainEqual(['token-org', 'admin'])
+  await context.close()
+})
 
-  await openRowMenu(benPage, 'laptop')
-  await menuItem(benPage, 'Delete').click()
-  await press(benPage, 'Delete')
-  await heading(benPage, 'No API tokens yet')
-  await benPage.getByText('npm install --global @subsquid/cli@3.2.3 joi@17.13.3').waitFor()
+test('a deleted API token is rejected', async () => {
+  const { context, page, api } = await signInAs(browser, shoal, 'deletes@acme.dev')
+  const { token: key } = await api.user.createApiToken({ body: { name: 'laptop', expiresAt: null } })
+  await page.goto('/profile/api-tokens')
+  await openRowMenu(page, 'laptop')
+  await menuItem(page, 'Delete').click()
+  await press(page, 'Delete')
+  await heading(page, 'No API tokens yet')
+  await page.getByText('npm install --global @subsquid/cli@3.2.3 joi@17.13.3').waitFor()
   await expect(shoal.as(key).orgs.list({})).rejects.toBeInstanceOf(ApiError)
-  await Promise.all([context.close(), second.close()])
+  await context.close()
 })
 
 test('the terms dialog blocks the app; closing it logs out', async () => {
@@ -162,29 +158,45 @@ test('the terms dialog blocks the app; closing it logs out', async () => {
   await context.close()
 })
 
-test('password recovery, invalid links, network errors and a sign-in provider work as specified', async () => {
-  const { context, page, token } = await signInAs(browser, shoal, 'forgetful@acme.dev')
+test('the navigation has the links of the settings to documentation and support', async () => {
+  const { context, page } = await signInAs(browser, shoal, 'reader@acme.dev')
   await page.goto('/squids')
-  const { documentation, support } = {
-    documentation: page.getByRole('link', { name: 'Documentation' }),
-    support: page.getByRole('link', { name: 'Contact support' }),
-  }
-  await expect.poll(() => documentation.getAttribute('href')).toBe('https://example.com/docs')
-  await expect.poll(() => support.getAttribute('href')).toBe('mailto:help@example.com')
+  const addressOf = (name: string) => page.getByRole('link', { name }).getAttribute('href')
+  await expect.poll(() => addressOf('Documentation')).toBe('https://example.com/docs')
+  await expect.poll(() => addressOf('Contact support')).toBe('mailto:help@example.com')
+  await context.close()
+})
+
+test('an invalid confirmation link says so', async () => {
+  const { context, page } = await signInAs(browser, shoal, 'reader@acme.dev')
   await page.goto('/api/v1/auth/email/confirm?code=none')
-  await waitForExactText(page, 'This confirmation link is no longer valid')
+  await expect.poll(() => page.getByText('This confirmation link is no longer valid').count()).toBe(1)
+  await context.close()
+})
+
+test('a confirmation link of another account offers to sign in as that account', async () => {
+  const { context, page } = await signInAs(browser, shoal, 'reader@acme.dev')
   await page.goto('/confirm-email?code=none&email=another@acme.dev')
   await waitForExactText(page, 'This link belongs to another account')
   await press(page, 'Sign out and continue')
   await waitForExactText(page, /Sign in as another@acme.dev to confirm it/)
   await expect.poll(() => page.getByLabel('Work email').inputValue()).toBe('another@acme.dev')
+  await context.close()
+})
+
+test('a user who forgot the password sets a new one, which ends the API tokens', async () => {
+  const owner = await signInAs(browser, shoal, 'forgetful@acme.dev')
+  const context = await newUser(browser, shoal)
+  const page = await context.newPage()
+  await page.goto('/')
   await page.getByRole('link', { name: 'Forgot password?' }).click()
+  await heading(page, 'Forgot password')
   await page.getByLabel('Work email').fill('forgetful@acme.dev')
   await press(page, 'Send recovery email')
   await waitForExactText(page, 'A recovery email has been sent. Check your inbox.')
   await page.goto(await newestLink(shoal, 'forgetful@acme.dev'))
   // A token that an attacker could have made.
-  await shoal.cli('token', 'add', '--email', 'forgetful@acme.dev', '--name', 'backdoor')
+  await owner.api.user.createApiToken({ body: { name: 'backdoor', expiresAt: null } })
   await page.getByLabel('Create new password').fill('another password')
   await page.getByLabel('Confirm password').fill('another password')
   await press(page, 'Change password')
@@ -192,9 +204,16 @@ test('password recovery, invalid links, network errors and a sign-in provider wo
   await page.getByRole('listitem').filter({ hasText: 'backdoor' }).waitFor()
   await page.getByRole('main').getByRole('link', { name: 'Login' }).click()
   await heading(page, 'Sign in')
+  const body = { email: 'forgetful@acme.dev', password: 'another password' }
+  await expect(shoal.as('').auth.signIn({ body })).resolves.toHaveProperty('token')
+  await Promise.all([owner.context.close(), context.close()])
+})
 
+test('the sign-in form says when the server cannot be reached or fails', async () => {
+  const context = await newUser(browser, shoal)
+  const page = await context.newPage()
   const signIn = '**/api/v1/auth/signin'
-  const trySigningIn = () => signInInBrowser(page, { email: 'forgetful@acme.dev', password: 'another password' })
+  const trySigningIn = () => signInInBrowser(page, { email: 'reader@acme.dev', password })
   await page.route(signIn, (route) => route.abort())
   await trySigningIn()
   await waitForExactText(page, 'Unknown error, please, try once again or choose another method.')
@@ -202,8 +221,14 @@ test('password recovery, invalid links, network errors and a sign-in provider wo
   await page.route(signIn, (route) => route.fulfill({ status: 502, contentType: 'text/html', body: '<h1>Bad</h1>' }))
   await trySigningIn()
   await waitForExactText(page, 'Unknown API error. Please try alter')
-  await page.unroute(signIn)
+  expect(await page.evaluate(() => localStorage.getItem('user_token'))).toBeNull()
+  await context.close()
+})
 
+test('a user signs in with GitHub', async () => {
+  const account = await signInAs(browser, shoal, 'provider@acme.dev')
+  const context = await newUser(browser, shoal)
+  const page = await context.newPage()
   // A simulated GitHub that redirects back immediately; oauth.test.ts tests how the server uses the code.
   await page.goto('/?organization=kept')
   await expect.poll(() => page.getByRole('button', { name: 'Sign in with Google' }).count()).toBe(0)
@@ -212,10 +237,7 @@ test('password recovery, invalid links, network errors and a sign-in provider wo
     const back = `${shoal.url}/oauth/github?code=a-code&state=${searchParams.get('state') ?? ''}`
     return route.fulfill({ status: 302, headers: { location: back } })
   })
-  const newSession = await shoal
-    .as('')
-    .auth.signIn({ body: { email: 'forgetful@acme.dev', password: 'another password' } })
-  expect(newSession.token).not.toBe(token)
+  const newSession = await shoal.as('').auth.signIn({ body: { email: 'provider@acme.dev', password } })
   let exchangedMs = Infinity
   await page.route('**/api/v1/oauth/github/auth', (route) => {
     const body = route.request().postDataJSON() as { code: string; state: string }
@@ -230,181 +252,11 @@ test('password recovery, invalid links, network errors and a sign-in provider wo
   await expect.poll(() => page.evaluate(() => localStorage.getItem('user_token'))).toBe(newSession.token)
   await page.goto('/oauth/github')
   await heading(page, 'Squids')
-  await context.close()
+  await Promise.all([account.context.close(), context.close()])
 })
 
-test('a user can log out before answering invitations; unselected ones are rejected after a confirmation', async () => {
-  const boss = await signInAs(browser, shoal, 'boss@multi.dev')
-  for (const code of ['multi-one', 'multi-two', 'multi-three']) {
-    await boss.api.orgs.create({ body: { code, name: code, email: 'boss@multi.dev' } })
-    await boss.api.orgs.inviteMember({ params: { code }, body: { email: 'guest@multi.dev', roleType: 'viewer' } })
-  }
-  const guest = await signInAs(browser, shoal, 'guest@multi.dev', { areInvitesChecked: false })
-  const { page } = guest
-  await page.goto('/squids')
-  await heading(page, 'Your invitations')
-  await expect.poll(() => page.getByRole('button', { name: 'Logout' }).count()).toBe(1)
-  await page.getByRole('checkbox', { name: 'multi-two' }).uncheck()
-  await press(page, 'Continue')
-  const confirmation = page.getByRole('alertdialog', { name: 'Confirm your invitation choices' })
-  await confirmation.getByRole('listitem').filter({ hasText: 'multi-two' }).waitFor()
-  await expect.poll(() => confirmation.getByRole('listitem').count()).toBe(1)
-  expect(await seriousFlaws(page)).toEqual([])
-  await press(page, 'Confirm')
-  await heading(page, 'Squids')
-  const codes = (await guest.api.orgs.list({})).map(({ code }) => code)
-  expect(codes).toEqual(expect.arrayContaining(['multi-one', 'multi-three']))
-  expect(codes).not.toContain('multi-two')
-  expect(await guest.api.user.listInvites({})).toEqual([])
-  await expect.poll(() => page.evaluate(() => localStorage.getItem('tmp_invites_checked'))).toBe('true')
-
-  // The last case of spec 8: a link to an invitation that no longer exists.
-  await page.goto('/squids?organization=multi-two&acceptInviteId=999999')
-  await page.getByText('Invitation not found').first().waitFor()
-  await page.waitForURL(/\/squids\?organization=multi-two$/)
-  await Promise.all([boss.context.close(), guest.context.close()])
-})
-
-test('an invitation link accepts the invitation', async () => {
-  const boss = await signInAs(browser, shoal, 'boss@link.dev')
-  await boss.api.orgs.create({ body: { code: 'link-org', name: 'Link org', email: 'boss@link.dev' } })
-  await boss.api.orgs.inviteMember({
-    params: { code: 'link-org' },
-    body: { email: 'linked@link.dev', roleType: 'admin' },
-  })
-  const { context, page, api } = await signInAs(browser, shoal, 'linked@link.dev', { areInvitesChecked: false })
-  await page.goto(await newestLink(shoal, 'linked@link.dev'))
-  await waitForExactText(page, 'Invitation accepted!')
-  await page.waitForURL(/\/squids\?organization=link-org$/)
-  await page.getByRole('button', { name: /Link org/ }).waitFor()
-  expect((await api.orgs.get({ params: { code: 'link-org' } })).roleType).toBe('admin')
-  await Promise.all([boss.context.close(), context.close()])
-})
-
-/** Creates an organization with one member of each role. */
-async function orgOfThree(code: string) {
-  const [boss, dev, guest] = [`admin@${code}.dev`, `developer@${code}.dev`, `viewer@${code}.dev`]
-  const admins = await signInAs(browser, shoal, boss)
-  const org = await admins.api.orgs.create({ body: { code, name: `Org ${code}`, email: boss } })
-  const join = async (email: string, roleType: 'developer' | 'viewer') => {
-    const { id } = await admins.api.orgs.inviteMember({ params: { code }, body: { email, roleType } })
-    const person = await signInAs(browser, shoal, email)
-    await person.api.orgs.acceptInvite({ params: { code, id: String(id) } })
-    return person
-  }
-  const people = { admin: admins, developer: await join(dev, 'developer'), viewer: await join(guest, 'viewer') }
-  const end = () => Promise.all(Object.values(people).map(({ context }) => context.close()))
-  return { org, ...people, end }
-}
-
-test('the settings page enables the actions of each role', async () => {
-  const { org, admin: boss, developer, viewer, end } = await orgOfThree('roles')
-  const settings = `/settings?organization=${org.code}`
-  for (const { page } of [developer, viewer]) {
-    await page.goto(settings)
-    await heading(page, 'Organization settings')
-    await waitForExactText(page, 'Only administrators may change the organization.')
-    await rowOf(page, 'admin@roles.dev').waitFor()
-    await expect.poll(() => page.getByLabel('Organization name').count()).toBe(0)
-    for (const name of ['Invite user', 'Delete organization']) {
-      const button = page.getByRole('button', { name })
-      await expect.poll(() => button.getAttribute('aria-disabled')).toBe('true')
-    }
-    await openRowMenu(page, 'admin@roles.dev')
-    for (const name of ['Developer', 'Remove user'])
-      await expect.poll(() => menuItem(page, name).getAttribute('aria-disabled')).toBe('true')
-    await page.keyboard.press('Escape')
-  }
-
-  const { page } = boss
-  await page.goto(settings)
-  // The plan label and the sizes of spec 2.3.
-  await page.getByRole('button', { name: /Org roles.*Billing not set/ }).waitFor()
-  const sizes = async (width: number) => {
-    await page.setViewportSize({ width, height: 900 })
-    const [top, side] = await Promise.all(['header', 'aside'].map((tag) => page.locator(tag).first().boundingBox()))
-    return [top?.height, side?.width ?? 0]
-  }
-  await expect.poll(() => sizes(1536)).toEqual([52, 320])
-  await expect.poll(() => sizes(1535)).toEqual([52, 248])
-  await expect.poll(() => sizes(999)).toEqual([52, 0])
-  await page.setViewportSize({ width: 1440, height: 900 })
-  await rowOf(page, 'admin@roles.dev').getByText('You', { exact: true }).waitFor()
-  await openRowMenu(page, 'admin@roles.dev')
-  await expect.poll(() => menuItem(page, 'Viewer').getAttribute('aria-disabled')).toBe('true')
-  await menuItem(page, 'Leave organization').click()
-  await page.getByRole('alertdialog').getByRole('button', { name: 'Leave organization' }).click()
-  await waitForExactText(page, 'Assign another user as admin')
-
-  await openRowMenu(page, 'viewer@roles.dev')
-  await menuItem(page, 'Remove user').click()
-  await press(page, 'Remove user')
-  await expect.poll(() => rowOf(page, 'viewer@roles.dev').count()).toBe(0)
-
-  await developer.page.getByRole('button', { name: 'Leave organization' }).click()
-  await developer.page.getByRole('alertdialog').getByRole('button', { name: 'Leave organization' }).click()
-  await developer.page.waitForURL(/\/squids/)
-  expect((await developer.api.orgs.list({})).map(({ code }) => code)).not.toContain(org.code)
-
-  await page.getByRole('button', { name: 'Delete organization' }).click()
-  const dialog = page.getByRole('alertdialog')
-  const confirm = dialog.getByRole('button', { name: 'Delete organization' })
-  await expect.poll(() => confirm.getAttribute('aria-disabled')).toBe('true')
-  await dialog.getByLabel(`Type ${org.code} to confirm`).fill(org.code)
-  await confirm.click()
-  await page.waitForURL(/\/squids/)
-  expect((await boss.api.orgs.list({})).map(({ code }) => code)).not.toContain(org.code)
-  await end()
-})
-
-test('a notification email has to be confirmed', async () => {
-  const { context, page, api } = await signInAs(browser, shoal, 'owner@mail.dev')
-  await api.orgs.create({ body: { code: 'mail-org', name: 'Mail org', email: 'owner@mail.dev' } })
-  await page.goto('/settings?organization=mail-org')
-  await page.getByLabel('Email', { exact: true }).fill('alerts@mail.dev')
-  await page.locator('section').filter({ hasText: 'Notification email' }).getByRole('button', { name: 'Save' }).click()
-  await waitForExactText(page, 'alerts@mail.dev is not confirmed yet')
-  await press(page, 'Resend verification')
-  await waitForExactText(page, 'The email has been sent')
-  await page.goto(await newestLink(shoal, 'alerts@mail.dev'))
-  await press(page, 'Confirm email')
-  await waitForExactText(page, 'Email of organization is now verified. It will be used to receive notifications.')
-  await expect.poll(() => new URL(page.url()).searchParams.has('emailVerified')).toBe(false)
-  await expect.poll(() => page.getByText('is not confirmed yet').count()).toBe(0)
-  expect((await api.orgs.get({ params: { code: 'mail-org' } })).email.email).toBe('alerts@mail.dev')
-  await page.goto('/settings?emailVerified=false')
-  await waitForExactText(page, 'This link is no longer valid')
-  await context.close()
-})
-
-test('forms show the validation messages of the specification', async () => {
+test('the form for API tokens rejects a missing and a used name', async () => {
   const { context, page, api } = await signInAs(browser, shoal, 'forms@acme.dev')
-  await api.orgs.create({ body: { code: 'taken-code', name: 'Taken', email: 'forms@acme.dev' } })
-
-  await page.goto('/organizations/create')
-  await page.getByLabel('Notification email').fill('')
-  await press(page, 'Create organization')
-  for (const text of ['Name is required', 'Email is required', 'Code is required']) await waitForExactText(page, text)
-  await page.getByLabel('Notification email').fill('no-email')
-  await page.getByLabel('Code').fill('No Code')
-  for (const text of ['Email must be valid', 'Only lowercase alphanumeric symbols and hyphens are allowed'])
-    await waitForExactText(page, text)
-  await page.getByLabel('Name', { exact: true }).fill('ab')
-  await waitForExactText(page, 'Min 3, max 100 symbols.')
-  expect(await seriousFlaws(page)).toEqual([])
-  await page.getByLabel('Name', { exact: true }).fill('Taken')
-  await page.getByLabel('Notification email').fill('forms@acme.dev')
-  await page.getByLabel('Code').fill('taken-code')
-  await press(page, 'Create organization')
-  await waitForExactText(page, 'This code is already taken. Please choose another one.')
-  await expect.poll(() => page.getByLabel('Code').getAttribute('aria-invalid')).toBe('true')
-
-  await page.goto('/organizations/create/taken-code')
-  await press(page, 'Invite')
-  await waitForExactText(page, 'Email is required')
-  await page.getByLabel('Email').fill('no-email')
-  await waitForExactText(page, 'Must be valid email')
-
   await page.goto('/profile/api-tokens/create')
   await press(page, 'Create')
   await waitForExactText(page, 'Token name is required and must be unique')
@@ -416,7 +268,12 @@ test('forms show the validation messages of the specification', async () => {
   await tokens.fill('twice')
   await press(page, 'Create')
   await waitForExactText(page, 'Token name is required and must be unique')
+  expect((await api.user.listApiTokens({})).map(({ name }) => name)).toEqual(['twice'])
+  await context.close()
+})
 
+test('the form for the full name rejects special symbols and no name', async () => {
+  const { context, page, api } = await signInAs(browser, shoal, 'forms@acme.dev')
   await page.goto('/profile/settings')
   await page.getByLabel('Full name').fill('<script>')
   await press(page, 'Save')
@@ -426,6 +283,13 @@ test('forms show the validation messages of the specification', async () => {
   await page.getByLabel('Full name').fill('Fay Forms')
   await press(page, 'Save')
   await waitForExactText(page, 'Your name has been changed')
+  expect((await api.user.get({})).fullName).toBe('Fay Forms')
+  await context.close()
+})
+
+test('the form for the password checks both passwords, and changes it', async () => {
+  const { context, page } = await signInAs(browser, shoal, 'changes@acme.dev')
+  await page.goto('/profile/settings')
   await press(page, 'Change password')
   for (const text of ['Password is required', 'Password confirm is required']) await waitForExactText(page, text)
   await page.getByLabel('Current password').fill('not this one')
@@ -440,12 +304,20 @@ test('forms show the validation messages of the specification', async () => {
   await page.getByLabel('Current password').fill(password)
   await press(page, 'Change password')
   await waitForExactText(page, 'Password has been changed')
+  const body = { email: 'changes@acme.dev', password: 'a longer password' }
+  await expect(shoal.as('').auth.signIn({ body })).resolves.toHaveProperty('token')
+  await context.close()
+})
 
+test('"Sign out everywhere" ends the session, after which the user can sign in', async () => {
+  const { context, page, api } = await signInAs(browser, shoal, 'everywhere@acme.dev')
+  await page.goto('/profile/settings')
   await page.getByRole('row').filter({ hasText: 'This session' }).waitFor()
   await press(page, 'Sign out everywhere')
   await page.getByRole('alertdialog').getByRole('button', { name: 'Sign out everywhere' }).click()
   await heading(page, 'Sign in')
-  await signInInBrowser(page, { email: 'forms@acme.dev', password: 'a longer password' })
+  await expect(api.user.get({})).rejects.toBeInstanceOf(ApiError)
+  await signInInBrowser(page, { email: 'everywhere@acme.dev', password })
   await heading(page, 'Squids')
   await context.close()
 })
@@ -496,55 +368,6 @@ test('preview mode sets a long-lived cookie and shows the Portal', async () => {
   await page.getByRole('switch', { name: 'Preview mode' }).click()
   await expect.poll(async () => (await context.cookies()).some(({ name }) => name === 'beta')).toBe(false)
   await context.close()
-})
-
-test('every screen is accessible in both themes and at every width', async () => {
-  const { org, admin: boss, viewer, end } = await orgOfThree('screens')
-  await boss.api.orgs.inviteMember({
-    params: { code: org.code },
-    body: { email: 'invited@screens.dev', roleType: 'admin' },
-  })
-  await boss.api.user.createApiToken({ body: { name: 'laptop', expiresAt: null } })
-  const newcomer = await signInAs(browser, shoal, 'fresh@screens.dev', { areInvitesChecked: false, isNew: true })
-  await newcomer.api.user.completeOnboarding({ body: { policyAccepted: true } })
-  const guest = await signInAs(browser, shoal, 'guest@screens.dev', { areInvitesChecked: false })
-  for (const [code, name] of [
-    ['screens', ''],
-    ['screens-2', 'Harbour Analytics'],
-  ] as const) {
-    if (name) await boss.api.orgs.create({ body: { code, name, email: 'admin@screens.dev' } })
-    await boss.api.orgs.inviteMember({ params: { code }, body: { email: 'guest@screens.dev', roleType: 'viewer' } })
-  }
-  const screens: [shot: string, page: Page, address: string, title: string][] = [
-    ['welcome', newcomer.page, '/squids', 'Welcome'],
-    ['invitations', guest.page, '/squids', 'Your invitations'],
-    ['org-create', boss.page, '/organizations/create', 'Set up your organization'],
-    ['org-invite', boss.page, '/organizations/create/screens', 'Invite users'],
-    ['org-settings', boss.page, '/settings', 'Organization settings'],
-    ['org-settings-viewer', viewer.page, '/settings?organization=screens', 'Organization settings'],
-    ['playground-settings', newcomer.page, '/settings', 'Playground settings'],
-    ['account', boss.page, '/profile/settings', 'Account settings'],
-    ['tokens', boss.page, '/profile/api-tokens', 'API tokens'],
-    ['tokens-empty', viewer.page, '/profile/api-tokens', 'API tokens'],
-    ['token-create', boss.page, '/profile/api-tokens/create', 'Create API token'],
-    ['preview', boss.page, '/preview', 'Preview'],
-  ]
-  const flaws: string[] = []
-  const check = async ([shot, page, address, title]: (typeof screens)[number]) => {
-    if (shot === 'playground-settings') await page.evaluate(() => localStorage.setItem('tmp_invites_checked', 'true'))
-    await page.goto(address)
-    await heading(page, title)
-    await expect.poll(() => page.locator('[aria-busy=true], [aria-label=Loading]').count()).toBe(0)
-    flaws.push(...(await accessibilityFlaws(page, shot)))
-  }
-  // Each user has their own page, so the pages are checked in parallel.
-  await Promise.all(
-    [...Map.groupBy(screens, ([, page]) => page).values()].map(async (screensOfPage) => {
-      for (const screen of screensOfPage) await check(screen)
-    }),
-  )
-  expect(flaws).toEqual([])
-  await Promise.all([end(), newcomer.context.close(), guest.context.close()])
 })
 
 test('no browser reported an error or a violation of the content security policy', () => {
