@@ -23,7 +23,7 @@ const columns: Column<OperatorDeployment>[] = [
           <code>{type}</code>
           {waitsFor !== null && <Badge tone="warn">Waiting</Badge>}
         </p>
-        {waitsFor !== null && <p className="break-words text-ink-2">{waitsFor}</p>}
+        {waitsFor !== null && <p className="break-words whitespace-normal text-ink-2">{waitsFor}</p>}
       </div>
     ),
   },

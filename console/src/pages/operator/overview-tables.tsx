@@ -27,7 +27,7 @@ const replicaColumns: Column<Replica>[] = [
   },
   textColumn('Version', ({ version }) => version, { width: '100px', hideBelow: 'sm' }),
   timeColumn('Started', ({ startedAt }) => startedAt, { hideBelow: 'md' }),
-  timeColumn('Last heartbeat', ({ seenAt }) => seenAt, { narrowWidth: '92px' }),
+  timeColumn('Last heartbeat', ({ seenAt }) => seenAt, { narrowWidth: '116px' }),
 ]
 
 function StateBadge({ isAlive, isReady }: { isAlive: boolean; isReady: boolean }) {
