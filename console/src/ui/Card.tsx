@@ -18,18 +18,38 @@ export function Card({ title, aside, children, className, isPadded = false }: Pr
   )
 }
 
-export type KeyValueRow = { label: string; value: ReactNode; isFlush?: boolean }
+export type KeyValueRow = {
+  label: string
+  value: ReactNode
+  /** The value brings its own padding. */
+  isFlush?: boolean
+  /** The sum of the rows above. */
+  isTotal?: boolean
+}
 
-/** A list of labels and values. */
-export function KeyValue({ rows }: { rows: readonly KeyValueRow[] }) {
+/**
+ * A list of labels and values. Labels have a separate column; with `isNarrow`, for a narrow card, values are at the right edge,
+ * so that amounts line up.
+ */
+export function KeyValue({ rows, isNarrow = false }: { rows: readonly KeyValueRow[]; isNarrow?: boolean }) {
   return (
     <dl className="divide-y divide-line">
-      {rows.map(({ label, value, isFlush }) => (
-        <div key={label} className="grid grid-cols-1 xs:grid-cols-[150px_minmax(0,1fr)]">
-          <dt className="px-3.5 pt-2.5 text-ink-2 xs:pb-2.5">{label}</dt>
-          <dd className={cx('min-w-0', isFlush ? '' : 'px-3.5 pb-2.5 xs:pt-2.5')}>{value}</dd>
-        </div>
-      ))}
+      {rows.map(({ label, value, isFlush, isTotal }) =>
+        isNarrow ? (
+          <div
+            key={label}
+            className={cx('flex items-center justify-between gap-4 px-3.5 py-2', isTotal && 'font-semibold')}
+          >
+            <dt className={isTotal ? '' : 'shrink-0 text-ink-2'}>{label}</dt>
+            <dd className="tabular min-w-0 text-right wrap-anywhere">{value}</dd>
+          </div>
+        ) : (
+          <div key={label} className="grid grid-cols-1 xs:grid-cols-[150px_minmax(0,1fr)]">
+            <dt className="px-3.5 pt-2.5 text-ink-2 xs:pb-2.5">{label}</dt>
+            <dd className={cx('min-w-0', isFlush ? '' : 'px-3.5 pb-2.5 xs:pt-2.5')}>{value}</dd>
+          </div>
+        ),
+      )}
     </dl>
   )
 }

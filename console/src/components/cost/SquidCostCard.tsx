@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router'
 import { useOrg } from '../../api/active-org.ts'
 import { q } from '../../api/query.ts'
 import { formatCents, formatHourlyUsd } from '../../lib/format.ts'
-import { Card } from '../../ui/Card.tsx'
+import { Card, KeyValue } from '../../ui/Card.tsx'
 import { QueryView } from '../QueryView.tsx'
 
 /**
@@ -28,11 +28,14 @@ export function SquidCostCard({ squid: { reference, organization } }: { squid: S
       <QueryView query={cost} what="The cost">
         {({ soFarUsd, forecastUsd, perHourUsd }) => (
           <>
-            <dl className="divide-y divide-line">
-              <Row label="So far" value={formatCents(soFarUsd)} />
-              <Row label="Forecast for the month" value={formatCents(forecastUsd)} />
-              <Row label="Per hour now" value={formatHourlyUsd(perHourUsd)} />
-            </dl>
+            <KeyValue
+              isNarrow
+              rows={[
+                { label: 'So far', value: formatCents(soFarUsd) },
+                { label: 'Forecast for the month', value: formatCents(forecastUsd) },
+                { label: 'Per hour now', value: formatHourlyUsd(perHourUsd) },
+              ]}
+            />
             <p className="border-t border-line px-3.5 py-2 text-xs text-ink-3">After discounts, before tax.</p>
           </>
         )}
@@ -40,10 +43,3 @@ export function SquidCostCard({ squid: { reference, organization } }: { squid: S
     </Card>
   )
 }
-
-const Row = ({ label, value }: { label: string; value: string }) => (
-  <div className="flex justify-between gap-4 px-3.5 py-2">
-    <dt className="text-ink-2">{label}</dt>
-    <dd className="tabular">{value}</dd>
-  </div>
-)

@@ -1,7 +1,7 @@
 import { Eye, EyeOff } from 'lucide-react'
 import { Suspense, useState } from 'react'
 import { Button } from '../../../ui/Button.tsx'
-import { Card } from '../../../ui/Card.tsx'
+import { Card, KeyValue } from '../../../ui/Card.tsx'
 import { CodeBlock } from '../../../ui/CodeBlock.tsx'
 import { CopyButton } from '../../../ui/CopyButton.tsx'
 import { Skeleton } from '../../../ui/Skeleton.tsx'
@@ -55,17 +55,19 @@ export function ConnectionPanel({ connection, isReadOnly }: Props) {
         </Suspense>
         {isReadOnly && <p className="mt-2 text-sm text-ink-3">This user has read-only access.</p>}
       </div>
-      <dl className="divide-y divide-line border-t border-line">
-        {parts.map(([label, value]) => (
-          <div key={label} className="flex h-10 items-center px-3.5">
-            <dt className="w-37.5 shrink-0 text-ink-2 max-xs:w-24">{label}</dt>
-            <dd className="flex min-w-0 flex-1 items-center gap-1">
-              <code className="truncate">{label === 'Password' ? displayedPassword : value}</code>
-              <CopyButton text={value} what={label.toLowerCase()} />
-            </dd>
-          </div>
-        ))}
-      </dl>
+      <div className="border-t border-line">
+        <KeyValue
+          rows={parts.map(([label, value]) => ({
+            label,
+            value: (
+              <span className="-my-1 flex min-w-0 items-center gap-1">
+                <code className="truncate">{label === 'Password' ? displayedPassword : value}</code>
+                <CopyButton text={value} what={label.toLowerCase()} />
+              </span>
+            ),
+          }))}
+        />
+      </div>
     </Card>
   )
 }
