@@ -1,0 +1,114 @@
+import type { Page } from 'playwright-core'
+import { type Bench, atMost } from '../bench/support/result.ts'
+import { org, slowDown } from './support/console.ts'
+import { overFloor, type Interaction } from './support/over-floor.ts'
+import { click } from './support/painted.ts'
+import { withVersions } from './support/versions.ts'
+
+const versions = 200
+
+type Bar = {
+  /** The bar of the ratio. */
+  bar: number
+}
+
+const menu = '[role=menu]'
+const dialog = '[role=dialog]'
+const firstRow = `document.querySelector('[data-row]')?.dataset.row`
+const isDark = `document.documentElement.dataset.theme === 'dark'`
+
+const close = async (page: Page, selector: string) => {
+  await page.keyboard.press('Escape')
+  await page.locator(selector).waitFor({ state: 'detached' })
+}
+const openAccountMenu = async (page: Page) => {
+  await page.getByRole('button', { name: 'Account of' }).click()
+  await page.locator(menu).waitFor()
+}
+/** Types into the search field as one key does. */
+const type = (text: string) => `(() => {
+  const field = document.querySelector('main input[type=search]')
+  Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set.call(field, ${JSON.stringify(text)})
+  field.dispatchEvent(new Event('input', { bubbles: true }))
+})()`
+
+const interactions: (Interaction & Bar)[] = [
+  {
+    name: 'row menu',
+    bar: 3,
+    part: 'overlays',
+    start: click('[data-row-menu]'),
+    isDone: `document.querySelector('${menu}')`,
+    undo: (page) => close(page, menu),
+  },
+  {
+    name: 'dialog',
+    bar: 3,
+    part: 'overlays',
+    prepare: async (page) => {
+      await page.locator('[data-row-menu]').first().click()
+      await page.locator(menu).waitFor()
+    },
+    start: `[...document.querySelectorAll('[role=menuitem]')].find((item) => item.textContent.startsWith('Delete')).click()`,
+    isDone: `document.querySelector('${dialog}, [role=alertdialog]')`,
+    undo: (page) => close(page, `${dialog}, [role=alertdialog]`),
+  },
+  {
+    name: 'filter key',
+    bar: 3,
+    part: 'rows',
+    start: type('7'),
+    isDone: `${firstRow}?.includes('7')`,
+    undo: async (page) => {
+      await page.evaluate(type(''))
+      await page.locator('[data-row="squid-0@v1"]').waitFor()
+    },
+  },
+  {
+    name: 'sort',
+    bar: 3,
+    part: 'rows',
+    start: `document.querySelector('main th[aria-sort] button').click()`,
+    isDone: `${firstRow}?.startsWith('transfers')`,
+    undo: async (page) => {
+      await page.evaluate(`document.querySelector('main th[aria-sort] button').click()`)
+      await page.locator('[data-row="squid-0@v1"]').waitFor()
+    },
+  },
+  {
+    name: 'theme',
+    bar: 3,
+    part: 'overlays',
+    prepare: openAccountMenu,
+    start: `[...document.querySelectorAll('[role=menuitem]')].find((item) => item.textContent.startsWith('Dark theme')).click()`,
+    isDone: isDark,
+    undo: async (page) => {
+      await openAccountMenu(page)
+      await page.getByRole('menuitem', { name: 'Light theme' }).click()
+      await page.locator(menu).waitFor({ state: 'detached' })
+    },
+  },
+]
+
+export const bench: Bench = {
+  name: 'interactions',
+  async *run() {
+    yield* withVersions(versions, async function* ({ page, context, shoal }) {
+      await page.goto(`${shoal.url}/squids?organization=${org}`)
+      await page.getByRole('button', { name: /Status$/ }).waitFor()
+      const floor = await context.newPage()
+      await slowDown(page)
+      await slowDown(floor)
+      await page.bringToFront()
+      for (const interaction of interactions) {
+        const { name, bar } = interaction
+        yield atMost(
+          bar,
+          `interactions, ${name} over the same change of a static page`,
+          await overFloor(page, floor, interaction),
+          '×',
+        )
+      }
+    })
+  },
+}

@@ -1,0 +1,26 @@
+import { type Bench } from '../bench/support/result.ts'
+import { org } from './support/console.ts'
+import { audit, judgeReports } from './support/lighthouse.ts'
+import { withVersions } from './support/versions.ts'
+
+const versions = 50
+
+/** Lighthouse on the list of squids, as a signed-in user opens it with an empty cache. */
+export const bench: Bench = {
+  name: 'list-lighthouse',
+  async *run() {
+    yield* withVersions(versions, async function* ({ shoal, deployer }) {
+      const stored = { user_token: deployer.token, onboardingGuide: '4', tmp_invites_checked: 'true' }
+      const reports = await audit(`${shoal.url}/squids?organization=${org}`, undefined, stored)
+      yield* judgeReports('list', 'mobile', reports, 95)
+      if (process.env['LIGHTHOUSE_AUDITS'])
+        for (const report of reports)
+          console.error(
+            Object.values(report.audits)
+              .filter(({ score }) => score !== null && score < 1)
+              .map(({ id, score, displayValue }) => `${id} ${score} ${displayValue ?? ''}`)
+              .join('\n'),
+          )
+    })
+  },
+}

@@ -1,0 +1,64 @@
+import { launch } from 'chrome-launcher'
+import lighthouse, { type Config, type Result as Report } from 'lighthouse'
+import { chromium } from 'playwright-core'
+import { type Result, atLeast, atMost, median } from '../../bench/support/result.ts'
+import { findBrowser } from '../../browser.ts'
+
+const rounds = 5
+const chromeFlags = ['--headless=new', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run']
+
+/** Fills the local storage of a new profile. Opens a file without scripts, so that the browser's cache stays empty. */
+async function store(port: number, url: string, stored: Record<string, string>): Promise<void> {
+  const browser = await chromium.connectOverCDP(`http://127.0.0.1:${port}`)
+  try {
+    const page = await browser.contexts()[0]?.newPage()
+    await page?.goto(new URL('/favicon.svg', url).href)
+    for (const [name, value] of Object.entries(stored))
+      await page?.evaluate(`localStorage.setItem(${JSON.stringify(name)}, ${JSON.stringify(value)})`)
+    await page?.close()
+  } finally {
+    await browser.close()
+  }
+}
+
+/** Runs Lighthouse several times, each time with a new browser profile, which has these values in its local storage. */
+export async function audit(
+  url: string,
+  config: Config | undefined,
+  stored: Record<string, string> = {},
+): Promise<Report[]> {
+  const reports: Report[] = []
+  for (let round = 0; round < rounds; round++) {
+    const chrome = await launch({ chromePath: findBrowser() ?? '', chromeFlags })
+    try {
+      const isStored = Object.keys(stored).length > 0
+      if (isStored) await store(chrome.port, url, stored)
+      const run = await lighthouse(url, { port: chrome.port, logLevel: 'error', disableStorageReset: isStored }, config)
+      if (!run) throw new Error('Lighthouse returned no report')
+      reports.push(run.lhr)
+    } finally {
+      chrome.kill()
+    }
+  }
+  return reports
+}
+
+const score = (reports: Report[], category: string): number =>
+  median(reports.map(({ categories }) => (categories[category]?.score ?? 0) * 100))
+
+/** The median of an audit's number. */
+export const auditValue = (reports: Report[], id: string): number =>
+  median(reports.map(({ audits }) => audits[id]?.numericValue ?? 0))
+
+/** The scores and the layout shift of a page. `settings`: `mobile` or `desktop`. */
+export function* judgeReports(
+  page: string,
+  settings: string,
+  reports: Report[],
+  minPerformance: number,
+): Iterable<Result> {
+  yield atLeast(minPerformance, `${page}, Lighthouse performance, ${settings}`, score(reports, 'performance'), 'points')
+  yield atLeast(100, `${page}, accessibility, ${settings}`, score(reports, 'accessibility'), 'points')
+  yield atLeast(100, `${page}, best practices, ${settings}`, score(reports, 'best-practices'), 'points')
+  yield atMost(0.01, `${page}, layout shift, ${settings}`, auditValue(reports, 'cumulative-layout-shift'), 'CLS')
+}
