@@ -16,7 +16,7 @@ const chunks = [
   // Form validation. Excludes the contract's files without schemas: they are small, and many pages need them.
   {
     name: 'schemas',
-    test: /node_modules\/zod\/|contract\/src\/(?!alert-labels|alert-rules|api-error|billable|countries|csv|documentation|limits|log-levels|onboarding-answers|org-code|org-status|permissions|receipt-csv|rpc-token|squid-status|status-page-options|token-scope|url)|src\/components\/(form-schemas|new-password)/,
+    test: /node_modules\/zod\/|contract\/src\/(?!alert-labels|alert-rules|api-error|billable|countries|csv|documentation|limits|log-levels|onboarding-answers|operator-sorts|org-code|org-status|permissions|receipt-csv|rpc-token|squid-status|status-page-options|token-scope|url)|src\/components\/(form-schemas|new-password)/,
     includeDependenciesRecursively: false,
   },
   // Texts that few pages need. Without separate chunks, the bundler would put them into shared ones.
@@ -28,7 +28,7 @@ const chunks = [
   // requests.
   {
     name: 'app',
-    test: /src\/app\/main\.tsx$|src\/(api\/(?!alerts|deployments|failed-first-deployments|graphql|lines|long-list|pages|poll|roles|seed|squids|version)|lib\/(?!format|hotkeys|preview-mode|save-file|theme-tokens|ticker|utc-dates))|src\/components\/(confirm|ErrorState|OutboxHint|use-page-title)\.tsx?$|src\/ui\/(Alert|Field|IconButton|Skeleton|prefetch|tones)\.tsx?$|lucide-react\/dist\/esm\/icons\/x\.m?js$/,
+    test: /src\/app\/main\.tsx$|src\/(api\/(?!alerts|computed|deployments|failed-first-deployments|graphql|lines|long-list|pages|poll|roles|seed|squids|total-pages|version)|lib\/(?!format|hotkeys|preview-mode|save-file|theme-tokens|ticker|utc-dates))|src\/components\/(confirm|ErrorState|OutboxHint|use-page-title)\.tsx?$|src\/ui\/(Alert|Field|IconButton|Skeleton|prefetch|tones)\.tsx?$|lucide-react\/dist\/esm\/icons\/x\.m?js$/,
   },
   // The frame of all pages behind the session gate, and small parts that most of them use.
   {

@@ -1,27 +1,11 @@
 import { z } from 'zod'
 import { endpoint } from './endpoint.ts'
 import { IdParam, Password, RequiredText, Time } from './fields.ts'
+import { operatorOrgSorts, operatorSquidSorts } from './operator-sorts.ts'
 import { orgStatuses } from './org-status.ts'
 import { OperatorDeployment, OperatorOverview } from './operator-overview.ts'
 import { OperatorOrg, OperatorSquid, OperatorUser } from './operator-payloads.ts'
 import { Maintenance } from './maintenance.ts'
-
-export const operatorOrgSorts = [
-  'name',
-  'status',
-  'squids',
-  'cost',
-  'cpu',
-  'memory',
-  'disk',
-  'logs',
-  'rpc',
-  'created',
-] as const
-export type OperatorOrgSort = (typeof operatorOrgSorts)[number]
-
-export const operatorSquidSorts = ['name', 'organization', 'status', 'cpu', 'memory', 'disk', 'logs', 'rpc'] as const
-export type OperatorSquidSort = (typeof operatorSquidSorts)[number]
 
 export const operatorPageSize = 50
 

@@ -79,6 +79,20 @@ export const ownerRules: Rule[] = [
     broken: { 'server/src/modules/billing/jobs.ts': `const monthEnd = new Date()` },
   },
   {
+    title: 'keys of queries are made in console/src/api',
+    why: 'a change invalidates queries by the name of their endpoint, so a key with a wrong name keeps old data',
+    fix: 'use q, qPages, qTotalPages or qComputed',
+    find: (repo) =>
+      matchesOutsideOwners(
+        repo,
+        /queryKey: \[(?!name\])|queryKey = \[/,
+        /^console\/src\//,
+        // The schema of a squid's own API is not an endpoint.
+        /^console\/src\/(api\/|pages\/playground\/SchemaPage\.tsx$)/,
+      ),
+    broken: { 'console/src/pages/a.ts': `useQuery({ queryKey: ['deployments.lst', code], queryFn })` },
+  },
+  {
     title: 'optional browser features and React.lazy are used in one file each',
     why: 'not all browsers have requestIdleCallback, and React.lazy remembers a failed load forever',
     fix: 'call whenIdle (console/src/lib/when-idle.ts), lazyPart (console/src/lib/lazy.tsx) or lazyPage (console/src/app/missing-code.ts)',

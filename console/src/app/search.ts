@@ -1,4 +1,7 @@
+import { operatorOrgSorts, operatorSquidSorts } from '@shoal/contract'
 import { flag, list, oneOf, searchOf, text } from '../lib/search-params.ts'
+
+const order = oneOf('asc', 'desc')
 
 /** The parameters that routes read from the query string. */
 export const search = {
@@ -13,8 +16,9 @@ export const search = {
     status: list,
     tag: list,
     sort: oneOf('name', 'deployedAt'),
-    order: oneOf('asc', 'desc'),
+    order,
   }),
+  secrets: searchOf({ sort: oneOf('name', 'updated'), order }),
   logs: searchOf({
     range: text,
     from: text,
@@ -22,7 +26,7 @@ export const search = {
     container: list,
     level: list,
     search: text,
-    order: oneOf('asc', 'desc'),
+    order,
     line: text,
     build: text,
   }),
@@ -41,6 +45,8 @@ export const search = {
   rpc: searchOf({ search: text, type: list, sortBy: oneOf('name', 'usage') }),
   portalChains: searchOf({ search: text, type: list }),
   settings: searchOf({ emailVerified: oneOf('true', 'false') }),
-  operator: searchOf({ search: text, state: text, sort: text, order: oneOf('asc', 'desc') }),
+  operatorOrgs: searchOf({ search: text, state: text, sort: oneOf(...operatorOrgSorts), order }),
+  operatorSquids: searchOf({ search: text, sort: oneOf(...operatorSquidSorts), order }),
+  operatorUsers: searchOf({ search: text }),
   billingUsage: searchOf({ month: text, bySquid: flag }),
 }

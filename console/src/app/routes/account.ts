@@ -14,6 +14,7 @@ const home = createRoute({
 const secrets = createRoute({
   getParentRoute: () => app,
   path: '/secrets',
+  validateSearch: search.secrets,
   ...page(() => import('../../pages/secrets/SecretsPage.tsx')),
 })
 const addSecret = createRoute({

@@ -25,19 +25,19 @@ const operatorTabs = [
   createRoute({
     getParentRoute: () => operator,
     path: '/organizations',
-    validateSearch: search.operator,
+    validateSearch: search.operatorOrgs,
     ...page(() => import('../../pages/operator/OrgsTab.tsx')),
   }),
   createRoute({
     getParentRoute: () => operator,
     path: '/squids',
-    validateSearch: search.operator,
+    validateSearch: search.operatorSquids,
     ...page(() => import('../../pages/operator/SquidsTab.tsx')),
   }),
   createRoute({
     getParentRoute: () => operator,
     path: '/users',
-    validateSearch: search.operator,
+    validateSearch: search.operatorUsers,
     ...page(() => import('../../pages/operator/UsersTab.tsx')),
   }),
 ] as const

@@ -1,14 +1,17 @@
+import { useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { Chip } from '../../ui/Badge.tsx'
 import { SearchField } from '../../ui/SearchField.tsx'
-import { useSetSearch, useSearchText } from '../data-table/url-state.ts'
+import { useSearchText, useSetSearch, type SearchRoute } from '../data-table/url-state.ts'
 import { typeLabel } from './filter-chains.ts'
 
-/** The search text and the selected types, which the URL stores. `type` is the parameter of the query string. */
-export function useChainFilters(type: readonly string[] | undefined) {
-  const search = useSearchText('search')
-  const setSearch = useSetSearch()
-  const selectedTypes = type ?? []
+const noTypes: string[] = []
+
+/** The search text and the selected types, which are in the URL of the route. */
+export function useChainFilters(route: SearchRoute<'/app/rpc'> | SearchRoute<'/app/portal/chains'>) {
+  const search = useSearchText(route, 'search')
+  const setSearch = useSetSearch(route)
+  const selectedTypes = useSearch({ from: route.id }).type ?? noTypes
   const toggle = (toggled: string) =>
     setSearch({
       type: selectedTypes.includes(toggled)

@@ -3,9 +3,8 @@ import { Button } from '../../ui/Button.tsx'
 import { EmptyState } from '../EmptyState.tsx'
 import { ErrorState } from '../ErrorState.tsx'
 import { useShownError } from '../QueryView.tsx'
-import type { Sort } from './columns.ts'
 import { DataTable, type TableProps } from './DataTable.tsx'
-import { useUrlSort } from './url-state.ts'
+import type { UrlSort } from './url-state.ts'
 
 /** The result of `useQuery`, or of `useInfiniteQuery` with `qPages`, whose data is an array of rows. */
 export type RowsQuery<T> = {
@@ -25,8 +24,8 @@ type Props<T> = Omit<TableProps<T>, 'rows' | 'empty' | 'sort' | 'onSort'> & {
   what?: string
   /** Leaves out rows. Keep the function identical while its result does not change. */
   filter?: ((rows: readonly T[]) => readonly T[]) | undefined
-  /** The first order of a sortable table; the user's choice is kept in the URL. */
-  initialSort?: Sort
+  /** The order of a sortable table: `useUrlSort`, which keeps the user's choice in the URL. */
+  sort?: UrlSort
   /** Shown instead of an empty list: what it is for, and how to add its first row. Null shows nothing. */
   empty: ComponentProps<typeof EmptyState> | null
   /** The button that loads the next page. */
@@ -37,19 +36,10 @@ type Props<T> = Omit<TableProps<T>, 'rows' | 'empty' | 'sort' | 'onSort'> & {
  * The list of a page: a skeleton while the query loads, its error with a retry, `empty`, or the table with its next
  * page. Loaded rows stay on screen when a refetch fails.
  */
-export function QueryTable<T>({
-  query,
-  what,
-  filter,
-  initialSort,
-  empty,
-  moreLabel = 'Show older',
-  ...table
-}: Props<T>) {
+export function QueryTable<T>({ query, what, filter, sort, empty, moreLabel = 'Show older', ...table }: Props<T>) {
   const { data } = query
   const [error, retry] = useShownError(query)
   const rows = useMemo(() => (data && filter ? filter(data) : data), [data, filter])
-  const { sort, setSort } = useUrlSort(initialSort ?? noSort)
   if (error && data === undefined)
     return (
       <ErrorState
@@ -63,7 +53,7 @@ export function QueryTable<T>({
       <DataTable
         {...table}
         rows={rows}
-        {...(initialSort && { sort, onSort: setSort })}
+        {...(sort && { sort: sort.sort, onSort: sort.setSort })}
         empty={empty && <EmptyState {...empty} />}
       />
       {query.hasNextPage && (
@@ -76,5 +66,3 @@ export function QueryTable<T>({
     </>
   )
 }
-
-const noSort: Sort = { column: '', order: 'asc' }

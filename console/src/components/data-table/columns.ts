@@ -22,7 +22,7 @@ export type Column<T> = {
   narrowWidth?: string
 }
 
-export type Sort = { column: string; order: 'asc' | 'desc' }
+export type Sort<C extends string = string> = { column: C; order: 'asc' | 'desc' }
 
 export const hideBelowClass: Record<HideBelow, string> = {
   xs: 'max-xs:hidden',

@@ -1,39 +1,53 @@
-import { useNavigate, useSearch } from '@tanstack/react-router'
+import { useNavigate, useSearch, type RegisteredRouter, type RouteById, type RouteIds } from '@tanstack/react-router'
 import { useDeferredValue, useEffect, useEffectEvent, useState } from 'react'
 import type { Sort } from './columns.ts'
 
 /** Default delay between the last key and the update of the URL. Leaving the field updates it immediately. */
 const defaultDebounceMs = 250
 
-type Changes = Record<string, string | string[] | undefined>
+type Tree = RegisteredRouter['routeTree']
 
-/** Changes some parameters of the query string and keeps the others. Only `push` adds a history entry. */
-export function useSetSearch(): (changes: Changes, history?: 'replace' | 'push') => void {
+/** A route, as `getRouteApi` returns it. */
+export type SearchRoute<Id extends RouteIds<Tree> = RouteIds<Tree>> = { id: Id }
+
+/** The parameters of the query string that the route reads. The type of its own `useSearch` is lost when it is passed on. */
+export type SearchOf<R extends SearchRoute> =
+  R extends SearchRoute<infer Id> ? RouteById<Tree, Id>['types']['fullSearchSchema'] : never
+
+type Changes<S> = { [K in keyof S]?: S[K] | undefined }
+export type SetSearch<S> = (changes: Changes<S>, history?: 'replace' | 'push') => void
+
+/** Changes some parameters of the query string and keeps the others. Only `push` adds a history entry. The types are those of the route. */
+export function useSetSearch<R extends SearchRoute>(_route: R): SetSearch<SearchOf<R>> {
   const navigate = useNavigate()
   return (changes, history = 'replace') =>
     void navigate({
       to: '.',
-      search: ((current: Record<string, unknown>) => ({ ...current, ...changes })) as never,
+      search: ((current: object) => ({ ...current, ...changes })) as never,
       replace: history === 'replace',
       resetScroll: false,
     })
 }
 
-/** One parameter of the query string. Untyped, because the route is unknown here. */
+/** One parameter of the query string, as the route has validated it. Its type is unknown here. */
 const useParam = (key: string): unknown =>
   useSearch({ strict: false, select: (search) => (search as Record<string, unknown>)[key] })
+
+/** The names of the parameters that are a single text. */
+type TextKey<S> = string & { [K in keyof S]-?: S[K] extends string | undefined ? K : never }[keyof S]
 
 /**
  * A search field whose text is in the URL. `text` is for the field, `deferred` for filtering, so that typing never
  * waits for a long table.
  */
-export function useSearchText(
-  key: string,
+export function useSearchText<R extends SearchRoute>(
+  route: R,
+  key: TextKey<SearchOf<R>>,
   debounceMs = defaultDebounceMs,
 ): { text: string; deferred: string; setText: (text: string) => void } {
   const stored = useParam(key)
   const urlText = typeof stored === 'string' ? stored : ''
-  const setSearch = useSetSearch()
+  const setSearch = useSetSearch(route) as SetSearch<Record<string, unknown>>
   const [text, setText] = useState(urlText)
   const [appliedText, setAppliedText] = useState(urlText)
   const [lastUrlText, setLastUrlText] = useState(urlText)
@@ -63,20 +77,28 @@ export function useSearchText(
   return { text, deferred: useDeferredValue(text), setText }
 }
 
-/** Returns the sort order in the parameters `sort` and `order`; `initial` is the default. */
-export const sortOf = ({ sort, order }: Record<string, unknown>, initial: Sort): Sort => ({
-  column: typeof sort === 'string' ? sort : initial.column,
-  order: order === 'asc' || order === 'desc' ? order : initial.order,
+type SortSearch<C extends string = string> = { sort?: C | undefined; order?: Sort['order'] | undefined }
+
+/** The sort order in the parameters `sort` and `order`; `initial` is the default. */
+export const sortIn = <C extends string>({ sort, order }: SortSearch<C>, initial: Sort<C>): Sort<C> => ({
+  column: sort ?? initial.column,
+  order: order ?? initial.order,
 })
 
-/** The sort order in the URL, and a function that changes it. */
-export function useUrlSort(initial: Sort): { sort: Sort; setSort: (sort: Sort) => void } {
-  const sort = sortOf({ sort: useParam('sort'), order: useParam('order') }, initial)
-  const setSearch = useSetSearch()
+/** A column that the route knows. */
+type ColumnOf<R extends SearchRoute> = SearchOf<R> extends { sort?: infer C } ? C & string : never
+
+export type UrlSort = { sort: Sort; setSort: (sort: Sort) => void }
+
+/** The sort order in the URL, for `QueryTable`. */
+export function useUrlSort<R extends SearchRoute>(route: R, initial: Sort<ColumnOf<R>>): UrlSort {
+  const setSearch = useSetSearch(route) as SetSearch<SortSearch>
+  const sort = sortIn({ sort: useParam('sort'), order: useParam('order') } as SortSearch, initial as Sort)
   const isInitial = (next: Sort) => next.column === initial.column && next.order === initial.order
   return {
     sort,
     setSort: (next) =>
+      // A test compares the columns that can be sorted with those that the route knows.
       setSearch(isInitial(next) ? { sort: undefined, order: undefined } : { sort: next.column, order: next.order }),
   }
 }

@@ -2,13 +2,13 @@ import { isInProgress, type Deployment } from '@shoal/contract'
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import { useOrg } from '../../api/active-org.ts'
 import { pollWhile } from '../../api/poll.ts'
-import { callApi } from '../../api/query.ts'
+import { callApi, q } from '../../api/query.ts'
 
 const pollOne = pollWhile<Deployment>(isInProgress, { fastMs: 1000, slowMs: 10_000 })
 
 /** One deployment with its complete log, polled every second while it runs (spec 9). Each poll fetches only new log lines. */
 export function deploymentQuery(code: string, id: string) {
-  const queryKey = ['deployments.get', { params: { code, id } }] as const
+  const { queryKey } = q('deployments.get', { params: { code, id } })
   return queryOptions({
     queryKey,
     queryFn: async ({ client, signal }) => {

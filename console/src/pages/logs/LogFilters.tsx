@@ -1,10 +1,9 @@
 import type { Squid } from '@shoal/contract'
 import type { ReactNode } from 'react'
-import { useSearchText } from '../../components/data-table/url-state.ts'
 import { LazyMultiSelect } from '../../components/LazySelect.tsx'
 import { TimeRangePicker } from '../../components/time-range/TimeRangePicker.tsx'
 import { SearchField } from '../../ui/SearchField.tsx'
-import { buildLevels, buildSource, levels, ranges, useLogsSearch, useSetLogsSearch } from './filters.ts'
+import { buildLevels, buildSource, levels, ranges, useLogsSearch, useLogsText, useSetLogsSearch } from './filters.ts'
 import { useDisplay } from './view/display.ts'
 
 /** Delay after the last keystroke (spec 2.9). */
@@ -23,7 +22,7 @@ export function LogFilters({ squid, build }: Props) {
   const { isUtc } = useDisplay()
   const search = useLogsSearch()
   const setSearch = useSetLogsSearch()
-  const { text, setText } = useSearchText('search', searchDebounceMs)
+  const { text, setText } = useLogsText(searchDebounceMs)
   return (
     <div className="flex min-w-0 flex-1 basis-160 flex-wrap items-center gap-2">
       {build ?? <TimeRangePicker ranges={ranges} search={search} isUtc={isUtc} onChange={setSearch} />}

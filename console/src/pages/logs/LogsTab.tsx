@@ -6,7 +6,6 @@ import { useState } from 'react'
 import { useOrg } from '../../api/active-org.ts'
 import { hasStatus } from '../../api/error-text.ts'
 import { versionQuery } from '../../api/version.ts'
-import { useSetSearch } from '../../components/data-table/url-state.ts'
 import { EmptyState } from '../../components/EmptyState.tsx'
 import { ErrorState } from '../../components/ErrorState.tsx'
 import { QueryView } from '../../components/QueryView.tsx'
@@ -108,7 +107,6 @@ type LinesProps = {
 function Lines({ feed, state, filters, isFollowing, onFollowingChange, onResume, reference }: LinesProps) {
   const order = useLogsSearch().order ?? 'asc'
   const setSearch = useSetLogsSearch()
-  const changeSearch = useSetSearch()
   const getLink = useLineLink(reference)
   const { status, error, window: logWindow, pageError } = state
   if (status === 'loading') return <SkeletonRows count={16} />
@@ -130,15 +128,13 @@ function Lines({ feed, state, filters, isFollowing, onFollowingChange, onResume,
         state={state}
         order={order}
         onOrderChange={(next) => {
-          changeSearch({ order: next === 'asc' ? undefined : next })
+          setSearch({ order: next === 'asc' ? undefined : next, line: filters.line })
           onFollowingChange(logWindow.newer === null)
         }}
         search={filters.search ?? ''}
         target={filters.line}
         getLink={getLink}
-        onShowContext={(line) =>
-          changeSearch({ container: undefined, level: undefined, search: undefined, line }, 'push')
-        }
+        onShowContext={(line) => setSearch({ container: undefined, level: undefined, search: undefined, line }, 'push')}
         isFollowing={isFollowing}
         onFollowingChange={onFollowingChange}
         onResume={onResume}

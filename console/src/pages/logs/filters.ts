@@ -1,5 +1,5 @@
 import { getRouteApi } from '@tanstack/react-router'
-import { useSetSearch } from '../../components/data-table/url-state.ts'
+import { useSearchText, useSetSearch, type SearchOf, type SetSearch } from '../../components/data-table/url-state.ts'
 import { queryTimes, type TimeRanges } from '../../components/time-range/time-range.ts'
 import type { Tone } from '../../ui/tones.ts'
 import type { LogLevel } from '@shoal/contract'
@@ -50,15 +50,18 @@ export const buildLevels = levels.filter(({ id }) => id === 'INFO' || id === 'WA
 export const buildSource = '@build'
 
 const route = getRouteApi('/app/squids/$squidName/$squidSlot/logs')
-export type LogsSearch = ReturnType<typeof route.useSearch>
+export type LogsSearch = SearchOf<typeof route>
 
 export const useLogsSearch = (): LogsSearch => route.useSearch()
 
 /** Changes filters in the URL and removes the linked line. */
-export function useSetLogsSearch(): (changes: Partial<LogsSearch>) => void {
-  const setSearch = useSetSearch()
-  return (changes) => setSearch({ line: undefined, ...changes })
+export function useSetLogsSearch(): SetSearch<LogsSearch> {
+  const setSearch = useSetSearch(route)
+  return (changes, history) => setSearch({ line: undefined, ...changes }, history)
 }
+
+/** The searched text; `debounceMs`: the delay between the last key and the search. */
+export const useLogsText = (debounceMs: number) => useSearchText(route, 'search', debounceMs)
 
 /** The query for the filters in the URL. Around a linked line the time range is ignored. */
 export function logsQueryOf(search: LogsSearch, nowMs: number): LogsQuery {

@@ -60,7 +60,7 @@ function Metrics({ squid: { id, createdAt }, code }: { squid: Pick<Squid, 'id' |
   const metricsQuery = { code, squidId: String(id), search, bornMs }
   const isCut = useTicking((nowMs) => cutStart(ranges, search, bornMs, nowMs) !== null)
   const age = useTicking((nowMs) => formatSpan((nowMs - bornMs) / 1000))
-  const setSearch = useSetSearch()
+  const setSearch = useSetSearch(route)
   const deployments = useQuery(deploymentsQuery(metricsQuery))
   const marks = useMemo(() => deploymentMarks(deployments.data ?? []), [deployments.data])
   return (

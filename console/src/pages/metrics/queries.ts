@@ -1,4 +1,5 @@
-import { keepPreviousData, queryOptions } from '@tanstack/react-query'
+import { keepPreviousData } from '@tanstack/react-query'
+import { qComputed } from '../../api/computed.ts'
 import { deploymentsSince } from '../../api/deployments.ts'
 import { callApi } from '../../api/query.ts'
 import { cutStart, queryTimes, isCustom, type RangeSearch } from '../../components/time-range/time-range.ts'
@@ -30,29 +31,34 @@ function timesOf({ search, bornMs }: MetricsQuery) {
 }
 
 export function ingressQuery(metricsQuery: MetricsQuery) {
-  const params = { code: metricsQuery.code, squidId: metricsQuery.squidId }
-  return queryOptions({
-    queryKey: ['metrics.getSquidIngress', { params }, metricsQuery.search] as const,
-    queryFn: ({ signal }) => callApi('metrics.getSquidIngress', { params, query: timesOf(metricsQuery) }, signal),
-    ...pollOptions(metricsQuery),
-  })
+  const { code, squidId, search } = metricsQuery
+  const params = { code, squidId }
+  return qComputed(
+    'metrics.getSquidIngress',
+    { params, search },
+    (signal) => callApi('metrics.getSquidIngress', { params, query: timesOf(metricsQuery) }, signal),
+    pollOptions(metricsQuery),
+  )
 }
 
 export function usageQuery(metricsQuery: MetricsQuery) {
-  const params = { code: metricsQuery.code, squidId: metricsQuery.squidId }
-  return queryOptions({
-    queryKey: ['metrics.getSquidUsage', { params }, metricsQuery.search] as const,
-    queryFn: ({ signal }) => callApi('metrics.getSquidUsage', { params, query: timesOf(metricsQuery) }, signal),
-    ...pollOptions(metricsQuery),
-  })
+  const { code, squidId, search } = metricsQuery
+  const params = { code, squidId }
+  return qComputed(
+    'metrics.getSquidUsage',
+    { params, search },
+    (signal) => callApi('metrics.getSquidUsage', { params, query: timesOf(metricsQuery) }, signal),
+    pollOptions(metricsQuery),
+  )
 }
 
 /** Deployments since the start of the range. */
 export function deploymentsQuery(metricsQuery: MetricsQuery) {
   const { code, squidId, search } = metricsQuery
-  return queryOptions({
-    queryKey: ['deployments.list', { params: { code } }, 'since', squidId, search] as const,
-    queryFn: ({ signal }) => deploymentsSince(metricsQuery, Date.parse(timesOf(metricsQuery).from ?? ''), signal),
-    ...pollOptions(metricsQuery),
-  })
+  return qComputed(
+    'deployments.list',
+    { params: { code }, since: search, squidId },
+    (signal) => deploymentsSince(metricsQuery, Date.parse(timesOf(metricsQuery).from ?? ''), signal),
+    pollOptions(metricsQuery),
+  )
 }

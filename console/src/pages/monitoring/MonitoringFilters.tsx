@@ -1,7 +1,6 @@
 import { RotateCcw } from 'lucide-react'
 import { useMemo, useState } from 'react'
 import { LazyMultiSelect, LazySelect } from '../../components/LazySelect.tsx'
-import { useSetSearch } from '../../components/data-table/url-state.ts'
 import { formatChartTime, formatDayMonth } from '../../lib/format.ts'
 import { Button } from '../../ui/Button.tsx'
 import {
@@ -12,6 +11,7 @@ import {
   timeframes,
   timeSpanOf,
   useMonitoringSearch,
+  useSetMonitoringSearch,
   type ContainerType,
   type Timeframe,
 } from './filters.ts'
@@ -22,7 +22,7 @@ const withoutZoom = { from: undefined, to: undefined }
 /** The filters of spec 2.10, whose state is in the URL. */
 export function MonitoringFilters({ lines }: { lines: readonly LineStyle[] }) {
   const search = useMonitoringSearch()
-  const setSearch = useSetSearch()
+  const setSearch = useSetMonitoringSearch()
   const { container_type: type = 'all', tag = [allTags] } = search
   const timeSpan = timeSpanOf(search)
   // Includes selected tags that are no longer on any version, so that the user can deselect them.

@@ -7,7 +7,6 @@ import { useOrg } from '../../api/active-org.ts'
 import type { Prefetch } from '../../api/prefetch.ts'
 import { ErrorState } from '../../components/ErrorState.tsx'
 import { PageHeader } from '../../components/PageHeader.tsx'
-import { useSetSearch } from '../../components/data-table/url-state.ts'
 import { deploymentMarks } from '../../components/deployment-marks.ts'
 import { formatSpan } from '../../components/squid/sync.ts'
 import { formatChartTime, formatRelative, formatTime } from '../../lib/format.ts'
@@ -17,7 +16,15 @@ import { Legend } from './Legend.tsx'
 import { MonitoringChart } from './MonitoringChart.tsx'
 import { MonitoringFilters } from './MonitoringFilters.tsx'
 import { charts } from './charts.ts'
-import { allTags, timesOf, timeSpanOf, useMonitoringSearch, zoomTo, type TimeSpan } from './filters.ts'
+import {
+  allTags,
+  timesOf,
+  timeSpanOf,
+  useMonitoringSearch,
+  useSetMonitoringSearch,
+  zoomTo,
+  type TimeSpan,
+} from './filters.ts'
 import { filterLines, filterToSelected, firstValueAt, lineStylesOf, type LineStyle } from './lines.ts'
 import { deploymentsQuery, seriesQuery } from './queries.ts'
 import type { MonitoringResult } from './result.ts'
@@ -32,7 +39,7 @@ export const prefetch: Prefetch = ({ client, org: { code }, search }) => {
 export default function MonitoringPage() {
   const { code } = useOrg()
   const search = useMonitoringSearch()
-  const setSearch = useSetSearch()
+  const setSearch = useSetMonitoringSearch()
   const timeSpan = useStableValue(timeSpanOf(search))
   const results = useQueries({ queries: charts.map(({ query }) => seriesQuery(code, query, timeSpan)) })
   const [highlighted, setHighlighted] = useState<ReadonlySet<string>>()

@@ -1,4 +1,5 @@
 import { getRouteApi } from '@tanstack/react-router'
+import { useSetSearch, type SearchOf, type SetSearch } from '../../components/data-table/url-state.ts'
 
 const hourMs = 3_600_000
 
@@ -24,9 +25,10 @@ export const containerTypes = [
 export type ContainerType = (typeof containerTypes)[number]['id']
 
 const route = getRouteApi('/app/monitoring')
-export type MonitoringSearch = ReturnType<typeof route.useSearch>
+export type MonitoringSearch = SearchOf<typeof route>
 
 export const useMonitoringSearch = (): MonitoringSearch => route.useSearch()
+export const useSetMonitoringSearch = (): SetSearch<MonitoringSearch> => useSetSearch(route)
 
 /** The displayed period: a timeframe up to now, or a zoomed range. It is part of query keys. */
 export type TimeSpan = { timeframe: Timeframe } | { from: string; to: string }

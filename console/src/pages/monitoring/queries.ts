@@ -1,5 +1,6 @@
 import type { MonitoringQuery } from '@shoal/contract'
-import { keepPreviousData, queryOptions } from '@tanstack/react-query'
+import { keepPreviousData } from '@tanstack/react-query'
+import { qComputed } from '../../api/computed.ts'
 import { deploymentsSince } from '../../api/deployments.ts'
 import { callApi } from '../../api/query.ts'
 import { monitoringResultOf } from './result.ts'
@@ -23,23 +24,22 @@ const queryTimesOf = (timeSpan: TimeSpan) => {
  * on screen during a refetch. Structural sharing is off because every value changes.
  */
 export const seriesQuery = (code: string, query: MonitoringQuery, timeSpan: TimeSpan) =>
-  queryOptions({
-    queryKey: ['monitoring.query', { params: { code, query }, query: timeSpan }] as const,
-    queryFn: async ({ signal }) => {
+  qComputed(
+    'monitoring.query',
+    { params: { code, query }, query: timeSpan },
+    async (signal) => {
       const { from, to, toMs } = queryTimesOf(timeSpan)
       const series = await callApi('monitoring.query', { params: { code, query }, query: { from, to } }, signal)
       return monitoringResultOf(series, Math.min(toMs, Date.now()))
     },
-    refetchInterval: refetchIntervalOf(timeSpan),
-    structuralSharing: false,
-    placeholderData: keepPreviousData,
-  })
+    { refetchInterval: refetchIntervalOf(timeSpan), structuralSharing: false, placeholderData: keepPreviousData },
+  )
 
 /** The deployments of the time span, newest first. */
 export const deploymentsQuery = (code: string, timeSpan: TimeSpan) =>
-  queryOptions({
-    queryKey: ['deployments.list', { params: { code } }, 'since', timeSpan] as const,
-    queryFn: ({ signal }) => deploymentsSince({ code }, queryTimesOf(timeSpan).fromMs, signal),
-    refetchInterval: refetchIntervalOf(timeSpan),
-    placeholderData: keepPreviousData,
-  })
+  qComputed(
+    'deployments.list',
+    { params: { code }, since: timeSpan },
+    (signal) => deploymentsSince({ code }, queryTimesOf(timeSpan).fromMs, signal),
+    { refetchInterval: refetchIntervalOf(timeSpan), placeholderData: keepPreviousData },
+  )

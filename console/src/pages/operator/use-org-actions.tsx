@@ -53,7 +53,7 @@ export function useOrgActions() {
   const navigate = useNavigate()
   const read = useApiMutation('operators.openSupport', {
     invalidates: ['user.get'],
-    onSuccess: ({ code }) => navigate({ to: '/squids', search: { organization: code } as never }),
+    onSuccess: ({ code }) => navigate({ to: '/squids', search: { organization: code } }),
   })
   const context = {
     read: ({ code }: OperatorOrg) => void passwordFirst(() => read.mutate({ params: { code } })),

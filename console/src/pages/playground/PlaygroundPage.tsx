@@ -39,7 +39,7 @@ export default function PlaygroundPage() {
 function Playground({ squid, params }: { squid: Squid; params: VersionParams }) {
   const endpoints = endpointsOf(squid)
   const { endpoint: selectedId } = route.useSearch()
-  const setSearch = useSetSearch()
+  const setSearch = useSetSearch(route)
   const disabledReason = squidDisabledReasons.copyEndpoint(squid)
   const current = endpoints.find(({ id }) => id === selectedId) ?? endpoints.at(-1)
   if (!current || disabledReason !== null)

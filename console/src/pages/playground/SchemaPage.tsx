@@ -65,7 +65,7 @@ function SchemaOf({ squid, params }: Props) {
 
 function Types({ schema, url }: { schema: Schema; url: string }) {
   const { type: selectedName } = route.useSearch()
-  const { text, deferred, setText } = useSearchText('search')
+  const { text, deferred, setText } = useSearchText(route, 'search')
   const found = useMemo(() => searchTypes(schema.types, deferred), [schema, deferred])
   const recipes = useMemo(() => graphqlRecipes(url, exampleQuery(schema)), [url, schema])
   const selected = found.find(({ name }) => name === selectedName) ?? found[0]

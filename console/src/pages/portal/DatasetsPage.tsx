@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { useSearch } from '@tanstack/react-router'
+import { getRouteApi } from '@tanstack/react-router'
 import { useMemo } from 'react'
 import { useOrg } from '../../api/active-org.ts'
 import type { Prefetch } from '../../api/prefetch.ts'
@@ -11,6 +11,7 @@ import { PageHeader } from '../../components/PageHeader.tsx'
 import { QueryView } from '../../components/QueryView.tsx'
 import { isPortalVisible, PortalOnly } from './PortalOnly.tsx'
 
+const route = getRouteApi('/app/portal/chains')
 const datasetsQuery = (code: string) => q('portal.listDatasets', { params: { code } }, { staleTime: 60_000 })
 
 export const prefetch: Prefetch = ({ client, org }) => {
@@ -29,14 +30,16 @@ export default function DatasetsPage() {
 
 function Datasets() {
   const { code } = useOrg()
-  const { type } = useSearch({ from: '/app/portal/chains' })
   const datasets = useQuery(datasetsQuery(code))
-  const filters = useChainFilters(type)
-  const { deferred } = filters.search
+  const filters = useChainFilters(route)
+  const {
+    search: { deferred },
+    selectedTypes,
+  } = filters
   const types = useMemo(() => typesOf(datasets.data ?? []), [datasets.data])
   const filteredDatasets = useMemo(
-    () => filterChains(datasets.data ?? [], deferred, type ?? []),
-    [datasets.data, deferred, type],
+    () => filterChains(datasets.data ?? [], deferred, selectedTypes),
+    [datasets.data, deferred, selectedTypes],
   )
   return (
     <>

@@ -1,6 +1,6 @@
 import type { RpcChain } from '@shoal/contract'
 import { useQuery } from '@tanstack/react-query'
-import { useSearch } from '@tanstack/react-router'
+import { getRouteApi } from '@tanstack/react-router'
 import { useMemo } from 'react'
 import { useOrg } from '../../api/active-org.ts'
 import type { Prefetch } from '../../api/prefetch.ts'
@@ -18,6 +18,8 @@ import { chainsQuery } from './queries.ts'
 export const prefetch: Prefetch = ({ client, org }) => {
   if (!org.limits.playground) void client.prefetchQuery(chainsQuery(org.code))
 }
+
+const route = getRouteApi('/app/rpc')
 
 const byUsage = (a: RpcChain, b: RpcChain) => Number(b.requests) - Number(a.requests) || a.title.localeCompare(b.title)
 
@@ -40,16 +42,19 @@ export default function EndpointsPage() {
 
 function Endpoints() {
   const { code } = useOrg()
-  const { type, sortBy = 'name' } = useSearch({ from: '/app/rpc' })
+  const { sortBy = 'name' } = route.useSearch()
   const chains = useQuery(chainsQuery(code))
-  const filters = useChainFilters(type)
-  const setSearch = useSetSearch()
-  const { deferred } = filters.search
+  const filters = useChainFilters(route)
+  const setSearch = useSetSearch(route)
+  const {
+    search: { deferred },
+    selectedTypes,
+  } = filters
   const sortedChains = useMemo(() => {
-    const filteredChains = filterChains(chains.data ?? [], deferred, type ?? [])
+    const filteredChains = filterChains(chains.data ?? [], deferred, selectedTypes)
     // The server sorts by name.
     return sortBy === 'usage' ? filteredChains.sort(byUsage) : filteredChains
-  }, [chains.data, deferred, type, sortBy])
+  }, [chains.data, deferred, selectedTypes, sortBy])
   return (
     <>
       <ChainFilters

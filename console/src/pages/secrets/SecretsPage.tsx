@@ -1,13 +1,18 @@
 import { useQuery } from '@tanstack/react-query'
+import { getRouteApi } from '@tanstack/react-router'
 import { useOrg } from '../../api/active-org.ts'
 import { useDeniedReason } from '../../components/access.tsx'
 import { QueryTable } from '../../components/data-table/QueryTable.tsx'
+import { useUrlSort } from '../../components/data-table/url-state.ts'
 import { LinkButton } from '../../components/LinkButton.tsx'
 import { PageHeader } from '../../components/PageHeader.tsx'
 import { OutdatedNotice } from './OutdatedNotice.tsx'
 import { pollWhileOutdated, prefetchUses, usesQuery } from './queries.ts'
 import { secretColumns } from './secret-columns.tsx'
 import { useSecretActions } from './use-secret-actions.tsx'
+
+const route = getRouteApi('/app/secrets')
+const initialSort = { column: 'name', order: 'asc' } as const
 
 export const prefetch = prefetchUses
 
@@ -40,7 +45,7 @@ export default function SecretsPage() {
         query={secrets}
         columns={secretColumns}
         idOf={({ name }) => name}
-        initialSort={{ column: 'name', order: 'asc' }}
+        sort={useUrlSort(route, initialSort)}
         actions={actions}
         loadingRows={3}
         empty={empty}

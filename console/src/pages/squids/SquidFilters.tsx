@@ -28,7 +28,7 @@ type Props = {
 /** The filters of the list, whose state is in the URL (spec 2.7). */
 export function SquidFilters({ squids, text, onTextChange }: Props) {
   const { status = [], tag = [] } = route.useSearch()
-  const setSearch = useSetSearch()
+  const setSearch = useSetSearch(route)
   // Includes selected tags that are no longer on any version, so that the user can deselect them.
   const tags = useMemo(
     () => [...new Set([...tagsOf(squids ?? []), ...tag])].map((id) => ({ id, label: id })),

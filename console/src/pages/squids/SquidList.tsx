@@ -6,8 +6,9 @@ import { useCallback, useMemo } from 'react'
 import { useOrg } from '../../api/active-org.ts'
 import { ingressQuery, setVisibleSquids } from '../../api/squids.ts'
 import { QueryTable } from '../../components/data-table/QueryTable.tsx'
-import { useSearchText } from '../../components/data-table/url-state.ts'
+import { useSearchText, useSetSearch, useUrlSort } from '../../components/data-table/url-state.ts'
 import { useVersionActions } from '../../components/squid/use-version-actions.ts'
+import { Button } from '../../ui/Button.tsx'
 import { weekOfRequests } from './daily-requests.ts'
 import { FailedFirstDeployments } from './FailedFirstDeployments.tsx'
 import { filterSquids } from './filter-squids.ts'
@@ -18,6 +19,7 @@ import { SquidsHeader } from './SquidsHeader.tsx'
 import { usePins } from './use-pins.tsx'
 
 const route = getRouteApi('/app/squids')
+const initialSort = { column: 'name', order: 'asc' } as const
 const noSelection: readonly string[] = []
 const nameOf = ({ name }: SquidSummary) => name
 const referenceOf = ({ reference }: SquidSummary) => reference
@@ -26,7 +28,8 @@ const referenceOf = ({ reference }: SquidSummary) => reference
 export function SquidList({ squids }: { squids: UseQueryResult<SquidSummary[]> }) {
   const navigate = useNavigate()
   const { status = noSelection, tag = noSelection } = route.useSearch()
-  const { text, deferred, setText } = useSearchText('search')
+  const { text, deferred, setText } = useSearchText(route, 'search')
+  const setSearch = useSetSearch(route)
   const { actionsOf, menuDisabledReason } = useVersionActions()
   const pins = usePins()
   const columns = useColumns(squids.data !== undefined)
@@ -35,6 +38,10 @@ export function SquidList({ squids }: { squids: UseQueryResult<SquidSummary[]> }
     [deferred, status, tag],
   )
   const search = deferred.trim()
+  const clear = () => {
+    setText('')
+    setSearch({ search: undefined, status: undefined, tag: undefined })
+  }
   return (
     <>
       <SquidsHeader squids={squids} />
@@ -46,7 +53,7 @@ export function SquidList({ squids }: { squids: UseQueryResult<SquidSummary[]> }
         filter={filter}
         columns={columns}
         idOf={referenceOf}
-        initialSort={{ column: 'name', order: 'asc' }}
+        sort={useUrlSort(route, initialSort)}
         groupOf={nameOf}
         firstGroups={pins.names}
         renderGroupHead={(name, { length }) => (
@@ -64,6 +71,7 @@ export function SquidList({ squids }: { squids: UseQueryResult<SquidSummary[]> }
         empty={{
           title: search === '' ? 'No squids found' : `No squids found: ${search}`,
           text: 'No version matches the search and the filters.',
+          action: <Button onClick={clear}>Clear filters</Button>,
         }}
       />
     </>

@@ -1,4 +1,5 @@
 import { limits, type Org, type SquidSummary } from '@shoal/contract'
+import { formatInteger } from '../../lib/format.ts'
 
 /** The number of versions that the organization can still deploy (spec 2.7). */
 export const remainingSquids = ({ limits: { squids } }: Pick<Org, 'limits'>, versions: number): number =>
@@ -12,8 +13,7 @@ export function remainingWarning({ limits: { playground } }: Pick<Org, 'limits'>
   return `${remaining === 1 ? 'Only 1 squid is' : `Only ${remaining} squids are`} left in ${owner}.`
 }
 
-export const countOf = (count: number, word: string) =>
-  `${count.toLocaleString('en-US')} ${word}${count === 1 ? '' : 's'}`
+export const countOf = (count: number, word: string) => `${formatInteger(count)} ${word}${count === 1 ? '' : 's'}`
 
 /** Returns a summary such as `4 versions of 3 squids · 96 left in this organization`. */
 export function summaryOf(
@@ -23,7 +23,7 @@ export function summaryOf(
 ): string {
   const names = new Set(squids.map(({ name }) => name)).size
   const owner = playground ? 'playground' : 'organization'
-  return `${countOf(squids.length, 'version')} of ${countOf(names, 'squid')} · ${remaining.toLocaleString('en-US')} left in this ${owner}`
+  return `${countOf(squids.length, 'version')} of ${countOf(names, 'squid')} · ${formatInteger(remaining)} left in this ${owner}`
 }
 
 /**

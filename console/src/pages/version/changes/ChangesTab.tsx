@@ -85,7 +85,7 @@ function Changes({ id }: { id: string }) {
 /** Selects the deployment to compare with, from the latest ones of the version. */
 function Against({ id, value }: { id: string; value: string }) {
   const { code } = useVersionParams()
-  const setSearch = useSetSearch()
+  const setSearch = useSetSearch(route)
   const query = { squidId: String(useVersion().id), limit: '50', logs: 'false' } as const
   const { data = [] } = useQuery(q('deployments.list', { params: { code }, query }))
   const options = data

@@ -1,0 +1,37 @@
+import { getRouteApi } from '@tanstack/react-router'
+import { expect, test } from 'vitest'
+import { useSearchText, useSetSearch, useUrlSort } from '../components/data-table/url-state.ts'
+import { orgColumns } from '../pages/operator/org-columns.tsx'
+import { squidColumns as operatorSquidColumns } from '../pages/operator/squid-columns.tsx'
+import { secretColumns } from '../pages/secrets/secret-columns.tsx'
+import { squidColumns } from '../pages/squids/squid-columns.tsx'
+import { search } from './search.ts'
+
+type Column = { id: string; sortBy?: unknown }
+type Reader = (search: Record<string, unknown>) => { sort?: string | undefined }
+
+test.each<[string, readonly Column[], Reader]>([
+  ['squids', squidColumns(null), search.squids],
+  ['secrets', secretColumns, search.secrets],
+  ['organizations of the installation', orgColumns, search.operatorOrgs],
+  ['squids of the installation', operatorSquidColumns, search.operatorSquids],
+])('the route of the list of %s knows each column that can be sorted, and no other', (_, columns, read) => {
+  for (const { id, sortBy } of columns) expect([id, read({ sort: id }).sort]).toEqual([id, sortBy ? id : undefined])
+})
+
+/** Never called: the compiler is the test. */
+export function WrongParameters() {
+  const squids = getRouteApi('/app/squids')
+  const setSearch = useSetSearch(squids)
+  setSearch({ search: 'erc20', status: ['HIBERNATED'] })
+  // @ts-expect-error -- the route has no such parameter
+  setSearch({ serach: 'erc20' })
+  // @ts-expect-error -- a parameter that may be repeated
+  setSearch({ status: 'HIBERNATED' })
+  useSearchText(squids, 'search')
+  // @ts-expect-error -- not a single text
+  useSearchText(squids, 'status')
+  useUrlSort(squids, { column: 'deployedAt', order: 'asc' })
+  // @ts-expect-error -- the route does not know this column
+  useUrlSort(squids, { column: 'deployed', order: 'asc' })
+}

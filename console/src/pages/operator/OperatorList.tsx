@@ -1,0 +1,53 @@
+import type { ComponentProps, ReactNode } from 'react'
+import type { TotalRows } from '../../api/total-pages.ts'
+import { QueryTable, type RowsQuery } from '../../components/data-table/QueryTable.tsx'
+import { useSearchText, type SearchRoute } from '../../components/data-table/url-state.ts'
+import { formatInteger } from '../../lib/format.ts'
+import { SearchField } from '../../ui/SearchField.tsx'
+
+type Row = { id: number }
+
+type Props<T> = Omit<ComponentProps<typeof QueryTable<T>>, 'label' | 'query' | 'idOf'> & {
+  route: SearchRoute<`/app/admin/${'organizations' | 'squids' | 'users'}`>
+  /** What a row is, `squid`. */
+  noun: string
+  /** What the search finds: `Squid or organization`. */
+  placeholder: string
+  query: Omit<RowsQuery<T>, 'data'> & { data: TotalRows<T> | undefined }
+  /** Further filters. */
+  children?: ReactNode
+}
+
+const idOf = ({ id }: Row) => String(id)
+
+/** A list of the whole installation, with a search field and the number of rows that match. */
+export function OperatorList<T extends Row>({ route, noun, placeholder, query, children, ...table }: Props<T>) {
+  const { text, setText } = useSearchText(route, 'search')
+  const { data, ...rest } = query
+  return (
+    <>
+      <div className="mb-3 flex flex-wrap items-center gap-3">
+        <SearchField
+          label={`Find ${noun}`}
+          placeholder={placeholder}
+          value={text}
+          onChange={setText}
+          className="max-sm:w-full"
+        />
+        {children}
+        {data && (
+          <p className="text-ink-3">
+            {formatInteger(data.total)} {data.total === 1 ? noun : `${noun}s`}
+          </p>
+        )}
+      </div>
+      <QueryTable
+        {...table}
+        label={`${noun[0]?.toUpperCase()}${noun.slice(1)}s`}
+        query={{ ...rest, data: data?.rows }}
+        idOf={idOf}
+        moreLabel="Show more"
+      />
+    </>
+  )
+}
