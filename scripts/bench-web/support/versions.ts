@@ -15,7 +15,7 @@ async function copyVersion(databaseUrl: string, count: number): Promise<void> {
   try {
     const columnsOf = async (table: string, except: string[]) => {
       const { rows } = await client.query<{ column: string }>(
-        `select column_name as column from information_schema.columns where table_name = $1 and column_name <> all($2)`,
+        `select column_name as column from information_schema.columns where table_name = $1 and column_name <> all($2) and is_generated = 'NEVER'`,
         [table, except],
       )
       return rows.map(({ column }) => column).join(', ')
