@@ -34,22 +34,26 @@ export type KeyValueRow = {
 export function KeyValue({ rows, isNarrow = false }: { rows: readonly KeyValueRow[]; isNarrow?: boolean }) {
   return (
     <dl className="divide-y divide-line">
-      {rows.map(({ label, value, isFlush, isTotal }) =>
-        isNarrow ? (
-          <div
-            key={label}
-            className={cx('flex items-center justify-between gap-4 px-3.5 py-2', isTotal && 'font-semibold')}
+      {rows.map(({ label, value, isFlush, isTotal }) => (
+        <div
+          key={label}
+          className={
+            isNarrow
+              ? cx('flex items-center justify-between gap-4 px-3.5 py-2', isTotal && 'font-semibold')
+              : 'grid grid-cols-1 xs:grid-cols-[150px_minmax(0,1fr)]'
+          }
+        >
+          <dt className={cx('text-ink-2', isNarrow ? 'shrink-0' : 'px-3.5 pt-2.5 xs:pb-2.5')}>{label}</dt>
+          <dd
+            className={cx(
+              'min-w-0',
+              isNarrow ? 'tabular text-right wrap-anywhere' : !isFlush && 'px-3.5 pb-2.5 xs:pt-2.5',
+            )}
           >
-            <dt className={isTotal ? '' : 'shrink-0 text-ink-2'}>{label}</dt>
-            <dd className="tabular min-w-0 text-right wrap-anywhere">{value}</dd>
-          </div>
-        ) : (
-          <div key={label} className="grid grid-cols-1 xs:grid-cols-[150px_minmax(0,1fr)]">
-            <dt className="px-3.5 pt-2.5 text-ink-2 xs:pb-2.5">{label}</dt>
-            <dd className={cx('min-w-0', isFlush ? '' : 'px-3.5 pb-2.5 xs:pt-2.5')}>{value}</dd>
-          </div>
-        ),
-      )}
+            {value}
+          </dd>
+        </div>
+      ))}
     </dl>
   )
 }
