@@ -8,6 +8,7 @@ import { missingForDocker, startDocker, type Docker } from '../../scripts/debian
 import { ensureFiles } from '../../scripts/debian/files.ts'
 import { startDevnet, type Devnet } from '../../scripts/devnet/devnet.ts'
 import { openClient, type PublicClient } from '../../scripts/public-client.ts'
+import { deployExample } from '../support/deploy-example.ts'
 import { repositoryRoot } from '../support/shoal.ts'
 import { totalTransfers } from '../support/squid.ts'
 import { until } from '../support/until.ts'
@@ -135,19 +136,14 @@ describe.skipIf(missing)('deploy/compose.yaml', { timeout: 900_000 }, () => {
   })
 
   test('a squid is deployed with the public client, and runs again after a restart with its volumes', async () => {
-    const url = settings['SHOAL_PUBLIC_URL'] ?? ''
-    shoal('user', 'add', '--email', 'ada@example.com', '--name', 'Ada', '--password', 'correct-horse')
-    const { token } = JSON.parse(
-      shoal('token', 'add', '--email', 'ada@example.com', '--name', 'laptop', '--json'),
-    ) as Record<string, string>
-    expect((await sqd('auth', '-k', token ?? '', '-h', `${url}/api`)).code).toBe(0)
-    const chain = devnet.rpcUrl.replace('127.0.0.1', docker.hostAddress)
-    expect((await sqd('secrets', 'set', 'RPC_URL', chain)).code).toBe(0)
-    const example = join(repositoryRoot, 'examples/erc20-transfers')
-    const deployed = await sqd('deploy', example, '--no-interactive', '--no-stream-logs')
-    const printed = deployed.stdout + deployed.stderr
-    expect(deployed.code, `${printed}\n${compose('logs', '--tail=80')}`).toBe(0)
-    endpoint = `${new RegExp(`http://${docker.address}:4001/[^ @]+@[a-z0-9]+`).exec(printed)?.[0]}/api/graphql`
+    endpoint = await deployExample(sqd, {
+      shoal,
+      url: settings['SHOAL_PUBLIC_URL'] ?? '',
+      gatewayUrl: `http://${docker.address}:4001`,
+      rpcUrl: devnet.rpcUrl.replace('127.0.0.1', docker.hostAddress),
+    }).catch((error: unknown) => {
+      throw new Error(compose('logs', '--tail=80'), { cause: error })
+    })
     const transfers = await devnet.chain.countTransfers()
     const hasAll = async () => (await totalTransfers(endpoint).catch(() => null)) === transfers
     await until(hasAll, 'GraphQL returns all transfers', 240_000)

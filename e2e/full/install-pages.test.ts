@@ -90,6 +90,12 @@ describe.skipIf(missing)('the pages about installing', { timeout: 1_800_000 }, (
   const runBlock = (commands: string) =>
     vm.run(`cat > /tmp/block <<'END_OF_BLOCK'\nset -e\n${commands}\nEND_OF_BLOCK\nsh /tmp/block`, 600_000)
 
+  /** Waits until the server is ready, for up to five minutes; then runs `explain`, which prints why it is not. */
+  const untilReady = (explain = 'journalctl -u shoal --no-pager | tail -50') =>
+    vm.run(
+      `timeout 300 sh -c 'until curl -sf http://localhost:4000/readyz; do sleep 1; done' || { ${explain} >&2; exit 1; }`,
+    )
+
   const serverBlocks = blocksOf('one-server.md').filter(({ kind }) => kind === 'server')
 
   /** The blocks of `server` in the page, up to the one that contains a text, and those after it. */
@@ -130,7 +136,7 @@ describe.skipIf(missing)('the pages about installing', { timeout: 1_800_000 }, (
     const lines = Object.entries(settings).map(([name, value]) => `${name}="${value}"`)
     await vm.run(`cat /etc/ssl/certs/ca-certificates.crt ${authority} > /usr/local/share/authorities.pem`)
     await vm.run(`cat >> /etc/shoal/shoal.env <<'END'\n${lines.join('\n')}\nEND\nsystemctl restart shoal`)
-    await vm.run(`timeout 120 sh -c 'until curl -sf http://localhost:4000/readyz; do sleep 1; done'`)
+    await untilReady()
     const [block] = blocksOf('one-server.md').filter(({ kind }) => kind === 'client')
     const commands = (block?.commands ?? '')
       .replace('<token>', token)
@@ -159,7 +165,7 @@ describe.skipIf(missing)('the pages about installing', { timeout: 1_800_000 }, (
   test('one server: the same with nginx, and the doctor finds nothing', async () => {
     await vm.run('systemctl stop caddy')
     // The commands before restarted the service.
-    await vm.run(`timeout 120 sh -c 'until curl -sf http://localhost:4000/readyz; do sleep 1; done'`)
+    await untilReady()
     for (const name of ['shoal', 'squids'])
       await vm.run(
         `mkdir -p /etc/letsencrypt/live/${name}.example.com && cd /etc/letsencrypt/live/${name}.example.com && openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 90 -subj /CN=${name}.example.com -addext subjectAltName=DNS:${name}.example.com -keyout privkey.pem -out fullchain.pem 2>/dev/null`,
@@ -188,8 +194,7 @@ describe.skipIf(missing)('the pages about installing', { timeout: 1_800_000 }, (
     const [unpack, start] = blocksOf('try-it.md').filter(({ kind }) => kind.startsWith('server'))
     await runBlock(unpack?.commands ?? '')
     await vm.run(`nohup sh -c '${start?.commands.trim()}' > /tmp/start.log 2>&1 < /dev/null & echo $! > /tmp/start.pid`)
-    const isReady = 'curl -sf http://localhost:4000/readyz'
-    await vm.run(`timeout 300 sh -c 'until ${isReady}; do sleep 1; done' || cat /tmp/start.log`)
+    await untilReady('cat /tmp/start.log')
     expect(await vm.run('cat /tmp/start.log')).toContain('Shoal is ready')
     await vm.run('pkill -INT -f [s]erver/src/main.ts; while pgrep -f [s]erver/src/main.ts; do sleep 0.2; done')
     expect(await vm.run('pgrep -c postgres || true')).toBe('0\n')

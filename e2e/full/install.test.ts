@@ -12,6 +12,7 @@ import {
 import { startDevnet, type Devnet } from '../../scripts/devnet/devnet.ts'
 import { openClient, type PublicClient } from '../../scripts/public-client.ts'
 import { releaseName } from '../../scripts/release/stage-release.ts'
+import { deployExample } from '../support/deploy-example.ts'
 import { repositoryRoot } from '../support/shoal.ts'
 import { totalTransfers } from '../support/squid.ts'
 import { until } from '../support/until.ts'
@@ -63,21 +64,13 @@ describe.skipIf(missing)('an installation as a service of systemd', { timeout: 1
       }
     ).checks
 
-  /** Creates a user, deploys the example as that user, and returns the URL of its API. */
-  async function deployExample(): Promise<string> {
-    await vm.run('shoal user add --email ada@example.com --name Ada --password correct-horse')
-    const { token } = JSON.parse(
-      await vm.run('shoal token add --email ada@example.com --name laptop --json'),
-    ) as Record<string, string>
-    expect((await sqd('auth', '-k', token ?? '', '-h', `${url}/api`)).code).toBe(0)
-    const chain = devnet.rpcUrl.replace('127.0.0.1', vm.hostAddress)
-    expect((await sqd('secrets', 'set', 'RPC_URL', chain)).code).toBe(0)
-    const example = join(repositoryRoot, 'examples/erc20-transfers')
-    const deployed = await sqd('deploy', example, '--no-interactive', '--no-stream-logs')
-    const printed = deployed.stdout + deployed.stderr
-    expect(deployed.code, printed).toBe(0)
-    return `${new RegExp(`${gatewayUrl}/[^ @]+@[a-z0-9]+`).exec(printed)?.[0]}/api/graphql`
-  }
+  const deploy = () =>
+    deployExample(sqd, {
+      shoal: (...args) => vm.run(`shoal ${args.join(' ')}`),
+      url,
+      gatewayUrl,
+      rpcUrl: devnet.rpcUrl.replace('127.0.0.1', vm.hostAddress),
+    })
 
   beforeAll(async () => {
     mkdirSync(join(folder, 'dist'))
@@ -131,7 +124,7 @@ describe.skipIf(missing)('an installation as a service of systemd', { timeout: 1
   })
 
   test('a squid is deployed with the public client, and keeps running while the service restarts', async () => {
-    endpoint = await deployExample()
+    endpoint = await deploy()
     const transfers = await devnet.chain.countTransfers()
     await until(async () => (await transfersOf()) === transfers, 'GraphQL returns all transfers', 240_000)
 
@@ -203,7 +196,7 @@ describe.skipIf(missing)('an installation as a service of systemd', { timeout: 1
     const release = `/var/releases/${versions.second}/${releaseName(versions.second)}`
     const output = await vm.run(`${release}/bin/shoal install --user shoal ${installFlags()}`)
     expect(output).toContain(`Shoal ${versions.second} is ready`)
-    endpoint = await deployExample()
+    endpoint = await deploy()
     const transfers = await devnet.chain.countTransfers()
     await until(async () => (await transfersOf()) === transfers, 'GraphQL returns all transfers', 240_000)
     const users = await vm.run("ps -eo user:20,args --no-headers | grep -E '[l]ib/main.js|[b]in/postgres -D|[m]ain.ts'")

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startDevnet, type Devnet } from '../../scripts/devnet/devnet.ts'
 import { licenseFiles } from '../../scripts/dependencies/licenses.ts'
 import { openClient, type PublicClient } from '../../scripts/public-client.ts'
+import { deployExample } from '../support/deploy-example.ts'
 import { freePort } from '../support/free-port.ts'
 import { repositoryRoot, stopPostgresOf } from '../support/shoal.ts'
 import { totalTransfers } from '../support/squid.ts'
@@ -115,25 +116,12 @@ test('with only Node and an empty home, it starts, and deploys the example squid
     expect(await (await fetch(`${url}/healthz`)).json()).toMatchObject({ status: 'ok', version })
     expect(await (await fetch(url, { headers: { accept: 'text/html' } })).text()).toContain('<div id="root"')
 
-    cli('user', 'add', '--email', 'ada@example.com', '--name', 'Ada', '--password', 'correct-horse')
-    const { token } = JSON.parse(
-      cli('token', 'add', '--email', 'ada@example.com', '--name', 'laptop', '--json'),
-    ) as Record<string, string>
-    expect((await sqd('auth', '-k', token ?? '', '-h', `${url}/api`)).code).toBe(0)
-    expect((await sqd('secrets', 'set', 'RPC_URL', devnet.rpcUrl)).code).toBe(0)
     const project = join(folder, 'project')
     cpSync(join(unpacked, 'examples/erc20-transfers'), project, { recursive: true })
-    const deployed = await sqd('deploy', project, '--no-interactive', '--no-stream-logs')
-    expect(deployed.code, deployed.stdout + deployed.stderr).toBe(0)
-    const printed = deployed.stdout + deployed.stderr
-    const endpoint = new RegExp(`http://localhost:${gatewayPort}/[^ @]+@[a-z0-9]+`).exec(printed)?.[0]
-    expect(endpoint, printed).toBeDefined()
+    const gatewayUrl = `http://localhost:${gatewayPort}`
+    const endpoint = await deployExample(sqd, { shoal: cli, url, gatewayUrl, rpcUrl: devnet.rpcUrl }, project)
     const transfers = await devnet.chain.countTransfers()
-    await until(
-      async () => (await totalTransfers(`${endpoint}/api/graphql`)) === transfers,
-      'GraphQL returns all transfers',
-      120_000,
-    )
+    await until(async () => (await totalTransfers(endpoint)) === transfers, 'GraphQL returns all transfers', 120_000)
   } finally {
     server.kill('SIGTERM')
     await ended
