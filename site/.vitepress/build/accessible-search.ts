@@ -7,8 +7,9 @@ const replacements = [
     `role="button"
       :aria-owns="results?.length ? 'localsearch-list' : undefined"
       aria-expanded="true"
-      aria-haspopup="listbox"`,
-    'role="dialog" aria-modal="true"',
+      aria-haspopup="listbox"
+      aria-labelledby="localsearch-label"`,
+    'role="dialog" aria-modal="true" :aria-label="buttonText"',
   ],
   // An option may not contain a link, so the link itself is the option.
   [
@@ -21,6 +22,14 @@ const replacements = [
     ':href="p.id"',
     `:href="p.id" role="option" :id="'localsearch-item-' + index" :aria-selected="selectedIndex === index ? 'true' : 'false'"`,
   ],
+  // The name of an option is its text.
+  [`:aria-label="[...p.titles, p.title].join(' > ')"`, ''],
+  ['<span class="title-icon">', '<span class="title-icon" aria-hidden="true">'],
+  // Only some roles may have a name.
+  ...['navigateUpKey', 'navigateDownKey', 'selectKey', 'closeKey'].map((key) => {
+    const label = `<kbd :aria-label="translate('modal.footer.${key}AriaLabel')">`
+    return [label, label.replace('<kbd', '<kbd role="img"')] as const
+  }),
 ] as const
 
 /** Corrects the roles in the search dialog of VitePress. @throws Error if VitePress has changed the dialog, so that these corrections must be reviewed */

@@ -1,0 +1,90 @@
+import axe from 'axe-core'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { newUser, openBrowser, pageErrors, saveScreenshot } from '../../support/browser.ts'
+import { consoleShoal } from '../../support/console-shoal.ts'
+import { sitePages } from '../../support/site-blocks.ts'
+
+const shoal = consoleShoal()
+/** All pages that are written by hand, and one of each kind that the build writes. */
+const paths = [...sitePages().map((file) => file.replace(/(index)?\.md$/, '')), 'api/squids', 'operators/operate']
+
+let browser: Browser
+beforeAll(async () => {
+  browser = await openBrowser()
+})
+afterAll(() => browser?.close())
+
+const open = async (page: Page, path: string) => {
+  await page.goto(`/docs/${path}`)
+  await page.locator('.vp-doc h1').waitFor()
+}
+
+async function search(page: Page, words: string) {
+  await page.keyboard.press('Control+k')
+  const dialog = page.getByRole('dialog', { name: 'Search' })
+  await dialog.getByRole('searchbox').fill(words)
+  await dialog.getByRole('option').first().waitFor()
+  return dialog
+}
+
+describe.each(['light', 'dark'] as const)('the documentation in the %s theme', (theme) => {
+  test.each([390, 1024, 1440])('has no violation and fits into a window of %i px', async (width) => {
+    const context = await newUser(browser, shoal, { theme })
+    const page = await context.newPage()
+    await page.setViewportSize({ width, height: 900 })
+    const flaws: string[] = []
+    const check = async (name: string) => {
+      await saveScreenshot(page, `docs-${name.replaceAll('/', '_')}-${theme}-${width}`)
+      await page.evaluate(axe.source)
+      const { violations } = await page.evaluate<axe.AxeResults>('axe.run(document)')
+      flaws.push(...violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${name}: ${id} ${html}`)))
+      const overflowPx = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
+      if (overflowPx > 0) flaws.push(`${name}: ${overflowPx} px wider than the window`)
+    }
+    for (const path of paths) {
+      await open(page, path)
+      await check(path)
+    }
+    await open(page, '')
+    await search(page, 'secrets')
+    await check('search')
+    await context.close()
+    expect(flaws).toEqual([])
+  })
+})
+
+test('search finds a heading and leads to it', async () => {
+  const page = await (await newUser(browser, shoal)).newPage()
+  await open(page, '')
+  const dialog = await search(page, 'lockfile')
+  await dialog.getByRole('option', { name: 'Lockfiles' }).click()
+  await page.waitForURL(/\/docs\/deploy/)
+  expect(new URL(page.url()).hash).toBe('#lockfiles')
+  await page.getByRole('heading', { name: 'Lockfiles' }).waitFor()
+  await page.context().close()
+})
+
+test('the arrow keys choose a result, and Enter opens it', async () => {
+  const page = await (await newUser(browser, shoal)).newPage()
+  await open(page, '')
+  const dialog = await search(page, 'slots and tags')
+  expect(await dialog.getByRole('option', { selected: true }).count()).toBe(1)
+  const first = await dialog.getByRole('option').first().getAttribute('href')
+  await page.keyboard.press('ArrowDown')
+  const second = await dialog.getByRole('option', { selected: true }).getAttribute('href')
+  expect(second).not.toBe(first)
+  await page.keyboard.press('Enter')
+  await page.waitForURL(`${shoal.url}${second}`)
+  await page.context().close()
+})
+
+test('commands contain the address of the installation', async () => {
+  const page = await (await newUser(browser, shoal)).newPage()
+  await open(page, '')
+  await page.locator('pre', { hasText: `${shoal.url}/api` }).waitFor()
+  expect(await page.locator('pre', { hasText: 'shoal.example.com' }).count()).toBe(0)
+  await page.context().close()
+})
+
+test('nothing failed in the browser', () => expect(pageErrors).toEqual([]))
