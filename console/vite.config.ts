@@ -28,7 +28,7 @@ const chunks = [
   // requests.
   {
     name: 'app',
-    test: /src\/app\/main\.tsx$|src\/(api\/(?!alerts|computed|deployments|failed-first-deployments|graphql|lines|long-list|pages|poll|roles|seed|squids|total-pages|version)|lib\/(?!format|hotkeys|preview-mode|save-file|theme-tokens|ticker|utc-dates))|src\/components\/(confirm|ErrorState|OutboxHint|use-page-title)\.tsx?$|src\/ui\/(Alert|Field|IconButton|Skeleton|prefetch|tones)\.tsx?$|lucide-react\/dist\/esm\/icons\/x\.m?js$/,
+    test: /src\/app\/main\.tsx$|src\/(api\/(?!alerts|computed|deployments|failed-first-deployments|graphql|lines|long-list|operator-|pages|poll|roles|seed|squids|total-pages|version)|lib\/(?!format|hotkeys|preview-mode|save-file|theme-tokens|ticker|utc-dates))|src\/components\/(confirm|ErrorState|use-page-title)\.tsx?$|src\/ui\/(Alert|Field|IconButton|Skeleton|prefetch|tones)\.tsx?$|lucide-react\/dist\/esm\/icons\/x\.m?js$/,
   },
   // The frame of all pages behind the session gate, and small parts that most of them use.
   {
@@ -41,11 +41,14 @@ const chunks = [
     test: /src\/components\/(data-table\/|(ActionButton|actions)\.tsx?|squid\/(endpoint-of|use-version-actions|version-actions)\.tsx?)|src\/api\/pages|node_modules\/@tanstack\/(react-virtual|virtual-core)\//,
   },
   // What the tabs and dialogs of the operator's console share.
-  { name: 'operator', test: /src\/pages\/operator\/(dialogs|queries|reference-of|use-password-first)/ },
+  {
+    name: 'operator',
+    test: /src\/api\/operator-endpoints|src\/pages\/operator\/(dialogs|queries|reference-of|use-password-first)/,
+  },
   // Forms, and the sign-in pages, which are little more than a form.
   {
     name: 'forms',
-    test: /src\/components\/FormShell|src\/ui\/(Field|TextField|Checkbox)\.tsx$|src\/pages\/auth\/(?!Altcha|Confirm|Oauth|Restore|Turnstile|Verify)|src\/app\/layouts\/GuestLayout/,
+    test: /src\/components\/FormShell|src\/ui\/(Field|TextField|Checkbox)\.tsx$|src\/pages\/auth\/(?!Altcha|Confirm|Oauth|Restore|SignUp|Turnstile|Verify)|src\/app\/layouts\/GuestLayout/,
   },
   // Overlays and option lists, which use React Aria.
   {

@@ -1,13 +1,12 @@
-import { sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Plugin, Rolldown } from 'vite'
 
 const contractFile = /[\\/]contract[\\/]src[\\/][\w-]+\.ts$/
-const endpointsFile = ['console', 'src', 'api', 'endpoints.ts'].join(sep)
+const endpointsFile = /[\\/]console[\\/]src[\\/]api[\\/](operator-)?endpoints\.ts$/
 
 /**
  * Keeps zod and the schemas (28 KB, brotli) out of pages without validation:
- * - `api/endpoints.ts` runs during the build, and only its result, names and paths, reaches the browser;
+ * - `api/endpoints.ts` and `api/operator-endpoints.ts` run during the build, and only their results, names and paths, reach the browser;
  * - the contract's files contain only declarations, so the bundler may drop each unused constant.
  */
 export function leanContract(): Plugin {
@@ -15,7 +14,7 @@ export function leanContract(): Plugin {
     name: 'shoal:lean-contract',
     apply: 'build',
     async load(id) {
-      if (!id.endsWith(endpointsFile)) return null
+      if (!endpointsFile.test(id)) return null
       const { endpoints } = (await import(pathToFileURL(id).href)) as { endpoints: unknown }
       return `export const endpoints = ${JSON.stringify(endpoints)}`
     },

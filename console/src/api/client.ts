@@ -1,6 +1,7 @@
 import { ApiError, unknownApiError, urlOf, type Contract, type Endpoint, type ErrorBody } from '@shoal/contract'
 import { getSetting } from '../lib/local-settings.ts'
-import { endpoints, type NotCalled } from './endpoints.ts'
+import type { EndpointPaths, NotCalled } from './endpoint-paths.ts'
+import { endpoints } from './endpoints.ts'
 
 type Area = keyof Contract
 type VerbOf<A extends Area> = Extract<keyof Contract[A], string>
@@ -12,6 +13,11 @@ type Leaf<A extends Area, V> = V extends keyof Contract[A] ? Extract<Contract[A]
 export type EndpointOf<N extends EndpointName> = N extends `${infer A extends Area}.${infer V}` ? Leaf<A, V> : never
 
 export type Call = { params?: unknown; query?: unknown; body?: unknown }
+
+/** Adds endpoints that the first view of the console does not contain. */
+export function addEndpoints(more: EndpointPaths): void {
+  for (const area in more) endpoints[area] = { ...endpoints[area], ...more[area] }
+}
 
 function endpointOf(name: EndpointName) {
   const [area = '', verb = ''] = name.split('.')

@@ -3,8 +3,10 @@ import { flag, list, oneOf, searchOf, text } from '../lib/search-params.ts'
 
 const order = oneOf('asc', 'desc')
 
-/** The order of a list that the server sorts: it validates it, and a list of all columns would make the first view larger. */
-const ordered = text as <C extends string>(value: unknown) => C | undefined
+type Reader<T> = (value: unknown) => T | undefined
+// The server validates these orders: a list of all columns would make the first view larger.
+const orgSort = text as Reader<OperatorOrgSort>
+const squidSort = text as Reader<OperatorSquidSort>
 
 /** The parameters that routes read from the query string. */
 export const search = {
@@ -48,8 +50,8 @@ export const search = {
   rpc: searchOf({ search: text, type: list, sortBy: oneOf('name', 'usage') }),
   portalChains: searchOf({ search: text, type: list }),
   settings: searchOf({ emailVerified: oneOf('true', 'false') }),
-  operatorOrgs: searchOf({ search: text, state: text, sort: ordered<OperatorOrgSort>, order }),
-  operatorSquids: searchOf({ search: text, sort: ordered<OperatorSquidSort>, order }),
+  operatorOrgs: searchOf({ search: text, state: text, sort: orgSort, order }),
+  operatorSquids: searchOf({ search: text, sort: squidSort, order }),
   operatorUsers: searchOf({ search: text }),
   billingUsage: searchOf({ month: text, bySquid: flag }),
 }

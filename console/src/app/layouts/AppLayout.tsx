@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Outlet, useMatches, useNavigate, useRouterState } from '@tanstack/react-router'
-import { useEffect, useState } from 'react'
+import { Suspense, useEffect, useState } from 'react'
 import { useOrg } from '../../api/active-org.ts'
 import { sessionQuery, UserContext, useUser } from '../../api/session.ts'
 import { DialogHost } from '../../components/DialogHost.tsx'
@@ -10,7 +10,6 @@ import { toast } from '../../lib/toasts.ts'
 import { OnboardingGate } from '../../pages/onboarding/OnboardingGate.tsx'
 import { copyRefused } from '../../ui/copy-text.ts'
 import { useShouldShowTour } from '../tours/use-should-show-tour.ts'
-import { ConfirmEmail } from './ConfirmEmail.tsx'
 import { ConnectionBar } from './ConnectionBar.tsx'
 import { Frame } from './Frame.tsx'
 import { Sidebar } from './Sidebar.tsx'
@@ -20,6 +19,7 @@ import { useInvitationLink } from './use-invitation-link.ts'
 import { useNavItems } from './use-nav-items.ts'
 import { lazyPart, Optional } from '../../lib/lazy.tsx'
 
+const ConfirmEmail = lazyPart(() => import('./ConfirmEmail.tsx'))
 const loadSheet = () => import('../../ui/Dialog.tsx')
 const Sheet = lazyPart(async () => ({ default: (await loadSheet()).Sheet }))
 const OrgBanner = lazyPart(async () => ({ default: (await import('./OrgBanner.tsx')).OrgBanner }))
@@ -71,7 +71,15 @@ function SignedIn() {
         <ConnectionBar />
         <Optional>{(org.suspension ?? user.support ?? user.maintenance) && <OrgBanner />}</Optional>
         {/* Remount when the organization changes, so that no data of the previous one stays on screen. */}
-        <div key={org.id}>{user.emailVerified || isOpenToUnverified ? <Outlet /> : <ConfirmEmail />}</div>
+        <div key={org.id}>
+          {user.emailVerified || isOpenToUnverified ? (
+            <Outlet />
+          ) : (
+            <Suspense>
+              <ConfirmEmail />
+            </Suspense>
+          )}
+        </div>
       </Frame>
       {user.emailVerified &&
         navItems.map(({ key, label, to }) => (

@@ -7,7 +7,7 @@ import { Alert } from '../../ui/Alert.tsx'
 import { Button } from '../../ui/Button.tsx'
 
 /** Spec 2.3: shown to unverified users instead of the pages. */
-export function ConfirmEmail() {
+export default function ConfirmEmail() {
   usePageTitle('Confirm your email')
   const user = useUser()
   const [isSent, setIsSent] = useState(false)

@@ -1,4 +1,5 @@
 import { createRoute } from '@tanstack/react-router'
+import { addEndpoints } from '../../api/client.ts'
 import { lazyPage } from '../missing-code.ts'
 import { page } from '../page.ts'
 import { search } from '../search.ts'
@@ -8,7 +9,11 @@ import { app } from './root.ts'
 const operator = createRoute({
   getParentRoute: () => app,
   path: '/admin',
-  beforeLoad: ({ context }) => requireOperator(context.queryClient),
+  beforeLoad: async ({ context }) => {
+    await requireOperator(context.queryClient)
+    // If the code cannot be loaded, the page reports it.
+    await import('../../api/operator-endpoints.ts').then(({ endpoints }) => addEndpoints(endpoints)).catch(() => null)
+  },
   component: lazyPage(() => import('../../pages/operator/OperatorPage.tsx')),
 })
 const operatorTabs = [

@@ -1,0 +1,34 @@
+import { contract, endpointsOf } from '@shoal/contract'
+
+/** Endpoints for the public client, collectors, links in mails and scripts. The console does not call them. */
+const notCalled = [
+  'auth.openConfirmation',
+  'deployments.createUpload',
+  'deployments.upload',
+  'monitoring.scrape',
+  'orgs.openVerification',
+  'squids.deploy',
+  'squids.listMine',
+] as const
+export type NotCalled = (typeof notCalled)[number]
+
+const names = new Set<string>(notCalled)
+
+/** By area and verb. */
+export type EndpointPaths = Record<string, Record<string, string>>
+
+/**
+ * Returns path and method of each endpoint that the console calls and that is included: without `/v1/`, and without the method if it is GET. A
+ * path begins with `!` if the endpoint needs no session, and `~` is `orgs/{code}`. The format is terse, since every page loads it.
+ */
+export function pathsOf(isIncluded: (name: string) => boolean): EndpointPaths {
+  const paths: EndpointPaths = {}
+  for (const [name, { method, path, access }] of endpointsOf(contract)) {
+    const [area = '', verb = ''] = name.split('.')
+    const shortened = path.replace(/^\/v1\//, '').replace('orgs/{code}', '~')
+    if (!names.has(name) && isIncluded(name))
+      (paths[area] ??= {})[verb] =
+        `${access === 'public' ? '!' : ''}${shortened}${method === 'GET' ? '' : ` ${method}`}`
+  }
+  return paths
+}
