@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { listProcesses, signal } from '../process/processes.ts'
+import { findProcess, listProcesses, signal } from '../process/processes.ts'
 import { clusterMemoryReader, type PostgresLimits } from './postgres-limits.ts'
 import { postmasterOf } from './postgres-program.ts'
 
@@ -14,7 +14,10 @@ export type MemoryWatchOptions = {
 
 /** Connections are ended at this share of the cgroup's limit, before the kernel kills a process and Postgres then ends all of them. */
 const maxMemoryShare = 0.8
-const pollMs = 250
+/** Connections that sort allocate several hundred megabytes a second, so the rest of a small limit lasts a fraction of a second. */
+const pollMs = 40
+/** The time that an ended connection has for releasing its memory before another one is ended. */
+const releaseMs = 250
 
 /**
  * Ends the connection that uses the most memory whenever the processes of the cluster together are close to its limit. Many
@@ -27,13 +30,16 @@ export function watchMemory({ dir, limits, log }: MemoryWatchOptions): () => Pro
   const readMemory = clusterMemoryReader(dir)
   if (!readMemory) return () => Promise.resolve()
   const watch = async () => {
+    let ended = { pid: 0, atMs: -Infinity }
     while (!closing.signal.aborted) {
       await pause(pollMs, undefined, { signal: closing.signal }).catch(() => undefined)
       const usedBytes = readMemory()
       if (usedBytes === null || usedBytes < limits.memoryBytes * maxMemoryShare) continue
+      if (performance.now() - ended.atMs < releaseMs && findProcess(ended.pid)) continue
       const largest = connectionToEnd(dir)
       if (largest === null) continue
       signal(largest.pid, 'SIGTERM')
+      ended = { pid: largest.pid, atMs: performance.now() }
       log(
         `The Postgres in ${dir} uses ${megabytes(usedBytes)} of ${megabytes(limits.memoryBytes)} MB: its largest connection (${largest.about}, ${megabytes(largest.bytes)} MB) was ended.`,
       )
