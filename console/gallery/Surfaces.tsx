@@ -1,5 +1,6 @@
 import { EmptyState } from '../src/components/EmptyState.tsx'
 import { ErrorState } from '../src/components/ErrorState.tsx'
+import { MaintenanceBanner } from '../src/components/MaintenanceBanner.tsx'
 import { PageHeader } from '../src/components/PageHeader.tsx'
 import { RelativeTime } from '../src/components/RelativeTime.tsx'
 import { StatusDot } from '../src/components/StatusDot.tsx'
@@ -67,6 +68,11 @@ export function Surfaces() {
         <Alert tone="bad" title="Payment is overdue" action={<Button size={28}>Update card</Button>}>
           Please update your card details.
         </Alert>
+        <MaintenanceBanner
+          message="We upgrade the database. Squids keep running."
+          startsAt="2026-03-14T02:00:00.000Z"
+          endsAt="2026-03-14T03:00:00.000Z"
+        />
         <Grid>
           <EmptyState
             title="No squids found"
