@@ -156,7 +156,7 @@ test('the list of organizations is accessible, sorts on the server and says when
 
 test('an operator announces a maintenance with the screen, which users then see, and withdraws it', async () => {
   await page.goto('/admin')
-  await press(page, 'Announce a maintenance')
+  await press(page, 'Announce maintenance')
   await page.getByRole('dialog').getByLabel('Message').fill('We replace a disk.')
   await page.getByRole('dialog').getByLabel('Start', { exact: true }).fill('2026-01-01T00:00')
   await page.getByRole('dialog').getByLabel('End', { exact: true }).fill('2099-01-01T00:00')

@@ -34,7 +34,7 @@ export function MaintenanceCard() {
       <p className="mb-3 text-ink-2">{stateText(maintenance)}</p>
       <div className="flex flex-wrap gap-2">
         <Button variant="primary" onClick={edit}>
-          {maintenance ? 'Change' : 'Announce a maintenance'}
+          {maintenance ? 'Change' : 'Announce maintenance'}
         </Button>
         {maintenance && <Button onClick={askToWithdraw}>Withdraw</Button>}
       </div>

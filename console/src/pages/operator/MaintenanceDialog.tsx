@@ -32,7 +32,7 @@ export function MaintenanceDialog({ announced, onClose }: Props) {
   })
   const { startsAt, endsAt } = initialTimes(announced)
   return (
-    <LazyDialog title={announced ? 'Change the maintenance' : 'Announce a maintenance'} isOpen onClose={onClose}>
+    <LazyDialog title={announced ? 'Change the maintenance' : 'Announce maintenance'} isOpen onClose={onClose}>
       <FormShell
         schema={({ contract, z }) =>
           z.object({

@@ -52,7 +52,7 @@ function Findings({ findings }: Pick<OperatorOverview, 'findings'>) {
   return (
     <div className="grid gap-2">
       {findings.map(({ severity, subject, text, since, remedy }) => (
-        <Alert key={`${subject} ${text}`} tone={severity} title={subject}>
+        <Alert key={`${subject} ${text}`} tone={severity} title={subject.charAt(0).toUpperCase() + subject.slice(1)}>
           <p className="break-words">
             {text}
             {since !== null && (
