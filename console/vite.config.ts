@@ -40,12 +40,12 @@ const chunks = [
     name: 'table',
     test: /src\/components\/(data-table\/|(ActionButton|actions)\.tsx?|squid\/(endpoint-of|use-version-actions|version-actions)\.tsx?)|src\/api\/pages|node_modules\/@tanstack\/(react-virtual|virtual-core)\//,
   },
-  // What the tabs and dialogs of the operator's console share.
+  // Code that the tabs and dialogs of the operator's console share.
   {
     name: 'operator',
     test: /src\/api\/operator-endpoints|src\/pages\/operator\/(dialogs|queries|reference-of|use-password-first)/,
   },
-  // Forms, and the sign-in pages, which are little more than a form.
+  // Forms, and the sign-in pages, which contain little else.
   {
     name: 'forms',
     test: /src\/components\/FormShell|src\/ui\/(Field|TextField|Checkbox)\.tsx$|src\/pages\/auth\/(?!Altcha|Confirm|Oauth|Restore|SignUp|Turnstile|Verify)|src\/app\/layouts\/GuestLayout/,
@@ -76,8 +76,8 @@ export default defineConfig({
     compressed(),
   ],
   server: { proxy: { '/api': `http://127.0.0.1:${settings['SHOAL_PORT'] ?? 4000}` } },
-  // GraphiQL creates workers in a way that Vite detects only in files that are not prebundled. Their own dependencies
-  // are not prebundled either, except the CommonJS ones.
+  // Vite detects GraphiQL's workers only in files that are not prebundled. Nor are the dependencies of these files, except
+  // the CommonJS ones listed here.
   optimizeDeps: {
     exclude: ['graphiql/setup-workers/vite', '@graphiql/react/setup-workers/vite'],
     include: ['graphql-language-service', 'picomatch-browser'].map(
@@ -92,8 +92,9 @@ export default defineConfig({
     reportCompressedSize: false,
     rolldownOptions: {
       output: {
-        // Every page loads the list of all chunks. Hashes of seven characters, the fewest possible, and names only for the
-        // chunks above and those that tests look for make it smaller.
+        // Every page loads the list of all chunks. To keep it small, hashes have seven characters, the fewest possible, and
+        // only the chunks above and those that tests look for have names.
+
         chunkFileNames: ({ name }) => (namedChunks.test(name) ? 'assets/[name]-[hash:7].js' : 'assets/[hash:7].js'),
         codeSplitting: {
           groups: chunks.map((chunk, index) => ({ ...chunk, priority: chunks.length - index })),

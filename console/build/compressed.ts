@@ -4,8 +4,8 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import type { Plugin } from 'vite'
 
 /**
- * Writes `.br` and `.gz` files next to every text file in a folder, so that the server never compresses while a user waits. The build
- * of the documentation uses it, too.
+ * Writes `.br` and `.gz` files next to every text file in a folder, so that the server never compresses while a user waits. The
+ * builds of the console and of the documentation call it.
  */
 export function compressFiles(folder: string): void {
   for (const name of globSync('**/*.{html,js,css,svg,json,txt}', { cwd: folder })) {
@@ -18,7 +18,7 @@ export function compressFiles(folder: string): void {
   }
 }
 
-/** Compresses the files of a build when it has ended. */
+/** Compresses the files of a successful build. */
 export function compressed(): Plugin {
   let outDir = ''
   let isWritten = false
@@ -27,7 +27,7 @@ export function compressed(): Plugin {
     apply: 'build',
     configResolved: (config) => void (outDir = join(config.root, config.build.outDir)),
     writeBundle: () => void (isWritten = true),
-    // Also called when the build has failed; its own error must not be hidden by a missing file.
+    // Vite calls this after a failed build, too. The error of a missing file would hide that of the build.
     closeBundle: () => void (isWritten && compressFiles(outDir)),
   }
 }

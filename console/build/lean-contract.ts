@@ -6,7 +6,7 @@ const endpointsFile = /[\\/]console[\\/]src[\\/]api[\\/](operator-)?endpoints\.t
 
 /**
  * Keeps zod and the schemas (28 KB, brotli) out of pages without validation:
- * - `api/endpoints.ts` and `api/operator-endpoints.ts` run during the build, and only their results, names and paths, reach the browser;
+ * - `api/endpoints.ts` and `api/operator-endpoints.ts` run during the build, and the browser receives only their names and paths;
  * - the contract's files contain only declarations, so the bundler may drop each unused constant.
  */
 export function leanContract(): Plugin {

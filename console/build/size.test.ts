@@ -68,7 +68,7 @@ describe.runIf(existsSync(manifestFile))('the size of the build', () => {
 
   test('the sign-in page is small and needs few requests', () => {
     expect(sumKb(signIn)).toBeLessThanOrEqual(limits.signIn)
-    // Plus index.html, its font and the request for the sign-in options.
+    // The three others: index.html, its font and the sign-in options.
     expect(signIn.size + 3).toBeLessThanOrEqual(limits.signInRequests)
   })
 
@@ -77,7 +77,7 @@ describe.runIf(existsSync(manifestFile))('the size of the build', () => {
   test('the list of squids is small and needs few requests', () => {
     const list = withImports('src/pages/squids/SquidsPage.tsx').union(frame)
     expect(sumKb(list)).toBeLessThanOrEqual(limits.list)
-    // Plus index.html, its fonts, and the requests for the session, the versions, their requests and the running deployments.
+    // The seven others: index.html, its two fonts, the session, the versions, their request counts and the running deployments.
     expect(list.size + 7).toBeLessThanOrEqual(limits.listRequests)
   })
 

@@ -36,7 +36,7 @@ const traffic: ChartData = {
 const latency: ChartData = {
   times,
   series: [
-    { label: 'P50', kind: 'points', values: wave(2, 60), isHiddenAtFirst: true },
+    { label: 'P50', kind: 'points', values: wave(2, 60), isInitiallyHidden: true },
     { label: 'P95', kind: 'points', values: wave(3, 120) },
     { label: 'P99', kind: 'points', values: wave(5, 300) },
   ],

@@ -40,7 +40,7 @@ const failed: Deployment = {
 const waiting: Deployment = { ...failed, id: 13, failed: 'NO', failureReason: null, logs: [] }
 const found = { search: 'mapping', severities: null }
 
-/** What the pages of deployments show. */
+/** The parts of the pages about deployments. */
 export function Deployments() {
   return (
     <Section title="Deployments">

@@ -51,7 +51,7 @@ function onResize(listener: () => void): () => void {
   return () => removeEventListener('resize', listener)
 }
 
-/** What pages are made of, apart from lists and charts. */
+/** The parts of pages other than lists and charts. */
 export function PageParts() {
   const isPhone = useSyncExternalStore(onResize, () => innerWidth < 480)
   return (

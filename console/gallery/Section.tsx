@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 
-/** A part of the gallery. It is photographed as a whole, with its title as the name of the picture. */
+/** A part of the gallery. The test takes a screenshot of each section and names it after the title. */
 export function Section({ title, children }: { title: string; children: ReactNode }) {
   return (
     <section

@@ -28,7 +28,7 @@ export function Surfaces() {
           <StatusDot tone="good" reason="At the head, 2 s behind">
             Healthy
           </StatusDot>
-          <StatusDot tone="info" isMoving>
+          <StatusDot tone="info" isPulsing>
             Processing
           </StatusDot>
           <StatusDot tone="bad">Degraded</StatusDot>

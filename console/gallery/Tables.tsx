@@ -48,7 +48,7 @@ const columns: Column<Version>[] = [
     id: 'status',
     header: 'Status',
     cell: ({ isSynced }) => (
-      <StatusDot tone={isSynced ? 'good' : 'info'} isMoving={!isSynced}>
+      <StatusDot tone={isSynced ? 'good' : 'info'} isPulsing={!isSynced}>
         {isSynced ? 'Healthy' : 'Processing'}
       </StatusDot>
     ),

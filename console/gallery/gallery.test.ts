@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 
 const console = join(import.meta.dirname, '..')
 
-/** Parts that call the API. `npm run screens` photographs the pages with them. */
+/** Parts that call the API. `npm run screens` takes screenshots of the pages that contain them. */
 const onlyOnPages = [
   'components/DialogHost.tsx',
   'components/InviteForm.tsx',
@@ -16,7 +16,7 @@ const onlyOnPages = [
   'components/squid/',
 ]
 
-/** Files that the module imports, directly or through others, also lazily. */
+/** All files that the module imports, directly, through others or lazily. */
 function importsOf(file: string, seen = new Set<string>()): Set<string> {
   if (seen.has(file)) return seen
   seen.add(file)

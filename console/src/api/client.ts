@@ -9,12 +9,14 @@ type VerbOf<A extends Area> = Extract<keyof Contract[A], string>
 /** The name of an endpoint, such as `squids.list`; also the first element of its query keys. */
 export type EndpointName = Exclude<{ [A in Area]: `${A}.${VerbOf<A>}` }[Area], NotCalled>
 
-type Leaf<A extends Area, V> = V extends keyof Contract[A] ? Extract<Contract[A][V], Endpoint> : never
-export type EndpointOf<N extends EndpointName> = N extends `${infer A extends Area}.${infer V}` ? Leaf<A, V> : never
+type EndpointIn<A extends Area, V> = V extends keyof Contract[A] ? Extract<Contract[A][V], Endpoint> : never
+export type EndpointOf<N extends EndpointName> = N extends `${infer A extends Area}.${infer V}`
+  ? EndpointIn<A, V>
+  : never
 
 export type Call = { params?: unknown; query?: unknown; body?: unknown }
 
-/** Adds endpoints that the first view of the console does not contain. */
+/** Adds endpoints whose code loads later than the first view. */
 export function addEndpoints(more: EndpointPaths): void {
   for (const area in more) endpoints[area] = { ...endpoints[area], ...more[area] }
 }
@@ -56,18 +58,18 @@ function request(name: EndpointName, call: Call, signal?: AbortSignal, tag?: str
   })
 }
 
-/** The size of the cache: more responses than any page polls. */
-const maxKnown = 30
-/** The last responses by URL, with their tags, newest last. */
-const known = new Map<string, { tag: string; payload: unknown }>()
+/** More responses than any page polls. */
+const maxCached = 30
+/** The last response of each call with its ETag, newest last. */
+const cached = new Map<string, { tag: string; payload: unknown }>()
 
 /**
- * Sends a request and returns its payload, untyped; `query.ts` and `mutation.ts` add the type. If the response did not change since the last
- * call, the server sends no body, and the same object is returned.
+ * Sends a request and returns its payload, untyped; `query.ts` and `mutation.ts` add the type. If the response has not changed since the
+ * same call before, the server sends no body, and `send` returns the same object.
  */
 export async function send(name: EndpointName, call: Call, signal?: AbortSignal): Promise<unknown> {
   const key = JSON.stringify([name, call])
-  const last = known.get(key)
+  const last = cached.get(key)
   const response = await request(name, call, signal, last?.tag)
   if (last && response.status === 304) return last.payload
   if (response.status > 300) throw new ApiError(response.status, await errorBody(response))
@@ -75,14 +77,14 @@ export async function send(name: EndpointName, call: Call, signal?: AbortSignal)
   if (typeof body !== 'object' || body === null || !('payload' in body))
     throw new ApiError(response.status, { error: unknownApiError })
   const tag = response.headers.get('etag')
-  known.delete(key)
-  if (tag) known.set(key, { tag, payload: body.payload })
-  if (known.size > maxKnown) known.delete(known.keys().next().value ?? '')
+  cached.delete(key)
+  if (tag) cached.set(key, { tag, payload: body.payload })
+  if (cached.size > maxCached) cached.delete(cached.keys().next().value ?? '')
   return body.payload
 }
 
-/** Discards the responses that the previous user received. */
-export const forgetResponses = (): void => known.clear()
+/** Deletes the cached responses of the previous user. */
+export const clearResponses = (): void => cached.clear()
 
 async function errorBody(response: Response): Promise<ErrorBody> {
   const body: unknown = await response.json().catch(() => null)

@@ -7,8 +7,8 @@ type Timing<T> = Pick<
 >
 
 /**
- * Like `q`, for data that one call does not determine: `compute` calls the endpoint with times that depend on now, or several times. `key`
- * is all that the data depends on otherwise; what changes the endpoint invalidates it.
+ * Like `q`, for data that a single call with fixed parameters cannot provide: `compute` calls the endpoint several times, or with times
+ * relative to now. `key` contains everything else that the data depends on. Invalidating the endpoint `name` invalidates this query.
  */
 export function qComputed<T>(
   name: EndpointName,

@@ -1,7 +1,7 @@
 import { ApiError } from '@shoal/contract'
 import { useSyncExternalStore } from 'react'
 
-/** Failures within this time count as one, because a page sends several requests at a time. */
+/** Failures within this time count as one, because a page sends several requests in parallel. */
 const burstMs = 1000
 const minFailures = 2
 
@@ -24,7 +24,7 @@ export const isServerResponding = (): Promise<boolean> =>
     () => false,
   )
 
-/** Records a response. Returns true if the connection was lost until now. */
+/** Records a response. Returns true if it ends an outage. */
 export function recordResponse(): boolean {
   const wasDisconnected = disconnectedSinceMs() !== null
   const hadFailed = outage !== null

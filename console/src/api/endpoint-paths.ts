@@ -1,6 +1,6 @@
 import { contract, endpointsOf } from '@shoal/contract'
 
-/** Endpoints for the public client, collectors, links in mails and scripts. The console does not call them. */
+/** Endpoints for the public client, collectors, scripts and links in emails. The console does not call them. */
 const notCalled = [
   'auth.openConfirmation',
   'deployments.createUpload',
@@ -18,8 +18,8 @@ const names = new Set<string>(notCalled)
 export type EndpointPaths = Record<string, Record<string, string>>
 
 /**
- * Returns path and method of each endpoint that the console calls and that is included: without `/v1/`, and without the method if it is GET. A
- * path begins with `!` if the endpoint needs no session, and `~` is `orgs/{code}`. The format is terse, since every page loads it.
+ * Returns the path and method of each included endpoint that the console calls, without `/v1/`, and without the method if it is GET. A
+ * path begins with `!` if the endpoint needs no session; `~` stands for `orgs/{code}`. The format is short, since every page loads it.
  */
 export function pathsOf(isIncluded: (name: string) => boolean): EndpointPaths {
   const paths: EndpointPaths = {}

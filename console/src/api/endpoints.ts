@@ -1,7 +1,7 @@
 import { pathsOf } from './endpoint-paths.ts'
 
 /**
- * All endpoints but those of the operator's console; the banner of support is on every page. The build runs this file and ships only its result (build/lean-contract.ts), so that
- * calling an endpoint loads no schema.
+ * All endpoints except those of the operator's console. `closeSupport` is included, because the support banner is on every page. The build
+ * runs this file and ships only its result (build/lean-contract.ts), so that calling an endpoint loads no schema.
  */
 export const endpoints = pathsOf((name) => !name.startsWith('operators.') || name === 'operators.closeSupport')

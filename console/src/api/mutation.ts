@@ -17,7 +17,7 @@ type Options<N extends EndpointName> = {
   errorDisplay?: 'toast' | 'caller'
 }
 
-/** A call that changes data. It declares which queries it invalidates, so callers need not. */
+/** A call that changes data. Its declaration names the queries that it invalidates, so callers need not invalidate any. */
 export function useApiMutation<N extends EndpointName>(
   name: N,
   { invalidates, seeds, onSuccess, errorDisplay = 'toast' }: Options<N>,

@@ -1,7 +1,7 @@
 import type { Org } from '@shoal/contract'
 import type { QueryClient } from '@tanstack/react-query'
 
-/** What the queries of a page depend on. `search` has the unvalidated parameters of the query string. */
+/** The values that the queries of a page depend on. `search` contains the unvalidated parameters of the query string. */
 export type PageContext<P = unknown> = {
   client: QueryClient
   org: Org
@@ -11,6 +11,6 @@ export type PageContext<P = unknown> = {
 
 /**
  * Starts the queries that a page reads first, and does not wait for them. A page exports it as `prefetch`; the router calls it when
- * a link to the page is hovered or followed, so that the data loads while the page is not rendered yet.
+ * the user hovers over or follows a link to the page, so that the data loads before the page renders.
  */
 export type Prefetch<P = unknown> = (context: PageContext<P>) => void

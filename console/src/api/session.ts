@@ -2,7 +2,7 @@ import { queryOptions, type QueryClient } from '@tanstack/react-query'
 import type { User } from '@shoal/contract'
 import { createContext, use } from 'react'
 import { clearSession, getSetting, setSetting } from '../lib/local-settings.ts'
-import { forgetResponses } from './client.ts'
+import { clearResponses } from './client.ts'
 import { isUnreachable } from './connection.ts'
 import { hasStatus } from './error-text.ts'
 import { callApi, q } from './query.ts'
@@ -43,8 +43,8 @@ export const sessionQuery = queryOptions({
 export const authOptionsQuery = q('auth.getOptions', {}, { staleTime: Infinity, retry: false })
 
 /**
- * Without a token, the user is signed out, so the sign-in page renders without asking the server. Other requests detect
- * maintenance.
+ * Without a token, the user is signed out, so the sign-in page renders without a request for the session. Other requests
+ * detect maintenance.
  */
 export function seedSession(client: QueryClient): void {
   if (getSetting('user_token') === null) client.setQueryData(sessionQuery.queryKey, signedOut)
@@ -76,7 +76,7 @@ export async function endSession(client: QueryClient): Promise<void> {
 /** Ends the session locally after its token became invalid. */
 export function dropSession(client: QueryClient): void {
   clearSession()
-  forgetResponses()
+  clearResponses()
   client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'user.get' })
   client.setQueryData(sessionQuery.queryKey, signedOut)
 }

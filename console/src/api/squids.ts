@@ -76,8 +76,8 @@ export function useRunningDeployment(id: number): Deployment | undefined {
 }
 
 /**
- * The newest deployment that began after the first poll; null until there is one. Polled every second, since the
- * user waits for it.
+ * The newest deployment that was running at the first poll or began later; null until there is one. Polled every second,
+ * since the user waits for it.
  */
 export function useNextDeployment(): Deployment | null {
   const { code } = useOrg()

@@ -5,19 +5,19 @@ import { callApi, type CallArgument, type Payload } from './query.ts'
 /** The rows of all loaded pages, and the number of all rows. */
 export type TotalRows<R> = { rows: R[]; total: number }
 
-type NameOfTotal = { [N in EndpointName]: Payload<N> extends { total: number } ? N : never }[EndpointName]
+type NameWithTotal = { [N in EndpointName]: Payload<N> extends { total: number } ? N : never }[EndpointName]
 
-type Options<N extends NameOfTotal, R> = {
+type Options<N extends NameWithTotal, R> = {
   rowsOf: (page: Payload<N>) => R[]
   pageSize: number
   refetchInterval: number
 }
 
 /**
- * Like `qPages`, for a list that the server sorts: its endpoint takes `offset`, and returns the number of all rows. While another order
+ * Like `qPages`, for a list that the server sorts. Its endpoint takes `offset`, and returns the number of all rows. While another order
  * or filter loads, the previous rows stay.
  */
-export function qTotalPages<N extends NameOfTotal, R extends { id: number }>(
+export function qTotalPages<N extends NameWithTotal, R extends { id: number }>(
   name: N,
   call: CallArgument<N>,
   { rowsOf, pageSize, refetchInterval }: Options<N, R>,

@@ -11,8 +11,8 @@ const refetchInterval = pollWhile<Squid>(isDeploying, { fastMs: 1000, slowMs: 50
 type VersionParams = { code: string; reference: string }
 
 /**
- * A version without its manifest and package.json, which are long and change only with a deployment. Its row in the cached list of
- * versions is updated, too, so that the list and the command palette never show an older state than the page of the version.
+ * A version without its manifest and package.json, which are long and change only with a deployment. A response also updates the
+ * version's row in the cached list, so that the list and the command palette never show an older state than the version's page.
  */
 export function versionQuery(params: VersionParams) {
   const call = { params, query: { files: 'false' as const } }
@@ -32,7 +32,7 @@ export const polledVersionQuery = (params: VersionParams) => ({ ...versionQuery(
 /** A version with its manifest and package.json. */
 export const versionFilesQuery = (params: VersionParams) => q('squids.get', { params }, { refetchInterval: 30_000 })
 
-/** Shows the deployment that a call has requested on all pages of the version, before the server is asked again. */
+/** Shows a requested deployment on all pages of its version immediately, before the next poll. */
 export function seedDeployment(client: QueryClient, deployment: Deployment): void {
   if (!deployment.squid || !isInProgress(deployment)) return
   const { id, type, status, failed } = deployment
@@ -48,7 +48,10 @@ export const versionChange = {
   seeds: seedDeployment,
 }
 
-/** Changes the row of a version in the cached list. The list stays as old and as invalid as it was, because its other rows are. */
+/**
+ * Changes the row of a version in the cached list. Keeps the time and the invalidation of the cache entry, because the other rows were
+ * not refetched.
+ */
 function changeRow(
   client: QueryClient,
   { code, reference }: VersionParams,
@@ -65,7 +68,7 @@ function changeRow(
   if (state.isInvalidated) void client.invalidateQueries({ queryKey, refetchType: 'none' })
 }
 
-/** The fields of a version that its row in the list has. */
+/** Updates a row of the list with the fields that it shares with the version. */
 const summaryOf = (squid: Squid, row: SquidSummary): SquidSummary => ({
   ...row,
   ...Object.fromEntries(Object.entries(squid).filter(([field]) => field in row)),

@@ -21,7 +21,7 @@ export function Root() {
   )
 }
 
-/** Replaces the whole app during maintenance, and after an error that no page caught. */
+/** Shown instead of the whole app during maintenance, and after an error that no page caught. */
 export function RootError({ error, ...rest }: ErrorComponentProps) {
   if (error instanceof ServiceUnavailable) return <MaintenanceScreen />
   return (

@@ -5,7 +5,7 @@ import { isMissingCode, toastMissing } from '../lib/lazy.tsx'
 const key = 'reloaded_at'
 const minReloadIntervalMs = 30_000
 const pollMs = 2000
-/** A page that fails within this time of a retry needs a new build. */
+/** A second failure within this time after a retry means that only reloading the tab can help. */
 const retryWindowMs = 15_000
 
 /** Longer than the browser needs to leave a page. */
@@ -35,7 +35,7 @@ export const lazyPage: typeof lazyRouteComponent = (load, exportName) =>
 export function recoverMissingCode(retry: () => void): () => void {
   let isWaiting = true
   const poll = async () => {
-    // Code that could not be loaded is requested again only after a second.
+    // For a second after a failure, `lazyPart` does not request the code again.
     do await new Promise((done) => setTimeout(done, pollMs))
     while (isWaiting && !(await isServerResponding()))
     if (!isWaiting) return

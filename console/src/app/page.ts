@@ -12,13 +12,13 @@ type LoaderContext<P> = {
 }
 
 /**
- * The component and the loader of a route: the module's default export, and its `prefetch`. The loader waits for the code, not for the
- * data. If the code cannot be loaded, the component reports it.
+ * Returns the component of a route, which is the module's default export, and a loader, which calls its `prefetch`. The loader waits for
+ * the code, but not for the data. If the code cannot be loaded, the component reports it.
  */
 export function page<P>(load: () => Promise<{ default: Component; prefetch: Prefetch<P> }>) {
   return {
     component: lazyPage(load, 'default'),
-    // Of an unknown type, so that the router infers the parameters from the path and not from this function.
+    // The parameter is `unknown`, so that the router infers the type of the path parameters from the path.
     loader: async (loaderContext: unknown) => {
       const { context, params, location } = loaderContext as LoaderContext<P>
       const module = await load().catch(() => null)

@@ -26,17 +26,17 @@ test.each<[string, readonly Column[], readonly string[]]>([
   expect(sorts).toEqual(expect.arrayContaining(sortable))
 })
 
-/** Never called: the compiler is the test. */
+/** Never called. The compiler checks it. */
 export function WrongParameters() {
   const squids = getRouteApi('/app/squids')
   const setSearch = useSetSearch(squids)
   setSearch({ search: 'erc20', status: ['HIBERNATED'] })
   // @ts-expect-error -- the route has no such parameter
   setSearch({ serach: 'erc20' })
-  // @ts-expect-error -- a parameter that may be repeated
+  // @ts-expect-error -- the value must be a list, because the parameter may be repeated
   setSearch({ status: 'HIBERNATED' })
   useSearchText(squids, 'search')
-  // @ts-expect-error -- not a single text
+  // @ts-expect-error -- the parameter is a list
   useSearchText(squids, 'status')
   useUrlSort(squids, { column: 'deployedAt', order: 'asc' })
   // @ts-expect-error -- the route does not know this column

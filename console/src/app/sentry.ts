@@ -1,8 +1,8 @@
 import { browserTracingIntegration, captureException, init, replayIntegration } from '@sentry/react'
 
 /**
- * Starts Sentry; the only file that imports it, which error-reporting.ts loads on demand. Spec 2.3: all traces, a tenth of the
- * sessions replayed, and every session with an error. Returns a function that reports an error.
+ * Starts Sentry. error-reporting.ts loads this file on demand; no other file imports Sentry. Spec 2.3: it records all traces, and replays
+ * of a tenth of the sessions and of every session with an error. Returns a function that reports an error.
  */
 export function startSentry(dsn: string): (error: unknown) => void {
   init({

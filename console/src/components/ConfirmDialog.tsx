@@ -6,7 +6,7 @@ import { Dialog } from '../ui/Dialog.tsx'
 import { TextField } from '../ui/TextField.tsx'
 import { closeConfirm, type ConfirmRequest } from './confirm.ts'
 
-/** The dialog of `confirm`. Runs the action of the request, and shows the error if the action fails. */
+/** The dialog that `confirm` opens. Runs the requested action, and shows its error if it fails. */
 export default function ConfirmDialog({ request }: { request: ConfirmRequest }) {
   const { title, body, confirmLabel, cancelLabel = 'Cancel', isDanger = false, typedName, action, onCancel } = request
   const [typed, setTyped] = useState('')

@@ -36,7 +36,7 @@ type Props<I extends FieldValues, O> = {
   /** The error of the last submit; `null` if there was none. */
   submitError: unknown
   submitLabel: string
-  /** A red submit button, for what harms the user or others. */
+  /** A red submit button, for destructive actions. */
   isDanger?: boolean
   /** Shown next to the submit button. */
   secondary?: ReactNode

@@ -10,7 +10,7 @@ const LoadedMultiSelect = lazyPart(async () => ({
   default: (await load()).MultiSelect,
 }))
 
-/** For filters without a visible label. Their code loads after the page; a placeholder reserves the space. */
+/** A select for filters without a visible label. Its code loads after the page; a placeholder reserves the space. */
 export function LazySelect<Id extends string>(props: ComponentProps<typeof Select<Id>>) {
   const selectedLabel = props.options.find(({ id }) => id === props.value)?.label
   return (

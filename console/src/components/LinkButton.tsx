@@ -5,7 +5,7 @@ import { Button, buttonClass, type ButtonVariant } from '../ui/Button.tsx'
 type Props = Omit<ComponentProps<'a'>, 'className'> & {
   variant?: ButtonVariant
   icon?: ReactNode
-  /** Makes it a disabled button, which shows the reason. */
+  /** Disables the button, which then shows this reason. */
   disabledReason?: string | null
 }
 

@@ -28,14 +28,14 @@ export function MiniBars({ label, values, tip }: Props) {
   )
 }
 
-/** Returns the outlines of the bars of zero, or of all others: two elements a row instead of one for each day. */
+/** The outlines of the bars with value zero, or of all others. A chart thus has two elements instead of one per bar. */
 function pathOf(values: readonly number[], max: number, isZero: boolean): string {
   return values
     .map((value, index) => ((value === 0) === isZero ? barOf(index * stepPx, (value / max) * heightPx) : ''))
     .join('')
 }
 
-/** A bar with rounded corners, at least a line. */
+/** The outline of a bar with rounded corners, at least 1.5 px high. */
 function barOf(left: number, fullHeight: number): string {
   const height = Math.max(1.5, fullHeight)
   const radius = Math.min(1, height / 2)

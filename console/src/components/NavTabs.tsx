@@ -5,13 +5,13 @@ import { tabClass, tabListClass } from '../ui/control-classes.ts'
 
 export type NavTab = LinkProps & {
   label: string
-  /** Makes it a disabled tab, which shows the reason. */
+  /** Disables the tab, which then shows this reason. */
   disabledReason?: string | null
   /** Hides the tab on the narrowest phones. */
   isHiddenWhenNarrow?: boolean
 }
 
-/** Scrolls the tabs, and not the page, until the current one is visible. */
+/** Scrolls the list of tabs, but not the page, until the current tab is visible. */
 function showCurrent(list: HTMLElement): void {
   const tab = list.querySelector('[aria-current=page]')?.getBoundingClientRect()
   const box = list.getBoundingClientRect()
@@ -26,7 +26,7 @@ export function NavTabs({ label, tabs }: { label: string; tabs: readonly NavTab[
   useEffect(() => {
     const element = list.current
     if (!element) return undefined
-    // Also called at first. On a phone the tabs may be wider than the screen.
+    // On a phone the tabs may be wider than the screen. The observer calls back once when it starts.
     const observer = new ResizeObserver(() => showCurrent(element))
     observer.observe(element)
     return () => observer.disconnect()

@@ -19,8 +19,8 @@ type Props<T> = {
 }
 
 /**
- * Returns the error to show, and a function that tries again. A query without data forgets its error during each refetch; showing
- * the skeleton then would make a page that polls flicker.
+ * Returns the error to show, and a function that retries. The error stays until a refetch succeeds: TanStack Query clears the error of a
+ * query without data when a refetch starts, and a skeleton at each poll would flicker.
  */
 export function useShownError<T>({ data, error, errorUpdateCount = 0, refetch }: FailableQuery<T>) {
   const [lastError, setLastError] = useState<Error | null>(error)

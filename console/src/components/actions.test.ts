@@ -12,7 +12,7 @@ const table: Record<string, ActionOn<Row, { log: (text: string) => void }>> = {
     label: 'Delete',
     isDanger: true,
     permission: 'squids.write',
-    firstReason: ({ name }) => (name === 'main' ? 'It cannot be deleted.' : null),
+    impossibleReason: ({ name }) => (name === 'main' ? 'It cannot be deleted.' : null),
     disabledReason: ({ isOld }) => (isOld ? 'It is being deleted.' : null),
     run: () => {},
   },

@@ -7,7 +7,7 @@ import { confirm, type ConfirmRequest } from './confirm.ts'
 
 /**
  * An action on a subject such as a version or a secret. The actions of a subject are the entries of one table, which row
- * menus, headers and the command palette share. `C` has what they call, such as mutations and `navigate`.
+ * menus, headers and the command palette share. `C` is the context with the functions that they call, such as mutations.
  */
 export type ActionOn<S, C> = {
   label: string
@@ -19,16 +19,16 @@ export type ActionOn<S, C> = {
   permission?: Permission
   /** Whether the subject has the action at all. */
   appliesTo?: (subject: S, context: C) => boolean
-  /** Why no user can run it on this subject; told before a missing permission. */
-  firstReason?: (subject: S, context: C) => string | null
+  /** Why no user can run it on this subject; takes precedence over a missing permission. */
+  impossibleReason?: (subject: S, context: C) => string | null
   /** Why it cannot run now; null if it can. */
   disabledReason?: (subject: S, context: C) => string | null
-  /** The question to ask before it runs. The dialog stays open until the returned promise settles, and shows its error. */
+  /** The confirmation before it runs. The dialog stays open until the promise of `run` settles, and shows its error. */
   confirm?: (subject: S, context: C) => Pick<ConfirmRequest, 'title' | 'body' | 'confirmLabel' | 'typedName'>
   run: (subject: S, context: C) => unknown
 }
 
-/** What `actionOn` needs besides the subject: whether the user may run it, and what it calls. */
+/** The context of actions, and the user's membership, which determines the permissions. */
 export type ActionContext<C> = C & { membership: Membership }
 
 /** One action, bound to its subject. */
@@ -42,7 +42,7 @@ export function actionOn<S, C>(entry: ActionOn<S, C>, subject: S, context: Actio
     ...(section !== undefined && { section }),
     ...(hint && { hint: hint(subject, context) }),
     disabledReason:
-      entry.firstReason?.(subject, context) ?? deniedReason ?? entry.disabledReason?.(subject, context) ?? null,
+      entry.impossibleReason?.(subject, context) ?? deniedReason ?? entry.disabledReason?.(subject, context) ?? null,
     run: () => {
       const question = entry.confirm?.(subject, context)
       if (question) confirm({ ...question, isDanger, action: async () => entry.run(subject, context) })

@@ -4,16 +4,16 @@ import { formatDateTime } from '../lib/format.ts'
 import type { ChartMark } from './chart/chart-data.ts'
 import { deploymentTitle } from './deployment-title.ts'
 
-type MarkOptions = { isOfManyVersions?: boolean }
+type MarkOptions = { isVersionNamed?: boolean }
 
 /** A mark at the start of each deployment. */
 export const deploymentMarks = (
   deployments: readonly Deployment[],
-  { isOfManyVersions = false }: MarkOptions = {},
+  { isVersionNamed = false }: MarkOptions = {},
 ): ChartMark[] =>
   deployments.map((deployment) => ({
     timeSeconds: Date.parse(deployment.createdAt) / 1000,
-    label: labelOf(deployment, isOfManyVersions),
+    label: labelOf(deployment, isVersionNamed),
     isBad: deployment.failed !== 'NO',
     ...linkOf(deployment),
   }))

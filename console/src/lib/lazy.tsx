@@ -6,10 +6,10 @@ export const isMissingCode = (error: unknown): boolean =>
   error instanceof Error &&
   /dynamically imported module|Importing a module script failed|Unable to preload CSS/.test(error.message)
 
-/** A failed part stays failed for this time, so that React renders its error and does not load it again immediately. */
+/** A part that could not be loaded stays failed for this time: React first renders the error, and would otherwise load again immediately. */
 const failedMs = 1000
 
-/** Like `lazy` of React, which remembers a failure forever; this loads the code again when it is rendered later. */
+/** Like `lazy` of React, but loads the code again when the part is rendered after a failure. React's `lazy` never does. */
 // oxlint-disable-next-line typescript/no-explicit-any -- the constraint of React's own `lazy`
 export function lazyPart<C extends ComponentType<any>>(load: () => Promise<{ default: C }>): C {
   const makePart = () =>
@@ -28,7 +28,7 @@ const retryMs = 10_000
 type Props = {
   /** What the user opened, `The command palette`. Without it, a failure is not reported. */
   what?: string
-  /** Closes the part, so that opening it loads its code again. Without it, the part is rendered again after a second. */
+  /** Closes the part, so that opening it loads its code again. Without it, the part is rendered again after ten seconds. */
   onFailed?: () => void
   children: ReactNode
 }

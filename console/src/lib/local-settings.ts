@@ -32,7 +32,7 @@ const isValid: { [K in keyof LocalSettings]: (value: unknown) => value is LocalS
   singleKeys: (value): value is boolean => typeof value === 'boolean',
 }
 
-/** Settings of the browser, not of the session. */
+/** Settings that a logout does not remove. */
 const lasting = ['theme', 'singleKeys']
 
 const listeners = new Set<() => void>()

@@ -8,7 +8,7 @@ function applyTheme(): void {
   document.documentElement.dataset['theme'] = getSetting('theme')
 }
 
-/** Applies the stored theme and its changes, also those made in another tab. Returns a function that stops it. */
+/** Applies the stored theme and its changes, including those made in another tab. Returns a function that unsubscribes. */
 export function followTheme(): () => void {
   applyTheme()
   return onSettingChange(applyTheme)

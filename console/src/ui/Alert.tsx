@@ -15,7 +15,7 @@ const soft = {
 
 type Props = { tone: AlertTone; title?: string; children?: ReactNode; action?: ReactNode; className?: string }
 
-/** An inline message. Screen readers announce those of tone `bad` immediately. */
+/** An inline message. Screen readers announce it immediately if its tone is `bad`. */
 export function Alert({ tone, title, children, action, className }: Props) {
   const Icon = icons[tone]
   return (

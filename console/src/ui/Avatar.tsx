@@ -20,7 +20,7 @@ type Props = { name: string; url?: string | null; kind?: keyof typeof kindClasse
 
 /** Round for a person, square for an organization. Decorative, since the name is next to it. */
 export function Avatar({ name, url, kind = 'person', size = 26 }: Props) {
-  // Providers delete old pictures, and the content security policy allows only their hosts.
+  // A picture may fail to load: providers delete old ones, and the content security policy allows only the providers' hosts.
   const [failedUrl, setFailedUrl] = useState<string | null>(null)
   const shownUrl = url === failedUrl ? null : url
   const className = cx(

@@ -21,7 +21,7 @@ export function Card({ title, aside, children, className, isPadded = false }: Pr
 export type KeyValueRow = {
   label: string
   value: ReactNode
-  /** The value brings its own padding. */
+  /** The value has its own padding. */
   isFlush?: boolean
   /** The sum of the rows above. */
   isTotal?: boolean

@@ -1,4 +1,4 @@
-/** Shoal's logo: a few fish that swim in one direction, in one colour, legible from 16 px. */
+/** Shoal's logo in one colour: a few fish that swim in one direction. Legible from 16 px on. */
 export function Logo({ size = 22, className }: { size?: number; className?: string }) {
   return (
     <svg width={size} height={size} viewBox="0 0 24 24" fill="currentColor" aria-hidden className={className}>

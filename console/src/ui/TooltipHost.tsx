@@ -42,7 +42,7 @@ export function TooltipHost() {
     document.addEventListener('focusout', hide, options)
     document.addEventListener('pointerdown', hide, options)
     document.addEventListener('keydown', onKeyDown, options)
-    // A scroll can end just after the pointer reached the target: what is about to open then still opens.
+    // Keeps the timer: a scroll may end just after the pointer has reached a target, whose tooltip then still opens.
     document.addEventListener('scroll', close, options)
     return () => {
       listeners.abort()

@@ -1,4 +1,4 @@
-/** The event of the document when the browser has refused to copy. The layout reports it to the user. */
+/** The event that `copyText` sends to the document when the browser refuses to copy. The layout shows a toast. */
 export const copyRefused = 'copyrefused'
 
 /**

@@ -12,7 +12,7 @@ const AlertsPopover = lazyPart(loadPopover)
 
 const maxCount = 99
 
-/** A bell with the number of open, unmuted alerts, in the colour of the most severe. The popover's code loads before it opens. */
+/** A bell with the number of open, unmuted alerts, in the colour of the most severe. The popover opens after its code has loaded. */
 export function AlertsBell() {
   const ref = useRef<HTMLButtonElement>(null)
   const [isOpen, setIsOpen] = useState(false)

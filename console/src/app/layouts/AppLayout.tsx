@@ -47,7 +47,7 @@ function SignedIn() {
   const navItems = useNavItems()
   const overlay = useOpenOverlay()
   const path = useRouterState({ select: ({ location }) => location.pathname })
-  // The path on which the user opened the navigation; it closes when the path changes.
+  // The path on which the user opened the navigation, which closes when the path changes.
   const [navigationOpenOn, setNavigationOpenOn] = useState<string | null>(null)
   const isNavigationOpen = navigationOpenOn === path
   const shouldShowTour = useShouldShowTour(path)
@@ -104,7 +104,7 @@ function SignedIn() {
   )
 }
 
-/** Parts of `ui/` copy, but cannot show toasts. */
+/** Reports refused copies. Components in `ui/` copy text, but must not depend on toasts. */
 function useCopyRefusedToast(): void {
   useEffect(() => {
     const showToast = () =>

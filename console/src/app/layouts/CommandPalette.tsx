@@ -11,11 +11,14 @@ import { CommandList, type CommandGroup } from '../../ui/CommandList.tsx'
 import { openKeyboardHelp } from './overlays.ts'
 import { useNavItems } from './use-nav-items.ts'
 
-/** Actions on versions whose page is not open are only searched: each version has several. */
+/** The palette lists the actions of other versions than the open one only from this search length on, since each version has several. */
 const minSearchLength = 2
 const maxFound = 30
 
-/** Opens a squid, a page or an organization, or runs an action: those of the opened version, and of all by typing. */
+/**
+ * Opens a squid, a page or an organization, or runs an action. Actions of the open version are always listed; those of other versions
+ * when the user types.
+ */
 export default function CommandPalette({ onClose }: { onClose: () => void }) {
   const org = useOrg()
   // Fetched once when the cache is stale, and not polled: the palette is open only briefly.

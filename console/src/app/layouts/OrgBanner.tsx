@@ -40,14 +40,14 @@ function SuspensionBanner({ at, reason }: { at: string; reason: string }) {
     >
       <p className="break-words">{reason}</p>
       <p className="mt-1 text-ink-2">
-        Squids are hibernated, and deployments and RPC requests are refused, since <RelativeTime at={at} />. All data is
-        kept.
+        Suspended <RelativeTime at={at} />. Squids are hibernated, and deployments and RPC requests are refused. All
+        data is kept.
       </p>
     </Alert>
   )
 }
 
-/** Reminds an operator that this is the organization of others, and until when it can be read. */
+/** Reminds an operator who reads an organization as support, and shows until when that is possible. */
 function SupportBanner({ until, title }: { until: string; title: string }) {
   const client = useQueryClient()
   const navigate = useNavigate()
@@ -70,8 +70,8 @@ function SupportBanner({ until, title }: { until: string; title: string }) {
         </Button>
       }
     >
-      You can change nothing, and credentials, secrets and exports are not shown. The audit log of the organization
-      records this.
+      You cannot change anything. Credentials, secrets and exports are hidden. The audit log of the organization records
+      your access.
     </Alert>
   )
 }

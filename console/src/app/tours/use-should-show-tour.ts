@@ -12,8 +12,8 @@ function onWidthChange(listener: () => void): () => void {
 }
 
 /**
- * Whether to show the first tour: not on small screens, not before the email is confirmed, and only on its own pages
- * (spec 2.4).
+ * Whether to show the first tour: only on wide screens, after the user has confirmed the email and accepted the terms, and only on
+ * its own pages (spec 2.4).
  */
 export function useShouldShowTour(path: string): boolean {
   const { emailVerified, policyAccepted } = useUser()

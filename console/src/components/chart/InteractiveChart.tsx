@@ -41,7 +41,7 @@ export function InteractiveChart({ title, ...input }: Props) {
         className="rounded-sm"
         style={{ height: heightPx }}
       >
-        {/* Remains from the placeholder of the loading chart until the first draw. */}
+        {/* Continues the placeholder of the loading chart until the first draw. */}
         {hasBeenVisible && frame === null && (
           <div aria-hidden className="absolute inset-0 flex items-end pb-7">
             <Skeleton className="h-3/4 w-full" />
@@ -76,7 +76,7 @@ function isSame(a: object | null, b: object | null): boolean {
 /** The plot's code loads this far before the chart scrolls into view. */
 const marginPx = 200
 
-/** Whether the element has ever been in the viewport. */
+/** Whether the element has ever been in the viewport, or within `marginPx` of it. */
 function useHasBeenVisible<E extends Element>(): { ref: RefObject<E | null>; hasBeenVisible: boolean } {
   const ref = useRef<E>(null)
   const [hasBeenVisible, setHasBeenVisible] = useState(false)

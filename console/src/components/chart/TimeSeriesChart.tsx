@@ -93,8 +93,8 @@ const noLabels: ReadonlySet<string> = new Set()
 function useSeriesVisibility(data: ChartData | undefined) {
   const [toggled, setToggled] = useState(noLabels)
   const hidden = useMemo(() => {
-    const isHidden = ({ label, isHiddenAtFirst = false }: ChartData['series'][number]) =>
-      isHiddenAtFirst !== toggled.has(label)
+    const isHidden = ({ label, isInitiallyHidden = false }: ChartData['series'][number]) =>
+      isInitiallyHidden !== toggled.has(label)
     return new Set(data?.series.filter(isHidden).map(({ label }) => label))
   }, [data, toggled])
   const shown = useMemo(() => {

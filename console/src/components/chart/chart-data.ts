@@ -24,7 +24,7 @@ export type ChartSeries = {
   /** Distinguishes lines of one colour; solid by default. */
   dash?: Dash
   /** Hidden until the user enables it in the legend. The table always has it. */
-  isHiddenAtFirst?: boolean
+  isInitiallyHidden?: boolean
 }
 
 /** Lengths of dashes and gaps in pixels. */

@@ -17,7 +17,7 @@ export type TableProps<T> = {
   /** Undefined while loading. */
   rows: readonly T[] | undefined
   idOf: (row: T) => string
-  /** What users call a row, in the label of its menu; by default its id. */
+  /** The name of a row in the label of its menu; by default its id. */
   nameOf?: (row: T) => string
   sort?: Sort | null
   onSort?: (sort: Sort) => void
@@ -40,7 +40,7 @@ export type TableProps<T> = {
 }
 
 /**
- * The table that `QueryTable` and parts with loaded rows draw. Rows are plain, memoized `<tr>`; the table has one click handler and one menu, and
+ * A table of rows; `QueryTable` also loads them. Rows are plain, memoized `<tr>`; the table has one click handler and one menu, and
  * from 50 lines on only the visible rows are in the DOM.
  */
 export function DataTable<T>(props: TableProps<T>) {

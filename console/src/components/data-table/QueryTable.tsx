@@ -12,7 +12,7 @@ export type RowsQuery<T> = {
   error: Error | null
   errorUpdateCount?: number
   refetch: () => unknown
-  /** Only of lists with pages. */
+  /** Only for lists with pages. */
   hasNextPage?: boolean
   isFetchingNextPage?: boolean
   fetchNextPage?: () => unknown
@@ -20,9 +20,9 @@ export type RowsQuery<T> = {
 
 type Props<T> = Omit<TableProps<T>, 'rows' | 'empty' | 'sort' | 'onSort'> & {
   query: RowsQuery<T>
-  /** The subject of the error, `The secrets`; by default made of the label. */
+  /** The subject of the error message, such as `The secrets`; by default derived from the label. */
   what?: string
-  /** Leaves out rows. Keep the function identical while its result does not change. */
+  /** Selects the rows to show. Keep the function identical while its result does not change. */
   filter?: ((rows: readonly T[]) => readonly T[]) | undefined
   /** The order of a sortable table: `useUrlSort`, which keeps the user's choice in the URL. */
   sort?: UrlSort

@@ -3,7 +3,7 @@ import { emptyValue } from '../../lib/format.ts'
 import { RelativeTime } from '../RelativeTime.tsx'
 import type { Column } from './columns.ts'
 
-/** All that a column has besides header and content. Its `id` is its header unless the URL or a test names it. */
+/** The options of a column besides header and content. By default its `id` is its header; set `id` if a URL or a test refers to it. */
 type Options<T> = Partial<Omit<Column<T>, 'header' | 'cell'>>
 
 const column = <T,>(header: string, cell: Column<T>['cell'], options: Options<T>): Column<T> => ({
@@ -15,7 +15,7 @@ const column = <T,>(header: string, cell: Column<T>['cell'], options: Options<T>
 
 const muted = (text: string) => <span className="text-ink-3">{text}</span>
 
-/** The name of the row: on one line, with the whole of it as a tooltip. */
+/** The name of the row on one line, with the full name as a tooltip. */
 export const nameColumn = <T,>(header: string, nameOf: (row: T) => string, options: Options<T> = {}): Column<T> =>
   column(
     header,

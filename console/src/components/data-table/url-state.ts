@@ -10,14 +10,14 @@ type Tree = RegisteredRouter['routeTree']
 /** A route, as `getRouteApi` returns it. */
 export type SearchRoute<Id extends RouteIds<Tree> = RouteIds<Tree>> = { id: Id }
 
-/** The parameters of the query string that the route reads. The type of its own `useSearch` is lost when it is passed on. */
+/** The parameters of the query string that the route reads. */
 export type SearchOf<R extends SearchRoute> =
   R extends SearchRoute<infer Id> ? RouteById<Tree, Id>['types']['fullSearchSchema'] : never
 
 type Changes<S> = { [K in keyof S]?: S[K] | undefined }
 export type SetSearch<S> = (changes: Changes<S>, history?: 'replace' | 'push') => void
 
-/** Changes some parameters of the query string and keeps the others. Only `push` adds a history entry. The types are those of the route. */
+/** Changes some parameters of the query string and keeps the others. Only `push` adds a history entry. `_route` only determines the types. */
 export function useSetSearch<R extends SearchRoute>(_route: R): SetSearch<SearchOf<R>> {
   const navigate = useNavigate()
   return (changes, history = 'replace') =>
@@ -29,8 +29,8 @@ export function useSetSearch<R extends SearchRoute>(_route: R): SetSearch<Search
     })
 }
 
-/** One parameter of the query string, as the route has validated it. Its type is unknown here. */
-const useParam = (key: string): unknown =>
+/** One parameter of the query string, as validated by the route. */
+const useSearchParam = (key: string): unknown =>
   useSearch({ strict: false, select: (search) => (search as Record<string, unknown>)[key] })
 
 /** The names of the parameters that are a single text. */
@@ -45,7 +45,7 @@ export function useSearchText<R extends SearchRoute>(
   key: TextKey<SearchOf<R>>,
   debounceMs = defaultDebounceMs,
 ): { text: string; deferred: string; setText: (text: string) => void } {
-  const stored = useParam(key)
+  const stored = useSearchParam(key)
   const urlText = typeof stored === 'string' ? stored : ''
   const setSearch = useSetSearch(route) as SetSearch<Record<string, unknown>>
   const [text, setText] = useState(urlText)
@@ -53,8 +53,8 @@ export function useSearchText<R extends SearchRoute>(
   const [lastUrlText, setLastUrlText] = useState(urlText)
   if (urlText !== lastUrlText) {
     setLastUrlText(urlText)
-    // After the user goes back or forward, or follows a link, the URL replaces the text. Until the router has applied a
-    // text, `urlText` is an earlier one, which must not replace it.
+    // When the user goes back or forward, or follows a link, the text of the URL replaces that of the field. A text that
+    // came from the field must not, since the user may have typed more by then.
     if (urlText !== appliedText) {
       setAppliedText(urlText)
       setText(urlText)
@@ -93,12 +93,12 @@ export type UrlSort = { sort: Sort; setSort: (sort: Sort) => void }
 /** The sort order in the URL, for `QueryTable`. */
 export function useUrlSort<R extends SearchRoute>(route: R, initial: Sort<ColumnOf<R>>): UrlSort {
   const setSearch = useSetSearch(route) as SetSearch<SortSearch>
-  const sort = sortIn({ sort: useParam('sort'), order: useParam('order') } as SortSearch, initial as Sort)
+  const sort = sortIn({ sort: useSearchParam('sort'), order: useSearchParam('order') } as SortSearch, initial as Sort)
   const isInitial = (next: Sort) => next.column === initial.column && next.order === initial.order
   return {
     sort,
     setSort: (next) =>
-      // A test compares the columns that can be sorted with those that the route knows.
+      // app/search.test.ts checks that the route accepts every sortable column.
       setSearch(isInitial(next) ? { sort: undefined, order: undefined } : { sort: next.column, order: next.order }),
   }
 }

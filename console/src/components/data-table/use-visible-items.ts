@@ -2,7 +2,7 @@ import { useWindowVirtualizer } from '@tanstack/react-virtual'
 import { useLayoutEffect, useState, type RefObject } from 'react'
 import type { Item } from './items.ts'
 
-/** Below this many lines rendering all is cheaper than virtualization. */
+/** With fewer lines, rendering all is cheaper than virtualization. */
 const minVirtualItems = 50
 const heightPx = { row: 40, group: 36 }
 const overscan = 12
@@ -20,7 +20,7 @@ export function useVisibleItems<T>(items: readonly Item<T>[], table: RefObject<H
     if (table.current) setScrollMargin(table.current.getBoundingClientRect().top + window.scrollY)
   }, [table, isVirtual])
   useLayoutEffect(() => {
-    // The rows that follow are probably like the first ones, so the scroll bar barely changes when they are measured.
+    // Estimates the height of other rows from the visible ones, so that the scroll bar barely moves when they are measured.
     const rows = isVirtual ? [...(table.current?.querySelectorAll<HTMLElement>('[data-row]') ?? [])] : []
     const totalPx = rows.reduce((sum, { offsetHeight }) => sum + offsetHeight, 0)
     if (rows.length > 0) setRowPx(Math.round(totalPx / rows.length))

@@ -18,7 +18,7 @@ export function WaitingLine() {
       {deployment ? (
         <DeploymentProgress deployment={deployment} />
       ) : (
-        <StatusDot tone="neutral" isMoving>
+        <StatusDot tone="neutral" isPulsing>
           {isFirst ? 'Waiting for your first deployment…' : 'Waiting for your deployment…'}
         </StatusDot>
       )}
@@ -34,7 +34,7 @@ function DeploymentProgress({ deployment }: { deployment: Deployment }) {
       {failed !== 'NO' ? (
         <StatusDot tone="bad">Deployment {id} failed</StatusDot>
       ) : isInProgress(deployment) ? (
-        <StatusDot tone="info" isMoving>
+        <StatusDot tone="info" isPulsing>
           Deployment {id} of {name} is running
         </StatusDot>
       ) : (

@@ -14,7 +14,7 @@ import { matchingLines, noFilter, type LineFilter } from './line-filter.ts'
 type Props = {
   deployment: Deployment
   title?: string
-  /** At the right of the title. */
+  /** Shown to the right of the title. */
   aside?: ReactNode
   /** Shows only these lines. Only a new `key` changes the filter. */
   filter?: LineFilter
@@ -28,7 +28,7 @@ const endThresholdPx = 24
 
 const severityClasses = { info: '', warn: 'text-warn', error: 'text-bad' }
 
-/** The last line repeats the reason for the failure and the end of the output, for clients that show only the log. */
+/** Shortens a last line that repeats the whole failure reason, as the server writes it for clients that show only the log. */
 function withoutRepetition(lines: readonly DeploymentLog[], failureReason: string | null): readonly DeploymentLog[] {
   const last = lines.at(-1)
   if (last === undefined || last.message !== failureReason) return lines

@@ -9,7 +9,10 @@ type Props = {
   state?: string | null
 }
 
-/** Why a deployment failed, what to do, and what runs now. The output of a build is in the log; other output is shown here. */
+/**
+ * Shows why a deployment failed, what to do, and what runs now. Of a build, whose output is in the log, it shows at most the first error;
+ * of other programs, the end of the output.
+ */
 export function FailureAlert({ deployment, state }: Props) {
   const { failed, failureReason } = deployment
   if (failed === 'NO') return null

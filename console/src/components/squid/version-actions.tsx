@@ -11,12 +11,12 @@ const RollbackDialog = lazyPart(() => import('./RollbackDialog.tsx'))
 /** The calls of the actions on a version. */
 export type VersionContext = Record<'restart' | 'redeploy' | 'hibernate' | 'remove', (squid: SquidSummary) => unknown>
 
-/** Shown for the image of a version whose first deployment has not succeeded. */
+/** Why a version has no image to deploy again; null if it has one. */
 const noImageReason = (squid: SquidSummary): string | null =>
   squidDisabledReasons.rollback(squid) ?? (squid.deployedAt === null ? 'It was never deployed successfully.' : null)
 
 /**
- * The actions on a version, with their questions (spec 4, Actions). The list, the header of a version and the command
+ * The actions on a version, with their confirmations (spec 4, Actions). The list, the header of a version and the command
  * palette show them in this order.
  */
 export const versionActions = {

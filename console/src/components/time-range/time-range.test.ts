@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import {
-  cutStart,
+  shortenedStartMs,
   queryTimes,
   isCustom,
   namedRange,
@@ -35,8 +35,8 @@ test('a custom range starts with the previous range', () => {
 
 test('a named range starts no earlier than a young version, but is at least 15 minutes long', () => {
   const minutesAgo = (minutes: number) => now - minutes * 60_000
-  expect(cutStart(ranges, {}, minutesAgo(40) + 5000, now)).toBe(minutesAgo(40))
-  expect(cutStart(ranges, {}, minutesAgo(2), now)).toBe(minutesAgo(15))
-  expect(cutStart(ranges, { range: '1h' }, minutesAgo(61), now)).toBeNull()
-  expect(cutStart(ranges, { from: '2026-09-01T00:00:00.000Z' }, minutesAgo(2), now)).toBeNull()
+  expect(shortenedStartMs(ranges, {}, minutesAgo(40) + 5000, now)).toBe(minutesAgo(40))
+  expect(shortenedStartMs(ranges, {}, minutesAgo(2), now)).toBe(minutesAgo(15))
+  expect(shortenedStartMs(ranges, { range: '1h' }, minutesAgo(61), now)).toBeNull()
+  expect(shortenedStartMs(ranges, { from: '2026-09-01T00:00:00.000Z' }, minutesAgo(2), now)).toBeNull()
 })

@@ -26,18 +26,23 @@ export function searchOfCustom(ranges: TimeRanges, search: RangeSearch, nowMs: n
   return { ...search, from: new Date(nowMs - ms).toISOString(), to: new Date(nowMs).toISOString() }
 }
 
-/** A young version is shown in a range of at least this length, since a chart of seconds is unreadable. */
+/** A shortened range has at least this length, since a chart of seconds is unreadable. */
 const minSpanMs = 15 * 60_000
 
 /**
- * The start of a named range in ms, or `bornMs`, when the data begins, if that is later: a week of a version that is ten minutes old
- * would be one thin line. Returns null if the range is not shortened.
+ * Shortens a named range to the existence of a new version: a week of a version that is ten minutes old would be one thin line. Returns
+ * the later start in ms, at a whole minute; null if the range is not shortened.
  */
-export function cutStart(ranges: TimeRanges, search: RangeSearch, bornMs: number, nowMs: number): number | null {
+export function shortenedStartMs(
+  ranges: TimeRanges,
+  search: RangeSearch,
+  createdAtMs: number,
+  nowMs: number,
+): number | null {
   if (isCustom(search)) return null
   const startMs = nowMs - namedRange(ranges, search).ms
-  const cutMs = Math.floor(Math.min(bornMs, nowMs - minSpanMs) / 60_000) * 60_000
-  return cutMs > startMs ? cutMs : null
+  const shortenedMs = Math.floor(Math.min(createdAtMs, nowMs - minSpanMs) / 60_000) * 60_000
+  return shortenedMs > startMs ? shortenedMs : null
 }
 
 /** The range as ISO times for the API, without `to` if it ends now. Invalid times are dropped. */

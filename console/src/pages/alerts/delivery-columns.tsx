@@ -41,9 +41,9 @@ export const deliveryColumns: Column<AlertDelivery>[] = [
     header: 'Status',
     width: '120px',
     cell: ({ status }) => {
-      const { tone, label, isMoving } = deliveryAppearance[status]
+      const { tone, label, isPulsing } = deliveryAppearance[status]
       return (
-        <StatusDot tone={tone} isMoving={isMoving}>
+        <StatusDot tone={tone} isPulsing={isPulsing}>
           {label}
         </StatusDot>
       )

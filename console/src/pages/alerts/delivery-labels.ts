@@ -2,10 +2,10 @@ import type { AlertDelivery } from '@shoal/contract'
 import type { Tone } from '../../ui/tones.ts'
 
 /** Tone and label of each delivery status. */
-export const deliveryAppearance: Record<AlertDelivery['status'], { tone: Tone; label: string; isMoving: boolean }> = {
-  PENDING: { tone: 'info', label: 'Pending', isMoving: true },
-  DELIVERED: { tone: 'good', label: 'Delivered', isMoving: false },
-  FAILED: { tone: 'bad', label: 'Failed', isMoving: false },
+export const deliveryAppearance: Record<AlertDelivery['status'], { tone: Tone; label: string; isPulsing: boolean }> = {
+  PENDING: { tone: 'info', label: 'Pending', isPulsing: true },
+  DELIVERED: { tone: 'good', label: 'Delivered', isPulsing: false },
+  FAILED: { tone: 'bad', label: 'Failed', isPulsing: false },
 }
 
 export const messageLabels: Record<AlertDelivery['what'], string> = {

@@ -30,17 +30,17 @@ export default function Altcha({ challengeUrl, isInteractive, onToken }: BotChec
   const widget = useRef<HTMLElement>(null)
   const reportToken = useEffectEvent(onToken)
   useEffect(() => {
-    const handleVerified = (event: Event) => {
+    const onVerified = (event: Event) => {
       const { detail } = event as CustomEvent<{ payload?: string | null }>
       reportToken(detail.payload ?? '')
     }
     const clearToken = () => reportToken('')
     const element = widget.current
-    element?.addEventListener('verified', handleVerified)
+    element?.addEventListener('verified', onVerified)
     element?.addEventListener('expired', clearToken)
     return () => {
       clearToken()
-      element?.removeEventListener('verified', handleVerified)
+      element?.removeEventListener('verified', onVerified)
       element?.removeEventListener('expired', clearToken)
     }
   }, [])

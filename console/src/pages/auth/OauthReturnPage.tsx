@@ -7,7 +7,7 @@ import { parseSearch } from '../../lib/search-params.ts'
 import { Alert } from '../../ui/Alert.tsx'
 import { Skeleton } from '../../ui/Skeleton.tsx'
 import { AuthHeading, textLinkClass } from './AuthHeading.tsx'
-import { takeSavedSearch } from './oauth-search.ts'
+import { consumeSavedSearch } from './oauth-search.ts'
 import { submitErrorText } from '../../api/error-text.ts'
 
 /** Delay before leaving the page (spec 2.1, 9). */
@@ -24,7 +24,7 @@ export default function OauthReturnPage() {
     errorDisplay: 'caller',
     onSuccess: async ({ token }) => {
       await new Promise((resolve) => setTimeout(resolve, leaveAfterMs))
-      await navigate({ to: '/', search: parseSearch(takeSavedSearch()), replace: true })
+      await navigate({ to: '/', search: parseSearch(consumeSavedSearch()), replace: true })
       await startSession(queryClient, token)
     },
   })

@@ -6,7 +6,7 @@ export function saveSearchForReturn(): void {
 }
 
 /** Returns the saved query string and removes it. */
-export function takeSavedSearch(): string {
+export function consumeSavedSearch(): string {
   const savedSearch = sessionStorage.getItem(key) ?? ''
   sessionStorage.removeItem(key)
   return savedSearch

@@ -3,7 +3,7 @@ import type { QueryClient } from '@tanstack/react-query'
 import { q } from '../../api/query.ts'
 import { membershipOf } from '../../components/access.tsx'
 
-/** The costs of this month, which the banner about unpaid bills reads on every billing page. */
+/** The costs of this month. The banner about unpaid bills, on every billing page, reads them. */
 export const summaryQuery = (code: string) => q('billing.getSummary', { params: { code } })
 
 export const settingsQuery = (code: string) => q('billing.getSettings', { params: { code } }, { staleTime: Infinity })

@@ -28,7 +28,7 @@ const wrappedTypeName: Column<ReceiptItem> = {
   cell: ({ type }) => <span className="block py-1 whitespace-normal">{billableLabel(type)}</span>,
 }
 
-/** The unit of the amount. The rate is its price. */
+/** The unit of the amount, by resource; hours by default. The rate is the price of one unit. */
 const units: Record<string, string> = { storage: 'GB h', rpc: 'M' }
 const unitOf = (type: string): string => units[billableOf(type).resource] ?? 'h'
 

@@ -22,7 +22,7 @@ export const prefetch: Prefetch = ({ client }) => {
   }
 }
 
-/** What needs attention in all organizations of a user who has several. The spec does not define it. */
+/** Lists what needs attention in each organization of a user who has several. The spec does not define this page. */
 export default function HomePage() {
   const { organizations } = useUser()
   if (organizations.length < 2) return <Navigate to="/squids" replace />

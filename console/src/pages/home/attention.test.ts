@@ -23,7 +23,7 @@ const labels = (...args: Parameters<typeof attentionOf>) => attentionOf(...args)
 test('healthy versions of a paid organization need no attention', () =>
   expect(attentionOf(org, [], [squid])).toEqual([]))
 
-test('the most severe is first, of all kinds', () => {
+test('items of all kinds are sorted by severity, the most severe first', () => {
   const unpaid = { ...org, status: 'IN_DEBT' } as Org
   const squids = [
     { ...squid, processors },
@@ -37,7 +37,7 @@ test('the most severe is first, of all kinds', () => {
   ])
 })
 
-test('a version whose processor crashed says why, not that it is syncing', () => {
+test('the item of a version whose processor crashed shows the cause instead of the sync', () => {
   const reason = 'It ended with exit code 1.'
   const crashed = [{ ...processors?.[0], status: 'STARTING', reason, since: null }] as SquidSummary['processors']
   expect(attentionOf(org, [], [{ ...squid, processors: crashed }])).toMatchObject([
@@ -45,7 +45,7 @@ test('a version whose processor crashed says why, not that it is syncing', () =>
   ])
 })
 
-test('a degraded version is listed until its alert is', () => {
+test('a degraded version is listed until its alert is listed instead', () => {
   const stuck = [{ ...processors?.[0], status: 'STUCK', reason: 'It keeps crashing.', since: null }]
   const degraded = { ...squid, processors: stuck } as SquidSummary
   expect(attentionOf(org, [], [degraded])).toMatchObject([

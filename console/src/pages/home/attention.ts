@@ -10,7 +10,7 @@ export type Item = {
   id: string
   tone: Extract<Tone, 'bad' | 'warn' | 'info'>
   label: string
-  /** The cause, or how far a sync is. */
+  /** The cause, or the progress of a sync. */
   detail: string | null
   since: string | null
   page: 'billing' | 'alerts' | 'version' | 'deployment'
@@ -27,7 +27,7 @@ export function attentionOf(
   squids: readonly SquidSummary[] = [],
 ): Item[] {
   const failedIds = new Set(squids.filter((squid) => failedDeployOf(squid) !== null).map(({ id }) => id))
-  // The item of the failed deployment links to its log.
+  // A failed deployment has its own item, which links to its log.
   const otherAlerts = alerts.filter(({ kind, squid }) => kind !== 'DEPLOY_FAILED' || !failedIds.has(squid?.id ?? 0))
   const hasAlert = ({ id }: SquidSummary) => otherAlerts.some(({ squid }) => squid?.id === id)
   const items = [
@@ -85,15 +85,15 @@ function syncItem(squid: SquidSummary): Item | null {
   if (displayStatus(squid) !== 'PROCESSING') return null
   const processors = squid.processors ?? []
   const item = { ...nothingElse, id: `sync-${squid.id}`, page: 'version', squid } as const
-  // A processor that crashed or waits has a reason before it counts as stuck.
-  const hindered = processors.find(({ status, reason }) => status !== 'SYNCED' && reason !== null)
-  if (hindered)
+  // A processor that crashed or waits has a reason before its status becomes STUCK.
+  const blocked = processors.find(({ status, reason }) => status !== 'SYNCED' && reason !== null)
+  if (blocked)
     return {
       ...item,
       tone: 'warn',
       label: 'Not indexing',
-      detail: `${hindered.name}: ${hindered.reason}`,
-      since: hindered.since,
+      detail: `${blocked.name}: ${blocked.reason}`,
+      since: blocked.since,
     }
   return { ...item, tone: 'info', label: 'Not synced yet', detail: shortSyncSummary(processors) }
 }

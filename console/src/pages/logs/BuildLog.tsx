@@ -24,7 +24,7 @@ const refetchInterval = pollWhile<Deployment[]>(() => false, { fastMs: 10_000, s
 
 type Props = { squid: Pick<Squid, 'id' | 'organization' | 'processors' | 'api' | 'addons'> }
 
-/** The log of a deployment that built an image, by default the newest: the output of the build and the preparation of the version. */
+/** The log of the selected deployment that built an image, by default the newest. */
 export function BuildLog({ squid }: Props) {
   const { build } = useLogsSearch()
   const setSearch = useSetLogsSearch()
@@ -55,7 +55,7 @@ export function BuildLog({ squid }: Props) {
         </div>
       </div>
       <QueryView query={deployments} what="The deployments" skeleton={skeleton}>
-        {() => (selected ? <LogOf key={selected.id} id={selected.id} /> : <NoBuild />)}
+        {() => (selected ? <FilteredLog key={selected.id} id={selected.id} /> : <NoBuild />)}
       </QueryView>
     </div>
   )
@@ -71,13 +71,13 @@ const severityOf: Partial<Record<LogLevel, DeploymentLog['severity']>> = {
   ERROR: 'error',
 }
 
-/** The filters in the URL. Ignores levels that logs of builds do not have. */
+/** The filters in the URL. Ignores levels that do not occur in logs of builds. */
 function filterOf({ level = [], search = '' }: LogsSearch): LineFilter {
   const severities = buildLevels.flatMap(({ id }) => (level.includes(id) ? (severityOf[id] ?? []) : []))
   return { search, severities: severities.length > 0 ? severities : null }
 }
 
-function LogOf({ id }: { id: number }) {
+function FilteredLog({ id }: { id: number }) {
   const query = useDeployment(String(id))
   const filterKey = JSON.stringify(filterOf(useLogsSearch()))
   const filter = useMemo(() => JSON.parse(filterKey) as LineFilter, [filterKey])

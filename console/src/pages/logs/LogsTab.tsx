@@ -45,7 +45,7 @@ function ProgramLogs({ version, params }: ProgramLogsProps) {
   const [followState, setFollowState] = useState({ key, isOn: true })
   const isFollowing = followState.key === key ? followState.isOn : logsQuery.line === undefined
   const setFollowing = (isOn: boolean) => {
-    feed.setHeld(!isOn)
+    feed.pauseTrimming(!isOn)
     setFollowState((current) => (current.key === key && current.isOn === isOn ? current : { key, isOn }))
   }
   const setSearch = useSetLogsSearch()
@@ -180,12 +180,12 @@ function LiveIndicator({ live, isFollowing }: { live: LiveStatus; isFollowing: b
   if (live === 'off' || live === 'overflowed') return null
   if (live !== 'live')
     return (
-      <StatusDot tone="warn" isMoving>
+      <StatusDot tone="warn" isPulsing>
         {live === 'connecting' ? 'Connecting' : 'Reconnecting'}
       </StatusDot>
     )
   return isFollowing ? (
-    <StatusDot tone="good" isMoving>
+    <StatusDot tone="good" isPulsing>
       Live
     </StatusDot>
   ) : (

@@ -46,7 +46,7 @@ export const levelTones: Record<LogLevel, Tone> = {
 /** The levels of lines of a build. */
 export const buildLevels = levels.filter(({ id }) => id === 'INFO' || id === 'WARNING' || id === 'ERROR')
 
-/** The pseudo-container that selects the log of a build: that of the deployment `build`, by default the newest. No container can have this name. */
+/** The pseudo-container that selects the log of a build. The parameter `build` selects the deployment. No container can have this name. */
 export const buildSource = '@build'
 
 const route = getRouteApi('/app/squids/$squidName/$squidSlot/logs')

@@ -10,7 +10,7 @@ import { useSetSearch } from '../../components/data-table/url-state.ts'
 import { deploymentMarks } from '../../components/deployment-marks.ts'
 import { QueryView } from '../../components/QueryView.tsx'
 import { formatSpan } from '../../components/squid/sync.ts'
-import { cutStart, isCustom, namedRange, type RangeSearch } from '../../components/time-range/time-range.ts'
+import { isCustom, namedRange, shortenedStartMs, type RangeSearch } from '../../components/time-range/time-range.ts'
 import { TimeRangePicker } from '../../components/time-range/TimeRangePicker.tsx'
 import { formatDateTime } from '../../lib/format.ts'
 import { useTicking } from '../../lib/ticker.ts'
@@ -33,7 +33,7 @@ export const prefetch: Prefetch<{ squidName: string; squidSlot: string }> = ({
   const version = versionQuery({ code, reference: `${params.squidName}@${params.squidSlot}` })
   const start = ({ id, createdAt, status }: Squid) => {
     if (isHibernated({ status })) return
-    const metricsQuery = { code, squidId: String(id), search: rangeOf(search), bornMs: Date.parse(createdAt) }
+    const metricsQuery = { code, squidId: String(id), search: rangeOf(search), createdAtMs: Date.parse(createdAt) }
     void client.prefetchQuery(ingressQuery(metricsQuery))
     void client.prefetchQuery(usageQuery(metricsQuery))
     void client.prefetchQuery(deploymentsQuery(metricsQuery))
@@ -56,10 +56,10 @@ export default function MetricsTab() {
 
 function Metrics({ squid: { id, createdAt }, code }: { squid: Pick<Squid, 'id' | 'createdAt'>; code: string }) {
   const search = rangeOf(route.useSearch())
-  const bornMs = Date.parse(createdAt)
-  const metricsQuery = { code, squidId: String(id), search, bornMs }
-  const isCut = useTicking((nowMs) => cutStart(ranges, search, bornMs, nowMs) !== null)
-  const age = useTicking((nowMs) => formatSpan((nowMs - bornMs) / 1000))
+  const createdAtMs = Date.parse(createdAt)
+  const metricsQuery = { code, squidId: String(id), search, createdAtMs }
+  const isShortened = useTicking((nowMs) => shortenedStartMs(ranges, search, createdAtMs, nowMs) !== null)
+  const age = useTicking((nowMs) => formatSpan((nowMs - createdAtMs) / 1000))
   const setSearch = useSetSearch(route)
   const deployments = useQuery(deploymentsQuery(metricsQuery))
   const marks = useMemo(() => deploymentMarks(deployments.data ?? []), [deployments.data])
@@ -75,7 +75,7 @@ function Metrics({ squid: { id, createdAt }, code }: { squid: Pick<Squid, 'id' |
             Back to {namedRange(ranges, search).label.toLowerCase()}
           </Button>
         )}
-        {isCut && (
+        {isShortened && (
           <p className="text-sm text-ink-2" data-tip={`No data before ${formatDateTime(createdAt)}`}>
             since created, {age}
           </p>
@@ -89,7 +89,7 @@ function Metrics({ squid: { id, createdAt }, code }: { squid: Pick<Squid, 'id' |
       <MetricsCharts
         metricsQuery={metricsQuery}
         marks={marks}
-        beginsAt={Math.floor(bornMs / 60_000) * 60}
+        beginsAt={Math.floor(createdAtMs / 60_000) * 60}
         onZoom={(start, end) => setSearch(wholeMinutes(start, end), 'push')}
       />
     </div>

@@ -47,8 +47,8 @@ export const trafficScale: ChartScale = { format: formatCount, exact: formatInte
 /** The spec requires P95 and P99; P50 and P90 are additional and initially hidden. */
 export const latencyChart = (ingress: Ingress): ChartData =>
   chartOf(ingress, [
-    { label: 'P50', kind: 'points', color: 5, isHiddenAtFirst: true, value: ({ success }) => success.latency.p50 },
-    { label: 'P90', kind: 'points', color: 2, isHiddenAtFirst: true, value: ({ success }) => success.latency.p90 },
+    { label: 'P50', kind: 'points', color: 5, isInitiallyHidden: true, value: ({ success }) => success.latency.p50 },
+    { label: 'P90', kind: 'points', color: 2, isInitiallyHidden: true, value: ({ success }) => success.latency.p90 },
     { label: 'P95', kind: 'points', color: 1, value: ({ success }) => success.latency.p95 },
     { label: 'P99', kind: 'points', color: 3, value: ({ success }) => success.latency.p99 },
   ])

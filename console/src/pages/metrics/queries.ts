@@ -2,7 +2,7 @@ import { keepPreviousData } from '@tanstack/react-query'
 import { qComputed } from '../../api/computed.ts'
 import { deploymentsSince } from '../../api/deployments.ts'
 import { callApi } from '../../api/query.ts'
-import { cutStart, queryTimes, isCustom, type RangeSearch } from '../../components/time-range/time-range.ts'
+import { queryTimes, shortenedStartMs, isCustom, type RangeSearch } from '../../components/time-range/time-range.ts'
 import { ranges } from './ranges.ts'
 
 /** Poll interval (spec 9). */
@@ -13,7 +13,7 @@ export type MetricsQuery = {
   squidId: string
   search: RangeSearch
   /** When the version was created. */
-  bornMs: number
+  createdAtMs: number
 }
 
 /** A range that ends now is polled; a past range does not change. */
@@ -25,9 +25,9 @@ function pollOptions({ search }: MetricsQuery) {
   }
 }
 
-function timesOf({ search, bornMs }: MetricsQuery) {
-  const cutMs = cutStart(ranges, search, bornMs, Date.now())
-  return cutMs === null ? queryTimes(ranges, search, Date.now()) : { from: new Date(cutMs).toISOString() }
+function timesOf({ search, createdAtMs }: MetricsQuery) {
+  const startMs = shortenedStartMs(ranges, search, createdAtMs, Date.now())
+  return startMs === null ? queryTimes(ranges, search, Date.now()) : { from: new Date(startMs).toISOString() }
 }
 
 export function ingressQuery(metricsQuery: MetricsQuery) {

@@ -127,7 +127,7 @@ const narrowShare = 0.25
 
 type FitProps = { beginsAt: number; spanMs: number; onFit: (fromSeconds: number, toSeconds: number) => void }
 
-/** Zooms to the data of young squids, which fill only a small part of the timeframe. */
+/** Zooms to the data of new squids, which fill only a small part of the timeframe. */
 function FitToData({ beginsAt, spanMs, onFit }: FitProps) {
   const age = useTicking((nowMs) => formatSpan(nowMs / 1000 - beginsAt))
   const isNarrow = useTicking((nowMs) => nowMs - beginsAt * 1000 < spanMs * narrowShare)
@@ -156,7 +156,7 @@ function useMarks(code: string, timeSpan: TimeSpan, shownLines: readonly LineSty
     const markedDeployments = (deployments ?? []).filter(
       ({ squid, type }) => squid && squids.has(squid.reference) && markedTypes.includes(type),
     )
-    return deploymentMarks(markedDeployments, { isOfManyVersions: squids.size > 1 })
+    return deploymentMarks(markedDeployments, { isVersionNamed: squids.size > 1 })
   }, [deployments, shownLines])
 }
 

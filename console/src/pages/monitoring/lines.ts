@@ -10,7 +10,7 @@ export type LineStyle = Omit<Line, 'values'> & { color: number; dash?: Dash }
 const colorCount = 6
 const dashes: readonly (Dash | undefined)[] = [undefined, 'dashed', 'dotted', 'mixed']
 
-/** All lines of all charts, sorted by version, and within a version as api, database and processors. */
+/** All lines of all charts, sorted by version, and within a version in the order api, Hasura, database, processors. */
 export function lineStylesOf(results: readonly (MonitoringResult | undefined)[]): LineStyle[] {
   const lines = new Map(results.flatMap((result) => result?.series ?? []).map((line) => [line.id, line]))
   return [...lines.values()].toSorted(bySquidAndContainer).map(({ id, squid, container, tags }, index) => {
@@ -19,7 +19,7 @@ export function lineStylesOf(results: readonly (MonitoringResult | undefined)[])
   })
 }
 
-/** The types of containers. No filter shows only those of Hasura. */
+/** The types of containers. There is no filter for those of Hasura. */
 type LineType = Exclude<ContainerType, 'all'> | 'hasura'
 
 const typeOrder: Record<LineType, number> = { api: 0, hasura: 1, db: 2, processor: 3 }

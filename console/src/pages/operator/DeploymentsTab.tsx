@@ -56,7 +56,7 @@ const columns: Column<OperatorDeployment>[] = [
 
 const empty = {
   title: 'No deployments are running',
-  text: 'Deployments of all organizations are listed here until they end, the oldest first, with the step that they are in.',
+  text: 'Running deployments of all organizations are listed here with their current step, the oldest first.',
 }
 
 /** The deployments of all organizations that have not ended. */

@@ -9,7 +9,7 @@ import { MaintenanceDialog } from './dialogs.ts'
 import { openDialog } from '../../components/open-dialog.ts'
 import { usePasswordFirst } from './use-password-first.tsx'
 
-/** What is announced to users, whose banner is above the page as on every page, and how to change it. */
+/** Describes the announced maintenance and lets the operator change it. The banner itself is above this page, as on every page. */
 export function MaintenanceCard() {
   const { maintenance } = useUser()
   const passwordFirst = usePasswordFirst()
@@ -20,11 +20,11 @@ export function MaintenanceCard() {
   })
   const edit = () =>
     void passwordFirst(() => openDialog((close) => <MaintenanceDialog announced={maintenance} onClose={close} />))
-  const askToWithdraw = () =>
+  const confirmWithdrawal = () =>
     void passwordFirst(() =>
       confirm({
         title: 'Withdraw the announcement?',
-        body: 'The banner disappears for all users, and the maintenance screen if it is on.',
+        body: 'All users stop seeing the banner, and the maintenance screen if it is on.',
         confirmLabel: 'Withdraw',
         action: () => withdraw.mutateAsync({}),
       }),
@@ -36,7 +36,7 @@ export function MaintenanceCard() {
         <Button variant="primary" onClick={edit}>
           {maintenance ? 'Change' : 'Announce maintenance'}
         </Button>
-        {maintenance && <Button onClick={askToWithdraw}>Withdraw</Button>}
+        {maintenance && <Button onClick={confirmWithdrawal}>Withdraw</Button>}
       </div>
     </Card>
   )
@@ -44,7 +44,7 @@ export function MaintenanceCard() {
 
 function stateText(maintenance: Maintenance | null): string {
   if (!maintenance)
-    return 'No maintenance is announced. An announcement shows all users a banner with its time and, if you choose so, the maintenance screen instead of the console during that time. Squids keep running.'
+    return 'No maintenance is announced. An announcement shows all users a banner with its time and, if you choose, the maintenance screen instead of the console during that time. Squids keep running.'
   const banner = 'All users see the banner above until the end.'
   return maintenance.hasScreen
     ? `${banner} From start to end, users who are not operators see the maintenance screen when they open the console.`

@@ -20,7 +20,7 @@ function initialTimes(announced: Maintenance | null) {
 
 type Props = { announced: Maintenance | null; onClose: () => void }
 
-/** Announces a maintenance, or changes the announced one. Shows the banner as users will see it. */
+/** Announces maintenance, or changes the announcement. Shows a preview of the banner. */
 export function MaintenanceDialog({ announced, onClose }: Props) {
   const announce = useApiMutation('operators.announceMaintenance', {
     invalidates: ['user.get'],
@@ -76,7 +76,8 @@ export function MaintenanceDialog({ announced, onClose }: Props) {
                 <TextField label="End" type="datetime-local" {...field('endsAt')} />
               </div>
               <Checkbox {...form.register('hasScreen')}>
-                Show the maintenance screen instead of the console from start to end. Operators still enter.
+                Show the maintenance screen instead of the console from start to end. Operators can still use the
+                console.
               </Checkbox>
               <div>
                 <p className="mb-1.5 text-sm text-ink-2">All users will see, in their own time zone:</p>

@@ -9,7 +9,7 @@ type Row = { id: number }
 
 type Props<T> = Omit<ComponentProps<typeof QueryTable<T>>, 'label' | 'query' | 'idOf'> & {
   route: SearchRoute<`/app/admin/${'organizations' | 'squids' | 'users'}`>
-  /** What a row is, `squid`. */
+  /** What each row represents: `squid`. */
   noun: string
   /** What the search finds: `Squid or organization`. */
   placeholder: string

@@ -16,7 +16,7 @@ type Search = SearchOf<typeof route>
 
 const initialSort = { column: 'cost', order: 'desc' } as const
 
-/** Both states of unpaid organizations have the same plan label. */
+/** IN_DEBT and TERMINATED have the same plan label, so the filter needs another one. */
 const stateLabels: Partial<Record<OrgStatus, string>> = { TERMINATED: 'Unpaid, hibernated' }
 
 const states = [
@@ -26,11 +26,11 @@ const states = [
   { id: 'PLAYGROUND', label: 'Playgrounds' },
 ] as const
 
-/** The selected state; unknown ones are ignored. */
-const stateIn = ({ state }: Search) => states.find(({ id }) => id === state)?.id || undefined
+/** The selected state; undefined for all states or an unknown one. */
+const selectedState = ({ state }: Search) => states.find(({ id }) => id === state)?.id || undefined
 
 const queryOf = (search: Search) =>
-  orgsQuery({ ...sortIn(search, initialSort), search: search.search, state: stateIn(search) })
+  orgsQuery({ ...sortIn(search, initialSort), search: search.search, state: selectedState(search) })
 
 export const prefetch: Prefetch = ({ client, search }) => void client.prefetchInfiniteQuery(queryOf(search))
 
@@ -39,7 +39,7 @@ const empty = {
   text: 'Search for a part of the name or code, or for the full email of a member.',
 }
 
-/** All organizations, with what they use and cost. */
+/** All organizations with their usage and cost. */
 export default function OrgsTab() {
   const search = route.useSearch()
   const setSearch = useSetSearch(route)
@@ -61,7 +61,7 @@ export default function OrgsTab() {
         label="State"
         isLabelHidden
         options={states}
-        value={stateIn(search) ?? ''}
+        value={selectedState(search) ?? ''}
         onChange={({ target }) => setSearch({ state: target.value || undefined })}
         className="w-48 max-sm:w-full"
       />

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { fromLocalInput, toLocalInput } from './local-time.ts'
 
-test('a time survives the way through an input, to the minute', () => {
+test('formatting and parsing a time for an input keeps it to the minute', () => {
   const date = new Date('2026-03-29T01:30:00.000Z')
   expect(fromLocalInput(toLocalInput(date))).toBe(date.toISOString())
 })

@@ -4,7 +4,7 @@ export function toLocalInput(date: Date): string {
   return shifted.toISOString().slice(0, 16)
 }
 
-/** Parses the value of such an input to an ISO time; null if it is incomplete. */
+/** Parses the value of an input of type `datetime-local` to an ISO time; null if it is incomplete. */
 export function fromLocalInput(value: string): string | null {
   const date = new Date(value)
   return Number.isNaN(date.getTime()) ? null : date.toISOString()

@@ -23,7 +23,7 @@ export const orgColumns: Column<OperatorOrg>[] = [
       <div className="py-2">
         <p className="truncate font-medium" title={ownedTitleOf(org)}>
           {titleOf(org)}
-          {isOwned(org) && <span className="font-normal text-ink-3"> of {org.ownerEmail}</span>}
+          {hasShownOwner(org) && <span className="font-normal text-ink-3"> of {org.ownerEmail}</span>}
         </p>
         <p className="flex flex-wrap items-center gap-x-2 gap-y-1 text-ink-3">
           <code className="max-w-full truncate">{org.code}</code>
@@ -35,7 +35,7 @@ export const orgColumns: Column<OperatorOrg>[] = [
   numberColumn('Squids', ({ squids, squidsLimit }) => `${formatInteger(squids)} / ${formatInteger(squidsLimit)}`, {
     id: 'squids',
     isGreatestFirst: true,
-    headerTip: 'Versions, and how many the organization may have',
+    headerTip: 'Number of versions, and the limit of the organization',
     sortBy: ({ squids }) => squids,
     width: '88px',
     hideBelow: 'md',
@@ -51,10 +51,10 @@ export const orgColumns: Column<OperatorOrg>[] = [
   ...usageColumns<OperatorOrg>(),
 ]
 
-/** All playgrounds have the same name, so their owners tell them apart. */
-const isOwned = ({ isPlayground, ownerEmail }: OperatorOrg) => isPlayground && ownerEmail !== null
+/** All playgrounds have the same name, so the list shows their owners. */
+const hasShownOwner = ({ isPlayground, ownerEmail }: OperatorOrg) => isPlayground && ownerEmail !== null
 
-const ownedTitleOf = (org: OperatorOrg) => (isOwned(org) ? `${titleOf(org)} of ${org.ownerEmail}` : titleOf(org))
+const ownedTitleOf = (org: OperatorOrg) => (hasShownOwner(org) ? `${titleOf(org)} of ${org.ownerEmail}` : titleOf(org))
 
 function titleOf({ name, code }: Pick<OperatorOrg, 'name' | 'code'>): string {
   return name ?? code

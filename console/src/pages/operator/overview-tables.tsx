@@ -81,7 +81,7 @@ export function ReplicasTable({ replicas }: { replicas: Replica[] }) {
   )
 }
 
-/** The loops of the processes that run, as they reported them with their last heartbeat. */
+/** The loops of the running processes, from their last heartbeats. */
 export function LoopsTable({ replicas }: { replicas: Replica[] }) {
   const rows = useMemo(
     () =>

@@ -12,7 +12,7 @@ type ListQuery<N extends 'operators.listOrgs' | 'operators.listSquids'> = NonNul
 type OrgsQuery = ListQuery<'operators.listOrgs'>
 type SquidsQuery = ListQuery<'operators.listSquids'>
 
-/** The text of the search and the order, as the URL has them. */
+/** The search text and the order in the URL. */
 type Filters<C extends string | undefined> = Sort<NonNullable<C>> & { search: string | undefined }
 
 const searchOf = (search: string | undefined) => (search ? { search } : {})

@@ -5,7 +5,7 @@ import { emptyValue, formatBytes, formatCount } from '../../lib/format.ts'
 
 type Used = { usage: OperatorUsage }
 
-/** Two digits in every row, so that the numbers align. */
+/** Formats with two decimals, so that the numbers of all rows align. */
 const formatCores = (cores: number) => cores.toFixed(2)
 
 /** Formats an amount; zero is muted, so that the other rows stand out. */
@@ -14,7 +14,7 @@ const used = (amount: number, format: (amount: number) => string) =>
 
 const greatestFirst = { isGreatestFirst: true } as const
 
-/** The columns of use that organizations and versions share; their ids are the orders of the endpoints. */
+/** The usage columns of organizations and versions. The endpoints can sort by their ids. */
 export const usageColumns = <T extends Used>(): Column<T>[] => [
   numberColumn('CPU', ({ usage }) => used(usage.cpuCores, formatCores), {
     ...greatestFirst,
@@ -43,7 +43,7 @@ export const usageColumns = <T extends Used>(): Column<T>[] => [
   numberColumn('Log lines', ({ usage }) => used(usage.logLines, formatCount), {
     ...greatestFirst,
     id: 'logs',
-    headerTip: 'Of the last 24 hours, to about a thousand lines',
+    headerTip: 'Lines of the last 24 hours, exact to about a thousand',
     sortBy: ({ usage }) => usage.logLines,
     width: '92px',
     hideBelow: 'xs',
@@ -58,7 +58,7 @@ export const usageColumns = <T extends Used>(): Column<T>[] => [
   }),
 ]
 
-/** On phones, shows the number by which the list is sorted instead of those that are shown by default. */
+/** On phones, shows the column by which the list is sorted instead of the default number column. */
 export function withSortedShown<T>(columns: Column<T>[], sorted: string): Column<T>[] {
   if (!columns.some(({ id, isNumber, hideBelow }) => id === sorted && isNumber && hideBelow)) return columns
   return columns.map(({ hideBelow, ...column }) => {

@@ -16,7 +16,7 @@ type OrgContext = {
   read: (org: OperatorOrg) => void
 }
 
-/** What an operator can do with an organization. Each first asks for the password, unless it was entered recently. */
+/** The operator's actions on an organization. Each first asks for the password, unless it was entered recently. */
 const orgActions = {
   read: {
     label: 'Read as support',

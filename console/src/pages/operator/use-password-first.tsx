@@ -5,10 +5,10 @@ import { toast, unexpectedErrorTitle } from '../../lib/toasts.ts'
 import { PasswordDialog } from './dialogs.ts'
 import { accessQuery } from './queries.ts'
 
-/** An action must be possible for at least this long, so that a form can be filled in. */
+/** The entered password must remain valid for at least this long, so that the operator can fill in a form. */
 const minRemainingMs = 120_000
 
-/** Returns a function that runs an action, after the operator has entered the password if that was not recently. */
+/** Returns a function that runs an action. It first asks for the password, unless the operator entered it recently. */
 export function usePasswordFirst(): (run: () => void) => Promise<void> {
   const client = useQueryClient()
   return async (run) => {

@@ -8,11 +8,11 @@ import { usePasswordFirst } from './use-password-first.tsx'
 type SquidContext = { hibernate: (squid: OperatorSquid) => void }
 
 const reasons: Partial<Record<OperatorSquid['status'], string>> = {
-  HIBERNATED: 'It is hibernated already.',
+  HIBERNATED: 'It is already hibernated.',
   DEPLOYING: 'A deployment is in progress.',
 }
 
-/** What an operator can do with a version of any organization. */
+/** The operator's actions on a version of any organization. */
 const squidActions = {
   hibernate: {
     label: 'Hibernate',

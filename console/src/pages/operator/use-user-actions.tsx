@@ -14,7 +14,7 @@ type UserContext = {
   resend: (user: OperatorUser) => void
 }
 
-/** What an operator can do with an account. */
+/** The operator's actions on an account. */
 const userActions = {
   resend: {
     label: 'Send confirmation again',
@@ -46,15 +46,15 @@ export function useUserActions() {
   const enable = useApiMutation('operators.enableUser', changes)
   const resend = useApiMutation('operators.resendConfirmation', {
     ...changes,
-    onSuccess: () => toast({ tone: 'good', title: 'The email is on its way' }),
+    onSuccess: () => toast({ tone: 'good', title: 'The email has been sent' }),
   })
-  const ask = (request: ConfirmRequest) => void passwordFirst(() => confirm(request))
+  const confirmWithPassword = (request: ConfirmRequest) => void passwordFirst(() => confirm(request))
   const callOf = ({ id }: OperatorUser) => ({ params: { id: String(id) } })
   const context = {
     membership: useMembership(),
     ownEmail: useUser().email,
     disable: (user: OperatorUser) =>
-      ask({
+      confirmWithPassword({
         title: `Disable ${user.email}?`,
         body: 'All sessions of the account end, and its API tokens and sign-ins are refused. Its organizations and squids stay.',
         confirmLabel: 'Disable',
@@ -62,14 +62,14 @@ export function useUserActions() {
         action: () => disable.mutateAsync(callOf(user)),
       }),
     enable: (user: OperatorUser) =>
-      ask({
+      confirmWithPassword({
         title: `Enable ${user.email}?`,
         body: 'The user can sign in again, and API tokens of the account work again.',
         confirmLabel: 'Enable',
         action: () => enable.mutateAsync(callOf(user)),
       }),
     resend: (user: OperatorUser) =>
-      ask({
+      confirmWithPassword({
         title: `Send the confirmation to ${user.email} again?`,
         body: 'The email has a new link. Earlier links stay valid.',
         confirmLabel: 'Send',

@@ -49,7 +49,7 @@ function SchemaOf({ squid, params }: Props) {
     queryFn: async () => schemaOf(await createFetcher(url ?? '', params, () => {})({ query: introspectionQuery })),
     enabled: url !== undefined && disabledReason === null,
     staleTime: 60_000,
-    // The error says what is wrong with the API of the squid, and has a button to try again.
+    // The page shows the API's error at once, with a button to retry.
     retry: false,
   })
   if (url === undefined || disabledReason !== null)

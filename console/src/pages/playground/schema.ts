@@ -7,7 +7,7 @@ export type SchemaType = Described & { kind: string; fields: SchemaField[]; valu
 /** The types of an API: its operations first, then objects, enums, inputs and scalars, each sorted by name. */
 export type Schema = { operations: string[]; types: SchemaType[] }
 
-/** Types of fields are nested at most four deep in generated schemas: a list of at least one, each not null. */
+/** The fragment unwraps four wrappers. Types in generated schemas have at most three: `[Transfer!]!`. */
 export const introspectionQuery = `query Schema {
   __schema {
     queryType { name } mutationType { name } subscriptionType { name }

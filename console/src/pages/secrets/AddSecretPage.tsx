@@ -17,7 +17,7 @@ export const prefetch = prefetchUses
 
 const initialValues = { name: '', value: '' }
 
-/** Adds the secrets that the list lacks, by name. Which versions use them is known after the refetch. */
+/** Adds the secrets with new names to the cached list. The refetch adds the versions that use them. */
 const withAdded = (uses: readonly SecretUse[], names: readonly string[]): SecretUse[] => {
   const added = names.filter((name) => uses.every((use) => use.name !== name))
   const updatedAt = new Date().toISOString()

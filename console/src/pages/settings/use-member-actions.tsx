@@ -27,7 +27,7 @@ const roleAction = (type: RoleType): ActionOn<Role, MemberContext> => ({
   section: 'Role',
   permission: 'role.write',
   hint: (role) => role.type === type && <Check size={14} aria-label="Current role" className="text-accent" />,
-  firstReason: (role, { isOwn }) => (isOwn(role) ? 'You cannot change your own role.' : null),
+  impossibleReason: (role, { isOwn }) => (isOwn(role) ? 'You cannot change your own role.' : null),
   disabledReason: ({ status }) =>
     status === 'invited' ? 'Remove the invitation and invite again to change it.' : null,
   run: (role, { changeRole }) => role.type !== type && changeRole(role, type),

@@ -78,7 +78,7 @@ export function SquidList({ squids }: { squids: UseQueryResult<SquidSummary[]> }
   )
 }
 
-/** The columns, with the requests of the last week: they load after the rows, which need the connection first. */
+/** The columns. The request counts of the last week load after the rows, so that they do not delay them. */
 function useColumns(areRowsLoaded: boolean) {
   const ingress = useQuery({ ...ingressQuery(useOrg().code), enabled: areRowsLoaded })
   return useMemo(

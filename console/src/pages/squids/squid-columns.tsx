@@ -71,7 +71,7 @@ export const squidColumns = (requests: WeekOfRequests | null): Column<SquidSumma
   },
 ]
 
-/** The status describes the running code, so a failed update is marked beside it. The column Sync has room for its text. */
+/** The status describes the running code, so an icon marks a failed update. On wide screens, the column Sync shows it as text instead. */
 const Status = ({ squid }: { squid: SquidSummary }) => (
   <span className="flex items-center gap-2">
     <SquidStatus squid={squid} />
@@ -99,7 +99,7 @@ function Name({ squid: { name, slot, tags } }: { squid: SquidSummary }) {
   )
 }
 
-/** The progress of the version: of its sync, or the step of its deployment. Renders nothing while unknown. */
+/** The step of a running deployment, otherwise the progress of the sync. Renders nothing while unknown. */
 function Progress({ squid }: { squid: SquidSummary }) {
   if (squid.lastDeploy?.running)
     return (

@@ -8,7 +8,7 @@ import { FormShell } from '../../components/FormShell.tsx'
 import { LazyDialog } from '../../components/LazyDialog.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { TextField } from '../../ui/TextField.tsx'
-import { tagsOfOtherVersions } from './tag-holders.ts'
+import { tagsOfOtherVersions } from './tags-of-other-versions.ts'
 
 type Props = { squid: Squid; onClose: () => void }
 

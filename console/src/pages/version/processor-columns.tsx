@@ -7,13 +7,13 @@ import { ProgressBar } from '../../ui/ProgressBar.tsx'
 import { formatSpan, formatSpeed, lagBlocks } from '../../components/squid/sync.ts'
 
 /** A processor with an unknown status is shown as starting (spec 4). */
-const statusAppearance: Record<Processor['status'], { label: string; tone: Tone; isMoving: boolean }> = {
-  STARTING: { label: 'Starting', tone: 'info', isMoving: true },
-  SYNCING: { label: 'Syncing', tone: 'info', isMoving: true },
-  SYNCED: { label: 'Synced', tone: 'good', isMoving: false },
-  STALLED: { label: 'Stalled', tone: 'warn', isMoving: false },
-  STUCK: { label: 'Stuck', tone: 'bad', isMoving: false },
-  UNKNOWN: { label: 'Starting', tone: 'warn', isMoving: false },
+const statusAppearance: Record<Processor['status'], { label: string; tone: Tone; isPulsing: boolean }> = {
+  STARTING: { label: 'Starting', tone: 'info', isPulsing: true },
+  SYNCING: { label: 'Syncing', tone: 'info', isPulsing: true },
+  SYNCED: { label: 'Synced', tone: 'good', isPulsing: false },
+  STALLED: { label: 'Stalled', tone: 'warn', isPulsing: false },
+  STUCK: { label: 'Stuck', tone: 'bad', isPulsing: false },
+  UNKNOWN: { label: 'Starting', tone: 'warn', isPulsing: false },
 }
 
 const barTones = {
@@ -40,7 +40,7 @@ const status: Column<Processor> = {
   cell: ({ status, reason }) => (
     <StatusDot
       tone={statusAppearance[status].tone}
-      isMoving={statusAppearance[status].isMoving}
+      isPulsing={statusAppearance[status].isPulsing}
       {...(reason && { reason })}
     >
       {statusAppearance[status].label}

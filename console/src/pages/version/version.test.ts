@@ -2,7 +2,7 @@ import type { Squid } from '@shoal/contract'
 import { expect, test } from 'vitest'
 import { urlGroups } from './general/urls.ts'
 import { matchesIn, nodeIndexAt } from './files/use-match-highlights.ts'
-import { tagsOfOtherVersions } from './tag-holders.ts'
+import { tagsOfOtherVersions } from './tags-of-other-versions.ts'
 import { versionTabs } from './tabs.ts'
 
 const postgres: NonNullable<Squid['addons']['postgres']> = {
@@ -79,7 +79,7 @@ test('URLs are grouped by type, and canonical URLs are marked immutable only fro
   expect(urlGroups({ spec: 4, addons: { hasura } })).toMatchObject([{ title: 'Canonical URL', urls: hasura.urls }])
 })
 
-test('tagHolders maps the tags of other versions of the squid to these versions', () => {
+test('the tags of other versions of the squid are mapped to these versions', () => {
   const version = (id: number, slot: string, ...tags: string[]): Pick<Squid, 'id' | 'name' | 'reference' | 'tags'> => ({
     id,
     name: 'one',

@@ -111,10 +111,10 @@ function Target({ channel: { type, target } }: Pick<Props, 'channel'>) {
 
 function LastDelivery({ channel: { lastDelivery } }: Pick<Props, 'channel'>) {
   if (lastDelivery === null) return <p className="w-36 text-sm text-ink-3">Nothing sent yet</p>
-  const { tone, label, isMoving } = deliveryAppearance[lastDelivery.status]
+  const { tone, label, isPulsing } = deliveryAppearance[lastDelivery.status]
   return (
     <p className="w-36 text-sm">
-      <StatusDot tone={tone} isMoving={isMoving}>
+      <StatusDot tone={tone} isPulsing={isPulsing}>
         {label}
       </StatusDot>
       <span className="block pl-3.5 text-ink-3">

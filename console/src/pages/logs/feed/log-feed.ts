@@ -20,7 +20,7 @@ export type LogsQuery = {
   line: string | undefined
 }
 
-/** `off`: the feed does not follow new lines; `overflowed`: it stopped, since too many lines arrived while it was held. */
+/** `off`: the feed does not follow new lines. `overflowed`: it stopped, since too many lines arrived while trimming was paused. */
 export type LiveStatus = 'off' | 'connecting' | 'live' | 'reconnecting' | 'overflowed'
 
 export type FeedState = {
@@ -39,8 +39,8 @@ export type LogFeed = {
   subscribe: (listener: () => void) => () => void
   loadOlder: () => void
   loadNewer: () => void
-  /** While held, the feed drops no lines, since the user is reading above the end. */
-  setHeld: (isHeld: boolean) => void
+  /** Pauses the trimming of old lines, which the user may be reading. */
+  pauseTrimming: (isPaused: boolean) => void
   /** Clears `pageError`, so that the view requests the page again. */
   retry: () => void
   /** Discards all lines and starts again at the end. */
@@ -66,7 +66,7 @@ export function createLogFeed(source: LogSource, { filter, from, to, line }: Log
     pageError: null,
   }
   let controller = new AbortController()
-  let isHeld = false
+  let isTrimmingPaused = false
   let lastId = '0'
   const listeners = new Set<() => void>()
 
@@ -81,7 +81,7 @@ export function createLogFeed(source: LogSource, { filter, from, to, line }: Log
     controller.abort()
     controller = new AbortController()
     const { signal } = controller
-    isHeld = false
+    isTrimmingPaused = false
     update({ status: 'loading', error: null, loading: null, live: 'off', pageError: null })
     try {
       const newest = await fetchPage(at === undefined ? {} : { at, orderBy: 'asc' }, signal)
@@ -123,7 +123,7 @@ export function createLogFeed(source: LogSource, { filter, from, to, line }: Log
           lastId = batch.at(-1)?.id ?? lastId
           if (state.live !== 'live') update({ live: 'live' })
           if (batch.length > 0) queueBatch(batch)
-          if (isHeld && state.window.lines.length > maxLines) return update({ live: 'overflowed' })
+          if (isTrimmingPaused && state.window.lines.length > maxLines) return update({ live: 'overflowed' })
         }
       } catch (error) {
         if (!signal.aborted && error instanceof ApiError && error.status < 500)
@@ -143,7 +143,7 @@ export function createLogFeed(source: LogSource, { filter, from, to, line }: Log
       const entries = queued
       queued = []
       flushedAtMs = performance.now()
-      if (!signal.aborted) update({ window: withLive(state.window, entries, isHeld) })
+      if (!signal.aborted) update({ window: withLive(state.window, entries, isTrimmingPaused) })
     }
     return (batch: LogEntry[]) => {
       const isFirst = queued.length === 0
@@ -165,7 +165,7 @@ export function createLogFeed(source: LogSource, { filter, from, to, line }: Log
     loadOlder: () => void load('older'),
     loadNewer: () => void load('newer'),
     retry: () => update({ pageError: null }),
-    setHeld: (held) => (isHeld = held),
+    pauseTrimming: (isPaused) => (isTrimmingPaused = isPaused),
     jumpToEnd: () => void openWindow(undefined),
     close: () => controller.abort(),
   }

@@ -58,11 +58,11 @@ export const withNewer = (window: LogWindow, page: Page): LogWindow => ({
   newer: pageCursorOf(page),
 })
 
-/** Appends live lines. Trims the oldest ones when there are too many, unless the user is reading them. */
-export function withLive(window: LogWindow, entries: readonly LogEntry[], isHeld: boolean): LogWindow {
+/** Appends live lines. Trims the oldest ones when there are too many, unless trimming is paused. */
+export function withLive(window: LogWindow, entries: readonly LogEntry[], isTrimmingPaused: boolean): LogWindow {
   const lines = window.lines.concat(entries)
   const excess = lines.length - maxLines
-  if (isHeld || excess < trimBatchLines) return { ...window, lines }
+  if (isTrimmingPaused || excess < trimBatchLines) return { ...window, lines }
   const [oldest] = lines.slice(excess, excess + 1)
   const older: PageCursor = oldest ? { at: oldest.id } : window.older
   return { ...window, lines: lines.slice(excess), first: window.first + excess, older }

@@ -15,7 +15,7 @@ export function useLogFeed(params: Params, filters: LogsSearch): LogFeedHandle {
   useEffect(() => {
     feed.open()
     const stopWatching = onConnectionChange(() => {
-      if (disconnectedSinceMs() === null) continueFeed(feed)
+      if (disconnectedSinceMs() === null) retryFeed(feed)
     })
     return () => {
       stopWatching()
@@ -26,8 +26,8 @@ export function useLogFeed(params: Params, filters: LogsSearch): LogFeedHandle {
   return { feed, state, logsQuery, key }
 }
 
-/** Retries loading when the server responds again. */
-function continueFeed(feed: LogFeed): void {
+/** Repeats the request that failed while the server was unreachable. */
+function retryFeed(feed: LogFeed): void {
   const { status, error, pageError } = feed.getState()
   if (status === 'failed' && isUnreachable(error)) feed.open()
   else if (isUnreachable(pageError)) feed.retry()

@@ -3,7 +3,7 @@ import type { LogEntry } from '@shoal/contract'
 /** The displayed parts of an entry. `fields` are its structured values other than the message. */
 export type LineText = { ns: string; message: string; fields: Record<string, unknown> | null }
 
-// The text of `ESC ]` ends at the next escape character: otherwise a line of incomplete sequences would take quadratic time.
+// The text of an `ESC ]` sequence contains no escape character: otherwise a line of incomplete sequences would take quadratic time.
 // eslint-disable-next-line no-control-regex -- ANSI escape sequences start with a control character
 const ansi = /[\u001b\u009b](?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[0-?]*[ -/]*[@-~])/g
 

@@ -1,7 +1,7 @@
 /** The heights of a collapsed row in pixels: with one line, and with two on phones. */
 export const rowHeights = { wide: 22, phone: 44 }
 
-/** The additional height of an expanded or wrapped row, and the sum of the additional heights above it, in pixels. Sorted by index. */
+/** The additional height of an expanded or wrapped row, and the sum of the additional heights above it, in pixels. */
 export type ExpandedRow = { index: number; px: number; beforePx: number }
 
 /** Sorts additional heights by the index of their row, and sums them. */
@@ -30,7 +30,7 @@ export function indexAt(px: number, count: number, rowPx: number, expandedRows: 
   return Math.max(0, Math.min(count - 1, Math.floor((px - expandedPx) / rowPx)))
 }
 
-/** The last row for which `isAbove` is true; it must be true for all rows before it. A binary search, since every line of a wrapped log is measured. */
+/** The last row for which `isAbove` is true, by binary search. `isAbove` must be true for all rows before that row. */
 function lastWhere(rows: readonly ExpandedRow[], isAbove: (row: ExpandedRow) => boolean): ExpandedRow | undefined {
   let low = 0
   let high = rows.length

@@ -38,7 +38,7 @@ type VirtualRowsOptions = {
   onFollowingChange: (isFollowing: boolean) => void
 }
 
-/** The additional heights of rows by the number of their line. They are measured again when wrapping is turned on or off. */
+/** The additional heights of rows by line number, valid for this setting of `isWrapped`. */
 type Heights = { isWrapped: boolean; pxOf: ReadonlyMap<number, number> }
 const noHeights: Heights['pxOf'] = new Map()
 
@@ -92,10 +92,10 @@ export function useVirtualRows(options: VirtualRowsOptions) {
   }
   // eslint-disable-next-line react-hooks/exhaustive-deps -- runs only after changes that move rows
   useLayoutEffect(restoreScroll, [window, expandedRows, order, isFollowing, rowPx])
-  const handleResize = useEffectEvent(restoreScroll)
+  const restoreAfterResize = useEffectEvent(restoreScroll)
   useEffect(() => {
     if (!scroller.current) return undefined
-    const observer = new ResizeObserver(() => handleResize())
+    const observer = new ResizeObserver(() => restoreAfterResize())
     observer.observe(scroller.current)
     return () => observer.disconnect()
   }, [scroller])

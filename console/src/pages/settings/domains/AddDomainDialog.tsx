@@ -6,9 +6,9 @@ import { LazyDialog } from '../../../components/LazyDialog.tsx'
 import { Button } from '../../../ui/Button.tsx'
 import { NativeSelect } from '../../../ui/NativeSelect.tsx'
 import { TextField } from '../../../ui/TextField.tsx'
-import { taggedSquids, tagKey } from '../status-page/tag-choices.ts'
+import { tagChoices, tagKey } from '../status-page/tag-choices.ts'
 
-/** Asks for a domain, and for the tag that it serves. The records to set are shown on the page afterwards. */
+/** Asks for a domain, and for the tag that it serves. The page then shows the DNS records to set. */
 export default function AddDomainDialog({ code, onClose }: { code: string; onClose: () => void }) {
   const squids = useQuery(squidsQuery(code)).data
   const add = useApiMutation('domains.add', {
@@ -16,7 +16,7 @@ export default function AddDomainDialog({ code, onClose }: { code: string; onClo
     errorDisplay: 'caller',
     onSuccess: onClose,
   })
-  const tags = taggedSquids(squids ?? [], [])
+  const tags = tagChoices(squids ?? [], [])
   const options = tags.map((tag) => ({ id: tagKey(tag), label: tagKey(tag) }))
   const isWithoutTags = squids !== undefined && tags.length === 0
   return (

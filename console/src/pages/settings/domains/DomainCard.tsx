@@ -14,9 +14,9 @@ import { Certificate } from './Certificate.tsx'
 import { isChecking, type Domain } from './queries.ts'
 import { Records } from './Records.tsx'
 
-const appearance: Record<Domain['state'], { tone: Tone; label: string; isMoving?: boolean }> = {
-  WAITING_FOR_DNS: { tone: 'info', label: 'Waiting for DNS', isMoving: true },
-  ISSUING: { tone: 'info', label: 'Ordering certificate', isMoving: true },
+const appearance: Record<Domain['state'], { tone: Tone; label: string; isPulsing?: boolean }> = {
+  WAITING_FOR_DNS: { tone: 'info', label: 'Waiting for DNS', isPulsing: true },
+  ISSUING: { tone: 'info', label: 'Ordering certificate', isPulsing: true },
   ACTIVE: { tone: 'good', label: 'Working' },
   FAILED: { tone: 'bad', label: 'Failed' },
 }
@@ -24,7 +24,7 @@ const appearance: Record<Domain['state'], { tone: Tone; label: string; isMoving?
 type Props = {
   code: string
   domain: Domain
-  /** Whether a version has the tag; undefined while that is not known. */
+  /** Whether a version has the tag; undefined while loading. */
   hasVersion: boolean | undefined
 }
 
@@ -75,7 +75,7 @@ export function DomainCard({ code, domain, hasVersion }: Props) {
   )
 }
 
-/** What is wrong with the domain, and what to do. Problems of single records are shown at the record. */
+/** What is wrong with the domain, and what to do. Problems of single records are shown next to them. */
 function Problem({ domain: { state, problem, records, certificate } }: { domain: Domain }) {
   if (problem === null) return null
   const isAboutRecord = records.some((record) => record.problem === problem)
@@ -123,7 +123,7 @@ function Footer({ code, domain }: { code: string; domain: Domain }) {
   const confirmRemoval = () =>
     confirm({
       title: `Remove ${name}?`,
-      body: 'Shoal stops serving it at once, and deletes its certificate. Remove its DNS records afterwards.',
+      body: 'Shoal stops serving it immediately, and deletes its certificate. Remove its DNS records afterwards.',
       confirmLabel: 'Remove domain',
       isDanger: true,
       action: () => remove.mutateAsync({ params }),

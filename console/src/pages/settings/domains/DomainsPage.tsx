@@ -117,14 +117,14 @@ function OrgDomains({ code, name }: { code: string; name: string }) {
   )
 }
 
-/** What users ask about records and about domains that another organization has. */
+/** Help with DNS records, and with domains that another organization has. */
 function Help() {
   return (
     <Card title="Good to know" isPadded>
       <ul className="flex list-disc flex-col gap-2 pl-4 text-ink-2">
         <li>New records can take minutes to appear. Shoal checks them often at first, and for a week.</li>
         <li>
-          Some DNS providers add your domain to the name of a record: then enter <code>_shoal.api</code> instead of{' '}
+          If your DNS provider adds your domain to the names of records, enter <code>_shoal.api</code> instead of{' '}
           <code>_shoal.api.example.com</code>.
         </li>
         <li>Keep both records. A domain without them is deactivated after a day, since its owner may have changed.</li>

@@ -6,8 +6,8 @@ import type { Domain } from './queries.ts'
 
 type DnsRecord = Domain['records'][number]
 
-const appearance: Record<DnsRecord['state'], { tone: Tone; label: string; isMoving?: boolean }> = {
-  WAITING: { tone: 'info', label: 'Checking', isMoving: true },
+const appearance: Record<DnsRecord['state'], { tone: Tone; label: string; isPulsing?: boolean }> = {
+  WAITING: { tone: 'info', label: 'Checking', isPulsing: true },
   FOUND: { tone: 'good', label: 'Found' },
   MISSING: { tone: 'warn', label: 'Missing' },
   UNKNOWN: { tone: 'warn', label: 'No response' },
@@ -59,9 +59,9 @@ function Labelled({ label, children }: { label: string; children: ReactNode }) {
 
 /** What the owner of the domain should do about a record. */
 export function remedyOf({ type, state }: Pick<DnsRecord, 'type' | 'state'>, domainName: string): string {
-  if (state === 'UNKNOWN') return 'Shoal asks again. If this continues, check the name servers of the domain.'
+  if (state === 'UNKNOWN') return 'Shoal checks again. If this continues, check the name servers of the domain.'
   if (type === 'TXT') return 'Add it at your DNS provider; other TXT records of that name may stay.'
-  // Two labels: most likely the apex of a zone, where DNS does not allow a CNAME record.
+  // A name with two labels is probably the apex of a zone, where DNS does not allow a CNAME record.
   return domainName.split('.').length === 2
     ? 'A domain without a subdomain cannot have a CNAME record: use ALIAS or ANAME, or the addresses of the value.'
     : 'Set it at your DNS provider, and turn off the proxy of the provider for this name.'

@@ -158,7 +158,7 @@ type IncidentFieldsProps = {
   onAffected: (tags: Tag[]) => void
 }
 
-/** What an incident is about: its title, impact and tags. */
+/** The fields for the title, impact and tags of an incident. */
 function IncidentFields({ field, tags, affected, onAffected }: IncidentFieldsProps) {
   return (
     <>
@@ -171,7 +171,7 @@ function IncidentFields({ field, tags, affected, onAffected }: IncidentFieldsPro
 
 type AffectedProps = { tags: StatusPageTag[]; affected: readonly Tag[]; onChange: (tags: Tag[]) => void }
 
-/** Chooses the tags of the page that an incident affects. None means the whole page. */
+/** Selects the affected tags of the page. An incident without tags is about the whole page. */
 function AffectedTags({ tags, affected, onChange }: AffectedProps) {
   if (tags.length === 0) return null
   const isAffected = (tag: Tag) => affected.some((other) => tagKey(other) === tagKey(tag))

@@ -7,9 +7,9 @@ import { FormShell } from '../../../components/FormShell.tsx'
 import { toast } from '../../../lib/toasts.ts'
 import { Checkbox } from '../../../ui/Checkbox.tsx'
 import { TextField } from '../../../ui/TextField.tsx'
-import { changeTags, taggedSquids, tagKey } from './tag-choices.ts'
+import { tagChoices, tagKey, withTag } from './tag-choices.ts'
 
-/** Turns the page on or off, and changes what is on it. */
+/** Turns the page on or off, and changes its settings. */
 export function SettingsForm({ code, page }: { code: string; page: StatusPage }) {
   const deniedReason = useDeniedReason('organization.write')
   const squids = useQuery(squidsQuery(code)).data
@@ -57,14 +57,14 @@ export function SettingsForm({ code, page }: { code: string; page: StatusPage })
               <p className="text-sm text-ink-3">
                 At most {statusPageLimits.tags}. Visitors see only the name that you enter, not the squid or the tag.
               </p>
-              {taggedSquids(squids ?? [], values.tags).map((choice) => {
+              {tagChoices(squids ?? [], values.tags).map((choice) => {
                 const at = tags.findIndex((tag) => tagKey(tag) === tagKey(choice))
                 return (
                   <div key={tagKey(choice)} className="flex flex-wrap items-center gap-x-4 gap-y-1.5">
                     <Checkbox
                       className="basis-60"
                       checked={at >= 0}
-                      onChange={(event) => setTags(changeTags(tags, choice, event.target.checked))}
+                      onChange={(event) => setTags(withTag(tags, choice, event.target.checked))}
                     >
                       <code>{tagKey(choice)}</code>
                     </Checkbox>
@@ -80,7 +80,7 @@ export function SettingsForm({ code, page }: { code: string; page: StatusPage })
                   </div>
                 )
               })}
-              {squids && taggedSquids(squids, values.tags).length === 0 && (
+              {squids && tagChoices(squids, values.tags).length === 0 && (
                 <p className="text-ink-2">No squid has a tag yet. Set one on the page of a version.</p>
               )}
             </fieldset>

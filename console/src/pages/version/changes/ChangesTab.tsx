@@ -67,7 +67,7 @@ function Changes({ id }: { id: string }) {
   const changes = useQuery(changesQuery(code, id, against))
   return (
     <>
-      <Against id={id} value={against ?? String(changes.data?.against ?? '')} />
+      <BaselineSelect id={id} value={against ?? String(changes.data?.against ?? '')} />
       {hasStatus(changes.error, 404) ? (
         <EmptyState
           title="No recorded files"
@@ -83,7 +83,7 @@ function Changes({ id }: { id: string }) {
 }
 
 /** Selects the deployment to compare with, from the latest ones of the version. */
-function Against({ id, value }: { id: string; value: string }) {
+function BaselineSelect({ id, value }: { id: string; value: string }) {
   const { code } = useVersionParams()
   const setSearch = useSetSearch(route)
   const query = { squidId: String(useVersion().id), limit: '50', logs: 'false' } as const

@@ -9,10 +9,10 @@ export function DeploymentChip({
 }: {
   deployment: Pick<Deployment, 'type' | 'status' | 'failed' | 'failureReason'>
 }) {
-  const { text, tone, isMoving } = deploymentChip(deployment)
-  const reason = deployment.failureReason ?? (isMoving ? stepLabel(deployment.type, deployment.status) : null)
+  const { text, tone, isPulsing } = deploymentChip(deployment)
+  const reason = deployment.failureReason ?? (isPulsing ? stepLabel(deployment.type, deployment.status) : null)
   return (
-    <StatusDot tone={tone} isMoving={isMoving} {...(reason && { reason })}>
+    <StatusDot tone={tone} isPulsing={isPulsing} {...(reason && { reason })}>
       {text}
     </StatusDot>
   )

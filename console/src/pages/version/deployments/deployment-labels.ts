@@ -5,9 +5,9 @@ import type { Tone } from '../../../ui/tones.ts'
 export function deploymentChip(deployment: Pick<Deployment, 'status' | 'failed'>): {
   text: string
   tone: Tone
-  isMoving: boolean
+  isPulsing: boolean
 } {
-  if (deployment.failed !== 'NO') return { text: 'ERROR', tone: 'bad', isMoving: false }
-  if (isInProgress(deployment)) return { text: deployment.status, tone: 'info', isMoving: true }
-  return { text: 'SUCCEEDED', tone: 'good', isMoving: false }
+  if (deployment.failed !== 'NO') return { text: 'ERROR', tone: 'bad', isPulsing: false }
+  if (isInProgress(deployment)) return { text: deployment.status, tone: 'info', isPulsing: true }
+  return { text: 'SUCCEEDED', tone: 'good', isPulsing: false }
 }

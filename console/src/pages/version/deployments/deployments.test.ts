@@ -14,10 +14,10 @@ const states = (deployment: Parameters<typeof timelineOf>[0]) =>
 
 test('the chip of a deployment shows ERROR, SUCCEEDED, or the current step', () => {
   expect(deploymentChip({ status: 'IMAGE_BUILDING', failed: 'UNEXPECTED' }).text).toBe('ERROR')
-  expect(deploymentChip({ status: 'OK', failed: 'NO' })).toEqual({ text: 'SUCCEEDED', tone: 'good', isMoving: false })
+  expect(deploymentChip({ status: 'OK', failed: 'NO' })).toEqual({ text: 'SUCCEEDED', tone: 'good', isPulsing: false })
   expect(deploymentChip({ status: 'IMAGE_BUILDING', failed: 'NO' })).toMatchObject({
     text: 'IMAGE_BUILDING',
-    isMoving: true,
+    isPulsing: true,
   })
 })
 

@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router'
 import { StatusDot } from '../../../components/StatusDot.tsx'
 import { Card, KeyValue } from '../../../ui/Card.tsx'
 import type { Tone } from '../../../ui/tones.ts'
-import { DiskUsage } from '../DiskUse.tsx'
+import { DiskUsage } from '../DiskUsage.tsx'
 import { UrlList } from './UrlList.tsx'
 
 const statusAppearance: Record<DatabaseStatus, { label: string; tone: Tone }> = {

@@ -30,7 +30,7 @@ export const prefetch: Prefetch<VersionPath> = (context) =>
     prefetchDomains(context, squid)
   })
 
-// Loaded lazily, since the table is most of this tab's code and is at the bottom.
+// Loaded lazily, since the table is at the bottom and is most of this tab's code.
 const ProcessorsTable = lazyPart(async () => ({
   default: (await import('../ProcessorsTable.tsx')).ProcessorsTable,
 }))

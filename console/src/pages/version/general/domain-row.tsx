@@ -16,7 +16,7 @@ export function prefetchDomains({ client, org }: Pick<PageContext, 'client' | 'o
   if (canHaveDomains(squid, org.limits.playground)) void client.prefetchQuery(domainsQuery(org.code))
 }
 
-/** The domains that serve a tag of the version; null if it cannot have any, or while that is not known. */
+/** The domains that serve a tag of the version; null while loading, or if it cannot have any. */
 export function useDomainRow(squid: Squid): KeyValueRow | null {
   const { code, limits } = useOrg()
   const { data } = useQuery({ ...domainsQuery(code), enabled: canHaveDomains(squid, limits.playground) })
