@@ -24,7 +24,7 @@ export default defineConfig({
   description: 'How to deploy, operate and pay for squids on this installation of Shoal.',
   cleanUrls: true,
   ignoreDeadLinks: 'localhostLinks',
-  // A switch of our own shares its setting with the console.
+  // The theme has its own switch, which shares its setting with the console.
   appearance: false,
   // Moves the list of pages from inline scripts, which the content security policy forbids, to a file.
   metaChunk: true,
@@ -57,7 +57,7 @@ export default defineConfig({
       linkLabel: 'Documentation',
     },
   },
-  // The build's compiler does not know the target of the tsconfig.json in the root.
+  // The compiler of the build does not support the target in the root's tsconfig.json.
   vite: {
     publicDir: join(import.meta.dirname, '../../console/public'),
     esbuild: { target: 'es2022', tsconfigRaw: '{}' },

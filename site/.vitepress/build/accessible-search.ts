@@ -1,8 +1,8 @@
 const searchBox = '/theme-default/components/VPLocalSearchBox.vue'
 
-/** Parts of the template of VitePress, each with what replaces it. */
+/** Parts of the template of VitePress, each with its replacement. */
 const replacements = [
-  // The dialog has the role of a button, and everything in it would be part of that button's name.
+  // VitePress gives the dialog the role of a button, whose name would then be the whole content of the dialog.
   [
     `role="button"
       :aria-owns="results?.length ? 'localsearch-list' : undefined"
@@ -22,17 +22,17 @@ const replacements = [
     ':href="p.id"',
     `:href="p.id" role="option" :id="'localsearch-item-' + index" :aria-selected="selectedIndex === index ? 'true' : 'false'"`,
   ],
-  // The name of an option is its text.
+  // Without a label, the name of an option is its text.
   [`:aria-label="[...p.titles, p.title].join(' > ')"`, ''],
   ['<span class="title-icon">', '<span class="title-icon" aria-hidden="true">'],
-  // Only some roles may have a name.
+  // An element without a role may not have a name.
   ...['navigateUpKey', 'navigateDownKey', 'selectKey', 'closeKey'].map((key) => {
     const label = `<kbd :aria-label="translate('modal.footer.${key}AriaLabel')">`
     return [label, label.replace('<kbd', '<kbd role="img"')] as const
   }),
 ] as const
 
-/** Corrects the roles in the search dialog of VitePress. @throws Error if VitePress has changed the dialog, so that these corrections must be reviewed */
+/** Corrects the roles in the search dialog of VitePress. Fails the build if VitePress has changed the dialog: then review the corrections. */
 export const accessibleSearch = () => ({
   name: 'accessible-search',
   enforce: 'pre' as const,

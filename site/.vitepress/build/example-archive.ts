@@ -5,7 +5,7 @@ import { create } from 'tar'
 const examples = join(import.meta.dirname, '../../../examples')
 const name = 'erc20-transfers'
 
-/** Writes the archive of the example squid that the first page downloads. The same sources give the same archive. */
+/** Writes the archive of the example squid, which users download from the first page. The same sources produce the same archive. */
 export async function packExample(folder: string): Promise<void> {
   const isSource = (path: string) =>
     !/\/(node_modules|lib|builds)(\/|$)/.test(path) && statSync(join(examples, path)).isFile()

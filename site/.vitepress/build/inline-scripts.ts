@@ -5,7 +5,7 @@ import { join } from 'node:path'
 const inlineScript = /<script(?![^>]*\bsrc=)[^>]*>([\s\S]*?)<\/script>/g
 
 /**
- * Writes `csp.json` with the hashes of all inline scripts of the pages in a folder. The server puts them into its content security policy,
+ * Writes `csp.json` with the hashes of all inline scripts of the pages in a folder. The server adds them to its content security policy,
  * so that only the inline scripts of this build run.
  */
 export function inlineScriptHashes(folder: string): void {

@@ -15,7 +15,7 @@ type Operation = {
 
 const paths = openApi(contract, '')['paths'] as Record<string, Record<string, Operation>>
 
-/** Returns the Markdown of the page of one area: all its endpoints in the OpenAPI document that the server serves. */
+/** Returns the Markdown of the page about one area of the API. Lists the endpoints of the area in the server's OpenAPI document. */
 export function areaPage(area: string): string {
   const title = apiAreas.find(({ name }) => name === area)?.title ?? area
   const sections = Object.entries(paths).flatMap(([path, methods]) =>

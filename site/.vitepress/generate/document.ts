@@ -28,7 +28,7 @@ function linkTo(label: string, path: string, anchor: string): string {
   if (page) return `[${label}](/operators/${page.name}${anchor})`
   if (path === 'install/README.md') return `[${label}](/operators/)`
   if (!existsSync(join(docs, path)))
-    throw new Error(`A document names ${relative('.', join(docs, path))}, which does not exist`)
+    throw new Error(`A document links to ${relative('.', join(docs, path))}, which does not exist. Correct the link.`)
   const inRepository = path.startsWith('../') ? file : `docs/${path}`
   return label.includes(inRepository) ? label : `${label} (\`${inRepository}\`)`
 }

@@ -1,4 +1,4 @@
-/** Documents of the repository that are also pages of the site: `file` is below `docs/`. The site reads them; it has no copies. */
+/** Documents of the repository that are also pages of the site. `file` is the path below `docs/`. The build reads the documents there. */
 export const operatorPages = [
   { name: 'try-it', title: 'Try it', file: 'install/try-it.md' },
   { name: 'one-server', title: 'One server', file: 'install/one-server.md' },

@@ -14,7 +14,7 @@ export type Schema = {
   description?: string
 }
 
-/** Returns a JSON schema in the notation of TypeScript's types, which is shorter to read. */
+/** Returns a JSON schema as a TypeScript type, which is shorter. */
 export function schemaText(schema: Schema, indent = ''): string {
   if (schema.$ref) return schema.$ref.split('/').at(-1) ?? 'object'
   if (schema.const !== undefined) return JSON.stringify(schema.const)
@@ -24,7 +24,7 @@ export function schemaText(schema: Schema, indent = ''): string {
   if (schema.allOf) return schema.allOf.map((one) => schemaText(one, indent)).join(' & ')
   if (schema.properties) return objectText(schema.properties, schema.required ?? [], indent)
   if (Array.isArray(schema.type)) return schema.type.map((type) => schemaText({ ...schema, type }, indent)).join(' | ')
-  if (schema.type === 'array') return arrayText(schemaText(schema.items ?? {}, indent))
+  if (schema.type === 'array') return arrayText(schema.items ?? {}, indent)
   if (schema.type === 'object') {
     const values =
       typeof schema.additionalProperties === 'object' ? schemaText(schema.additionalProperties, indent) : 'unknown'
@@ -33,7 +33,11 @@ export function schemaText(schema: Schema, indent = ''): string {
   return schema.type ?? 'unknown'
 }
 
-const arrayText = (item: string) => (/^[\w"]+$|^\{[\s\S]*\}$/.test(item) ? `${item}[]` : `(${item})[]`)
+function arrayText(items: Schema, indent: string): string {
+  const isCompound = Array.isArray(items.type) || Boolean(items.anyOf ?? items.oneOf ?? items.allOf ?? items.enum)
+  const text = schemaText(items, indent)
+  return isCompound ? `(${text})[]` : `${text}[]`
+}
 
 function objectText(properties: Record<string, Schema>, required: string[], indent: string): string {
   const entries = Object.entries(properties)

@@ -5,13 +5,13 @@ import { apiAreas } from './areas.ts'
 import { readDocument } from './document.ts'
 import { operatorPages } from './operator-pages.ts'
 
-/** Writes the pages that are made from other sources into the folder of pages: the API, and the documents for operators. */
+/** Writes the generated pages to the folder `pages`: those about the API, and the documents for operators. */
 export function writePages(pages: string): void {
   for (const { name } of apiAreas) write(join(pages, 'api', `${name}.md`), areaPage(name))
   for (const { name, file } of operatorPages) write(join(pages, 'operators', `${name}.md`), readDocument(file))
 }
 
-/** Leaves a file with the same content as it is, so that a development server does not reload. */
+/** Writes a file only if its content changes, so that a development server does not reload. */
 function write(file: string, text: string): void {
   if (existsSync(file) && readFileSync(file, 'utf8') === text) return
   mkdirSync(join(file, '..'), { recursive: true })

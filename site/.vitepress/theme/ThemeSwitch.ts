@@ -1,10 +1,10 @@
 import { defineComponent, h, onMounted, ref } from 'vue'
 
-/** A button that changes between the light and the dark theme. The console reads the same key of the local storage. */
+/** A button that switches between the light and the dark theme. The console uses the same key in localStorage. */
 export const ThemeSwitch = defineComponent(() => {
   const isDark = ref(false)
   onMounted(() => (isDark.value = document.documentElement.dataset['theme'] === 'dark'))
-  const change = () => {
+  const toggle = () => {
     isDark.value = !isDark.value
     document.documentElement.classList.toggle('dark', isDark.value)
     if (isDark.value) document.documentElement.dataset['theme'] = 'dark'
@@ -16,7 +16,7 @@ export const ThemeSwitch = defineComponent(() => {
   const moon = 'M20 14.5A8.5 8.5 0 1 1 9.5 4a7 7 0 0 0 10.5 10.5Z'
   return () => {
     const label = isDark.value ? 'Light theme' : 'Dark theme'
-    return h('button', { type: 'button', class: 'theme-switch', title: label, 'aria-label': label, onClick: change }, [
+    return h('button', { type: 'button', class: 'theme-switch', title: label, 'aria-label': label, onClick: toggle }, [
       h('svg', { viewBox: '0 0 24 24', width: 18, height: 18, 'aria-hidden': 'true' }, [
         h('path', {
           d: isDark.value ? sun : moon,

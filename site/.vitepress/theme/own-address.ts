@@ -1,9 +1,9 @@
 import type { Router } from 'vitepress'
 
-/** The address of an installation in the commands of the pages. */
-const example = 'https://shoal.example.com'
+/** The address in the commands of the pages. */
+const exampleAddress = 'https://shoal.example.com'
 
-/** Replaces the example address in code by that of this installation, so that commands can be copied as they are. */
+/** Replaces the example address in code with that of this installation, so that users can copy commands as they are. */
 export function showOwnAddress(router: Router): void {
   if (typeof window === 'undefined') return
   const replace = () => {
@@ -13,7 +13,7 @@ export function showOwnAddress(router: Router): void {
       const texts = document.createTreeWalker(code, NodeFilter.SHOW_TEXT)
       while (texts.nextNode()) {
         const text = texts.currentNode as Text
-        if (text.data.includes(example)) text.data = text.data.replaceAll(example, location.origin)
+        if (text.data.includes(exampleAddress)) text.data = text.data.replaceAll(exampleAddress, location.origin)
       }
     }
   }
