@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { attackedPrefix, attackUnconfined, type AttackResults, makeAttackerSquid } from '../support/attacker-squid.ts'
+import { attackResultsPrefix, attackUnconfined, type AttackResults, makeAttackerSquid } from '../support/attacker-squid.ts'
 import { deploy, waitForDeployment } from '../support/deploy.ts'
 import { addOrg } from '../support/org.ts'
 import { startShoal, type Shoal } from '../support/shoal.ts'
@@ -85,7 +85,7 @@ describe.each(kinds)('a hostile squid on a machine with $name', ({ settings, isB
         return response.ok ? ((await response.json()) as AttackResults) : null
       }, `the squid of ${org} responds`)
     const [, { logs }] = await Promise.all([addSquid('victims'), addSquid('attackers')])
-    const encoded = new RegExp(`${attackedPrefix}([\\w+/=]+)`).exec(JSON.stringify(logs))?.[1] ?? ''
+    const encoded = new RegExp(`${attackResultsPrefix}([\\w+/=]+)`).exec(JSON.stringify(logs))?.[1] ?? ''
     buildResults = JSON.parse(Buffer.from(encoded, 'base64').toString()) as AttackResults
   })
 
@@ -95,9 +95,9 @@ describe.each(kinds)('a hostile squid on a machine with $name', ({ settings, isB
   })
 
   const skipUnsupported = (skip: (condition: boolean, reason: string) => void) => {
-    const hasBox = shoal.host().startsWith('sandbox bubblewrap') && shoal.host().includes('a network for each version')
+    const hasBox = shoal.hostSummary().startsWith('sandbox bubblewrap') && shoal.hostSummary().includes('a network for each version')
     // Root can install what is missing, so as root its absence fails the test.
-    skip(!isRoot && (!isBoxed || !hasBox), shoal.host())
+    skip(!isRoot && (!isBoxed || !hasBox), shoal.hostSummary())
   }
 
   test('gains no privileges and changes nothing outside its folders', async ({ skip }) => {
@@ -148,7 +148,7 @@ describe.each(kinds)('a hostile squid on a machine with $name', ({ settings, isB
       'opens files without end': 'EMFILE true',
       ...(isBoxed ? { 'fills /tmp': 'refused' } : {}),
     })
-    if (!shoal.host().includes('limits by cgroups')) return skip(true, 'cgroups cannot be created on this host')
+    if (!shoal.hostSummary().includes('limits by cgroups')) return skip(true, 'cgroups cannot be created on this host')
     const { 'forks without end': forks } = await attack('attackers', ['forks without end'])
     expect(forks).toBe('refused after less than 512')
     const { 'eats memory': memory } = await attack('attackers', ['eats memory'])

@@ -5,7 +5,7 @@ import { dirname } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { deploy, waitForDeployment } from '../support/deploy.ts'
 import { addOrg } from '../support/org.ts'
-import { ordinaryUser, reasonWithoutUser } from '../support/ordinary-user.ts'
+import { ordinaryUser, ordinaryUserObstacle } from '../support/ordinary-user.ts'
 import { buildResultPrefix, type ProbeResults, makeProberSquid, type Target } from '../support/prober-squid.ts'
 import { freePort } from '../support/free-port.ts'
 import { processesIn, startShoal, type Shoal } from '../support/shoal.ts'
@@ -22,9 +22,9 @@ const networkKinds = [
   { name: 'the network of the host', setting: 'none', isClosed: false, isOwn: false },
 ]
 
-const withoutUser = reasonWithoutUser()
-if (withoutUser !== null) console.warn(`A server without root is not tested: ${withoutUser}.`)
-const testedKinds = networkKinds.filter(({ user }) => !user || withoutUser === null)
+const obstacle = ordinaryUserObstacle()
+if (obstacle !== null) console.warn(`A server without root is not tested: ${obstacle}.`)
+const testedKinds = networkKinds.filter(({ user }) => !user || obstacle === null)
 
 const isRoot = process.getuid?.() === 0
 const outsideAddress = () =>
@@ -98,7 +98,7 @@ describe.each(testedKinds)('a hostile squid with $name', ({ setting, isClosed, i
   })
 
   const skipWithoutNetworks = (skip: (condition: boolean, reason: string) => void) =>
-    skip(isClosed && !shoal.host().includes('for each version,') && !isRoot, shoal.host())
+    skip(isClosed && !shoal.hostSummary().includes('for each version,') && !isRoot, shoal.hostSummary())
 
   const reachability = (found: ProbeResults) =>
     Object.fromEntries(Object.entries(found).map(([target, text]) => [target, text !== null]))

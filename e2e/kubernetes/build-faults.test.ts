@@ -37,9 +37,9 @@ describe.skipIf(!hasCluster || !hasClusterNetwork)('a build in a cluster', () =>
   test('whose node is drained starts again elsewhere, and leaves nothing', { timeout: 600_000 }, async () => {
     const { gate, jobs, source } = await openWaitingBuild()
     const building = jobs.build(source)
-    await until(() => gate.waiting() === 1, 'the build waits at the gate', 300_000)
+    await until(() => gate.requestCount() === 1, 'the build waits at the gate', 300_000)
     await drain(await nodeOf(jobs.namespace), 'shoal.dev/build')
-    await until(() => gate.waiting() === 2, 'the second attempt waits at the gate', 300_000)
+    await until(() => gate.requestCount() === 2, 'the second attempt waits at the gate', 300_000)
     gate.open()
     const { error, log } = await building
     expect(error, log.join('\n')).toBeNull()
@@ -53,10 +53,10 @@ describe.skipIf(!hasCluster || !hasClusterNetwork)('a build in a cluster', () =>
     async () => {
       const { gate, jobs, source } = await openWaitingBuild()
       const building = jobs.build(source)
-      await until(() => gate.waiting() === 1, 'the build waits at the gate', 300_000)
+      await until(() => gate.requestCount() === 1, 'the build waits at the gate', 300_000)
       const node = await nodeOf(jobs.namespace)
       const restore = cutOff(node, [hostAddress])
-      await until(() => gate.waiting() === 2, 'the second attempt waits at the gate', 600_000)
+      await until(() => gate.requestCount() === 2, 'the second attempt waits at the gate', 600_000)
       gate.open()
       const { error, log } = await building
       expect(error, log.join('\n')).toBeNull()

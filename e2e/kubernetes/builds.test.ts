@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { hasClusterNetwork } from '../support/cluster-cloud.ts'
-import { type JobBuilder, LIMITS, bareSource, startJobBuilder } from '../support/job-builder.ts'
+import { type JobBuilder, defaultLimits, bareSource, startJobBuilder } from '../support/job-builder.ts'
 import { hasCluster, kubectl } from '../support/kubernetes.ts'
 import { until } from '../support/until.ts'
 
@@ -44,7 +44,7 @@ describe.skipIf(!hasCluster || !hasClusterNetwork)('a build in a cluster', () =>
     'of the example squid installs and compiles; the next one uploads less than 1 MB',
     { timeout: 1_200_000 },
     async () => {
-      const limits = { ...LIMITS, memoryBytes: 1024 * 2 ** 20, diskBytes: 2 * 2 ** 30 }
+      const limits = { ...defaultLimits, memoryBytes: 1024 * 2 ** 20, diskBytes: 2 * 2 ** 30 }
       const first = await jobs.build(example, { limits })
       expect(first.error, first.log.join('\n')).toBeNull()
       expect(first.log).toContain('$ npm ci --no-audit --no-fund')
@@ -133,7 +133,7 @@ describe.skipIf(!hasCluster || !hasClusterNetwork)('a build in a cluster', () =>
       words: /ran out of disk space/,
     },
   ])('that $name ends with words, and leaves nothing', { timeout: 400_000 }, async ({ build, timeMs, words }) => {
-    const limits = { ...LIMITS, memoryBytes: 256 * 2 ** 20, diskBytes: 2 ** 28, timeMs: timeMs ?? 300_000 }
+    const limits = { ...defaultLimits, memoryBytes: 256 * 2 ** 20, diskBytes: 2 ** 28, timeMs: timeMs ?? 300_000 }
     const { error, log } = await jobs.build(bareSource(build), { limits })
     expect(error?.message, log.join('\n')).toMatch(words)
     await untilGone(jobs.namespace)

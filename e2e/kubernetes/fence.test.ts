@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type ClusterCloud, hasClusterNetwork, startClusterCloud } from '../support/cluster-cloud.ts'
-import { cutOff, hasOwnNodes, onlyNode } from '../support/cluster-nodes.ts'
+import { cutOff, hasOwnNodes, schedulePodsOnlyOn } from '../support/cluster-nodes.ts'
 import { deploy, waitForDeployment } from '../support/deploy.ts'
 import { hasCluster, kubectl, nodeNames } from '../support/kubernetes.ts'
 import { connectTo } from '../support/postgres.ts'
@@ -42,7 +42,7 @@ describe.skipIf(!hasCluster || !hasClusterNetwork || !hasOwnNodes)(
         const { cloud, postgres, selector } = opened
         const { chain } = cloud.devnet
         const [lost = '', other = ''] = await nodeNames()
-        const allowOthers = await onlyNode(lost)
+        const allowOthers = await schedulePodsOnlyOn(lost)
         const deployment = await waitForDeployment(cloud, await deploy(cloud, { slot: 'v1' }), 500_000)
         expect(deployment, cloud.shoal.output().slice(-3000)).toMatchObject({ status: 'OK', failed: 'NO' })
         await allowOthers()

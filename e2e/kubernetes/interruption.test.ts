@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { openConnection } from '../support/cluster-connection.ts'
+import { proxyApiServer } from '../support/api-server-proxy.ts'
 import { hasCluster, kubectl } from '../support/kubernetes.ts'
 import { container, openDriver, workload } from './driver-harness.ts'
 
 describe.skipIf(!hasCluster)('while the API server does not respond', () => {
   test('the state is unknown and endpoints remain; afterwards, all that happened is reported', async () => {
-    const { kubeconfig, cut, restore } = await openConnection()
+    const { kubeconfig, cut, restore } = await proxyApiServer()
     const { runtime, directory, namespace, observe, until } = await openDriver({ kubeconfig })
     await runtime.apply(workload([container('api'), container('processor')]))
     for (const name of ['api', 'processor']) await until(name, { state: 'running' })

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type ClusterCloud, hasClusterNetwork, startClusterCloud } from '../support/cluster-cloud.ts'
-import { drain, onlyNode } from '../support/cluster-nodes.ts'
+import { drain, schedulePodsOnlyOn } from '../support/cluster-nodes.ts'
 import { makeCountingSquid } from '../support/counting-squid.ts'
 import { deploy, waitForDeployment } from '../support/deploy.ts'
 import { printFaults, reportFault } from '../support/fault-report.ts'
@@ -82,7 +82,7 @@ describe.skipIf(!hasCluster || !hasClusterNetwork)('requests to a squid in a clu
   test('none fails while the version is updated', { timeout: 1_200_000 }, async () => {
     // All programs run on the node that is drained next.
     const [node = ''] = await nodeNames()
-    const allowOthers = await onlyNode(node)
+    const allowOthers = await schedulePodsOnlyOn(node)
     const failures = await failuresDuring('version updated', manyRequests, async () => {
       expect(await deployCounting()).toMatchObject({ status: 'OK', failed: 'NO' })
     })

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createKubernetesDirectory, createKubernetesRuntime } from '@shoal/runtime'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { openConnection } from '../support/cluster-connection.ts'
+import { proxyApiServer } from '../support/api-server-proxy.ts'
 import { applyObjects, createNamespace, hasCluster, kubectl } from '../support/kubernetes.ts'
 import { container, driverOptions, openDriver, workload } from './driver-harness.ts'
 
@@ -62,7 +62,7 @@ const documentedRights = [
 
 describe.skipIf(!hasCluster)('the start of the driver', () => {
   test('waits for an unreachable cluster, reports it, and then works', { timeout: 300_000 }, async () => {
-    const { kubeconfig, cut, restore } = await openConnection()
+    const { kubeconfig, cut, restore } = await proxyApiServer()
     const messages: string[] = []
     const options = driverOptions({ kubeconfig, log: (message) => messages.push(message) })
     cut()

@@ -7,7 +7,7 @@ import { apiThatReturns, makeBareSquid } from '../support/bare-squid.ts'
 import { addOrg } from '../support/org.ts'
 import { startShoal, type Shoal } from '../support/shoal.ts'
 import { until } from '../support/until.ts'
-import { withinPromised } from '../support/tier.ts'
+import { promisedLimitMs } from '../support/tier.ts'
 
 // These tests check the output of the unmodified public client when a squid cannot be deployed.
 
@@ -73,6 +73,6 @@ test('while an api fails, the client prints its response and last lines within 1
   const secondOf = (beginning: string) =>
     Date.parse(logs.find(({ message }) => message.startsWith(beginning))?.at ?? '') / 1000
   expect(secondOf('Waiting for api') - secondOf('Starting the programs')).toBeLessThanOrEqual(
-    withinPromised(15_000) / 1000,
+    promisedLimitMs(15_000) / 1000,
   )
 })

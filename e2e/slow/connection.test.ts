@@ -6,7 +6,7 @@ import { signInAs } from '../support/people.ts'
 import { deploySimulated } from '../support/simulated-squid.ts'
 import { connectTo, freezePostgres } from '../support/postgres.ts'
 import { startShoal, type Shoal } from '../support/shoal.ts'
-import { withinPromised } from '../support/tier.ts'
+import { promisedLimitMs } from '../support/tier.ts'
 
 let shoal: Shoal
 let browser: Browser
@@ -93,7 +93,7 @@ test('while the database is frozen, an open page keeps its data and shows a bann
   const response = await call()
   expect(response.status).toBe(503)
   expect(response.body).toContain("Shoal's database is not responding.")
-  expect(response.ms).toBeLessThan(withinPromised(3_000))
+  expect(response.ms).toBeLessThan(promisedLimitMs(3_000))
   expect(await query()).toBe(statusBefore)
   expect(await accessibilityFlaws(page, 'connection-lost')).toEqual([])
 

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startRpcCloud, type RpcCloud } from '../support/rpc-cloud.ts'
 import { until } from '../support/until.ts'
-import { withinPromised } from '../support/tier.ts'
+import { promisedLimitMs } from '../support/tier.ts'
 
 let cloud: RpcCloud
 /** Accepts connections and never responds. */
@@ -33,7 +33,7 @@ test('when a node hangs, the processor is Stalled and its lag grows within 60 s;
         return processor?.status === 'STALLED' ? processor : null
       },
       'the processor is stalled',
-      withinPromised(60_000),
+      promisedLimitMs(60_000),
     )
     expect(stalled.lag?.seconds).toBeGreaterThan(30)
   } finally {
@@ -105,9 +105,9 @@ test('a data gateway that never responds opens an alert within three minutes, wh
   const alert = await until(
     async () => (await open()).find(({ squid }) => squid?.slot === 'v2'),
     'the alert is open',
-    withinPromised(200_000),
+    promisedLimitMs(200_000),
   )
-  expect(Date.now() - Date.parse(started)).toBeLessThan(withinPromised(180_000))
+  expect(Date.now() - Date.parse(started)).toBeLessThan(promisedLimitMs(180_000))
   expect(alert).toMatchObject({ kind: 'SOURCE_SILENT', container: 'processor', severity: 'CRITICAL' })
   expect(alert.reason).toContain(`127.0.0.1:${port}`)
   expect(JSON.stringify(alert)).not.toContain('shoal_rpc_')

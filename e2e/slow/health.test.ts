@@ -2,9 +2,10 @@ import { rmSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startProcess, type ServerProcess } from '../support/server-process.ts'
 import { freePort } from '../support/free-port.ts'
-import { stopPostgresOf, makeDataDir, postmasterOf } from '../support/shoal.ts'
+import { findPostmaster, postmasterOf } from '../support/postgres.ts'
+import { stopPostgresOf, makeDataDir } from '../support/shoal.ts'
 import { until } from '../support/until.ts'
-import { withinPromised } from '../support/tier.ts'
+import { promisedLimitMs } from '../support/tier.ts'
 
 type Ready = { status: string; checks: Record<string, string>; facts: Record<string, unknown> }
 
@@ -22,7 +23,8 @@ async function start(env: Record<string, string> = {}): Promise<ServerProcess> {
 afterAll(async () => {
   for (const server of started) server.signal('SIGKILL')
   await Promise.all(started.map(({ ended }) => ended))
-  if (postmasterOf(dataDir)) process.kill(postmasterOf(dataDir), 'SIGCONT')
+  const postgres = findPostmaster(dataDir)
+  if (postgres !== null) process.kill(postgres, 'SIGCONT')
   await stopPostgresOf(dataDir)
   rmSync(dataDir, { recursive: true, force: true })
 })
@@ -77,7 +79,7 @@ describe('one server with all roles', () => {
         const response = await fetch(`${url}/readyz`)
         expect(response.status).toBe(503)
         expect(await response.json()).toMatchObject({ checks: { database: 'does not respond', disk: 'ok' } })
-        expect(performance.now() - startedMs).toBeLessThan(withinPromised(2_500))
+        expect(performance.now() - startedMs).toBeLessThan(promisedLimitMs(2_500))
       }
     } finally {
       process.kill(postgres, 'SIGCONT')

@@ -2,9 +2,10 @@ import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { startProcess, type ServerProcess } from '../support/server-process.ts'
-import { cliOf, stopPostgresOf, makeDataDir, makeReadyDataDir, postmasterOf } from '../support/shoal.ts'
+import { findPostmaster, postmasterOf } from '../support/postgres.ts'
+import { cliOf, stopPostgresOf, makeDataDir, makeReadyDataDir } from '../support/shoal.ts'
 import { until } from '../support/until.ts'
-import { withinPromised } from '../support/tier.ts'
+import { promisedLimitMs } from '../support/tier.ts'
 
 const started: ServerProcess[] = []
 const dataDirs: string[] = []
@@ -79,7 +80,7 @@ describe('a second start on the same data directory', () => {
     expect(await isReady(first)).toBe(true)
     expect(postmasterOf(dataDir)).toBe(postgres)
     expect(await first.stop()).toBe(0)
-    expect(postmasterOf(dataDir)).toBe(0)
+    expect(findPostmaster(dataDir)).toBeNull()
   })
 
   test('is refused for npm start while npm run serve runs, and for a second server on the same ports', async () => {
@@ -112,7 +113,7 @@ describe('a second start on the same data directory', () => {
     expect(await first.stop()).toBe(0)
     expect((await fetch(`${api.url}/readyz`)).status).toBe(200)
     expect(await api.stop()).toBe(0)
-    expect(postmasterOf(dataDir)).toBe(0)
+    expect(findPostmaster(dataDir)).toBeNull()
   })
 
   test('works after the first process was killed: its locks are free, and its Postgres is adopted', async () => {
@@ -126,7 +127,7 @@ describe('a second start on the same data directory', () => {
     const records = readdirSync(join(dataDir, 'locks')).filter((name) => name.startsWith('process-'))
     expect(records).toEqual([`process-${second.pid}.json`])
     expect(await second.stop()).toBe(0)
-    expect(postmasterOf(dataDir)).toBe(0)
+    expect(findPostmaster(dataDir)).toBeNull()
   })
 
   test('two simultaneous starts: one succeeds and one is refused', async () => {
@@ -156,7 +157,7 @@ describe('a second worker', () => {
     )
     active.signal('SIGKILL')
     await active.ended
-    await until(() => standby.output().includes('this worker becomes active'), 'it takes over', withinPromised(5_000))
+    await until(() => standby.output().includes('this worker becomes active'), 'it takes over', promisedLimitMs(5_000))
     expect(await standby.stop()).toBe(0)
   })
 
@@ -167,7 +168,7 @@ describe('a second worker', () => {
     await until(
       () => standby.output().includes('has not responded for'),
       'the standby reports the frozen worker',
-      withinPromised(15_000),
+      promisedLimitMs(15_000),
     )
     expect(standby.output()).not.toContain('takes over')
     active.signal('SIGCONT')

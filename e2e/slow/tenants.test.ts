@@ -84,9 +84,9 @@ describe.each(sandboxKinds)('two tenants that try to reach each other, with $san
   })
 
   /** Root could have installed the sandbox, so as root its absence fails the test instead of skipping it. */
-  const hasSandbox = () => shoal.host().startsWith('sandbox bubblewrap')
+  const hasSandbox = () => shoal.hostSummary().startsWith('sandbox bubblewrap')
   beforeEach(({ skip }) => {
-    skip(sandbox === 'bubblewrap' && !hasSandbox() && !isRoot, shoal.host())
+    skip(sandbox === 'bubblewrap' && !hasSandbox() && !isRoot, shoal.hostSummary())
   })
 
   test('a squid finds no file, socket, port or environment of another tenant', async ({ skip }) => {

@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process'
 import { bareManifest, makeBareSquid } from './bare-squid.ts'
 
-/** The results of attacks by name, as short texts that the attacks below return. */
+/** The result of each attack by its name: `refused`, or a short text about what the attack could do. */
 export type AttackResults = Record<string, string>
 
-/** Source of the attacks on the machine. Each returns `refused`, or what it could do. `given`: the values in the request. */
+/** Source of the attacks on the machine. Each receives the values of the request, and returns its result. */
 const attacksSource = `
 const fs = require('node:fs')
 const { spawn, spawnSync } = require('node:child_process')
@@ -83,19 +83,19 @@ http.createServer(async (request, response) => {
 }).listen(process.env.GQL_PORT)
 `
 
-/** Prefix of the log line with the results of the build: JSON of `AttackResults` in base64. */
-export const attackedPrefix = 'the build attacked '
+/** Prefix of the log line with the results of the build's attacks: JSON of `AttackResults` in base64. */
+export const attackResultsPrefix = 'results of the attacks: '
 
-/** Source of a build script that makes the attacks that need no values of the test, and prints their results. */
+/** Source of a build script that runs the attacks which need no values of a request, and prints their results. */
 const buildSource = `${attacksSource}
 const names = ['creates a user namespace', 'mounts a file system', 'becomes root', 'has privileges', 'creates a device', 'writes to the host', 'sees the server', 'opens files without end']
-console.log(${JSON.stringify(attackedPrefix)} + Buffer.from(JSON.stringify(Object.fromEntries(names.map((name) => [name, attacks[name]({})])))).toString('base64'))
+console.log(${JSON.stringify(attackResultsPrefix)} + Buffer.from(JSON.stringify(Object.fromEntries(names.map((name) => [name, attacks[name]({})])))).toString('base64'))
 `
 
 /**
- * Makes the attacks in a program that runs as the test's own user without any confinement, to show that they work there.
+ * Runs the attacks in a program without confinement, as the user who runs the tests, to show that they succeed there.
  *
- * @param home a folder of the test, the program's HOME
+ * @param home the program's HOME
  */
 export function attackUnconfined(names: string[], home: string, given: Record<string, unknown> = {}): AttackResults {
   const source = `${attacksSource}
@@ -109,8 +109,8 @@ process.stdout.write(JSON.stringify(Object.fromEntries(names.map((name) => [name
 const secretVariable = '  env:\n    SECRET: ${{ secrets.SECRET }}\n'
 
 /**
- * Creates a squid whose api makes each `attack` in the query on the machine, and returns the results. The squid has a
- * secret. Its build makes attacks too.
+ * Creates a squid whose api runs each `attack` of a request's query, and returns `AttackResults`. The squid has a secret. Its
+ * build also runs attacks.
  */
 export const makeAttackerSquid = (name: string): string =>
   makeBareSquid(name, {

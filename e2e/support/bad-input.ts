@@ -1,18 +1,18 @@
 import { endpointsOf, openApi, type Areas, type Endpoint } from '@shoal/contract'
 import fc from 'fast-check'
 
-/** An HTTP request that is sent without any encoding or checks. */
+/** An HTTP request that is sent unchanged, without encoding or validation. */
 export type BadCall = {
   endpoint: string
   method: Endpoint['method']
-  /** The percent-encoded path; often the encoding is wrong. */
+  /** The percent-encoded path, often with a wrong encoding. */
   path: string
   headers: Record<string, string>
   body: Buffer | null
   token: 'session' | 'api token' | 'wrong' | 'none'
 }
 
-/** Valid codes and references, without which every call would fail the first check. */
+/** Codes of organizations and references of squids that exist: with other values, every call would fail the first check. */
 export type ValidValues = { codes: string[]; references: string[] }
 
 type Schema = {
@@ -190,7 +190,7 @@ function bodyOf(schema: Schema): fc.Arbitrary<BodyAndHeaders> {
   )
 }
 
-/** A valid body with headers that do not match it, and bodies that no real client would send. */
+/** Returns a valid body with wrong headers, and bodies that no real client would send. */
 const wrongEncodings = (body: string): BodyAndHeaders[] => [
   ...[
     'text/plain',
@@ -214,7 +214,7 @@ const wrongEncodings = (body: string): BodyAndHeaders[] => [
   },
 ]
 
-/** Mostly values that match the schema, so that some calls reach the handler. */
+/** Generates mostly values that match the schema, so that some calls reach the handler. */
 function valueOf(schema: Schema): fc.Arbitrary<unknown> {
   return fc.oneof({ weight: 5, arbitrary: validOf(schema) }, badValue)
 }
@@ -230,7 +230,7 @@ function validOf(schema: Schema): fc.Arbitrary<unknown> {
       key,
       valueOf(inner),
     ])
-    // Mostly all fields, so that some calls pass the check of required fields.
+    // Three of four values have all fields, so that some calls pass the check of required fields.
     const shape = Object.fromEntries(fields)
     return fc.oneof({ weight: 3, arbitrary: fc.record(shape) }, fc.record(shape, { requiredKeys: [] }))
   }

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
 /**
- * Creates the project of a squid without dependencies, whose image is built within seconds. By default its api returns 200, and
- * its processor does nothing.
+ * Creates the project of a squid without dependencies, whose image is built within seconds. By default, its api responds with 200
+ * and its processor does nothing.
  *
- * @param files by path in the folder; they replace the default files
+ * @param files texts by path in the project; they replace the default files
  * @returns the path of the project; the caller removes its parent folder
  */
 export function makeBareSquid(name: string, files: Record<string, string> = {}): string {
@@ -28,7 +28,7 @@ export function makeBareSquid(name: string, files: Record<string, string> = {}):
   return folder
 }
 
-/** The manifest of a squid without migrations. @param deploy more lines of its `deploy`, indented by two spaces */
+/** Returns the manifest of a squid without migrations. @param deploy further lines of the section `deploy`, indented by two spaces */
 export const bareManifest = (name: string, deploy = ''): string => `manifest_version: subsquid.io/v0.1
 name: ${name}
 deploy:
@@ -42,7 +42,7 @@ ${deploy}  init: false
 /** Lines for `bareManifest` that give the squid a database. */
 export const postgresAddon = '  addons:\n    postgres:\n'
 
-/** Source of a program that responds to every request with this status and text; it prints `serving <status>` once it listens. */
+/** Returns the source of a program that responds to every request with this status and text, and prints `serving <status>` when it listens. */
 export const apiThatReturns = (status: number, text: string): string => `
 require('node:http')
   .createServer((request, response) => response.writeHead(${status}).end(${JSON.stringify(text)}))

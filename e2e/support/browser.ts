@@ -13,7 +13,7 @@ const widths = [1440, 1000, 400] as const
 /** Starts a browser with these additional command-line arguments. */
 export const openBrowser = (...args: string[]): Promise<Browser> => launch(args)
 
-/** Starts a browser that draws text as on every other machine with the same version of it. */
+/** Starts a browser that draws text in the same way on every machine with this version of the browser. */
 export const openPictureBrowser = (): Promise<Browser> =>
   launch(['--disable-lcd-text', '--force-color-profile=srgb'], {
     FONTCONFIG_FILE: join(import.meta.dirname, 'fonts.conf'),
@@ -35,15 +35,15 @@ const launch = (args: readonly string[], env: Record<string, string> = {}): Prom
     ],
   })
 
-/** The initial local storage, with the keys of spec 3. */
+/** Initial values of the local storage, by the keys of spec 3. */
 export type StoredSettings = Partial<
   Record<'user_token' | 'userOrg' | 'tmp_invites_checked' | 'onboardingGuide' | 'theme', string>
 >
 
-/** Uncaught errors and policy violations in pages since the file's tests began. */
+/** Uncaught errors and error messages on the console of all pages since the test file started. */
 export const pageErrors: string[] = []
 
-/** Violations of the content security policy in pages since the last check, one line each. `e2e/console/violations.ts` checks them after each test. */
+/** Violations of the content security policy in all pages, one line each. `e2e/console/violations.ts` checks and clears them after each test. */
 export const policyViolations: string[] = []
 
 const reportViolations = `addEventListener('securitypolicyviolation', (event) => {
@@ -51,7 +51,7 @@ const reportViolations = `addEventListener('securitypolicyviolation', (event) =>
   reportViolation(location.pathname + ': ' + event.effectiveDirective + ' blocks ' + event.blockedURI + ' ' + event.sample + source)
 })`
 
-/** Opens an isolated browser context for one user. By default the tour is finished. */
+/** Opens an isolated browser context for one user. By default, the user has finished the onboarding tour. */
 export async function newUser(
   browser: Browser,
   shoal: RunningShoal,
@@ -65,20 +65,20 @@ export async function newUser(
     permissions: ['clipboard-read', 'clipboard-write'],
     storageState: { cookies: [], origins: [{ origin: shoal.url, localStorage }] },
   })
-  // Twice the default, for machines under load.
+  // Twice Playwright's default, for machines under load.
   context.setDefaultTimeout(60_000)
   await context.exposeFunction('reportViolation', (violation: string) => void policyViolations.push(violation))
   await context.addInitScript(reportViolations)
   context.on('weberror', (error) => pageErrors.push(error.error().message))
   context.on('console', (message) => {
-    // These are not faults: pages handle error responses of the API, and code that could not be loaded.
+    // These are not faults: pages handle error responses of the API and code that cannot be loaded.
     const isFailedRequest = /^Failed to load resource|Failed to fetch dynamically imported module/.test(message.text())
     if (message.type() === 'error' && !isFailedRequest) pageErrors.push(`${message.page()?.url()}: ${message.text()}`)
   })
   return context
 }
 
-/** Checks the current page with all axe rules or the given ones. Returns the serious and critical findings, one line each. */
+/** Checks the current page with the given axe rules, by default all of them. Returns its serious and critical flaws, one line each. */
 export async function seriousFlaws(page: Page, ...rules: string[]): Promise<string[]> {
   const isLoaded = await page.evaluate<boolean>("typeof axe !== 'undefined'")
   if (!isLoaded) await page.evaluate(axe.source)
@@ -92,8 +92,8 @@ export async function seriousFlaws(page: Page, ...rules: string[]): Promise<stri
 }
 
 /**
- * Changes the theme as another tab would: in the setting that all tabs share, so it also applies to pages opened later. Resolves
- * when charts have been redrawn.
+ * Changes the theme in the local storage, as another tab would, so that it also applies to pages that are opened later. Resolves
+ * when the page has redrawn its charts.
  */
 export const switchTheme = (page: Page, theme: (typeof themes)[number]): Promise<void> =>
   page.evaluate(`new Promise((done) => {
@@ -105,9 +105,9 @@ export const switchTheme = (page: Page, theme: (typeof themes)[number]): Promise
 const screenshotFolder = process.env['SHOAL_TEST_SHOTS']
 
 /**
- * Checks the current page in both themes and returns the problems, one line each: content wider than the window at any width,
- * and serious findings of axe. Themes differ only in colours, so by default the dark theme is checked only at the greatest width
- * and only for contrast, and axe runs only at the greatest width. `npm run test:full` runs all rules in both themes at every width.
+ * Checks the current page in both themes. Returns its flaws, one line each: content that is wider than the window, at each width, and
+ * serious flaws that axe finds. Axe runs only at the greatest width. Themes differ only in colours, so the dark theme is checked only
+ * at that width, and only for contrast. `npm run test:full` runs all rules in both themes at every width.
  * Saves screenshots named `<name>-<theme>-<width>`. Leaves the page in the dark theme, at the last width.
  *
  * @param height of the window in pixels

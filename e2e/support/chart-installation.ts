@@ -20,27 +20,28 @@ import { addOrg, type Org } from './org.ts'
 const host = process.env['SHOAL_TEST_HOST_ADDRESS'] ?? ''
 const registry = process.env['SHOAL_TEST_REGISTRY'] ?? ''
 
-/** Shoal installed in the cluster by the chart, with Postgres, S3, a chain and an npm registry on this host. */
+/** A Shoal that the chart has installed in the cluster, with Postgres, S3, a chain and an npm registry on this host. */
 export type ChartInstallation = {
   namespace: string
-  /** The public URLs of the Services, on a node. */
+  /** The URL of the Service of the api, on a port of a node. */
   url: string
+  /** The URL of the Service of the gateways, on a port of a node. */
   gatewayUrl: string
   devnet: Devnet
   org: Org
-  /** The URL with which squids read the chain. */
+  /** The URL of the chain for squids. */
   rpcUrl: string
   as: (token: string) => ApiClient<Contract>
-  /** Runs `helm <command> shoal …` and returns its output. @throws with its output if it fails */
+  /** Runs `helm <command> shoal …` and returns its output. @throws with its output and the state of the pods if it fails */
   helm: (command: string, ...args: string[]) => Promise<string>
-  /** Arguments for `helm install` and `helm upgrade`. */
+  /** Arguments of `helm install` and `helm upgrade` with the settings of this installation. */
   values: string[]
-  /** Selects the namespaces of squids of this installation. */
+  /** The label selector for the namespaces of this installation's squids. */
   selector: string
   end: () => Promise<void>
 }
 
-/** Installs the chart of this repository in a separate namespace. */
+/** Installs the chart of this repository in a new namespace. `end` removes everything. */
 export async function installChart(): Promise<ChartInstallation> {
   await using cleanup = new AsyncDisposableStack()
   const relay = async (port: number) => {
@@ -87,7 +88,7 @@ export async function installChart(): Promise<ChartInstallation> {
     },
     settings: { SHOAL_NETWORK_ALLOW: new URL(rpcUrl).host, npm_config_registry: packages.url },
     squids: { cpuRatio: 0.1 },
-    // The cluster has neither metrics, storage nor names.
+    // The test cluster has no metrics server, no storage and no DNS.
     api: { service: { type: 'NodePort' }, resources: { requests: { cpu: '50m', memory: '256Mi' } } },
     gateway: {
       service: { type: 'NodePort' },
@@ -119,7 +120,7 @@ export async function installChart(): Promise<ChartInstallation> {
   const cli = async <T>(...args: string[]): Promise<T> => {
     const command = ['exec', '-n', namespace, 'deploy/shoal-api', '--', 'node', 'server/src/cli.ts', ...args, '--json']
     const output = await kubectl(command)
-    // The log of the command is before its result.
+    // The command prints its result after its log.
     return JSON.parse(output.split('\n').at(-1) ?? '') as T
   }
   const url = await nodeUrl(namespace, 'shoal-api')
@@ -148,7 +149,7 @@ export async function installChart(): Promise<ChartInstallation> {
   }
 }
 
-/** The address of a Service of the type NodePort on the first node. */
+/** Returns the URL of a Service of the type NodePort on the first node. */
 async function nodeUrl(namespace: string, service: string): Promise<string> {
   const port = await kubectl(['get', 'service', '-n', namespace, service, '-o', 'jsonpath={.spec.ports[0].nodePort}'])
   const path = 'jsonpath={.items[0].status.addresses[?(@.type=="InternalIP")].address}'
@@ -164,7 +165,7 @@ async function describePods(namespace: string): Promise<string> {
   return [events, ...(await Promise.all(logs))].join('\n')
 }
 
-/** Serves the npm registry of this host to pods, which cannot reach it. */
+/** Forwards requests of pods to the npm registry that this host uses, which pods cannot reach. */
 async function startPackageRegistry(): Promise<{ url: string; end: () => Promise<void> }> {
   const { output } = await runCommand('npm', ['config', 'get', 'registry', '--loglevel=error'])
   const upstream = output.trim().split('\n').at(-1) ?? ''

@@ -6,14 +6,14 @@ import { repositoryRoot } from './shoal.ts'
 
 export const chart = join(repositoryRoot, 'deploy/chart')
 
-/** Why this machine has no Helm, or null. */
+/** Why Helm cannot be built on this machine; null if it can. */
 export const missingHelm = await missingTool(helm)
 if (missingHelm) console.log(`Helm cannot be built: ${missingHelm}.`)
 
-/** Arguments for a file of values of the chart's tests. */
+/** Returns the arguments of Helm for one of the values files in the chart's folder `tests`. */
 export const valuesOf = (name: string): string[] => ['-f', join(chart, `tests/${name}.yaml`)]
 
-/** Runs Helm, which is built if it is not in the user's cache. `env` is all of its environment. */
+/** Runs Helm with only this environment, after building it if the user's cache does not have it. The code is 1 for any failure. */
 export async function runHelm(
   args: string[],
   env: Record<string, string> = {},

@@ -13,15 +13,15 @@ import { startTestCloud, type TestCloud } from './test-cloud.ts'
 const host = process.env['SHOAL_TEST_HOST_ADDRESS']
 const registry = process.env['SHOAL_TEST_REGISTRY']
 
-/** True if the cluster's pods can reach this host, and its nodes a registry. */
+/** True if the pods of the cluster can reach this host, and its nodes can reach a registry. */
 export const hasClusterNetwork = Boolean(host && registry)
 
 /** A test cloud whose squids run in the cluster, with their Postgres and chain on this host. */
 export type ClusterCloud = {
   cloud: TestCloud
-  /** The Postgres with the databases of squids. */
+  /** The Postgres that has the databases of squids. */
   postgres: EmbeddedPostgres
-  /** Selects the namespaces and pods of this installation. */
+  /** The label selector for the namespaces and pods of this installation. */
   selector: string
   end: () => Promise<void>
 }
@@ -45,7 +45,7 @@ export async function startClusterCloud(env: Record<string, string> = {}): Promi
   database.hostname = host ?? ''
   const devnetPort = await freePort()
   const chainPort = await openPort(devnetPort)
-  // Builds run in pods, which reach the registry of packages only through this host.
+  // Builds run in pods, which reach the npm registry only through this host.
   const proxy = await startConnectProxy(host ?? '')
   cleanup.defer(() => proxy.close())
   const cloud = await startTestCloud({
@@ -76,5 +76,5 @@ export async function startClusterCloud(env: Record<string, string> = {}): Promi
   return { cloud, postgres, selector, end: () => stack.disposeAsync() }
 }
 
-/** Accepts connections on the host's address in the cluster's network, and relays them to a port of loopback. */
+/** Accepts connections on this host's address in the cluster's network, and relays them to a loopback port. */
 export const relayTo = (port: number) => relay(host ?? '', port)

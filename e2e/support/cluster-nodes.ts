@@ -6,17 +6,18 @@ import { controlAddress, nodes } from '../../scripts/kubernetes/network.ts'
 import { registryHosts } from '../../scripts/kubernetes/node.ts'
 import { kubectl, nodeNames, tryKubectl } from './kubernetes.ts'
 
-/** True if the nodes of the cluster are namespaces of this host, so that a test can cut their links. */
+/** True if the nodes of the cluster are namespaces of this host, so that a test can cut their connections. */
 export const hasOwnNodes = process.env['SHOAL_TEST_KUBE'] !== undefined
 
 /**
- * Cuts a node off from the control plane, in both directions, and from the addresses `also`. Its pods continue, and reach all others, such as
- * this host. Returns a function that restores the link; the end of the test restores it too, and waits until the node is ready.
+ * Cuts a node off from the control plane and from `addresses`, in both directions. Its pods keep running and can reach all other
+ * addresses, such as this host. Returns a function that restores the connections; the end of the test does that too, and waits until
+ * the node is ready.
  */
-export function cutOff(node: string, also: string[] = []): () => void {
+export function cutOff(node: string, addresses: string[] = []): () => void {
   const target = `--net=/proc/${processOf(node)}/ns/net`
   const route = (action: 'add' | 'delete') => {
-    for (const address of [controlAddress, ...also])
+    for (const address of [controlAddress, ...addresses])
       runProgram('nsenter', [target, 'ip', 'route', action, 'blackhole', `${address}/32`])
   }
   route('add')
@@ -32,7 +33,7 @@ export function cutOff(node: string, also: string[] = []): () => void {
   return restore
 }
 
-/** Lets the nodes pull from a registry at `host:port` without TLS. */
+/** Lets the nodes pull from the registry `host` (`host:port`) without TLS, until the end of the test. */
 export function trustRegistry(host: string): void {
   for (const { name } of nodes) {
     const folder = join(dirname(dirname(process.env['SHOAL_TEST_KUBECONFIG'] ?? '')), name, 'registries', host)
@@ -49,12 +50,12 @@ function processOf(node: string): number {
     readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').includes(`SHOAL_TEST_MACHINE=${node}`) &&
     network(pid) !== network('self')
   const pid = processesOfMachines().find(isInside)
-  if (pid === undefined) throw new Error(`There is no node ${node} on this host`)
+  if (pid === undefined) throw new Error(`This host has no node ${node}`)
   return pid
 }
 
 /** Lets new pods run only on this node, until the returned function is called or the test ends. */
-export async function onlyNode(node: string): Promise<() => Promise<void>> {
+export async function schedulePodsOnlyOn(node: string): Promise<() => Promise<void>> {
   const others = (await nodeNames()).filter((name) => name !== node)
   const allow = async () => void (await kubectl(['uncordon', ...others]))
   onTestFinished(allow)
@@ -63,8 +64,8 @@ export async function onlyNode(node: string): Promise<() => Promise<void>> {
 }
 
 /**
- * Drains a node, as before its maintenance, of the pods that the selector selects. Returns a function that lets pods run there again, as
- * the end of the test does.
+ * Drains the selected pods from a node, as an operator does before maintenance. Returns a function that lets pods run on the node
+ * again; the end of the test does that too.
  */
 export async function drain(node: string, selector: string): Promise<() => Promise<void>> {
   const undo = async () => void (await kubectl(['uncordon', node]))

@@ -6,19 +6,19 @@ import { hasOwnNodes } from './cluster-nodes.ts'
 import { tryKubectl } from './kubernetes.ts'
 import { until } from './until.ts'
 
-/** True: the parts of the cluster are processes of this host, so a test can end and start them. */
+/** True if the parts of the cluster (etcd, the API server, kubelets and so on) are processes of this host, so that a test can end and start them. */
 export const hasOwnParts = hasOwnNodes
 
-/** A process of the cluster's program, and what is needed to start it again. */
+/** The process of a part, with what is needed to start it again. */
 type Part = { name: string; pid: number; command: string[]; machinePid: number; env: NodeJS.ProcessEnv; log: string }
 
 const etcdFolder = () => join(dirname(dirname(process.env['SHOAL_TEST_KUBECONFIG'] ?? '')), 'etcd')
 
-/** Copies the data of etcd as it is at this moment to a folder, which must not exist. */
+/** Copies the current data of etcd to a folder, which must not exist. */
 export function snapshotEtcd(to: string): void {
   const etcd = partsOf().find(({ name }) => name === 'etcd')
-  if (!etcd) throw new Error('There is no etcd on this host')
-  // The copy is what etcd finds after a crash, from which it recovers.
+  if (!etcd) throw new Error('No etcd runs on this host')
+  // While etcd is stopped, the copy is consistent: etcd recovers from it as after a crash.
   process.kill(etcd.pid, 'SIGSTOP')
   try {
     cpSync(etcdFolder(), to, { recursive: true })
@@ -27,24 +27,24 @@ export function snapshotEtcd(to: string): void {
   }
 }
 
-/** Ends all parts of the cluster, replaces the data of etcd, and starts them again. Pods continue. */
+/** Kills all parts of the cluster, replaces the data of etcd with that copy, and starts the parts again. Pods keep running. */
 export async function restoreEtcd(from: string): Promise<void> {
   const parts = partsOf()
   for (const { pid } of parts) process.kill(pid, 'SIGKILL')
   await until(() => partsOf().length === 0, 'all parts have ended')
-  // The folder itself is mounted in the machine.
+  // The folder itself must stay, because the machine has mounted it.
   for (const entry of readdirSync(etcdFolder())) rmSync(join(etcdFolder(), entry), { recursive: true })
   cpSync(from, etcdFolder(), { recursive: true })
-  const [store, rest] = [['etcd', 'kube-apiserver'], parts.map(({ name }) => name)]
-  for (const part of parts.filter(({ name }) => store.includes(name))) start(part)
+  const isFirst = ({ name }: Part) => ['etcd', 'kube-apiserver'].includes(name)
+  for (const part of parts.filter(isFirst)) start(part)
   const isReady = async () => (await tryKubectl(['get', '--raw', '/readyz'])).output === 'ok'
   await until(isReady, 'the API server is ready')
-  for (const part of parts.filter(({ name }) => rest.includes(name) && !store.includes(name))) start(part)
+  for (const part of parts.filter((candidate) => !isFirst(candidate))) start(part)
   const nodes = ['wait', 'nodes', '--all', '--for=condition=Ready', '--timeout=50s']
   await until(async () => (await tryKubectl(nodes)).code === 0, 'the nodes are ready')
 }
 
-/** The processes of the cluster's program, in the order in which they were started. */
+/** Returns the running parts of the cluster, in the order in which they were started. */
 function partsOf(): Part[] {
   const processes = processesOfMachines().map((pid) => {
     const [command, environment] = ['cmdline', 'environ'].map((file) => read(pid, file).split('\0').slice(0, -1))
@@ -63,7 +63,7 @@ function partsOf(): Part[] {
   })
 }
 
-/** Starts a part in its machine, whose end ends it. */
+/** Starts a part in its machine. It ends with the machine. */
 function start({ command, machinePid, env, log }: Part): void {
   const output = openSync(log, 'a')
   const args = ['--target', String(machinePid), '--mount', '--pid', '--net', '--', ...command]
@@ -71,7 +71,7 @@ function start({ command, machinePid, env, log }: Part): void {
   closeSync(output)
 }
 
-/** Returns an empty string for a process that has ended. */
+/** Reads a file of a process in /proc; an empty string if the process has ended. */
 function read(pid: number, file: string): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8')

@@ -9,14 +9,14 @@ import { hasCluster, kubectl } from './kubernetes.ts'
 const host = process.env['SHOAL_TEST_HOST_ADDRESS']
 const registry = process.env['SHOAL_TEST_REGISTRY']
 
-/** True if nodes can pull a collector that was built here, and reach this host. */
+/** True if the nodes can pull a collector that was built here, and can reach this host. */
 export const canInstallCollector = async (): Promise<boolean> =>
   hasCluster && host !== undefined && registry !== undefined && (await hasCollector())
 
-/** Collectors send logs to `host:port`, on this host's address in the cluster's network, with `token`. */
+/** The collectors on all nodes. They send logs with `token` to `host:port`, an address of this host. */
 export type InstalledCollector = { host: string; port: number; token: string; remove: () => Promise<void> }
 
-/** Installs docs/kubernetes-collector.yaml on all nodes, with a queue of another size if it is given, and waits until it runs. */
+/** Installs docs/kubernetes-collector.yaml on all nodes, and waits until it runs. @param queueBytes replaces the size of the queue */
 export async function installCollector(queueBytes?: number): Promise<InstalledCollector> {
   const token = randomBytes(16).toString('hex')
   const port = await freePort()
@@ -34,7 +34,7 @@ export async function installCollector(queueBytes?: number): Promise<InstalledCo
     port,
     token,
     async remove() {
-      // The next test installs another one, with the same name.
+      // Waits for the deletion, because the next test installs a collector with the same name.
       await kubectl(['delete', 'namespace', 'shoal-collector', '--timeout=50s'])
     },
   }

@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 
 export type ConnectProxy = { url: string; close: () => void }
 
-/** Starts an HTTP proxy for CONNECT at an address of this host: pods of the test cluster reach package registries through it. */
+/** Starts an HTTP proxy that accepts only CONNECT, on an address of this host. Pods of the test cluster reach the npm registry through it. */
 export async function startConnectProxy(host: string): Promise<ConnectProxy> {
   const server = createServer((_request, response) => void response.writeHead(405).end())
   server.on('connect', (request, socket) => {

@@ -1,6 +1,6 @@
 import { makePgSquid } from './pg-squid.ts'
 
-/** Source of the processor. Each row of `starts` is one of its runs; `was_alone` is true if no other run held the lock. */
+/** Source of the processor. Each row of `starts` is one run; `was_alone` is true if no other run held the lock. */
 const processor = `
 const { Client } = require('pg')
 const http = require('node:http')
@@ -37,7 +37,7 @@ http.createServer((request, response) => {
 `
 
 /**
- * Creates a squid whose processor takes a lock in its database, records whether it was free, and numbers the lines of its log:
- * this shows whether two processors ran at the same time, and whether a line was lost.
+ * Creates a squid whose processor records whether another run holds a lock in its database, and numbers the lines of its log. A test
+ * can thus detect two processors that run at the same time, and lost lines.
  */
 export const makeCountingSquid = (): string => makePgSquid('counting', { 'api.js': api, 'processor.js': processor })

@@ -4,20 +4,20 @@ import type { PublicClient } from '../../scripts/public-client.ts'
 import { repositoryRoot } from './shoal.ts'
 
 type Installation = {
-  /** Runs `shoal` with arguments, and returns its output. */
+  /** Runs `shoal` with these arguments, and returns its output. */
   shoal: (...args: string[]) => string | Promise<string>
-  /** Of the console. */
+  /** The URL of the console. */
   url: string
   /** The URL of the gateway, without a path. */
   gatewayUrl: string
-  /** Where programs of squids reach the chain. */
+  /** The URL of the chain for squids. */
   rpcUrl: string
 }
 
 /**
  * Creates a user of an installation, deploys the example as that user with the public client, and returns the URL of its API.
  * @param folder of the example
- * @throws AssertionError with what the client printed
+ * @throws AssertionError with the output of the client
  */
 export async function deployExample(
   sqd: PublicClient,

@@ -6,7 +6,7 @@ import { until } from './until.ts'
 
 type Options = { slot: string; tag?: string; hardReset?: boolean; name?: string }
 
-/** Packs, uploads and deploys the project like the public client, without waiting; returns the deployment's id. */
+/** Packs, uploads and deploys the project as the public client does. Does not wait for the deployment. Returns its id. */
 export async function deploy(
   cloud: Pick<TestCloud, 'api' | 'org' | 'token' | 'project'> & { shoal: Pick<TestCloud['shoal'], 'url'> },
   options: Options,

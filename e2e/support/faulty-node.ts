@@ -8,9 +8,9 @@ export type Fault = 'none' | 'dead' | 'silent' | 'slow' | 'lying'
 export type FaultyNode = { url: string; setFault: (fault: Fault) => Promise<void>; close: () => Promise<void> }
 
 const slowMs = 5_000
-const falseBlocks = 1_000
+const headErrorBlocks = 1_000
 
-/** Starts a node that forwards requests to the node at `targetUrl`, and can be made to misbehave. */
+/** Starts a node that forwards requests to the node at `targetUrl`, and simulates the fault that a test sets. */
 export async function startFaultyNode(targetUrl: string): Promise<FaultyNode> {
   let fault: Fault = 'none'
   let server: Server = await listen(0)
@@ -68,12 +68,12 @@ function forward(url: string, body: Buffer): Promise<string> {
 type Call = { id: unknown; method?: string }
 type Result = { id: unknown; result?: unknown }
 
-/** Raises the result of `eth_blockNumber`; the node still responds that the block does not exist. */
+/** Raises the result of `eth_blockNumber`. The node behind still responds that such blocks do not exist. */
 function raiseHead(body: Buffer, response: string): string {
   const calls = [JSON.parse(body.toString()) as Call | Call[]].flat()
   const isHead = ({ id }: Result) => calls.find((call) => call.id === id)?.method === 'eth_blockNumber'
   const results = JSON.parse(response) as Result | Result[]
   const withFalseHead = (result: Result) =>
-    isHead(result) ? { ...result, result: `0x${(Number(result.result) + falseBlocks).toString(16)}` } : result
+    isHead(result) ? { ...result, result: `0x${(Number(result.result) + headErrorBlocks).toString(16)}` } : result
   return JSON.stringify(Array.isArray(results) ? results.map(withFalseHead) : withFalseHead(results))
 }

@@ -2,8 +2,8 @@ import { randomInt } from 'node:crypto'
 import { createServer } from 'node:net'
 
 /**
- * Returns a port on which nothing listens. It is below the range that the kernel uses for outgoing connections, so that none of these
- * takes it before the caller listens.
+ * Returns a port on which nothing listens. It is below the range that the kernel uses for outgoing connections, so that no such
+ * connection occupies it before the caller listens.
  */
 export async function freePort(): Promise<number> {
   for (;;) {

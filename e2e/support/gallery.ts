@@ -10,10 +10,10 @@ export const galleryThemes = ['light', 'dark'] as const
 const origin = 'http://gallery.test'
 /** Higher than the gallery, so that all its charts are drawn without scrolling. */
 const windowPx = 12_000
-/** The height of the window while something is open above the page. */
+/** The height of the window while an overlay is open. */
 const overlayWindowPx = 640
 
-/** Opens the built gallery at a fixed time, and waits until its charts are drawn and nothing but the examples of loading is loading. */
+/** Opens the built gallery with a fixed current time, and waits until its files and fonts are loaded. */
 export async function openGallery(browser: Browser): Promise<Page> {
   const context = await browser.newContext({
     reducedMotion: 'reduce',
@@ -40,10 +40,10 @@ export async function setAppearance(page: Page, theme: (typeof galleryThemes)[nu
   await switchTheme(page, theme)
 }
 
-/** What can be photographed: its name, and how to show it. */
+/** A section or an overlay that can be photographed, by its name. */
 export type Subject = { name: string; show: () => Promise<Locator>; hide: () => Promise<unknown> }
 
-/** The sections of the gallery. */
+/** Returns the sections of the gallery. */
 export async function sectionsOf(page: Page): Promise<Subject[]> {
   const sections = await page.locator('[data-section]').all()
   const names = await Promise.all(sections.map((section) => section.getAttribute('data-section')))
@@ -54,7 +54,7 @@ export async function sectionsOf(page: Page): Promise<Subject[]> {
   }))
 }
 
-/** What opens above the gallery. */
+/** Returns the overlays of the gallery, such as its dialogs and menus. */
 export const overlaysOf = (page: Page): Subject[] => overlays.map((overlay) => overlaySubject(page, overlay))
 
 /** The name of the picture, the button that opens it, and its role. */

@@ -2,9 +2,9 @@ import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
- * Writes a program for SHOAL_HASURA_PROGRAM, and returns its path. It is not Hasura: it takes its settings from the same environment
- * variables, reports its health at the same path and checks the admin secret as Hasura's documentation describes, but it has no schema.
- * The variable STAND_IN changes it: `fails` ends it at its start.
+ * Writes a program for SHOAL_HASURA_PROGRAM that stands in for Hasura, and returns its path. It reads its settings from the same
+ * environment variables, reports its health at the same path and checks the admin secret, as Hasura's documentation describes, but it
+ * has no schema. With STAND_IN=fails, it exits immediately.
  */
 export function writeHasuraStandIn(folder: string): string {
   const file = join(folder, 'graphql-engine')

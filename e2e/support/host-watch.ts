@@ -15,8 +15,8 @@ export const printHostFaults = () => printFaults(...columns)
 export type WatchedOrg = { shoal: Shoal; token: string; org: string }
 
 /**
- * Starts probing the API, `/readyz` and a squid's endpoint. The squid is called the neighbour: it runs on the host that has the fault, but
- * does not cause it.
+ * Starts probing the API, `/readyz` and a squid's endpoint. The squid is the neighbour: it runs on the host that has the fault, but did
+ * not cause it.
  */
 export const watchHost = ({ shoal, token, org }: WatchedOrg, squidUrl: string): Timeline =>
   startTimeline({
@@ -32,6 +32,7 @@ export const watchHost = ({ shoal, token, org }: WatchedOrg, squidUrl: string): 
     },
   })
 
+/** Adds a row to the table of faults. @param message what Shoal reported about the fault */
 export const reportHostFault = (fault: string, timeline: Timeline, message: string) =>
   reportFault(
     fault,

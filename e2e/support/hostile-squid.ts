@@ -1,6 +1,6 @@
 import { makeBareSquid } from './bare-squid.ts'
 
-/** Source of each attack, which repeats until the processor is stopped. */
+/** The source of each attack by its name. An attack repeats until the processor ends. */
 export const attacks = {
   'eats memory': `
 const chunks = []
@@ -18,7 +18,7 @@ write()`,
 
 export type Attack = keyof typeof attacks
 
-/** Creates a squid whose processor attacks ten seconds after its start, when the deployment is complete. */
+/** Creates a squid whose processor starts the attack after ten seconds, when the deployment is complete. */
 export const makeHostileSquid = (name: string, attack: Attack): string =>
   makeBareSquid(name, {
     'processor.js': `setTimeout(() => {${attacks[attack]}\n}, 10_000)\nsetInterval(() => undefined, 60_000)\n`,

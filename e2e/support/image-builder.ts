@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { create } from 'tar'
 
-/** Opens a builder that pushes its images to a folder of its own in the registry of the test cluster. `folder` has its files. */
+/** Opens a builder that stores its files in `folder`, and pushes its images to new repositories in the registry of the test cluster. */
 export async function openImageBuilder(folder: string): Promise<Builder> {
   const toolchain = process.env['SHOAL_TEST_TOOLCHAIN']
   if (toolchain) execFileSync('cp', ['-al', toolchain, join(folder, 'toolchain')])
@@ -31,14 +31,15 @@ export async function openImageBuilder(folder: string): Promise<Builder> {
 
 type BuildOptions = {
   key: string
-  /** The folder of the squid's project, and the paths in it that belong to the archive. */
+  /** The folder of the squid's project. */
   project: string
+  /** The paths in the project that the archive contains. */
   paths: string[]
-  /** The build adds its lines. */
+  /** Receives the lines of the build's log. */
   log?: string[]
 }
 
-/** Builds and pushes an image. Returns its name, by digest. */
+/** Builds and pushes an image. Returns its name with its digest. */
 export async function buildImage(builder: Builder, { key, project, paths, log = [] }: BuildOptions): Promise<string> {
   const archive = () => Readable.from(create({ gzip: true, cwd: project, portable: true }, paths))
   const limits = { totalBytes: 1e8, files: 10_000, ratio: 100 }

@@ -7,11 +7,11 @@ export type ImagePod = {
   image: string
   args: string[]
   env?: Record<string, string>
-  /** As Kubernetes writes it, such as `64Mi`. Default: unlimited. */
+  /** The limit as a Kubernetes quantity, such as `64Mi`. Default: unlimited. */
   memory?: string
 }
 
-/** Creates a pod that Pod Security's level "restricted" accepts, with a read-only root file system, whose image starts its own first process. */
+/** Creates a pod that runs the image's entrypoint with `args`. It meets Pod Security's level "restricted", and its root file system is read-only. */
 export async function startImagePod({ namespace, name, image, args, env = {}, memory }: ImagePod): Promise<void> {
   const securityContext = {
     allowPrivilegeEscalation: false,
@@ -49,7 +49,7 @@ export async function startImagePod({ namespace, name, image, args, env = {}, me
 /** How a pod's container ended. `message`: the termination message that its first process wrote. */
 export type PodEnd = { exitCode: number; message?: string; output: string }
 
-/** Waits until the pod has ended, and returns how. @throws with its events if it does not end */
+/** Waits for the end of the pod. @throws with the pod's description if it does not end within two minutes */
 export async function endOfPod(namespace: string, name: string): Promise<PodEnd> {
   const read = async (): Promise<{ phase: string; containerStatuses?: { state: { terminated?: PodEnd } }[] }> =>
     JSON.parse(await kubectl(['get', 'pod', '-n', namespace, name, '-o', 'jsonpath={.status}'])) as never
@@ -65,7 +65,7 @@ export async function endOfPod(namespace: string, name: string): Promise<PodEnd>
   }
 }
 
-/** Waits until the pod runs, and returns its address. */
+/** Waits until the pod is ready, and returns its IP address. */
 export async function addressOfPod(namespace: string, name: string): Promise<string> {
   await kubectl(['wait', '-n', namespace, '--for=condition=Ready', '--timeout=60s', `pod/${name}`])
   return await kubectl(['get', 'pod', '-n', namespace, name, '-o', 'jsonpath={.status.podIP}'])

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { connectTo, type Cluster } from './postgres.ts'
 import { processesIn } from './shoal.ts'
 
-/** The resources that an installation uses, each of which must belong to a version. */
+/** The resources that an installation uses. Each must belong to a version. */
 export type Resources = {
   /** `<image> <command line>` of each program of a squid, sorted. */
   programs: string[]
@@ -15,8 +15,8 @@ export type Resources = {
   images: string[]
 }
 
-/** Resources recorded in the database. */
-export type Records = { runningImages: string[]; images: string[]; squidIds: number[] }
+/** The images and versions that the database records. */
+export type Records = { images: string[]; squidIds: number[] }
 
 export async function readResources(dataDir: string): Promise<Resources> {
   const images = join(dataDir, 'images')
@@ -37,17 +37,17 @@ export async function readResources(dataDir: string): Promise<Resources> {
 }
 
 export async function readRecords(dataDir: string): Promise<Records> {
-  const squids = await query<{ id: string; image: string | null }>(dataDir, 'shoal', 'select id, image from squids')
+  const squids = await query<{ id: string }>(dataDir, 'shoal', 'select id from squids')
   const images = await query<{ image: string }>(dataDir, 'shoal', 'select image from images')
   return {
     squidIds: squids.map(({ id }) => Number(id)),
-    runningImages: squids.flatMap(({ image }) => image ?? []),
+
     images: images.map(({ image }) => image),
   }
 }
 
-/** Describes the resources that belong to no version. `perVersion`: number of programs of a version. */
-export function orphans(resources: Resources, records: Records, perVersion: number): string[] {
+/** Describes the resources that belong to no version, and those that versions lack. Each version has `programsPerVersion` programs. */
+export function orphans(resources: Resources, records: Records, programsPerVersion: number): string[] {
   const isOfVersion = (workload: string) => records.squidIds.some((id) => workload.startsWith(`${id}.`))
   const versions = records.squidIds.length
   return [
@@ -58,15 +58,15 @@ export function orphans(resources: Resources, records: Records, perVersion: numb
     ...(resources.databases.length === versions
       ? []
       : [`${resources.databases.length} databases of ${versions} versions`]),
-    ...(resources.programs.length === perVersion * versions
+    ...(resources.programs.length === programsPerVersion * versions
       ? []
-      : [`${resources.programs.length} programs of ${versions} versions that have ${perVersion} each`]),
+      : [`${resources.programs.length} programs of ${versions} versions that have ${programsPerVersion} each`]),
     ...resources.builds.map((command) => `build ${command}`),
     ...resources.images.filter((name) => !records.images.includes(name)).map((name) => `image ${name}`),
   ]
 }
 
-/** `cluster`: see `connectTo`. */
+/** Runs a statement in a database of the embedded Postgres, and returns its rows. `cluster`: see `connectTo`. */
 export async function query<T extends object>(
   dataDir: string,
   database: string,

@@ -14,19 +14,19 @@ const registry = process.env['SHOAL_TEST_REGISTRY']
 
 export type JobBuilder = {
   builder: Builder
-  /** The namespace of the tenant. */
+  /** The namespace of the tenant, in which builds run. */
   namespace: string
-  /** Builds a folder, or files by name. */
-  build: (source: string | Record<string, string>, overrides?: Partial<BuildRequest>) => Promise<BuiltSource>
+  /** Builds the project in a folder, or one of these files by name. */
+  build: (source: string | Record<string, string>, overrides?: Partial<BuildRequest>) => Promise<BuildOutcome>
   end: () => Promise<void>
 }
 
 /** `image` null: the build failed with `error`. */
-export type BuiltSource = { image: Image | null; error: Error | null; log: string[] }
+export type BuildOutcome = { image: Image | null; error: Error | null; log: string[] }
 
-export const LIMITS = { memoryBytes: 512 * 2 ** 20, cpuCores: 1, timeMs: 900_000, diskBytes: 2 ** 30 }
+export const defaultLimits = { memoryBytes: 512 * 2 ** 20, cpuCores: 1, timeMs: 900_000, diskBytes: 2 ** 30 }
 
-/** Opens a builder whose builds run in the test cluster, for a separate installation and tenant. `targets`: what builds may reach on this host. */
+/** Opens a builder whose builds run in the test cluster, for a new installation and tenant. `targets`: the ports of this host that builds may reach. */
 export async function startJobBuilder(
   quota: Record<string, string> = { pods: '10' },
   targets: { host: string; port: number }[] = [],
@@ -76,7 +76,7 @@ export async function startJobBuilder(
         packageManager: 'auto',
         installCommand: null,
         buildCommand: null,
-        limits: LIMITS,
+        limits: defaultLimits,
         log: (_severity, message) => void log.push(message),
         signal: new AbortController().signal,
         ...overrides,
@@ -102,7 +102,7 @@ function writeFiles(dir: string, files: Record<string, string>): string {
   return dir
 }
 
-/** The files of a squid without dependencies, with these scripts. */
+/** Returns the files of a squid without dependencies. `build`: its build script. `more`: further files by name. */
 export const bareSource = (build: string, more: Record<string, string> = {}): Record<string, string> => {
   const packageJson = { name: 'bare', version: '1.0.0', private: true, scripts: { build } }
   const lockfile = { name: 'bare', version: '1.0.0', lockfileVersion: 3, requires: true, packages: { '': packageJson } }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 
-/** The steps of a deployment. Only a hard reset has RESETTING. */
+/** The steps of a deployment. Only a hard reset has the step RESETTING. */
 export const steps = [
   'UNPACKING',
   'IMAGE_BUILDING',
@@ -19,12 +19,12 @@ export type Kill = {
   fraction: number
 }
 
-/** Set `SHOAL_TEST_SEED` to repeat an earlier run. */
+/** Set `SHOAL_TEST_SEED` to the printed seed of an earlier run to repeat it. */
 export const seed = Number(process.env['SHOAL_TEST_SEED'] ?? Math.floor(Math.random() * 1_000_000))
 
 /**
- * Returns `count` kills, spread evenly over the steps. The seed determines their order and moments, and which steps are killed if
- * there are fewer kills than steps.
+ * Returns `count` kills, spread evenly over the steps. The seed determines their order and moments, and, if there are fewer kills
+ * than steps, which steps have one.
  */
 export function planKills(count: number): Kill[] {
   const killArbitrary = fc.record({

@@ -3,16 +3,16 @@ import { randomBytes } from 'node:crypto'
 import { text } from 'node:stream/consumers'
 import { onTestFinished } from 'vitest'
 
-/** True if the tests have a cluster. `npm run test:kubernetes` starts one, or uses that of SHOAL_TEST_KUBECONFIG. */
+/** True if the tests have a cluster: one that `npm run test:kubernetes` started, or that of SHOAL_TEST_KUBECONFIG. */
 export const hasCluster = process.env['SHOAL_TEST_KUBECONFIG'] !== undefined
 
-/** The image of `test/kube/pod`, as the nodes pull it. */
+/** The name by which nodes pull the image of `test/kube/pod`. */
 export const podImage = process.env['SHOAL_TEST_POD_IMAGE'] ?? ''
 
-export type CommandEnd = { code: number; output: string }
+export type CommandResult = { code: number; output: string }
 
 /** Runs kubectl as the cluster's administrator, with `input` on stdin. Returns its exit code and all of its output. */
-export async function tryKubectl(args: string[], input = ''): Promise<CommandEnd> {
+export async function tryKubectl(args: string[], input = ''): Promise<CommandResult> {
   const [file = '', ...firstArgs] = (process.env['SHOAL_TEST_KUBECTL'] ?? 'kubectl').split(' ')
   const env = { ...process.env, KUBECONFIG: process.env['SHOAL_TEST_KUBECONFIG'] }
   const child = spawn(file, [...firstArgs, ...args], { env, timeout: 60_000, killSignal: 'SIGKILL' })
@@ -46,7 +46,7 @@ export async function createNamespace(labels: Record<string, string> = {}): Prom
   return name
 }
 
-/** The names of the nodes that pods can run on. */
+/** Returns the names of the nodes on which pods can run. */
 export async function nodeNames(): Promise<string[]> {
   const { items } = JSON.parse(await kubectl(['get', 'nodes', '-o', 'json'])) as {
     items: { metadata: { name: string }; spec: { unschedulable?: boolean; taints?: unknown[] } }[]
@@ -56,7 +56,7 @@ export async function nodeNames(): Promise<string[]> {
 
 type PodOptions = { node?: string; labels?: Record<string, string>; args?: string[]; isPrivileged?: boolean }
 
-/** Returns a pod that Pod Security's level "restricted" accepts, unless it is privileged, and that responds to HTTP requests on port 8080. */
+/** Returns a pod that responds to HTTP requests on port 8080. Unless it is privileged, it meets Pod Security's level "restricted". */
 export function podObject(namespace: string, name: string, options: PodOptions = {}): object {
   const { node, labels = {}, args = ['serve', '8080'], isPrivileged = false } = options
   const restricted = {
@@ -81,7 +81,7 @@ export function podObject(namespace: string, name: string, options: PodOptions =
   }
 }
 
-/** Starts pods and waits until they are ready. Returns their addresses. */
+/** Starts pods, given by name, and waits until they are ready. Returns their IP addresses by name. */
 export async function startPods(namespace: string, pods: Record<string, PodOptions>): Promise<Record<string, string>> {
   await applyObjects(...Object.entries(pods).map(([name, options]) => podObject(namespace, name, options)))
   const names = Object.keys(pods).map((name) => `pod/${name}`)
@@ -92,12 +92,12 @@ export async function startPods(namespace: string, pods: Record<string, PodOptio
   return Object.fromEntries(items.map(({ metadata, status }) => [metadata.name, status.podIP]))
 }
 
-/** True if the pod can connect to `host:port` within two seconds. */
+/** Returns whether the pod can connect to `host:port` within two seconds. */
 export async function canConnect(namespace: string, pod: string, target: string): Promise<boolean> {
   const { code, output } = await tryKubectl(['exec', '-n', namespace, pod, '--', '/pod', 'connect', target])
   // Errors of kubectl itself, such as a refused connection to the node, say nothing about the pod's connection.
-  const isOfProgram =
+  const isConnectionError =
     /timeout|refused|no route|unreachable/.test(output) && output.includes('terminated with exit code 1')
-  if (code !== 0 && !isOfProgram) throw new Error(output)
+  if (code !== 0 && !isConnectionError) throw new Error(output)
   return code === 0
 }

@@ -1,20 +1,20 @@
 import { Agent, request } from 'node:http'
 
 export type Load = {
-  /** Number of requests with status 200. */
+  /** Returns the number of successful requests: those with a complete response and status 200. */
   successes: () => number
-  /** Returns the number of successful requests that this server (`host:port`) has served. */
+  /** Returns the number of successful requests that the server `host:port` has served. */
   successesOf: (server: string) => number
-  /** The failed requests: their status or error, and the servers that nginx tried. */
+  /** Returns the failed requests: their status or error, and the servers that nginx tried. */
   failures: () => { reason: string; servers: string }[]
-  /** The longest time from a request to the end of its response, in milliseconds. */
+  /** Returns the longest time from a request to the end of its response, in milliseconds. */
   slowestMs: () => number
   stop: () => Promise<void>
 }
 
 /**
- * Sends POSTs to `url` without pause over `connections` keep-alive connections until it is stopped. A POST is sent once:
- * neither this client nor nginx retries it.
+ * Sends POST requests to `url` without pause over `connections` keep-alive connections until it is stopped. Neither this client nor
+ * nginx sends a request again.
  */
 export function startLoad(url: string, connections: number, body = '{"query":"{ __typename }"}'): Load {
   const agent = new Agent({ keepAlive: true, maxSockets: connections })

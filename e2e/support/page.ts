@@ -1,13 +1,13 @@
 import type { Page } from 'playwright-core'
 
-/** Waits until an element of the page contains this text. */
+/** Waits until an element of the page contains this text or matches the pattern. */
 export const waitForText = (page: Page, text: string | RegExp): Promise<void> => page.getByText(text).first().waitFor()
 
 /** Waits until an element has exactly this text. */
-export const waitForExactText = (page: Page, text: string | RegExp): Promise<void> =>
+export const waitForExactText = (page: Page, text: string): Promise<void> =>
   page.getByText(text, { exact: true }).first().waitFor()
 
-/** Presses the button whose name contains this text. */
+/** Presses the button whose name contains this text or matches the pattern. */
 export const press = (page: Page, name: string | RegExp): Promise<void> => page.getByRole('button', { name }).click()
 
 /** Presses the button with exactly this name. */

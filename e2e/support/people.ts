@@ -29,7 +29,7 @@ export async function signInInBrowser(page: Page, { email, password }: Omit<Acco
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()
 }
 
-/** Returns the emails to this address, newest first, as HTML of the outbox page. */
+/** Returns the emails to this address on the outbox page, newest first, as HTML. */
 export async function emailsTo(shoal: RunningShoal, email: string): Promise<string[]> {
   const key = new URL(shoal.outboxUrl ?? '').searchParams.get('key') ?? ''
   const html = await (await fetch(`${shoal.url}/outbox`, { headers: { cookie: `shoal_outbox=${key}` } })).text()
@@ -46,19 +46,20 @@ export function newestLink(shoal: RunningShoal, email: string): Promise<string> 
 
 type Person = { context: BrowserContext; page: Page; token: string; api: Client<Contract> }
 type PersonOptions = {
-  /** The user has neither accepted the terms nor filled in the questionnaire. */
+  /** True: the user has neither accepted the terms nor filled in the questionnaire. */
   isNew?: boolean
+  /** False: the user has not seen the page of invitations yet. Default: true. */
   areInvitesChecked?: boolean
-  /** The tour has not been shown yet. */
+  /** True: the user has not seen the onboarding tour yet, so the console shows it. */
   hasTour?: boolean
-  /** Id of the selected organization. */
+  /** The id of the selected organization. */
   userOrg?: number
 }
 
 /** `<server> <email>` of the accounts that `signInAs` has created. */
 const accounts = new Set<string>()
 
-/** Signs in a user with a confirmed account and opens a page. The first call for an email creates the account. */
+/** Opens a page in which a user with a confirmed account is signed in. The first call for an email creates the account. */
 export async function signInAs(
   browser: Browser,
   shoal: RunningShoal,

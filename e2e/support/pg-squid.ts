@@ -7,7 +7,7 @@ const example = join(import.meta.dirname, '../../examples/erc20-transfers/packag
 /**
  * Creates the project of a squid with a database, whose only dependency is `pg`.
  *
- * @param files by path in the folder, as for `makeBareSquid`
+ * @param files as for `makeBareSquid`
  * @returns the path of the project; the caller removes its parent folder
  */
 export function makePgSquid(name: string, files: Record<string, string>): string {

@@ -6,29 +6,29 @@ import { PNG } from 'pngjs'
 import { root } from '../../scripts/root.ts'
 import { galleryWidths, openGallery, overlaysOf, sectionsOf, setAppearance } from './gallery.ts'
 
-/** The kept pictures of the gallery, and the version of Chromium that took them. */
+/** The baseline pictures of the gallery, and a file with the version of Chromium that took them. */
 const folder = join(root, 'console/gallery/pictures')
 const browserFile = join(folder, 'chromium.txt')
-/** Receives pictures that differ from the kept ones, each with one that marks the differences. */
+/** Receives each picture that differs from its baseline, with another one that marks the differences. */
 export const differencesFolder = join(root, 'node_modules/.cache/gallery-differences')
 
 /**
- * The tolerance of a picture: this many pixels may differ in colour by more than this part of the distance between black and
- * white, as perceived. Differences in the smoothing of edges are ignored. A border, a word or an icon of another colour is more.
+ * The number of pixels that may differ by more than `colour`, a share of the perceived distance between black and white. Differences in
+ * the smoothing of edges do not count. A border, a word or an icon in another colour exceeds this tolerance.
  */
 export const tolerance = { pixels: 30, colour: 0.02 }
 
-/** How long a part may take to be drawn as it was. */
+/** Time limit for a part to look like its baseline. */
 const settleMs = 20_000
 
 const majorVersion = (browser: Browser): string => browser.version().replace(/\..*$/, '')
 
-/** Why pictures of this browser are not comparable with the kept ones; null if they are. Versions of Chromium draw text differently. */
+/** Returns why pictures of this browser cannot be compared with the baselines; null if they can. Versions of Chromium draw text differently. */
 export function comparisonObstacle(browser: Browser): string | null {
-  const kept = readFileSync(browserFile, 'utf8').trim()
+  const baseline = readFileSync(browserFile, 'utf8').trim()
   const present = majorVersion(browser)
-  if (kept === present) return null
-  return `The pictures of the gallery were taken by Chromium ${kept}; this is ${present}. npm run gallery -- --write takes them again`
+  if (baseline === present) return null
+  return `Chromium ${baseline} took the pictures of the gallery; this is ${present}. To take them again: npm run gallery -- --write`
 }
 
 type Photograph = { file: string; element: Locator }
@@ -40,7 +40,7 @@ const appearances = [
   { theme: 'dark', width: galleryWidths[1], hasOverlays: true },
 ] as const
 
-/** Calls `take` for each part of the gallery in each appearance. */
+/** Shows each part of the gallery in each appearance, and calls `take` for it. */
 async function forEachPicture(browser: Browser, take: (photograph: Photograph) => Promise<void>): Promise<void> {
   const page = await openGallery(browser)
   for (const { theme, width, hasOverlays } of appearances) {
@@ -55,7 +55,7 @@ async function forEachPicture(browser: Browser, take: (photograph: Photograph) =
 
 const shoot = (element: Locator): Promise<Buffer> => element.screenshot({ animations: 'disabled' })
 
-/** Waits until two pictures in a row are equal. */
+/** Takes pictures until two in a row are equal. */
 async function shootSettled(element: Locator): Promise<Buffer> {
   let last = await shoot(element)
   for (;;) {
@@ -66,7 +66,7 @@ async function shootSettled(element: Locator): Promise<Buffer> {
   }
 }
 
-/** Replaces the kept pictures. Returns their number. */
+/** Replaces the baseline pictures. Returns their number. */
 export async function writePictures(browser: Browser): Promise<number> {
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
@@ -79,17 +79,17 @@ export async function writePictures(browser: Browser): Promise<number> {
 
 type Comparison = { problem: string; differences?: PNG } | null
 
-function compare(kept: PNG, shot: PNG): Comparison {
+function compare(baseline: PNG, shot: PNG): Comparison {
   const size = ({ width, height }: PNG) => `${width} × ${height} px`
-  if (size(kept) !== size(shot)) return { problem: `is ${size(shot)} instead of ${size(kept)}` }
-  const differences = new PNG({ width: kept.width, height: kept.height })
-  const count = pixelmatch(kept.data, shot.data, differences.data, kept.width, kept.height, {
+  if (size(baseline) !== size(shot)) return { problem: `is ${size(shot)} instead of ${size(baseline)}` }
+  const differences = new PNG({ width: baseline.width, height: baseline.height })
+  const count = pixelmatch(baseline.data, shot.data, differences.data, baseline.width, baseline.height, {
     threshold: tolerance.colour,
   })
   return count > tolerance.pixels ? { problem: `differs in ${count} pixels`, differences } : null
 }
 
-/** Compares the gallery with the kept pictures. Returns one line for each that differs or is missing, and for each kept one without a part. */
+/** Compares the gallery with the baseline pictures. Returns one line for each picture that differs, has no baseline, or no longer shows a part of the gallery. */
 export async function pictureDifferences(browser: Browser): Promise<string[]> {
   rmSync(differencesFolder, { recursive: true, force: true })
   const unseen = new Set(globSync('*.png', { cwd: folder }))
@@ -97,17 +97,17 @@ export async function pictureDifferences(browser: Browser): Promise<string[]> {
   await forEachPicture(browser, async ({ file, element }) => {
     unseen.delete(file)
     if (!existsSync(join(folder, file))) {
-      lines.push(`${file} is missing`)
+      lines.push(`${file} does not exist`)
       return
     }
-    const kept = PNG.sync.read(readFileSync(join(folder, file)))
+    const baseline = PNG.sync.read(readFileSync(join(folder, file)))
     let shot = PNG.sync.read(await shoot(element))
-    let result = compare(kept, shot)
-    // When several pictures differ, the rest is not waited for longer than it moves.
+    let result = compare(baseline, shot)
+    // After three differences, the remaining parts get no time to settle except for one more picture.
     const untilMs = Date.now() + (lines.length < 3 ? settleMs : 0)
     for (let isFirst = true; result && (isFirst || Date.now() < untilMs); isFirst = false) {
       shot = PNG.sync.read(await shootSettled(element))
-      result = compare(kept, shot)
+      result = compare(baseline, shot)
     }
     if (!result) return
     lines.push(`${file} ${result.problem}`)

@@ -1,11 +1,11 @@
 import { Client } from 'pg'
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** The embedded Postgres clusters: one for the control plane, and one for squids. */
 export type Cluster = 'postgres' | 'postgres-squids'
 
-/** Connects to a database of the embedded Postgres of this data directory; databases of squids (`sq_…`) are in the cluster of squids. */
+/** Connects to a database of the embedded Postgres as superuser. By default, databases named `sq_…` are in the cluster of squids, all others in that of the control plane. */
 export async function connectTo(
   dataDir: string,
   database: string,
@@ -18,11 +18,23 @@ export async function connectTo(
   return client
 }
 
-/** Returns the process id of the embedded Postgres of this data directory. */
-export const postmasterOf = (dataDir: string, cluster: Cluster = 'postgres'): number =>
-  Number(readFileSync(join(dataDir, cluster, 'data/postmaster.pid'), 'utf8').split('\n')[0])
+/** Returns the process id that the embedded Postgres has written to its data directory; null without one. */
+export function findPostmaster(dataDir: string, cluster: Cluster = 'postgres'): number | null {
+  const file = join(dataDir, cluster, 'data/postmaster.pid')
+  return existsSync(file) ? Number(readFileSync(file, 'utf8').split('\n')[0]) : null
+}
 
-/** Freezes all processes of the embedded Postgres, to simulate a host that is out of memory or whose disk hangs. Returns a function that resumes them. */
+/** Like `findPostmaster`. @throws if there is none */
+export function postmasterOf(dataDir: string, cluster: Cluster = 'postgres'): number {
+  const pid = findPostmaster(dataDir, cluster)
+  if (pid === null) throw new Error(`No Postgres runs in ${join(dataDir, cluster)}`)
+  return pid
+}
+
+/**
+ * Freezes all processes of the embedded Postgres, to simulate a host that is out of memory or whose disk hangs. Returns a function that
+ * resumes them.
+ */
 export function freezePostgres(dataDir: string, cluster: Cluster = 'postgres'): () => void {
   const postmaster = postmasterOf(dataDir, cluster)
   const parentOf = (pid: string) => {
@@ -41,7 +53,7 @@ export function freezePostgres(dataDir: string, cluster: Cluster = 'postgres'): 
     process.kill(pid, 'SIGSTOP')
     frozen.push(pid)
   }
-  // The postmaster first, so that it starts no new process.
+  // The postmaster is frozen first, so that it cannot start a process.
   freeze(postmaster)
   for (const pid of readdirSync('/proc')) if (/^\d+$/.test(pid) && parentOf(pid) === postmaster) freeze(Number(pid))
   return () => {

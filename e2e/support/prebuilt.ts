@@ -6,7 +6,7 @@ import { join } from 'node:path'
 /** The parts of the example squid that a test reuses. `npm test` builds them once for all tests. */
 export type Prebuilt = 'nothing' | 'dependencies' | 'dependencies and code'
 
-/** Undefined when vitest runs without `npm test`; the folder is missing when the squid could not be built, which `npm test` reports. */
+/** Undefined if vitest runs without `npm test`. If the squid could not be built, which `npm test` reports, the folder does not exist. */
 const buildFolder = process.env['SHOAL_TEST_SQUID']
 const folder = buildFolder && existsSync(buildFolder) ? buildFolder : null
 
@@ -31,6 +31,6 @@ export function useCompiledCode(project: string): void {
   const file = join(project, 'package.json')
   const { scripts, ...rest } = JSON.parse(readFileSync(file, 'utf8')) as { scripts: Record<string, string> }
   writeFileSync(file, JSON.stringify({ ...rest, scripts: { ...scripts, build: 'node --version' } }))
-  // Without this file, the public client leaves out `lib`.
+  // Without this file, the public client would not upload `lib`.
   writeFileSync(join(project, '.squidignore'), 'builds\n')
 }

@@ -3,10 +3,10 @@ import { bareManifest, makeBareSquid, postgresAddon } from './bare-squid.ts'
 /** `host:port` that a program tries to connect to. */
 export type Target = string
 
-/** The text that a connection attempt to each target received; null if it could not connect. */
+/** The text that the program received from each target; null if it could not connect. */
 export type ProbeResults = Record<Target, string | null>
 
-/** Source of a function that connects to targets and returns `ProbeResults`. It sends an HTTP request, to which servers of any kind respond. */
+/** Source of a function that sends an HTTP request to each target, and returns `ProbeResults`. */
 const probeSource = `
 const net = require('node:net')
 const probe = (target) => new Promise((done) => {
@@ -20,7 +20,7 @@ const probe = (target) => new Promise((done) => {
 const probeAll = async (targets) => Object.fromEntries(await Promise.all(targets.map(async (target) => [target, await probe(target)])))
 `
 
-/** Source of a program whose child process, with its own environment, listens on ports of the server. */
+/** Returns the source of a program whose child process, without Shoal's environment variables, listens on ports of the server. */
 const imitatorSource = (listeners: Target[]) => `
 const child = ${JSON.stringify(`
 for (const [host, port] of ${JSON.stringify(listeners.map(split))}) {
@@ -49,11 +49,11 @@ http.createServer(async (request, response) => {
 }).listen(process.env.GQL_PORT)
 `
 
-/** Prefix of the log line with the results of the build: JSON of `ProbeResults` in base64. */
+/** Prefix of the log line with the results of the build's attempts: JSON of `ProbeResults` in base64. */
 export const buildResultPrefix = 'the build found '
 
 /**
- * Creates a squid that tries to connect to others: its api to each `target` of a request's query, its build to
+ * Creates a squid that tries to connect to other services: its api to each `target` of a request's query, its build to
  * `buildTargets`. Its processor listens on `listeners`.
  */
 export function makeProberSquid(

@@ -1,6 +1,6 @@
 import { bareManifest, makeBareSquid } from './bare-squid.ts'
 
-/** A request that the squid sends, with any headers, even `host`. */
+/** A request that the squid sends. It may have any header, even `host`. */
 export type RelayedRequest = {
   method?: 'GET' | 'POST' | 'DELETE'
   url: string
@@ -34,6 +34,6 @@ http.createServer(async (request, response) => {
 }).listen(process.env.GQL_PORT)
 `
 
-/** Creates a hostile squid whose api sends the requests that it receives as JSON (`RelayedRequest`), from the server's own host. */
+/** Creates a hostile squid whose api receives a `RelayedRequest` as JSON, sends it from the server's host, and returns the `RelayedResponse`. */
 export const makeRelaySquid = (name: string): string =>
   makeBareSquid(name, { 'squid.yaml': bareManifest(name), 'api.js': api })

@@ -20,7 +20,7 @@ export type RoleProcess = {
   output: () => string
   pid: () => number
   start: () => Promise<void>
-  /** Returns the exit code, null if a signal ended it. */
+  /** Ends the process, and returns its exit code; null if it was not started or the signal ended it. */
   end: (signal: 'SIGTERM' | 'SIGKILL') => Promise<number | null>
 }
 
@@ -35,8 +35,8 @@ export type Installation = {
 }
 
 /**
- * Starts several processes of each role with an external Postgres. They share a data directory, or have one each, as on
- * separate hosts.
+ * Starts several processes of each role with an external Postgres. They share a data directory, or each has its own, as on separate
+ * hosts.
  */
 export async function startInstallation(
   counts: Record<Role, number>,
@@ -64,7 +64,7 @@ export async function startInstallation(
   const settingsOf = () => (separateDataDirs ? { ...settings, SHOAL_DATA_DIR: newDataDir() } : settings)
   const processes = await Promise.all(roles.map(({ role, name }) => createProcess(role, name, settingsOf())))
   const end = async () => {
-    // The last worker stops the squids.
+    // Workers end last, because the last one stops the squids.
     for (const process of processes.filter(({ role }) => role !== 'worker')) await process.end('SIGTERM')
     for (const process of processes.filter(({ role }) => role === 'worker')) await process.end('SIGTERM')
     await postgres.stop()

@@ -7,22 +7,22 @@ import { deploy, waitForDeployment } from './deploy.ts'
 import type { Prebuilt } from './prebuilt.ts'
 import { freePort } from './free-port.ts'
 
-/** The network in the manifest, served by anvil. */
+/** The chain that the manifest names. Anvil serves it. */
 const chain = 'eth-sepolia'
 
 export type RpcCloud = TestCloud & {
   /** Changes a file of the project. */
   edit: (file: string, change: (text: string) => string) => void
   get: (slot: string) => Promise<Squid>
-  /** The first processor of the version. */
+  /** Returns the first processor of the version. */
   processor: (slot: string) => Promise<Processor | undefined>
   /** Deploys the project to the slot. @throws if the deployment fails */
   deployTo: (slot: string) => Promise<void>
 }
 
 /**
- * Starts a cloud whose squid reads its chain through Shoal's RPC gateway. `prebuilt`: see `startTestCloud`. Its squids
- * may reach the chain and `allowedPorts` on loopback.
+ * Starts a cloud whose squid reads its chain through Shoal's RPC gateway. Its squids can reach the chain and `allowedPorts` on loopback.
+ * @param prebuilt as for `startTestCloud`
  */
 export async function startRpcCloud(prebuilt: Prebuilt, allowedPorts: number[] = []): Promise<RpcCloud> {
   const folder = mkdtempSync(join(tmpdir(), 'shoal-source-'))

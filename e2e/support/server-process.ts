@@ -15,16 +15,16 @@ export type ServerProcess = {
   gatewayUrl: string
   /** Its output so far. */
   output: () => string
-  /** Resolves to the exit code, or to 128 if a signal ended the process. */
+  /** Resolves with the exit code, or with 128 if a signal ended the process. */
   ended: Promise<number>
-  /** Waits until the server reports that it is ready. @throws with its output if it ends before that */
+  /** Waits until the server reports that it is ready. @throws with its output if it ends before */
   ready: () => Promise<void>
   signal: (name: NodeJS.Signals) => void
   /** Sends SIGTERM and returns the exit code. */
   stop: () => Promise<number>
 }
 
-/** Starts a server with only these settings. `file` is the script to run, such as scripts/dev.ts; by default the server's. */
+/** Starts a server with only these settings, free ports and the sim runtime. @param file the script to run instead of the server's, such as scripts/dev.ts */
 export async function startProcess(env: Record<string, string>, file?: string): Promise<ServerProcess> {
   const [port, gatewayPort] = [await freePort(), await freePort()]
   const settings = {

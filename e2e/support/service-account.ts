@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { applyObjects, createNamespace, kubectl } from './kubernetes.ts'
 
-/** Rights, as `resources` of an API group (`''`: the core) by their verbs. */
+/** Rights: the verbs that are allowed for `resources` of an API group (`''` is the core group). */
 export type Rights = { group: string; resources: string[]; verbs: string[] }[]
 
 /** The rights of a worker, as docs/kubernetes.md lists them. */

@@ -16,6 +16,7 @@ import { promisify } from 'node:util'
 import { contract, createClient, type Client, type Contract } from '@shoal/contract'
 import { serverArguments } from '../../scripts/server.ts'
 import { freePort } from './free-port.ts'
+import { findPostmaster } from './postgres.ts'
 import { until } from './until.ts'
 
 export const repositoryRoot = join(import.meta.dirname, '../..')
@@ -31,11 +32,11 @@ export type Shoal = {
   readonly outboxUrl: string | null
   /** The server's output so far. */
   output: () => string
-  /** The sandbox, limits and users of its squids, from its log; empty with the sim runtime. */
-  host: () => string
-  /** The operator's command line. */
+  /** Returns the sentence of the server's log about the sandbox, limits and users of its squids; empty with the sim runtime. */
+  hostSummary: () => string
+  /** Runs a command of the operator (`shoal …`), and returns its JSON output. @throws if it fails */
   cli: <T = Record<string, unknown>>(...args: string[]) => Promise<T>
-  /** Returns a client that sends this token; an empty token is for calls that need no sign-in. */
+  /** Returns an API client that sends this token, or none if it is empty. */
   as: (token: string) => Client<Contract>
   /** Sends SIGKILL to the server only: its child processes keep running. */
   kill: () => Promise<void>
@@ -45,12 +46,13 @@ export type Shoal = {
   end: () => Promise<void>
 }
 
-/** The parts of `Shoal` for tests that share a server, which they neither start nor end. */
+/** The parts of `Shoal` for tests that share a server, and neither start nor end it. */
 export type RunningShoal = Pick<Shoal, 'url' | 'gatewayUrl' | 'outboxUrl' | 'cli' | 'as'>
 
 /** The address and the settings of a server that another process started. */
 export type ShoalAddress = Pick<Shoal, 'url' | 'gatewayUrl' | 'outboxUrl' | 'settings'>
 
+/** Returns a client of a server that is already running. */
 export const connectToShoal = ({ url, gatewayUrl, outboxUrl, settings }: ShoalAddress): RunningShoal => ({
   url,
   gatewayUrl,
@@ -59,10 +61,10 @@ export const connectToShoal = ({ url, gatewayUrl, outboxUrl, settings }: ShoalAd
   as: (token) => createClient(contract, { baseUrl: `${url}/api`, token: () => token }),
 })
 
-/** Creates a data directory for a test server, which the server's `end` removes. */
+/** Creates a data directory for a test server. The server's `end` removes it. */
 export const makeDataDir = (): string => mkdtempSync(join(tmpdir(), 'shoal-e2e-'))
 
-/** Creates a data directory with a Postgres cluster that already has Shoal's tables, if `npm test` made one: the server starts faster. */
+/** Creates a data directory. If `npm test` has made a Postgres cluster with Shoal's tables, copies it there, so that the server starts faster. */
 export function makeReadyDataDir(): string {
   const dataDir = makeDataDir()
   const template = process.env['SHOAL_TEST_DATA']
@@ -70,12 +72,13 @@ export function makeReadyDataDir(): string {
   return dataDir
 }
 
-/** A user as whom a server runs. `prefix`: the command that runs a program as this user. `own` makes them the owner of a directory. */
-export type ServerUser = { prefix: string[]; own: (dir: string) => void }
+/** A user that runs a server. `prefix`: the command that runs a program as this user. `takeOver` makes the user the owner of a directory. */
+export type ServerUser = { prefix: string[]; takeOver: (dir: string) => void }
 
 /**
- * Starts a real server as a separate process and waits until it is ready; by default on a new data directory, and as this user. Squids stop when
- * the server does. If the server does not start, its Postgres is stopped too.
+ * Starts a real server as a separate process and waits until it is ready. By default, it runs as the user of the tests on a new data
+ * directory. Squids stop when the server does.
+ * @throws with its output if the server does not start, after stopping its Postgres
  */
 export async function startShoal(
   env: Record<string, string> = {},
@@ -84,20 +87,20 @@ export async function startShoal(
 ): Promise<Shoal> {
   const dataDir = existingDataDir ?? (user ? makeDataDir() : makeReadyDataDir())
   const tmpDir = join(dataDir, 't')
-  if (user) for (const dir of [dataDir, tmpDir]) user.own(mkdirSync(dir, { recursive: true }) ?? dir)
+  if (user) for (const dir of [dataDir, tmpDir]) user.takeOver(mkdirSync(dir, { recursive: true }) ?? dir)
   const [port, gatewayPort] = [await freePort(), await freePort()]
   const settings: Record<string, string> = {
     SHOAL_DATA_DIR: dataDir,
     SHOAL_PORT: String(port),
     SHOAL_GATEWAY_PORT: String(gatewayPort),
     SHOAL_ON_EXIT: 'stop',
-    // Tests with several organizations must run on any host.
+    // Without this, several organizations could not deploy on a host without a network for each version.
     SHOAL_ALLOW_SHARED_NETWORK: 'true',
     ...env,
   }
   const url = `http://localhost:${port}`
   if (env['SHOAL_RUNTIME'] !== 'sim') linkToolchain(dataDir)
-  if (user) for (const dir of directoriesIn(dataDir)) user.own(dir)
+  if (user) for (const dir of directoriesIn(dataDir)) user.takeOver(dir)
   let server: ChildProcess | null = null
   let output = ''
   let outputStart = 0
@@ -142,13 +145,13 @@ export async function startShoal(
     rmSync(dataDir, { recursive: true, force: true })
     if (code !== 0) throw new Error(`the server ended with ${code}:\n${output.slice(-4000)}`)
   }
-  const host = () => /Squids run with: ([^"\n]+)/.exec(output)?.[1] ?? ''
+  const hostSummary = () => /Squids run with: ([^"\n]+)/.exec(output)?.[1] ?? ''
   await start().catch(async (error: unknown) => {
     await stopPostgresOf(dataDir)
     if (existingDataDir === undefined) rmSync(dataDir, { recursive: true, force: true })
     throw error
   })
-  recordHost(env['SHOAL_SANDBOX'] ?? 'auto', host())
+  recordHost(env['SHOAL_SANDBOX'] ?? 'auto', hostSummary())
   return {
     ...connectToShoal({ url, gatewayUrl: `http://localhost:${gatewayPort}`, outboxUrl: null, settings }),
     get outboxUrl() {
@@ -157,7 +160,7 @@ export async function startShoal(
     settings,
     dataDir,
     output: () => output,
-    host,
+    hostSummary,
     kill,
     start,
     end,
@@ -175,24 +178,25 @@ function linkToolchain(dataDir: string): void {
   execFileSync('cp', ['-al', installed, join(dataDir, 'toolchain')])
 }
 
-/** Lists a directory and all directories below it, but no files, which may be hard links. */
+/** Returns a directory and all directories below it, without files, which may be hard links. */
 function directoriesIn(dir: string): string[] {
   const entries = readdirSync(dir, { recursive: true, withFileTypes: true })
   return [dir, ...entries.filter((entry) => entry.isDirectory()).map(({ parentPath, name }) => join(parentPath, name))]
 }
 
-/** Records the sandbox and limits of this server, which `npm test` prints for each suite. */
+/** Records a server's sandbox and limits. `npm test` prints them for each suite. */
 function recordHost(sandbox: string, summary: string): void {
   const file = process.env['SHOAL_TEST_HOSTS']
   if (file && summary) appendFileSync(file, `e2e with SHOAL_SANDBOX=${sandbox}\t${summary}\n`)
 }
 
-/** Returns the operator's command line for a data directory, with or without a running server. */
+/** Returns a function that runs the operator's commands for a data directory, with or without a running server. */
 export const cliOf =
   (dataDir: string) =>
   <T = Record<string, unknown>>(...args: string[]): Promise<T> =>
     runCli({ ...hostEnvironment(), SHOAL_DATA_DIR: dataDir }, args)
 
+/** Runs a command of the operator in this environment, and returns its JSON output. @throws if it fails */
 export async function runCli<T>(env: Record<string, string>, args: string[]): Promise<T> {
   const { stdout } = await run(process.execPath, [join(repositoryRoot, 'server/src/cli.ts'), ...args, '--json'], {
     cwd: repositoryRoot,
@@ -201,11 +205,11 @@ export async function runCli<T>(env: Record<string, string>, args: string[]): Pr
   return JSON.parse(stdout) as T
 }
 
-/** Stops the embedded clusters that servers of this data directory left running, and waits until they have ended. */
+/** Stops the embedded Postgres clusters that servers of this data directory left running, and waits for their end. */
 export async function stopPostgresOf(dataDir: string): Promise<void> {
-  for (const cluster of ['postgres', 'postgres-squids']) {
-    const pid = postmasterOf(dataDir, cluster)
-    if (pid === 0 || !isAlive(pid)) continue
+  for (const cluster of ['postgres', 'postgres-squids'] as const) {
+    const pid = findPostmaster(dataDir, cluster)
+    if (pid === null || !isAlive(pid)) continue
     process.kill(pid, 'SIGQUIT')
     await until(() => !isAlive(pid), 'Postgres has ended')
   }
@@ -213,11 +217,6 @@ export async function stopPostgresOf(dataDir: string): Promise<void> {
 
 const isAlive = (pid: number) => existsSync(`/proc/${pid}`)
 
-/** Returns the process id of an embedded Postgres, by default that of the control plane; 0 if there is none. */
-export function postmasterOf(dataDir: string, cluster = 'postgres'): number {
-  const file = join(dataDir, cluster, 'data/postmaster.pid')
-  return existsSync(file) ? Number(readFileSync(file, 'utf8').split('\n')[0]) : 0
-}
 
 /** The environment of this process without Shoal's settings. */
 export const hostEnvironment = (): Record<string, string> =>

@@ -18,7 +18,7 @@ export type SimulatedSquid = {
   build?: { takesMs?: number; prints?: string[]; fails?: { kind: string; message: string } }
   api?: Behaviour
   processors?: Record<string, Behaviour>
-  /** Further files of the archive. */
+  /** Further files of the archive, by name. */
   files?: Record<string, string>
 }
 

@@ -4,12 +4,12 @@ import { join } from 'node:path'
 const folder = join(import.meta.dirname, '../../site/pages')
 
 /**
- * A code block of the documentation. `use` is the word after the language: `run` for commands that tests execute, `skip` for those that
- * they cannot execute, with the `reason` after a colon, `manifest` and `deploy` for a manifest and its section `deploy`.
+ * A code block of the documentation. `use` is the word after the language: `run` for commands that tests execute, `skip` for commands
+ * that tests cannot execute (the `reason` follows after a colon), `manifest` for a manifest, and `deploy` for its section `deploy`.
  */
 export type SiteBlock = { page: string; line: number; language: string; use: string; reason: string; text: string }
 
-/** The pages with commands, in the order in which a user needs them: each continues with the squids and files of those before. */
+/** The pages with commands, in the order in which a user needs them: each uses the squids and files of the pages before it. */
 export const pagesWithCommands = [
   'index.md',
   'organizations.md',
@@ -20,10 +20,10 @@ export const pagesWithCommands = [
   'move.md',
 ] as const
 
-/** The files of the pages, sorted. Pages that the build writes from other sources are not included. */
+/** Returns the files of the pages, sorted, without pages that the build writes from other sources. */
 export const sitePages = (): string[] => globSync('{*.md,{api,operators}/index.md}', { cwd: folder }).sort()
 
-/** The number of lines that begin or end a code block, however they are indented and marked. */
+/** Returns the number of lines that begin or end a code block, with any indentation and marker. */
 export const countFences = (page: string): number =>
   readFileSync(join(folder, page), 'utf8').match(/^[ \t>]*(```|~~~)/gm)?.length ?? 0
 

@@ -4,8 +4,8 @@ import type { RunningShoal } from './shoal.ts'
 type Challenge = { parameters: { nonce: string; salt: string; cost: number; keyLength?: number; keyPrefix: string } }
 
 /**
- * Solves a new challenge of the bot check, as the sign-up page does, and returns the solution. The password is the nonce with a counter,
- * and the solution is the first counter whose key (PBKDF2 with SHA-256) begins with the prefix.
+ * Solves a new challenge of the bot check, as the sign-up page does, and returns the solution: the first counter for which the key that
+ * PBKDF2 with SHA-256 derives from the nonce and the counter begins with the prefix.
  */
 export async function solveBotCheck({ url }: Pick<RunningShoal, 'url'>): Promise<string> {
   const challenge = (await (await fetch(`${url}/api/v1/auth/challenge`)).json()) as Challenge

@@ -1,11 +1,11 @@
 import { bareManifest, makeBareSquid, postgresAddon } from './bare-squid.ts'
 
-/** Written into the files of every spy squid. A spy that finds another one's mark has read a file of another tenant. */
+/** The beginning of the mark in the files of each spy squid. A spy that finds the mark of another spy has read a file of another tenant. */
 export const fileMark = 'mark of the spy called '
 
 const secretVariable = '  env:\n    SECRET: ${{ secrets.SECRET }}\n'
 
-/** Source of the spy's api, which searches all folders that its user may read and returns the data of other tenants that it finds. */
+/** Returns the source of the spy's api, which searches folders, processes, sockets and ports, and returns the marks, secrets and names that it finds. */
 const api = (name: string) => `// ${fileMark}${name}
 const fs = require('node:fs')
 const net = require('node:net')
@@ -57,7 +57,7 @@ http.createServer(async (request, response) => {
 }).listen(process.env.GQL_PORT)
 `
 
-/** Creates a squid whose `/spy?dir=…&open=…` returns what it can read of other tenants, below `dir` and at the path `open`. */
+/** Creates a squid whose `/spy?dir=…&open=…` returns what its program can read: below each `dir`, and whether it can open each path `open`. */
 export const makeSpySquid = (name: string): string =>
   makeBareSquid(name, {
     'squid.yaml': bareManifest(name, secretVariable + postgresAddon),

@@ -7,7 +7,7 @@ import { makePgSquid } from './pg-squid.ts'
 import type { Shoal } from './shoal.ts'
 import { until } from './until.ts'
 
-/** Source of the squid's api. It runs the statements that a test sends, with the version's own DB_URL. */
+/** Source of the squid's api. It runs the statements that a test sends in the version's database. */
 const api = `
 const { Client } = require('pg')
 const http = require('node:http')
@@ -110,20 +110,21 @@ export type SqlResult = { rows?: Record<string, unknown>[]; error?: string; mess
 /** A deployed squid in its own organization, which runs statements in its database. */
 export type SqlSquid = Org & {
   reference: string
-  /** The URL of its api at the gateway. A GET reads a row of its database: `{pid, rows, connections}`. */
+  /** The URL of its api at the gateway. A GET queries its database: `{pid, rows, connections}`, where `connections` counts those it has opened for such queries. */
   url: string
   /** Runs statements in a new connection. */
   run: (sql: string) => Promise<SqlResult>
-  /** Opens `count` connections, or fewer when one is refused, runs `sql` in each, and keeps them open. */
+  /** Opens up to `count` connections, until one is refused; runs `sql` in each, and keeps them open. */
   hold: (count: number, sql?: string) => Promise<{ held: number; error: string | null }>
+  /** Closes the connections that `hold` opened. */
   release: () => Promise<unknown>
-  /** Repeats each statement in the background, on its number of connections. */
+  /** Repeats each statement in the background, on this number of connections. */
   attack: (loops: { sql: string; connections: number }[]) => Promise<unknown>
   /** Ends the loops after their current statement. Returns how many statements completed or failed, by error code. */
   stop: () => Promise<Record<string, number>>
 }
 
-/** Deploys the squid in a new organization. @param config of the addon postgres, as YAML in braces */
+/** Deploys a squid that runs statements in a new organization. @param config the `config` of the addon postgres, such as `{version: 16}` */
 export async function deploySqlSquid(shoal: Shoal, code: string, config = '{}'): Promise<SqlSquid> {
   const org = await addOrg(shoal, code)
   const addon = `  addons:\n    postgres:\n      config: ${config}\n`

@@ -10,7 +10,7 @@ async function graphql(endpoint: string, query: string): Promise<GraphqlResult> 
   return (await response.json().catch(() => ({}))) as GraphqlResult
 }
 
-/** Returns the number of transfers the example squid has indexed; null while it does not respond. */
+/** Returns the number of transfers that the example squid has indexed; null while it does not respond. */
 export async function totalTransfers(endpoint: string): Promise<number | null> {
   const result = await graphql(endpoint, '{ transfersConnection(orderBy: id_ASC) { totalCount } }')
   return result.data?.['transfersConnection']?.totalCount ?? null

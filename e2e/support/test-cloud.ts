@@ -10,7 +10,7 @@ import { startShoal, type Shoal } from './shoal.ts'
 
 const example = join(import.meta.dirname, '../../examples/erc20-transfers')
 
-/** A server, a chain, and one paying organization whose admin has a token and a copy of the example squid. */
+/** A server, a chain, and one active organization. `token` and `api` belong to its administrator. */
 export type TestCloud = {
   shoal: Shoal
   devnet: Devnet
@@ -20,9 +20,9 @@ export type TestCloud = {
   /** A copy of the example squid that tests may change. */
   project: string
   endpointOf: (reference: string) => string
-  /** Sets the secret with which the example squid finds the chain. */
+  /** Sets the secret RPC_URL of the example squid to the URL of the chain. */
   setRpcUrl: () => Promise<void>
-  /** Creates another organization with its own admin. */
+  /** Creates another organization with its own administrator. */
   addOrg: (code: string) => Promise<Org>
   end: () => Promise<void>
 }
@@ -30,16 +30,16 @@ export type TestCloud = {
 type TestCloudOptions = {
   transfers?: number
   env?: Record<string, string>
-  /** The port of the chain, for a server whose settings must name it before the chain is started. */
+  /** The port of the chain, if settings of the server contain it. Default: a free port. */
   devnetPort?: number
-  /** The prebuilt parts to reuse instead of building them; by default all. Reuse fewer in tests that change the squid's code or test its build. */
+  /** The prebuilt parts of the squid to reuse; by default all. Reuse fewer in tests that change its code or test its build. */
   prebuilt?: Prebuilt
 }
 
 export async function startTestCloud(options: TestCloudOptions = {}): Promise<TestCloud> {
   const { prebuilt = 'dependencies and code' } = options
   const port = options.devnetPort ?? (await freePort())
-  // Squids read the chain directly, on loopback, where they reach only what the operator allows.
+  // Squids read the chain directly, on loopback, where they can reach only ports that the operator allows.
   const env = { SHOAL_NETWORK_ALLOW: `127.0.0.1:${port}`, ...options.env }
   const [shoal, devnet] = await Promise.all([
     startShoal(env),

@@ -2,7 +2,7 @@
 export const isFull = process.env['SHOAL_TEST_FULL'] === 'true'
 
 /**
- * Returns the time limit that a test sets for something that Shoal promises within `ms` milliseconds. `npm run test:full`, which needs a quiet machine, tests
- * the promise; the other runs also have to pass on a machine that is slower and busy.
+ * Returns a test's time limit for an effect that Shoal promises within `ms` milliseconds: exactly `ms` in `npm run test:full`, which needs
+ * an idle machine, and three times as much in other runs, which must also pass on a slow or busy machine.
  */
-export const withinPromised = (ms: number): number => (isFull ? ms : 3 * ms)
+export const promisedLimitMs = (ms: number): number => (isFull ? ms : 3 * ms)

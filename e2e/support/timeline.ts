@@ -4,13 +4,13 @@ import { setTimeout as pause } from 'node:timers/promises'
 type Period = { result: string; fromMs: number; untilMs: number }
 
 export type Timeline = {
-  /** Marks the beginning of a fault. Times are counted from the first mark. */
+  /** Marks the beginning of a fault. Only the first call counts. */
   mark: () => void
-  /** The results of one probe since the first mark, such as `200 → 503 at 0.4 s → 200 at 12.1 s`. */
+  /** Returns the results of one probe since the mark, such as `200 → 503 at 0.4 s → 200 at 12.1 s`. */
   history: (probe: string) => string
-  /** The newest result of one probe. */
+  /** Returns the newest result of one probe. */
   latest: (probe: string) => string
-  /** The duration of one probe's slowest request since the first mark, in milliseconds. */
+  /** Returns the duration of one probe's slowest request since the mark, in milliseconds. */
   slowestMs: (probe: string) => number
   stop: () => Promise<void>
 }

@@ -7,8 +7,8 @@ import { kubectl } from './kubernetes.ts'
 
 type Config = { clusters: { cluster: { server: string } }[] }
 
-/** Returns a kubeconfig whose API server is behind a connection that can be cut and restored. */
-export async function openConnection(): Promise<{ kubeconfig: string; cut: () => void; restore: () => void }> {
+/** Starts a TCP proxy to the API server, until the end of the test. Returns a kubeconfig that uses the proxy, and functions that cut and restore its connections. */
+export async function proxyApiServer(): Promise<{ kubeconfig: string; cut: () => void; restore: () => void }> {
   const config = JSON.parse(await kubectl(['config', 'view', '--raw', '--minify', '--flatten', '-o', 'json'])) as Config
   const [{ cluster } = { cluster: { server: '' } }] = config.clusters
   const url = new URL(cluster.server)
