@@ -14,7 +14,7 @@ const options = {
 } as const
 const { values, positionals } = parseArgs({ options, allowPositionals: true })
 
-/** The folder of the benchmarks: those of the server and its squids, or with `--web` those of the console in a browser. */
+/** The folder of the benchmarks: with `--web` those of the console in a browser, otherwise those of the server and its squids. */
 const benchFolder = join(root, values.web ? 'scripts/bench-web' : 'scripts/bench')
 const names = globSync('*.ts', { cwd: benchFolder })
   .map((file) => basename(file, '.ts'))
@@ -25,7 +25,7 @@ const usage = `Measures Shoal and compares the results with their bars; see docs
   npm run -s ${values.web ? 'bench:web' : 'bench'} -- [name…] [--json]
 
   names: ${names.join(', ')}; by default all of them, one after the other
-  --json: one line {"name","value","unit","bar","holds"} per result
+  --json: prints one line {"name","value","unit","bar","holds"} per result
 
 Exits with code 1 if a bar is missed.
 `
@@ -53,7 +53,7 @@ async function main(): Promise<boolean> {
   return areAllMet
 }
 
-// All processes that the benchmarks start use this folder, so that they can be found and stopped even after an interruption.
+// All processes that the benchmarks start use this folder, so that this process can find and stop them even when it is interrupted.
 const folder = makeOpenFolder('st-')
 process.env['TMPDIR'] = folder
 process.once('exit', () => {

@@ -6,7 +6,7 @@ import { runChecks } from './checks.ts'
 import { endCommandsOnSignal, runCommand } from './command.ts'
 import { root } from './root.ts'
 
-/** Formats the sources, and regenerates docs/operate.md and the table of EVM chains (`npm run check -- --write`). */
+/** Formats the sources, and regenerates docs/operate.md and the table of EVM chains, for `npm run check -- --write`. */
 async function write(): Promise<void> {
   writeFileSync(join(root, 'docs/operate.md'), operateDoc())
   writeFileSync(join(root, 'server/src/modules/chains/evm-chains.gen.ts'), evmChainsSource())

@@ -1,7 +1,7 @@
 import { runCommand } from './command.ts'
 
 type Check = { name: string; file: string; args: string[] }
-/** `failed`: names of checks. */
+/** `failed`: names of the failed checks. */
 export type CheckResults = { passed: number; failed: string[] }
 
 const allChecks: Check[] = [
@@ -14,7 +14,7 @@ const allChecks: Check[] = [
   { name: 'rules', file: 'vitest', args: ['run', 'scripts/repo-rules.test.ts'] },
 ]
 
-/** The checks that do not run vitest, since a full test run includes those that do. */
+/** The checks without vitest, for a full test run, which includes the tests anyway. */
 export const checksWithoutTests = allChecks.filter(({ file }) => file !== 'vitest')
 
 /** Runs the checks, two at a time, and prints one line for each, with its output if it failed. */

@@ -14,8 +14,8 @@ const running = new Set<number>()
 let isEnding = false
 
 /**
- * Runs a program to its end in a new process group, by default in the repository's folder, and kills the processes that it
- * leaves in the group. Returns its exit code: 127 if the program does not exist, 1 if a signal ended it.
+ * Runs a program to its end in a new process group, by default in the repository's folder. Kills the processes that the program leaves
+ * in the group. Returns its exit code: 127 if the program does not exist, 1 if a signal ended it.
  */
 export async function runCommand(file: string, args: string[], options: CommandOptions = {}): Promise<CommandResult> {
   const startedAt = performance.now()
@@ -52,7 +52,7 @@ function signalGroup(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** On SIGINT, SIGTERM or SIGHUP, passes the signal to all running commands, kills them after ten seconds, calls `cleanUp`, and exits. */
+/** On SIGINT, SIGTERM or SIGHUP: passes the signal to all running commands, kills those that run after ten seconds, calls `cleanUp`, and exits. */
 export function endCommandsOnSignal(cleanUp: () => void = () => undefined): void {
   const end = (signal: NodeJS.Signals) => {
     // A second signal: npm forwards the Ctrl-C that the terminal has already sent to this process.

@@ -5,12 +5,12 @@ import { withProgress } from './progress.ts'
 import { root } from './root.ts'
 
 type Build = {
-  /** What is built, for messages. */
+  /** The name of the build in messages. */
   name: string
   /** A file that every build writes. */
   builtFile: string
   sources: string[]
-  /** The command and the folder where it runs. */
+  /** The folder in which the command runs. */
   folder: string
   command: string
   args: string[]
@@ -45,7 +45,7 @@ async function ensureBuild({ name, builtFile, sources, folder, command, args }: 
     const { code, output } = await runCommand(command, ['build', ...args], { cwd: join(root, folder) })
     if (code !== 0) throw new Error(`${name} could not be built:\n${output.slice(-3000)}`)
   })
-  // Records the start of the build, so that files edited during the build count as newer.
+  // The file gets the time at which the build started, so that files edited during the build count as newer.
   utimesSync(builtFile, startedAt, startedAt)
 }
 

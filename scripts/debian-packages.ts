@@ -8,9 +8,9 @@ import { root } from './root.ts'
 type DebianPackage = {
   name: string
   neededFor: string
-  /** Returns the path of the package's program, or null. */
+  /** Returns the path of the package's program; null if it is not installed. */
   find: () => string | null
-  /** True: the package is unpacked in node_modules, without root, since installing it would start a service that listens on every address. */
+  /** True: the package is unpacked in node_modules, which needs no root. Installing it would start a service that listens on every address. */
   isUnpacked?: boolean
 }
 
@@ -19,10 +19,10 @@ const unpackedDir = join(root, 'node_modules/.cache/debian')
 /** Returns the folder with the files of a package that is unpacked instead of installed. */
 export const unpackedFolder = (name: string): string => join(unpackedDir, name)
 
-/** Returns the path of nginx, for tests with several gateways, or null. */
+/** Returns the path of nginx, for tests with several gateways; null if it is not installed. */
 export const findNginx = (): string | null => findProgram('nginx', [join(unpackedDir, 'nginx/usr/sbin'), '/usr/sbin'])
 
-/** Returns the path of docker-registry, for tests with an image registry, or null. */
+/** Returns the path of docker-registry, for tests with an image registry; null if it is not installed. */
 export const findRegistry = (): string | null =>
   findProgram('docker-registry', [join(unpackedDir, 'docker-registry/usr/bin'), '/usr/bin'])
 
@@ -64,9 +64,9 @@ export const clusterPackages = [
 
 export type MissingPackage = {
   name: string
-  /** Names the missing package, why it could not be installed, and how to install it. */
+  /** A sentence for users: which package is missing, why it could not be installed, and how to install it. */
   sentence: string
-  /** True: this user may install packages, but installing failed. */
+  /** True if this user may install packages, but the installation failed. */
   isFailure: boolean
 }
 

@@ -5,18 +5,18 @@ import { type Bench, atMost, median } from '../bench/support/result.ts'
 import { org, withConsole } from './support/console.ts'
 
 const rounds = 7
-/** How long the pointer rests on a link before the click, in milliseconds. */
-const restMs = 250
+/** Time between the hover over a link and the click, in milliseconds. */
+const hoverDelayMs = 250
 const frameMs = 1000 / 60
 /** A network with a latency of 40 ms and 10 Mbit/s. */
 const network = { offline: false, latency: 40, downloadThroughput: 1_250_000, uploadThroughput: 1_250_000 }
 
 type Visit = {
   name: string
-  /** The page on which the link is. */
+  /** The path of the page that has the link. */
   from: string
   link: string
-  /** An expression that is true when the page shows its data. */
+  /** A JavaScript expression that is truthy when the page shows its data. */
   isShown: string
 }
 
@@ -50,7 +50,7 @@ const visits: Visit[] = [
   },
 ]
 
-/** Records when a link is hovered and clicked, and resolves with the times when the data is painted. */
+/** Returns code for the page. It records the times of the hover and the click, and resolves `window.visit` with them when the data is painted. */
 const watch = (isShown: string) => `window.visit = new Promise((done) => {
   const times = {}
   addEventListener('pointerover', () => (times.hoverMs ??= performance.now()), { capture: true })
@@ -62,7 +62,7 @@ const watch = (isShown: string) => `window.visit = new Promise((done) => {
   requestAnimationFrame(check)
 }), null`
 
-/** Returns the milliseconds of the API requests since the pointer was on the link, all sent at the same time. */
+/** Repeats the API requests that the page sent between `since` and `until`, all at the same time, and returns their duration in milliseconds. */
 const apiMs = (page: Page, token: string, since: number, until: number) =>
   page.evaluate<number>(`(async () => {
     const urls = new Set(performance.getEntriesByType('resource')
@@ -75,7 +75,7 @@ const apiMs = (page: Page, token: string, since: number, until: number) =>
     return performance.now() - startedAt
   })()`)
 
-/** Visits a page whose code and data the browser does not have. Returns the time from the click to the painted data, without one frame, over the API's own time. */
+/** Visits a page whose code and data the browser does not have. Returns the milliseconds from the click to the painted data (`visitMs`), and those of its API requests alone (`ownMs`). */
 async function visitOnce(page: Page, session: CDPSession, token: string, { from, link, isShown }: Visit) {
   await page.goto('about:blank')
   await session.send('Network.clearBrowserCache')
@@ -85,7 +85,7 @@ async function visitOnce(page: Page, session: CDPSession, token: string, { from,
   await page.mouse.move(0, 0)
   await page.evaluate(watch(isShown))
   await page.locator(link).first().hover()
-  await sleep(restMs)
+  await sleep(hoverDelayMs)
   await page.mouse.down()
   await page.mouse.up()
   const { hoverMs, clickMs, paintedMs } =

@@ -1,14 +1,14 @@
 import type { Page } from 'playwright-core'
 import { type Bench, atMost } from '../bench/support/result.ts'
 import { org, slowDown } from './support/console.ts'
-import { overFloor, type Interaction } from './support/over-floor.ts'
+import { ratioToStaticPage, type Interaction } from './support/compare-to-static.ts'
 import { click } from './support/painted.ts'
 import { withVersions } from './support/versions.ts'
 
 const versions = 200
 
 type Bar = {
-  /** The bar of the ratio. */
+  /** The greatest ratio that meets the bar. */
   bar: number
 }
 
@@ -25,7 +25,7 @@ const openAccountMenu = async (page: Page) => {
   await page.getByRole('button', { name: 'Account of' }).click()
   await page.locator(menu).waitFor()
 }
-/** Types into the search field as one key does. */
+/** An expression that enters a text into the search field, as one key does. */
 const type = (text: string) => `(() => {
   const field = document.querySelector('main input[type=search]')
   Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set.call(field, ${JSON.stringify(text)})
@@ -96,16 +96,16 @@ export const bench: Bench = {
     yield* withVersions(versions, async function* ({ page, context, shoal }) {
       await page.goto(`${shoal.url}/squids?organization=${org}`)
       await page.getByRole('button', { name: /Status$/ }).waitFor()
-      const floor = await context.newPage()
+      const staticPage = await context.newPage()
       await slowDown(page)
-      await slowDown(floor)
+      await slowDown(staticPage)
       await page.bringToFront()
       for (const interaction of interactions) {
         const { name, bar } = interaction
         yield atMost(
           bar,
           `interactions, ${name} over the same change of a static page`,
-          await overFloor(page, floor, interaction),
+          await ratioToStaticPage(page, staticPage, interaction),
           '×',
         )
       }

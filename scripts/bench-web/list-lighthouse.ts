@@ -5,7 +5,7 @@ import { withVersions } from './support/versions.ts'
 
 const versions = 50
 
-/** Lighthouse on the list of squids, as a signed-in user opens it with an empty cache. */
+/** Runs Lighthouse on the list of squids, which a signed-in user opens with an empty cache. */
 export const bench: Bench = {
   name: 'list-lighthouse',
   async *run() {

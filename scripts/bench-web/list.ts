@@ -5,20 +5,20 @@ import type { Deployer } from '../../e2e/support/simulated-squid.ts'
 import { compare } from '../bench/support/compare.ts'
 import { type Bench, atMost } from '../bench/support/result.ts'
 import { org, slowDown } from './support/console.ts'
-import { documentOf, serveFloor } from './support/floor.ts'
+import { documentOf, serveStaticPage } from './support/static-page.ts'
 import { withVersions } from './support/versions.ts'
 
 const versions = 1_000
 const rounds = 7
 const polls = 18
-/** Slightly longer than the console's interval (spec 9), so that polls do not stay in phase with the worker's rounds every 15 s. */
+/** Slightly longer than the console's interval (spec 9), so that polls do not remain in phase with the worker's rounds every 15 s. */
 const pollIntervalMs = 10_370
 /** Every nth poll requests all versions, the others only the visible ones (console/src/api/long-list.ts). */
 const pollsPerFullPoll = 6
 /** The interval at which a worker reads the metrics of processors. */
 const metricsIntervalMs = 3_000
 
-/** Advances every processor in the database while `work` runs, as a worker would, so that no two polls get the same response. */
+/** While `work` runs, advances every processor in the database as a worker does, so that each poll gets a different response. */
 async function whileProcessorsAdvance<T>(databaseUrl: string, work: () => Promise<T>): Promise<T> {
   const client = new pg.Client(databaseUrl)
   await client.connect()
@@ -40,7 +40,7 @@ async function whileProcessorsAdvance<T>(databaseUrl: string, work: () => Promis
   }
 }
 
-/** Returns the milliseconds until the headers of each response. Polls `onScreen` versions, and once a minute all versions. */
+/** Polls `onScreen` versions, and once a minute all versions. Returns the milliseconds until the headers of each response. */
 async function pollTimes({ shoal, token, api }: Deployer, onScreen: number): Promise<number[]> {
   const summaries = await api.squids.listSummaries({ params: { code: org } })
   const ids = summaries.slice(0, onScreen).map(({ id }) => id)
@@ -53,7 +53,7 @@ async function pollTimes({ shoal, token, api }: Deployer, onScreen: number): Pro
     const response = await fetch(`${shoal.url}/api/v1/orgs/${org}/squids/summaries${query}`, { headers })
     times.push(performance.now() - startedAt)
     const { payload } = (await response.json()) as { payload: unknown[] }
-    if (payload.length !== expected) throw new Error(`${payload.length} versions were returned, not ${expected}`)
+    if (payload.length !== expected) throw new Error(`The API returned ${payload.length} versions, not ${expected}`)
   }
   return times
 }
@@ -66,7 +66,7 @@ async function usableMs(page: Page, url: string): Promise<number> {
   return page.evaluate<number>('new Promise((done) => requestIdleCallback(() => done(performance.now())))')
 }
 
-/** Repeats the drawn rows of the list until the document has all versions, as a page without virtual rows has them. */
+/** An expression that repeats the rendered rows of the list until the document has as many as versions exist, like a page without virtual rows. */
 const drawAllRows = `(() => {
   const body = document.querySelector('main tbody')
   const lines = [...body.children].filter((line) => !line.hasAttribute('aria-hidden'))
@@ -83,19 +83,19 @@ export const bench: Bench = {
       await usableMs(page, listUrl)
       const onScreen = await page.locator('[data-row]').count()
       await page.evaluate(drawAllRows)
-      const floor = await serveFloor(await documentOf(page))
+      const staticPage = await serveStaticPage(await documentOf(page))
       try {
         // The first visit fills the caches of the browser.
-        await usableMs(page, floor.url)
+        await usableMs(page, staticPage.url)
         await slowDown(page)
         const { ratio } = await compare(
           rounds,
           () => usableMs(page, listUrl),
-          () => usableMs(page, floor.url),
+          () => usableMs(page, staticPage.url),
         )
         yield atMost(3, `list, usable with ${versions} versions over a static page, 4 × slower`, ratio, '×')
       } finally {
-        await floor.end()
+        await staticPage.end()
       }
 
       await page.goto('about:blank')

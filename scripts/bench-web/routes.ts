@@ -2,9 +2,9 @@ import type { Page } from 'playwright-core'
 import { deploySimulated } from '../../e2e/support/simulated-squid.ts'
 import { type Bench, atMost } from '../bench/support/result.ts'
 import { slowDown, withConsole } from './support/console.ts'
-import { overFloor } from './support/over-floor.ts'
+import { ratioToStaticPage } from './support/compare-to-static.ts'
 
-/** The pages, whose links in the navigation have the text of their heading. */
+/** The pages, by the text of both their heading and their navigation link. */
 const pages = ['Secrets', 'Squids', 'Organization settings']
 
 const link = (name: string) =>
@@ -27,13 +27,13 @@ export const bench: Bench = {
       await page.getByRole('link', { name: 'Secrets' }).first().waitFor()
       // The first visit loads the page's code and data.
       for (const name of pages) await open(page, name)
-      const floor = await context.newPage()
+      const staticPage = await context.newPage()
       await slowDown(page)
-      await slowDown(floor)
+      await slowDown(staticPage)
       await page.bringToFront()
       for (const name of pages) {
         const previous = name === 'Squids' ? 'Secrets' : 'Squids'
-        const ratio = await overFloor(page, floor, {
+        const ratio = await ratioToStaticPage(page, staticPage, {
           name,
           part: 'main',
           prepare: () => open(page, previous),

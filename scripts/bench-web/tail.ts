@@ -14,7 +14,7 @@ const warmUpLines = 5_000
 const seconds = 20
 const rounds = 5
 
-/** The source of a processor that prints lines in the SDK's format, each with its number and time, and catches up when it is late. */
+/** Source of a processor that prints lines in the SDK's format, each with its number and time. When it is late, it prints several at once. */
 const processor = `
 const startedAt = Date.now()
 let n = 0
@@ -24,10 +24,10 @@ setInterval(() => {
 }, 5)
 `
 
-/** The newest visible line, and the end of the frame that shows it, in epoch milliseconds. */
+/** The newest visible line, and the time at which the frame that shows it ended, in epoch milliseconds. */
 type Painted = { line: number; atMs: number }
 
-/** Inspects every frame of the page for `ms` milliseconds. A line that exists at the start of a frame is painted when the next frame starts. */
+/** Returns the newest line of each frame of the page during `ms` milliseconds. A line that exists at the start of a frame counts as painted when the next frame starts. */
 const watchFrames = (page: Page, ms: number): Promise<Painted[]> =>
   page.evaluate<Painted[]>(`new Promise((done) => {
     const painted = []
@@ -66,7 +66,7 @@ async function readWriteTimes(deployer: Deployer, reference: string): Promise<Ma
   return times
 }
 
-/** Returns the delay of each line. A line that scrolled past between two frames counts as painted in the first frame that shows a later line. */
+/** Returns the delay of each line in milliseconds. A line that no frame shows counts as painted in the first frame with a later line. */
 function delaysOf(painted: Painted[], writtenAtMs: Map<number, number>): number[] {
   const delays: number[] = []
   const [first, ...rest] = painted
@@ -83,7 +83,7 @@ function delaysOf(painted: Painted[], writtenAtMs: Map<number, number>): number[
 function percentile(values: number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b)
   const value = sorted[Math.ceil(sorted.length * share) - 1]
-  if (value === undefined) throw new Error('Nothing was measured')
+  if (value === undefined) throw new Error('No delays were measured: the page painted no new lines')
   return value
 }
 

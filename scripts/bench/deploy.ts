@@ -11,7 +11,7 @@ const rounds = 3
 /** The durations of one round, in seconds. */
 type Round = { byHand: number; cold: number; redeployed: number }
 
-/** Measures three deployments on the same chain: by hand, to a new Shoal without caches, and to that Shoal with changed sources. */
+/** Measures three deployments on the same chain: by hand, to a new Shoal without caches, and to the same Shoal with one source file changed. */
 async function measure(rpcUrl: string, transfers: number): Promise<Round> {
   const byHand = await deployByHand(rpcUrl, transfers)
   const deployer = await Deployer.start(rpcUrl)
@@ -19,7 +19,7 @@ async function measure(rpcUrl: string, transfers: number): Promise<Round> {
     const squid = copyExample()
     const cold = await deployer.deployUntilReady(squid, 'cold', transfers)
     appendFileSync(join(squid, 'src/mapping.ts'), '// changed\n')
-    // In another slot, so that a response cannot come from the earlier version.
+    // Another slot ensures that a response comes from the new version.
     const redeployed = await deployer.deployUntilReady(squid, 'warm', transfers)
     return { byHand, cold, redeployed }
   } finally {

@@ -9,7 +9,7 @@ const versions = 20
 const settleMs = 30_000
 const measuredMs = 60_000
 
-/** `USER_HZ`, the unit of times in /proc, which is the same on all Linux systems. */
+/** The unit of times in /proc (`USER_HZ`), which is the same on all Linux systems. */
 const ticksPerSecond = 100
 
 function residentMb(pid: number): number {
@@ -23,7 +23,7 @@ function cpuSeconds(pid: number): number {
   return (Number(numbers[11]) + Number(numbers[12])) / ticksPerSecond
 }
 
-/** Returns the pid that the active worker has recorded. One process has all roles here. */
+/** Returns the pid that the active worker has recorded. In this benchmark, one process has all roles. */
 function serverPid(dataDir: string): number {
   return (JSON.parse(readFileSync(join(dataDir, 'locks/worker.json'), 'utf8')) as { pid: number }).pid
 }

@@ -9,7 +9,7 @@ import { copyExample } from './support/squid.ts'
 const lines = 5_000_000
 const reference = 'erc20-transfers@logs'
 
-/** Searches with few results, with a third of all lines, and with no results. */
+/** Search texts that match few lines, a third of all lines, and none. */
 const searches = [rareWord, 'endpoint', 'no such words']
 
 /** Stores the lines as the worker does. Returns the duration in seconds and the number of stored lines. */
@@ -63,7 +63,7 @@ export const bench: Bench = {
     try {
       await deployer.deploy(copyExample(), 'logs')
       const squid = await deployer.client().squids.get({ params: { code: deployer.org, reference } })
-      // Killing the server frees the worker role for this process. Its Postgres keeps running.
+      // The server is killed so that this process can become the worker. Its Postgres keeps running.
       await deployer.shoal.kill()
       const { seconds, stored } = await ingest(deployer.shoal.dataDir, `${squid.id}`)
       await deployer.shoal.start()

@@ -11,12 +11,12 @@ import { type Bench, type Result, atLeast, atMost, median } from './support/resu
 
 const startRounds = 15
 const networkCount = 200
-/** The networks that are open at the same time. */
+/** The names of the networks that are open at the same time. */
 const names = Array.from({ length: networkCount }, (_, index) => `version ${index}`)
 const idleMs = 30_000
 const ratioRounds = 5
 
-/** A host with its runtime, whose programs have their own networks or share the host's. */
+/** A host and its runtime. Programs have their own networks or share that of the host. */
 type BenchHost = { host: Host; start: (id: string) => Promise<number>; end: () => Promise<void> }
 
 async function openHost(network: 'auto' | 'none', port: number): Promise<BenchHost> {
@@ -33,7 +33,7 @@ async function openHost(network: 'auto' | 'none', port: number): Promise<BenchHo
   await runtime.start()
   return {
     host,
-    /** Resolves with the milliseconds from the request to the first instruction of the program. */
+    /** Starts a program, and resolves with the milliseconds from the request until the program runs. */
     start: async (id) => {
       const init = {
         name: 'init',
@@ -62,7 +62,7 @@ async function openHost(network: 'auto' | 'none', port: number): Promise<BenchHo
 async function* measureStart(own: BenchHost, shared: BenchHost): AsyncIterable<Result> {
   const times: [own: number, shared: number][] = []
   for (let round = 0; round < startRounds; round++) {
-    // A spare network is replaced some time after its use; versions start further apart.
+    // The runtime needs this time to create another spare network. In practice, more time passes between two starts.
     await delay(3_000)
     times.push([await own.start(`own ${round}`), await shared.start(`shared ${round}`)])
   }
@@ -70,7 +70,7 @@ async function* measureStart(own: BenchHost, shared: BenchHost): AsyncIterable<R
   yield atMost(20, 'network, added start of a first container', difference, 'ms')
 }
 
-/** Returns the CPU seconds used by this process and the programs it has run. */
+/** Returns the CPU seconds of this process and of its child processes that have ended. */
 function cpuSeconds(): number {
   const numbers = readFileSync('/proc/self/stat', 'utf8').split(') ')[1]?.split(' ') ?? []
   return [11, 12, 13, 14].reduce((total, field) => total + Number(numbers[field]), 0) / 100
@@ -80,13 +80,14 @@ async function* measureMany({ host }: BenchHost): AsyncIterable<Result> {
   const ruleCount = async () => (await runProgram(['nft', 'list', 'ruleset'])).split('\n').length
   const rulesBefore = await ruleCount()
   const times: number[] = []
+  const quarter = networkCount / 4
   for (const name of names) {
     const startedAt = performance.now()
     await host.network.open(name, 'squid', null)
     times.push(performance.now() - startedAt)
   }
-  const growth = median(times.slice(-networkCount / 4)) / median(times.slice(0, networkCount / 4))
-  yield atMost(2, `network, creation of the last of ${networkCount} relative to the first`, growth, 'ratio')
+  const growth = median(times.slice(-quarter)) / median(times.slice(0, quarter))
+  yield atMost(2, `network, creation of the last ${quarter} of ${networkCount} relative to the first ${quarter}`, growth, 'ratio')
   yield atMost(0, `network, host rules added by ${networkCount}`, (await ruleCount()) - rulesBefore, 'lines')
   const before = cpuSeconds()
   await delay(idleMs)
@@ -98,7 +99,7 @@ async function* measureMany({ host }: BenchHost): AsyncIterable<Result> {
   )
 }
 
-/** A program that sends requests to a loopback port, and prints the number of responses per second. */
+/** Source of a program that sends requests to a loopback port, and prints the number of responses per second. */
 const LOAD = `
 const http = require('node:http')
 const [port, connections] = process.argv.slice(1).map(Number)
@@ -132,7 +133,7 @@ export const bench: Bench = {
     const { port } = service.address() as { port: number }
     const [own, shared] = [await openHost('auto', port), await openHost('none', port)]
     try {
-      if (own.host.network.kind !== 'namespace') throw new Error(`no networks here: ${own.host.limitations.join(' ')}`)
+      if (own.host.network.kind !== 'namespace') throw new Error(`This machine cannot give each version its own network: ${own.host.limitations.join(' ')}`)
       yield* measureStart(own, shared)
       yield* measureMany(own)
       yield* measureTraffic(own, port)

@@ -23,7 +23,7 @@ function resultOf(group: string, statements: Judged[]): Result {
   }
 }
 
-/** Returns one line of tab-separated values per statement, starting with the statement that exceeds its `maxRead` by the largest factor. */
+/** Returns one line of tab-separated values per statement, sorted by the ratio of the rows it read to its `maxRead`, highest first. */
 const linesOf = (judged: Judged[]) =>
   judged
     .toSorted((a, b) => b.cost.read / b.maxRead - a.cost.read / a.maxRead)
@@ -54,9 +54,9 @@ export const bench: Bench = {
     for (const [group, statements] of [...Map.groupBy(judged, groupOf)].toSorted(([a], [b]) => a.localeCompare(b)))
       yield resultOf(group, statements)
     const missing = uncalled.filter((name) => !unmeasured.has(name) && !unmeasuredInSomeRuns.has(name))
-    for (const name of missing) console.error(`No loop, job or endpoint called this function: ${name}`)
+    for (const name of missing) console.error(`No loop, job or endpoint called the function ${name}. Call it, or add it to unmeasured.ts.`)
     for (const name of unmeasured)
-      if (!uncalled.includes(name)) console.error(`Called, although unmeasured.ts lists it: ${name}`)
+      if (!uncalled.includes(name)) console.error(`The function ${name} was called. Remove it from unmeasured.ts.`)
     yield {
       name: 'plans, functions without plans',
       value: missing.length,
@@ -64,7 +64,7 @@ export const bench: Bench = {
       bar: '≤ 0',
       holds: missing.length === 0,
     }
-    for (const line of failedStatements) console.error(`Failed: ${line.slice(0, 1000)}`)
+    for (const line of failedStatements) console.error(`A statement failed: ${line.slice(0, 1000)}`)
     yield {
       name: 'plans, failed statements',
       value: failedStatements.length,
@@ -73,7 +73,7 @@ export const bench: Bench = {
       holds: failedStatements.length === 0,
     }
     const unused = unusedExceptions(judged, exceptions)
-    for (const statement of unused) console.error(`No statement begins with this exception: ${statement}`)
+    for (const statement of unused) console.error(`No executed statement matches this exception. Remove it from exceptions.ts: ${statement}`)
     yield { name: 'plans, unused exceptions', value: unused.length, unit: '', bar: '≤ 0', holds: unused.length === 0 }
   },
 }

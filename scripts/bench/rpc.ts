@@ -6,7 +6,7 @@ import { atLeast, atMost, median, type Bench } from './support/result.ts'
 const rounds = 5
 const seconds = 2
 const connections = 16
-/** Number of blocks above the last final one. Their data is never cached. */
+/** The newest blocks that are requested. They are not final, so the gateway does not cache their data. */
 const hotBlocks = 60
 /** The interval at which the gateway polls the node of the chain `devnet`. */
 const devnetPollMs = 500
@@ -22,7 +22,7 @@ async function call(pool: Pool, path: string, make: MakeCall): Promise<void> {
     throw new Error(`${statusCode}: ${response.toString().slice(0, 500)}`)
 }
 
-/** Returns the requests per second over several connections, each of which sends its next request after the response. */
+/** Returns the requests per second over 16 connections. Each sends its next request after the response to the last one. */
 async function requestsPerSecond(url: string, make: MakeCall): Promise<number> {
   const { origin, pathname } = new URL(url)
   const pool = new Pool(origin, { connections, pipelining: 1 })
@@ -65,7 +65,7 @@ async function rateRatio(url: string, direct: string, make: MakeCall): Promise<n
 
 type Message = { id?: number; params?: { subscription: string; result: { number: string } } }
 
-/** Opens a WebSocket for one call at a time. Passes the heights of notified blocks to `onBlock`. */
+/** Opens a WebSocket, which sends one call at a time. Passes the height of each block in a notification to `onBlock`. */
 async function openSocket(url: string, onBlock: (height: number) => void = () => {}) {
   const socket = new WebSocket(url.replace(/^http/, 'ws'))
   let onResponse: (text: string) => void = () => {}
@@ -101,7 +101,7 @@ async function medianSocketLatencyMs(url: string, make: MakeCall): Promise<numbe
   return median(measured)
 }
 
-/** Returns the median milliseconds from mining a block to its notification, `through` the gateway and `direct` from anvil. */
+/** Returns the median milliseconds from the request to mine a block to its notification, `through` the gateway and `direct` from anvil. */
 async function medianDelaysMs(url: string, devnet: Devnet): Promise<{ through: number; direct: number }> {
   const delays = { through: [] as number[], direct: [] as number[] }
   const minedAt = new Map<number, number>()
@@ -116,7 +116,7 @@ async function medianDelaysMs(url: string, devnet: Devnet): Promise<{ through: n
     minedAt.set(height + 1, performance.now())
     await devnet.chain.transfer(1)
     height++
-    // The delay is random, so that blocks are not in phase with the gateway's polls.
+    // A random delay prevents blocks from being in phase with the gateway's polls.
     await new Promise((done) => setTimeout(done, 400 + Math.random() * 400))
   }
   for (const deadline = performance.now() + 5_000; delays.through.length < 30 && performance.now() < deadline;)
@@ -132,7 +132,7 @@ const hex = (n: number) => `0x${n.toString(16)}`
 async function callsOf(devnet: Devnet): Promise<Record<'newest' | 'final' | 'smallest', MakeCall>> {
   const height = await devnet.chain.height()
   let count = 0
-  /** Returns the calls with which a squid indexes blocks. */
+  /** Returns a function that makes the calls with which a squid indexes blocks from `lowest`. */
   const indexFrom = (lowest: number): MakeCall => {
     let calls = 0
     return () => {

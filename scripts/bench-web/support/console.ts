@@ -11,7 +11,7 @@ export const org = 'bench'
 /** A production build of the console on its own server, and a signed-in user whose organization may deploy. */
 export type Console = { shoal: Shoal; browser: Browser; context: BrowserContext; page: Page; deployer: Deployer }
 
-/** Passes a console to `work`, and stops its server and browser when `work` has ended. `env`: settings of the server. */
+/** Starts a console, passes it to `work`, and stops its server and browser when `work` has ended. `env`: settings of the server. */
 export async function withConsole<T>(
   env: Record<string, string>,
   work: (console: Console) => AsyncIterable<T>,
@@ -34,7 +34,7 @@ export async function withConsole<T>(
   })()
 }
 
-/** Simulates a slow laptop: the page's CPU work takes four times as long, until the returned session is detached. */
+/** Simulates a slow laptop: until the caller detaches the returned session, the page's CPU work takes four times as long. */
 export async function slowDown(page: Page): Promise<CDPSession> {
   const session = await page.context().newCDPSession(page)
   await session.send('Emulation.setCPUThrottlingRate', { rate: 4 })

@@ -7,7 +7,7 @@ import { findBrowser } from '../../browser.ts'
 const rounds = 5
 const chromeFlags = ['--headless=new', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run']
 
-/** Fills the local storage of a new profile. Opens a file without scripts, so that the browser's cache stays empty. */
+/** Fills the local storage of a new profile, on a page without scripts, so that the browser's cache stays empty. */
 async function store(port: number, url: string, stored: Record<string, string>): Promise<void> {
   const browser = await chromium.connectOverCDP(`http://127.0.0.1:${port}`)
   try {
@@ -21,7 +21,7 @@ async function store(port: number, url: string, stored: Record<string, string>):
   }
 }
 
-/** Runs Lighthouse several times, each time with a new browser profile, which has these values in its local storage. */
+/** Runs Lighthouse several times, each time with a new browser profile whose local storage has these values. */
 export async function audit(
   url: string,
   config: Config | undefined,
@@ -46,11 +46,11 @@ export async function audit(
 const score = (reports: Report[], category: string): number =>
   median(reports.map(({ categories }) => (categories[category]?.score ?? 0) * 100))
 
-/** The median of an audit's number. */
+/** Returns the median of an audit's numeric value. */
 export const auditValue = (reports: Report[], id: string): number =>
   median(reports.map(({ audits }) => audits[id]?.numericValue ?? 0))
 
-/** The scores and the layout shift of a page. `settings`: `mobile` or `desktop`. */
+/** Compares the scores and the layout shift of a page with their bars. `settings`: `mobile` or `desktop`. */
 export function* judgeReports(
   page: string,
   settings: string,

@@ -8,7 +8,7 @@ import { org, withConsole, type Console } from './console.ts'
 /** The tables whose rows belong to a version. */
 const tables = ['squid_tags', 'squid_databases', 'container_states', 'processor_states', 'api_states']
 
-/** Copies the deployed version with its observations until there are `count`, so that the copies appear to run. */
+/** Copies the deployed version with its observations, so that the copies appear to run, until `count` versions exist. */
 async function copyVersion(databaseUrl: string, count: number): Promise<void> {
   const client = new pg.Client(databaseUrl)
   await client.connect()
@@ -47,7 +47,7 @@ async function isObserved({ api }: Deployer): Promise<boolean> {
 
 export type ConsoleWithVersions = Console & { databaseUrl: string }
 
-/** Passes a console with `count` versions to `work`: one is deployed, with two processors, and the others are its copies in the database. */
+/** Starts a console with `count` versions and passes it to `work`. One version is deployed, with two processors; the others are its copies in the database. */
 export async function* withVersions<T>(
   count: number,
   work: (console: ConsoleWithVersions) => AsyncIterable<T>,
@@ -62,7 +62,7 @@ export async function* withVersions<T>(
         tag: 'production',
         processors: { eth: {}, base: {} },
       })
-      await until(() => isObserved(console.deployer), 'the version is fully observed')
+      await until(() => isObserved(console.deployer), 'the worker has observed all programs of the version')
       await copyVersion(databaseUrl, count)
       yield* work({ ...console, databaseUrl })
     })

@@ -9,8 +9,8 @@ import { makeOpenFolder } from '../../open-folder.ts'
 import { readyAtMs, copyExample } from './squid.ts'
 
 /**
- * Runs the commands that replace `sqd deploy`: installs with an empty npm cache, builds, migrates, and starts the processor and
- * the API. Returns the seconds until the API returns the expected data. The time to create the database is not included.
+ * Runs the commands that a user without Shoal would run: installs with an empty npm cache, builds, migrates, and starts the processor
+ * and the API. Returns the seconds until the API returns the expected data, without the time to create the database.
  */
 export async function deployByHand(rpcUrl: string, transfers: number): Promise<number> {
   const cwd = copyExample()
@@ -44,7 +44,7 @@ export async function deployByHand(rpcUrl: string, transfers: number): Promise<n
   }
 }
 
-/** Returns PATH without node_modules/.bin, which would select Shoal's own Node instead of the machine's. */
+/** Returns PATH without the folders that npm adds, so that commands use the machine's Node instead of Shoal's. */
 function machinePath(): string {
   const folders = (process.env.PATH ?? '').split(':')
   return folders.filter((folder) => !/\/node_modules\/(\.bin|npm\/.*)$/.test(folder)).join(':')

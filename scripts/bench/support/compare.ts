@@ -1,6 +1,6 @@
 import { median } from './result.ts'
 
-/** Takes two measurements in each of several rounds, in alternating order, so that a busy machine slows both. Returns the medians of their ratios and differences. */
+/** Takes both measurements in each round, in alternating order, so that a busy machine slows both. Returns the medians of the ratios (first / second) and of the differences (first − second). */
 export async function compare(rounds: number, first: () => Promise<number>, second: () => Promise<number>) {
   const ratios: number[] = []
   const differences: number[] = []

@@ -52,7 +52,7 @@ export class Deployer {
     await this.#runClient('deploy', folder, '-o', org, '-s', slot, ...flags)
   }
 
-  /** Deploys the example, and returns the seconds from `sqd deploy` to the expected response through the gateway. */
+  /** Deploys the example, and returns the seconds from `sqd deploy` until its API returns all transfers through the gateway. */
   async deployUntilReady(folder: string, slot: string, transfers: number): Promise<number> {
     const startedAt = performance.now()
     const [endpointReadyAtMs] = await Promise.all([

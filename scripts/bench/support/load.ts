@@ -2,7 +2,7 @@ import { Pool } from 'undici'
 import { runCommand } from '../../command.ts'
 import { median } from './result.ts'
 
-/** A GraphQL API at `origin`, reached through its port or a unix socket. */
+/** A GraphQL API, which listens on the port of `origin` or on a unix socket. */
 export type Target = { origin: string; path: string; socketPath?: string }
 
 function openPool({ origin, socketPath }: Target, connections: number): Pool {
@@ -16,7 +16,7 @@ async function send(pool: Pool, path: string, query: string): Promise<void> {
   if (statusCode !== 200) throw new Error(`${path} returned ${statusCode}: ${text.slice(0, 500)}`)
 }
 
-/** Returns the requests per second over 16 connections, each of which sends its next request after the response. @throws on any status but 200 */
+/** Returns the requests per second over 16 connections. Each sends its next request after the response to the last one. @throws on any status but 200 */
 export async function throughput(target: Target, query: string, seconds: number): Promise<number> {
   const connections = 16
   const pool = openPool(target, connections)
@@ -44,7 +44,7 @@ export async function latencyMs(target: Target, query: string, requests: number)
   return median(measured)
 }
 
-/** Returns the requests per second of `wrk` over 16 connections. @throws if a response is not a success */
+/** Returns the requests per second that `wrk` sends over 16 connections. @throws if a response has a status other than 2xx or 3xx */
 export async function wrk(url: string, seconds: number): Promise<number> {
   const { code, output } = await runCommand('wrk', ['-t1', '-c16', `-d${seconds}s`, url])
   const rate = /Requests\/sec:\s+([\d.]+)/.exec(output)?.[1]

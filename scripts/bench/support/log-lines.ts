@@ -2,7 +2,7 @@ import type { Runtime, LogBatch, LogLine } from '@shoal/runtime'
 
 const batchSize = 1000
 
-/** A word that occurs only in ten of the oldest lines, so that a search for it reads the most data. */
+/** A word that only ten of the oldest lines contain, so that a search for it has to search through all newer lines. */
 export const rareWord = 'reorganised'
 
 const messageKinds = [
@@ -28,7 +28,7 @@ export function logsOf(squidId: string, count: number, onStored: () => void): Ru
       })
       yield { lines, dropped: [], cursor: { bench: `${first + size - 1}` } } satisfies LogBatch
     }
-    // Requesting the next batch means that the previous one is stored.
+    // The worker requests the next batch only after it has stored the previous one.
     onStored()
     await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
   }

@@ -5,7 +5,7 @@ export const filledDays = 30
 
 type Pool = App['database']['pool']
 
-/** SQL of random latencies in the format of the gateway's histogram. */
+/** SQL expression of random latencies in the format of the gateway's histogram. */
 const histogram = `array(select case when i between 30 and 60 then (random() * 100)::bigint else 0 end from generate_series(1, 100) i)`
 
 /** Inserts the rolled-up metrics of 1,000 versions, each with an api, a processor and a database, over 30 days. */

@@ -1,4 +1,4 @@
-/** A measurement and its bar, the value it must reach. `holds`: it does. */
+/** A measurement and its bar, the value that it must reach. `holds`: true if it reaches the bar. */
 export type Result = { name: string; value: number; unit: string; bar: string; holds: boolean }
 
 /** A benchmark in `scripts/bench/` or `scripts/bench-web/`. `run` yields each result as soon as it is measured. */
@@ -16,6 +16,7 @@ export function atLeast(bar: number, name: string, value: number, unit: string):
   return { name, value: rounded(value), unit, bar: `≥ ${bar}`, holds: value >= bar }
 }
 
+/** Returns the middle value, the upper one of two. @throws if the list is empty */
 export function median(values: number[]): number {
   const sorted = values.toSorted((a, b) => a - b)
   const middle = sorted[Math.floor(sorted.length / 2)]

@@ -18,5 +18,5 @@ export async function findSocket(path: string, isMatch: (response: string) => bo
     await dispatcher.close()
     if (isMatch(response)) return socketPath
   }
-  throw new Error('No container responded on a socket in the expected folders')
+  throw new Error(`No container returned the expected response on a socket in ${socketDirs.join(', ')}`)
 }

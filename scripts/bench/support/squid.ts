@@ -12,19 +12,19 @@ export function copyExample(): string {
   return copy
 }
 
-/** A typical query of a dApp, for the newest entities with their fields. */
+/** A typical query of a dApp: the newest entities with their fields. */
 export const newestQuery =
   '{ transfers(limit: 20, orderBy: id_DESC) { id block timestamp contract from to value txHash } }'
 
 export const countQuery = '{ transfersConnection(orderBy: id_ASC) { totalCount } }'
 
-/** Sets profiles with the resources of a machine with two cores, so that the benchmark does not measure the limit of a profile. */
+/** Gives the squid large profiles, so that the benchmark does not measure the limits of a profile. */
 export function makeLarge(squid: string): void {
   const scale = '\nscale:\n  dedicated: true\n  api:\n    profile: large\n  processor:\n    profile: large\n'
   appendFileSync(join(squid, 'squid.yaml'), scale)
 }
 
-/** Polls the squid 20 times a second until it has indexed all transfers. Returns that time in milliseconds, as `performance.now()`. */
+/** Polls the squid 20 times a second until it has indexed all transfers. Returns the time in milliseconds, as `performance.now()`. */
 export async function readyAtMs(endpoint: string, transfers: number, minutes = 5): Promise<number> {
   const deadline = performance.now() + minutes * 60_000
   while (performance.now() < deadline) {

@@ -17,13 +17,13 @@ import type { Sealer } from '../../../../server/src/sealing/sealer.ts'
 import { createLog } from '../../../../server/src/startup/log.ts'
 import { sendableJobs } from '../../../../server/src/startup/sendable-jobs.ts'
 
-/** Does not encrypt, so that plain SQL can fill sealed columns. */
+/** Stores sealed columns in plain text, so that SQL statements can fill them. */
 const identitySealer: Sealer = { seal: (plain) => plain, open: (sealed) => sealed, isCurrent: () => true }
 
-/** The name of the gateway, for which it keeps a certificate. */
+/** The host name of the gateway, for which it orders a certificate. */
 export const gatewayName = 'squids.example.com'
 
-/** `failedStatements`: lines of the log about statements that Postgres rejected, in which case later ones were not sent. */
+/** `failedStatements`: lines of the log about statements that Postgres rejected. Statements after such a failure may be missing from the recording. */
 export type BenchApp = { app: WorkerApp; failedStatements: string[]; close: () => Promise<void> }
 
 /** Opens the context of a server with all roles and the `sim` runtime, and migrates its database. */
@@ -37,7 +37,7 @@ export async function openBenchApp(databaseUrl: string, filledVersions: number):
     SHOAL_ALERTS_ALLOW_PRIVATE: 'true',
     SHOAL_PUBLIC_URL: 'https://console.example.com',
     SHOAL_GATEWAY_URL: `https://${gatewayName}/{org}`,
-    // Neither responds, so that due orders of certificates and due checks of domains fail.
+    // No server listens at these addresses, so that due orders of certificates and due checks of domains fail.
     SHOAL_TLS: 'acme',
     SHOAL_ACME_DIRECTORY_URL: 'https://127.0.0.1:9/directory',
     SHOAL_DNS_SERVERS: '127.0.0.1:9',
@@ -76,7 +76,7 @@ export async function openBenchApp(databaseUrl: string, filledVersions: number):
 const isFailedStatement = (line: string) =>
   (JSON.parse(line) as { err?: { type?: string } }).err?.type === 'DrizzleQueryError'
 
-/** Returns a directory that refuses connections to the containers of the first `filledVersions` versions: tens of thousands of servers would need too much memory. */
+/** Returns a directory whose endpoints of the first `filledVersions` versions refuse connections: tens of thousands of listening servers would need too much memory. */
 const refusingFilledVersions = (directory: Directory, filledVersions: number): Directory => ({
   start: () => directory.start(),
   endpoint: (id, name, port) =>

@@ -17,14 +17,14 @@ type HttpApp = Awaited<ReturnType<typeof createHttpApp>>
 export type Subject = {
   id: number
   code: string
-  /** Of an administrator. */
+  /** The token of an administrator. */
   token: string
   /** The operator of the installation. */
   operator: TestUser
   params: Record<string, string>
 }
 
-/** Query parameters of an endpoint, as the console sends them. Each endpoint is also called without any. */
+/** Queries of each endpoint, as the console sends them. The bench also calls each endpoint without a query. */
 const queriesByEndpoint: Record<string, string[]> = {
   'squids.list': ['search=squid-1', 'search=('],
   'squids.listMine': ['name=squid-1'],
@@ -46,10 +46,10 @@ const queriesByEndpoint: Record<string, string[]> = {
 /** Endpoints that read the database of a squid, which the filled versions do not have. */
 const skippedEndpoints = ['squids.exportDatabase']
 
-/** True for endpoints with endless responses, which are read for one second. */
+/** True for endpoints whose responses do not end. The bench reads them for one second. */
 const isEndless = (e: Endpoint) => e.kind === 'lines'
 
-/** Calls every endpoint that changes nothing, with all its queries. @throws if an endpoint responds with 400 or 500 */
+/** Calls every endpoint that changes nothing, with all its queries. @throws if a call fails, see `call` */
 export async function callReads(http: HttpApp, recorder: PlanRecorder, subject: Subject): Promise<void> {
   const failures: string[] = []
   for (const [name, e] of endpointsOf(contract)) {
@@ -72,7 +72,8 @@ export async function callReads(http: HttpApp, recorder: PlanRecorder, subject: 
 
 /**
  * Calls every endpoint that makes changes, each as a new user, since some sign the caller out or delete resources that others need.
- * Those for operators are called by one, in one session.
+ * One operator calls all endpoints for operators, in one session.
+ * @throws if a call fails, see `call`
  */
 export async function callChanges(
   http: HttpApp,
@@ -96,7 +97,7 @@ export async function callChanges(
   if (failures.length > 0) throw new Error(failures.join('\n'))
 }
 
-/** Calls an endpoint, and returns its failure, if any. A change may be rejected, since not all of its ids exist. */
+/** Calls an endpoint. Returns its failure, if any: status 500, or 400 of a GET. The server may reject a change, since not all of its ids exist. */
 async function call(
   http: HttpApp,
   recorder: PlanRecorder,

@@ -1,6 +1,6 @@
 /**
- * The databases and roles of all versions, as rows of the catalogs: creating 10,000 databases would take an hour and 70 GB. Nothing can
- * connect to such a database, as to one of a squid whose Postgres is down.
+ * SQL statements that insert the databases and roles of all versions into the catalogs of Postgres, since creating 10,000 databases would
+ * take an hour and 70 GB. Connections to such a database fail, as if the Postgres of the squid were down.
  */
 export const catalogs = [
   `insert into installation (prefix) values ('bench')`,

@@ -21,7 +21,7 @@ export type PlanCost = {
   maxRead: number
   /** Number of pages of 8 KB that the statement read, from memory or disk. */
   pages: number
-  /** Names of the tables of which the statement read every row. */
+  /** Names of the tables of which the statement read every row, except small tables. */
   scanned: string[]
 }
 
@@ -56,7 +56,7 @@ function readBy(node: PlanNode): number {
   return ((node['Actual Rows'] ?? 0) + discarded) * (node['Actual Loops'] ?? 0)
 }
 
-/** Returns the numbers of rows that a change writes or an aggregate adds up. They count as returned. */
+/** Returns the numbers of rows that a node writes or aggregates. They count as returned. */
 function consumedBy(node: PlanNode): number[] {
   const isConsumer = node['Node Type'] === 'ModifyTable' || aggregates.includes(node['Node Type'])
   return isConsumer ? (node.Plans ?? []).map(rowsOf) : []

@@ -19,14 +19,14 @@ function storeFunctions(): string[] {
   })
 }
 
-/** Finds out which functions with SQL this process calls from now on. */
+/** Starts recording which functions with SQL this process calls. */
 export async function startStoreCoverage(): Promise<{ uncalled: () => Promise<string[]> }> {
   const session = new Session()
   session.connect()
   await session.post('Profiler.enable')
   await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false })
   return {
-    /** Returns the functions that were never called, as `path#name`, and stops. */
+    /** Stops the recording, and returns the functions that this process has not called, as `path#name`. */
     uncalled: async () => {
       const { result } = await session.post('Profiler.takePreciseCoverage')
       session.disconnect()

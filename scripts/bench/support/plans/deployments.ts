@@ -16,7 +16,7 @@ function writeSquid(): string {
   return project
 }
 
-/** Deploys a version and performs every change on it: update, restart, rollback, hibernation, deletion. Also sends requests to it. */
+/** Deploys a version, sends requests to it, and performs every change on it: update, restart, rollback, hibernation, deletion. */
 export async function deployAndChange({ url, gatewayUrl, subject: { code, token } }: Targets): Promise<void> {
   const api = createClient(contract, { baseUrl: `${url}/api`, token: () => token })
   const deployer = { shoal: { url }, org: code, token, api, project: writeSquid() }

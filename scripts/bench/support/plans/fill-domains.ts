@@ -1,6 +1,7 @@
 /**
- * Five domains for each organization, of which three are active, with certificates; the rest wait for their DNS records. In some
- * organizations, one domain and one certificate are due, and one active domain belongs to a squid that was deleted.
+ * SQL statements that insert five domains for each organization: three are active and have certificates, the others wait for their DNS
+ * records. In some organizations, a check of one domain and an order of one certificate are due, and one active domain belongs to a
+ * deleted squid.
  */
 export const domains = [
   `insert into squid_domains (org_id, name, squid_name, tag, proof, is_active, proven_at, checked_at, next_check_at, created_at)

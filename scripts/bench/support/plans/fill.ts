@@ -30,11 +30,11 @@ const packageJson = {
   name: 'squid',
   dependencies: Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`@subsquid/package-${i}`, `^${i}.0.0`])),
 }
-/** The gzipped list of an archive without files. */
+/** The gzipped list of files of an empty archive, in hex. */
 const emptyFileList = gzipSync(JSON.stringify({ files: [], isComplete: true })).toString('hex')
 const jsonLiteral = (value: unknown) => `'${JSON.stringify(value).replaceAll("'", "''")}'`
 
-/** SQL of the workload of version `s`, as the identity sealer stores it. */
+/** SQL expression of the workload of version `s`, as the identity sealer stores it. */
 const workload = `json_build_object('id', s.id || '.1', 'tenant', s.org_id::text, 'version', s.id::text, 'image', s.image, 'containers',
   (select json_agg(json_build_object('name', name, 'command', json_build_array('node'), 'env', json_build_object('SQUID_ID', s.id::text),
     'resources', json_build_object('cpuCores', 0.25, 'memoryBytes', 268435456), 'restart', case when name = 'api' then 'always' else 'on-failure' end,
@@ -114,7 +114,7 @@ const logs = [
 
 const histogram = `array(select case when i between 30 and 60 then 7 else 0 end from generate_series(1, 100) i)`
 
-/** Number and interval of the buckets of each level. */
+/** Number and interval of the buckets in the tables of each level. */
 const levels = {
   samples: { count: 200, every: '1 minute' },
   minutes: { count: 150, every: '5 minutes' },
@@ -123,7 +123,7 @@ const levels = {
   months: { count: 6, every: '1 month' },
 }
 type Level = keyof typeof levels
-/** Only every tenth version has metrics, but for a longer period, so that most rows of each table are older than those a statement needs. */
+/** SQL condition of the versions with metrics: only every tenth, but over a long period, so that most rows of each table are older than those that a statement needs. */
 const hasMetrics = 'squids.id % 10 = 1'
 
 function bucket(level: Level): string {
@@ -194,7 +194,7 @@ const alerts = [
   `insert into mails ("to", subject, sealed_body, created_at) select 'user-' || n || '@example.com', 'Mail', '{"text": "", "html": ""}', now() from generate_series(1, 1000) n`,
 ]
 
-/** The tables that are partitioned by day, each with the number of past days that the rows above need. */
+/** The tables that are partitioned by day, each with the number of past days for which the statements above insert rows. */
 const partitioned = {
   log_lines: 1,
   container_samples: 1,

@@ -11,10 +11,10 @@ export type Exception = {
 
 export type Judged = RecordedStatement & { maxRead: number; exception: Exception | null; holds: boolean }
 
-/** A statement that reads no more pages than this costs nothing worth an index: a small table is read as a whole. */
+/** A statement that reads at most this many pages needs no index: Postgres reads a small table as a whole. */
 const fewPages = 32
 
-/** Compares the rows that each statement read with its `maxRead`, which an exception raises. */
+/** Compares the rows that each statement read with its `maxRead`, which an exception raises. A statement that reads few pages always holds. */
 export function judge(statements: RecordedStatement[], exceptions: Exception[], versions: number): Judged[] {
   return statements.map((statement) => {
     const exception = exceptions.find((candidate) => statement.statement.startsWith(candidate.statement)) ?? null

@@ -13,7 +13,7 @@ type Recording = {
   failedStatements: string[]
 }
 
-/** Records the plans of all statements that a server sends when its database has `versions` versions. */
+/** Fills a database with `versions` versions, and records the plans of all statements that a server sends to it. */
 export async function recordPlans(versions: number): Promise<Recording> {
   const postgres = await startExternalPostgres(explainSettings)
   try {
@@ -21,7 +21,7 @@ export async function recordPlans(versions: number): Promise<Recording> {
     const filling = await openBenchApp(url, versions)
     try {
       await fillInstallation(filling.app.database.pool, versions)
-      // Applies to connections that are opened later.
+      // This setting applies only to connections that are opened later.
       await filling.app.database.pool.query('alter database shoal set auto_explain.log_min_duration = 0')
     } finally {
       await filling.close()

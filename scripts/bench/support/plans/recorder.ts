@@ -16,7 +16,7 @@ export const explainSettings = {
 /** A statement of one caller. `cost` is that of the execution with the greatest `read - maxRead`. */
 export type RecordedStatement = {
   caller: string
-  /** Normalized: lists of values have one element. */
+  /** The normalized statement, in which lists of values have one element. */
   statement: string
   executions: number
   totalMs: number
@@ -35,7 +35,7 @@ export class PlanRecorder {
   readonly #listening = new WeakSet<pg.Client>()
   readonly #query = Reflect.get(pg.Client.prototype, 'query') as (this: pg.Client, ...args: unknown[]) => unknown
 
-  /** Runs `work`. Statements of `work`, and of all tasks it starts, are recorded under the caller's name. */
+  /** Runs `work`, and records statements of `work` and of all tasks that it starts under the caller's name. */
   as<T>(caller: string, work: () => T): T {
     return this.#callers.run(caller, work)
   }
@@ -88,7 +88,7 @@ export class PlanRecorder {
   }
 }
 
-/** Returns the first argument of `Client.query` with the caller as label; COPY streams and cursors are returned unchanged. */
+/** Returns the first argument of `Client.query`, labelled with the caller. Leaves COPY streams and cursors unchanged. */
 function withLabel(query: unknown, caller: string): unknown {
   const prefix = `/* caller: ${caller} */ `
   if (typeof query === 'string') return prefix + query
@@ -96,7 +96,7 @@ function withLabel(query: unknown, caller: string): unknown {
   return isStatement ? { ...query, text: `${prefix}${String(query.text)}` } : query
 }
 
-/** Normalizes a statement, so that statements that differ only in the number of values, the day of a partition or white space are equal. */
+/** Normalizes a statement, so that two statements are equal if they differ only in the number of values, the day of a partition or white space. */
 function normalized(text: string): string {
   return text
     .replaceAll(/\s+/g, ' ')

@@ -39,12 +39,12 @@ import type { PlanRecorder } from './recorder.ts'
 import { samplePassword } from './samples.ts'
 
 const maxWaitMs = 180_000
-/** A page of `fill.ts`. */
+/** The slug of a status page that `fill-status-pages.ts` inserts. */
 const statusPageSlug = 'status-1'
 
 type Closable = { close: () => Promise<unknown> }
 
-/** Runs every background loop, scheduled job and endpoint of a filled installation at least once, each under its own name. */
+/** Runs every background loop, job and endpoint of a filled installation at least once, and records each under its own name. */
 export async function runEverything(app: WorkerApp, recorder: PlanRecorder): Promise<void> {
   await using stack = new AsyncDisposableStack()
   const startRecorded = <T extends Closable>(caller: string, start: () => T): T => {
@@ -108,7 +108,7 @@ const jobsOf = (app: WorkerApp): Job<never>[] => [
   ...channelJobs(app),
 ]
 
-/** Waits until each caller has executed some statement twice, which shows that it has completed a round. */
+/** Waits until each caller has executed the same statement twice, and has thus completed a round. */
 async function waitForRounds(recorder: PlanRecorder, callers: string[]): Promise<void> {
   const deadlineMs = performance.now() + maxWaitMs
   const missing = () => {
@@ -116,12 +116,12 @@ async function waitForRounds(recorder: PlanRecorder, callers: string[]): Promise
     return callers.filter((caller) => !completed.has(caller))
   }
   while (missing().length > 0) {
-    if (performance.now() > deadlineMs) throw new Error(`No second round of: ${missing().join(', ')}`)
+    if (performance.now() > deadlineMs) throw new Error(`These did not start a second round within ${maxWaitMs / 1000} s: ${missing().join(', ')}`)
     await delay(500)
   }
 }
 
-/** Starts the containers of all versions, as the reconcile loop would, but without its lock and queries for each version. */
+/** Starts the containers of all versions, as the reconcile loop does, but without its lock and its queries for each version. */
 async function startContainers({ database, runtime }: WorkerApp): Promise<void> {
   const { rows } = await database.pool.query<{ workload: string }>('select sealed_workload as workload from squids')
   for (const { workload } of rows) await runtime.apply(JSON.parse(workload) as Workload)
@@ -158,7 +158,7 @@ async function makeSubjects(app: WorkerApp): Promise<[Subject, Subject]> {
   return [await subject(1), await subject(2)]
 }
 
-/** Reads what the two public ports need in handshakes and for challenges, of domains of `fill-domains.ts`. */
+/** Reads the rows that the public ports need for TLS handshakes and ACME challenges, for domains that `fill-domains.ts` inserts. */
 async function findForHandshakes(app: WorkerApp): Promise<void> {
   await findCertificate(app, 'api-1.org-1.example.com')
   await findChallengeCertificate(app, 'api-4.org-1.example.com')
@@ -167,7 +167,7 @@ async function findForHandshakes(app: WorkerApp): Promise<void> {
 
 const createApi = (url: string, token: string) => createClient(contract, { baseUrl: `${url}/api`, token: () => token })
 
-/** Opens the form for a card with the provider of tests. Returns its secret. */
+/** Opens a card form of the test payment provider, and enters a card if `hasCard`. Returns the secret of the form. */
 async function openCardForm(api: ReturnType<typeof createApi>, code: string, hasCard: boolean): Promise<string> {
   const params = { code }
   const { clientSecret } = (await api.billing.getSettings({ params })).create

@@ -2,7 +2,7 @@ import type { WorkerApp } from '../../../../server/src/app.ts'
 import { hashSecret } from '../../../../server/src/sealing/hash-secret.ts'
 import type { createFactories, TestUser } from '../../../../server/src/testing/make.ts'
 
-/** What replaces parts of the sample request of an endpoint. `params` are those of its path. */
+/** Parts that replace those of the contract's sample request of an endpoint. `params` are those of its path. */
 export type Sample = { params?: Record<string, string>; body?: object; token?: string }
 
 export type SampleContext = {
@@ -10,17 +10,17 @@ export type SampleContext = {
   make: ReturnType<typeof createFactories>
   /** The organization that is changed. */
   orgId: number
-  /** An administrator of this organization who calls nothing else; for endpoints of operators, an operator. */
+  /** A new administrator of this organization; for endpoints of operators, the operator. */
   caller: TestUser
   /** Solves the bot check of forms. */
   solveBotCheck: () => Promise<string>
-  /** Returns the secret of a new card form of the organization, after a card was entered if `hasCard`. */
+  /** Opens a card form of the organization, enters a card if `hasCard`, and returns the secret of the form. */
   cardForm: (hasCard: boolean) => Promise<string>
 }
 
 type Prepare = (context: SampleContext) => Promise<Sample>
 
-/** The password of the callers that need one, such as the operator. */
+/** The password of callers who need one, such as the operator. */
 export const samplePassword = 'long enough'
 const newPassword = 'also long enough'
 
@@ -36,12 +36,12 @@ async function firstRow({ app, orgId, caller }: SampleContext, sql: string): Pro
   return rows[0]
 }
 
-/** Takes the parameters of the path from the first row of a statement. */
+/** Reads the parameters of the path from the first row of a statement. */
 const params =
   (sql: string): Prepare =>
   async (context) => ({ params: await firstRow(context, sql) })
 
-/** Takes the `n`-th version of the organization, so that endpoints which start a deployment do not wait for each other. */
+/** Selects the `n`-th version of the organization. Endpoints that start a deployment use different versions, so that they do not wait for each other. */
 const version = (n: number, sample: Sample = {}): Prepare => {
   const find = params(
     `select name || '@' || slot as reference from squids where org_id = $1 order by id offset ${n} limit 1`,
@@ -63,7 +63,7 @@ const lastChannel = params(`select max(id)::text as "channelId" from alert_chann
 const domain = params(`select min(name) as name from squid_domains where org_id = $1 and is_active`)
 const paymentMethod = params(`select min(id) as id from payment_methods where org_id = $1`)
 
-/** The secret of a link that the filled database has no email of. */
+/** Adds a link as in an email for a confirmation or a new password, and returns its secret. */
 const addEmailLink = async (
   { app }: SampleContext,
   userId: number,
@@ -77,7 +77,7 @@ const addEmailLink = async (
   return secret
 }
 
-/** How the bench calls endpoints that make changes where the sample request of the contract would be rejected: once per entry. */
+/** Samples for endpoints that would reject the contract's sample request. The bench calls an endpoint once for each of its samples. */
 export const samples: Record<string, Prepare[]> = {
   'auth.signUp': [
     async ({ solveBotCheck }) => ({

@@ -1,6 +1,6 @@
 /**
- * Functions with SQL that the bench does not call, as `path#name` below `server/src`, by reason. For a new function, let
- * the bench call it (`calls.ts`, `samples.ts`, `deployments.ts`), or add it here.
+ * Functions with SQL that the bench does not call, as `path#name` below `server/src`, by the reason. After adding a function with SQL,
+ * let the bench call it (`calls.ts`, `samples.ts`, `deployments.ts`), or list it here.
  */
 const neverCalled: Record<string, string[]> = {
   'Runs on an operator’s command, at startup, or during a backup.': [
@@ -125,7 +125,7 @@ const neverCalled: Record<string, string[]> = {
   ],
 }
 
-/** Functions that run only in a round in which an alert, a source, a mail or a full block of lines is due, so not in each run. */
+/** Functions that a run calls only if an alert, a source, a mail or a full block of lines happens to be due in a round. */
 const calledInSomeRuns = [
   'mail/store.ts#deleteMail',
   'modules/alerts/channels/delivery-store.ts#addDeliveries',
@@ -155,7 +155,7 @@ const calledInSomeRuns = [
 
 const withRoot = (names: string[]): ReadonlySet<string> => new Set(names.map((name) => `server/src/${name}`))
 
-/** Functions that a run never calls. */
+/** Functions that no run of the bench calls. */
 export const unmeasured = withRoot(Object.values(neverCalled).flat())
 
 /** Functions that a run may or may not call. */

@@ -1,11 +1,11 @@
 import type { Page } from 'playwright-core'
 import { compare } from '../../bench/support/compare.ts'
-import { documentOf, serveFloor } from './floor.ts'
+import { documentOf, serveStaticPage } from './static-page.ts'
 import { idle, paintedMs, type Change } from './painted.ts'
 
 const rounds = 9
 
-/** What a change replaces: the rows of the table, the page without its frame, or the elements above the page and the theme. */
+/** The part of the document that a change replaces: the rows of the table, the page without header and side bar, or the overlays and the theme. */
 type Part = 'rows' | 'main' | 'overlays'
 
 export type Interaction = Change & {
@@ -13,13 +13,13 @@ export type Interaction = Change & {
   part: Part
   /** Brings the page into the state before the change. */
   prepare?: (page: Page) => Promise<unknown>
-  /** Takes the change back. */
+  /** Reverts the change. */
   undo: (page: Page) => Promise<unknown>
 }
 
 const containers = { rows: 'main tbody', main: 'main' }
 
-/** The changed part of the document, as HTML. The elements above the page are the children of the body besides the app. */
+/** Returns the part of the document as HTML, and the theme. Overlays are the children of the body besides the app. */
 const stateOf = (page: Page, part: Part) =>
   page.evaluate<{ html: string; theme: string }>(`(() => {
     const html = ${
@@ -32,7 +32,7 @@ const stateOf = (page: Page, part: Part) =>
 
 type State = Awaited<ReturnType<typeof stateOf>>
 
-/** An expression that makes the same change of the document without a framework. */
+/** Returns an expression that brings a document into this state without a framework. */
 const apply = ({ html, theme }: State, part: Part) => `(() => {
   const html = ${JSON.stringify(html)}
   if (document.documentElement.dataset.theme !== '${theme}') document.documentElement.dataset.theme = '${theme}'
@@ -44,10 +44,10 @@ const apply = ({ html, theme }: State, part: Part) => `(() => {
   }
 })()`
 
-/** Measures a change of the page over the same change of a static copy of it in `floor`. */
-export async function overFloor(
+/** Returns the time of a change of the page, divided by that of the same change of a static copy in `staticPage`. */
+export async function ratioToStaticPage(
   page: Page,
-  floor: Page,
+  staticPage: Page,
   { part, prepare, undo, ...change }: Interaction,
 ): Promise<number> {
   const run = async () => {
@@ -58,7 +58,7 @@ export async function overFloor(
     await idle(page)
     return ms
   }
-  // Loads the code, and records the document before and after the change.
+  // The first run loads the code. The next one records the document before and after the change.
   await run()
   await prepare?.(page)
   await idle(page)
@@ -69,14 +69,14 @@ export async function overFloor(
   const after = await stateOf(page, part)
   await undo(page)
 
-  const server = await serveFloor(html)
+  const server = await serveStaticPage(html)
   try {
-    await floor.goto(server.url)
+    await staticPage.goto(server.url)
     const runPlain = async () => {
-      await floor.bringToFront()
-      const ms = await paintedMs(floor, { start: apply(after, part), isDone: 'true' })
-      await floor.evaluate(apply(before, part))
-      await idle(floor)
+      await staticPage.bringToFront()
+      const ms = await paintedMs(staticPage, { start: apply(after, part), isDone: 'true' })
+      await staticPage.evaluate(apply(before, part))
+      await idle(staticPage)
       await page.bringToFront()
       return ms
     }

@@ -8,7 +8,7 @@ import { root } from '../../root.ts'
 const dist = join(root, 'console/dist')
 const types: Record<string, string> = { css: 'text/css', woff2: 'font/woff2' }
 
-/** The current document without its scripts: the same elements and styles, and no framework. */
+/** Returns the current document without its scripts, as HTML. */
 export const documentOf = (page: Page): Promise<string> =>
   page.evaluate<string>(`(() => {
     const copy = document.documentElement.cloneNode(true)
@@ -16,10 +16,10 @@ export const documentOf = (page: Page): Promise<string> =>
     return '<!doctype html>' + copy.outerHTML
   })()`)
 
-/** Serves one static page and the styles and fonts of the console's build. `end` stops the server. */
-export async function serveFloor(html: string): Promise<{ url: string; end: () => Promise<void> }> {
+/** Serves a static page at `/`, and the styles and fonts of the console's build. `end` stops the server. */
+export async function serveStaticPage(html: string): Promise<{ url: string; end: () => Promise<void> }> {
   const server = createServer(({ url = '/' }, response) => {
-    const file = join(dist, new URL(url, 'http://floor').pathname)
+    const file = join(dist, new URL(url, 'http://static-page').pathname)
     const type = types[file.split('.').at(-1) ?? '']
     if (url === '/') response.setHeader('content-type', 'text/html; charset=utf-8').end(html)
     else if (!type || !existsSync(file)) response.writeHead(404).end()
