@@ -27,7 +27,7 @@ let devnet: Devnet | undefined
 let startingCluster: Promise<DemoCluster> | undefined
 let cluster: DemoCluster | undefined
 
-/** Polls every quarter of a second until the result is not null. @throws after five minutes, with a message that begins with `subject` */
+/** Polls every 250 ms until the result is not null, and returns it. @throws after five minutes, with a message that begins with `subject` */
 async function until<T>(subject: string, poll: () => Promise<T | null>): Promise<T> {
   const deadline = performance.now() + 300_000
   while (performance.now() < deadline) {
@@ -40,15 +40,15 @@ async function until<T>(subject: string, poll: () => Promise<T | null>): Promise
 
 const isReady = async (publicUrl: string) => ((await fetch(`${publicUrl}/readyz`)).ok ? true : null)
 
-/** Uses a server that is already running, or starts one that ends with the demo. */
+/** Starts a server that ends with the demo, unless one is already running. */
 async function ensureServer(publicUrl: string, rpcUrl: string): Promise<void> {
   if (await isReady(publicUrl).catch(() => null)) return
   await ensureConsole()
-  // In a separate process group, so that it does not get Ctrl-C in addition to our signal: a second signal would end it without
-  // stopping its squids.
+  // In a separate process group, the server does not receive Ctrl-C in addition to the demo's signal: a second signal would end it
+  // before it has stopped its squids.
   server = spawn(process.execPath, serverArguments, {
     cwd: root,
-    // Squids can reach only this chain on loopback.
+    // On loopback, squids can reach only this chain.
     env: { ...process.env, SHOAL_DEVNET_URL: rpcUrl },
     detached: true,
     stdio: ['ignore', 'ignore', 'inherit'],
@@ -112,8 +112,8 @@ async function deploy(publicUrl: string, token: string, org: string, rpcUrl: str
 
 type Data = { transfersConnection: { totalCount: number } }
 
-/** @throws if the squid does not respond with data */
-async function ask(endpoint: string): Promise<Data> {
+/** Sends the query to the squid. @throws if the response has no data */
+async function sendQuery(endpoint: string): Promise<Data> {
   const headers = { 'content-type': 'application/json' }
   const response = await fetch(endpoint, { method: 'POST', headers, body: JSON.stringify({ query }) })
   const { data } = (await response.json()) as { data?: Data }
@@ -123,12 +123,12 @@ async function ask(endpoint: string): Promise<Data> {
 
 async function firstResult(endpoint: string, transfers: number): Promise<string> {
   return await until('The data of the squid', async () => {
-    const data = await ask(endpoint)
+    const data = await sendQuery(endpoint)
     return data.transfersConnection.totalCount >= transfers ? JSON.stringify(data) : null
   })
 }
 
-/** Starts a cluster, and makes this process and its children use it. Returns the port for the chain. */
+/** Starts a cluster, and sets the environment variables with which this process and its children use it. Returns the port for the chain. */
 async function useCluster(): Promise<number> {
   const [chainPort, port, gatewayPort] = [await freePort(), await freePort(), await freePort()]
   startingCluster = startDemoCluster(chainPort)
@@ -141,15 +141,15 @@ async function useCluster(): Promise<number> {
   return chainPort
 }
 
-/** Drains the node of the squid's api while it is queried, and reports how many queries were answered. */
+/** Drains the node of the squid's api while it sends queries, and prints how many succeeded. */
 async function drainUnderQueries({ drain }: DemoCluster, endpoint: string): Promise<void> {
-  const counts = { answered: 0, failed: 0, slowestMs: 0 }
+  const counts = { succeeded: 0, failed: 0, slowestMs: 0 }
   let isDone = false
-  const asking = (async () => {
+  const querying = (async () => {
     while (!isDone) {
       const startedAt = performance.now()
-      await ask(endpoint).then(
-        () => (counts.answered += 1),
+      await sendQuery(endpoint).then(
+        () => (counts.succeeded += 1),
         () => (counts.failed += 1),
       )
       counts.slowestMs = Math.max(counts.slowestMs, performance.now() - startedAt)
@@ -160,25 +160,25 @@ async function drainUnderQueries({ drain }: DemoCluster, endpoint: string): Prom
     console.log(`Drained the node ${from}: the squid's api runs on ${to}.`)
   } finally {
     isDone = true
-    await asking
+    await querying
   }
   const slowest = (counts.slowestMs / 1000).toFixed(1)
   console.log(
-    `Meanwhile, ${counts.answered} queries were answered, ${counts.failed} failed; the slowest took ${slowest} s.`,
+    `Meanwhile, ${counts.succeeded} queries succeeded and ${counts.failed} failed; the slowest took ${slowest} s.`,
   )
 }
 
 async function main(): Promise<void> {
   const chainPort = values.kubernetes ? await useCluster() : null
   const { publicUrl, gatewayUrl } = loadConfig()
-  // Squids of a server that was started with `npm start` can reach a chain only at this port.
+  // Squids of a server that `npm start` has started can reach a chain only at port 8545.
   const port = chainPort ?? ((await isReady(publicUrl).catch(() => null)) ? 8545 : 0)
   devnet = await startDevnet({ port, transfers: 100, isStreaming: true })
   await ensureServer(publicUrl, devnet.rpcUrl)
   const { token, password } = await signIn()
   const org = await playgroundOf(publicUrl, token)
   await deploy(publicUrl, token, org, cluster?.chainUrl ?? devnet.rpcUrl)
-  // In a cluster, gatewayUrl is the address for pods, on which the gateway does not listen here.
+  // With a cluster, gatewayUrl has the address for pods, on which the gateway does not listen.
   const base = cluster ? `http://localhost:${process.env['SHOAL_GATEWAY_PORT']}/{org}` : gatewayUrl
   const endpoint = `${base.replace('{org}', org)}/${squid}@demo/api/graphql`
   console.log(`
@@ -195,7 +195,7 @@ The chain makes a transfer a second: run the query again to see it. Ctrl-C ends 
 async function end(): Promise<void> {
   await devnet?.stop()
   await endServer()
-  // A cluster that is still starting fails when it is ended.
+  // If the cluster is still starting, this makes its start fail.
   if (startingCluster && !cluster) closeTestCluster()
   const opened = await startingCluster?.catch(() => undefined)
   for (const leftover of (await opened?.end()) ?? []) console.error(`The cluster left behind: ${leftover}`)

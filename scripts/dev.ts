@@ -5,7 +5,7 @@ import { lockInstallation } from '../server/src/installation/installation-lock.t
 import { root } from './root.ts'
 import { serverArguments } from './server.ts'
 
-// First check that no other server is running. Otherwise, Node's watch mode would wait for a file to change instead of exiting,
+// First, check that no other server is running. Otherwise, Node's watch mode would wait for a changed file instead of exiting,
 // and the console would use the other server.
 try {
   const installation = await lockInstallation(loadConfig(), { exclusive: true, roles: [] })
@@ -15,7 +15,7 @@ try {
   process.exit(1)
 }
 
-// The server restarts when its files change, and the console reloads in the browser. When one of the two ends, the other is stopped.
+// The server restarts when its files change, and the browser reloads the console. When the server or Vite ends, this script stops the other.
 // Vite receives this script's arguments, such as another port.
 const server = ['--watch', '--watch-preserve-output', ...serverArguments]
 const children = [

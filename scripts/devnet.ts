@@ -13,7 +13,7 @@ const usage = `A local chain with an ERC-20 token, for developing and testing sq
   --reorg B       replace the last B blocks of the devnet on port P with empty ones, and exit
   --json          print one line {"rpcUrl","token","transfers"} when ready, or after the reorg
 
-"transfers" is the current number of Transfer events of the token, including the mint: the number a squid should index.
+"transfers" is the current number of Transfer events of the token, including the mint: the number that a squid should index.
 It runs until it is stopped (Ctrl-C).
 `
 
@@ -65,7 +65,7 @@ async function reorg(port: number, blocks: number, isJson: boolean): Promise<voi
   }
 }
 
-/** Exits after the parent (npm or a shell) was killed with SIGKILL, which shows only in a changed parent process id. */
+/** Exits when the parent (npm or a shell) was killed with SIGKILL: only a changed parent process id shows that. */
 function endWithParent(): void {
   const parent = process.ppid
   const checkParent = () => {

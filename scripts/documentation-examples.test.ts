@@ -5,7 +5,7 @@ import { parseManifest, parsePlan } from '../server/src/modules/manifest/index.t
 const blocks = siteBlocks()
 const place = ({ page, line }: (typeof blocks)[number]) => `${page}:${line}`
 
-test('every block of the documentation is marked: to be executed, to be checked as a manifest, or with a reason for neither', () => {
+test('every code block of the documentation is marked for execution, as a manifest, or with the reason for skipping it', () => {
   const isKnown = ({ language, use, reason }: (typeof blocks)[number]) =>
     (language === 'sh' && (use === 'run' || (use === 'skip' && reason.length > 10))) ||
     (language === 'yaml' && (use === 'manifest' || use === 'deploy'))
@@ -13,7 +13,7 @@ test('every block of the documentation is marked: to be executed, to be checked 
   expect(blocks.filter((block) => !isKnown(block)).map(place)).toEqual([])
 })
 
-test.each(sitePages())('no block of %s is written so that it escapes these tests', (page) => {
+test.each(sitePages())('these tests find every code block of %s', (page) => {
   expect(blocks.filter((block) => block.page === page).length * 2).toBe(countFences(page))
 })
 

@@ -8,10 +8,10 @@ import { root } from './root.ts'
 const folder = join(root, 'site/pages')
 const files = globSync('{*.md,{api,operators}/index.md}', { cwd: folder })
 const textOf = (file: string) => readFileSync(join(folder, file), 'utf8').replaceAll(/^```[\s\S]*?^```$/gm, '')
-/** The address of a page in the site. */
+/** Returns the address of a page in the site. */
 const addressOf = (file: string) => `/${file.replace(/(index)?\.md$/, '')}`
 
-/** The anchor that VitePress gives a heading without its own. */
+/** Returns the anchor that VitePress gives to a heading that declares none. */
 const slug = (heading: string) =>
   heading
     .toLowerCase()
@@ -23,7 +23,7 @@ const slug = (heading: string) =>
 const anchorsOf = (text: string) =>
   [...text.matchAll(/^#{1,4} (.*?)(?: \{#([\w-]+)\})?$/gm)].map(([, heading = '', anchor]) => anchor ?? slug(heading))
 
-/** The anchors of each page by its address. Pages that are made from other sources have none here: their build checks their links. */
+/** The anchors of each page by its address. The list of pages that the build makes from other sources is empty: their build checks links. */
 const pages = new Map<string, string[] | null>([
   ...files.map((file) => [addressOf(file), anchorsOf(textOf(file))] as const),
   ...operatorPages.map(({ name }) => [`/operators/${name}`, null] as const),
@@ -41,12 +41,12 @@ test.each(files)('the links of %s lead to pages and headings that exist', (file)
   expect(broken.map(([link]) => link)).toEqual([])
 })
 
-test('the first page is in the list, with its anchors', () => {
+test('the list of anchors contains those of the first page', () => {
   expect(pages.get('/')).toContain('get-started')
   expect(pages.get('/deploy')).toContain('slots-and-tags')
 })
 
-test('the sidebar has every page except those that the console links to', () => {
+test('the sidebar links to every page except those to which only the console links', () => {
   const sidebar = readFileSync(join(root, 'site/.vitepress/sidebar.ts'), 'utf8')
   const missing = files.map(addressOf).filter((page) => !sidebar.includes(`link: '${page}'`))
   expect(missing.sort()).toEqual(['/privacy', '/terms'])

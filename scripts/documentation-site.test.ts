@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { root } from './root.ts'
 
 const page = readFileSync(join(root, 'site/pages/troubleshooting.md'), 'utf8')
-/** The paragraphs by their anchors, with their headings. */
+/** The paragraphs of the troubleshooting page with their headings, by anchor. */
 const paragraphs = new Map(
   page.split(/^### /m).map((text) => {
     const [, title = '', anchor = ''] = /^(.*) \{#([\w-]+)\}/.exec(text) ?? []

@@ -15,7 +15,7 @@ export type ExternalPostgres = {
 /** Starts a Postgres server that Shoal does not manage, on loopback, with an empty database `shoal`. `stop` deletes its data. */
 export async function startExternalPostgres(settings: Record<string, string> = {}): Promise<ExternalPostgres> {
   const dir = mkdtempSync(join(tmpdir(), 'pg-'))
-  // Postgres runs as another user if this process is root.
+  // Postgres does not run as root: if this process does, Postgres runs as another user.
   chmodSync(dir, 0o711)
   const postgres = await startEmbeddedPostgres({ dir, settings: { fsync: 'off', ...settings } })
   await ensureDatabase(postgres.url('postgres'), 'shoal')

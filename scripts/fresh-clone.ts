@@ -8,10 +8,10 @@ export type FreshClone = {
   /** The user who runs commands in the clone. */
   user: string
   folder: string
-  /** A clone of the committed files. */
+  /** The folder of the clone, which has only committed files. */
   clone: string
   env: Record<string, string>
-  /** Returns a command that runs the given one as that user. */
+  /** Returns a command that runs the given one as this user. */
   as(...command: string[]): string[]
   /** Waits up to five seconds for the processes of the folder or user to end, and returns the remaining ones. */
   processes(): Promise<string[]>
@@ -24,7 +24,7 @@ export type FreshClone = {
  * @throws if git or useradd fails
  */
 export async function makeFreshClone(kind: 'user' | 'root' | 'self'): Promise<FreshClone> {
-  // The path is short, because it contains unix sockets of Postgres and tests, whose paths have a maximum length.
+  // The path is short, because the folder will contain unix sockets, whose paths have a maximum length.
   const folder = mkdtempSync('/tmp/sf-')
   chmodSync(folder, 0o755)
   const user = kind === 'user' ? `shoal-fresh-${process.pid}` : kind === 'root' ? 'root' : 'this user'
@@ -35,7 +35,7 @@ export async function makeFreshClone(kind: 'user' | 'root' | 'self'): Promise<Fr
     if (ids) chownSync(join(folder, name), ids.uid, ids.gid)
   }
   const clone = join(folder, 'shoal')
-  // A complete copy without hard links, since the other user cannot read this repository.
+  // A complete copy without hard links, since another user may not read this repository.
   await runOrThrow('git', 'clone', '--quiet', '--no-hardlinks', '--depth', '1', `file://${root}`, clone)
   if (ids) await runOrThrow('chown', '-R', `${ids.uid}:${ids.gid}`, clone)
   const dropPrivileges = ids

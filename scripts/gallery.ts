@@ -4,7 +4,7 @@ import { comparisonObstacle, differencesFolder, pictureDifferences, writePicture
 import { ensureGallery } from './console-build.ts'
 import { requirePackages } from './debian-packages.ts'
 
-/** Compares the parts of the console with their kept pictures: `npm run gallery`. With `--write`, replaces the pictures. */
+/** `npm run gallery`: compares the parts of the console with their baseline pictures. With `--write`, replaces the baselines. */
 async function main(): Promise<void> {
   const { values } = parseArgs({ options: { write: { type: 'boolean', default: false } } })
   await requirePackages(['chromium'])
@@ -16,8 +16,8 @@ async function main(): Promise<void> {
     if (obstacle !== null) return console.log(`Not compared: ${obstacle}.`)
     const lines = await pictureDifferences(browser)
     for (const line of lines) console.log(line)
-    if (lines.length === 0) return console.log('All pictures are as they were.')
-    console.log(`The pictures that differ are in ${differencesFolder}. npm run gallery -- --write keeps them.`)
+    if (lines.length === 0) return console.log('No picture differs.')
+    console.log(`The pictures that differ are in ${differencesFolder}. To accept them: npm run gallery -- --write`)
     process.exitCode = 1
   } finally {
     await browser.close()

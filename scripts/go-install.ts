@@ -1,11 +1,11 @@
 import { runCommand } from './command.ts'
 
-/** Whether Go is on the PATH. */
+/** Returns whether Go is on the PATH. */
 export const hasGo = async (): Promise<boolean> => (await runCommand('go', ['version'])).code === 0
 
 /**
- * Builds programs of Go modules, each as `package@version`, into a folder. Returns false, and prints that the tests with `name` are skipped
- * and why, if Go fails, for example offline.
+ * Builds programs of Go modules, given as `package@version`, into a folder. If Go fails, for example offline, returns false and prints
+ * why tests that need `name` are skipped.
  */
 export async function goInstall(name: string, folder: string, programs: string[]): Promise<boolean> {
   const args = ['go', 'install', '-trimpath', '-ldflags=-s -w', ...programs]

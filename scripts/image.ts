@@ -1,7 +1,7 @@
 import { endCommandsOnSignal } from './command.ts'
 import { pushServerImage } from './server-image.ts'
 
-/** `npm run image -- host/path`: pushes an image of Shoal to a registry, and prints its name for the chart. */
+/** `npm run image -- host/path`: pushes an image of Shoal to a registry, and prints its name, which is the chart's setting `image`. */
 const [repository] = process.argv.slice(2)
 if (repository === undefined) {
   console.error('Name the repository: npm run image -- registry.example.com/shoal/server')

@@ -4,8 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 type Process = { pid: number; commandLine: string }
 
 /**
- * Returns the processes that use one of the folders, regardless of their parent: those with a folder in their environment (as TMPDIR) or
- * command line, or as their working folder. Returns no processes on systems other than Linux.
+ * Returns the processes that use one of the folders, regardless of their parent: processes with a folder in their environment (as TMPDIR)
+ * or command line, or as their working folder. Returns no processes on systems other than Linux.
  */
 function findProcessesOf(folders: string[]): Process[] {
   if (!existsSync('/proc/self/environ')) return []

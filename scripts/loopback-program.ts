@@ -1,15 +1,15 @@
 import { spawn } from 'node:child_process'
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** A program that serves tests on loopback. */
+/** A server for tests that listens on loopback. */
 export type LoopbackProgram = {
-  /** Waits until `attempt` resolves. @throws Error with the output of the program if it ends before */
-  responds: (attempt: () => Promise<unknown>) => Promise<void>
-  /** Kills it, and waits for its end. */
+  /** Repeats `attempt` until it resolves. @throws Error with the output of the program if it ends before */
+  waitUntilReady: (attempt: () => Promise<unknown>) => Promise<void>
+  /** Kills the program, and waits for its end. */
   stop: () => Promise<void>
 }
 
-/** Starts a program in a folder with exactly these variables. */
+/** Starts a program in a folder, with only these environment variables. */
 export function startLoopbackProgram(
   file: string,
   args: string[],
@@ -20,13 +20,13 @@ export function startLoopbackProgram(
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
   const ended = new Promise<void>((done) => child.once('exit', () => done()))
   return {
-    async responds(attempt) {
-      const isAnswered = () =>
+    async waitUntilReady(attempt) {
+      const isReady = () =>
         attempt().then(
           () => true,
           () => false,
         )
-      while (!(await isAnswered())) {
+      while (!(await isReady())) {
         if (child.exitCode !== null) throw new Error(`${file} ended with ${child.exitCode}:\n${output}`)
         await delay(20)
       }

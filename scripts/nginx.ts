@@ -9,13 +9,13 @@ import { findNginx } from './debian-packages.ts'
 
 export type Nginx = {
   url: string
-  /** Returns the error log, without refused connections to servers, which tests cause on purpose. */
+  /** Returns the lines of the error log, without refused connections to servers, which tests cause intentionally. */
   errors(): string
   stop(): Promise<void>
 }
 
 type NginxOptions = {
-  /** Each is `host:port` or `unix:<path>`. nginx uses them in turn. */
+  /** The servers behind nginx, each as `host:port` or `unix:<path>`. nginx uses them in turn. */
   servers: string[]
   /** Maximum number of idle connections that nginx keeps open to the servers. With 0, it opens a connection for each request. */
   keepAlive: number

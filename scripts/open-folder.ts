@@ -13,7 +13,7 @@ const memoryMount = '/dev/shm'
 const requiredBytes = 2 * 2 ** 30
 
 /**
- * Creates such a folder in memory for the tests' Postgres: creating and deleting its thousands of files takes a fraction of the CPU time
+ * Creates such a folder in memory for the Postgres of tests, because creating and deleting its thousands of files takes less CPU time
  * there. Returns null if this system has no file system in memory, or too little free memory.
  */
 export function makeMemoryFolder(prefix: string): string | null {
@@ -22,7 +22,7 @@ export function makeMemoryFolder(prefix: string): string | null {
     .split('\n')
     .map((line) => line.split(' '))
     .findLast(([, path]) => path === memoryMount)
-  // Postgres may be copied there (`accessibleBinaries`), and `noexec` would prevent it from running.
+  // `accessibleBinaries` may copy Postgres there, and the mount option `noexec` would prevent it from running.
   if (mount?.[2] !== 'tmpfs' || mount[3]?.split(',').includes('noexec')) return null
   const { bavail, bsize } = statfsSync(memoryMount)
   if (bavail * bsize < requiredBytes || process.availableMemory() < 2 * requiredBytes) return null

@@ -13,16 +13,16 @@ const version = 'v2.10.1'
 const goModule = `github.com/letsencrypt/pebble/v2`
 const cacheDir = join(userCache('shoal-pebble'), version)
 const inCache = (name: string) => join(cacheDir, name)
-/** The certificate of Pebble's own API, from its module. */
+/** The files in Pebble's module for the certificate of its API. */
 const certificateFiles = ['localhost/cert.pem', 'localhost/key.pem', 'pebble.minica.pem']
 
-/** Whether Pebble is in the user's cache. If not, tests with it are skipped. `npm run test:slow` builds it if Go is installed. */
+/** Returns whether Pebble is in the user's cache. Tests that need it are skipped otherwise. `npm run test:slow` builds it if Go is installed. */
 export const hasPebble = (): boolean => existsSync(inCache('pebble'))
 
 /** Builds Pebble, an ACME authority for tests, and its DNS server from their Go module into the user's cache. Does nothing without Go. */
 export async function ensurePebble(): Promise<void> {
   if (hasPebble()) return
-  if (!(await hasGo())) return console.log('Go is not installed, so tests with an ACME authority are skipped.')
+  if (!(await hasGo())) return console.log('Go is not installed. Tests that need an ACME authority are skipped.')
   await withProgress('Building Pebble for tests of certificates', '  Done: Pebble', () =>
     fillOnce(cacheDir, async (unfinished) => {
       const programs = ['pebble', 'pebble-challtestsrv'].map((name) => `${goModule}/cmd/${name}@${version}`)
@@ -37,18 +37,18 @@ export async function ensurePebble(): Promise<void> {
 }
 
 export type Pebble = {
-  /** The ports on which it verifies names: those of the installation under test. */
+  /** The ports to which it connects to verify names: those of the tested installation. */
   httpPort: number
   tlsPort: number
   /** The SHOAL_ACME_* settings. */
   settings: { SHOAL_ACME_DIRECTORY_URL: string; SHOAL_ACME_CA_FILE: string }
-  /** The address of its DNS server, which resolves all names to loopback unless `dns` has changed that. */
+  /** The address of its DNS server, which resolves all names to loopback unless `dns` has changed a name. */
   dnsServer: string
-  /** The root certificate with which it signs, in PEM. It changes with each start. */
+  /** Returns the root certificate with which it signs, in PEM. Each start creates another one. */
   root: () => Promise<string>
   /** Changes records of the DNS server: `/add-txt` with `{ host, value }`, `/set-cname` with `{ host, target }` and so on. */
   dns: (path: string, body: object) => Promise<void>
-  /** Stops the authority; the DNS server continues. */
+  /** Stops the authority, but not the DNS server. */
   stop: () => Promise<void>
   start: () => Promise<void>
   end: () => Promise<void>
@@ -88,7 +88,7 @@ export async function startPebble(options: { validitySeconds?: number } = {}): P
   const start = async () => {
     const started = run('pebble', ['-config', configFile, '-dnsserver', `127.0.0.1:${dns}`], env)
     authority = started
-    await started.responds(() => read(settings.SHOAL_ACME_DIRECTORY_URL))
+    await started.waitUntilReady(() => read(settings.SHOAL_ACME_DIRECTORY_URL))
   }
   const stop = async () => await authority?.stop()
   const end = async () => {
@@ -110,7 +110,7 @@ export async function startPebble(options: { validitySeconds?: number } = {}): P
     end,
   }
   try {
-    await names.responds(() => fetch(`http://127.0.0.1:${dnsManagement}/`))
+    await names.waitUntilReady(() => fetch(`http://127.0.0.1:${dnsManagement}/`))
     await start()
     return pebble
   } catch (error) {
@@ -122,7 +122,7 @@ export async function startPebble(options: { validitySeconds?: number } = {}): P
 const run = (name: string, args: string[], env: Record<string, string>) =>
   startLoopbackProgram(inCache(name), args, { cwd: cacheDir, env })
 
-/** Reads a page of Pebble. Its certificate is not verified: only the tested server must do that. */
+/** Reads a page of Pebble without verifying its certificate, which only the tested server must do. */
 const read = (url: string): Promise<string> =>
   new Promise((done, fail) => {
     get(url, { rejectUnauthorized: false, agent: false }, (response) => {

@@ -1,4 +1,4 @@
-/** Runs `work`: prints `doing`, the elapsed time every ten seconds, and `done`. Returns its result or rethrows its error. */
+/** Prints `doing`, runs `work`, prints the elapsed time every ten seconds, and finally prints `done` with that time. Returns the result of `work`, or rethrows its error. */
 export async function withProgress<T>(doing: string, done: string, work: () => Promise<T>): Promise<T> {
   const startedMs = performance.now()
   const seconds = () => Math.round((performance.now() - startedMs) / 1000)

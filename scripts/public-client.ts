@@ -9,7 +9,7 @@ import { root } from './root.ts'
 
 const version = '3.2.3'
 
-/** joi is pinned, because the client does not start with two versions of it. */
+/** joi is pinned, because the client does not start if two versions of joi are installed. */
 const packages = [`@subsquid/cli@${version}`, 'joi@17.13.3']
 
 type ClientResult = { stdout: string; stderr: string; code: number }
@@ -22,12 +22,12 @@ type RunningClient = {
 }
 
 export type PublicClient = {
-  /** Runs `sqd` with these arguments to its end, without a terminal and therefore without prompts. */
+  /** Runs `sqd` with these arguments to its end, without a terminal, so that it shows no prompts. */
   (...args: string[]): Promise<ClientResult>
   start(...args: string[]): RunningClient
   /**
-   * Like `start`, but in a terminal, as users run the client. Without a terminal, the client withholds the output of a
-   * deployment's step until the step ends. Requires `script`, which is part of every Debian.
+   * Like `start`, but in a terminal, as users run the client. Without a terminal, the client prints the output of a deployment's
+   * step only when the step ends. Requires the program `script`, which is part of every Debian.
    */
   startInTerminal(...args: string[]): RunningClient
   /** Removes the client's home, which contains its credentials. */
@@ -44,7 +44,7 @@ export async function openClient(onOutput?: (text: string) => void): Promise<Pub
   const env = {
     PATH: process.env['PATH'],
     HOME: home,
-    // Despite its name, this is the path of a file.
+    // Despite its name, this variable contains the path of a file.
     SUBSQUID_CLI_CONFIG_DIR: join(home, 'config.json'),
     SQD_SKIP_NEW_VERSION_CHECK: 'true',
   }
@@ -76,7 +76,7 @@ export async function openClient(onOutput?: (text: string) => void): Promise<Pub
   return Object.assign(run, { start, startInTerminal, close: () => rmSync(home, { recursive: true, force: true }) })
 }
 
-/** Wraps a command so that it runs in a terminal. When `script` ends, its terminal closes, and SIGHUP ends the command. */
+/** Returns a command that runs the given one in a terminal of `script`. When `script` ends, its terminal closes, and SIGHUP ends the command. */
 const inTerminal = (command: string[]): string[] => [
   'script',
   '--quiet',
@@ -86,7 +86,7 @@ const inTerminal = (command: string[]): string[] => [
   '/dev/null',
 ]
 
-/** Installs the client if necessary and returns the path of its program. Installs in a temporary folder first, so that a partial installation is never used. */
+/** Installs the client if necessary, and returns the path of its program. A process never uses a partial installation, because it is made in a temporary folder. */
 export async function installClient(): Promise<string> {
   const folder = join(root, `node_modules/.cache/sqd-${version}`)
   const program = 'node_modules/@subsquid/cli/bin/run.js'

@@ -6,19 +6,19 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { findRegistry } from './debian-packages.ts'
 
 export type Registry = {
-  /** `127.0.0.1:port` */
+  /** Its address, as `127.0.0.1:port`. */
   host: string
-  /** The folder with its content. */
+  /** The folder of its content. */
   folder: string
   /** Restarts it on the same port with the same content. */
   restart(): Promise<void>
-  /** Deletes blobs that no manifest refers to, while the registry is not running. */
+  /** Stops the registry, deletes blobs to which no manifest refers, and starts it again. */
   collectGarbage(): Promise<void>
   stop(): Promise<void>
 }
 
 export type RegistryOptions = {
-  /** Content of an htpasswd file; its passwords must be hashed with bcrypt. */
+  /** Content of an htpasswd file, whose passwords must be hashed with bcrypt. */
   htpasswd?: string
   /** A server that issues tokens, and the PEM file with its certificate. */
   token?: { realm: string; certificateFile: string }
@@ -35,7 +35,7 @@ export const hasRegistry = findRegistry() !== null
  */
 export async function startRegistry(options: RegistryOptions = {}): Promise<Registry> {
   const program = findRegistry()
-  if (program === null) throw new Error('docker-registry is not installed: npm test unpacks it')
+  if (program === null) throw new Error('docker-registry is not installed. To install it, run npm test.')
   const folder = mkdtempSync(join(tmpdir(), 'registry-'))
   const file = join(folder, 'config.json')
   const log = join(folder, 'registry.log')

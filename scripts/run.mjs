@@ -11,7 +11,7 @@ const bin = join(root, 'node_modules/.bin')
 const node = join(bin, 'node')
 const neededNode = 24
 
-/** Settings for local use. The chain of `npm run devnet` is offered as RPC chain and dataset `devnet`, even while it is not running. */
+/** Settings for local use. With them, Shoal serves the chain of `npm run devnet` as the RPC chain and the dataset `devnet`, even while that chain is not running. */
 const localDefaults = {
   SHOAL_ON_EXIT: 'stop',
   SHOAL_OUTBOX: 'true',
@@ -60,7 +60,7 @@ function isInstalled() {
   const required = readPackages('package-lock.json')
   const installed = readPackages('node_modules/.package-lock.json')
   if (!required || !installed) return false
-  // A new version of a workspace changes nothing that is installed.
+  // The version of a workspace does not affect the installed packages.
   const isWorkspace = (path) => !path.includes('node_modules/')
   const isPresent = ([path, { version, optional }]) =>
     isWorkspace(path) || optional || installed[path]?.version === version
@@ -72,7 +72,7 @@ function readPackages(lockfile) {
   return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')).packages : null
 }
 
-/** The user's environment without this project's node_modules, which npm may be about to replace. */
+/** Returns the user's environment without this project's node_modules, which npm may be about to replace. */
 function environmentForNpm() {
   const path = (process.env.PATH ?? '').split(delimiter).filter((folder) => !folder.endsWith('node_modules/.bin'))
   const env = { ...process.env, PATH: path.join(delimiter) }
@@ -83,13 +83,13 @@ function environmentForNpm() {
 const hints = [
   [
     /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT|ENETUNREACH/,
-    'The npm registry could not be reached: check the network, or `npm ping`.',
+    'npm could not reach the registry. Check the network, for example with `npm ping`.',
   ],
   [/ENOSPC/, 'The disk is full.'],
   [
     /EACCES|EPERM|EROFS|cache folder/,
     `npm lacks write permission: it needs this folder (${root}) and its cache ("npm config get cache").\n` +
-      'To use another cache: npm_config_cache=/a/folder/you/own npm start',
+      'To use another cache, run: npm_config_cache=/a/folder/you/own npm start',
   ],
 ]
 
@@ -98,7 +98,7 @@ async function install() {
   const seconds = () => Math.round((Date.now() - startedAt) / 1000)
   console.error('Installing the dependencies with npm; the first time this takes about a minute …')
   const ticking = setInterval(() => console.error(`  … ${seconds()} s`), 10_000)
-  // Not `npm ci`, which removes all packages first, and rejects a lockfile that was generated where the registry lacked an optional
+  // `npm ci` would first remove all packages, and would reject a lockfile that was generated where the registry lacked an optional
   // package of another platform. --no-save keeps package-lock.json unchanged. The log level is set because npm inherits that of `npm run -s`.
   const args = ['install', '--no-save', '--loglevel=error', '--no-audit', '--no-fund']
   const npm = spawn('npm', args, { cwd: root, env: environmentForNpm(), stdio: ['ignore', 'pipe', 'pipe'] })
@@ -120,7 +120,7 @@ async function install() {
   console.error(`Installed the dependencies in ${seconds()} s.`)
 }
 
-/** Exits if the `node` package has no program: its install script creates it, and a user's npm settings may forbid such scripts. */
+/** Exits if the package `node` has no program. Its install script creates the program, and a user's npm settings may forbid such scripts. */
 function checkNode() {
   const version = existsSync(node) ? spawnSync(node, ['--version'], { encoding: 'utf8' }).stdout.trim() : ''
   if (Number(version.slice(1).split('.')[0]) >= neededNode) return
@@ -137,7 +137,7 @@ function replaceProcess(file, env) {
   if (process.execve) process.execve(node, [node, ...args], environment)
   const child = spawn(node, args, { env: environment, stdio: 'inherit' })
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
-    const childGetsSignal = signal === 'SIGINT' && process.stdin.isTTY // a terminal sends Ctrl-C to the whole process group
+    const childGetsSignal = signal === 'SIGINT' && process.stdin.isTTY // A terminal sends Ctrl-C to the whole process group.
     process.on(signal, () => childGetsSignal || child.kill(signal))
   }
   child.once('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]))

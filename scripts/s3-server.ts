@@ -11,10 +11,10 @@ const version = 'v1.8.0'
 const cacheDir = join(userCache('shoal-versitygw'), version)
 const program = join(cacheDir, 'versitygw')
 
-/** Whether versitygw is in the user's cache. If not, tests with S3 are skipped. `npm run test:slow` builds it if Go is installed. */
+/** Returns whether versitygw is in the user's cache. Tests that need S3 are skipped otherwise. `npm run test:slow` builds it if Go is installed. */
 export const hasS3Server = (): boolean => existsSync(program)
 
-/** Builds versitygw, an S3 server, from its Go module into the user's cache. Does nothing without Go. Prints why when Go fails, for example offline. */
+/** Builds versitygw, an S3 server, from its Go module into the user's cache. Prints why if that is not possible, for example without Go or offline. */
 export async function ensureS3Server(): Promise<void> {
   if (hasS3Server() || !(await hasGo())) return
   await withProgress('Building versitygw for tests with S3', '  Done: versitygw', () =>
@@ -25,14 +25,14 @@ export async function ensureS3Server(): Promise<void> {
 }
 
 export type S3Server = {
-  /** The SHOAL_S3_* settings of a bucket that exists. */
+  /** The SHOAL_S3_* settings for an existing bucket. */
   settings: {
     SHOAL_S3_BUCKET: string
     SHOAL_S3_ENDPOINT: string
     SHOAL_S3_ACCESS_KEY: string
     SHOAL_S3_SECRET_KEY: string
   }
-  /** Stops the server, and keeps its objects and its port for `start`. */
+  /** Stops the server without deleting its objects. `start` uses the same port again. */
   stop: () => Promise<void>
   start: () => Promise<void>
   /** Stops the server and deletes its objects. */
@@ -59,7 +59,7 @@ export async function startS3Server(): Promise<S3Server> {
     const env = { ROOT_ACCESS_KEY: settings.SHOAL_S3_ACCESS_KEY, ROOT_SECRET_KEY: settings.SHOAL_S3_SECRET_KEY }
     const started = startLoopbackProgram(program, [...args, join(dir, 'objects')], { cwd: dir, env })
     running = started
-    await started.responds(() => fetch(settings.SHOAL_S3_ENDPOINT))
+    await started.waitUntilReady(() => fetch(settings.SHOAL_S3_ENDPOINT))
   }
   const end = async () => {
     await stop()

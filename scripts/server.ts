@@ -2,8 +2,8 @@ import { join } from 'node:path'
 import { root } from './root.ts'
 
 /**
- * Arguments of Node to run the server. Limits the young generation of the heap, which would grow to three times 32 MB while the
- * sources are loaded and stay that large: a third of the memory of an idle server.
+ * Arguments of Node that run the server. They limit the young generation of the heap, which would otherwise grow to three times 32 MB
+ * while Node loads the sources, and never shrink: a third of the memory of an idle server.
  */
 export const serverArguments = ['--max-semi-space-size=8', join(root, 'server/src/main.ts')]
 

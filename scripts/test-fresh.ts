@@ -28,7 +28,7 @@ async function attempt(title: string, work: () => Promise<unknown>): Promise<voi
   outcomes.push({ title, seconds, problem })
 }
 
-/** Runs `npm start` until the console and the gateway respond, then sends SIGINT. @throws if the start or the shutdown fails */
+/** Runs `npm start`, waits until the console and the gateway respond, and sends SIGINT. @throws if the start or the shutdown fails */
 async function tryStart(fresh: FreshClone): Promise<void> {
   const [port, gatewayPort] = [await freePort(), await freePort()]
   const env = { ...fresh.env, SHOAL_PORT: String(port), SHOAL_GATEWAY_PORT: String(gatewayPort) }
@@ -54,7 +54,7 @@ async function tryStart(fresh: FreshClone): Promise<void> {
       if (status !== 200) throw new Error(`${url} returned ${status}`)
     }
     process.kill(-(child.pid ?? 0), 'SIGINT')
-    // As in a terminal, npm receives the signal too. It either ends because of the signal or waits for its children.
+    // As in a terminal, npm receives the signal too. It either ends immediately or waits for its children.
     const exit = await ended
     if (!['0', 'SIGINT', '130'].includes(exit)) throw new Error(`npm start ended with ${exit} after Ctrl-C`)
     const remaining = await fresh.processes()
@@ -79,7 +79,7 @@ async function main(): Promise<void> {
   })
   if (values.help) return console.log(usage)
   const isRoot = process.getuid?.() === 0
-  // The ordinary user is first, because packages that root installs would be available to both.
+  // The ordinary user comes first, because both users can use Debian packages that root installs.
   const kinds = (isRoot ? (['user', 'root'] as const) : (['self'] as const)).filter(
     (k) => !values.as || k === values.as,
   )

@@ -2,13 +2,13 @@ import { existsSync, readFileSync } from 'node:fs'
 import { relative } from 'node:path'
 import { root } from './root.ts'
 
-/** The relevant part of the report of vitest's JSON reporter. */
+/** The fields of vitest's JSON report that this file uses. */
 type Report = {
   numPassedTests: number
   numPendingTests: number
   numTodoTests: number
   testResults: {
-    /** The path of the file. */
+    /** The path of the test file. */
     name: string
     status: string
     message: string
@@ -18,13 +18,13 @@ type Report = {
 
 export type TestCounts = { passed: number; skipped: number; skippedNames: string[]; failures: string[] }
 
-/** Counts the tests in a report, and describes each failure in one line. @throws if the report does not exist */
+/** Counts the tests in a report, and describes each failure in one line. @throws if the file cannot be read */
 export function readReport(file: string): TestCounts {
   const report = JSON.parse(readFileSync(file, 'utf8')) as Report
   const failures = report.testResults.flatMap(({ name, status, message, assertionResults }) => {
     const file = relative(root, name)
     const failed = assertionResults.filter((result) => result.status === 'failed')
-    // A file that cannot be loaded has no tests, and counts as one failure.
+    // A test file that cannot be loaded has no tests, and counts as one failure.
     if (status === 'failed' && failed.length === 0) return [`${file}: ${firstLine(message)}`]
     return failed.map(({ fullName, failureMessages }) => `${file} > ${fullName}: ${firstLine(failureMessages?.[0])}`)
   })

@@ -4,6 +4,6 @@ import { expect, test } from 'vitest'
 import { root } from './root.ts'
 import { slowFiles } from './test-sequencer.ts'
 
-test('all files in the list of slow files exist', () => {
+test('every file in the list of slow files exists', () => {
   expect(slowFiles.filter((file) => !existsSync(join(root, file)))).toEqual([])
 })

@@ -1,6 +1,6 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-/** The slowest test files in descending order of their duration, from the table that `npm test` prints. */
+/** The slowest test files by duration, slowest first, as in the table that `npm test` prints. */
 export const slowFiles = [
   'e2e/console/slow/alerts.test.ts',
   'e2e/client.test.ts',

@@ -14,7 +14,7 @@ import { withProgress } from './progress.ts'
 import { root } from './root.ts'
 
 const example = join(root, 'examples/erc20-transfers')
-/** The squid is rebuilt when one of these files changes. */
+/** The files from which the squid is built. When one changes, the tests build the squid again. */
 const sources = [
   'examples/erc20-transfers/{*.json,squid.yaml,src/**/*.ts}',
   'runtime/src/build/dependency-key.ts',
@@ -24,9 +24,8 @@ const cacheDir = join(root, 'node_modules/.cache/test-squid')
 const limits = { memoryBytes: 2 ** 30, cpuCores: 2, timeMs: 600_000, diskBytes: 0 }
 
 /**
- * Creates `dir`, which must not exist, with the results of building the example squid: `dependencies/<key>` from the builder's
- * cache, and `lib`, the output of the build script. Tests that need a built squid reuse these instead of spending half a
- * minute on installing and compiling.
+ * Builds the example squid, and creates `dir`, which must not exist, with the results: `dependencies/<key>` from the builder's cache,
+ * and `lib`, the output of the build script. With these, a test that needs a built squid saves half a minute.
  *
  * @param toolchainDir the folder created by `installTestToolchain`
  * @throws Error when the squid cannot be built
@@ -47,7 +46,7 @@ function hashOfSources(): string {
 async function build(built: string, toolchainDir: string): Promise<void> {
   rmSync(cacheDir, { recursive: true, force: true })
   mkdirSync(cacheDir, { recursive: true })
-  // Next to the toolchain, since the users that run builds may not be allowed to enter the repository's folder.
+  // A folder next to the toolchain, since the users that run builds may not be allowed to enter the repository's folder.
   const stateDir = mkdtempSync(join(dirname(toolchainDir), 'squid-'))
   chmodSync(stateDir, 0o711)
   try {

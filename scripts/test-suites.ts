@@ -1,18 +1,18 @@
-/** Suites that need an S3 server, which takes minutes to build for the first time. Where it was not built, their tests with it are skipped. */
+/** Suites that use an S3 server, whose first build takes minutes. Without it, the tests that need it are skipped. */
 export const s3Suites = [
   'server/src/artifacts',
   'server/src/modules/deployments/archives.test.ts',
   'e2e/slow/separate-hosts.test.ts',
 ]
 
-/** Suites that need Pebble, an ACME authority, which takes minutes to build for the first time. */
+/** Suites that use Pebble, an ACME authority, whose first build takes minutes. Without it, the tests that need it are skipped. */
 export const pebbleSuites = [
   'server/src/modules/certificates/orders.test.ts',
   'server/src/modules/domains/domains.test.ts',
   'e2e/console/slow/domains.test.ts',
 ]
 
-/** Suites for several kinds of host. `npm test` runs them for the first kind that this host supports, `npm run test:slow` for the others. */
+/** Suites for several kinds of host. `npm test` runs each for the first kind that this host supports, `npm run test:slow` for the others. */
 const kindSuites = [
   'adoption',
   'isolated-program',
@@ -40,7 +40,7 @@ export const slowSuites = [
   'e2e/console/slow',
   ...s3Suites,
   'e2e/hostile',
-  // Uses a larger sample in the slow run.
+  // This suite uses a larger sample in the slow run.
   'runtime/src/build/hostile-archives.test.ts',
   ...kindSuites,
   ...slowOnly,
@@ -68,8 +68,8 @@ export const fullSuites = [
 const onCluster = (names: string[]): string[] => names.map((name) => `e2e/kubernetes/${name}.test.ts`)
 
 /**
- * Suites on a cluster that CI runs after the others, in about ten minutes on two cores. Those that need another program from Go modules (the
- * collector, Helm, the S3 server), the toolchain of builds several times, or minutes of load, run in `npm run test:kubernetes` only.
+ * Suites on a cluster that CI runs after the others, in about ten minutes on two cores. Only `npm run test:kubernetes` runs suites that
+ * need another program from Go modules (the collector, Helm, the S3 server), many builds, or minutes of load.
  */
 export const quickClusterSuites = onCluster([
   'api-server',
@@ -86,5 +86,5 @@ export const quickClusterSuites = onCluster([
   'fence',
 ])
 
-/** Suites on a cluster with longer samples in the full run, which runs them on a cluster too. */
+/** Suites on a cluster that use longer samples in the full run. */
 export const fullClusterSuites = onCluster(['load', 'restored-cluster', 'kill', 'log-rate', 'lost-logs'])

@@ -1,11 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs'
 
-/** When a test file ran, including its imports and hooks. */
+/** The time at which a test file ran, including its imports and hooks. */
 export type FileTime = { project: string; file: string; tests: number; startedAtMs: number; endedAtMs: number }
 
 const slowestCount = 40
 
-/** Reads the times that the reporter has written; empty if the file does not exist. */
+/** Returns the times that the reporter has written; an empty list if the file does not exist. */
 export const readTimes = (file: string): FileTime[] =>
   existsSync(file)
     ? readFileSync(file, 'utf8')
@@ -22,7 +22,7 @@ function elapsedSeconds(times: FileTime[]): number {
   return (Math.max(...times.map((time) => time.endedAtMs)) - startedAtMs) / 1000
 }
 
-/** Returns the lines of a table of the slowest files and one of the projects. Times are in seconds. */
+/** Returns the lines of two tables, of the slowest files and of the projects. Times are in seconds. */
 export function timeTable(times: FileTime[]): string[] {
   if (times.length === 0) return []
   const slowest = times.toSorted((a, b) => secondsOf(b) - secondsOf(a)).slice(0, slowestCount)

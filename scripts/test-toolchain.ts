@@ -6,12 +6,12 @@ import { runCommand } from './command.ts'
 import { withProgress } from './progress.ts'
 import { root } from './root.ts'
 
-/** Later test runs reuse this directory. Its entries are content-addressed. */
+/** Later test runs reuse this folder, whose entries are named by their content. */
 const cacheDir = join(root, 'node_modules/.cache/toolchain')
 
 /**
- * Copies the programs that build and run squids to `dir`, which must not exist, so that no test spends its time limit on downloading
- * them. Copies them, since the users that run squids may not be allowed to traverse the repository's folder.
+ * Copies the programs that build and run squids to `dir`, which must not exist, so that no test has to download them. It copies them,
+ * because the users that run squids may not be allowed to enter the repository's folder.
  */
 export async function installTestToolchain(dir: string): Promise<void> {
   const isNew = !existsSync(cacheDir)
@@ -23,7 +23,7 @@ export async function installTestToolchain(dir: string): Promise<void> {
     cacheDir,
     dir,
   ])
-  if (code !== 0) throw new Error(`The toolchain of tests could not be copied: ${output}`)
+  if (code !== 0) throw new Error(`Copying the toolchain of tests failed: ${output}`)
 }
 
 async function install(): Promise<void> {

@@ -28,12 +28,12 @@ import { splitArguments } from './test-arguments.ts'
 import { readTimes, timeTable } from './test-times.ts'
 import { installTestToolchain } from './test-toolchain.ts'
 
-/** TMPDIR of all tests. It is deleted at the end, after the processes that still use it are killed. Its name is short, since socket paths are limited. */
+/** TMPDIR of all tests. At the end, this script kills the processes that still use it, and deletes it. Its name is short, because the length of socket paths is limited. */
 const folder = makeOpenFolder('st-')
 const memoryFolder = makeMemoryFolder('st-')
 const folders = memoryFolder ? [folder, memoryFolder] : [folder]
 const counts = { passed: 0, skipped: 0 }
-/** What failed, for the summary at the end of the output. */
+/** One message for each failure, for the summary at the end of the output. */
 const failures: string[] = []
 const shownFailures = 30
 const toolchain = join(folder, 'toolchain')
@@ -54,7 +54,7 @@ async function runTests(args: string[], extraEnv: Record<string, string> = {}): 
   const env = {
     ...process.env,
     TMPDIR: folder,
-    // Tests start hundreds of processes from the same sources; the cache lets them compile each source only once.
+    // Tests start hundreds of processes from the same sources. With the cache, they compile each source only once.
     NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/compile'),
     SHOAL_TEST_TOOLCHAIN: toolchain,
     SHOAL_TEST_SQUID: squid,
@@ -68,7 +68,7 @@ async function runTests(args: string[], extraEnv: Record<string, string> = {}): 
   const countBefore = failures.length
   countTests(reportFile, args)
   if (code !== 0 && failures.length === countBefore)
-    fail(`vitest ended with code ${code}: an error outside of any test, or its own crash.`)
+    fail(`vitest ended with code ${code}: an error occurred outside of the tests, or vitest crashed.`)
 }
 
 function countTests(reportFile: string, args: string[]): void {
@@ -88,7 +88,7 @@ function reportHosts(): void {
   const lines = hostLines(hosts)
   for (const line of lines) console.log(`Ran with: ${line}`)
   if (process.getuid?.() !== 0 || !lines.some((line) => line.includes('bubblewrap is missing'))) return
-  fail('Tests of the sandbox ran without one, though root can install it: apt-get install bubblewrap')
+  fail('Tests of the sandbox ran without a sandbox. Root can install it: apt-get install bubblewrap')
 }
 
 async function failOnLeftovers(): Promise<void> {
@@ -96,10 +96,10 @@ async function failOnLeftovers(): Promise<void> {
   if (leftovers.length === 0) return
   const lines = leftovers.map(({ pid, commandLine }) => `  ${pid} ${commandLine}`)
   const advice = 'A test must end the processes it starts, even when it fails'
-  fail(`The tests left processes behind (now ended). ${advice}:\n${lines.join('\n')}`)
+  fail(`The tests left processes behind, which have now been killed. ${advice}:\n${lines.join('\n')}`)
 }
 
-/** Prepares a prerequisite of tests. If this fails, all tests still run, and those that need the prerequisite fail. */
+/** Prepares a prerequisite of tests. If this fails, all tests still run, and those that need it fail. */
 async function prepare(ensure: () => Promise<unknown>): Promise<void> {
   try {
     await ensure()
@@ -137,7 +137,7 @@ async function prepareFor(paths: string[]): Promise<string[]> {
       ? debianPackages.map(({ name }) => name)
       : ['bubblewrap', 'iproute2', 'nftables', 'passt', 'btrfs-progs', 'docker-registry'],
   )
-  // Two suites of one run use the same.
+  // Several suites of one run use the same folder.
   if (existsSync(toolchain)) return extraArgs
   await prepare(() => installTestToolchain(toolchain))
   if (includes('e2e')) {
@@ -157,7 +157,7 @@ async function check(): Promise<void> {
 
 /**
  * Without arguments, runs the checks and all tests except those of the slow suites. With paths, runs only the tests below them, of
- * any project. Other arguments are passed to vitest.
+ * any project. vitest receives all other arguments.
  */
 async function main(args: string[]): Promise<void> {
   const isUnfiltered = args.length === 0
@@ -170,7 +170,7 @@ async function main(args: string[]): Promise<void> {
   await failOnLeftovers()
 }
 
-/** Runs tests that need a cluster. A machine that cannot run one counts as one skipped test. */
+/** Runs tests that need a cluster. On a machine that cannot run one, they count as one skipped test. */
 async function runOnCluster(args: string[]): Promise<void> {
   try {
     const cluster = await openTestCluster()

@@ -10,7 +10,7 @@ afterEach(() => rmSync(dir, { recursive: true }))
 
 const folderCount = 100
 
-/** Fills many folders. Two processes begin and complete each folder at the same time. */
+/** Source of a process that fills many folders. It waits for the other process before it completes a folder and before it begins the next one. */
 const FILL = `
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -7,8 +7,8 @@ export const userCache = (name: string): string =>
   join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), name)
 
 /**
- * Creates `folder` completely or not at all: `fill` writes into an empty folder next to it, which is renamed if `fill` returns true.
- * Two processes may do this at the same time: the folder that was renamed first is kept.
+ * Creates `folder` completely or not at all: `fill` writes into an empty folder next to it, which gets the name `folder` if `fill` returns
+ * true. If two processes do this at the same time, the folder of the first one to finish remains.
  */
 export async function fillOnce(folder: string, fill: (unfinished: string) => Promise<boolean>): Promise<void> {
   const unfinished = `${folder}.${process.pid}`
@@ -16,7 +16,7 @@ export async function fillOnce(folder: string, fill: (unfinished: string) => Pro
   try {
     if (await fill(unfinished)) renameSync(unfinished, folder)
   } catch (error) {
-    // A folder is only replaced if it is empty.
+    // A rename replaces a folder only if that is empty.
     const isOther = ['ENOTEMPTY', 'EEXIST'].includes((error as NodeJS.ErrnoException).code ?? '')
     if (!isOther || !existsSync(folder)) throw error
   } finally {

@@ -5,7 +5,7 @@ import { runCommand } from './command.ts'
 const unavailable =
   /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|No dependencies found with signatures|no keys|E(403|404|405|5\d\d)\b|not supported/i
 
-// npm inherits the log level of `npm run -s`, with which it would not print why it failed.
+// npm would inherit the log level of `npm run -s`, with which it does not print why it failed.
 const args = ['audit', 'signatures', '--loglevel=error', '--fetch-retries=0']
 const { code, output } = await runCommand('npm', args)
 const lines = output.split('\n').filter((line) => line !== '' && !line.startsWith('npm warn'))

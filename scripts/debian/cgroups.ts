@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 const mount = '/sys/fs/cgroup'
 
-/** The hierarchies in which a container gets a cgroup: with version 1, all except those of systemd, which systemd-nspawn creates. */
+/** Returns the hierarchies in which this file creates the container's cgroup: none with version 2, and with version 1 all except systemd's own, since systemd-nspawn creates those. */
 function hierarchies(): string[] {
   if (existsSync(join(mount, 'cgroup.controllers'))) return []
   const entries = readdirSync(mount, { withFileTypes: true })
@@ -12,7 +12,7 @@ function hierarchies(): string[] {
   return names.filter((name) => name !== 'systemd' && name !== 'unified').map((name) => join(mount, name))
 }
 
-/** Creates a cgroup in each hierarchy of this machine, and returns their folders. A process in them has them as its root. */
+/** Creates a cgroup in each of these hierarchies, and returns their folders. A container in them sees them as its root cgroups. */
 export function createCgroups(name: string): string[] {
   return hierarchies().map((hierarchy) => {
     const folder = join(hierarchy, name)
@@ -23,13 +23,13 @@ export function createCgroups(name: string): string[] {
   })
 }
 
-/** Returns the folders of a cgroup in all hierarchies, even if it does not exist. */
+/** Returns the folders that a cgroup would have in all hierarchies, whether it exists or not. */
 export function rootCgroups(name: string): string[] {
   const systemd = ['systemd', 'unified'].map((hierarchy) => join(mount, hierarchy))
   return [mount, ...hierarchies(), ...systemd].map((hierarchy) => join(hierarchy, name))
 }
 
-/** Removes cgroups with all below them, when their processes have ended. @throws Error if they do not within 30 seconds */
+/** Waits for the end of the processes in cgroups, and removes the cgroups with all below them. @throws Error if processes remain after 30 seconds */
 export async function removeCgroups(folders: string[]): Promise<void> {
   const deadline = performance.now() + 30_000
   for (const folder of folders) {

@@ -8,11 +8,11 @@ import { createNetwork, type ContainerNetwork } from './network.ts'
 
 /** A Debian with systemd as process 1, a separate network, cgroups and loop devices, and Node with npm in /usr/local. */
 export type DebianContainer = Pick<ContainerNetwork, 'address' | 'hostAddress' | 'forward'> & {
-  /** Its root folder, as this machine sees it. */
+  /** The path of its root folder on this machine. */
   folder: string
   /** Runs a shell command as root in its home, and returns its output. @throws Error with its output if it fails */
   run: (command: string, timeoutMs?: number) => Promise<string>
-  /** Ends all its processes as a shutdown does, and starts it again. */
+  /** Shuts the container down, and starts it again. */
   reboot: () => Promise<void>
   stop: () => Promise<void>
 }
@@ -20,10 +20,10 @@ export type DebianContainer = Pick<ContainerNetwork, 'address' | 'hostAddress' |
 const boundingSet = () =>
   existsSync('/proc/self/status') ? /^CapBnd:\t(.+)$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] : null
 
-/** Whether systemd can raise the limits of a service in a container: bit 24 is CAP_SYS_RESOURCE. */
+/** True if systemd can raise the limits of a service in a container. Bit 24 is CAP_SYS_RESOURCE. */
 export const mayRaiseLimits = ((BigInt(`0x${boundingSet() ?? '0'}`) >> 24n) & 1n) === 1n
 
-/** Returns what is missing for a container, as a sentence; null if nothing is. */
+/** Returns a sentence about what this machine lacks for a container; null if it lacks nothing. */
 export function missingForContainer(): string | null {
   if (process.getuid?.() !== 0) return 'A Debian container needs root.'
   const programs = {
@@ -52,7 +52,7 @@ export async function startDebianContainer(): Promise<DebianContainer> {
   const shutDown = async () => {
     if (container === null || container.exitCode !== null || container.signalCode !== null) return
     const ended = new Promise<void>((done) => container?.once('exit', () => done()))
-    // nspawn then sends SIGRTMIN+4, with which systemd shuts down.
+    // On SIGTERM, nspawn sends SIGRTMIN+4 to systemd, which then shuts down.
     container.kill('SIGTERM')
     await ended
   }
@@ -87,11 +87,11 @@ export async function startDebianContainer(): Promise<DebianContainer> {
   }
 }
 
-/** nspawn mounts these for reading only, and has no loop devices, unlike a machine. */
+/** Shell commands that make the container like a machine: nspawn mounts cgroups and /sys read-only, and provides no loop devices. */
 const setUp = [
   'for folder in /sys/fs/cgroup/*/; do mount -o remount,bind,rw "$folder" 2>/dev/null || true; done',
   'mount -o remount,bind,rw /proc/sys',
-  // /sys is that of the network namespace of this machine.
+  // The /sys that nspawn mounts belongs to the network namespace of this machine.
   'mkdir -p /run/sysfs && mount -t sysfs sysfs /run/sysfs',
   'for folder in class/net devices/virtual/net; do mount --bind /run/sysfs/$folder /sys/$folder; done',
   'mknod /dev/loop-control c 10 237; for n in $(seq 0 63); do mknod /dev/loop$n b 7 $n; done',
@@ -126,7 +126,7 @@ async function untilBooted(container: ChildProcess): Promise<void> {
 
 function firstProcess(container: ChildProcess | null): number {
   const [pid] = childrenOf(container?.pid ?? 0)
-  if (pid === undefined) throw new Error('The Debian container does not run.')
+  if (pid === undefined) throw new Error('The Debian container is not running.')
   return pid
 }
 

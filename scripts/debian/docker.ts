@@ -18,7 +18,7 @@ export type Docker = Pick<ContainerNetwork, 'address' | 'hostAddress' | 'forward
 
 const dockerd = '/usr/sbin/dockerd'
 
-/** Returns the command of Compose, or null: Debian has it as a program, Docker as a plugin. */
+/** Returns the command of Compose, which is a program in Debian and a plugin of Docker; null if it is not installed. */
 function composeCommand(): string[] | null {
   if (existsSync('/usr/bin/docker-compose')) return ['/usr/bin/docker-compose']
   try {
@@ -29,7 +29,7 @@ function composeCommand(): string[] | null {
   }
 }
 
-/** Returns what is missing for a Docker daemon, as a sentence; null if nothing is. */
+/** Returns a sentence about what this machine lacks for a Docker daemon; null if it lacks nothing. */
 export function missingForDocker(): string | null {
   if (process.getuid?.() !== 0) return 'Docker needs root.'
   if (existsSync(dockerd) && composeCommand() !== null) return null

@@ -3,7 +3,7 @@ import { cpSync, existsSync, mkdirSync, realpathSync, renameSync, rmSync, symlin
 import { dirname, join } from 'node:path'
 import { root } from '../root.ts'
 
-/** The folder of the containers and of what they are copied from. */
+/** The folder of the containers, and of the files from which they are copied. */
 export const cacheDir = join(root, 'node_modules/.cache/debian-container')
 const suite = 'bookworm'
 
@@ -14,7 +14,7 @@ const packages = [
 
 const execute = (program: string, args: string[]) => execFileSync(program, args, { stdio: ['ignore', 'pipe', 'pipe'] })
 
-/** Makes the files of the container, once, and returns their folder. Takes about a minute and a half. */
+/** Returns the folder with the files of a container. The first call on a machine creates them, which takes about 90 seconds. */
 export function ensureFiles(): string {
   const files = join(cacheDir, 'files')
   if (existsSync(files)) return files
@@ -29,7 +29,7 @@ export function ensureFiles(): string {
   return files
 }
 
-/** Adds this Node, the npm of this machine, its registry and the authorities of its certificates. */
+/** Adds Node and npm of this machine, the URL of its npm registry, and the certificate authorities that it trusts. */
 function addNode(files: string): void {
   const npm = realpathSync(execFileSync('sh', ['-c', 'command -v npm'], { encoding: 'utf8' }).trim())
   cpSync(realpathSync(process.execPath), join(files, 'usr/local/bin/node'))

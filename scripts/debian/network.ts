@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import type { Server } from 'node:net'
 import { relay } from '../relay.ts'
 
-/** A network namespace with one link to this machine, through which it reaches other machines. */
+/** A network namespace with a link to this machine, through which the container reaches other machines. */
 export type ContainerNetwork = {
   /** Path of the namespace. */
   path: string
@@ -21,7 +21,7 @@ const forwarding = '/proc/sys/net/ipv4/ip_forward'
 const run = (program: string, args: string[], input = '') =>
   void execFileSync(program, args, { input, stdio: ['pipe', 'pipe', 'pipe'] })
 
-/** Creates a network for a container. `remove` restores this machine. @throws Error with the output of `ip` or `nft` */
+/** Creates a network for a container. `remove` undoes all changes of this machine. @throws Error with the output of `ip` or `nft` */
 export function createNetwork(): ContainerNetwork {
   const name = `shoal-deb-${process.pid % 100_000}`
   const link = `sd${process.pid % 100_000}`

@@ -1,10 +1,10 @@
 import type { ProductionPackage } from './production-packages.ts'
 
 /**
- * Returns a software bill of materials in CycloneDX 1.6 format. The same packages always result in the same text: it omits the time and the
- * serial number, which are optional.
+ * Returns a software bill of materials in CycloneDX 1.6 format. The same packages always result in the same text, because it omits the
+ * optional time and serial number.
  *
- * @param version of Shoal
+ * @param version the version of Shoal
  */
 export function cycloneDx(packages: ProductionPackage[], version: string): string {
   const refs = new Map(packages.map((pkg) => [pkg.path, purlOf(pkg)]))

@@ -10,7 +10,7 @@ const lockfile = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'
 const packages = productionPackages(lockfile)
 const names = new Set(packages.map(({ name }) => name))
 
-test('the production packages are the dependencies of all workspaces, without those of tests', () => {
+test('the production packages include what the server and the console need, and no packages of tests', () => {
   for (const workspace of ['contract', 'runtime', 'server', 'console']) {
     const { dependencies, devDependencies } = lockfile.packages[workspace] ?? {}
     expect(Object.keys(dependencies ?? {}).filter((name) => !names.has(name))).toEqual([])
@@ -59,7 +59,7 @@ test.each([
   expect(isCompatible({ name: 'a-library', license })).toBe(expected),
 )
 
-test('packages without a declared license have a file with the expected one', () => {
+test('each package that declares no license contains a file with the text of the expected license', () => {
   for (const [name, { starts }] of Object.entries(licenseFiles)) {
     expect(packages.find((pkg) => pkg.name === name)).toMatchObject({ license: null })
     const file = join(root, 'node_modules', name, 'LICENSE')

@@ -18,18 +18,18 @@ const compatible = new Set([
   'Unlicense',
 ])
 
-/** The Open Font License allows distributing fonts with any program: they are data next to it, not part of it. */
+/** The Open Font License allows the distribution of fonts with any program: they are data next to the program, not a part of it. */
 const fontLicense = 'OFL-1.1'
 const isFont = (name: string) => /^@fontsource(-variable)?\/|^@expo-google-fonts\//.test(name)
 
-/** Licenses of packages that declare none but contain its text in a file. `starts`: the beginning of that text. */
+/** Licenses of packages that declare none, but contain a file with its text. `starts` matches the beginning of that text. */
 export const licenseFiles: Record<string, { license: string; starts: RegExp }> = {
   '@react-aria/optimize-locales-plugin': { license: 'Apache-2.0', starts: /^\s*Apache License\s+Version 2\.0/ },
   'read-tls-client-hello': { license: 'Apache-2.0', starts: /^\s*Apache License\s+Version 2\.0/ },
   'png-js': { license: 'MIT', starts: /^MIT License|^The MIT License/ },
 }
 
-/** Whether a package may be part of Shoal, which is under GPL-3.0-or-later. */
+/** Returns whether a package may be part of Shoal, whose license is GPL-3.0-or-later. */
 export function isCompatible({ name, license }: Pick<ProductionPackage, 'name' | 'license'>): boolean {
   const declared = license ?? licenseFiles[name]?.license
   return declared !== undefined && isAllowed(declared, isFont(name))

@@ -18,7 +18,7 @@ type LockEntry = {
 export type Lockfile = { packages: Record<string, LockEntry> }
 
 export type ProductionPackage = {
-  /** Its folder, relative to the repository. */
+  /** The package's folder, relative to the repository. */
   path: string
   name: string
   version: string
@@ -28,7 +28,7 @@ export type ProductionPackage = {
   integrity: string | null
   /** True for a package that npm installs only on some platforms. */
   isOptional: boolean
-  /** Paths of the packages that it uses. */
+  /** Paths of the packages on which it depends. */
   uses: string[]
 }
 
@@ -43,7 +43,7 @@ const runtimeDependencies = ['node']
  * Returns the packages that a running installation or the build of its console uses, ordered by path: the workspaces and all their
  * dependencies. `npm sbom --omit dev` cannot be used: it omits production packages on which a development package also depends, here zod
  * and vite (npm 11.19, github.com/npm/cli/issues/7909).
- * @param only these workspaces, for what runs without the build of the console; default: all except those of tests
+ * @param only the workspaces whose dependencies are returned; default: all except those of tests
  * @throws Error if the lockfile lacks a required package
  */
 export function productionPackages({ packages }: Lockfile, only?: string[]): ProductionPackage[] {
@@ -72,7 +72,7 @@ export function productionPackages({ packages }: Lockfile, only?: string[]): Pro
   return [...found.values()].toSorted((a, b) => (a.path < b.path ? -1 : 1))
 }
 
-/** Names of the packages that a package uses, and whether they must be installed. */
+/** Returns the names of a package's dependencies, and whether they must be installed. */
 function usedNames(entry: LockEntry): [name: string, isRequired: boolean][] {
   const peers = Object.keys(entry.peerDependencies ?? {}).filter(
     (name) => !entry.peerDependenciesMeta?.[name]?.optional,
@@ -85,7 +85,7 @@ function usedNames(entry: LockEntry): [name: string, isRequired: boolean][] {
   ]
 }
 
-/** Finds a package as Node does: in the `node_modules` of the importing package, then in those of the folders above it. */
+/** Finds a package as Node does: in the `node_modules` of the importing package, then in those of the folders above it. Returns its path; null if there is none. */
 function resolve(packages: Lockfile['packages'], from: string, name: string): string | null {
   for (let folder: string | null = from; folder !== null; folder = parentOf(folder)) {
     const path = folder === '' ? `node_modules/${name}` : `${folder}/node_modules/${name}`

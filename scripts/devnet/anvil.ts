@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline'
 
 export type Anvil = {
   rpcUrl: string
-  /** Resolves when anvil has ended for any reason. */
+  /** Resolves when anvil ends, for any reason. */
   exited: Promise<void>
   /** Simulates a node that hangs, until the returned function is called. */
   freeze(): () => void
@@ -41,11 +41,11 @@ export async function startAnvil(port: number, genesisTime: Date): Promise<Anvil
   return { rpcUrl: `http://${await listeningAddress(anvil)}`, exited, freeze, stop }
 }
 
-/** Returns the path of the program itself. npm's wrapper would leave the program running when the wrapper is killed. */
+/** Returns the path of the program itself, since killing npm's wrapper would leave the program running. */
 function anvilBinary(): string {
   const architectures: Partial<Record<NodeJS.Architecture, string>> = { x64: 'amd64', arm64: 'arm64' }
   const program = `@foundry-rs/anvil-${process.platform}-${architectures[process.arch] ?? process.arch}/bin/anvil`
-  // A dependency of @foundry-rs/anvil, not of this package, so it is resolved from there.
+  // The package with the program is a dependency of @foundry-rs/anvil, so Node must resolve it from there.
   const wrapper = createRequire(import.meta.url).resolve('@foundry-rs/anvil/package.json')
   try {
     return createRequire(wrapper).resolve(program)
@@ -54,7 +54,7 @@ function anvilBinary(): string {
   }
 }
 
-/** Starts a program that, on Linux, the kernel kills when this process ends, even if it is killed with SIGKILL. */
+/** Starts a program. On Linux, the kernel kills it when this process ends, even after SIGKILL. */
 function spawnTiedToParent(program: string, args: string[]): ChildProcess {
   const setpriv = '/usr/bin/setpriv'
   const command = existsSync(setpriv) ? [setpriv, '--pdeathsig', 'SIGKILL', program] : [program]
@@ -62,7 +62,7 @@ function spawnTiedToParent(program: string, args: string[]): ChildProcess {
   return spawn(file, [...prefix, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
 }
 
-/** Reads the output until anvil prints its address, and keeps draining it, so that anvil never blocks on a full pipe. */
+/** Returns the address that anvil prints. Continues to read the output after that, so that anvil never blocks on a full pipe. */
 async function listeningAddress(anvil: ChildProcess): Promise<string> {
   const { stdout, stderr } = anvil
   if (!stdout || !stderr) throw new Error('anvil was started without pipes for its output')

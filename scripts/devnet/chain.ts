@@ -78,7 +78,7 @@ export class Chain {
     }
   }
 
-  /** Counts all Transfer logs up to the head, including the mint: the number a squid of this token must have indexed. */
+  /** Counts all Transfer events up to the head, including the mint: the number that a squid of this token must index. */
   async countTransfers(): Promise<number> {
     const blockBatchSize = 500
     const height = await this.height()
@@ -93,7 +93,7 @@ export class Chain {
     return count
   }
 
-  /** Replaces the last `blocks` blocks with empty ones. @throws if that would remove the token */
+  /** Replaces the last `blocks` blocks with empty ones. @throws if that would replace the block of the token */
   async reorg(blocks: number): Promise<void> {
     const height = await this.height()
     if (blocks >= height) {

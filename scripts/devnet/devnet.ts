@@ -7,7 +7,7 @@ export type DevnetOptions = {
   port?: number
   /** Number of transfers to make before the chain is ready, in addition to the mint. */
   transfers?: number
-  /** True: continues with one block and one transfer every second. Otherwise, blocks are mined only by calls of `chain`. */
+  /** True: the chain gets one block with one transfer every second. Otherwise, only calls of `chain` mine blocks. */
   isStreaming?: boolean
 }
 
@@ -15,7 +15,7 @@ export type Devnet = {
   rpcUrl: string
   token: string
   chain: Chain
-  /** Resolves when anvil has ended for any reason. */
+  /** Resolves when anvil ends, for any reason. */
   exited: Promise<void>
   /** Makes the node stop responding until the returned function is called. */
   freeze(): () => void
@@ -26,7 +26,7 @@ export type Devnet = {
 /** Starts a chain on loopback with an ERC-20 token and transfers. The chain ends with this process. @throws if anvil does not start */
 export async function startDevnet(options: DevnetOptions = {}): Promise<Devnet> {
   const { port = 0, transfers = 0, isStreaming = false } = options
-  // Blocks are a second apart in chain time but are mined much faster. This start makes the head's time about now.
+  // The times of blocks are a second apart, although they are mined much faster. With this first time, the time of the head is about now.
   const filledSeconds = Math.ceil(transfers / transfersPerBlock) + 1
   const anvil = await startAnvil(port, new Date(Date.now() - filledSeconds * 1000))
   const stream = new AbortController()

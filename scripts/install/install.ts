@@ -8,20 +8,20 @@ import { backupTimer, backupUnit, commandFile, serverUnit } from './units.ts'
 export type InstallOptions = {
   /** The user that the server runs as; null: that of the existing installation, or root. */
   user: string | null
-  /** Settings that are changed; others keep their values. */
+  /** The settings to change; others keep their values. */
   settings: Record<string, string>
   isDry: boolean
-  /** False: the service is only prepared. */
+  /** False: installs the service without starting it. */
   isStarted: boolean
   print: (line: string) => void
 }
 
-/** The time for the first start, which downloads the tools of squids. */
+/** Time limit of the first start, which downloads the tools of squids. */
 const maxStartMs = 300_000
 
 /**
- * Installs the release that this program belongs to as a service of systemd, and waits until it is ready. Can be repeated: it changes
- * only what differs.
+ * Installs the release that this program belongs to as a service of systemd, and waits until it is ready. A repeated call changes only
+ * what differs.
  * @throws Error if another version is installed, or the server does not become ready
  */
 export async function install({ user: givenUser, settings, isDry, isStarted, print }: InstallOptions): Promise<void> {

@@ -2,9 +2,9 @@ import { existsSync, readFileSync, readlinkSync, renameSync, rmSync, symlinkSync
 import { basename, join } from 'node:path'
 import { root } from '../root.ts'
 
-/** Where the parts of an installation are. */
+/** The paths of an installation. */
 export const layout = {
-  /** A folder for each version, and the link `current`. */
+  /** Contains a folder for each version, and the link `current`. */
   releases: '/opt/shoal/releases',
   current: '/opt/shoal/current',
   settings: '/etc/shoal/shoal.env',
@@ -17,7 +17,7 @@ export const layout = {
   backupTimer: '/etc/systemd/system/shoal-backup.timer',
 } as const
 
-/** The folder of the release that this program belongs to. */
+/** The folder of the release to which this program belongs. */
 export const ownRelease = root.replace(/\/$/, '')
 
 /** Reads the version of a release. @throws Error if the folder is no release */
@@ -29,7 +29,7 @@ export function versionOf(folder: string): string {
   return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
 }
 
-/** Returns the version that the link `current` names; null if Shoal is not installed. */
+/** Returns the version to which the link `current` points; null if Shoal is not installed. */
 export function installedVersion(): string | null {
   try {
     return basename(readlinkSync(layout.current))
@@ -38,7 +38,7 @@ export function installedVersion(): string | null {
   }
 }
 
-/** Makes the link `current` name a version. It names either the old or the new one at any time. */
+/** Atomically makes the link `current` point to a version. */
 export function setCurrent(version: string): void {
   const next = `${layout.current}.next`
   rmSync(next, { force: true })

@@ -43,7 +43,7 @@ async function main(): Promise<void> {
       SHOAL_PUBLIC_URL: values['public-url'],
       SHOAL_GATEWAY_URL: values['gateway-url'],
       SHOAL_MAIL_URL: values['mail-url'],
-      // The service listens on loopback, and a proxy is in front of public addresses.
+      // The service listens only on loopback: a proxy in front of it serves the public addresses.
       SHOAL_TRUST_PROXY: values['public-url']?.startsWith('https:') ? 'true' : undefined,
       ...Object.fromEntries((values.set ?? []).map(parseSetting)),
     })
@@ -60,7 +60,7 @@ function parseSetting(text: string): [string, string] {
   return [name, value]
 }
 
-/** The file is read by systemd and by a shell, which both would interpret these characters. */
+/** Characters that a value must not contain, because systemd and a shell, which both read the file, would interpret them. */
 const specialCharacters = /["\\$`\n]/
 
 function settingsOf(values: Record<string, string | undefined>): Record<string, string> {

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { localUrl } from '../../server/src/listener.ts'
 import { readSettings } from './layout.ts'
 
-/** Whether systemd is process 1 of this machine. */
+/** Returns whether systemd is process 1 of this machine. */
 export const hasSystemd = (): boolean => existsSync('/run/systemd/system')
 
 /** Runs a program. @throws Error with its output if it fails */
@@ -29,7 +29,7 @@ export function logTail(): string {
   }
 }
 
-/** Returns the ids of the processes whose program is below a folder: servers, Postgres, squids. Also of a folder that was deleted. */
+/** Returns the ids of the processes whose program is below a folder (servers, Postgres, squids), even if the folder was deleted. */
 export function processesFrom(folder: string): number[] {
   return readdirSync('/proc')
     .map(Number)
@@ -48,7 +48,7 @@ type Page = { status: string; version?: string; checks?: Record<string, string> 
 
 /**
  * Waits until the server of this version is ready.
- * @returns null, or why it is not ready
+ * @returns null when it is ready; after `withinMs`, a sentence about why it is not
  */
 export async function waitUntilReady(version: string, withinMs: number): Promise<string | null> {
   const { SHOAL_HOST = '127.0.0.1', SHOAL_PORT = '4000' } = readSettings()
@@ -66,8 +66,8 @@ export async function waitUntilReady(version: string, withinMs: number): Promise
 }
 
 /**
- * Waits to see whether the server keeps running once it is ready: systemd restarts one that ends.
- * @returns null, or that it ended
+ * Watches whether the ready server keeps running: systemd restarts a server that ends.
+ * @returns null if it ran for `durationMs`; otherwise a sentence that says that it ended
  */
 export async function watchServer(durationMs: number): Promise<string | null> {
   const pidOf = () => systemctl('show', 'shoal.service', '--property=MainPID', '--value').trim()

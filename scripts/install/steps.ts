@@ -13,10 +13,10 @@ import {
 import { dirname, join } from 'node:path'
 import { run } from './service.ts'
 
-/** One change of the machine. `isDone`: it is not needed (any more), so that an installation can be repeated. */
+/** One change of the machine. `isDone` returns true if the machine already has the change, so that an installation can be repeated. */
 export type Step = { text: string; isDone: () => boolean; run: () => void | Promise<void> }
 
-/** Runs or, with `isDry`, only prints the steps that are not done. Returns whether there were any. */
+/** Runs the steps that are not done; with `isDry`, only prints them. Returns whether there were any. */
 export async function runSteps(
   steps: Step[],
   { isDry, print }: { isDry: boolean; print: (line: string) => void },
@@ -34,12 +34,12 @@ export async function runSteps(
   return hasChanged
 }
 
-/** The numeric ids of a user. @throws Error if the user does not exist */
+/** Returns the numeric ids of a user. @throws Error if the user does not exist */
 function idsOf(user: string): { uid: number; gid: number } {
   return { uid: Number(run('id', ['-u', user])), gid: Number(run('id', ['-g', user])) }
 }
 
-/** False also for a user that is not created yet. */
+/** Returns false if the user does not exist yet. */
 function isOwnedBy({ uid }: Stats, user: string): boolean {
   try {
     return uid === idsOf(user).uid
@@ -50,7 +50,7 @@ function isOwnedBy({ uid }: Stats, user: string): boolean {
 
 const octal = (mode: number) => mode.toString(8).padStart(4, '0')
 
-/** A folder with this mode and owner. */
+/** Creates a folder with this mode and owner. */
 export function folderStep(path: string, mode: number, user: string): Step {
   return {
     text: `folder ${path} (mode ${octal(mode)}, owner ${user})`,
@@ -67,7 +67,7 @@ export function folderStep(path: string, mode: number, user: string): Step {
   }
 }
 
-/** A file with this content, mode and owner. It is replaced as a whole. */
+/** Writes a file with this mode and owner. Replaces an existing file as a whole. */
 export function fileStep(path: string, content: string, mode: number, user = 'root'): Step {
   return {
     text: `file ${path} (mode ${octal(mode)}, owner ${user})`,
@@ -87,7 +87,7 @@ export function fileStep(path: string, content: string, mode: number, user = 'ro
   }
 }
 
-/** A system user without a password and a shell. */
+/** Creates a system user without a password and a shell. */
 export function userStep(user: string, home: string): Step {
   return {
     text: `system user ${user}`,
@@ -112,7 +112,7 @@ export function userStep(user: string, home: string): Step {
   }
 }
 
-/** A copy of a release in the folder of its version. It gets its name when it is complete. */
+/** Copies a release to the folder of its version. The copy gets its name only when it is complete. */
 export function releaseStep(from: string, to: string): Step {
   return {
     text: `release in ${to}`,

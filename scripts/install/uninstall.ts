@@ -8,7 +8,7 @@ const maxStartMs = 120_000
 
 /**
  * Stops the squids and the server, and removes everything except the data, the settings and the backups.
- * @throws Error before anything is removed, if a program could not be stopped: it would run on without its files
+ * @throws Error, without removing anything, if a program cannot be stopped: it would keep running without its files
  */
 export async function uninstall({ isDry, print }: { isDry: boolean; print: (line: string) => void }): Promise<void> {
   const version = installedVersion()
@@ -31,7 +31,7 @@ export async function uninstall({ isDry, print }: { isDry: boolean; print: (line
   print(`  kept   ${layout.data}, ${layout.settings}, ${layout.backups}`)
 }
 
-/** Squids keep running when the service stops. A server that adopted them stops them when this setting says so. */
+/** Stops the server and the squids, which keep running when the service stops: starts a server that adopts the squids and stops them at its end. */
 async function stopWithSquids(version: string): Promise<void> {
   mkdirSync(dirname(dropIn), { recursive: true })
   writeFileSync(dropIn, '[Service]\nEnvironment=SHOAL_ON_EXIT=stop\n')

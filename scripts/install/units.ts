@@ -28,7 +28,7 @@ const environment = `Environment=HOME=${layout.data}/home
 EnvironmentFile=${layout.settings}
 WorkingDirectory=${layout.data}`
 
-/** The unit of the server. Squids and the embedded Postgres keep running when it stops; the next start adopts them. */
+/** Returns the unit of the server. When the server stops, squids and the embedded Postgres keep running; the next start adopts them. */
 export const serverUnit = (user: string): string => `[Unit]
 Description=Shoal, a cloud for squids
 After=network-online.target time-sync.target
@@ -59,7 +59,7 @@ KeyringMode=private
 WantedBy=multi-user.target
 `
 
-/** A backup to a new file each night. Old ones are deleted only after a new one was made. */
+/** Returns the unit that makes a backup in a new file. It deletes backups older than 14 days only if that succeeds. */
 export const backupUnit = (user: string): string => `[Unit]
 Description=Backup of Shoal
 
@@ -82,7 +82,7 @@ Persistent=true
 WantedBy=timers.target
 `
 
-/** The command `shoal`, which uses the settings and the user of the installation. */
+/** Returns the text of the command `shoal`, which uses the settings and the user of the installation. */
 export const commandFile = (user: string): string => `#!/bin/sh
 # Runs a command on this machine's installation of Shoal, with its settings.
 set -e

@@ -7,19 +7,19 @@ import { releaseStep } from './steps.ts'
 export type UpgradeOptions = {
   hasBackup: boolean
   isDry: boolean
-  /** The time for the new release to become ready. */
+  /** Time limit for the new release to become ready. */
   maxStartMs: number
   print: (line: string) => void
 }
 
-/** A release that ends this soon after it was ready does not work. */
+/** A release must keep running for this time after it is ready. Otherwise the upgrade fails. */
 const settleMs = 20_000
 
 /**
- * Replaces the installed release with the one that this program belongs to: backs up, stops the server, makes the link name the new
- * release, starts it, which migrates the database, and waits until it is ready and stays so. If not, the release before runs again: it can use
- * the newer schema, since migrations only add. Squids keep running.
- * @throws Error if the new release did not become ready, after the old one runs again
+ * Replaces the installed release with the one that this program belongs to: backs up, stops the server, and starts the new release,
+ * which migrates the database. If the new release does not become ready or does not keep running, the previous release is started again:
+ * it can use the newer schema, since migrations only add. Squids keep running.
+ * @throws Error if the new release does not work, after the previous one has been started again
  */
 export async function upgrade({ hasBackup, isDry, maxStartMs, print }: UpgradeOptions): Promise<void> {
   const version = versionOf(ownRelease)
@@ -37,7 +37,7 @@ export async function upgrade({ hasBackup, isDry, maxStartMs, print }: UpgradeOp
       `copy the release to ${join(layout.releases, version)}`,
       ...(hasBackup ? [`back up to ${file}`] : []),
       'stop the server; squids keep running',
-      `make ${layout.current} name ${version} instead of ${before}`,
+      `let ${layout.current} point to ${version} instead of ${before}`,
       `start the server, and return to ${before} if it is not ready within ${maxStartMs / 1000} s`,
     ])
       print(`  would  ${text}`)
@@ -55,14 +55,14 @@ export async function upgrade({ hasBackup, isDry, maxStartMs, print }: UpgradeOp
   const log = logTail()
   print(`Version ${version} does not work. ${problem} Returning to ${before} …`)
   const problemBefore = await swap(before, maxStartMs)
-  // So that a corrected release of the same version is copied again. Postgres may run from it, if it was restarted in the meantime.
+  // Removed, so that a corrected release of the same version can be copied, unless Postgres runs from this folder.
   const failedRelease = join(layout.releases, version)
   if (processesFrom(failedRelease).length === 0) rmSync(failedRelease, { recursive: true, force: true })
   const state = problemBefore === null ? `Version ${before} runs again.` : `Version ${before}: ${problemBefore}`
   throw new Error(`Version ${version} was not installed. ${problem} ${state}\nThe end of its log:\n${log}`)
 }
 
-/** Stops the server, makes the link name this version, and starts it. Returns why it is not ready, or null. */
+/** Stops the server, and starts this version. Returns null, or a sentence about why it does not work. */
 async function swap(version: string, maxStartMs: number): Promise<string | null> {
   if (!existsSync(join(layout.releases, version))) return `${layout.releases}/${version} does not exist.`
   systemctl('stop', 'shoal.service')

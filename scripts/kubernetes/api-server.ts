@@ -19,8 +19,8 @@ export type ApiServer = {
 const readyTimeoutMs = 60_000
 
 /**
- * Starts etcd and an API server on free loopback ports, for tests of objects and watches: nothing runs pods. Does not need root. Both end with this
- * process, even if it is killed.
+ * Starts etcd and an API server on free loopback ports, for tests of objects and watches. No node runs pods. Does not need root. Both
+ * processes end with this one, even if it is killed.
  * @param kube the program built from `test/kube`
  * @throws with the end of the log if it is not ready within a minute
  */
@@ -37,7 +37,7 @@ export async function startApiServer(kube: string): Promise<ApiServer> {
     [
       ...apiServerArgs(pki, etcdUrl, '127.0.0.1', port),
       '--bind-address=127.0.0.1',
-      // Without controllers no namespace has a service account, so pods could not be created.
+      // No controller creates service accounts, without which the API server would reject pods.
       '--disable-admission-plugins=ServiceAccount',
     ],
     folder,
@@ -82,7 +82,7 @@ async function untilReady(url: string, ca: Buffer, processes: ChildProcess[]): P
   }
   try {
     while (!(await isReady())) {
-      if (processes.some(({ exitCode }) => exitCode !== null)) throw new Error('a process has ended')
+      if (processes.some(({ exitCode }) => exitCode !== null)) throw new Error('etcd or the API server ended')
       if (performance.now() > deadline) throw new Error('it was not ready within a minute')
       await delay(100)
     }

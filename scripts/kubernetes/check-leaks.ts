@@ -5,15 +5,15 @@ import { differences, readHostState } from './host-state.ts'
 import { runProgram } from './machine.ts'
 import { podImage } from './node.ts'
 
-/** How a cluster ends: by Ctrl-C or a kill, while it starts or when a pod runs on it. */
+/** The ways in which a cluster ends: by Ctrl-C or a kill, while it starts or when it runs a pod. */
 const endings = ['Ctrl-C', 'Ctrl-C while it starts', 'kill', 'kill while it starts'] as const
 
 const settleMs = 20_000
 const maxStartMs = 8000
 
 /**
- * Starts and ends clusters, each in one of four ways, and compares the host with its earlier state. After a kill it first starts the next cluster,
- * which removes what is left. Prints a line for each cluster.
+ * Starts and ends clusters in each of the four ways in turn, and compares the state of the host before and after. After a kill, it first
+ * starts another cluster, which removes what the killed one left. Prints a line for each cluster.
  * @returns the number of clusters that left something
  */
 export async function checkLeaks(cycles: number): Promise<number> {
@@ -48,7 +48,7 @@ async function environmentOf(cluster: ChildProcess): Promise<Record<string, stri
   let output = ''
   for await (const chunk of cluster.stdout ?? []) {
     output += String(chunk)
-    // The last line of its output.
+    // The cluster prints these variables in the last line of its output.
     if (output.includes('HOST_ADDRESS')) break
   }
   const exports = [...output.matchAll(/^export (\w+)='(.*)'$/gm)]
@@ -62,7 +62,7 @@ function runPod({ SHOAL_TEST_KUBE = '', SHOAL_TEST_KUBECONFIG = '' }: Record<str
   runProgram(SHOAL_TEST_KUBE, [...kubectl, 'wait', '--for=condition=Ready', '--timeout=60s', 'pod/one'])
 }
 
-/** The kernel removes namespaces some time after their last process. Returns the differences that remain. */
+/** Waits until the state of the host is the same as before, since the kernel removes namespaces some time after their last process. Returns the differences that remain. */
 async function untilEqual(before: ReturnType<typeof readHostState>): Promise<string[]> {
   const deadline = performance.now() + settleMs
   for (;;) {

@@ -43,7 +43,7 @@ import {
 import type { Programs } from './programs.ts'
 import { pushImage } from './push-image.ts'
 
-/** One cluster runs on a host at a time, since its addresses and cgroups are fixed. */
+/** Only one cluster can run on a host, since its addresses and cgroups are fixed. */
 const folder = '/var/lib/shoal-test-cluster'
 const logs = join(folder, 'logs')
 const lockFile = '/run/shoal-test-cluster.lock'
@@ -52,8 +52,9 @@ const readyTimeoutMs = 60_000
 let heldLock: FileLock | null = null
 
 /**
- * Starts a cluster of two nodes, after removing what a killed process left of an earlier one. It ends with this process, even if the process is killed.
- * @returns the environment of tests that use it
+ * Removes what a killed process left of an earlier cluster, and starts a cluster of two nodes. It ends with this process, even if this
+ * process is killed.
+ * @returns the environment variables for tests that use the cluster
  * @throws if another process runs a cluster, or if the nodes are not ready within a minute
  */
 export async function startCluster(programs: Programs): Promise<Record<string, string>> {
@@ -72,12 +73,12 @@ export async function startCluster(programs: Programs): Promise<Record<string, s
   }
 }
 
-/** True from the start of a cluster by this process until its end. */
+/** Returns whether this process runs a cluster. */
 export function hasStartedCluster(): boolean {
   return heldLock !== null
 }
 
-/** Ends the cluster that this process started, if any, and all that runs in it. Synchronous, so that a signal's handler can call it. */
+/** Ends the cluster that this process started, if any, with all that runs in it. Synchronous, so that a signal handler can call it. */
 export function endCluster(): void {
   if (!heldLock) return
   removeCluster()
@@ -157,7 +158,7 @@ function clientCertificate(pki: string) {
   return { ca: read('ca.crt'), cert: read('admin.crt'), key: read('admin.key') }
 }
 
-/** Returns null while there is no successful response. */
+/** Returns the body of a successful response, otherwise null. */
 async function get(dispatcher: Dispatcher, url: string): Promise<string | null> {
   try {
     const response = await fetch(url, { dispatcher, signal: AbortSignal.timeout(5000) })
@@ -168,7 +169,7 @@ async function get(dispatcher: Dispatcher, url: string): Promise<string | null> 
   }
 }
 
-/** True if both nodes are ready, and pods can be created in the default namespace. */
+/** Returns whether both nodes are ready, and pods can be created in the default namespace. */
 async function areNodesReady(api: Dispatcher): Promise<boolean> {
   const list = await get(api, `${apiServerUrl}/api/v1/nodes`)
   type Node = { status: { conditions?: { type: string; status: string }[] } }
@@ -180,7 +181,7 @@ async function areNodesReady(api: Dispatcher): Promise<boolean> {
   return (await get(api, `${apiServerUrl}/api/v1/namespaces/default/serviceaccounts/default`)) !== null
 }
 
-/** @throws with the end of the logs if a part of the cluster has ended, or after the timeout */
+/** Waits until `isReady` returns true. @throws with the end of the logs if a part of the cluster ends, or after the timeout */
 async function until(name: string, machines: Machine[], isReady: () => Promise<boolean>): Promise<void> {
   const deadline = performance.now() + readyTimeoutMs
   while (!(await isReady())) {
@@ -213,7 +214,7 @@ function environment({ kube }: Programs): Record<string, string> {
     SHOAL_TEST_POD_IMAGE: podImage,
     SHOAL_TEST_REGISTRY: registryAddress,
     SHOAL_TEST_HOST_ADDRESS: hostAddress,
-    // A proxy cannot reach the cluster.
+    // Requests to the cluster must not use a proxy, which cannot reach it.
     NO_PROXY: [process.env['NO_PROXY'] ?? process.env['no_proxy'], clusterRange, serviceRange]
       .filter(Boolean)
       .join(','),

@@ -6,11 +6,11 @@ import { buildOnce, cachedProgram, goBuild, missingGo } from './go.ts'
 
 const sourceFolder = join(root, 'test/collector')
 
-/** True if the collector is in the user's cache, or can be built. */
+/** Returns whether the collector is in the user's cache or can be built. */
 export const hasCollector = async (): Promise<boolean> => existsSync(cachedCollector()) || (await missingGo()) === null
 
 /**
- * Returns the tests' OpenTelemetry Collector from the user's cache, after building it there if necessary. With empty Go caches, that takes four minutes.
+ * Returns the path of the OpenTelemetry Collector in the user's cache, after building it if necessary, which takes four minutes with empty Go caches.
  * @throws with the output of Go if the build fails
  */
 export async function buildCollector(): Promise<string> {

@@ -37,7 +37,7 @@ export function writeCertificates(kube: string, folder: string, server: string):
   runProgram(kube, ['certificates', '--folder', folder, '--server', server, ...args])
 }
 
-/** Returns the arguments of etcd. It does not sync its data to disk, since a test cluster does not have to survive a crash of its host. */
+/** Returns the arguments of etcd, which does not sync its data to disk, since a test cluster need not survive a crash of its host. */
 export function etcdArgs(folder: string, clientUrl: string, peerUrl: string): string[] {
   return [
     'etcd',
@@ -96,7 +96,7 @@ http: {addr: "${registryAddress}"}
 `
 }
 
-/** Starts the controllers and the scheduler, once the API server is ready. A node counts as lost after ten seconds. */
+/** Starts the controllers and the scheduler; the API server must be ready. A node counts as lost after ten seconds without contact. */
 export function startControllers(machine: Machine): void {
   const client = (name: string) => [
     ...['kubeconfig', 'authentication-kubeconfig', 'authorization-kubeconfig'].map(

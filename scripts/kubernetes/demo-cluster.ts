@@ -12,19 +12,19 @@ import { relay } from '../relay.ts'
 import { closeTestCluster, openTestCluster } from './test-cluster.ts'
 
 const execute = promisify(execFile)
-/** Selects the pods of squids. */
+/** The label selector for the pods of squids. */
 const workloads = 'app.kubernetes.io/managed-by=shoal,shoal.dev/workload'
 
 export type DemoCluster = {
-  /** The address of this host as pods reach it. */
+  /** The address of this host for pods. */
   host: string
-  /** The environment of a server that runs squids in the cluster, and of its operator's commands. */
+  /** Environment variables for a server that runs squids in the cluster, and for its operator's commands. */
   env: Record<string, string>
-  /** Where pods reach the port of loopback at which the chain will listen. */
+  /** The URL at which pods reach the loopback port of the chain. */
   chainUrl: string
-  /** Moves all pods off the node of the squid's api, as before its maintenance. Returns the names of the nodes before and after. */
+  /** Drains the node of the squid's api, as an operator does before maintenance, and waits until the api is on another node. Returns the names of the api's nodes before and after. */
   drain: () => Promise<{ from: string; to: string }>
-  /** Ends everything. Returns sentences about what is left on this machine. */
+  /** Ends the cluster and its Postgres. Returns one line for each thing that is left on this machine. */
   end: () => Promise<string[]>
 }
 
@@ -49,11 +49,11 @@ export async function startDemoCluster(chainPort: number): Promise<DemoCluster> 
   }
   const folder = mkdtempSync(join(tmpdir(), 'shoal-demo-'))
   cleanup.defer(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }))
-  // Postgres runs as another user.
+  // Postgres runs as another user, who must be able to enter the folder.
   chmodSync(folder, 0o711)
   const postgres = await startEmbeddedPostgres({ dir: join(folder, 'postgres') })
   cleanup.defer(() => postgres.stop())
-  // With SHOAL_ON_EXIT=keep, the server would keep its own Postgres too.
+  // The server has SHOAL_ON_EXIT=keep, with which its embedded Postgres would keep running too. So this Postgres also has Shoal's database.
   const client = new Client({ connectionString: postgres.url('postgres') })
   await client.connect()
   await client.query('create database shoal')
@@ -66,12 +66,12 @@ export async function startDemoCluster(chainPort: number): Promise<DemoCluster> 
   const database = new URL(postgres.url('postgres'))
   database.port = String(await openPort(Number(database.port)))
   database.hostname = host
-  // The nodes of the cluster reach only this host, and builds need the registry of packages.
+  // The nodes of the cluster can reach only this host, and builds need the npm registry.
   const proxy = await startConnectProxy(host)
   cleanup.defer(() => proxy.close())
   const chain = `${host}:${await openPort(chainPort)}`
   const repository = `demo-${randomBytes(4).toString('hex')}`
-  /** The demo's pods, as `<namespace> <container> <node> <image>`. */
+  /** Returns the demo's pods, as lists of namespace, container, node and image. */
   const pods = async () => {
     const notation =
       '{.metadata.namespace} {.metadata.annotations.shoal\\.dev/container} {.spec.nodeName} {.spec.containers[0].image}'
@@ -82,7 +82,7 @@ export async function startDemoCluster(chainPort: number): Promise<DemoCluster> 
       .filter((line) => line.includes(`/${repository}/`))
       .map((line) => line.split(' '))
   }
-  // Another cluster outlives the demo.
+  // A cluster that the demo did not start keeps running, so the demo deletes its namespaces.
   cleanup.defer(async () => {
     const namespaces = new Set((await pods().catch(() => [])).map(([namespace = '']) => namespace))
     if (namespaces.size > 0) await kubectl('delete', 'namespace', ...namespaces, '--wait=false')

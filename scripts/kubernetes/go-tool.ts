@@ -4,7 +4,7 @@ import { basename, join } from 'node:path'
 import { root } from '../root.ts'
 import { buildOnce, cachedProgram, goBuild, missingGo } from './go.ts'
 
-/** A program that tests build from its Go module. `folder` has the go.mod that names it as its tool; `values` are set by the linker. */
+/** A program that tests build from its Go module. The go.mod in `folder` requires its module. The linker sets the variables in `values`. */
 export type GoTool = {
   folder: string
   program: string
@@ -24,12 +24,12 @@ export const helm: GoTool = {
   }),
 }
 
-/** Returns why the program can neither be found in the user's cache nor be built, or null. */
+/** Returns null if the program is in the user's cache or can be built, otherwise why not. */
 export const missingTool = async (tool: GoTool): Promise<string | null> =>
   existsSync(cached(tool)) ? null : await missingGo()
 
 /**
- * Returns the path of the program, from the user's cache, built once for each state of its go.mod.
+ * Returns the path of the program in the user's cache, where this function builds it once for each state of its go.mod and go.sum.
  * @throws with the output of Go if the build fails
  */
 export async function buildTool(tool: GoTool): Promise<string> {

@@ -6,7 +6,7 @@ import { CannotBuild, goBuild, missingGo } from './go.ts'
 
 const missing = await missingGo()
 
-/** Creates a Go module that is deleted at the end of the test. `needs`: a module that it imports. */
+/** Creates a Go module, until the end of the test. `needs`: a module that it imports. */
 function moduleOf(source: string, needs = ''): string {
   const folder = mkdtempSync(join(tmpdir(), 'go-module-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
@@ -29,14 +29,14 @@ const build = (folder: string) =>
 describe.skipIf(missing)('a build with Go', () => {
   afterEach(() => vi.unstubAllEnvs())
 
-  test('that cannot download its modules says so in one sentence', async () => {
+  test('that cannot download its modules fails with one sentence about that', async () => {
     const folder = moduleOf('package main\n\nimport _ "example.com/two"\n\nfunc main() {}\n', 'example.com/two')
     const error = await build(folder)
     expect(error).toBeInstanceOf(CannotBuild)
     expect(error?.message).toBe('The Go modules cannot be downloaded')
   })
 
-  test('of a wrong program fails with the output of the compiler', async () => {
+  test('of an invalid program fails with the output of the compiler', async () => {
     const error = await build(moduleOf('package main\n\nfunc main() { wrong }\n'))
     expect(error).not.toBeInstanceOf(CannotBuild)
     expect(error?.message).toContain('undefined: wrong')

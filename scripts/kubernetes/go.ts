@@ -6,7 +6,7 @@ import { withProgress } from '../progress.ts'
 import { root } from '../root.ts'
 import { fillOnce, userCache } from '../user-cache.ts'
 
-/** Returns why this machine cannot build `test/kube`, or null if it can. */
+/** Returns why this machine cannot build `test/kube`; null if it can. */
 export async function missingGo(): Promise<string | null> {
   const needed = /^go (\d+\.\d+)/m.exec(readFileSync(join(root, 'test/kube/go.mod'), 'utf8'))?.[1] ?? ''
   const { code, output } = await runCommand(goProgram(), ['version'], { env: goEnvironment() })
@@ -15,13 +15,13 @@ export async function missingGo(): Promise<string | null> {
   return isOlder(installed, needed) ? `Go ${installed} is installed, but ${needed} is needed` : null
 }
 
-/** Returns the path of a program in the user's cache. `hash`: of the sources from which it is built. */
+/** Returns the path of a program in the user's cache. `hash`: the hash of the program's sources. */
 export const cachedProgram = (hash: Hash, name: string): string =>
   join(userCache('shoal-kube'), 'programs', hash.copy().digest('hex').slice(0, 16), name)
 
 /**
- * Builds a program and all others in its folder of the cache if it is not there, and records that the folder is used. `build` writes
- * into the folder that it is given.
+ * Builds a program if it is not in the cache, with all others of its folder there, and records that the folder is in use. `build` writes
+ * into the folder that it receives.
  */
 export async function buildOnce(
   program: string,
@@ -36,17 +36,17 @@ export async function buildOnce(
 }
 
 type GoBuild = {
-  /** The folder with the go.mod. */
+  /** The folder of the go.mod. */
   folder: string
   /** A package of the module or of one that it requires. */
   program: string
-  /** The path of the program. */
+  /** The path for the built program. */
   output: string
   /** Variables that the linker sets. */
   values?: Record<string, string>
 }
 
-/** A program cannot be built on this machine, regardless of its sources. `message`: why, in one sentence. */
+/** This machine cannot build a program, regardless of its sources. `message`: the reason, in one sentence. */
 export class CannotBuild extends Error {
   override name = 'CannotBuild'
 }
@@ -79,7 +79,7 @@ export function goProgram(): string {
   return folders.map((folder) => join(folder, 'go')).find((path) => existsSync(path)) ?? 'go'
 }
 
-/** Without cgo no C compiler is needed, and the programs run in an empty image. Go must not download another version of itself. */
+/** Returns the environment of Go. Without cgo, builds need no C compiler, and the programs run in an empty image. Go must not download another version of itself. */
 function goEnvironment(): NodeJS.ProcessEnv {
   return { ...process.env, CGO_ENABLED: '0', GOTOOLCHAIN: 'local' }
 }

@@ -2,17 +2,17 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { runProgram } from './machine.ts'
 
-/** What programs can leave behind on a host, as lines by kind. */
+/** Everything on a host that a program can leave behind: one line for each thing, by kind. */
 export type HostState = Map<string, Set<string>>
 
-/** The folders in which the parts of a cluster write on a real node. */
+/** The folders into which the parts of a cluster write on a real node. */
 const folders = ['/etc', '/etc/cni', '/opt', '/opt/cni', '/run', '/run/netns', '/var/lib', '/var/log', '/var/run']
 
-/** Kernel settings that change all the time, and those of network links, which are compared separately. */
+/** Kernel settings that are not compared: those that change constantly, and those of network links, which are compared separately. */
 const unstable =
   /^(kernel\/(random|ns_last_pid|pty\/nr|perf|sched_domain)|fs\/(dentry-state|inode|file-nr|aio-nr|quota)|net\/netfilter\/nf_conntrack_count|vm\/stat|net\/ipv[46]\/(conf|neigh)\/(?!all|default))/
 
-/** Objects of Shoal servers, browsers and Postgres, which may run beside the cluster. */
+/** Matches objects of Shoal servers, browsers and Postgres, which may run at the same time as the cluster. */
 const ofOthers =
   /shoal-(db-)?[0-9a-f]{10}|\bsh?[0-9a-f]{8,}|\bshl\w+|inet shoal-\d+|\btestbed\b|pasta|overlay \/tmp|postgres|\/tmp\/s[ht]-/
 
@@ -59,7 +59,7 @@ function subfolders(folder: string, depth: number): string[] {
   return foldersIn(folder).flatMap((path) => [path, ...subfolders(path, depth - 1)])
 }
 
-/** Returns no folders if the folder itself was just removed. */
+/** Returns the folders in a folder; none if it has just been removed. */
 function foldersIn(folder: string): string[] {
   try {
     const found = readdirSync(folder, { withFileTypes: true })
@@ -82,7 +82,7 @@ function entries(folder: string): string[] {
   return readdirSync(folder).map((name) => join(folder, name))
 }
 
-/** Returns an empty string for a process that has ended, or a file that cannot be read. */
+/** Returns the text of a file; an empty string if it belongs to a process that has ended, or cannot be read. */
 function read(path: string): string {
   try {
     return readFileSync(path, 'utf8')

@@ -14,8 +14,8 @@ export const insideKube = `${insideFolder}/programs/kube`
 export const insideDebian = `${insideFolder}/debian`
 
 /**
- * A machine of the test cluster: namespaces for its network, mounts and processes. The kernel ends all of them, and everything in them,
- * when the machine's first process ends, which it does when the process that started it ends.
+ * A machine of the test cluster: namespaces for its network, mounts and processes. Its first process ends with the process that started
+ * it. The kernel then ends the namespaces and everything in them.
  */
 export class Machine {
   readonly name: string
@@ -24,13 +24,13 @@ export class Machine {
   #firstPid: number | null = null
   readonly #endedParts: string[] = []
 
-  /** `logs` is the folder of the parts' logs. */
+  /** @param logs the folder for the logs of the machine's parts */
   constructor(name: string, logs: string) {
     this.name = name
     this.#logs = logs
   }
 
-  /** Starts the machine. `pod` is the program that becomes its first process; `mounts` are folders of the host by their path inside. */
+  /** Starts the machine. `pod`: the program that becomes its first process. `mounts`: folders of the host, by their path in the machine. */
   async start(pod: string, mounts: Record<string, string>): Promise<void> {
     const unshare = [
       'unshare',
@@ -50,7 +50,7 @@ export class Machine {
     this.run('sh', ['-e', '-c', mountScript(mounts)])
   }
 
-  /** The host's id of the first process, whose network namespace is the machine's. */
+  /** The process id of the machine's first process on the host. */
   get pid(): number {
     if (this.#firstPid === null) throw new Error(`The machine ${this.name} was not started`)
     return this.#firstPid
@@ -71,13 +71,13 @@ export class Machine {
     started.once('exit', () => this.#endedParts.push(`${this.name}-${part}`))
   }
 
-  /** The parts that have ended, by the names of their logs. */
+  /** Returns the names of the parts that have ended, which are also those of their logs. */
   get endedParts(): readonly string[] {
     return this.#endedParts
   }
 
   #enter(file: string, args: string[]): string[] {
-    // Not `ip netns exec`, which mounts /sys again: kubelet would find no cgroups.
+    // `ip netns exec` would mount /sys again, so that kubelet would find no cgroups.
     return ['--target', String(this.pid), '--mount', '--pid', '--net', '--', file, ...args]
   }
 
@@ -96,11 +96,11 @@ export class Machine {
   }
 }
 
-/** Parts write to these folders regardless of their settings. Nothing must remain in them on the host after a test, so each machine has its own. */
+/** Returns shell commands that mount folders. Parts write to some folders regardless of their settings, so each machine has its own, and nothing remains on the host. */
 function mountScript(mounts: Record<string, string>): string {
   const inside = (path: string, from: string) => `mkdir -p ${path}; mount --bind '${from}' ${path}`
   return [
-    // Volumes that kubelet mounts must reach the namespace of each container.
+    // Volumes that kubelet mounts must propagate to the namespaces of containers.
     'mount --make-rshared /',
     'mount -t tmpfs tmpfs /run',
     ...Object.entries(mounts).map(([path, from]) => inside(path, from)),
@@ -108,13 +108,13 @@ function mountScript(mounts: Record<string, string>): string {
     'mount -t tmpfs tmpfs /var/lib',
     `for disk in ${insideNode}/disk/*; do if [ -d "$disk" ]; then`,
     'folder=/var/lib/$(basename "$disk"); mkdir "$folder"; mount --bind "$disk" "$folder"; fi; done',
-    // kubelet changes these kernel settings, which machines share with the host. These files make it find its values already set.
+    // kubelet changes these kernel settings, which machines share with the host. Files with the values that it expects prevent that.
     'for setting in vm/overcommit_memory=1 kernel/panic=10 kernel/panic_on_oops=1; do',
     'file=/run/$(basename "${setting%=*}"); echo "${setting#*=}" > "$file"; mount --bind "$file" "/proc/sys/${setting%=*}"; done',
   ].join('\n')
 }
 
-/** Returns the processes of all machines, including machines whose starter was killed. */
+/** Returns the ids of the processes of all machines, even of machines whose starting process was killed. */
 export function processesOfMachines(): number[] {
   const pids = readdirSync('/proc').map(Number).filter(Number.isInteger)
   return pids.filter((pid) =>
@@ -124,7 +124,7 @@ export function processesOfMachines(): number[] {
   )
 }
 
-/** Kills all machines, and returns when their parts have ended. Programs in pods may take a moment longer. */
+/** Kills all machines, and returns when their parts have ended. Programs in pods may end a moment later. */
 export function endMachines(): void {
   const deadline = performance.now() + 10_000
   for (;;) {
@@ -136,7 +136,7 @@ export function endMachines(): void {
   }
 }
 
-/** Blocks this process. */
+/** Blocks this process for `ms` milliseconds. */
 export function pauseSync(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
 }
@@ -161,7 +161,7 @@ function programOf(pid: number): string {
   }
 }
 
-/** Returns an empty string for a process that has ended, even while it is a zombie. */
+/** Returns the text of a file in /proc; an empty string if the process has ended, even while it is a zombie. */
 function readProc(pid: number, file: string): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8')

@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs'
 import { type Machine, runProgram } from './machine.ts'
 
-/** The network that connects the cluster's machines with the host, and the part of it for pods. */
+/** The addresses of the network that connects the cluster's machines, their pods and the host. */
 export const clusterRange = '10.90.0.0/16'
-/** The machine of the control plane, to which packets for unknown addresses are also routed. */
+/** The address of the control plane's machine, which is also the default gateway of the nodes. */
 export const controlAddress = '10.90.0.1'
-/** The host, as pods reach it. */
+/** The address of the host for pods. */
 export const hostAddress = '10.90.0.100'
 export const serviceRange = '10.96.0.0/24'
 
@@ -27,7 +27,7 @@ export function requireFreeRange(): void {
   if (taken) throw new Error(`The test cluster needs ${clusterRange}, but the host has the route: ${taken.trim()}`)
 }
 
-/** Removes the host's link. The kernel would remove it too, but only some time after the machine at its other end has ended. */
+/** Removes the host's link. Otherwise, the kernel would remove it only some time after the end of the machine at its other end. */
 export function disconnectHost(): void {
   try {
     if (isHostConnected()) runProgram('ip', ['link', 'delete', hostLink])
@@ -40,7 +40,7 @@ export function isHostConnected(): boolean {
   return existsSync(`/sys/class/net/${hostLink}`)
 }
 
-/** Connects the machines and the host by a bridge in the machine of the control plane. The links end with the machines. */
+/** Connects the machines and the host by a bridge in the control plane's machine. The links end with the machines. */
 export function connectMachines(control: Machine, nodeMachines: Machine[]): void {
   batch(null, [`link add ${hostLink} type veth peer name host netns ${control.pid}`])
   batch(control, [
@@ -87,7 +87,7 @@ function connectNode(control: Machine, machine: Machine, { name, address }: Node
 
 function nodeAt(index: number): NodeAddresses {
   const node = nodes[index]
-  if (!node) throw new Error(`There is no node ${index}`)
+  if (!node) throw new Error(`The cluster has no node ${index}`)
   return node
 }
 

@@ -11,7 +11,7 @@ const containerdSocket = '/run/containerd/containerd.sock'
 const cgroups = '/sys/fs/cgroup'
 const cgroupOf = (node: string) => `shoal-test-${node}`
 
-/** Writes the settings of a node's parts to its folder, which is mounted as `insideFolder/node` in its machine. */
+/** Writes the settings of a node's parts to its folder, which its machine mounts at `insideNode`. */
 export function writeNodeConfig({ name, podRange }: NodeAddresses, folder: string): void {
   const write = (path: string, text: string) => {
     mkdirSync(join(folder, path, '..'), { recursive: true })
@@ -63,21 +63,21 @@ export function cgroupsOf(node: string): string[] {
     .filter((path) => existsSync(path))
 }
 
-/** Returns every hierarchy of cgroup v1, or the only one of v2. */
+/** Returns the folders of all hierarchies of cgroup v1, or of the only one of v2. */
 function hierarchies(): string[] {
   if (existsSync(join(cgroups, 'cgroup.controllers'))) return [cgroups]
   const entries = readdirSync(cgroups, { withFileTypes: true })
   return entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(cgroups, name))
 }
 
-/** Starts containerd, which needs no API server. */
+/** Starts containerd, which does not use the API server. */
 export function startContainerd(machine: Machine): void {
   const folder = `${insideDebian}/containerd/usr/bin`
   const path = [folder, `${insideDebian}/runc/usr/sbin`, '/usr/sbin:/usr/bin:/sbin:/bin'].join(':')
   machine.startPart('containerd', `${folder}/containerd`, ['--config', `${insideNode}/containerd.toml`], { PATH: path })
 }
 
-/** True when containerd listens. Before that, kubelet would exit. */
+/** Returns whether containerd listens. kubelet exits if it does not. */
 export function isContainerdReady(machine: Machine): boolean {
   return existsSync(`/proc/${machine.pid}/root${containerdSocket}`)
 }
@@ -103,7 +103,7 @@ export function startNode(machine: Machine, { name, address, podRange }: NodeAdd
   ])
 }
 
-/** Makes services reachable from pods and nodes. Keeps the kernel's connection limits, which kube-proxy may not change here. */
+/** Returns the arguments of kube-proxy, through which pods and nodes reach services. It keeps the kernel's connection limits, which it has no right to change. */
 function proxyArgs(name: string): string[] {
   return [
     'kube-proxy',
@@ -130,7 +130,7 @@ function cniConfig(podRange: string): string {
   return JSON.stringify({ cniVersion: '0.4.0', name: 'pods', plugins: [{ type: 'ptp', mtu: 1500, ipam }] })
 }
 
-/** Returns containerd's settings for a registry without TLS. */
+/** Returns the settings with which containerd accepts a registry without TLS. */
 export function registryHosts(address: string): string {
   return `server = "http://${address}"
 [host."http://${address}"]
@@ -138,7 +138,7 @@ export function registryHosts(address: string): string {
 `
 }
 
-/** `restrict_oom_score_adj`: without CAP_SYS_RESOURCE every pod would fail, since its pause container requests a lower score. */
+/** Returns the settings of containerd. Without CAP_SYS_RESOURCE, every pod would fail without `restrict_oom_score_adj`, because its pause container requests a lower score. */
 function containerdConfig(): string {
   return `version = 2
 root = "/var/lib/containerd"
@@ -182,14 +182,14 @@ function kubeletConfig(node: string): string {
     enforceNodeAllocatable: [],
     failSwapOn: false,
     failCgroupV1: false,
-    // Without the rights to change the kernel's settings and limits, kubelet only logs that.
+    // kubelet has no right to change the kernel's settings and limits. With this feature gate, it only logs that.
     featureGates: { KubeletInUserNamespace: true },
     makeIPTablesUtilChains: false,
     evictionHard: {},
     imageGCHighThresholdPercent: 100,
     containerRuntimeEndpoint: `unix://${containerdSocket}`,
     nodeStatusUpdateFrequency: '2s',
-    // Logs rotate within a test.
+    // Small files and short intervals, so that logs rotate during a test.
     containerLogMaxSize: '1Mi',
     containerLogMonitorInterval: '3s',
     resolvConf: '',

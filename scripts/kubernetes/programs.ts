@@ -16,8 +16,8 @@ export async function missingPrograms(): Promise<string | null> {
 }
 
 /**
- * Returns the programs from the user's cache, where they are built once for each state of the sources. With empty Go caches, that takes ten minutes
- * on two cores and downloads 850 MB of modules.
+ * Returns the programs in the user's cache, where this function builds them once for each state of the sources. With empty Go caches,
+ * that takes ten minutes on two cores, and downloads 850 MB of modules.
  * @throws CannotBuild without network or disk space; Error with the output of Go if the build fails
  */
 export async function buildPrograms(): Promise<Programs> {
@@ -38,7 +38,7 @@ function cachedPrograms(): Programs {
 async function build(unfinished: string): Promise<void> {
   const version = /k8s\.io\/kubernetes (v1\.(\d+)\.\d+)/.exec(readFileSync(join(sourceFolder, 'go.mod'), 'utf8'))
   const [, full = '', minor = ''] = version ?? []
-  // Without these, the programs report version 0.
+  // Without these variables, the programs report version 0.
   const values = {
     'k8s.io/component-base/version.gitVersion': full,
     'k8s.io/component-base/version.gitMajor': '1',

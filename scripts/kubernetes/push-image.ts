@@ -14,7 +14,7 @@ const oci = 'application/vnd.oci.image'
 /**
  * Pushes an image with one static program, which is its entrypoint, to a registry.
  * @param name `host:port/repository:tag`
- * @param authorization the header for a registry with passwords
+ * @param authorization the value of the header, for a registry with passwords
  * @throws with the registry's response if it refuses the image
  */
 export async function pushImage(name: string, program: string, authorization?: string): Promise<void> {

@@ -12,10 +12,10 @@ export type TestCluster = { env: Record<string, string> } | { missing: string }
  * @throws if the cluster does not start although this machine has all it needs
  */
 export async function openTestCluster(): Promise<TestCluster> {
-  // The tests inherit the settings of this cluster.
+  // The tests inherit these variables of the environment.
   if (process.env['SHOAL_TEST_KUBECONFIG']) return { env: {} }
   const missing = await missingHere()
-  if (missing) return { missing: `${missing}. Another cluster can be used with SHOAL_TEST_KUBECONFIG.` }
+  if (missing) return { missing: `${missing}. To use another cluster, set SHOAL_TEST_KUBECONFIG.` }
   const programs = await buildPrograms().catch(cannotBuild)
   if (programs instanceof CannotBuild) return { missing: `${programs.message}.` }
   const env = await withProgress('Starting a cluster', 'Started a cluster', () => startCluster(programs))
@@ -27,9 +27,9 @@ function cannotBuild(error: unknown): CannotBuild {
   throw error
 }
 
-/** Ends the cluster, if this process started one. Returns what is left of it. */
+/** Ends the cluster, if this process started one. Returns one line for each thing that is left of it. */
 export function closeTestCluster(): string[] {
-  // A cluster of another process may run on this host, such as that of `npm run cluster`.
+  // If this process started none, the parts of a cluster on this host belong to another process, such as `npm run cluster`.
   if (!hasStartedCluster()) return []
   endCluster()
   return clusterLeftovers()
@@ -41,5 +41,5 @@ async function missingHere(): Promise<string | null> {
   const missing = await missingPrograms()
   if (missing) return missing
   const [missingPackage] = await ensurePackages(clusterPackages)
-  return missingPackage?.sentence ?? null
+  return missingPackage?.sentence.replace(/\.$/, '') ?? null
 }

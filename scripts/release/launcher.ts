@@ -1,6 +1,6 @@
 /**
- * The program `bin/shoal` of a release. It uses the Node of the release, and the real path of its folder, so that a running server is
- * found when the link `current` names another version.
+ * The text of the program `bin/shoal` of a release. It uses the Node of the release, and the real path of its folder, so that commands
+ * find a running server even when the link `current` points to another version.
  */
 export const launcher = `#!/bin/sh
 # Runs Shoal with the Node of this release: shoal serve, shoal start, or a command of the operator (shoal --help).

@@ -6,7 +6,7 @@ import { create } from 'tar'
 
 type Packed = { archive: string; bytes: number; unpackedBytes: number; files: number }
 
-/** Entries of an archive have this time, so that the same files always result in the same archive. */
+/** The time of all entries of the archive. It is constant, so that the same files always result in the same archive. */
 const entryTime = new Date('2026-01-01T00:00:00Z')
 
 /** Packs the folder of a release as `<folder>.tar.gz`, and writes its checksum and its bill of materials next to it. */

@@ -6,7 +6,7 @@ import { productionPackages, serverWorkspaces, type Lockfile } from '../dependen
 import { root } from '../root.ts'
 import { launcher } from './launcher.ts'
 
-/** Files and folders outside of the workspaces. */
+/** The files and folders of a release that are outside of the workspaces. */
 const otherFiles = [
   'LICENSE',
   'README.md',
@@ -22,8 +22,8 @@ const otherFiles = [
 export const releaseName = (version: string): string => `shoal-${version}-${process.platform}-${process.arch}`
 
 /**
- * Copies all files of a release to a new folder in `to`, and returns its path. Nothing is downloaded: the packages are those that are
- * installed here.
+ * Copies all files of a release to a new folder in `to`, and returns its path. Downloads nothing: it copies the packages that are
+ * installed in this repository.
  * @throws Error if a production package is not installed, or has no license
  */
 export function stageRelease(to: string, version: string): string {
@@ -45,7 +45,7 @@ export function stageRelease(to: string, version: string): string {
   const manifest = readJson('package.json')
   for (const key of ['scripts', 'devDependencies', 'workspaces', 'allowScripts', 'overrides']) delete manifest[key]
   writeJson(join(folder, 'package.json'), { ...manifest, version })
-  // The build of the console contains its dependencies.
+  // The built console contains its dependencies.
   writeFileSync(join(folder, 'sbom.cdx.json'), cycloneDx(productionPackages(lockfile), version))
   writeFileSync(join(folder, 'bin/shoal'), launcher)
   chmodSync(join(folder, 'bin/shoal'), 0o755)
@@ -62,7 +62,7 @@ function stageWorkspace(folder: string, name: string, version: string): void {
 
 const isOfTests = (path: string) => /\.test\.tsx?$|^server\/drizzle\.config\.ts$/.test(path)
 
-/** Copies the files below a path that git tracks, without tests. */
+/** Copies the files below a path that git tracks, except tests. */
 function copyTracked(folder: string, path: string): void {
   const files = execFileSync('git', ['ls-files', '-z', path], { cwd: root, encoding: 'utf8' }).split('\0')
   for (const file of files) if (file !== '' && !isOfTests(file)) copy(folder, file)
@@ -78,7 +78,7 @@ function copy(folder: string, path: string): void {
   })
 }
 
-/** Copies a package without the packages in it, which are copied if they are used, and without files that only compilers use. */
+/** Copies a package, except files that only compilers use, and except the packages in its `node_modules`, which are copied separately if needed. */
 function copyPackage(folder: string, path: string): void {
   const from = join(root, path)
   const isIncluded = (source: string) => source !== join(from, 'node_modules') && !/\.(map|d\.[cm]?ts)$/.test(source)

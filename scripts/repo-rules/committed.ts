@@ -23,7 +23,7 @@ function directDependencies(manifest: Manifest): string {
     .join(' ')
 }
 
-/** Returns each package.json of workspaces and examples that differs from its entry in the lockfile. */
+/** Returns each package.json of a workspace or an example whose dependencies differ from those in its lockfile. */
 function outdatedLockfiles(repo: Repo): string[] {
   return repo.files
     .filter(({ path }) => path.endsWith('package-lock.json'))
@@ -51,7 +51,7 @@ export const committedRules: Rule[] = [
   },
   {
     title: 'no registry is committed',
-    why: 'an install must use the registry configured on its machine',
+    why: 'an installation must use the registry that is configured on its machine',
     fix: 'npm config set omit-lockfile-registry-resolved true, and generate the lockfile again',
     find: (repo) => findIn(repo, registryHosts),
     broken: {
@@ -60,7 +60,7 @@ export const committedRules: Rule[] = [
   },
   {
     title: 'each package.json and its lockfile have the same dependencies',
-    why: 'otherwise an install uses untested versions',
+    why: 'otherwise, an installation uses untested versions',
     fix: 'npm install in the folder of the lockfile, and commit both',
     find: outdatedLockfiles,
     broken: {

@@ -11,7 +11,7 @@ const isPattern = (path: string) => /[<>*{}…]|NNNN|\.\.\.|\$/.test(path)
 
 function pathsNamedIn({ path, text }: SourceFile): string[] {
   const quoted = [...text.matchAll(inBackticks)].map(([, named = '']) => named)
-  // In the documentation site, they are addresses of pages, which its build checks.
+  // In the documentation site, such paths are addresses of pages, which its build checks.
   const links = path.startsWith('site/pages/') ? [] : [...text.matchAll(inLinks)]
   const linked = links.map(([, named = '']) => normalize(join(dirname(path), named)))
   return [...quoted, ...linked].filter((named) => !isPattern(named)).map((named) => named.replace(/(:\d+)?\/?$/, ''))
@@ -19,10 +19,10 @@ function pathsNamedIn({ path, text }: SourceFile): string[] {
 
 const coverage = 'docs/spec-coverage.md'
 
-/** Sections of the specification, each of which must have a test. */
+/** The sections of the specification. Each must have a test. */
 const specSections = '1 2.1 2.2 2.3 2.4 2.5 2.6 2.7 2.8 2.9 2.10 2.11 2.12 3 4 5 6 7 8 9'.split(' ')
 
-/** Returns the sections without an existing test. A row of the table has the form `| 2.1 … | … path/of/a.test.ts … |`. */
+/** Returns the sections without an existing test. A row of the table looks like `| 2.1 … | … path/of/a.test.ts … |`. */
 function uncoveredSections(repo: Repo): string[] {
   const page = repo.files.find(({ path }) => path === coverage)
   if (!page) return []
@@ -30,12 +30,12 @@ function uncoveredSections(repo: Repo): string[] {
   return specSections.flatMap((section) => {
     const sectionRows = rows.filter((row) => new RegExp(`^\\|\\s*${section.replace('.', '\\.')}[\\s|]`).test(row))
     const tests = sectionRows.flatMap((row) => row.match(/[\w./-]+\.test\.tsx?/g) ?? [])
-    // `open` marks sections that are not built yet.
+    // A row with `open` is a section that Shoal does not implement yet.
     if (tests.length === 0 && sectionRows.some((row) => /\|\s*open\b/.test(row))) return []
     if (tests.length === 0) return [`${coverage}: section ${section} has no test`]
     return tests
       .filter((test) => !repo.exists(test))
-      .map((test) => `${coverage}: section ${section}: there is no ${test}`)
+      .map((test) => `${coverage}: section ${section} names ${test}, which does not exist`)
   })
 }
 

@@ -1,6 +1,6 @@
 import type { Import, Repo, Rule, SourceFile } from './repo.ts'
 
-/** Returns the imports in files of the folder that `isAllowed` does not allow. */
+/** Returns the imports in files of the folder that `isAllowed` rejects. */
 function forbiddenImports(
   repo: Repo,
   folder: string,
@@ -32,7 +32,7 @@ function crossesWorkspaces({ specifier, target }: Import, workspace: string): bo
   return folder !== workspace && workspaces.includes(folder)
 }
 
-/** A module may import the modules to its left. */
+/** The modules of the server in their order. A module may import only those to its left. */
 const moduleOrder =
   'certificates audit auth orgs user secrets chains rpc portal manifest versions databases observing squids deployments logs metrics billing alerts operators statuspage domains'.split(
     ' ',
@@ -79,7 +79,7 @@ function mayConsoleImport({ target }: Import, file: SourceFile): boolean {
   return consoleMayImport[layer]?.includes(targetLayer) ?? false
 }
 
-/** Returns the names that a file exports with `export { a, type b } from …` or a declaration. */
+/** Returns the names that a file exports with `export { a, type b } from …` or with a declaration. */
 function exportedNames({ code }: SourceFile): string[] {
   const lists = [...code.matchAll(/^export (?:type )?\{([^}]*)\}/gm)].flatMap(([, names = '']) => names.split(','))
   const declared = [...code.matchAll(/^export (?:async )?(?:function|const|class|type) (\w+)/gm)].map(

@@ -1,6 +1,6 @@
 import type { Repo, Rule, SourceFile } from './repo.ts'
 
-/** Returns the non-test files in `scope` whose code matches the pattern although they are not its owners. */
+/** Returns the files in `scope`, except tests, whose code matches the pattern although they are not among its `owners`. */
 function matchesOutsideOwners(repo: Repo, pattern: RegExp, scope: RegExp, owners: RegExp): string[] {
   const isChecked = ({ path, isTest }: SourceFile) => !isTest && scope.test(path) && !owners.test(path)
   return repo.files.filter(isChecked).flatMap(({ path, code }) => {
@@ -72,14 +72,14 @@ export const ownerRules: Rule[] = [
     broken: { 'console/src/pages/squids/Squids.tsx': `const response = await fetch('/api/v1/orgs')` },
   },
   {
-    title: 'the server reads the time from its clock',
+    title: 'server code reads the time from a Clock',
     why: 'deadlines, retention and bills are tested with a clock that can be moved',
-    fix: 'take a Clock (server/src/clock.ts) and call now() on it; an elapsed time is performance.now()',
+    fix: 'accept a Clock (server/src/clock.ts) and call its now(); measure elapsed time with performance.now()',
     find: (repo) => matchesOutsideOwners(repo, /new Date\(\)|Date\.now\(\)/, server, /^server\/src\/clock\.ts$/),
     broken: { 'server/src/modules/billing/jobs.ts': `const monthEnd = new Date()` },
   },
   {
-    title: 'keys of queries are made in console/src/api',
+    title: 'only console/src/api creates keys of queries',
     why: 'a change invalidates queries by the name of their endpoint, so a key with a wrong name keeps old data',
     fix: 'use q, qPages, qTotalPages or qComputed',
     find: (repo) =>
@@ -87,13 +87,13 @@ export const ownerRules: Rule[] = [
         repo,
         /queryKey: \[(?!name\])|queryKey = \[/,
         /^console\/src\//,
-        // The schema of a squid's own API is not an endpoint.
+        // A request for the schema of a squid's API calls no endpoint of Shoal.
         /^console\/src\/(api\/|pages\/playground\/SchemaPage\.tsx$)/,
       ),
     broken: { 'console/src/pages/a.ts': `useQuery({ queryKey: ['deployments.lst', code], queryFn })` },
   },
   {
-    title: 'optional browser features and React.lazy are used in one file each',
+    title: 'only one file uses each optional browser feature and React.lazy',
     why: 'not all browsers have requestIdleCallback, and React.lazy remembers a failed load forever',
     fix: 'call whenIdle (console/src/lib/when-idle.ts), lazyPart (console/src/lib/lazy.tsx) or lazyPage (console/src/app/missing-code.ts)',
     find: (repo) =>

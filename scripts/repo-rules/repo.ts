@@ -2,7 +2,7 @@ import { globSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 
 export type SourceFile = {
-  /** Relative to the repository's folder. */
+  /** The path relative to the repository's folder. */
   path: string
   text: string
   /** The text without its comments. */
@@ -13,27 +13,27 @@ export type SourceFile = {
 
 export type Import = {
   specifier: string
-  /** The repository path of a relative import, null for a package. */
+  /** The path of a relative import in the repository; null for a package. */
   target: string | null
-  /** A dynamic `import('…')`. */
+  /** True for a dynamic `import('…')`. */
   isLazy: boolean
 }
 
 export type Repo = { files: SourceFile[]; exists(path: string): boolean }
 
-/** A rule of the repository. `find` returns its violations. Each file in `broken` is an example of a violation. */
+/** A rule of the repository. `find` returns its violations. Each file in `broken` is an example that violates the rule. */
 export type Rule = {
   title: string
   why: string
   fix: string
   find(repo: Repo): string[]
   broken: Record<string, string>
-  /** Valid files that the examples in `broken` depend on. */
+  /** Valid files on which the examples in `broken` depend. */
   sample?: Record<string, string>
 }
 
 const ignoredFolders = /(^|\/)(node_modules|dist|lib|\.git|\.shoal|\.vitest|test-results)(\/|$)/
-/** Pages of the documentation that its build writes. */
+/** Matches pages of the documentation site that its build writes. */
 const generatedPages = /^site\/pages\/(api|operators)\/(?!index\.md$)/
 const textFiles = '**/*.{ts,tsx,mjs,js,json,md,yml,yaml,css,html,sql,sh,svg,graphql}'
 const dotFiles = '{.ci/*,.*.json,.npmrc,.gitignore,.prettierignore}'
@@ -56,7 +56,7 @@ function sourceFile(path: string, text: string): SourceFile {
   return { path, text, code, imports, isTest: /\.test\.tsx?$|-(suite|harness)\.ts$|(^|\/)testing\/|^e2e\//.test(path) }
 }
 
-/** Reads the repository at `root`, without ignored files. */
+/** Reads the repository at `root`, except files that git ignores. */
 export function readRepo(root: string): Repo {
   const exclude = (path: string) =>
     generatedPages.test(path) || (ignoredFolders.test(path) && !/^console\/src\/lib|^examples\/[^/]+\/lib$/.test(path))
@@ -68,7 +68,7 @@ export function readRepo(root: string): Repo {
   }
 }
 
-/** An in-memory repository, for testing that a rule finds its violations. */
+/** Returns a repository in memory, for tests of rules. */
 export function repoOf(files: Record<string, string>): Repo {
   const paths = Object.keys(files)
   return {

@@ -7,7 +7,7 @@ function areaOf(path: string): string | null {
   return /^server\/src\/(modules\/[^/]+|[^/]+)\//.exec(path)?.[1] ?? null
 }
 
-/** Returns the tables by their names in Postgres, each with the area that declares it. */
+/** Returns the tables by their names in Postgres, each with the area that owns it. */
 function tablesOf(repo: Repo): Map<string, Table> {
   const tables = new Map<string, Table>()
   for (const { path, code } of repo.files) {
@@ -62,10 +62,13 @@ function find(repo: Repo): string[] {
     const usedTables = foreignTables(file, tables)
     const violationsOf = (verb: 'Reads' | 'Writes', names: Set<string>) => {
       const declared = declaredTables(verb, file.text)
+      const uses = `${file.path} ${verb.toLowerCase()}`
+      const undeclared = [...names].filter((name) => !declared.has(name))
+      const unused = [...declared].filter((name) => !names.has(name))
       return [
-        ...[...names].filter((name) => !declared.has(name)).map((name) => `${name} of ${tables.get(name)?.owner}`),
-        ...[...declared].filter((name) => !names.has(name)).map((name) => `${name}, which is declared, but does not`),
-      ].map((violation) => `${file.path} ${verb.toLowerCase()} ${violation}`)
+        ...undeclared.map((name) => `${uses} ${name} of ${tables.get(name)?.owner} without declaring it`),
+        ...unused.map((name) => `${file.path} declares that it ${verb.toLowerCase()} ${name}, but does not`),
+      ]
     }
     const reads = new Set([...usedTables.reads].filter((name) => !usedTables.writes.has(name)))
     return [...violationsOf('Writes', usedTables.writes), ...violationsOf('Reads', reads)]

@@ -20,7 +20,7 @@ const banned: [pattern: RegExp, instead: string][] = [
 
 const prose = /\.(ts|tsx|mjs|js|md|sql|sh|css|html|yaml|yml)$/
 
-/** Schemas of databases from development releases, and the page that documents the rule. */
+/** Files without the rule: this one, old migrations, the page that documents the rule, and examples. */
 const exempt = /^scripts\/repo-rules\/words\.ts$|\/replaced-migrations\/|^docs\/architecture\.md$|^examples\//
 
 function bannedWords(repo: Repo): string[] {

@@ -4,7 +4,7 @@ import { deploySimulated, requestSimulatedDeploy, type SimulatedSquid } from '..
 import type { Shoal } from '../../e2e/support/shoal.ts'
 import { until } from '../../e2e/support/until.ts'
 
-/** Codes of the organization with data of every kind, and of one without any. */
+/** The codes of an organization with data of every kind, and of one without any. */
 export const fullOrg = 'harbour-analytics'
 export const emptyOrg = 'new-harbour'
 
@@ -46,14 +46,14 @@ const failingBuild = {
   ],
 }
 
-/** A version whose first deployment fails, so that it is not created. */
+/** A squid whose first deployment fails, so that Shoal does not create the version. */
 const neverCreated: SimulatedSquid = { name: 'never-built', slot: 'v1', build: failingBuild }
 
 export type Session = Awaited<ReturnType<typeof signInAs>> & {
   deployments: { ok: number; failed: number; failedFirst: number }
 }
 
-/** Creates the organizations, and a user who sees both of them and is an operator. */
+/** Creates the organizations, and a user who is an administrator of both and an operator. */
 export async function createData(browser: Browser, shoal: Shoal): Promise<Session> {
   const person = await signInAs(browser, shoal, email)
   const { api } = person
@@ -75,7 +75,7 @@ export async function createData(browser: Browser, shoal: Shoal): Promise<Sessio
   const deployed = []
   for (const squid of squids) deployed.push(await deploySimulated(deployer, squid))
   const ok = deployed[0]?.id ?? 0
-  // A secret that the running versions do not have yet.
+  // The running versions do not have this new value yet.
   await api.secrets.change({
     params,
     body: { secrets: [{ action: 'UPDATE', name: 'COINGECKO_KEY', value: 'a new value' }] },
@@ -111,7 +111,7 @@ export async function createData(browser: Browser, shoal: Shoal): Promise<Sessio
   return { ...person, deployments: { ok, failed, failedFirst } }
 }
 
-/** Publishes the page of the organization, with an open incident. */
+/** Publishes the status page of the organization, with an open incident. */
 async function publishStatusPage({ api }: Pick<Session, 'api'>): Promise<void> {
   const params = { code: fullOrg }
   const { url: _, ...settings } = await api.statusPage.get({ params })
@@ -129,6 +129,6 @@ async function publishStatusPage({ api }: Pick<Session, 'api'>): Promise<void> {
 
 async function newest({ api }: Pick<Session, 'api'>, name: string) {
   const [squid] = await api.squids.list({ params: { code: fullOrg }, query: { name } })
-  if (!squid) throw new Error(`There is no squid ${name}`)
+  if (!squid) throw new Error(`The organization has no squid ${name}`)
   return squid
 }

@@ -1,11 +1,11 @@
 import { fullOrg, type Session } from './data.ts'
 
-/** A page to photograph. `isGuest`: without a session. `press`: the name of a button to press first, as for a dialog. */
+/** A page for screenshots. `isGuest`: the user is signed out. `press`: the name of a button to press first, for example to open a dialog. */
 export type Screen = { name: string; path: string; isGuest?: true; press?: string }
 
 const guest = (name: string, path: string): Screen => ({ name, path, isGuest: true })
 
-/** Every page of the console, and the dialogs that look unlike the others. */
+/** Returns every page of the console, and each dialog with its own layout. */
 export function screens({ deployments: { ok, failed, failedFirst } }: Session): Screen[] {
   const version = '/squids/erc20-transfers/v1'
   const broken = '/squids/erc20-transfers/v2'

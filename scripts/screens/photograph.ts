@@ -5,7 +5,7 @@ import { switchTheme } from '../../e2e/support/browser.ts'
 import { emptyOrg, fullOrg } from './data.ts'
 import type { Screen } from './pages.ts'
 
-/** What the data of a page is: of an organization with or without data, not there yet, or failing. */
+/** The states of a page's data: `full` and `empty` are organizations with and without data; in `loading`, requests get no response; in `failing`, they get an error. */
 export const states = ['full', 'empty', 'loading', 'failing'] as const
 export type State = (typeof states)[number]
 
@@ -17,24 +17,24 @@ const windows = [
   { width: 390, height: 844 },
 ] as const
 
-/** Requests that pages need in every state: the session, and the sign-in options. */
-const isAlwaysAnswered = (url: string) => /\/api\/v1\/(user|user\/invites|auth\/options)(\?|$)/.test(url)
+/** Returns whether pages need this request in every state: the session and the sign-in options. */
+const isAlwaysNeeded = (url: string) => /\/api\/v1\/(user|user\/invites|auth\/options)(\?|$)/.test(url)
 
 async function intercept(page: Page, state: State): Promise<void> {
-  const answer = (route: Route) =>
-    isAlwaysAnswered(route.request().url())
+  const failOthers = (route: Route) =>
+    isAlwaysNeeded(route.request().url())
       ? route.continue()
-      : route.fulfill({ status: 500, json: { error: 'Something failed on purpose' } })
-  const hold = (route: Route) => (isAlwaysAnswered(route.request().url()) ? route.continue() : undefined)
-  if (state === 'failing') await page.route('**/api/v1/**', answer)
-  if (state === 'loading') await page.route('**/api/v1/**', hold)
+      : route.fulfill({ status: 500, json: { error: 'The screenshots simulate this error' } })
+  const holdOthers = (route: Route) => (isAlwaysNeeded(route.request().url()) ? route.continue() : undefined)
+  if (state === 'failing') await page.route('**/api/v1/**', failOthers)
+  if (state === 'loading') await page.route('**/api/v1/**', holdOthers)
 }
 
-/** Waits until nothing is loading, or, while requests are held, until the placeholders are visible. */
+/** Waits until nothing is loading; in the state `loading`, until the placeholders are visible. */
 async function settle(page: Page, state: State): Promise<void> {
   await page.locator('main').first().waitFor()
   if (state === 'loading') await page.waitForTimeout(400)
-  // A page that continues to load is photographed as it is.
+  // After the timeout, the screenshot shows a page that is still loading.
   else {
     await page.waitForLoadState('networkidle', { timeout: 8000 }).catch(() => null)
     await page
@@ -44,7 +44,7 @@ async function settle(page: Page, state: State): Promise<void> {
   await page.evaluate('document.fonts.ready')
 }
 
-/** Scrolls through the page, since charts and logs are drawn only on sight, and back to the top. */
+/** Scrolls through the page and back to the top, because the page draws charts and logs only when they are visible. */
 const showAll = (page: Page): Promise<void> =>
   page.evaluate(`(async () => {
     const frame = () => new Promise((done) => requestAnimationFrame(done))
@@ -58,7 +58,7 @@ const showAll = (page: Page): Promise<void> =>
     await frame()
   })()`)
 
-/** Saves `<name>-<state>-<theme>-<width>.png` of a page in both themes at every width. Returns pages wider than the window, one line each. */
+/** Saves screenshots of a page in both themes at every width, as `<name>-<state>-<theme>-<width>.png`. Returns one line for each that is wider than the window. */
 export async function photograph(
   context: BrowserContext,
   { name, path, press }: Screen,
@@ -88,7 +88,7 @@ export async function photograph(
         .catch(() => null)
     for (const theme of themes) {
       await switchTheme(page, theme)
-      // Public pages follow the setting of the browser.
+      // Public pages use the colour scheme of the browser.
       await page.emulateMedia({ colorScheme: theme })
       for (const window of windows) {
         await page.setViewportSize(window)
