@@ -146,7 +146,7 @@ async function* dependencyEntries(): AsyncGenerator<LayerEntry> {
   }
 }
 
-/** Returns the code of Shoal without tests, and the built console. */
+/** Returns the code of Shoal without tests, and the built console and documentation. */
 async function* sourceEntries(): AsyncGenerator<LayerEntry> {
   yield folderEntry(app)
   const folders = [
