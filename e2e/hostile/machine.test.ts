@@ -12,7 +12,12 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { attackResultsPrefix, attackUnconfined, type AttackResults, makeAttackerSquid } from '../support/attacker-squid.ts'
+import {
+  attackResultsPrefix,
+  attackUnconfined,
+  type AttackResults,
+  makeAttackerSquid,
+} from '../support/attacker-squid.ts'
 import { deploy, waitForDeployment } from '../support/deploy.ts'
 import { addOrg } from '../support/org.ts'
 import { startShoal, type Shoal } from '../support/shoal.ts'
@@ -95,7 +100,8 @@ describe.each(kinds)('a hostile squid on a machine with $name', ({ settings, isB
   })
 
   const skipUnsupported = (skip: (condition: boolean, reason: string) => void) => {
-    const hasBox = shoal.hostSummary().startsWith('sandbox bubblewrap') && shoal.hostSummary().includes('a network for each version')
+    const hasBox =
+      shoal.hostSummary().startsWith('sandbox bubblewrap') && shoal.hostSummary().includes('a network for each version')
     // Root can install what is missing, so as root its absence fails the test.
     skip(!isRoot && (!isBoxed || !hasBox), shoal.hostSummary())
   }

@@ -217,7 +217,6 @@ export async function stopPostgresOf(dataDir: string): Promise<void> {
 
 const isAlive = (pid: number) => existsSync(`/proc/${pid}`)
 
-
 /** The environment of this process without Shoal's settings. */
 export const hostEnvironment = (): Record<string, string> =>
   Object.fromEntries(

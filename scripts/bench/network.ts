@@ -87,7 +87,12 @@ async function* measureMany({ host }: BenchHost): AsyncIterable<Result> {
     times.push(performance.now() - startedAt)
   }
   const growth = median(times.slice(-quarter)) / median(times.slice(0, quarter))
-  yield atMost(2, `network, creation of the last ${quarter} of ${networkCount} relative to the first ${quarter}`, growth, 'ratio')
+  yield atMost(
+    2,
+    `network, creation of the last ${quarter} of ${networkCount} relative to the first ${quarter}`,
+    growth,
+    'ratio',
+  )
   yield atMost(0, `network, host rules added by ${networkCount}`, (await ruleCount()) - rulesBefore, 'lines')
   const before = cpuSeconds()
   await delay(idleMs)
@@ -133,7 +138,8 @@ export const bench: Bench = {
     const { port } = service.address() as { port: number }
     const [own, shared] = [await openHost('auto', port), await openHost('none', port)]
     try {
-      if (own.host.network.kind !== 'namespace') throw new Error(`This machine cannot give each version its own network: ${own.host.limitations.join(' ')}`)
+      if (own.host.network.kind !== 'namespace')
+        throw new Error(`This machine cannot give each version its own network: ${own.host.limitations.join(' ')}`)
       yield* measureStart(own, shared)
       yield* measureMany(own)
       yield* measureTraffic(own, port)

@@ -54,7 +54,8 @@ export const bench: Bench = {
     for (const [group, statements] of [...Map.groupBy(judged, groupOf)].toSorted(([a], [b]) => a.localeCompare(b)))
       yield resultOf(group, statements)
     const missing = uncalled.filter((name) => !unmeasured.has(name) && !unmeasuredInSomeRuns.has(name))
-    for (const name of missing) console.error(`No loop, job or endpoint called the function ${name}. Call it, or add it to unmeasured.ts.`)
+    for (const name of missing)
+      console.error(`No loop, job or endpoint called the function ${name}. Call it, or add it to unmeasured.ts.`)
     for (const name of unmeasured)
       if (!uncalled.includes(name)) console.error(`The function ${name} was called. Remove it from unmeasured.ts.`)
     yield {
@@ -73,7 +74,8 @@ export const bench: Bench = {
       holds: failedStatements.length === 0,
     }
     const unused = unusedExceptions(judged, exceptions)
-    for (const statement of unused) console.error(`No executed statement matches this exception. Remove it from exceptions.ts: ${statement}`)
+    for (const statement of unused)
+      console.error(`No executed statement matches this exception. Remove it from exceptions.ts: ${statement}`)
     yield { name: 'plans, unused exceptions', value: unused.length, unit: '', bar: '≤ 0', holds: unused.length === 0 }
   },
 }

@@ -95,12 +95,14 @@ export const exceptions: Exception[] = [
   {
     statement: 'select s.id, s.org_id as "orgId" from squids s join orgs o',
     perVersion: 0.1,
-    reason: 'Reads all organizations to find the deleted ones. An index would save little, since organizations are few.',
+    reason:
+      'Reads all organizations to find the deleted ones. An index would save little, since organizations are few.',
   },
   {
     statement: 'select datname as name from pg_database',
     perVersion: 2,
-    reason: 'When a worker becomes the leader, and when databases are dropped: Postgres has no index on privileges or on prefixes of names.',
+    reason:
+      'When a worker becomes the leader, and when databases are dropped: Postgres has no index on privileges or on prefixes of names.',
   },
   {
     statement: 'select l.squid_id as "squidId", l.usage_bytes as bytes',

@@ -116,7 +116,8 @@ async function waitForRounds(recorder: PlanRecorder, callers: string[]): Promise
     return callers.filter((caller) => !completed.has(caller))
   }
   while (missing().length > 0) {
-    if (performance.now() > deadlineMs) throw new Error(`These did not start a second round within ${maxWaitMs / 1000} s: ${missing().join(', ')}`)
+    if (performance.now() > deadlineMs)
+      throw new Error(`These did not start a second round within ${maxWaitMs / 1000} s: ${missing().join(', ')}`)
     await delay(500)
   }
 }
