@@ -10,6 +10,7 @@ const banned: [pattern: RegExp, instead: string][] = [
   [/\b(does|do|did|has|have|had) not answer(ed)?\b|\banswers? again\b/gi, 'responds'],
   [/, also (if|when|while|after|for|from|in|on|across|over)\b/g, 'even if, even when, even in'],
   [/\bof (its|their) own(?=[.,;:)\n])/g, 'its own, separate'],
+  [/\bof (yours|theirs|ours)\b/g, 'your own, their own, our own'],
   [/\b(whatever|by itself|at full tilt)\b/gi, 'any, regardless of; automatically; at full speed'],
   [/\b(a|the) look at\b/gi, 'a reading, a poll, a check'],
   [/\bstands? in (the|a|its|one) (row|table|column|database|file|log)\b/gi, 'is in'],

@@ -30,7 +30,7 @@ export const lazyPage: typeof lazyRouteComponent = (load, exportName) =>
 
 /**
  * Waits until the server responds, then retries. If that fails too, reloads the tab, at most once per interval: the server has a
- * newer build, or the browser remembers the failure. Returns a function that stops waiting.
+ * newer build, or the browser has cached the failure. Returns a function that stops waiting.
  */
 export function recoverMissingCode(retry: () => void): () => void {
   let isWaiting = true

@@ -13,13 +13,13 @@ export function operateDoc(): string {
 
 This page is generated from \`server/src/config/operate-doc.ts\` and the settings in the same folder by \`npm run check -- --write\`; do not edit it by hand.
 
-## Two ways to run it
+## Three ways to run it
 
 - \`npm start\` is for one machine and for trying Shoal: it installs dependencies, builds the console, starts an embedded Postgres, and stops everything on Ctrl-C.
 - \`npm run serve\` is for production: it installs and builds nothing, takes all settings from the environment, and squids keep running when the server stops; the next server adopts them.
 - A release (\`docs/install/\`) is for servers: \`shoal install\` runs it as a service of systemd with the settings in \`/etc/shoal/shoal.env\`, and \`shoal upgrade\` replaces it. Its command \`shoal\` is what this page calls \`npm run -s shoal --\`.
 
-Both commands listen on loopback. Put a TLS proxy in front and set \`SHOAL_PUBLIC_URL\`, \`SHOAL_GATEWAY_URL\` and \`SHOAL_TRUST_PROXY\`. The gateway serves
+All of them listen on loopback. Put a TLS proxy in front and set \`SHOAL_PUBLIC_URL\`, \`SHOAL_GATEWAY_URL\` and \`SHOAL_TRUST_PROXY\`. The gateway serves
 HTML of squids, so give it a separate origin, never a path of the console's origin.
 
 ## HTTPS without a proxy
@@ -35,7 +35,7 @@ below 1024 (\`AmbientCapabilities=CAP_NET_BIND_SERVICE\`) unless it runs as root
 
 ### Domains of organizations
 
-With \`SHOAL_TLS=acme\`, administrators of an organization can have the API of a tag served at a domain of theirs, with the API (\`POST /api/v1/orgs/{code}/domains\` with \`name\`, \`squid\` and \`tag\`; the console has no page for it yet). The
+With \`SHOAL_TLS=acme\`, administrators of an organization can serve the API of a tag at their own domain: under **Organization settings**, **Domains**, or with the API (\`POST /api/v1/orgs/{code}/domains\` with \`name\`, \`squid\` and \`tag\`). The
 response has the records to set: a CNAME to the gateway's name (or the same addresses, for a domain that cannot have a CNAME), and the TXT record \`_shoal.<domain>\`, which proves control. The active worker reads them through the DNS
 servers of the host or \`SHOAL_DNS_SERVERS\`, every ten seconds at first, then at growing intervals for a week. Then the domain gets a certificate, and \`https://<domain>/graphql\` is what \`/{org}/<squid>:<tag>/api/graphql\` is at the gateway.
 

@@ -45,7 +45,7 @@ function chainResult(chain: string, nodes: NodeState[], isConfigured: boolean): 
   const reasons = broken.map(({ node, problem }) => `${node}: ${problem}`).join('; ')
   const remedy = isConfigured
     ? 'Check their URLs in SHOAL_RPC_CONFIG, and whether they run.'
-    : 'Check whether this host reaches the internet, or set SHOAL_RPC_CONFIG to nodes of your own (docs/rpc.md).'
+    : 'Check whether this host reaches the internet, or set SHOAL_RPC_CONFIG to your own nodes (docs/rpc.md).'
   const result = broken.length === nodes.length && isConfigured ? failed : warning
   return result('RPC nodes', `${finding} (${reasons})`, remedy)
 }

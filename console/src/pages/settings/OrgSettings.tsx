@@ -42,7 +42,7 @@ export function OrgSettings({ org }: { org: Org }) {
       <Card title="Domains" isPadded>
         <div className="flex flex-wrap items-center justify-between gap-3">
           <p className="min-w-0 flex-1 basis-60 text-ink-2">
-            Serve the API of a squid at a domain of yours, such as api.example.com, over HTTPS.
+            Serve the API of a squid at your own domain, such as api.example.com, over HTTPS.
           </p>
           <LinkButton to="/settings/domains">Domains</LinkButton>
         </div>

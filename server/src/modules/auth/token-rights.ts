@@ -15,7 +15,7 @@ function requireTokenRights({ scope, access }: Endpoint, { tokenScope, tokenOrgI
   if (!includesScope(tokenScope, scope))
     throw refuse(
       'TOKEN_SCOPE',
-      `This needs an API token with the scope "${scope}"; the scope of yours is "${tokenScope}".`,
+      `This needs an API token with the scope "${scope}"; yours has the scope "${tokenScope}".`,
     )
   const isOutsideOrgs = access === 'user' || access === 'verified'
   if (tokenOrgId !== null && isOutsideOrgs && scope !== 'read')

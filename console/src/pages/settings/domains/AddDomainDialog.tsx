@@ -42,7 +42,7 @@ export default function AddDomainDialog({ code, onClose }: { code: string; onClo
           <>
             <TextField
               label="Domain"
-              description="A domain or subdomain of yours, whose DNS records you can change."
+              description="A domain or subdomain whose DNS records you can change."
               placeholder="api.example.com"
               autoComplete="off"
               autoCapitalize="none"

@@ -35,7 +35,7 @@ export default function DomainsPage() {
           <Header name={orgTitle(org)} />
           <EmptyState
             title="The playground has no domains"
-            text="Create an organization to serve squids at domains of yours."
+            text="Create an organization to serve squids at your own domains."
             action={
               <LinkButton to="/organizations/create/{-$code}" params={{}}>
                 Create organization
@@ -54,7 +54,7 @@ function Header({ name, actions }: { name: string; actions?: ReactNode }) {
   return (
     <PageHeader
       title="Domains"
-      context={`Serve the API of a tag of ${name} at a domain of yours, over HTTPS.`}
+      context={`Serve the API of a tag of ${name} at your own domain, over HTTPS.`}
       crumbs={<Link to="/settings">Settings</Link>}
       actions={actions}
     />

@@ -30,7 +30,7 @@ export function useDomainRow(squid: Squid): KeyValueRow | null {
       <>
         {urls.length > 0 && <UrlList urls={urls} />}
         <Link to="/settings/domains" className="text-accent hover:underline">
-          {urls.length > 0 ? 'Manage domains' : 'Serve a tag at a domain of yours'}
+          {urls.length > 0 ? 'Manage domains' : 'Serve a tag at your own domain'}
         </Link>
       </>
     ),
