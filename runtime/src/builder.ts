@@ -11,7 +11,8 @@ export interface Builder {
   unpack(request: UnpackRequest): Promise<Unpacked>
 
   /**
-   * Installs, builds and stores an image. Returns the stored image if this tenant has already built the same content.
+   * Installs the dependencies, runs the build and stores the image. Returns the stored image if this tenant has already built the
+   * same content.
    * @throws BuildFailure
    */
   build(request: BuildRequest): Promise<Image>
@@ -30,7 +31,7 @@ export interface Builder {
 }
 
 export type UnpackRequest = {
-  /** Identifies the tree; must be a single word. */
+  /** Identifies the tree; a single word of letters, digits, `.`, `_` and `-`. */
   key: string
   archive: () => Readable
   /** The user's `-m` argument: `./x.yaml`, a nested path, or an absolute path on the user's machine, which is resolved by its suffix. */
@@ -54,7 +55,7 @@ export type Unpacked = {
   notes: string[]
   files: number
   bytes: number
-  /** For a comparison with another deployment; limited in size. */
+  /** The files of the archive, for a comparison with another deployment; limited in size. */
   fileList: FileList
 }
 

@@ -42,7 +42,7 @@ export function runTests(suite: Suite): void {
     await until('api', { state: 'backoff', lastRun: { ...lastRun, ordinal: 1 } })
   })
 
-  test('retry restarts a finished container with backoff, and ignores all others', async ({ skip }) => {
+  test('retry restarts a finished container with backoff, and ignores containers in other states', async ({ skip }) => {
     need('movable clock', skip)
     const containers = [
       container('processor', { ends: { exit: 0 } }),
@@ -110,7 +110,7 @@ export function runTests(suite: Suite): void {
     expect((await observe('processor'))?.lastRun?.id).not.toBe(first?.id)
   })
 
-  test('ordinals also count runs between two observations', async () => {
+  test('ordinals count runs that start and end between two observations', async () => {
     await suite.host.runtime.apply(workload([container('processor', { print: ['here'], ends: { exit: 7 } })]))
     // Each run prints one line, so the log counts the runs without an observation.
     const cursor: LogCursor = {}
@@ -190,7 +190,7 @@ export function runTests(suite: Suite): void {
     await suite.host.runtime.apply(workload([container('one', { print: ['x'.repeat(70_000)] })]))
     const [long = ''] = await read({}, 1)
     expect(long).toMatch(/^one: x+ … \(cut: the line is longer than 64 KiB\)$/)
-    // A place may add the time to the line before it is cut.
+    // A driver may add the time to the line before it cuts the line.
     expect(65_536 - long.replaceAll(/[^x]/g, '').length).toBeLessThan(64)
   })
 }

@@ -25,9 +25,9 @@ export type Behaviour = {
 }
 
 /**
- * What tests need of a place that not every place can do.
- * - `movable clock`: `advance` ends the waits before restarts, which are exactly 1, 2, 4 … seconds
- * - `usage of ended programs`: usage is known immediately, and after the end of a program
+ * What some tests need and not every driver can do.
+ * - `movable clock`: tests set the clock with `advance`, and the delays before restarts are exactly 1, 2, 4 … seconds
+ * - `usage of ended programs`: usage is known immediately, and still after a program has ended
  * - `logs of removed programs`: lines of a program can be read after its workload was removed
  * - `missing commands`: a command that does not exist is found before the program starts
  * - `stops programs`: `close('stop')` is allowed
@@ -37,11 +37,11 @@ export type Capability =
 
 /** A driver without workloads, and the means to control its environment. */
 export type Harness = {
-  /** The capabilities that the place lacks, each with the reason. Tests that need one are skipped with it. */
+  /** The capabilities that the driver lacks, each with the reason. Tests that need one are skipped for that reason. */
   lacks: Partial<Record<Capability, string>>
-  /** The number of crashes in a row that a test may wait for: each wait may be twice as long as the one before. */
+  /** The number of consecutive crashes that a test may wait for, since each delay may be twice as long as the previous one. */
   maxCrashes: number
-  /** True if the runs of the place name their host. */
+  /** True if `Run.node` is set. */
   hasNodes: boolean
   runtime: Runtime
   directory: Directory
@@ -87,7 +87,7 @@ export type Suite = ReturnType<typeof openSuite>
 
 const MIB = 1024 * 1024
 
-/** The waits of a driver after the first crashes in a row, in milliseconds. */
+/** The delays of a driver after the first consecutive crashes. */
 const crashDelaysMs = [1000, 2000, 4000]
 
 /** Declares the tests of the behaviour that the deploy engine expects of a driver. */
@@ -159,13 +159,13 @@ function openSuite(open: () => Promise<Harness>) {
     return lines
   }
 
-  /** Skips the test if the place lacks the capability. */
+  /** Skips the test if the driver lacks the capability. */
   const need = (capability: Capability, skip: (reason: string) => never): void => {
     const reason = host.lacks[capability]
     if (reason !== undefined) skip(`${capability}: ${reason}`)
   }
 
-  /** Waits until the runtime has none of these containers. A removal is complete only when the place has confirmed it. */
+  /** Waits until the runtime observes no container that `isOf` matches. */
   const untilGone = (isOf: (observation: Observation) => boolean): Promise<void> =>
     host.eventually(async () => expect((await host.runtime.observe()).filter(isOf)).toEqual([]))
 

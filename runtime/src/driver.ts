@@ -58,9 +58,9 @@ export type Observation = {
   retryAt: Date | null
   /** A sentence for users; null if there is nothing to report. */
   reason: string | null
-  /** Since when the program has had no disk space left for its files; null if it has space, or if this is unknown. */
+  /** When the program ran out of disk space for its files; null while it has space, or if unknown. */
   diskFullSince: Date | null
-  /** Since when its host has not responded, so that its program may still run; null if it responds. */
+  /** When its host stopped responding; the program may still run there. Null while the host responds. */
   hostLostSince: Date | null
 }
 
@@ -99,8 +99,8 @@ export type LogCursor = Record<string, string>
 export type LogDrop = { workload: WorkloadId; container: ContainerName; lines: number; isEstimate: boolean }
 
 /**
- * Lines that were lost before the driver could read them, in this period. `from` null: from the start of the run. `isCertain` false: the program
- * may also have written nothing then.
+ * Lines of a period that were lost before the driver could read them. `from` null: from the start of the run. `isCertain` false: the
+ * program may have written nothing in this period.
  */
 export type LogLoss = {
   workload: WorkloadId
@@ -161,8 +161,9 @@ export interface Runtime {
   retry(id: WorkloadId, container: ContainerName, reason: string): Promise<void>
 
   /**
-   * Returns all containers as one consistent snapshot. A program that may restart (`on-failure`) and that the host has lost, as a cluster
-   * whose state was restored, is not started again by the driver, because its lost run may still write: it is missing until the next `apply`.
+   * Returns all containers as one consistent snapshot. It lacks an `on-failure` container of which the host has lost all records (a
+   * cluster restored from a backup): the driver starts its program again only at the next `apply`, because the lost run may still
+   * write.
    */
   observe(): Promise<Observation[]>
 
@@ -175,8 +176,9 @@ export interface Runtime {
   /** Stops every program of the workload (SIGTERM, then SIGKILL after its `stopGraceMs`) and removes it. Idempotent. */
   remove(id: WorkloadId): Promise<void>
 
-  /** Lists the tenants for which the runtime keeps resources even without workloads, and removes those of a deleted tenant; idempotent. */
+  /** Lists the tenants that have resources in the runtime, even without workloads. */
   tenants(): Promise<string[]>
+  /** Removes the resources of a deleted tenant. Idempotent. */
   removeTenant(tenant: string): Promise<void>
 
   /** Measures every container that has run at least once. */

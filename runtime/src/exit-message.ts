@@ -7,7 +7,7 @@ export const IMAGE_MISSING_MESSAGE = 'Its image no longer exists: deploy the squ
 export function exitMessage(exitCode: number | null, outOfMemory: boolean): string | null {
   if (exitCode === 0) return null
   if (outOfMemory) return 'It used more memory than its profile allows and was stopped'
-  if (exitCode === null) return 'It was ended from outside'
+  if (exitCode === null) return 'It ended for an unknown reason'
   const signal = Object.entries(constants.signals).find(([, number]) => number === exitCode - 128)?.[0]
   if (signal === 'SIGXFSZ')
     return 'It was ended (SIGXFSZ) because it wrote more to a file or to its log than the limit of its disk space'

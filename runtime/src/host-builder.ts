@@ -12,7 +12,7 @@ import { recordHostReport } from './process/host-report.ts'
 import type { NetworkMode } from './process/network/find-network.ts'
 import type { NetworkTargets } from './process/network/network.ts'
 
-/** What builders need wherever the programs of builds run. */
+/** Settings of every builder, on this host or in a cluster. */
 export type BuilderSettings = {
   /** Must be traversable by every uid (`traversableDir`). */
   stateDir: string
@@ -37,7 +37,7 @@ export type HostBuilderOptions = BuilderSettings & {
 
 export type HostBuilder = { host: Host; imagesDir: string; builder: Builder }
 
-/** Which name `Image.image` contains: that of the image stored on this host, or that in the registry. */
+/** What `Image.image` contains: the image's name on this host, or its name in the registry. */
 type Names = 'stored' | 'in registry'
 
 /**

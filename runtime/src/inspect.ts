@@ -8,7 +8,10 @@ import { missingRights } from './kubernetes/client/rights.ts'
 import { type HostOptions, prepareHost } from './process/host.ts'
 import type { HostReport } from './process/host-report.ts'
 
-/** Detects the protections of squids on this host. Must not run while a worker uses the state directory, whose networks it opens. */
+/**
+ * Detects the protections of squids on this host. Must not run while a worker uses the state directory, because it opens the recorded
+ * networks.
+ */
 export async function inspectHost(options: HostOptions): Promise<HostReport> {
   return (await prepareHost(options)).report
 }
@@ -21,7 +24,10 @@ export async function inspectRegistry(
   await new RegistryClient(parseRegistry(registry), credentialsFrom(authFile)).check(signal)
 }
 
-/** Returns what the credentials may not do in the cluster, as a sentence; null if nothing is missing. @throws ClusterUnreachable, KubeError */
+/**
+ * Returns what the credentials may not do in the cluster, as a sentence; null if nothing is missing. @throws ClusterUnreachable,
+ * KubeError
+ */
 export async function inspectCluster(kubeconfig: string | null): Promise<string | null> {
   const client = new KubeClient(await loadKubeConfig(kubeconfig))
   try {

@@ -79,7 +79,7 @@ describe('a backup file', () => {
     await expect(checkBackupContent(file, content, signal)).rejects.toThrow('is damaged')
   })
 
-  test('does not exist if it could not be written completely', async () => {
+  test('does not exist if writing it fails', async () => {
     const failing = (async function* () {
       yield text('uploads/a', 'a')
       throw new Error('Disk failure')
@@ -182,7 +182,7 @@ describe('the state of squids', () => {
     const dir = join(source, 'oci/images')
     mkdirSync(dir, { recursive: true })
     const record = { local: '0a', repository: 'registry.example.com/o1', digest, pushedAtMs: 1 }
-    await (await PushedImages.open(dir)).remember(record)
+    await (await PushedImages.open(dir)).save(record)
     createFile('oci/images/unfinished.json.1', '{')
     createFile('oci/layers/layer.json', '{}')
     expect(await roundTrip(stateEntries(source, { images: 0, tools: 0, skipped: [] }))).toEqual([])

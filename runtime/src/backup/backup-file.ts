@@ -23,7 +23,7 @@ export type ContentSum = { bytes: number; sha256: string }
 
 /**
  * Writes a backup to a temporary file, which is renamed when it is complete and synced. Only the owner of the file may read it.
- * Calls `manifest` when all entries have been read.
+ * Calls `manifest`, which returns the manifest, after all entries have been read.
  */
 export async function writeBackupFile(
   file: string,

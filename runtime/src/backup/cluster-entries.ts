@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { bufferEntry, fileEntry, treeEntries } from './read-entries.ts'
 import type { TarEntry } from './tar-stream.ts'
 
-/** Folders whose content is excluded; Postgres requires the folders themselves ("Backing Up the Data Directory"). */
+/** Folders whose content is excluded; Postgres requires the folders themselves (its manual, "Backing Up the Data Directory"). */
 const EMPTY_FOLDERS = new Set([
   'pg_wal',
   'pg_replslot',
@@ -32,9 +32,7 @@ const EXCLUDED_FILES = new Set([
 const TEMPORARY = /(^|\/)(pgsql_tmp[^/]*|t\d+_\d+(_\w+)?(\.\d+)?|pg_internal\.init(\.\d+)?)$/
 const CONTROL = 'global/pg_control'
 
-/**
- * Yields the data directory of a running cluster between `pg_backup_start` and `pg_backup_stop`, without its WAL. The copy is
- * inconsistent until it is recovered with the WAL of that time.
+/** Yields the data directory of a running cluster, without its WAL. Call it between `pg_backup_start` and `pg_backup_stop`: the copy is inconsistent until Postgres recovers it with the WAL of that period.
  */
 export async function* clusterEntries(dataDir: string, path: string): AsyncGenerator<TarEntry> {
   yield { type: 'Directory', path, mode: 0o700, mtime: (await lstat(dataDir)).mtime }
@@ -57,7 +55,7 @@ export async function* walEntries(dataDir: string, path: string, segments: strin
   }
 }
 
-/** Reads the control file until two reads are equal, since recovery does not repair it. */
+/** Reads the control file until two reads are equal, since the server may be writing it and recovery does not repair it. */
 async function readStable(file: string): Promise<Buffer> {
   for (let previous = await readFile(file); ;) {
     const current = await readFile(file)

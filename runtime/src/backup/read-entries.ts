@@ -5,14 +5,17 @@ import type { TarEntry } from './tar-stream.ts'
 
 const CHUNK_BYTES = 1 << 18
 
-/** Returns the tar entry of a file; null if there is no regular file. The file is opened only when the entry is written. */
+/**
+ * Returns the tar entry `path` of the file at `absolute`; null if it is not a regular file. The file is opened only when the entry is
+ * written.
+ */
 export async function fileEntry(absolute: string, path: string): Promise<TarEntry | null> {
   const stats = await ifExists(lstat(absolute))
   if (!stats?.isFile()) return null
   return fileOf(absolute, path, stats)
 }
 
-export const fileOf = (absolute: string, path: string, { mode, mtime, size }: Stats): TarEntry => ({
+const fileOf = (absolute: string, path: string, { mode, mtime, size }: Stats): TarEntry => ({
   type: 'File',
   path,
   mode: mode & 0o777,

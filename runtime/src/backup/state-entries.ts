@@ -15,12 +15,13 @@ export type StateSummary = {
   skipped: string[]
 }
 
-/** Maximum number of hard-linked files to remember, so that their content is stored only once. */
+/** Maximum number of hard-linked files whose content is stored only once; limits the memory for their paths. */
 const MAX_SHARED = 300_000
 
 /**
- * Yields the state that squids need: images, the tools that these images reference, the records of images in a registry, and the uids. Excludes state that can be recreated:
- * containers (with their environment in clear text), caches, temporary files, sockets, unused tools.
+ * Yields the state that squids need: images, the tools that these images reference, the records of images in a registry, and the
+ * uids. Excludes state that can be recreated: containers (with their environments in plaintext), caches, temporary files, sockets,
+ * unused tools.
  */
 export async function* stateEntries(stateDir: string, summary: StateSummary): AsyncGenerator<TarEntry> {
   const uids = await fileEntry(join(stateDir, 'uids.json'), 'uids.json')
@@ -46,7 +47,7 @@ export async function* stateEntries(stateDir: string, summary: StateSummary): As
   summary.tools = tools.size
 }
 
-/** Yields the records of the images in the registry, without which a restored installation does not know them and never deletes them. */
+/** Yields the records of images in the registry. Without them, a restored installation could not use or delete these images. */
 async function* pushedImages(stateDir: string): AsyncGenerator<TarEntry> {
   const folder = 'oci/images'
   for (const name of (await ifExists(readdir(join(stateDir, folder)))) ?? []) {

@@ -45,7 +45,7 @@ export async function unpackBackup(content: Readable, dir: string, signal: Abort
   })
   let failure: unknown = null
   unpack.on('error', (error) => (failure ??= error))
-  // For entries that tar leaves out without calling the filter: entries of unsupported types, and large headers.
+  // tar skips entries of unsupported types and large headers without calling the filter.
   unpack.on('ignoredEntry', (entry: ReadEntry) => {
     if (entry.type !== 'SymbolicLink') rejection ??= rejectionOf(entry) ?? `${quoted(entry.path)} cannot be read`
   })

@@ -13,7 +13,10 @@ export class ArchivePaths {
     return this.#kinds.size
   }
 
-  /** Adds an entry and the folders above it. Returns why one of their paths is impossible, as a sentence for the user; null on success. */
+  /**
+   * Adds an entry and the folders above it. Returns the conflict with an earlier entry, as a sentence for the user; null if there is
+   * none.
+   */
   add(path: string, kind: PathKind): string | null {
     for (let end = path.indexOf('/'); end !== -1; end = path.indexOf('/', end + 1)) {
       const conflict = this.#set(path.slice(0, end), 'folder')

@@ -94,7 +94,7 @@ describe('properties', () => {
       fc.property(targets, path, (links, requested) => {
         const dir = realpathSync(mkdtempSync(join(tmpdir(), 'shoal-links-')))
         try {
-          // The tree is nested so deep that no generated path leaves `dir`.
+          // The tree is so deep that no generated path leaves `dir`.
           const root = join(dir, '1/2/3/4/5/6/7/8/9/tree')
           mkdirSync(join(root, 'a/b/c'), { recursive: true })
           writeFileSync(join(root, 'c'), '')

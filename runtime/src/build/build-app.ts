@@ -13,8 +13,8 @@ import { commandsOf, managerEnvironment } from './manager-commands.ts'
 import { buildCommandOf, cacheKeyOf } from './plan-decisions.ts'
 
 /**
- * A sealed app with its production dependencies, on the same disk as the images. `bytes`: its size. `dependencyKey`: equal for builds of
- * the tenant that have the same dependencies; null if that is unknown.
+ * A sealed app with its production dependencies, on the same disk as the images. `bytes`: its size. `dependencyKey`: equal for builds
+ * of the tenant with the same dependencies; null if the dependencies cannot be cached.
  */
 export type BuiltApp = { app: string; bytes: number; dependencyKey: string | null }
 
@@ -100,7 +100,7 @@ async function buildAndCache(
   })
 }
 
-/** Returns the folder of the production tree, which becomes `node_modules` when the build has ended. */
+/** Returns the folder of the production tree, which becomes the image's `node_modules`. */
 const imageModulesDir = (dirs: WorkDirs) => join(dirs.results, 'image-modules')
 
 /** Replaces the build's `node_modules` with the production tree. */
@@ -112,7 +112,7 @@ async function finishApp({ run, dirs }: BuildWorkspace, productionBytes: number)
   return { app, bytes: productionBytes + bytes }
 }
 
-/** Moves `path` to a place where it is deleted with the build. Ignores a missing path. */
+/** Moves `path` to `to`, a path in the build's folder, where it is deleted with the build. Ignores a missing path. */
 async function moveAway(path: string, to: string): Promise<void> {
   try {
     await rename(path, to)
@@ -154,7 +154,7 @@ async function runBuildScript(plan: BuildPlan, { run, dirs }: BuildWorkspace): P
     command,
     cwd: dirs.app,
     env: {
-      // A separate directory: the squid's code must not write to the download cache that other builds of the tenant use.
+      // A separate folder: the squid's code must not write to the download cache that other builds of the tenant use.
       ...managerEnvironment(join(dirs.dir, 'tmp/downloads')),
       PATH: `${join(dirs.app, 'node_modules/.bin')}:${run.env.PATH ?? ''}`,
     },

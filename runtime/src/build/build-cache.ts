@@ -20,10 +20,10 @@ export type BuildCache = {
   withDependencies<T>(tenant: string, key: string, work: (cached: CachedDependencies | null) => Promise<T>): Promise<T>
   /** Moves `dir`, which contains the sealed trees `full` and `production`, into the cache. Keeps an existing entry. */
   storeDependencies(tenant: string, key: string, dir: string, sizes: Sizes): Promise<void>
-  /** Passes the tenant's download folder, writable by `uid`, to `work`; it is not evicted while `work` runs. */
+  /** Passes the tenant's download folder, writable by `user`, to `work`. The folder is not evicted while `work` runs. */
   withDownloads<T>(tenant: string, user: DownloadsUser, work: (dir: string) => Promise<T>): Promise<T>
   /** Evicts the least recently used entries beyond the size limit. */
-  collect(): Promise<void>
+  evictExcess(): Promise<void>
 }
 
 export type CachedDependencies = { full: string; production: string; productionBytes: number }
@@ -31,7 +31,7 @@ export type CachedDependencies = { full: string; production: string; productionB
 /** `bytes`: size on disk of both trees, which share files; `productionBytes`: size of the production tree. */
 type Sizes = { bytes: number; productionBytes: number }
 
-/** The build that uses a download folder: its user, the disk on which the folder is mounted, and its limits. */
+/** The build that uses a download folder: its uid, the disk on which the folder is mounted, and its limits. */
 export type DownloadsUser = { uid: number | null; disk: OpenDisk; limits: Pick<BuildLimits, 'diskBytes'> }
 
 const ENTRY_FILE = 'entry.json'
@@ -99,7 +99,7 @@ export async function openBuildCache(dir: string, staging: Staging, maxBytes: nu
         }
       })
     },
-    async collect() {
+    async evictExcess() {
       const entries = await listEntries(dir)
       let totalBytes = 0
       for (const entry of entries.sort((a, b) => b.usedAtMs - a.usedAtMs)) {
@@ -140,7 +140,10 @@ async function readEntry(dir: string): Promise<Entry | null> {
   }
 }
 
-/** A download folder that uses more than this share of its disk is emptied before the next build, which could otherwise run out of space. */
+/**
+ * A download folder that uses more than this share of its disk is emptied before the next build, so that the build does not run out
+ * of space.
+ */
 const MAX_DOWNLOADS_SHARE = 0.5
 
 /** Returns the bytes that a file, or the files in a folder, use on the disk; 0 if it does not exist. */

@@ -20,7 +20,7 @@ const fill = (folder: string, files: number): string[] => [
   `for (let i = 0; i < ${files}; i++) require('fs').writeFileSync(${folder} + '/fill-' + i, Buffer.alloc(20 * 2 ** 20, 1))`,
 ]
 const createFiles = ['node', '-e', `for (let i = 0; i < 200_000; i++) require('fs').writeFileSync('fill-' + i, '')`]
-/** Creates sparse files, which take no space on the disk, but would in a backup. */
+/** Creates sparse files, which need space only in a backup. */
 const createHoles = [
   'node',
   '-e',
@@ -53,7 +53,7 @@ describe.runIf(isRoot)('the disk space of builds', () => {
     ['a build script that leaves files with holes', { buildCommand: createHoles }],
     ['an install script that fills the disk', { installCommand: fill('"."', 20) }],
   ]
-  test.each(attacks)('%s fails at its limit', async (_, request) => {
+  test.each(attacks)('%s fails at the disk limit', async (_, request) => {
     const { error } = await harness.fail(NPM, { limits, ...request })
     expect(error).toMatchObject({ kind: 'SOURCE_FILES_BUILD_FAILED' })
     expect(String(error)).toContain(
@@ -63,7 +63,7 @@ describe.runIf(isRoot)('the disk space of builds', () => {
     await expectNothingLeft()
   })
 
-  test('the downloads that builds of a tenant share are limited, and a full folder is emptied before the next build', async () => {
+  test('the download cache of a tenant is limited, and is emptied before the next build when it is full', async () => {
     const fillDownloads = [
       'sh',
       '-c',
@@ -91,18 +91,18 @@ describe.runIf(isRoot)('the disk space of builds', () => {
   })
 })
 
-describe.runIf(isRoot)('while the disk space of squids is not limited', () => {
+describe.runIf(isRoot)('if the disk space of squids is not limited', () => {
   beforeAll(() => open({ containerDiskBytes: 0 }), 120_000)
   afterAll(() => harness?.dispose())
 
-  test('that of builds is', async () => {
+  test('the disk space of builds is limited', async () => {
     const { error } = await harness.fail(NPM, { limits, buildCommand: fill('"."', 20) })
     expect(String(error)).toContain('ran out of disk space')
     await expectNothingLeft()
   })
 })
 
-describe('without images', () => {
+describe('if disk images cannot be mounted', () => {
   beforeAll(() => open({ disk: 'none' }), 120_000)
   afterAll(() => harness?.dispose())
 

@@ -62,7 +62,7 @@ describe('a failed build reports the cause and the remedy:', () => {
     expect(String(error)).toMatch(/exit code 3: the dependencies were not installed\.\nno such thing/)
   })
 
-  test('a failing build script, with the end of its output, but without the colours, which only the log has', async () => {
+  test('a failing build script, with the end of its output; only the log has the colours', async () => {
     const failing =
       'for (let i = 0; i < 50; i++) console.log("line " + i); console.log("\\x1b[31msrc/main.ts(3,1): error TS1005\\x1b[0m"); process.exit(2)'
     const { error, log } = await harness.fail({ ...NPM, 'build.js': failing })

@@ -14,7 +14,7 @@ export type FailedStep = {
   tail: string[]
   limits: BuildLimits
   manager: PackageManager
-  /** True if the build's files are on a separate disk, which only the build can have filled. */
+  /** True if the build's files are on a separate disk that only the build can fill. */
   hasOwnDisk: boolean
 }
 
@@ -130,7 +130,7 @@ function exitHint({ result, step }: FailedStep): string {
 
 /** Returns the end of the output without uninformative lines. */
 function lastOutput(tail: string[]): string[] {
-  const isNoise = (line: string) =>
+  const isUninformative = (line: string) =>
     line.trim() === '' || /A complete log of this run|^npm error\s*$|npm notice/.test(line)
-  return tail.filter((line) => !isNoise(line)).slice(-12)
+  return tail.filter((line) => !isUninformative(line)).slice(-12)
 }

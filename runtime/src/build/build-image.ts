@@ -7,7 +7,7 @@ import { readTextFile } from './manifest-file.ts'
 import type { PackageManager } from './package-manager.ts'
 import type { InstalledNode, InstalledTool } from './toolchain.ts'
 
-/** The decisions that were made before the build starts. */
+/** The request of a build and the decisions made before its programs run. */
 export type BuildPlan = {
   image: string
   request: BuildRequest
@@ -44,8 +44,8 @@ export async function buildImage(context: BuilderContext, plan: BuildPlan): Prom
     log.info(`Image ready: ${megabytes(bytes)}, after ${seconds(performance.now() - startedAt)}`)
     return { image, bytes, reused: false }
   } catch (error) {
-    const isOfBuild = error instanceof BuildFailure || plan.request.signal.aborted || !(await work.isDiskFull())
-    throw isOfBuild ? error : outOfDisk('The build', plan.request.limits)
+    const isExplained = error instanceof BuildFailure || plan.request.signal.aborted
+    throw isExplained || !(await work.isDiskFull()) ? error : outOfDisk('The build', plan.request.limits)
   } finally {
     await work.close()
   }

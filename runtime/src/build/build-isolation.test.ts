@@ -77,7 +77,7 @@ describeAllKinds(kinds, (kind) => {
       expect(Object.keys(report.env)).not.toContain('SERVER_SECRET')
       expect(JSON.stringify(report.env)).not.toContain('/root')
 
-      // The build cannot modify shared files. It can replace its own, but that affects neither the image nor the cache.
+      // The build cannot modify shared files. It can replace its own files, but that changes neither the image nor the cache.
       expect(report.poison).toBe('EACCES')
       expect(report.replaced).toBe('done')
       const nextBuild = await harness.build({ ...NPM, 'src/next.ts': '' })

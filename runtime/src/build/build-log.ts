@@ -2,11 +2,11 @@ import { stripVTControlCharacters } from 'node:util'
 import type { BuildRequest } from '../builder.ts'
 import { keepColours } from '../terminal-colours.ts'
 
-/** Maximum output per build in the deployment's log. The end of the output is kept for the failure message. */
+/** Maximum output per build in the deployment's log. */
 const MAX_LOGGED_BYTES = 2 * 1024 * 1024
 const TAIL_LINES = 100
 const MAX_LINE_CHARACTERS = 4000
-/** Added to the length of each line when it counts towards the limit, to account for the line's other columns. */
+/** Counted for each line in addition to its length, since a stored line has other columns. */
 const LINE_OVERHEAD_BYTES = 100
 
 /** Writes the output of a build's programs to the deployment's log with its colours, in bounded size. */

@@ -4,9 +4,9 @@ import type { BuilderContext } from './build-work.ts'
 
 /** Where the programs of builds run. */
 export type BuildPlace = {
-  /** Prepares one build, and calls `onStart` of its request when its time begins. The caller must close it. */
+  /** Prepares a build, and calls the request's `onStart` when its time limit starts to count. The caller must close the build. */
   open(context: BuilderContext, plan: BuildPlan): Promise<OpenedBuild>
-  /** Ends the programs that `owner`, a process that no longer exists, has left on this host. */
+  /** Ends the build programs on this host that were started by `owner`, a process that no longer exists. */
   recover(owner: string): Promise<void>
 }
 
@@ -15,6 +15,6 @@ export type OpenedBuild = {
   run(): Promise<BuiltApp>
   /** True if the build has used all of its disk space. */
   isDiskFull(): Promise<boolean>
-  /** Ends what remains of the build and deletes its temporary files. */
+  /** Ends the remaining programs of the build and deletes its temporary files. */
   close(): Promise<void>
 }

@@ -13,7 +13,7 @@ export type BuildRun = {
   /** The disk with the folders of the build, at the same paths as on the server. */
   disk: OpenDisk
   trees: TreeTasks
-  /** A single word, unique on this host; part of the names of the build's isolated programs. */
+  /** Unique on this host; part of the names of the build's isolated programs. */
   name: string
   /** Null: the user of the server. */
   uid: number | null
@@ -35,7 +35,7 @@ export type BuildStep = {
   cwd: string
   env?: Record<string, string>
   writableDirs: string[]
-  /** Logs the output only if the step fails. */
+  /** True: the output is not logged; its last lines are only in the message of a failure. */
   isQuiet?: boolean
 }
 
@@ -91,7 +91,8 @@ export async function runStep(
 
 /**
  * Seals a tree that programs of the build have written. Resolves with the total size of its files in bytes.
- * @throws BuildFailure when it cannot be sealed, or is larger than the build's disk because of holes, which backups would store as zeros
+ * @throws BuildFailure when it cannot be sealed, or when its files, because of holes, are larger than the build's disk: a backup
+ * would store the holes as zeros
  */
 export async function sealResult({ trees, uid, disk, limits }: BuildRun, root: string): Promise<number> {
   const bytes = await trees.seal(root, uid)

@@ -29,7 +29,7 @@ export type BuilderContext = {
 export type WorkDirs = {
   /** On the disk of the build. */
   dir: string
-  /** Results on their way to the cache and the images, on the same disk as these. Programs do not write to it. */
+  /** Results before they are moved to the cache and the images, which are on the same disk. Programs do not write to it. */
   results: string
   app: string
   /** Download cache of the package managers. */
@@ -42,7 +42,7 @@ export type BuildWorkspace = { run: BuildRun; dirs: WorkDirs }
 
 type HostContext = BuilderContext & { host: Host }
 
-/** Creates the folders of a build, with the source in `app`. The caller must close it. */
+/** Creates the folders of a build and copies the source into `app`. The caller must close the workspace. */
 export async function openWorkspace(
   context: HostContext,
   plan: BuildPlan,
@@ -118,7 +118,7 @@ async function openBuildDisk({ disks }: Host, results: string, bytes: number): P
   return await limited.open({ dir, image: join(results, 'disk.img'), bytes })
 }
 
-/** Returns the variables of all programs of a build, wherever it runs. */
+/** Returns the variables of all programs of a build, on this host or in a cluster. */
 export const stepEnvironment = ({ memoryBytes }: Pick<BuildLimits, 'memoryBytes'>): Record<string, string> => ({
   LANG: 'C.UTF-8',
   CI: 'true',

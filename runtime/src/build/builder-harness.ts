@@ -13,7 +13,10 @@ import { onHost } from './host-place.ts'
 import { type NpmConfig, readNpmConfig } from './npm-config.ts'
 import { type Toolchain, ensureToolchain } from './toolchain.ts'
 
-/** `npm test` provides a complete toolchain. Without it, all runs share one in the temporary folder; its entries are content-addressed. */
+/**
+ * `npm test` provides a complete toolchain. Otherwise, all test runs share one in the temporary folder; its entries are
+ * content-addressed.
+ */
 const TOOLCHAIN_DIR =
   process.env['SHOAL_TEST_TOOLCHAIN'] ?? join(tmpdir(), `shoal-test-toolchain-${process.getuid?.() ?? 0}`)
 

@@ -21,7 +21,7 @@ export type CloneOptions = {
 
 /**
  * Clones the folder `from` to `to`, which must not exist. Keeps symbolic links and modes.
- * @throws when `from` is a link: earlier releases cached links that builds had left in place of a folder
+ * @throws when `from` is not a folder: earlier releases cached links with which builds had replaced a folder
  */
 export function cloneTree(from: string, to: string, options: CloneOptions): void {
   if (!lstatSync(from).isDirectory()) {

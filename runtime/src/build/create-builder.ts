@@ -27,13 +27,13 @@ export type BuilderOptions = {
   npmConfig: NpmConfig
   /** Maximum number of concurrent builds. Further builds wait. */
   concurrency: number
-  /** Maximum size of the build cache. Images are not counted; they are deleted by `removeImage`. */
+  /** Maximum size of the build cache, without images, which `removeImage` deletes. */
   maxCacheBytes: number
   /** Delay before temporary files are deleted: the squid starts right after its build, and deletions would take CPU and disk from it. */
   removeAfterMs: number
 }
 
-/** Must be increased when the same source and versions would result in a different image. */
+/** Part of each image's name. Increase it when the builder makes another image of the same source and versions. */
 const FORMAT = 1
 
 /** Creates a builder on this host. Call `recover` once before the first build. */
@@ -62,7 +62,7 @@ export async function createBuilder(options: BuilderOptions): Promise<Builder> {
       return await buildImage(context, plan)
     } finally {
       release()
-      await cache.collect()
+      await cache.evictExcess()
     }
   }
 

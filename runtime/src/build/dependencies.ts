@@ -18,7 +18,7 @@ export async function install(run: BuildRun, dirs: WorkDirs, installCommand: str
   })
 }
 
-/** Moves the installed `node_modules` to `full`, seals it, and puts a clone into the app. Resolves with the size of `full` in bytes. */
+/** Moves the installed `node_modules` to `full`, seals that tree, and clones it into the app. Resolves with the size of `full` in bytes. */
 export async function sealInstalled(run: BuildRun, dirs: WorkDirs, full: string): Promise<number> {
   const installed = join(dirs.app, 'node_modules')
   try {
@@ -36,14 +36,14 @@ export async function sealInstalled(run: BuildRun, dirs: WorkDirs, full: string)
 }
 
 /**
- * Clones a sealed tree for the build's user, who may add and remove files but not modify shared ones. A build that runs as
- * the user of the server gets copies, since it could write to shared files.
+ * Clones a sealed tree for the build's user, who may add and remove files but not modify shared ones. A build that runs as the
+ * server's user gets copies, since it could write to shared files.
  */
 export async function cloneWritable({ trees, uid }: BuildRun, sealed: string, to: string): Promise<void> {
   await trees.clone(sealed, to, { uid, shares: uid === null ? 'nothing' : 'packages' })
 }
 
-/** Clones a sealed tree; the clone is sealed too. Used to put the production tree into an image. */
+/** Clones a sealed tree; the clone is sealed, too. */
 export async function cloneReadOnly({ trees, uid }: BuildRun, sealed: string, to: string): Promise<void> {
   await trees.clone(sealed, to, { uid: null, shares: uid === null ? 'nothing' : 'everything' })
 }
@@ -95,7 +95,10 @@ async function prune(run: BuildRun, dirs: WorkDirs, cwd: string): Promise<boolea
   }
 }
 
-/** Copies package.json, lockfile and settings. Deletes existing ones in `to` first, since a build may have replaced them with links. */
+/**
+ * Copies package.json, the lockfile and the settings. Deletes the existing files in `to` first, since a build may have replaced them
+ * with links.
+ */
 async function copyManagerFiles(run: BuildRun, from: string, to: string): Promise<void> {
   const { settings } = commandsOf(run.manager)
   const names = ['package.json', ...(run.manager.lockfile === null ? [] : [run.manager.lockfile.name]), ...settings]

@@ -14,13 +14,13 @@ export type DependencyInputs = {
   nodeVersion: string
   /** Version of the toolchain, whose npm may run the install. */
   toolchainVersion: string
-  /** True when the manifest has its own install command. */
+
   hasInstallCommand: boolean
 }
 
 export type DependencyKey = { key: string; reason: null } | { key: null; reason: string }
 
-/** Must be increased when the stored form of dependencies changes. */
+/** Part of each key. Increase it when the format of stored dependencies changes. */
 const FORMAT = 1
 
 /** The fields of package.json that affect an install. */
@@ -88,10 +88,10 @@ function reasonNotToCache(
   const reasons: [boolean, string][] = [
     [hasInstallCommand, 'the manifest has its own install command'],
     [script !== undefined, `package.json has a script “${script ?? ''}”`],
-    [existsSync(join(root, 'binding.gyp')), 'it has a binding.gyp'],
+    [existsSync(join(root, 'binding.gyp')), 'the squid has a binding.gyp'],
     [packageJson.workspaces !== undefined, 'package.json has workspaces'],
     [/^packages:/m.test(settings['pnpm-workspace.yaml'] ?? ''), 'pnpm-workspace.yaml has packages'],
-    [existsSync(join(root, '.pnpmfile.cjs')), 'it has a .pnpmfile.cjs'],
+    [existsSync(join(root, '.pnpmfile.cjs')), 'the squid has a .pnpmfile.cjs'],
     [/^plugins:/m.test(settings['.yarnrc.yml'] ?? ''), '.yarnrc.yml has plugins'],
     [hasLocalDependency(packageJson, manager), 'a dependency is located in the squid’s own folder'],
   ]

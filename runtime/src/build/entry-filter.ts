@@ -28,7 +28,7 @@ export class EntryFilter {
   #compressedBytes = 0
   #inflatedBytes = 0
 
-  /** `content` `result`: folders of installs and `.env` are kept. */
+  /** In a `source`, `node_modules`, `.git` and `.env` are ignored. In a `result`, the output of a build, they are kept. */
   constructor(limits: UnpackLimits, content: 'source' | 'result' = 'source') {
     this.#limits = limits
     this.#keepsAll = content === 'result'
@@ -38,6 +38,7 @@ export class EntryFilter {
     this.#compressedBytes += chunk.length
   }
 
+  /** Records a failure, which `throwIfFailed` throws. */
   fail(error: unknown): void {
     this.failure ??= error
   }
@@ -53,6 +54,7 @@ export class EntryFilter {
     }
   }
 
+  /** Returns whether tar may write the entry; records the failure of an invalid entry. Adds symbolic links to `links` instead. */
   admits(entry: ReadEntry): boolean {
     if (this.failure !== null) {
       return false
@@ -82,7 +84,7 @@ export class EntryFilter {
     return true
   }
 
-  /** Fails for entries that tar leaves out without calling the filter: entries of unsupported types, and large headers. */
+  /** Records the failure of an entry that tar skips without calling the filter: one of an unsupported type, or a large header. */
   checkIgnored(entry: ReadEntry): void {
     if (entry.meta) {
       this.fail(invalid('The archive contains a name or attributes of more than 1 MB'))
@@ -102,7 +104,7 @@ export class EntryFilter {
     }
     this.#namesBytes += entry.path.length + (entry.linkpath?.length ?? 0)
     if (this.#namesBytes > MAX_NAMES_BYTES) {
-      return invalid('The names of all files in the archive are too long')
+      return invalid('The file names in the archive are too long in total')
     }
     if (this.#entries > this.#limits.files) {
       return tooManyFiles(this.#limits.files)
@@ -115,7 +117,7 @@ export class EntryFilter {
     if (reason !== null) {
       return invalid(reason)
     }
-    // Folders count too, even those without their own entry: each takes space on the disk.
+    // Folders count even if they have no entry, since each needs disk space.
     return this.#paths.count > this.#limits.files ? tooManyFiles(this.#limits.files) : null
   }
 

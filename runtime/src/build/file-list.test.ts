@@ -36,7 +36,7 @@ test('the texts of sources are kept, but not those of binaries, long files, lock
   expect(new Set(files.map(({ sha256 }) => sha256)).size).toBe(files.length - 2)
 })
 
-test('the list of a huge archive is bounded', () => {
+test('the list of a huge archive is limited', () => {
   const lister = new FileLister()
   for (let n = 0; n < 5000; n++) add(lister, `src/${n}.ts`, `x`.repeat(10_000))
   for (let n = 0; n < 100; n++) add(lister, `${'deep/'.repeat(800)}${n}`, 'x')

@@ -6,20 +6,23 @@ export type ListedFile = { path: string; bytes: number; sha256: string; text: st
 /** `isComplete`: false if the archive has more files than are listed. */
 export type FileList = { files: ListedFile[]; isComplete: boolean }
 
-/** The maximum size of a list. Archives may be far larger. Paths are counted in characters, texts in bytes. */
+/**
+ * Limits of a list. `paths`: characters of all paths; `text`: bytes of one text; `sources`, `otherTexts`: bytes of all texts of that
+ * kind.
+ */
 const limits = { files: 2000, paths: 200_000, text: 64 * 1024, sources: 768 * 1024, otherTexts: 256 * 1024 }
 
-const isSource = /(?:^|\/)package\.json$|\.(?:[cm]?[jt]sx?|ya?ml|graphql|gql|sql|sh)$/
-const isOtherText = /\.(?:json|md|toml|txt|html|css)$|(?:^|\/)(?:Dockerfile|\.[a-z]+ignore|\.[a-z]+rc)$/
-/** Files without a recorded text: lockfiles and compiled code are long and generated; the others may contain passwords and keys. */
-const isLeftOut =
+const SOURCE = /(?:^|\/)package\.json$|\.(?:[cm]?[jt]sx?|ya?ml|graphql|gql|sql|sh)$/
+const OTHER_TEXT = /\.(?:json|md|toml|txt|html|css)$|(?:^|\/)(?:Dockerfile|\.[a-z]+ignore|\.[a-z]+rc)$/
+/** Files whose text is not recorded: lockfiles and compiled code, which are long and generated, and files that may contain secrets. */
+const WITHOUT_TEXT =
   /(?:^|\/)(?:package-lock\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml)$|^(?:lib|dist|builds)\/|(?:^|\/)\.(?:env|npmrc|yarnrc)|secret|credential/i
 
 /** Collects the files of an archive with their hashes, and the texts of sources, for a comparison with another deployment. */
 export class FileLister {
   readonly list: FileList = { files: [], isComplete: true }
   #paths = 0
-  #left = { sources: limits.sources, otherTexts: limits.otherTexts }
+  #remainingBytes = { sources: limits.sources, otherTexts: limits.otherTexts }
 
   /** Returns two functions, to call for each chunk of the file and at its end; null if the list omits the file. */
   open(path: string, bytes: number): { add: (chunk: Buffer) => void; close: () => void } | null {
@@ -29,7 +32,7 @@ export class FileLister {
       return null
     }
     const hash = createHash('sha256')
-    const chunks: Buffer[] | null = this.#takesText(path, bytes) ? [] : null
+    const chunks: Buffer[] | null = this.#reserveText(path, bytes) ? [] : null
     return {
       add: (chunk) => {
         hash.update(chunk)
@@ -39,15 +42,17 @@ export class FileLister {
     }
   }
 
-  #takesText(path: string, bytes: number): boolean {
-    const kind = isSource.test(path) ? 'sources' : isOtherText.test(path) ? 'otherTexts' : null
-    if (kind === null || isLeftOut.test(path) || bytes > limits.text || bytes > this.#left[kind]) return false
-    this.#left[kind] -= bytes
+  /** Returns whether the text of a file is recorded, and counts it towards the limits. */
+  #reserveText(path: string, bytes: number): boolean {
+    const kind = SOURCE.test(path) ? 'sources' : OTHER_TEXT.test(path) ? 'otherTexts' : null
+    if (kind === null || WITHOUT_TEXT.test(path) || bytes > limits.text || bytes > this.#remainingBytes[kind])
+      return false
+    this.#remainingBytes[kind] -= bytes
     return true
   }
 }
 
-/** 128 bits, enough to tell files apart. */
+/** 128 bits, enough to distinguish files. */
 const shortHash = (hash: Hash) => hash.digest('hex').slice(0, 32)
 
 function textOf(chunks: Buffer[] | null): string | null {

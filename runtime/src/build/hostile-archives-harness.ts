@@ -74,11 +74,11 @@ function pax(records: Record<string, string>, type = 'x'): Entry {
 }
 const longName = (name: string): Entry => ({ name: '././@LongLink', type: 'L', body: Buffer.from(`${name}\0`) })
 
-// Made once, because they are large.
+// Created once, because they are large.
 const zeros = Buffer.alloc(8 * 1024 * 1024)
 const largeHeaders = [100_000, 2_000_000].map((length) => pax({ comment: 'c'.repeat(length) }))
 
-/** A way to make an archive hostile. */
+/** Entries that attack the unpacker. `culprit`: see `HostileArchive`. */
 type Trick = { title: string; entries: Entry[]; culprit: string | null }
 
 const base256 = (first: number, rest: number) => Buffer.from([first, ...Array.from({ length: 11 }, () => rest)])
@@ -145,8 +145,8 @@ function tricks(random: Random, n: number): Trick[] {
       [pax({ path: `${direction}${name}` }), file(name)],
       `${direction}${name}`,
     ),
-    several('twins in different normal forms', [file(`caf\u00e9${n}`), file(`cafe\u0301${n}`)], null),
-    several('twins in different case', [file(`Readme${n}`), file(`README${n}`)], null),
+    several('names that differ only in their normal form', [file(`caf\u00e9${n}`), file(`cafe\u0301${n}`)], null),
+    several('names that differ only in case', [file(`Readme${n}`), file(`README${n}`)], null),
     one('bytes that are not UTF-8', { ...file(''), name: Buffer.from([0x78, 0xff, 0xfe, 0x79]) }, '\ufffd'),
     several('long name', [longName('n'.repeat(pick([256, 300, 5_000, 200_000]))), file(name)], 'nnnn'),
     several('long path', [longName(`${'p'.repeat(200)}/`.repeat(pick([6, 30]))), file(name)], 'pppp'),
@@ -154,7 +154,7 @@ function tricks(random: Random, n: number): Trick[] {
     several('size in a pax header that is too small', [pax({ size: '1' }), file(name, 'x'.repeat(2_000))], null),
     several('size in a pax header that is too large', [pax({ size: '9999999999' }), file(name)], null),
     several(
-      'size in a pax header that is no number',
+      'size in a pax header that is not a number',
       [pax({ size: pick(['x', '-5', '1e9', 'NaN', '']) }), file(name)],
       null,
     ),
@@ -162,7 +162,7 @@ function tricks(random: Random, n: number): Trick[] {
     one('negative size', { ...file(name), size: base256(0xff, pick([0xff, 0x00, 0x7f])) }, null),
     one('huge size', { ...file(name), size: base256(0x80, pick([0xff, 0x7f, 0x01])) }, null),
     one('largest octal size', { ...file(name), size: 0o77777777777 }, null),
-    one('size that is no number', { ...file(name), size: Buffer.from('zzzzzzzzzzz\0') }, null),
+    one('size that is not a number', { ...file(name), size: Buffer.from('zzzzzzzzzzz\0') }, null),
     one('folder with a body', { name: `${name}/`, type: '5', body: Buffer.alloc(1_000, 'x') }, null),
     one('link with a body', { ...link(name, 'squid.yaml'), body: Buffer.alloc(1_000, 'x') }, null),
     one('file with a link target', { ...file(name), link: 'squid.yaml' }, null),
@@ -194,10 +194,10 @@ function tricks(random: Random, n: number): Trick[] {
   ]
 }
 
-type Whole = { title: string; apply: (tar: Buffer, random: Random) => Buffer }
+type ArchiveChange = { title: string; apply: (tar: Buffer, random: Random) => Buffer }
 
 /** Changes to the complete archive. The first one leaves it intact, and is chosen more often than any other. */
-const wholes: Whole[] = [
+const archiveChanges: ArchiveChange[] = [
   { title: 'intact', apply: (tar) => gzipSync(tar) },
   { title: 'truncated', apply: (tar, random) => gzipSync(tar.subarray(0, Math.floor(tar.length * random()))) },
   {
@@ -239,14 +239,16 @@ export function* hostileArchives(seed: number, count: number): Generator<Hostile
       : Array.from({ length: Math.ceil(random() * 3) }, (_, n) => {
           return tricks(random, n + 1)[Math.floor(random() * trickCount)] as Trick
         })
-    const whole = (isAlone ? wholes[0] : wholes[Math.floor(random() * wholes.length)]) as Whole
+    const archiveChange = (
+      isAlone ? archiveChanges[0] : archiveChanges[Math.floor(random() * archiveChanges.length)]
+    ) as ArchiveChange
     const chosen = [first, ...others]
     const entries = chosen.flatMap((trick) => trick.entries)
     const isAtStart = !isAlone && random() < 0.3
     const tar = tarOf(isAtStart ? [...entries, ...squid] : [...squid, ...entries])
     yield {
-      title: `${i}: ${chosen.map((trick) => trick.title).join(' + ')}, ${whole.title}`,
-      bytes: whole.apply(tar, random),
+      title: `${i}: ${chosen.map((trick) => trick.title).join(' + ')}, ${archiveChange.title}`,
+      bytes: archiveChange.apply(tar, random),
       culprit: isAlone ? first.culprit : null,
     }
   }

@@ -27,7 +27,7 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(dir, { recursive: true, force: true }))
 
-/** Returns what is wrong with the unpacked tree. */
+/** Lists the faults of the unpacked tree. */
 async function faultsOfTree(): Promise<string[]> {
   const faults: string[] = []
   const links = new Map<string, string>()
@@ -48,7 +48,7 @@ async function faultsOfTree(): Promise<string[]> {
   return faults
 }
 
-/** Returns what is wrong with the message of a rejection. */
+/** Lists the faults of a rejection's message. */
 function faultsOfRejection(error: unknown, { culprit }: HostileArchive): string[] {
   if (!(error instanceof BuildFailure)) return [`failed with ${String(error)}`]
   const { kind, message } = error

@@ -63,12 +63,12 @@ export function commandsOf(manager: PackageManager): ManagerCommands {
 export async function prepareForPrune(manager: PackageManager, dir: string): Promise<void> {
   if (manager.kind !== 'yarn-berry') return
   const file = join(dir, 'package.json')
-  const changed = productionManifest(manager, JSON.parse(await readFile(file, 'utf8')) as Record<string, unknown>)
+  const changed = productionPackageJson(manager, JSON.parse(await readFile(file, 'utf8')) as Record<string, unknown>)
   if (changed !== null) await writeFile(file, JSON.stringify(changed, null, 2))
 }
 
 /** Returns the package.json with which `prune` leaves only production dependencies; null if that is the squid's own. */
-export const productionManifest = (
+export const productionPackageJson = (
   manager: PackageManager,
   packageJson: Record<string, unknown>,
 ): Record<string, unknown> | null => (manager.kind === 'yarn-berry' ? { ...packageJson, devDependencies: {} } : null)

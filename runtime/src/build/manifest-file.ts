@@ -4,17 +4,17 @@ import { BuildFailure } from '../builder.ts'
 import { isAbsolute, plainPath, quoted } from './archive-rules.ts'
 
 const MAX_TEXT_BYTES = 1024 * 1024
-/** More than any real file needs, and few enough that recursive code can process the value. */
+/** Deeper than any real file, and shallow enough for recursive code. */
 const MAX_JSON_DEPTH = 500
 
 /**
- * Finds the manifest that the user's `-m` argument names: a path in the tree, or a path on the user's machine, whose longest suffix that
- * exists in the tree is used.
+ * Finds the manifest that the user's `-m` argument names: a path in the tree, or a path on the user's machine, of which the longest
+ * suffix that exists in the tree is used.
  * @throws BuildFailure REQUIRED_SOURCE_FILE_MISSED, which names the file
  */
 export async function findManifest(root: string, manifestPath: string): Promise<{ path: string; raw: string }> {
   const requested = manifestPath.trim() === '' ? 'squid.yaml' : manifestPath.trim()
-  for (const path of candidates(requested)) {
+  for (const path of candidatePaths(requested)) {
     const raw = await readTextFile(root, path)
     if (raw !== null) {
       return { path, raw }
@@ -27,7 +27,7 @@ export async function findManifest(root: string, manifestPath: string): Promise<
 }
 
 /** Returns the possible paths in the tree for a requested path, in order of precedence. */
-export function candidates(requested: string): string[] {
+function candidatePaths(requested: string): string[] {
   const path = requested.replaceAll('\\', '/')
   const parts = plainPath(path.replace(/^[A-Za-z]:/, '')).split('/')
   const isInTree = !isAbsolute(requested) && !parts.includes('..')

@@ -6,7 +6,7 @@ import type { NetworkTarget } from '../process/network/network.ts'
 /** The npm of the host, which runs with the permissions and environment of the server. */
 export type HostNpm = { command: string[]; env: Record<string, string> }
 
-/** The registry configuration of builds, the only part of the host's configuration that they receive. Null: npm's default. */
+/** The registry configuration, the only part of the host's configuration that builds receive. Null: npm's default. */
 export type NpmConfig = {
   registry: string | null
   /** PEM text of the certificate authorities to trust in addition to Node's own. */
@@ -27,7 +27,7 @@ export async function readNpmConfig(npm: HostNpm): Promise<NpmConfig> {
     maxBuffer: 16 * 1024 * 1024,
   })
   const config: Record<string, unknown> = JSON.parse(stdout)
-  const [registry, caFile, proxy, noProxy] = keys.map((key) => text(config[key]))
+  const [registry, caFile, proxy, noProxy] = keys.map((key) => textOf(config[key]))
   const certificateFile = npm.env.NODE_EXTRA_CA_CERTS ?? caFile
   return {
     registry: withoutCredentials(registry),
@@ -47,7 +47,7 @@ export function npmTargets({ registry, proxy }: NpmConfig): NetworkTarget[] {
 }
 
 /** npm returns some values, such as `noproxy`, as lists. */
-function text(value: unknown): string | undefined {
+function textOf(value: unknown): string | undefined {
   const joined = Array.isArray(value) ? value.join(',') : value
   return typeof joined === 'string' && joined !== '' ? joined : undefined
 }

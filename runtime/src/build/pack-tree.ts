@@ -2,9 +2,9 @@ import type { Readable } from 'node:stream'
 import { Readable as NodeReadable } from 'node:stream'
 import { create } from 'tar'
 
-/** Packs the content of a sealed folder as a tar, compressed or not. Errors are those of the stream. */
+/** Packs the content of a sealed folder as a tar. The stream emits errors of reading the folder. */
 export function packTree(dir: string, form: 'compressed' | 'plain'): Readable {
   const gzip = form === 'compressed' ? { level: 1 } : false
-  // With more than one job, tar waits forever where many files are hard links to each other.
+  // With more than one job, tar waits forever if many files are hard links to each other.
   return NodeReadable.from(create({ cwd: dir, gzip, jobs: 1, portable: true }, ['.']) as AsyncIterable<Buffer>)
 }

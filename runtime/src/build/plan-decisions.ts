@@ -2,7 +2,7 @@ import type { BuildPlan } from './build-image.ts'
 import type { BuilderContext } from './build-work.ts'
 import { dependencyKey, scriptOf } from './dependency-key.ts'
 
-/** Returns the key of the dependencies in the cache. Null if each build installs them; then the log has the reason. */
+/** Returns the key of the dependencies in the cache. If they cannot be cached, logs the reason and returns null. */
 export async function cacheKeyOf(
   { toolchain }: Pick<BuilderContext, 'toolchain'>,
   plan: BuildPlan,
@@ -19,6 +19,6 @@ export async function cacheKeyOf(
   return key
 }
 
-/** Returns the manifest's build command, or else that of the `build` script of package.json; null: there is nothing to build. */
+/** Returns the manifest's build command, or else the command of package.json's `build` script; null: there is nothing to build. */
 export const buildCommandOf = ({ request, packageJson, manager }: BuildPlan): string[] | null =>
   request.buildCommand ?? (scriptOf(packageJson, 'build') === null ? null : [manager.name, 'run', 'build'])

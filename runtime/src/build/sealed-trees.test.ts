@@ -125,45 +125,45 @@ describe('the cache', () => {
   const open = async (maxBytes: number) => {
     const staging = await openStaging(join(dir, 'staging'))
     const cache = await openBuildCache(join(dir, 'cache'), staging, maxBytes)
-    const keep = async (tenant: string, key: string, bytes: number) => {
+    const store = async (tenant: string, key: string, bytes: number) => {
       const { path } = await staging.make()
       mkdirSync(join(path, 'full'))
       mkdirSync(join(path, 'production'))
       await cache.storeDependencies(tenant, key, path, { bytes, productionBytes: 1 })
     }
     const has = (tenant: string, key: string) => cache.withDependencies(tenant, key, async (cached) => cached !== null)
-    return { cache, keep, has, staging }
+    return { cache, store, has, staging }
   }
 
   test('evicts the least recently used entries beyond its size limit', async () => {
-    const { cache, keep, has } = await open(250)
+    const { cache, store, has } = await open(250)
     for (const key of ['a', 'b', 'c']) {
-      await keep('acme', key, 100)
+      await store('acme', key, 100)
     }
     // File times track the last use, and `a` was used last.
     execFileSync('touch', ['-d', '2020-01-02', ...(await entryFiles('b'))])
     execFileSync('touch', ['-d', '2020-01-01', ...(await entryFiles('c'))])
     await has('acme', 'a')
-    await cache.collect()
+    await cache.evictExcess()
     expect(await Promise.all(['a', 'b', 'c'].map((key) => has('acme', key)))).toEqual([true, true, false])
   })
 
   test('does not evict entries in use', async () => {
-    const { cache, keep } = await open(0)
-    await keep('acme', 'a', 100)
+    const { cache, store } = await open(0)
+    await store('acme', 'a', 100)
     await cache.withDependencies('acme', 'a', async (cached) => {
-      await cache.collect()
+      await cache.evictExcess()
       expect(existsSync(cached?.full ?? '')).toBe(true)
     })
     await cache.withDownloads('acme', await downloader(), async (downloads) => {
-      await cache.collect()
+      await cache.evictExcess()
       expect(existsSync(downloads)).toBe(true)
     })
   })
 
   test('separates tenants', async () => {
-    const { keep, has, cache } = await open(1000)
-    await keep('acme', 'a', 100)
+    const { store, has, cache } = await open(1000)
+    await store('acme', 'a', 100)
     expect(await has('other', 'a')).toBe(false)
     const downloads = await Promise.all(
       ['acme', 'other'].map(

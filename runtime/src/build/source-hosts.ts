@@ -1,8 +1,8 @@
 /** Matches files that configure the data source of an SDK processor. */
-const configuresSource = /\.set(?:Gateway|Portal|DataSource|RpcEndpoint)\s*\(/
-const quotedAddress = /(['"`])((?:https?|wss?):\/\/[^'"`\s]+)\1/g
-const isSource = /\.[cm]?[jt]s$/
-const excludedFolders = /(?:^|\/)(?:node_modules|lib|dist|builds|\.git)(?:\/|$)/
+const CONFIGURES_SOURCE = /\.set(?:Gateway|Portal|DataSource|RpcEndpoint)\s*\(/
+const QUOTED_URL = /(['"`])((?:https?|wss?):\/\/[^'"`\s]+)\1/g
+const SOURCE_FILE = /\.[cm]?[jt]s$/
+const EXCLUDED_FOLDERS = /(?:^|\/)(?:node_modules|lib|dist|builds|\.git)(?:\/|$)/
 const maxFiles = 500
 const maxBytes = 300_000
 const maxHosts = 10
@@ -18,7 +18,8 @@ export class SourceHosts {
 
   /** Returns two functions, to call for each chunk of the file and at its end; null if the file is not searched. */
   open(path: string, bytes: number): { add: (chunk: Buffer) => void; close: () => void } | null {
-    if (!isSource.test(path) || excludedFolders.test(path) || bytes > maxBytes || this.#files >= maxFiles) return null
+    if (!SOURCE_FILE.test(path) || EXCLUDED_FOLDERS.test(path) || bytes > maxBytes || this.#files >= maxFiles)
+      return null
     this.#files += 1
     const chunks: Buffer[] = []
     return {
@@ -31,8 +32,8 @@ export class SourceHosts {
 }
 
 function hostsIn(text: string): string[] {
-  if (!configuresSource.test(text)) return []
-  return [...text.matchAll(quotedAddress)].flatMap(([, , url]) =>
+  if (!CONFIGURES_SOURCE.test(text)) return []
+  return [...text.matchAll(QUOTED_URL)].flatMap(([, , url]) =>
     url !== undefined && URL.canParse(url) ? [new URL(url).host] : [],
   )
 }

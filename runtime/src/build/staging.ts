@@ -6,14 +6,14 @@ import { errorCode } from '../error-code.ts'
 import { TreeTasks } from './tree-tasks.ts'
 
 /**
- * Temporary folders for files that are then moved into place atomically. Each is named after the process that created it, so that
- * leftovers of a killed server can be distinguished from folders in use.
+ * Temporary folders, whose files are then moved into place atomically. The name of each folder has the process that created it, which
+ * distinguishes the leftovers of a killed server from folders in use.
  */
 export type Staging = {
   dir: string
   /** Creates an empty folder that only the server can access. Its name is a single word, unique on this host. */
   make(): Promise<{ name: string; path: string }>
-  /** Moves `path` away immediately and deletes its content later in the background. Ignores a missing path. */
+  /** Moves `path` into the staging folder and deletes it later in the background. Ignores a missing path. */
   discard(path: string): Promise<void>
   /** Returns the owners whose process no longer exists. The owner is the part of a name before its last dot. */
   deadOwners(): Promise<string[]>
@@ -40,7 +40,7 @@ export async function openStaging(dir: string, removeAfterMs = 0): Promise<Stagi
       const trash = join(dir, nextName())
       try {
         await rename(path, trash)
-        // The user of a build may have had access to its content.
+        // The build's user may have had access to the content.
         await chmod(trash, 0o700)
       } catch (error) {
         if (errorCode(error) === 'ENOENT') {

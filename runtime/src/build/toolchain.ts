@@ -29,7 +29,7 @@ export type InstalledNode = {
   /** The full version, such as 20.20.2. */
   version: string
   binDir: string
-  /** Must be readable by the program; also contains the headers for native packages. */
+  /** Must be readable by programs; also contains the headers for native packages. */
   dir: string
 }
 
@@ -43,7 +43,7 @@ export type ToolchainOptions = {
 }
 
 const SOURCE = fileURLToPath(new URL('../../toolchain/', import.meta.url))
-/** Part of the toolchain's version. Must be increased when the layout around the packages changes. */
+/** Part of the toolchain's version. Increase it when the layout of the toolchain's folder changes. */
 const LAYOUT = '1'
 
 /** Installs the programs that every squid needs, once per lockfile. Several servers may call it concurrently. */

@@ -1,4 +1,4 @@
-/** A pinned npm package without dependencies and install scripts. */
+/** A pinned npm package that has neither dependencies nor install scripts. */
 export type Tool = {
   name: string
   version: string

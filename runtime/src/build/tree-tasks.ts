@@ -14,8 +14,8 @@ export type TreeResult =
   | { id: number; error: { message: string; code: string | undefined } }
 
 /**
- * Runs tree operations on a separate thread, with synchronous calls, which take a third of the time of asynchronous ones but
- * would block the server. The thread stops after a minute without work.
+ * Runs tree operations on a separate thread, with synchronous calls: they take a third of the time of asynchronous ones, but would
+ * block the server's thread. The thread stops after a minute without work.
  */
 export class TreeTasks {
   #worker: Worker | null = null

@@ -21,12 +21,12 @@ export async function* walk(root: string, relativeDir = ''): AsyncGenerator<Tree
   }
 }
 
-/** `fileList` and `sourceHosts` are bounded; the other fields describe the whole tree. */
+/** `fileList` and `sourceHosts` are limited in size; the other fields describe the whole tree. */
 export type TreeSummary = { digest: string; files: number; bytes: number; fileList: FileList; sourceHosts: string[] }
 
 /**
- * Computes a sha256 over paths, contents, link targets and the owner's executable bit. Sets every mode to 755 or 644, so that the
- * server's umask affects neither the digest nor the permissions. Lists the files and the hosts of data sources.
+ * Computes a sha256 over paths, contents, link targets and the owner's executable bit, and lists the files and the hosts of data
+ * sources. Sets every mode to 755 or 644, so that the server's umask does not affect the permissions.
  */
 export async function summarizeTree(root: string): Promise<TreeSummary> {
   const hash = createHash('sha256')

@@ -158,7 +158,7 @@ describe('a malicious archive is rejected, and nothing is written outside of the
       'same path twice: "d" is a link and a folder',
     ],
     [
-      'links that point outside only in combination',
+      'links that point outside only together',
       [
         { path: 'deep/er/x', content: '' },
         { path: 'in', type: 'SymbolicLink', linkpath: 'deep/er' },
@@ -244,7 +244,7 @@ test.runIf(process.platform === 'linux')('a rejected archive leaves no file open
     try {
       return [readlinkSync(`/proc/self/fd/${fd}`)]
     } catch {
-      // The listing itself has closed its descriptor.
+      // The list includes the descriptor of listing the folder, which is closed by now.
       return []
     }
   })

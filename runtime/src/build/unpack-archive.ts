@@ -11,8 +11,9 @@ import { EntryFilter, asFailure, invalid } from './entry-filter.ts'
 import { whenClosed } from './tar-closing.ts'
 
 /**
- * Unpacks an untrusted `.tar.gz` into the empty folder `dir`; resolves with notes for the user.
- * `content` `result`: of a build, so `node_modules` and the like are kept. Creates links last, so that no file is written through them. Keeps the owner's executable bit, but neither other modes nor owners.
+ * Unpacks an untrusted `.tar.gz` into the empty folder `dir`; resolves with notes for the user. Keeps the owner's executable bit, but
+ * neither other modes nor owners. Creates links last, so that no file is written through them. Ignores `node_modules`, `.git` and
+ * `.env`, unless `content` is the `result` of a build.
  * @throws BuildFailure REQUIRED_SOURCE_FILE_INVALID when the archive is damaged, malicious or beyond the limits
  */
 export async function unpackArchive(

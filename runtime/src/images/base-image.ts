@@ -18,15 +18,15 @@ export type BaseImage = {
 export type OpenBaseImage = (node: string, signal: AbortSignal) => Promise<BaseImage>
 
 /**
- * Returns a function that opens the base image: the one that the operator named, or, if that is null, one made from files of this
- * host, which works even if no public registry can be reached.
+ * Returns a function that opens the base image: the operator's (`name`), or, if `name` is null, one made of this host's files, which
+ * needs no public registry.
  * @throws Error if the name is not valid
  */
 export function baseImages(name: string | null, findCredentials: FindCredentials): OpenBaseImage {
   if (name === null) return (node) => baseOfHost(node)
   const image = parseImageReference(name)
   const client = new RegistryClient(image, findCredentials)
-  // Resolved once per process, so that all of its images share one base even if a tag moves.
+  // Resolved once per process, so that its images share one base even if the tag moves.
   let opened: Promise<BaseImage> | null = null
   return async (_node, signal) => {
     opened ??= baseOfRegistry(client, image, signal)
@@ -53,7 +53,7 @@ type ImageManifestJson = { config: Descriptor; layers: Descriptor[] }
 type IndexJson = { manifests: (Descriptor & { platform?: { os?: string; architecture?: string } })[] }
 type ConfigJson = { rootfs: { diff_ids: string[] }; config?: { Env?: string[] } }
 
-/** Layers that Docker made have other media types, but the same format. */
+/** The media types of layers. Docker's have another name, but the same format. */
 const LAYER_TYPES: Record<string, string> = {
   [MEDIA_TYPES.layer]: MEDIA_TYPES.layer,
   'application/vnd.oci.image.layer.v1.tar': 'application/vnd.oci.image.layer.v1.tar',
@@ -70,7 +70,7 @@ async function baseOfRegistry(client: RegistryClient, image: ImageReference, sig
     const mediaType = LAYER_TYPES[descriptor.mediaType]
     const diffId = config.rootfs.diff_ids[index]
     if (mediaType === undefined || diffId === undefined)
-      throw new Error(`The base image ${name} has a layer of a kind that is not supported (${descriptor.mediaType})`)
+      throw new Error(`The base image ${name} has a layer of an unsupported type (${descriptor.mediaType})`)
     return { descriptor: { mediaType, digest: descriptor.digest, size: descriptor.size }, diffId }
   })
   return {

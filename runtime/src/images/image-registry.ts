@@ -11,9 +11,9 @@ import { RegistryClient } from './registry/registry-client.ts'
 import { RegistryError } from './registry/registry-error.ts'
 
 export type RegistrySettings = {
-  /** `host[:port][/path]`, or `http://` in front for a registry without TLS. */
+  /** `host[:port][/path]`, with the prefix `http://` for a registry without TLS. */
   registry: string
-  /** The name of an image in any registry; null: the base is made of this host's files. */
+  /** The name of a base image in any registry; null: the base is made of this host's files. */
   baseImage: string | null
   /** A file with credentials of registries in the format of Docker's `config.json`; null: none. */
   authFile: string | null
@@ -23,16 +23,16 @@ export type RegistrySettings = {
 export type ImageRegistry = {
   address: RegistryAddress
   client: RegistryClient
-  /** What all pushes share. */
+  /** The settings that all pushes share. */
   target: Omit<PushTarget, 'repository' | 'signal' | 'onOmitted'>
   /**
-   * Returns the name of the image with only the base and these tools, after pushing what the registry lacks of it.
+   * Pushes an image with only the base and these tools, unless the registry has it. Resolves with its name.
    * @throws BuildFailure UNEXPECTED
    */
   toolsImage(tools: Tools, signal: AbortSignal): Promise<string>
 }
 
-/** The repository of layers that tenants share. The repository of a tenant starts with `o`. */
+/** The repository of layers that tenants share. The names of tenants' repositories start with `o`. */
 const SHARED = 'base'
 
 /**

@@ -31,7 +31,7 @@ export type PushTarget = {
   onOmitted: (sentence: string) => void
 }
 
-/** `digest`: of the manifest. `uploadedBytes`: 0 if the registry had all of its layers. */
+/** `digest`: that of the manifest. `uploadedBytes`: 0 if the registry already had the config and all layers. */
 export type PushedImage = { digest: string; uploadedBytes: number }
 
 /** Settings of package managers, which may contain passwords of package registries. Programs do not need them. */
@@ -63,7 +63,7 @@ async function pushOnce(target: PushTarget, image: BuiltImage): Promise<PushedIm
 }
 
 /**
- * Pushes layers, from the lowest, as an OCI image. What the registry has is not uploaded again.
+ * Pushes layers, the lowest first, as an OCI image. Does not upload what the registry already has.
  * @throws RegistryError
  */
 export async function pushLayers(
@@ -74,7 +74,7 @@ export async function pushLayers(
   const { client, repository, signal } = target
   const layerTarget: LayerTarget = { ...target, uploaded: { bytes: 0 } }
   const layers: PackedLayer[] = []
-  // One after the other: packing takes all of a core.
+  // One after the other, since packing a layer uses a full CPU core.
   for (const source of sources) layers.push(await pushLayer(layerTarget, source))
   const config = Buffer.from(JSON.stringify(configOf(layers)))
   const configDescriptor = { mediaType: MEDIA_TYPES.config, digest: digestOf(config), size: config.length }
@@ -103,7 +103,7 @@ async function toolsLayer(image: BuiltImage): Promise<LayerSource> {
   }
 }
 
-/** The dependencies and the app. Links may lead from one to the other. */
+/** Returns the layers of the dependencies and of the app, which may contain links to each other. */
 async function appLayers(
   { repository, onOmitted }: PushTarget,
   { appDir, dependencyKey }: BuiltImage,

@@ -3,7 +3,7 @@ import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readAllJson, writeJson } from './json-files.ts'
 
-/** An image in the registry, and the stored image of the host from which it was made. */
+/** An image in the registry, and the image stored on this host (`local`) from which it was made. */
 export type PushedRecord = { local: string; repository: string; digest: string; pushedAtMs: number }
 
 /** Records the pushed images by the name of the stored image: `<dir>/<hash of the name>.json`. Only one process may use the folder. */
@@ -29,12 +29,12 @@ export class PushedImages {
     return [...this.#records.values()]
   }
 
-  async remember(record: PushedRecord): Promise<void> {
+  async save(record: PushedRecord): Promise<void> {
     await writeJson(this.#file(record.local), record)
     this.#records.set(record.local, record)
   }
 
-  async forget(local: string): Promise<void> {
+  async delete(local: string): Promise<void> {
     await rm(this.#file(local), { force: true })
     this.#records.delete(local)
   }

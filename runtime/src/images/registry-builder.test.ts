@@ -11,7 +11,7 @@ import { type RegistryBuilderOptions, createRegistryBuilder } from './registry-b
 import { MEDIA_TYPES } from './registry/blob.ts'
 import { type Interference, type Relay, startRelay } from './registry/registry-harness.ts'
 
-// A loaded machine takes long to start programs.
+// On a loaded machine, programs start slowly.
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 })
 
 let harness: BuilderHarness

@@ -13,7 +13,7 @@ import { RegistryError } from './registry/registry-error.ts'
 
 export type RegistryBuilderOptions = {
   registry: ImageRegistry
-  /** Which name `Image.image` contains: that in the registry, or that of the stored image, for a runtime on this host. */
+  /** What `Image.image` contains: the name in the registry, or the name of the stored image, for a runtime on this host. */
   names: 'stored' | 'in registry'
 
   /** Builds and stores images on this host. */
@@ -22,7 +22,7 @@ export type RegistryBuilderOptions = {
   imagesDir: string
   /** Folder for records of pushed images. Only one process may use it. */
   dir: string
-  /** Maximum number of concurrent pushes. Packing layers takes a core. */
+  /** Maximum number of concurrent pushes. Packing a layer uses a full CPU core. */
   concurrency: number
   log: (message: string) => void
 }
@@ -62,7 +62,7 @@ export async function createRegistryBuilder(options: RegistryBuilderOptions): Pr
     const startedAt = performance.now()
     const { repository, digest, uploadedBytes } = await semaphore.run(() => push(built.image, request), request.signal)
     const record = { local: built.image, repository, digest, pushedAtMs: Date.now() }
-    await pushed.remember(record)
+    await pushed.save(record)
     const seconds = ((performance.now() - startedAt) / 1000).toFixed(1)
     request.log('info', `Image pushed: ${(uploadedBytes / 1e6).toFixed(1)} MB uploaded in ${seconds} s`)
     return { ...built, image: nameOf(record) }
@@ -78,7 +78,7 @@ export async function createRegistryBuilder(options: RegistryBuilderOptions): Pr
     if (inRegistry !== null && !isUsed(inRegistry)) await deleteFromRegistry(inRegistry)
     for (const { local } of removed) {
       await builder.removeImage(local)
-      await pushed.forget(local)
+      await pushed.delete(local)
     }
     if (inRegistry === null && !name.includes('@')) await builder.removeImage(name)
   }

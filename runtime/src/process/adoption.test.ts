@@ -119,7 +119,7 @@ describeKinds(standardKinds, (kind) => {
     signal(Number(shim), 'SIGKILL')
     await until(async () =>
       expect(await host.runtime.observe()).toMatchObject([
-        { state: 'backoff', lastRun: { exitCode: null, how: 'error' }, reason: 'It was ended from outside' },
+        { state: 'backoff', lastRun: { exitCode: null, how: 'error' }, reason: 'It ended for an unknown reason' },
       ]),
     )
     expect(containerPids(host.host)).toEqual([])

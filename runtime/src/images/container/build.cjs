@@ -1,7 +1,7 @@
 'use strict'
 // The first process of a build's container: fetches its actions from the worker, performs them, and sends the output and the result.
-// Programs of the squid run as the same user, so the worker trusts nothing that comes from here.
-// environment: SHOAL_BUILD_URL, SHOAL_BUILD_TOKEN (of this container, used once)
+// Programs of the squid run as the same user, so the worker trusts nothing that this process sends.
+// environment: SHOAL_BUILD_URL, SHOAL_BUILD_TOKEN (valid for this container only)
 const { spawn } = require('node:child_process')
 const fs = require('node:fs')
 const http = require('node:http')
@@ -12,11 +12,11 @@ const { setTimeout: delay } = require('node:timers/promises')
 
 /** The `tar` package of the toolchain's npm. */
 const TAR = process.env.SHOAL_BUILD_TAR || '/shoal/toolchain/node_modules/npm/node_modules/tar'
-/** The network permits connections to the worker only some time after the container has started, longer on a loaded node. */
+/** A network policy may take this long to permit connections to the worker after the container has started. */
 const CONNECT_MS = 120_000
-/** The worker takes a build for lost when it hears nothing for a while. */
+/** The worker considers a build lost if it receives no event for a while. */
 const PING_MS = 5000
-/** A piece of output, so that its event is shorter than a line may be. */
+/** Maximum output in one event, which keeps the event below the worker's maximum length of a line. */
 const PIECE_CHARACTERS = 8 * 1024
 
 const url = process.env.SHOAL_BUILD_URL
@@ -40,7 +40,7 @@ async function request(method, name, body = null) {
   const response = await send(method, name, body)
   if (response.statusCode === 200) return response
   response.resume()
-  throw new Error(`The worker answered ${response.statusCode} to ${method} ${name}`)
+  throw new Error(`The worker responded to ${method} ${name} with status ${response.statusCode}`)
 }
 
 async function textOf(response) {
@@ -55,7 +55,7 @@ async function fetchActions() {
       const response = await send('GET', 'actions', null)
       if (response.statusCode === 200) return JSON.parse(await textOf(response))
       response.resume()
-      throw Object.assign(new Error(`The worker answered ${response.statusCode}`), { isFinal: true })
+      throw Object.assign(new Error(`The worker responded with status ${response.statusCode}`), { isFinal: true })
     } catch (error) {
       if (error.isFinal || Date.now() - startedAt > CONNECT_MS) throw error
       await delay(500)
@@ -63,7 +63,7 @@ async function fetchActions() {
   }
 }
 
-/** Opens the stream of events to the worker. This process ends with it. */
+/** Opens the stream of events to the worker. This process exits when the worker responds at its end, or when it fails. */
 function openEvents() {
   const stream = http.request(`${url}/events`, {
     method: 'POST',
@@ -76,7 +76,7 @@ function openEvents() {
   stream.flushHeaders()
   const ping = setInterval(() => stream.write('{}\n'), PING_MS)
   return {
-    /** Resolves when more may be written. */
+    /** Writes an event. Resolves when another one may be written. */
     emit: (event) =>
       stream.write(`${JSON.stringify(event)}\n`)
         ? Promise.resolve()
@@ -130,7 +130,7 @@ async function run({ command, cwd, env }, emit) {
   return code
 }
 
-/** As the first process of the container, kills all others. */
+/** Kills all other processes of the container, or, if this is not its first process, those of `group`. */
 function killAll(group) {
   try {
     process.kill(process.pid === 1 ? -1 : -group, 'SIGKILL')
@@ -152,7 +152,7 @@ function clone(from, to, relative = '') {
   }
 }
 
-/** Moves a folder. One that does not exist becomes an empty one. */
+/** Moves a folder. Creates an empty one if `from` does not exist. */
 function move(from, to) {
   fs.mkdirSync(path.dirname(to), { recursive: true })
   try {
@@ -163,15 +163,15 @@ function move(from, to) {
   }
 }
 
-/** Replaces a file. A build may have left a link in its place. */
+/** Replaces a file, or a link that a build may have created at its path. */
 function write(file, content) {
   fs.rmSync(file, { recursive: true, force: true })
   fs.mkdirSync(path.dirname(file), { recursive: true })
   fs.writeFileSync(file, content)
 }
 
-/** True if the entry belongs into an archive: files, folders, and links that stay in the folder. */
-function isPacked(folder, excluded, emit) {
+/** Returns a filter for `tar`, which packs files, folders, and links that stay in the folder. Reports other links to the worker. */
+function packFilter(folder, excluded, emit) {
   return (name, stats) => {
     const relative = path.normalize(name)
     if (relative === excluded) return false
@@ -198,8 +198,8 @@ async function perform(actions, emit) {
       if (exit !== 0 && action.orElse === undefined) return false
       if (exit !== 0 && !(await perform(action.orElse, emit))) return false
     } else if (action.do === 'send') {
-      const filter = isPacked(action.from, action.exclude, emit)
-      // With more than one job, tar waits forever where many files are hard links to each other, as those of dependencies are.
+      const filter = packFilter(action.from, action.exclude, emit)
+      // With more than one job, tar waits forever if many files are hard links to each other, as dependencies are.
       const options = { cwd: action.from, gzip: { level: 1 }, jobs: 1, portable: true, filter }
       const response = await request('PUT', action.name, tar.create(options, ['.']))
       response.resume()

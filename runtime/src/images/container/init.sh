@@ -4,7 +4,7 @@
 
 export NODE_OPTIONS="--require /shoal/wrapper.cjs --require /shoal/introspection.cjs${NODE_OPTIONS:+ $NODE_OPTIONS}"
 
-# Prints how many processes of this container were killed for lack of memory, from cgroup v2 or v1.
+# Sets `kills` to the number of processes of this container that were killed for lack of memory, from cgroup v2 or v1.
 oom_kills() {
   kills=0
   for file in /sys/fs/cgroup/memory.events /sys/fs/cgroup/memory/memory.oom_control; do
@@ -15,8 +15,8 @@ oom_kills() {
   done
 }
 
-# The kernel ignores signals for the first process of a container unless it handles them. -1 is every other process that it may
-# signal, which is only the container where this is its first process.
+# The kernel ignores signals for the first process of a container unless it handles them. -1 means every other process that this one
+# may signal: if it is the first process of a container, all others of the container.
 forward() {
   stopped=yes
   if [ "$$" = 1 ]; then kill -"$1" -1; else kill -"$1" "$program"; fi 2>/dev/null
@@ -28,7 +28,7 @@ trap 'forward HUP' HUP
 
 "$@" &
 program=$!
-# The shell itself reports a program that was ended by a signal, in what would be the program's log.
+# Otherwise the shell reports a program that was ended by a signal, in the program's log.
 exec 2>/dev/null
 # A trapped signal interrupts `wait` while the program is still running. `kill -0` succeeds until `wait` has reaped the program.
 while :; do

@@ -25,17 +25,18 @@ const CERTIFICATES = [
 ]
 const CERTIFICATES_IN_IMAGE = 'etc/ssl/certs/ca-certificates.crt'
 
-/** On systems where these folders are links, the loader expects the links in the image too. */
+/** If these folders are links on this host, the loader expects the links in the image, too. */
 const SYSTEM_LINKS = ['bin', 'sbin', 'lib', 'lib64']
 
 /**
- * Returns the files that Node needs from a Linux system: its shared libraries, a shell, the basic commands and the certificates of
- * public authorities. They come from this host.
+ * Returns the files of this host that Node needs from a Linux system: its shared libraries, a shell, the basic commands and the
+ * certificates of public authorities.
  * @throws Error if this host lacks a shell or a library that Node needs
  */
 export async function hostFiles(node: string): Promise<HostFile[]> {
   const commands = (await Promise.all(COMMANDS.map(findCommand))).filter((path) => path !== null)
-  if (!commands.some((path) => basename(path) === 'sh')) throw new Error('This host has no /bin/sh for images')
+  if (!commands.some((path) => basename(path) === 'sh'))
+    throw new Error('This host has no /bin/sh, which every image needs')
   const libraries = new Set((await Promise.all([...commands, node].map(librariesOf))).flat())
   const libc = [...libraries].find((path) => basename(path).startsWith('libc.so'))
   const loaded = libc === undefined ? [] : LOADED_LIBRARIES.map((name) => join(dirname(libc), name))
@@ -121,5 +122,5 @@ async function librariesOf(program: string): Promise<string[]> {
 }
 
 async function* none(): AsyncGenerator<Buffer> {
-  // Content is read only for files that have some.
+  // An empty file has no content.
 }

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { readJson, writeJson } from '../json-files.ts'
 import type { PackedLayer } from './pack-layer.ts'
 
-/** Must be increased when the same key would result in a different layer. */
+/** Part of each record's name. Increase it when the same key would result in a different layer. */
 const FORMAT = 1
-/** A record that was not used for this long is deleted. The layer is then packed again when it is needed. */
+/** Records that were not used for this long are deleted. Their layers are packed again when they are needed. */
 const UNUSED_MS = 90 * 24 * 60 * 60 * 1000
 
 /**
@@ -33,6 +33,7 @@ export class LayerRecords {
     return new LayerRecords(dir)
   }
 
+  /** Returns the record of a layer, and marks it as used. */
   async find(key: string): Promise<PackedLayer | null> {
     const known = await readJson<PackedLayer>(this.#recordFile(key))
     const now = new Date()
@@ -40,7 +41,7 @@ export class LayerRecords {
     return known
   }
 
-  async remember(key: string, layer: PackedLayer): Promise<void> {
+  async save(key: string, layer: PackedLayer): Promise<void> {
     await writeJson(this.#recordFile(key), layer)
   }
 

@@ -15,9 +15,7 @@ export type LayerEntry = TarEntry extends infer Entry ? (Entry extends unknown ?
 /** The time of all files: one second after the epoch, since some programs interpret zero as "unknown". */
 const MODIFIED = new Date(1000)
 
-/**
- * Levels above 1 take two to three times as long for a layer that is a tenth smaller.
- */
+/** Higher levels take two to three times as long, and make the layer only a tenth smaller. */
 const GZIP_LEVEL = 1
 
 /**
@@ -40,7 +38,7 @@ export async function packLayer(
     }
   }
   async function* tar(): AsyncGenerator<Buffer> {
-    for await (const chunk of tarOf(timed(entries))) {
+    for await (const chunk of tarOf(withFixedTime(entries))) {
       uncompressed.update(chunk)
       yield chunk
     }
@@ -60,6 +58,6 @@ export async function packLayer(
   }
 }
 
-async function* timed(entries: AsyncIterable<LayerEntry>): AsyncGenerator<TarEntry> {
+async function* withFixedTime(entries: AsyncIterable<LayerEntry>): AsyncGenerator<TarEntry> {
   for await (const entry of entries) yield { ...entry, mtime: MODIFIED }
 }

@@ -20,7 +20,7 @@ export type LayerTarget = {
 export type LayerSource = {
   /** A key that determines the content; null: the layer is always packed. */
   key: string | null
-  /** True: the layer is also pushed to the shared repository, from which other repositories take it. */
+  /** True: the layer is also pushed to the shared repository, from which the registry mounts it into other repositories. */
   isShared: boolean
   /** Writes the layer to a file. */
   write: (file: string, signal: AbortSignal) => Promise<PackedLayer>
@@ -38,15 +38,20 @@ export async function pushLayer(target: LayerTarget, source: LayerSource): Promi
   // Serialized per key, so that concurrent builds with the same dependencies pack them only once.
   const packOnce = async () => {
     const known = await records.find(key)
-    if (known !== null && (await isThere(target, source, known))) return known
+    if (known !== null && (await findOrMount(target, source, known))) return known
     const packed = await packAndPush(target, source)
-    await records.remember(key, packed)
+    await records.save(key, packed)
     return packed
   }
   return await mutex.run(`${source.isShared ? '' : repository} ${key}`, packOnce, signal)
 }
 
-async function isThere(target: LayerTarget, { isShared }: LayerSource, { descriptor }: PackedLayer): Promise<boolean> {
+/** Returns whether the repository has the layer, after mounting it from the shared repository if it is there. */
+async function findOrMount(
+  target: LayerTarget,
+  { isShared }: LayerSource,
+  { descriptor }: PackedLayer,
+): Promise<boolean> {
   const { client, repository, sharedRepository, signal } = target
   if (await client.hasBlob(repository, descriptor.digest, signal)) return true
   return isShared && (await client.mountBlob(repository, descriptor.digest, sharedRepository, signal))
@@ -64,7 +69,7 @@ async function packAndPush(target: LayerTarget, source: LayerSource): Promise<Pa
       uploaded.bytes += size
     }
     if (source.isShared) await push(sharedRepository)
-    if (!(await isThere(target, source, packed))) await push(repository)
+    if (!(await findOrMount(target, source, packed))) await push(repository)
     return packed
   })
 }

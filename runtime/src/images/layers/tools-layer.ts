@@ -34,16 +34,17 @@ const OWN_FILES = {
   'wrapper.cjs': ['../../process/wrapper.cjs', 0o644],
 } as const
 
-/** The layer that all images with the same Node version and package manager share: Node, `sqd`, npm, the package manager and the first process. */
+/** The tools of an image: Node, `sqd` with npm, and the package manager. Images with the same tools share the layer that contains them. */
 export type Tools = Pick<ImageManifest, 'nodeBinDir' | 'toolchainBinDir' | 'managerBinDir'>
 
-/** Identifies the content of the layer. The folders of the tools are named by their versions and never change. */
+/** Returns a key that identifies the content of the layer. The folders of the tools have their version in their names and never change. */
 export async function toolsKey({ nodeBinDir, toolchainBinDir, managerBinDir }: Tools): Promise<string> {
   const own = await Promise.all(Object.values(OWN_FILES).map(([file]) => readOwn(file)))
   const parts = [nodeBinDir, toolchainBinDir, managerBinDir ?? null, own]
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex')
 }
 
+/** Yields the entries of the tools' layer, which also contains the first process of containers. */
 export async function* toolsEntries(tools: Tools): AsyncGenerator<LayerEntry> {
   yield folderEntry('shoal')
   for (const [name, [file, mode]] of Object.entries(OWN_FILES))
@@ -56,7 +57,7 @@ export async function* toolsEntries(tools: Tools): AsyncGenerator<LayerEntry> {
   const toolchain = dirname(tools.toolchainBinDir)
   const linksWithin = 'shoal/toolchain'
   yield* treeLayer({ from: join(toolchain, 'bin'), to: 'shoal/toolchain/bin', linksWithin })
-  // The toolchain's own Node is replaced by the version of the squid.
+  // The squid's version of Node replaces the toolchain's.
   const isExcluded = (path: string) => /^(node-(bin|linux|darwin)-[^/]+|\.bin\/node)$/.test(path)
   yield* treeLayer({
     from: join(toolchain, 'node_modules'),

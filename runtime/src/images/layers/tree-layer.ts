@@ -19,8 +19,8 @@ export type TreeSource = {
 const WHITEOUT = /(^|\/)\.wh\./
 
 /**
- * Yields a folder, which a build may have written, as entries of a layer: folders and files with the modes 755 or 644, without
- * pipes, sockets, devices, links that leave the tree, and files that delete others.
+ * Yields the content of a folder, which an untrusted build may have written, as entries of a layer, with the modes 755 or 644. Omits
+ * pipes, sockets, devices, links that leave the tree, and files that would delete files of other layers.
  */
 export async function* treeLayer(source: TreeSource): AsyncGenerator<LayerEntry> {
   const { from, to, isExcluded = () => false, linksWithin = to, onOmitted = () => undefined } = source

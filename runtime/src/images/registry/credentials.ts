@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises'
 
-/** Credentials of one registry. `identityToken` is exchanged for access tokens; it replaces a password. */
+/** Credentials of one registry. An `identityToken` is exchanged for access tokens. */
 export type Credentials = { username: string; password: string } | { identityToken: string }
 
-/** Returns the credentials for the registry with this host (as in names of images); null if there are none. */
+/** Returns the credentials for the registry with this host, as it is in the names of images; null if there are none. */
 export type FindCredentials = (host: string) => Promise<Credentials | null>
 
 type DockerConfig = {
@@ -36,8 +36,8 @@ async function readConfig(file: string): Promise<DockerConfig> {
 }
 
 function findIn(config: DockerConfig, file: string, host: string): Credentials | null {
-  const names = namesOf(host)
-  const entry = Object.entries(config.auths ?? {}).find(([name]) => names.includes(nameOf(name)))?.[1]
+  const names = aliasesOf(host)
+  const entry = Object.entries(config.auths ?? {}).find(([name]) => names.includes(hostOf(name)))?.[1]
   if (entry?.identitytoken) return { identityToken: entry.identitytoken }
   if (entry?.auth) {
     const [username = '', ...password] = Buffer.from(entry.auth, 'base64').toString().split(':')
@@ -52,7 +52,7 @@ function findIn(config: DockerConfig, file: string, host: string): Credentials |
 }
 
 /** Docker stores the credentials of Docker Hub under the address of its first API. */
-const namesOf = (host: string): string[] =>
+const aliasesOf = (host: string): string[] =>
   host === 'docker.io' ? ['docker.io', 'index.docker.io', 'registry-1.docker.io'] : [host]
 
-const nameOf = (key: string): string => key.replace(/^https?:\/\//, '').replace(/\/.*$/, '')
+const hostOf = (key: string): string => key.replace(/^https?:\/\//, '').replace(/\/.*$/, '')

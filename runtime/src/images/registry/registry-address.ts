@@ -17,7 +17,7 @@ const TAG = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$/
 const DIGEST = /^sha256:[0-9a-f]{64}$/
 
 /**
- * Parses `host[:port][/path]`. Registries are addressed over TLS, unless they are on loopback or the text starts with `http://`.
+ * Parses `host[:port][/path]`. Requests use TLS, unless the registry is on loopback or the text starts with `http://`.
  * @throws Error with a sentence for the operator
  */
 export function parseRegistry(text: string): RegistryAddress {

@@ -15,7 +15,7 @@ import { parseRegistry } from './registry-address.ts'
 import { RegistryClient } from './registry-client.ts'
 
 const { signal } = new AbortController()
-// A loaded machine takes long to start programs.
+// On a loaded machine, programs start slowly.
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 })
 
 let folder: string

@@ -42,7 +42,7 @@ export class RegistryAuth {
     return `Bearer ${token}`
   }
 
-  /** Handles the challenge of a 401 response. Returns false if repeating the request would not help. */
+  /** Stores the challenge of a 401 response for `header`. Returns false if repeating the request would not help. */
   accept(wwwAuthenticate: string, scopes: Scope[]): boolean {
     const challenge = parseChallenge(wwwAuthenticate)
     if (challenge === null) return false
@@ -58,7 +58,7 @@ export class RegistryAuth {
     const url = new URL(realm)
     const purpose = `sign in to ${this.#host} at ${url.host}`
     if (url.protocol !== 'https:' && !this.#isPlain)
-      throw new RegistryError(`Could not ${purpose}: its token server must be addressed by https`, { status: 0 })
+      throw new RegistryError(`Could not ${purpose}: the URL of its token server must start with https`, { status: 0 })
     const credentials = await this.#credentials()
     const form = new URLSearchParams(scopes.map((scope): [string, string] => ['scope', scope]))
     if (service !== null) form.set('service', service)

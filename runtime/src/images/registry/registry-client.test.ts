@@ -10,7 +10,7 @@ import type { Credentials } from './credentials.ts'
 import { parseRegistry } from './registry-address.ts'
 import { RegistryClient } from './registry-client.ts'
 import { RegistryError } from './registry-error.ts'
-import { type Action, type Interference, startRelay } from './registry-harness.ts'
+import { type Fault, type Interference, startRelay } from './registry-harness.ts'
 
 const { signal } = new AbortController()
 
@@ -100,7 +100,7 @@ describe.skipIf(!hasRegistry)('with a registry without authentication', () => {
 
   test('finishes an upload whose connection was cut, or that the registry no longer knows', async () => {
     const content = randomBytes(8_000_000)
-    const actions: (Action | null)[] = [{ cutAfter: 2_000_000 }, { status: 404 }, null]
+    const actions: (Fault | null)[] = [{ cutAfter: 2_000_000 }, { status: 404 }, null]
     const { relay, client } = await relayed((method) => (method === 'PATCH' ? (actions.shift() ?? null) : null))
     await client.pushBlob('cut', blobOf(content), signal)
     expect(relay.requests.filter(({ method }) => method === 'PATCH')).toHaveLength(3)
@@ -117,7 +117,7 @@ describe.skipIf(!hasRegistry)('with a registry without authentication', () => {
     expect([...failed].toSorted((a, b) => (a < b ? -1 : 1))).toEqual(['HEAD', 'PATCH', 'POST', 'PUT'])
   })
 
-  test('gives up on a registry that keeps failing, and when it is cancelled', async () => {
+  test('fails if the registry keeps failing, or if the signal is aborted', async () => {
     const { client, relay } = await relayed(() => ({ status: 500 }))
     const failed = client.hasBlob('a', digestOf(Buffer.from('')), signal)
     await expect(failed).rejects.toThrow(

@@ -67,7 +67,7 @@ export class RegistryClient {
     await response.body.dump()
     const { location } = response.headers
     if (response.status === 202 && location !== undefined) {
-      // The registry opened an upload instead. Cancel it, although it would expire eventually.
+      // The registry opened an upload instead. Cancel it, rather than let it expire.
       const url = new URL(location, response.url).href
       await this.#http
         .send({ purpose, method: 'DELETE', url, scopes, isRepeated: false, signal })

@@ -1,4 +1,4 @@
-/** A request that the registry refused, or that did not reach it. The message is for operators and contains no credentials. */
+/** The registry refused a request, or did not receive it. The message is for operators and contains no credentials. */
 export class RegistryError extends Error {
   override name = 'RegistryError'
   /** HTTP status; 0 if there was no response. */
@@ -13,10 +13,10 @@ export class RegistryError extends Error {
   }
 }
 
-/** What a request did, for messages: `push a layer to registry.example.com/o1`. */
+/** What a request does, for messages: `push a layer to registry.example.com/o1`. */
 export type Purpose = string
 
-/** Returns the error of a response. `body` is not shown unless it has the form of the specification, since it may be a web page. */
+/** Returns the error of a response. Its message includes `body` only in the specification's format, since `body` may be a web page. */
 export function refused(purpose: Purpose, status: number, body: string): RegistryError {
   const errors = parseErrors(body)
   const details = errors.map(({ code, message }) => [code, message].filter(Boolean).join(': ')).join('; ')

@@ -11,22 +11,22 @@ export type Relay = {
   stop(): Promise<void>
 }
 
-/** A fault of a request: the relay responds itself, or cuts the connection after this many bytes of the body. */
-export type Action = { status: number } | { cutAfter: number }
-export type Interference = (method: string, path: string) => Action | null
+/** The relay responds to a request itself, or cuts the connection after this many bytes of the body. */
+export type Fault = { status: number } | { cutAfter: number }
+export type Interference = (method: string, path: string) => Fault | null
 
-/** Starts an HTTP server that passes requests to a registry, counts their bytes, and fails some of them. */
+/** Starts an HTTP server that forwards requests to a registry, counts their bytes, and fails those that `interfere` selects. */
 export async function startRelay(registryHost: string, interfere: Interference = () => null): Promise<Relay> {
   const requests: Relay['requests'] = []
   const server: Server = createServer((incoming, outgoing) => {
     const { method = '', url = '', headers } = incoming
     const entry = { method, path: url, bytes: 0 }
     requests.push(entry)
-    const action = interfere(method, url)
+    const fault = interfere(method, url)
     const [hostname = '', port = ''] = registryHost.split(':')
-    if (action !== null && 'status' in action) {
+    if (fault !== null && 'status' in fault) {
       incoming.resume()
-      outgoing.writeHead(action.status).end('unavailable')
+      outgoing.writeHead(fault.status).end('unavailable')
       return
     }
     const upstream = request({ hostname, port, method, path: url, headers }, (response) => {
@@ -36,7 +36,7 @@ export async function startRelay(registryHost: string, interfere: Interference =
     upstream.on('error', () => outgoing.destroy())
     incoming.on('data', (chunk: Buffer) => {
       entry.bytes += chunk.length
-      if (action === null || entry.bytes <= action.cutAfter) {
+      if (fault === null || entry.bytes <= fault.cutAfter) {
         upstream.write(chunk)
         return
       }

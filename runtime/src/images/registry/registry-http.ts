@@ -16,7 +16,7 @@ export type RegistryRequest = {
   body?: () => Buffer | Readable
   /** Statuses, in addition to 2xx, that are not errors. */
   accepts?: number[]
-  /** False: the caller handles failures itself. */
+  /** False: the request is not repeated after a temporary failure. Default: true. */
   isRepeated?: boolean
   signal: AbortSignal
 }
@@ -31,12 +31,12 @@ export type RegistryResponse = {
 
 const ATTEMPTS = 5
 const FIRST_DELAY_MS = 500
-/** The maximum wait that a registry may request (`Retry-After`). */
+/** Maximum delay before a repetition, even if the registry requests a longer one (`Retry-After`). */
 const MAX_DELAY_MS = 60_000
 const MAX_REDIRECTS = 5
 const MAX_ERROR_BYTES = 65_536
 
-/** Sends requests to one registry: authorized, with redirects, and repeated while the registry is unreachable or overloaded. */
+/** Sends requests to one registry: authorizes them, follows redirects, and repeats them while the registry is unreachable or overloaded. */
 export class RegistryHttp {
   readonly #origin: string
   readonly #auth: RegistryAuth
@@ -114,7 +114,7 @@ export function isTemporary(error: unknown): boolean {
   return error instanceof RegistryError && (error.status === 0 || error.status >= 500 || error.status === 429)
 }
 
-/** Waits between attempts, for a random part of the delay, so that several workers do not repeat their requests at the same time. */
+/** Waits for 50 to 100 % of `ms`, chosen randomly, so that several workers do not repeat their requests at the same time. */
 export async function delay(ms: number, signal: AbortSignal): Promise<void> {
   await pause(ms * (0.5 + Math.random() / 2), undefined, { signal }).catch(() => signal.throwIfAborted())
 }

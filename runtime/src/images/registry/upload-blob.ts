@@ -11,7 +11,8 @@ const ATTEMPTS = 5
 const FIRST_DELAY_MS = 500
 
 /**
- * Uploads a blob as a stream, with bounded memory. An interrupted upload starts again from the beginning: registries discard the received part, or no
+ * Uploads a blob as a stream, with bounded memory. An interrupted upload starts again from the beginning: registries discard the
+ * received part, or no
  * longer find it at the address that they returned.
  * @throws RegistryError
  */
@@ -22,7 +23,7 @@ export async function uploadBlob(http: RegistryHttp, target: UploadTarget, conte
       return
     } catch (error) {
       target.signal.throwIfAborted()
-      // The registry may have restarted in the meantime and no longer know the upload.
+      // The registry may have restarted and lost the upload.
       const isUnknown = error instanceof RegistryError && [404, 416].includes(error.status)
       if (attempt === ATTEMPTS || !(isUnknown || isTemporary(error))) throw error
     }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { buildHomeContent } from '../../build/build-home.ts'
 import type { BuildPlan } from '../../build/build-image.ts'
 import { stepEnvironment } from '../../build/build-work.ts'
-import { commandsOf, managerEnvironment, productionManifest } from '../../build/manager-commands.ts'
+import { commandsOf, managerEnvironment, productionPackageJson } from '../../build/manager-commands.ts'
 import { readTextFile } from '../../build/manifest-file.ts'
 import type { NpmConfig } from '../../build/npm-config.ts'
 import { buildCommandOf } from '../../build/plan-decisions.ts'
@@ -136,7 +136,7 @@ async function managerFiles(
   const names = ['package.json', ...(manager.lockfile === null ? [] : [manager.lockfile.name])]
   const actions: BuildAction[] = []
   for (const name of [...names, ...commandsOf(manager).settings].filter((name) => existsSync(join(source, name)))) {
-    const changed = name === 'package.json' && use === 'production' ? productionManifest(manager, packageJson) : null
+    const changed = name === 'package.json' && use === 'production' ? productionPackageJson(manager, packageJson) : null
     const text = name === manager.lockfile?.name ? manager.lockfile.text : await readTextFile(source, name)
     if (text !== null) actions.push(write(`${to}/${name}`, changed === null ? text : JSON.stringify(changed, null, 2)))
   }
