@@ -74,7 +74,7 @@ describe.skipIf(!hasCluster)('the start of the driver', () => {
       await kubectl(['delete', 'namespace', '-l', `shoal.dev/installation=${options.installation}`, '--wait=false'])
     })
     await Promise.all([runtime.start(), directory.start()])
-    expect(messages[0]).toMatch(/API server at .* does not respond.*Shoal keeps trying/)
+    expect(messages[0]).toMatch(/API server at .* does not respond.*Shoal retries/)
     expect(directory.problem?.()).toBe('the cluster has not responded since this process was started')
     await expect(runtime.observe()).rejects.toThrow('in the cluster is not known')
     restore()

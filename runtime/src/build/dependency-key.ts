@@ -14,7 +14,6 @@ export type DependencyInputs = {
   nodeVersion: string
   /** Version of the toolchain, whose npm may run the install. */
   toolchainVersion: string
-
   hasInstallCommand: boolean
 }
 

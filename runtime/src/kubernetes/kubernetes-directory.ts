@@ -28,8 +28,7 @@ class KubernetesDirectory implements Directory {
   /** Pods by `<workload>/<container>` and uid. */
   readonly #pods = new Map<string, Map<string, Pod>>()
   readonly #closing = new AbortController()
-  /** Whether all pods have been listed. */
-  #isKnown = false
+  #hasListedPods = false
   #open: { client: KubeClient; watch: Watch<Pod> } | null = null
 
   constructor(options: KubernetesDirectoryOptions) {
@@ -48,7 +47,7 @@ class KubernetesDirectory implements Directory {
     this.#open = { client, watch }
     const connect = async () => {
       await watch.start()
-      this.#isKnown = true
+      this.#hasListedPods = true
     }
     await connectOrRetry(connect, this.#closing.signal, log)
   }
@@ -70,7 +69,7 @@ class KubernetesDirectory implements Directory {
   }
 
   problem(): string | null {
-    return this.#isKnown ? null : 'the cluster has not responded since this process was started'
+    return this.#hasListedPods ? null : 'the cluster has not responded since this process was started'
   }
 
   async close(): Promise<void> {
@@ -102,7 +101,7 @@ const isUsable = ({ metadata, spec, status }: Pod, port: number): boolean =>
   status?.phase === 'Running' &&
   spec.containers.some(({ ports = [] }) => ports.some(({ containerPort }) => containerPort === port))
 
-/** Returns everything that affects connections to a pod: its address, and whether its program listens. */
+/** Returns a text that changes with everything that affects connections to a pod: its address, and whether its program listens. */
 function connectionOf(pod: Pod | undefined): string {
   if (!pod || pod.metadata.deletionTimestamp !== undefined) return ''
   const { phase, podIP, conditions = [], containerStatuses = [] } = pod.status ?? {}

@@ -97,7 +97,7 @@ class KubernetesRuntime implements Runtime {
         await state.start()
         for (const workload of state.workloads) this.#scheduleRetries(workload)
         const tenants = new Set([...state.workloads].flatMap(({ desired }) => desired?.tenant ?? []))
-        // Nothing waits for this: programs of large installations must not start later because of it.
+        // Not awaited, so that it does not delay programs of large installations.
         void this.#tenants.update(client, tenants, this.#tasks.closing, log)
       },
       this.#tasks.closing,
@@ -112,7 +112,7 @@ class KubernetesRuntime implements Runtime {
 
   async #apply(workload: Workload): Promise<void> {
     const { client, state } = this.#started()
-    await this.#whenGone(workload)
+    await this.#untilRemoved(workload)
     await this.#tasks.enqueue(anchorName(workload.id), async () => {
       const desired = desiredStateOf(workload)
       state.find(workload.tenant, workload.id)?.expectObjects(desired.containers.map(({ object }) => object))
@@ -214,7 +214,7 @@ class KubernetesRuntime implements Runtime {
   }
 
   /** Waits until a removal of the same workload is complete. */
-  async #whenGone({ tenant, id }: Workload): Promise<void> {
+  async #untilRemoved({ tenant, id }: Workload): Promise<void> {
     const { state } = this.#started()
     await state.current()
     while (state.anchorOf(tenant, id)?.metadata.deletionTimestamp !== undefined) {

@@ -1,7 +1,10 @@
 import { createHash } from 'node:crypto'
 import type { ContainerName, ContainerSpec, Workload, WorkloadId } from '../driver.ts'
 
-/** Labels of all objects of an installation. Values that are not valid in labels are replaced with hashes; annotations have the exact values. */
+/**
+ * Labels of all objects of an installation. Values that are not valid in labels are replaced with hashes; annotations have the exact
+ * values.
+ */
 export const labels = {
   managedBy: 'app.kubernetes.io/managed-by',
   installation: 'shoal.dev/installation',
@@ -9,7 +12,7 @@ export const labels = {
   version: 'shoal.dev/version',
   workload: 'shoal.dev/workload',
   container: 'shoal.dev/container',
-  /** Only of builds. */
+  /** Only on objects of builds. */
   build: 'shoal.dev/build',
 } as const
 
@@ -24,10 +27,10 @@ const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
 const hashOf = (text: string, length: number): string =>
   createHash('sha256').update(text).digest('hex').slice(0, length)
 
-/** Returns the text in the form of a label's value. */
+/** Returns the text, or a hash of it if it is not valid as the value of a label. */
 export const labelValue = (text: string): string => (LABEL_VALUE.test(text) ? text : `x-${hashOf(text, 16)}`)
 
-/** The label of the pods of a build, which distinguishes them from squids. */
+/** The value of the label `build` on all objects of a build. */
 export const buildLabelValue = (key: string): string => hashOf(key, 16)
 
 /** The name of the objects of one attempt to build. `attempt`: a random word. */

@@ -87,7 +87,7 @@ describe('a processor whose Job the cluster has lost', () => {
   })
 })
 
-test('a processor with an earlier desired state again, as after a restore, is missing even if its Job exists', () => {
+test('a processor whose desired state is an earlier one, as after a restore, is missing even if its Job exists', () => {
   setDesired('job-1')
   state.permitCreation()
   setJob('job-1')

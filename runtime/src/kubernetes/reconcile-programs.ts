@@ -47,7 +47,7 @@ const hasEnded = ({ metadata, status }: Controller): boolean =>
     ({ type, status: value }) => (type === 'Complete' || type === 'Failed') && value === 'True',
   )
 
-/** Deletes a Job or Deployment once all its pods have ended, and the Secret with its environment. */
+/** Deletes a Job or Deployment, and the Secret with its environment. */
 async function deleteProgram(client: KubeClient, controller: Controller): Promise<void> {
   const { name, namespace, deletionTimestamp } = controller.metadata
   if (deletionTimestamp !== undefined) return
@@ -68,7 +68,7 @@ export async function restartController(
 /** Deletes a Job or Deployment; it exists until all its pods have ended. */
 async function deleteController(client: KubeClient, controller: Controller): Promise<void> {
   const { name, namespace } = controller.metadata
-  // Objects of a list do not contain their kind.
+  // Objects from a list have no `kind`.
   const isDeployment = 'replicas' in ((controller as { spec?: object }).spec ?? {})
   await client.delete(isDeployment ? kinds.deployment : kinds.job, namespace, name)
 }
@@ -84,7 +84,7 @@ export async function abandonLostPods(
 ): Promise<void> {
   const lost = state.lostPods(container)
   const owners = new Set(lost.flatMap(({ metadata }) => metadata.ownerReferences ?? []).map(({ name }) => name))
-  // First the Jobs, which would create other pods with the same environment. By default, a deletion would wait for the pods.
+  // First the Jobs, which would create other pods with the same environment. `Background`: the deletion does not wait for the pods.
   for (const controller of state.controllers.values()) {
     const { name, namespace } = controller.metadata
     if (!owners.has(name)) continue

@@ -8,13 +8,14 @@ import { installationSelector } from './state/cluster-state.ts'
 /** Creates and deletes the namespaces of tenants. */
 export class Tenants {
   readonly #options: TenantOptions
-  /** The creation of each namespace and its objects, which each process does once. */
+  /** The creation of each namespace with its objects, which a process does only once. */
   readonly #created = new Map<string, Promise<void>>()
 
   constructor(options: TenantOptions) {
     this.#options = options
   }
 
+  /** Creates the namespace and its objects, once per process. */
   #ensure(client: KubeClient, tenant: string): Promise<void> {
     const existing = this.#created.get(tenant)
     if (existing) return existing

@@ -62,7 +62,7 @@ export class WorkloadTasks {
     })
   }
 
-  /** Lets the current tasks end. */
+  /** Prevents further tasks, and waits for the current ones. */
   async close(): Promise<void> {
     this.#closing.abort()
     await Promise.allSettled(this.#tasks.values())

@@ -3,12 +3,12 @@ import { kinds } from '../client/kinds.ts'
 import type { ContainerStatus, Event, Job, Pod } from '../objects/object-types.ts'
 import { observationOf } from '../state/observation.ts'
 
-/** What the cluster knows of one attempt to build. Reasons are in words for users. */
+/** The state of a build attempt in the cluster. `reason`: a sentence for users. */
 export type AttemptState =
   | { kind: 'starting'; reason: string | null }
   | { kind: 'running' }
-  | { kind: 'ended'; how: 'out of memory' | 'out of disk' | 'evicted' | 'itself' }
-  | { kind: 'gone' }
+  | { kind: 'ended'; how: 'out of memory' | 'out of disk' | 'evicted' | 'exited' }
+  | { kind: 'deleted' }
 
 type AttemptObjects = { job: Job | undefined; pod: Pod | undefined; refusal: string | null }
 
@@ -22,7 +22,7 @@ export async function readAttempt(client: KubeClient, namespace: string, name: s
   return attemptState({ job, pod, refusal })
 }
 
-/** Quotas are reported only by events. */
+/** Returns why the cluster created no pod. Only events report an exceeded quota. */
 async function refusalOf(client: KubeClient, namespace: string, name: string): Promise<string | null> {
   const fieldSelector = `involvedObject.kind=Job,involvedObject.name=${name},reason=FailedCreate`
   const { items } = await client.list<Event>(kinds.event, { fieldSelector }, namespace)
@@ -30,7 +30,7 @@ async function refusalOf(client: KubeClient, namespace: string, name: string): P
 }
 
 export function attemptState({ job, pod, refusal }: AttemptObjects): AttemptState {
-  if (!job || job.metadata.deletionTimestamp !== undefined) return { kind: 'gone' }
+  if (!job || job.metadata.deletionTimestamp !== undefined) return { kind: 'deleted' }
   if (pod) return podState(job, pod)
   const hasEnded = job.status?.conditions?.some(
     ({ type, status }) => status === 'True' && /^(Failed|Complete)/.test(type),
@@ -50,7 +50,7 @@ function podState(job: Job, pod: Pod): AttemptState {
     const isLost = ended.some((end) => end.reason === 'ContainerStatusUnknown')
     if (reason === 'Evicted' || isDisrupted || isLost) return { kind: 'ended', how: 'evicted' }
     const isOom = ended.some((end) => end.reason === 'OOMKilled')
-    return { kind: 'ended', how: isOom ? 'out of memory' : 'itself' }
+    return { kind: 'ended', how: isOom ? 'out of memory' : 'exited' }
   }
   if (pod.metadata.deletionTimestamp !== undefined) return { kind: 'ended', how: 'evicted' }
   const hasStarted = ended.length > 0 || statuses.some(({ state }) => state?.running !== undefined)
@@ -62,9 +62,9 @@ const statusesOf = ({ status }: Pod): ContainerStatus[] => [
   ...(status?.containerStatuses ?? []),
 ]
 
-/** Returns why the build does not start, in the words that deployments use for programs. */
+/** Returns why the build does not start, with the same texts as for programs of squids. */
 function reasonOf(job: Job, pod: Pod | undefined, refusal: string | null): string | null {
-  // The first container that runs is the first that can fail to start.
+  // The containers start one after the other, so the first one shows why the pod does not start.
   const firstStatus = pod && { ...pod, status: { ...pod.status, containerStatuses: statusesOf(pod).slice(0, 1) } }
   return observationOf({
     workload: '',

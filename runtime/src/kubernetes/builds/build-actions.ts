@@ -11,7 +11,7 @@ import { IMAGE_PATHS } from '../../images/layers/tools-layer.ts'
 
 export type BuildStepName = 'install' | 'build' | 'prune'
 
-/** What a container of a build does, in order (`images/container/build.cjs`). Paths are absolute, in the container. */
+/** One action of a build's container (`images/container/build.cjs`). Paths are absolute, in the container. */
 export type BuildAction =
   | { do: 'fetch'; name: 'source' | 'dependencies'; to: string }
   | { do: 'write'; file: string; content: string }
@@ -43,8 +43,8 @@ const PRODUCTION = `${WORK_DIR}/production`
 export type DependencyState = 'cached' | 'missing' | 'none'
 
 /**
- * Returns what the containers of a build do. If the dependencies are missing in the cache, they are installed and sent by a container of
- * their own, so that the squid's build script cannot change what later builds use.
+ * Returns what the containers of a build do. If the cache lacks the dependencies, a separate container installs and sends them, so
+ * that the squid's build script cannot change what later builds use.
  */
 export async function buildActions(
   plan: BuildPlan,
@@ -127,7 +127,10 @@ function stepsOf(plan: BuildPlan, env: Record<string, string>) {
   }
 }
 
-/** Writes package.json, lockfile and settings of the source to `to`; `production`: so that pruning leaves only what is needed at run time. */
+/**
+ * Returns actions that write package.json, lockfile and settings to `to`; `production`: in the form with which pruning leaves only
+ * production dependencies.
+ */
 async function managerFiles(
   { source, manager, packageJson }: BuildPlan,
   to: string,

@@ -19,7 +19,7 @@ import { packTree } from '../../build/pack-tree.ts'
 import { TreeTasks } from '../../build/tree-tasks.ts'
 import type { BuildAction } from './build-actions.ts'
 import { readBuildEvents } from './build-events.ts'
-import { type ResultTree, takeTree } from './build-results.ts'
+import { type ResultTree, receiveTree } from './build-results.ts'
 import { type BuildContainer, BuildServer } from './build-server.ts'
 
 const program = fileURLToPath(new URL('../../images/container/build.cjs', import.meta.url))
@@ -61,10 +61,10 @@ async function runContainer(actions: BuildAction[], onEvent: (served: Served) =>
   const container: BuildContainer = {
     actions,
     open: (name) => (name === 'source' ? packTree(source, 'compressed') : null),
-    take: (name) =>
+    receive: (name) =>
       name === 'app'
         ? async (archive) => {
-            served.app = await takeTree(archive, join(folder, 'received'), { limits, trees: new TreeTasks() })
+            served.app = await receiveTree(archive, join(folder, 'received'), { limits, trees: new TreeTasks() })
           }
         : null,
     follow: (stream) =>
@@ -98,7 +98,7 @@ const run = (script: string): BuildAction => ({
 const sendApp = (): BuildAction => ({ do: 'send', name: 'app', from: work('app'), exclude: 'node_modules' })
 
 describe('the container of a build', () => {
-  test('sends the output as it comes, and the result without what is excluded and links that leave it', async () => {
+  test('sends the output immediately, and the result without excluded entries and links that leave the folder', async () => {
     const script =
       'echo a; echo b >&2; mkdir -p node_modules lib; ln -s /etc x; ln -s ../package.json lib/y; echo $PATH'
     const { events, app, code } = await runContainer([fetchSource(), run(script), sendApp()])
@@ -129,7 +129,7 @@ describe('the container of a build', () => {
       expect(readFileSync(join(app?.dir ?? '', name, '8/file'), 'utf8')).toBe('8\n')
   })
 
-  test('ends at the first program that fails, and kills what it left', async () => {
+  test('ends when a program fails, and kills the processes that it left', async () => {
     const { events, app, code } = await runContainer([
       fetchSource(),
       run(`sleep 1000 & echo $! > ${join(folder, 'pid')}; exit 7`),
@@ -143,7 +143,7 @@ describe('the container of a build', () => {
       .toBeFalsy()
   })
 
-  test('continues with other actions where a failure is expected', async () => {
+  test('performs the alternative actions after a failure that has some', async () => {
     const failing = { ...run('exit 1'), orElse: [{ do: 'write' as const, file: work('app/else'), content: 'x' }] }
     const { app, code } = await runContainer([fetchSource(), failing, sendApp()])
     expect(code).toBe(0)
@@ -164,7 +164,7 @@ describe('the container of a build', () => {
     expect(inode('full/.lock.json')).not.toBe(inode('production/.lock.json'))
   })
 
-  test('ends with the connection to its worker', async () => {
+  test('ends when the connection to its worker ends', async () => {
     const { code, events } = await runContainer(
       [fetchSource(), run('echo started; sleep 1000')],
       ({ events, revoke }) => {
@@ -191,11 +191,11 @@ describe('the server of builds', () => {
   const container: BuildContainer = {
     actions: [],
     open: () => null,
-    take: () => async () => undefined,
+    receive: () => async () => undefined,
     follow: async () => true,
   }
 
-  test('answers each request of a token once, and none after it was revoked', async () => {
+  test('serves each request of a token once, and none after the token was revoked', async () => {
     const { token, revoke } = server.admit(container)
     expect(await request('GET', 'actions', 'another')).toBe(401)
     expect(await request('GET', 'actions', token)).toBe(200)
@@ -207,7 +207,7 @@ describe('the server of builds', () => {
     expect(await request('POST', 'events', token, 'x')).toBe(401)
   })
 
-  test('ignores events that are not valid, and bounds lines', async () => {
+  test('ignores invalid events, and limits the length of lines', async () => {
     const lines: string[] = []
     const events = {
       onStart: () => undefined,

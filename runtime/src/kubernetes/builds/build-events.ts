@@ -9,26 +9,26 @@ export type BuildEvents = {
   /** Called for each line of the output of the current step. */
   onLine: (text: string) => void
   onExit: (exitCode: number, outOfMemory: boolean) => void
-  /** Called for a link that the container did not send, because it leads out of the folder. */
+  /** Called for a link that the container did not send, because it leaves the folder. */
   onOmitted: (path: string) => void
-  /** Called for each sign of life. */
+  /** Called for all data, including pings. */
   onData: () => void
 }
 
 const STEPS: readonly unknown[] = ['install', 'build', 'prune'] satisfies BuildStepName[]
-/** The worker is asked to log at most so many links. */
+/** Maximum number of calls of `onOmitted`. */
 const MAX_OMITTED = 100
 
 /**
- * Reads events in lines of JSON, at a limited rate, until the stream ends. Ignores what is not valid, since the squid's programs can send
- * anything. Resolves with true if the container has reported that it performed all of its actions.
+ * Reads events in lines of JSON, at a limited rate, until the stream ends. Ignores invalid events, since the squid's programs can
+ * send anything. Resolves with true if the container has reported that it performed all of its actions.
  */
 export async function readBuildEvents(stream: Readable, events: BuildEvents): Promise<boolean> {
   const splitter = new LineSplitter()
   const outputs = { stdout: new LineSplitter(), stderr: new LineSplitter() }
   let isDone = false
   let omitted = 0
-  const take = (text: string): number => {
+  const readEvent = (text: string): number => {
     const event = parseEvent(text)
     let lines = 0
     for (const name of ['stdout', 'stderr'] as const) {
@@ -51,7 +51,7 @@ export async function readBuildEvents(stream: Readable, events: BuildEvents): Pr
   await readAtLimitedRate(stream, (chunk) => {
     events.onData()
     let lines = 0
-    for (const text of splitter.push(chunk)) lines += 1 + take(text)
+    for (const text of splitter.push(chunk)) lines += 1 + readEvent(text)
     return lines
   })
   return isDone

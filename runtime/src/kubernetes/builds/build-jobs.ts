@@ -19,9 +19,9 @@ export type BuildJobsOptions = TenantOptions & PodOptions & { log: (message: str
 type Connected = {
   client: KubeClient
   server: BuildServer
-  /** Where containers reach `server`. */
+  /** The URL of `server` for containers. */
   url: string
-  /** What builds may reach besides DNS and the internet. */
+  /** The addresses that builds may reach besides DNS and the internet. */
   egressTo: EgressTarget[]
 }
 
@@ -46,8 +46,8 @@ export class BuildJobs {
   }
 
   /**
-   * Creates the Job of an attempt, after deleting those of earlier attempts at the same build: also of a worker that no longer exists.
-   * Waits while the cluster does not respond. @throws BuildFailure if it refuses the Job, or the reason of `signal`
+   * Creates the Job of an attempt, after deleting those of earlier attempts at the same build, even of a worker that no longer
+   * exists. Waits while the cluster does not respond. @throws BuildFailure if it refuses the Job, or the reason of `signal`
    */
   async create(attempt: BuildAttempt, log: Pick<BuildLog, 'info'>, signal: AbortSignal): Promise<void> {
     for (let isFirst = true; ; isFirst = false) {
@@ -85,7 +85,7 @@ export class BuildJobs {
     return items.filter(({ metadata }) => metadata.name !== name && metadata.deletionTimestamp === undefined)
   }
 
-  /** Deletes the Job. If the cluster does not respond, its containers end with their connection, and it is deleted after that. */
+  /** Deletes the Job. Logs a failure: the containers end when their connection to the worker ends, and the cluster deletes the Job later. */
   async remove({ tenant, name }: BuildAttempt): Promise<void> {
     const namespace = namespaceOf(this.options.installation, tenant)
     try {

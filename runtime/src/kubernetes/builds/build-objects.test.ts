@@ -20,12 +20,12 @@ const egressTo = [{ cidr: '10.0.0.9', port: 4321 }]
 const textOf = (objects: object) => `${JSON.stringify(objects, null, 2)}\n`
 
 describe('objects of a build', () => {
-  test('are a Job, its tokens and what it may reach', async () => {
+  test('are a Job, a Secret with its tokens, and a network policy', async () => {
     const objects = [buildJob(attempt, options), ...buildDependents(attempt, 'job-uid', egressTo)]
     await expect(textOf(objects)).toMatchFileSnapshot('golden/build.golden')
   })
 
-  test('have one container if the dependencies are cached, and no limits of the disk where they are off', () => {
+  test('have one container if the dependencies are cached, and no disk limits if these are disabled', () => {
     const limits = { ...attempt.limits, diskBytes: 0 }
     const cached = { ...attempt, limits, tokens: { ...attempt.tokens, install: null } }
     const text = textOf([
@@ -64,7 +64,7 @@ const running = { name: 'install', restartCount: 0, state: { running: { startedA
 
 describe('the state of an attempt', () => {
   const cases: [name: string, objects: Partial<Parameters<typeof attemptState>[0]>, expected: AttemptState][] = [
-    ['a deleted Job', { job: undefined }, { kind: 'gone' }],
+    ['a deleted Job', { job: undefined }, { kind: 'deleted' }],
     ['no pod yet', {}, { kind: 'starting', reason: null }],
     [
       'a quota that is used up',
@@ -111,12 +111,12 @@ describe('the state of an attempt', () => {
       { kind: 'running' },
     ],
     [
-      'used up memory',
+      'memory is exhausted',
       { pod: pod({ phase: 'Failed', containerStatuses: [terminated('OOMKilled', 137)] }) },
       { kind: 'ended', how: 'out of memory' },
     ],
     [
-      'used up disk space',
+      'disk space is exhausted',
       {
         pod: pod({
           phase: 'Failed',
@@ -144,10 +144,10 @@ describe('the state of an attempt', () => {
     [
       'the end of its program',
       { pod: pod({ phase: 'Failed', containerStatuses: [terminated('Error', 1)] }) },
-      { kind: 'ended', how: 'itself' },
+      { kind: 'ended', how: 'exited' },
     ],
   ]
-  test.each(cases)('is known for %s', (_name, objects, expected) => {
+  test.each(cases)('is recognized: %s', (_name, objects, expected) => {
     expect(attemptState({ job, pod: undefined, refusal: null, ...objects })).toEqual(expected)
   })
 })

@@ -15,13 +15,13 @@ import { WORK_DIR } from './build-actions.ts'
 export type BuildAttempt = {
   installation: string
   tenant: string
-  /** Of the builder's request. */
+  /** `BuildRequest.key`. */
   key: string
-  /** The name of its objects. */
+  /** The name of the Job, and of the objects that it owns. */
   name: string
-  /** The base and the tools, by digest. */
+  /** The name of the image with the base and the tools, by digest. */
   image: string
-  /** Where the containers reach the worker: `http://address:port`. */
+  /** The URL of the worker for the containers: `http://address:port`. */
   url: string
   /** The tokens of the containers, in the order in which they run. */
   tokens: { install: string | null; build: string }
@@ -30,7 +30,7 @@ export type BuildAttempt = {
   deadlineSeconds: number
 }
 
-/** A Job that has ended is deleted after this time if the worker has not done it. */
+/** The cluster deletes a Job this long after its end, if the worker has not deleted it. */
 const TTL_SECONDS = 60
 const TMP = '/tmp'
 
@@ -94,7 +94,10 @@ export function buildJob(attempt: BuildAttempt, options: PodOptions): NewObject 
   }
 }
 
-/** Returns what belongs to the Job of a build, and is deleted with it: its tokens, and what it may reach besides the internet. */
+/**
+ * Returns the objects that the Job owns and that are deleted with it: a network policy that permits `egressTo`, and the Secret with
+ * its tokens.
+ */
 export function buildDependents(attempt: BuildAttempt, jobUid: string, egressTo: EgressTarget[]): NewObject[] {
   const { tokens } = attempt
   const owner: OwnerReference = { apiVersion: 'batch/v1', kind: 'Job', name: attempt.name, uid: jobUid }

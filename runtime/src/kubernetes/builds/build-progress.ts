@@ -7,7 +7,7 @@ import type { BuildEvents } from './build-events.ts'
 
 type Step = { name: BuildStepName; command: string; startedAt: number; tail: string[]; onLine: (text: string) => void }
 
-/** Follows the steps of a build by the events of its containers, and writes them to the deployment's log as builds on a host do. */
+/** Writes the steps of a build, from the events of its containers, to the deployment's log, as builds on a host do. */
 export class BuildProgress implements BuildEvents {
   readonly #plan: BuildPlan
   readonly #commands: Map<BuildStepName, string>
@@ -19,7 +19,7 @@ export class BuildProgress implements BuildEvents {
     this.lastDataAt = performance.now()
   }
 
-  /** `onFailure`: called with the explanation when a step has failed. */
+  /** `onFailure`: called when a step other than `prune` has failed. */
   constructor(plan: BuildPlan, actions: BuildAction[], onFailure: (failure: BuildFailure) => void) {
     this.#plan = plan
     this.#onFailure = onFailure
@@ -53,9 +53,9 @@ export class BuildProgress implements BuildEvents {
   }
 
   onOmitted = (path: string): void =>
-    this.#plan.log.warn(`${path} is not in the image, because it is a link to a place outside of the squid's folder`)
+    this.#plan.log.warn(`${path} is not in the image, because it is a link that points outside the squid's folder`)
 
-  /** Explains why the build ended, in the words of a step that failed on a host. */
+  /** Explains why the build ended, with the same texts as for a failed step on a host. */
   explain(result: Partial<FailedStep['result']>): BuildFailure {
     const { request, manager } = this.#plan
     const { name = 'build', command = 'The build', tail = [] } = this.#step ?? {}

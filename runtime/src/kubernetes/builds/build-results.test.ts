@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type TestEntry, archiveOf, streamOf, tarOf } from '../../build/archive-harness.ts'
 import { TreeTasks } from '../../build/tree-tasks.ts'
 import { BuildFailure } from '../../builder.ts'
-import { takeDependencies, takeTree } from './build-results.ts'
+import { receiveDependencies, receiveTree } from './build-results.ts'
 
 const limits = { diskBytes: 10_000_000 }
 
@@ -23,16 +23,17 @@ afterEach(() => {
 })
 
 describe('a result of a build', () => {
-  const take = async (archive: Readable, size = limits.diskBytes) => {
+  const receive = async (archive: Readable, size = limits.diskBytes) => {
     const dir = join(folder, 'received')
-    const error: unknown = await takeTree(archive, dir, { limits: { diskBytes: size }, trees: new TreeTasks() }).catch(
-      (reason: unknown) => reason,
-    )
+    const error: unknown = await receiveTree(archive, dir, {
+      limits: { diskBytes: size },
+      trees: new TreeTasks(),
+    }).catch((reason: unknown) => reason)
     return { dir, error }
   }
 
   test('keeps folders and files that a source may not contain', async () => {
-    const { dir, error } = await take(
+    const { dir, error } = await receive(
       archiveOf([
         { path: 'node_modules/a/.env', content: 'x' },
         { path: '.env', content: 'y' },
@@ -42,7 +43,7 @@ describe('a result of a build', () => {
     expect(readdirSync(dir).sort()).toEqual(['.env', 'node_modules'])
   })
 
-  test('with a path or link that leaves it is refused, and writes nothing outside', async () => {
+  test('with a path or link that leaves its folder is refused, and writes nothing outside', async () => {
     const hostile: TestEntry[][] = [
       [{ path: '../escaped', content: 'x' }],
       [{ path: '/tmp/escaped', content: 'x' }],
@@ -56,7 +57,7 @@ describe('a result of a build', () => {
     ]
     writeFileSync(join(folder, 'secret'), 'secret')
     for (const entries of hostile) {
-      const { dir, error } = await take(archiveOf(entries)())
+      const { dir, error } = await receive(archiveOf(entries)())
       expect(error, JSON.stringify(entries)).toBeInstanceOf(BuildFailure)
       expect(String(error)).toMatch(/The result of the build was refused: /)
       expect(existsSync(join(folder, 'escaped'))).toBe(false)
@@ -66,14 +67,14 @@ describe('a result of a build', () => {
 
   test('that is larger than the disk of a build is refused while it is read', async () => {
     const zeros = Buffer.alloc(2_000_000)
-    const { error } = await take(archiveOf([{ path: 'zeros', content: zeros }])(), 1_000_000)
+    const { error } = await receive(archiveOf([{ path: 'zeros', content: zeros }])(), 1_000_000)
     expect(String(error)).toMatch(/ran out of disk space: the files of a build, with its dependencies, may use 1 MB/)
   })
 
-  test('that is no archive, or ends early, is refused', async () => {
+  test('that is not an archive, or ends early, is refused', async () => {
     const whole = gzipSync(tarOf([{ path: 'a', content: randomBytes(5000) }]))
     for (const bytes of [Buffer.from('text'), gzipSync('text'), whole.subarray(0, whole.length / 2)]) {
-      const { dir, error } = await take(streamOf(bytes)())
+      const { dir, error } = await receive(streamOf(bytes)())
       expect(error).toBeInstanceOf(BuildFailure)
       rmSync(dir, { recursive: true })
     }
@@ -81,14 +82,14 @@ describe('a result of a build', () => {
 
   test('with dependencies must consist of the two folders', async () => {
     const trees = new TreeTasks()
-    const takeAs = (archive: Readable) => takeDependencies(archive, join(folder, 'received'), { limits, trees })
+    const receiveAs = (archive: Readable) => receiveDependencies(archive, join(folder, 'received'), { limits, trees })
     const shared = [
       { path: 'full/a', content: 'abc' },
       { path: 'production/a', type: 'Link' as const, linkpath: 'full/a' },
     ]
-    expect(await takeAs(archiveOf(shared)())).toMatchObject({ bytes: 3, productionBytes: 3 })
+    expect(await receiveAs(archiveOf(shared)())).toMatchObject({ bytes: 3, productionBytes: 3 })
     rmSync(join(folder, 'received'), { recursive: true })
-    await expect(takeAs(archiveOf([{ path: 'full/a', content: 'abc' }])())).rejects.toThrow(
+    await expect(receiveAs(archiveOf([{ path: 'full/a', content: 'abc' }])())).rejects.toThrow(
       'two folders of dependencies',
     )
     rmSync(join(folder, 'received'), { recursive: true })
@@ -96,6 +97,6 @@ describe('a result of a build', () => {
       { path: 'full/a', content: 'x' },
       { path: 'production', type: 'SymbolicLink' as const, linkpath: 'full' },
     ]
-    await expect(takeAs(archiveOf(link)())).rejects.toThrow(BuildFailure)
+    await expect(receiveAs(archiveOf(link)())).rejects.toThrow(BuildFailure)
   })
 })

@@ -13,7 +13,7 @@ export type ResultTree = { dir: string; bytes: number }
 
 export type DependencyTrees = { dir: string; bytes: number; productionBytes: number }
 
-/** Maximum number of files and folders of a result. No legitimate squid has so many. */
+/** Maximum number of files and folders of a result. No legitimate squid has this many. */
 const MAX_FILES = 250_000
 /** Maximum size of a result if the disk space of builds is not limited. */
 const MAX_BYTES = 16 * 2 ** 30
@@ -21,31 +21,35 @@ const MAX_BYTES = 16 * 2 ** 30
 const MAX_RATIO = 1100
 
 /**
- * Unpacks an archive that a build has sent into the new folder `dir`, as untrusted as an archive of a user, and seals it.
+ * Unpacks an archive that a build has sent into the new folder `dir`, and seals the tree. The archive is as untrusted as a user's.
  * @throws BuildFailure if the archive is damaged, hostile or too large
  */
-export async function takeTree(archive: Readable, dir: string, { limits, trees }: TakeContext): Promise<ResultTree> {
+export async function receiveTree(
+  archive: Readable,
+  dir: string,
+  { limits, trees }: ReceiveContext,
+): Promise<ResultTree> {
   await unpackResult(archive, dir, limits)
   return { dir, bytes: await trees.seal(dir, null) }
 }
 
-type TakeContext = { limits: Pick<BuildLimits, 'diskBytes'>; trees: TreeTasks }
+type ReceiveContext = { limits: Pick<BuildLimits, 'diskBytes'>; trees: TreeTasks }
 
-async function unpackResult(archive: Readable, dir: string, limits: TakeContext['limits']): Promise<void> {
+async function unpackResult(archive: Readable, dir: string, limits: ReceiveContext['limits']): Promise<void> {
   const totalBytes = limits.diskBytes === 0 ? MAX_BYTES : limits.diskBytes
   await mkdir(dir, { mode: 0o755 })
   try {
     await unpackArchive(archive, dir, { totalBytes, files: MAX_FILES, ratio: MAX_RATIO }, 'result')
   } catch (error) {
-    throw explained(asFailure(error), { diskBytes: totalBytes })
+    throw failureOf(asFailure(error), { diskBytes: totalBytes })
   }
 }
 
-/** Like `takeTree`, for the folders `full` and `production` of installed dependencies, which share files by hard links. */
-export async function takeDependencies(
+/** Like `receiveTree`, for the folders `full` and `production` of installed dependencies, which share files by hard links. */
+export async function receiveDependencies(
   archive: Readable,
   dir: string,
-  { limits, trees }: TakeContext,
+  { limits, trees }: ReceiveContext,
 ): Promise<DependencyTrees> {
   await unpackResult(archive, dir, limits)
   await chmod(dir, 0o755)
@@ -55,7 +59,7 @@ export async function takeDependencies(
   return { dir, bytes, productionBytes }
 }
 
-function explained(error: unknown, limits: { diskBytes: number }): unknown {
+function failureOf(error: unknown, limits: { diskBytes: number }): unknown {
   if (errorCode(error) === 'ECONNRESET')
     return new LostConnection('The connection of the build was lost', { cause: error })
   if (!(error instanceof BuildFailure)) return error
@@ -74,7 +78,7 @@ export class LostConnection extends Error {
   override name = 'LostConnection'
 }
 
-/** Moves the production tree into the app as its `node_modules`, in place of one that the build may have sent. */
+/** Moves the production tree `modules` into the app as its `node_modules`. Replaces one that the build may have sent. */
 export async function joinModules(app: string, modules: string): Promise<void> {
   const target = join(app, 'node_modules')
   await rm(target, { recursive: true, force: true })

@@ -5,26 +5,32 @@ import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { BuildAction } from './build-actions.ts'
 
-/** What one container of a build may request, each once. It runs the squid's code, so nothing that it sends is trusted. */
+/**
+ * What one container of a build may request; each request is permitted once. The container runs the squid's code, so nothing that it
+ * sends is trusted.
+ */
 export type BuildContainer = {
   actions: BuildAction[]
-  /** Opens an archive that it fetches; null: it has no such archive. */
+  /** Opens the archive of this name for the container; null: there is none. */
   open: (name: string) => Readable | null
-  /** Takes an archive that it sends; null: it does not send one with this name. Rejects if the archive is not accepted. */
-  take: (name: string) => ((archive: Readable) => Promise<void>) | null
-  /** Takes the events. Resolves when they have ended, with true if the container has performed all of its actions. */
+  /**
+   * Returns the function that receives the archive of this name; null: the container may not send it. The function rejects if the
+   * archive is invalid.
+   */
+  receive: (name: string) => ((archive: Readable) => Promise<void>) | null
+  /** Reads the events to their end. Resolves with true if the container has performed all of its actions. */
   follow: (events: Readable) => Promise<boolean>
 }
 
 type Entry = { container: BuildContainer; used: Set<string>; requests: Set<IncomingMessage> }
 
-/** Connections of one address. A container needs two at a time: for its events and an archive. */
+/** Maximum number of connections from one address. A container needs two at a time: for its events and an archive. */
 const MAX_CONNECTIONS = 16
 /** A client that sends no complete headers in this time is disconnected. */
 const HEADERS_TIMEOUT_MS = 15_000
 
 /**
- * Answers the containers of builds: `GET actions`, `GET` and `PUT` of archives, and `POST events`, each once for a token. The
+ * Serves the containers of builds: `GET actions`, `GET` and `PUT` of archives, and `POST events`, each once per token. The
  * connections end with this process, and a container ends with its connection.
  */
 export class BuildServer {
@@ -36,11 +42,11 @@ export class BuildServer {
   private constructor(server: Server) {
     this.#server = server
     server.on('connection', (socket) => this.#limitConnections(socket))
-    // A build sends for as long as it may run.
+    // A request lasts as long as the build that sends it.
     server.requestTimeout = 0
     server.headersTimeout = HEADERS_TIMEOUT_MS
     server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-      this.#answer(request, response).catch(() => request.destroy())
+      this.#serve(request, response).catch(() => request.destroy())
     })
     // A worker that ends does not wait for builds.
     server.unref()
@@ -92,7 +98,7 @@ export class BuildServer {
     if (count > MAX_CONNECTIONS) socket.destroy()
   }
 
-  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const [, token = ''] = /^Bearer (\S{1,100})$/.exec(request.headers.authorization ?? '') ?? []
     const entry = this.#entries.get(hash(token))
     if (entry === undefined) return refuse(response, 401)
@@ -100,19 +106,19 @@ export class BuildServer {
     const name = (request.url ?? '').split('/').at(-1) ?? ''
     const use = `${method} ${name}`
     if (entry.used.has(use)) return refuse(response, 409)
-    const answer = answerTo(entry.container, method, name, request, response)
-    if (answer === null) return refuse(response, 404)
+    const handler = handlerOf(entry.container, method, name, request, response)
+    if (handler === null) return refuse(response, 404)
     entry.used.add(use)
     entry.requests.add(request)
     try {
-      await answer()
+      await handler()
     } finally {
       entry.requests.delete(request)
     }
   }
 }
 
-function answerTo(
+function handlerOf(
   container: BuildContainer,
   method: string,
   name: string,
@@ -130,10 +136,10 @@ function answerTo(
     const archive = container.open(name)
     return archive && (() => pipeline(archive, response.writeHead(200)))
   }
-  const take = method === 'PUT' ? container.take(name) : null
-  if (take === null) return null
+  const receive = method === 'PUT' ? container.receive(name) : null
+  if (receive === null) return null
   return async () => {
-    await take(request)
+    await receive(request)
     response.writeHead(200).end()
   }
 }
@@ -144,5 +150,5 @@ function refuse(response: ServerResponse, status: number): void {
   response.writeHead(status).end()
 }
 
-/** Tokens are looked up by their hash, so that the time of a comparison says nothing about them. */
+/** Tokens are looked up by their hash, so that the time of a lookup reveals nothing about them. */
 const hash = (token: string): string => createHash('sha256').update(token).digest('base64url')

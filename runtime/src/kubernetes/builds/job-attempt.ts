@@ -13,11 +13,17 @@ import type { BuildActions } from './build-actions.ts'
 import { readBuildEvents } from './build-events.ts'
 import type { BuildAttempt } from './build-objects.ts'
 import { BuildProgress } from './build-progress.ts'
-import { type DependencyTrees, LostConnection, type ResultTree, takeDependencies, takeTree } from './build-results.ts'
+import {
+  type DependencyTrees,
+  LostConnection,
+  type ResultTree,
+  receiveDependencies,
+  receiveTree,
+} from './build-results.ts'
 import type { BuildContainer } from './build-server.ts'
 import type { BuildJobs } from './build-jobs.ts'
 
-/** What an attempt needs. */
+/** The input of an attempt. */
 export type AttemptContext = {
   jobs: BuildJobs
   context: BuilderContext
@@ -25,9 +31,9 @@ export type AttemptContext = {
   actions: BuildActions
   /** Cached dependencies; null: there are none. */
   cachedModules: string | null
-  /** Stores what an install has sent. */
+  /** Stores the dependencies that the install container has sent. */
   onDependencies: (trees: DependencyTrees) => Promise<void>
-  /** An existing folder for what the containers send. */
+  /** An existing folder for the archives that the containers send. */
   dir: string
   /** The image of the containers. */
   image: string
@@ -45,7 +51,7 @@ const POLL_MS = 1000
 const START_LIMIT_MS = 10 * 60_000
 /** A container sends something every five seconds. */
 const LOST_AFTER_MS = 120_000
-/** Polls after the end of a pod in which its last events may still arrive. */
+/** The number of polls after the end of a pod during which its last events may still arrive. */
 const POLLS_AFTER_END = 3
 
 /** Runs the containers of a build once. Resolves with the app that they sent. @throws BuildFailure, InterruptedAttempt */
@@ -53,7 +59,7 @@ export async function runAttempt(attempt: AttemptContext): Promise<ResultTree> {
   const { jobs, plan, actions } = attempt
   const { signal, limits, key, tenant } = plan.request
   const outcome = Promise.withResolvers<ResultTree>()
-  // It may be settled while nothing waits for it.
+  // The promise may be rejected before anything awaits it.
   outcome.promise.catch(() => undefined)
   const progress = new BuildProgress(plan, [...(actions.install ?? []), ...actions.build], outcome.reject)
   const containers = containersOf(attempt, progress, outcome)
@@ -91,18 +97,18 @@ function containersOf(
   progress: BuildProgress,
   outcome: PromiseWithResolvers<ResultTree>,
 ): BuildContainer[] {
-  const taking = { limits: plan.request.limits, trees: context.trees }
-  /** A container that ended is explained by the cluster, and not by its connection. */
-  const explained = (error: unknown): never => {
+  const receiving = { limits: plan.request.limits, trees: context.trees }
+  /** A lost connection does not say why the container ended: `watch` reads that from the cluster. */
+  const reportFailure = (error: unknown): never => {
     if (!(error instanceof LostConnection)) outcome.reject(error)
     throw error
   }
   let app: ResultTree | null = null
-  const takeApp: ReturnType<BuildContainer['take']> = async (archive) => {
-    app = await takeTree(archive, join(dir, 'app'), taking).catch(explained)
+  const receiveApp: ReturnType<BuildContainer['receive']> = async (archive) => {
+    app = await receiveTree(archive, join(dir, 'app'), receiving).catch(reportFailure)
   }
-  const takeModules: ReturnType<BuildContainer['take']> = async (archive) => {
-    await takeDependencies(archive, join(dir, 'dependencies'), taking).then(onDependencies).catch(explained)
+  const receiveModules: ReturnType<BuildContainer['receive']> = async (archive) => {
+    await receiveDependencies(archive, join(dir, 'dependencies'), receiving).then(onDependencies).catch(reportFailure)
   }
   const openSource = () => packTree(plan.source, 'compressed')
   const build: BuildContainer = {
@@ -111,7 +117,7 @@ function containersOf(
       if (name === 'source') return openSource()
       return name === 'dependencies' && cachedModules !== null ? packTree(cachedModules, 'plain') : null
     },
-    take: (name) => (name === 'app' ? takeApp : null),
+    receive: (name) => (name === 'app' ? receiveApp : null),
     follow: async (events) => {
       const isDone = await readBuildEvents(events, progress)
       if (isDone && app !== null) outcome.resolve(app)
@@ -122,7 +128,7 @@ function containersOf(
   const install: BuildContainer = {
     actions: actions.install,
     open: (name) => (name === 'source' ? openSource() : null),
-    take: (name) => (name === 'dependencies' ? takeModules : null),
+    receive: (name) => (name === 'dependencies' ? receiveModules : null),
     follow: (events) => readBuildEvents(events, progress),
   }
   return [install, build]
@@ -153,7 +159,7 @@ async function watch(
       throw error
     })
     if (signal.aborted || state === null) continue
-    if (state.kind === 'gone') {
+    if (state.kind === 'deleted') {
       // Otherwise two workers would delete each other's Jobs.
       if (await jobs.hasOther(job).catch(() => false))
         throw new BuildFailure('UNEXPECTED', 'Another worker has started this build.')

@@ -14,9 +14,9 @@ import { inJobs } from './job-place.ts'
 export type JobBuilderOptions = BuilderSettings &
   BuildJobsOptions & {
     kubeconfig: string | null
-    /** What builds may reach in addition to DNS, the public internet and the npm registry. */
+    /** Addresses that builds may reach in addition to DNS, the public internet and the npm registry. */
     targets: NetworkTarget[]
-    /** Where containers reach this process; null: the address from which it reaches the cluster, and any free port. */
+    /** The address at which containers reach this process; null: the address from which it reaches the cluster, with any free port. */
     listen: { host: string; port: number } | null
   }
 
@@ -50,7 +50,7 @@ async function connectJobs(options: JobBuilderOptions, targets: NetworkTarget[])
   const isAny = listenHost === null || listenHost === '0.0.0.0' || listenHost === '::'
   const host = isAny ? await localAddress(new URL(config.getCurrentCluster()?.server ?? '')) : listenHost
   const resolved = await resolveTargets(targets)
-  // Last, since nothing closes it if a later step fails.
+  // Last, since nothing closes the server if a later step fails.
   const server = await BuildServer.listen(listenHost ?? host, port)
   const egressTo = [...resolved, { cidr: host, port: server.port }]
   const url = `http://${host}:${server.port}`
@@ -60,7 +60,7 @@ async function connectJobs(options: JobBuilderOptions, targets: NetworkTarget[])
 
 const CONNECT_TIMEOUT_MS = 10_000
 
-/** Returns the address of this host from which it reaches the API server, and at which pods can reach it. @throws BuildFailure */
+/** Returns the address from which this host connects to the API server, at which pods can reach this host. @throws BuildFailure */
 async function localAddress({ hostname, port, protocol }: URL): Promise<string> {
   const signal = AbortSignal.timeout(CONNECT_TIMEOUT_MS)
   const socket = connectSocket({

@@ -20,7 +20,10 @@ export type JobPlaceOptions = {
 
 const MAX_ATTEMPTS = 3
 
-/** Runs the programs of builds in Jobs of a cluster. What they send is unpacked and sealed here, as untrusted as a user's archive. */
+/**
+ * Runs the programs of builds in Jobs of a cluster. This host unpacks and seals what they send, which is as untrusted as a user's
+ * archive.
+ */
 export const inJobs = (options: JobPlaceOptions): BuildPlace => ({
   async open(context, plan) {
     const { path: results } = await context.staging.make()
@@ -30,7 +33,7 @@ export const inJobs = (options: JobPlaceOptions): BuildPlace => ({
       close: () => context.staging.discard(results),
     }
   },
-  // Containers end with the connection to the process that they build for.
+  // Containers end when the connection to their worker ends.
   recover: async () => undefined,
 })
 

@@ -4,8 +4,8 @@ import { ClusterUnreachable } from './kube-error.ts'
 const RETRY_MS = 2000
 
 /**
- * Calls `connect`. If the API server does not respond, reports it, and calls `connect` again in the background until it does or `signal` is
- * aborted, so that a server can start while its cluster is unreachable.
+ * Calls `connect`. If the API server does not respond, logs that, and retries in the background until it responds or `signal` is
+ * aborted, so that Shoal can start while its cluster is unreachable.
  * @throws any other error of the first call
  */
 export async function connectOrRetry(
@@ -17,9 +17,7 @@ export async function connectOrRetry(
     await connect()
   } catch (error) {
     if (!(error instanceof ClusterUnreachable)) throw error
-    log(
-      `${error.message}. Shoal keeps trying. Until the API server responds, squids cannot be reached, started or stopped.`,
-    )
+    log(`${error.message}. Shoal retries. Until the API server responds, squids cannot be reached, started or stopped.`)
     void retry(connect, signal, log)
   }
 }

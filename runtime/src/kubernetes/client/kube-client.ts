@@ -106,8 +106,7 @@ export class KubeClient {
   }
 
   /**
-   * Opens a stream. Abort `signal` to end it. The connection is probed, so that a lost one is detected within a minute even if no
-   * data is sent.
+   * Opens a stream. Abort `signal` to end it. TCP keepalive detects a lost connection within a minute, even if no data is sent.
    */
   async open(path: string, query: Query, signal: AbortSignal): Promise<IncomingMessage> {
     const response = await this.#send({ method: 'GET', path, query }, signal)

@@ -1,4 +1,4 @@
-/** The API server refused a request. `message` is its sentence. */
+/** The API server refused a request. `message`: the server's message. */
 export class KubeError extends Error {
   override name = 'KubeError'
   readonly status: number

@@ -1,8 +1,8 @@
 import type { KubeConfig } from '@kubernetes/client-node'
 
 /**
- * Loads the configuration of the cluster from the file, or if it is null, from KUBECONFIG, `~/.kube/config`, or the service account of the
- * pod that this process runs in. Only this function imports the library, which takes 90 MB of memory.
+ * Loads the configuration of the cluster from `file`; null: from KUBECONFIG, `~/.kube/config`, or the service account of this
+ * process' pod. Only this function imports the library, which needs 90 MB of memory.
  * @throws Error when there is no valid configuration
  */
 export async function loadKubeConfig(file: string | null): Promise<KubeConfig> {

@@ -9,7 +9,7 @@ const chart = join(import.meta.dirname, '../../../../deploy/chart/files')
 test.each([
   ['gateway', gatewayRights],
   ['worker', workerRights],
-])('the chart grants a %s what it needs, and nothing else', async (role, rights) => {
+])('the chart grants a %s the rights that it needs, and no others', async (role, rights) => {
   const file = join(chart, `${role}-rights.json`)
   await expect(`${JSON.stringify(rights, null, 2)}\n`).toMatchFileSnapshot(file)
   const granted = JSON.parse(readFileSync(file, 'utf8')) as typeof rights

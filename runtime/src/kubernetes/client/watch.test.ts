@@ -106,7 +106,7 @@ test('the state is unknown while the API server does not respond', { timeout: 30
   await expect.poll(() => watch.reach().then(() => 'known', String), { timeout: 20_000 }).toBe('known')
 })
 
-test('a deletion waits for all that the object owns', async () => {
+test('a deletion waits until the objects that the object owns are deleted', async () => {
   const { client, responses, bodies } = await scriptedApiServer()
   responses.push((response) => response.end('{"kind":"Pod"}'))
   expect(await client.delete(kinds.pod, 'one', 'two')).toEqual({ kind: 'Pod' })

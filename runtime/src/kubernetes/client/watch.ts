@@ -28,7 +28,7 @@ export type WatchOptions<T> = {
 }
 
 /**
- * A copy of all objects of one kind that the cluster keeps up to date. When the server ends a watch, the next one continues where it was.
+ * A copy of all objects of one kind, which watches keep up to date. When the server ends a watch, the next one continues at the same version.
  * After a lost connection, or if the cluster no longer has the changes since then, it lists all objects again: the cluster's state may have
  * been restored from a backup, and a watch from a version that does not exist yet would miss all changes until then.
  */
@@ -61,7 +61,8 @@ export class Watch<T extends KubeObject> {
   }
 
   /**
-   * Waits until the copy contains the change with this `resourceVersion` of an object of this kind; without one, until the watch is connected.
+   * Waits until the copy contains the change with this `resourceVersion` of an object of this kind; without one, until the watch is
+   * connected.
    * @throws ClusterUnreachable after five seconds
    */
   async reach(version = '0'): Promise<void> {
@@ -158,7 +159,8 @@ export class Watch<T extends KubeObject> {
     this.#isLive = true
     this.#wake()
     try {
-      for await (const line of createInterface({ input: response, crlfDelay: Infinity })) if (line) this.#take(line)
+      for await (const line of createInterface({ input: response, crlfDelay: Infinity }))
+        if (line) this.#applyChange(line)
     } finally {
       response.destroy()
     }
@@ -166,7 +168,7 @@ export class Watch<T extends KubeObject> {
     if (failure !== null || !response.complete) throw failure ?? new ClusterUnreachable('The watch was interrupted')
   }
 
-  #take(line: string): void {
+  #applyChange(line: string): void {
     const { type, object } = JSON.parse(line) as WatchLine
     if (type === 'ERROR') {
       const { code = 500, reason = '', message = '' } = object as { code?: number; reason?: string; message?: string }

@@ -10,7 +10,7 @@ import { type LogPosition, type TimedLine, formatPosition, parsePosition } from 
 import { readPodLog } from './pod-log.ts'
 
 const MAX_BATCH_LINES = 1000
-/** Maximum time until a changed pod is noticed. */
+/** Interval of checks for new lines, new pods and changes of pods. */
 const POLL_MS = 200
 
 /** See `Runtime.logs`. Follows the log of each pod through the API server. */
@@ -22,11 +22,11 @@ export async function* readClusterLogs(
 ): AsyncIterable<LogBatch> {
   const ending = new AbortController()
   const both = AbortSignal.any([signal, ending.signal])
-  const reader = new LogCollector(client, state, from, both, admits)
+  const reader = new PodLogsReader(client, state, from, both, admits)
   try {
     while (!both.aborted) {
       reader.followPods()
-      const batch = reader.take()
+      const batch = reader.takeBatch()
       if (batch) yield batch
       else await reader.wait()
     }
@@ -36,7 +36,7 @@ export async function* readClusterLogs(
   }
 }
 
-class LogCollector {
+class PodLogsReader {
   readonly #client: KubeClient
   readonly #state: ClusterState
   readonly #from: LogCursor
@@ -84,7 +84,7 @@ class LogCollector {
   }
 
   /** Returns the lines that were read since the last call; null if there are none. */
-  take(): LogBatch | null {
+  takeBatch(): LogBatch | null {
     const batch = this.#batch
     if (batch.lines.length + batch.dropped.length + Object.keys(batch.cursor).length === 0) return null
     this.#batch = { lines: [], dropped: [], cursor: {} }
@@ -92,7 +92,7 @@ class LogCollector {
     return batch
   }
 
-  /** Waits until there are lines, but only for a short time. */
+  /** Waits until there are lines, but no longer than `POLL_MS`. */
   wait(): Promise<void> {
     return new Promise((resolve) => {
       const done = () => {
@@ -107,6 +107,7 @@ class LogCollector {
     })
   }
 
+  /** Waits until all readers have ended. The signal must have been aborted. */
   async ended(): Promise<void> {
     this.#wake()
     await Promise.allSettled(this.#readers.values())

@@ -75,7 +75,7 @@ async function readRun(options: PodLogOptions, from: LogPosition, isPrevious: bo
     // The resolution of `sinceTime` is a second.
     ...(from.time === '' ? {} : { sinceTime: `${from.time.slice(0, 19)}Z` }),
   }
-  const take = async (text: string) => {
+  const readLine = async (text: string) => {
     const line = parseTimedLine(text)
     const next = line && counter.push(line)
     if (!line || !next) return
@@ -87,8 +87,8 @@ async function readRun(options: PodLogOptions, from: LogPosition, isPrevious: bo
     const response = await client.open(`${objectPath(kinds.pod, namespace, name)}/log`, query, signal)
     try {
       const splitter = new LineSplitter()
-      for await (const chunk of response) for (const text of splitter.push(chunk as Buffer)) await take(text)
-      for (const text of splitter.flush()) await take(text)
+      for await (const chunk of response) for (const text of splitter.push(chunk as Buffer)) await readLine(text)
+      for (const text of splitter.flush()) await readLine(text)
       return { position, isComplete: response.complete }
     } finally {
       response.destroy()

@@ -33,7 +33,7 @@ export function squidsPolicy(
     kind: 'NetworkPolicy',
     metadata,
     spec: {
-      // Pods without labels are squids too, so that a policy selects every pod.
+      // Pods without labels are selected, too, so that a policy applies to every pod.
       podSelector: { matchExpressions: [{ key: labels.build, operator: 'DoesNotExist' }] },
       policyTypes: ['Ingress', 'Egress'],
       // A rule without peers would allow every source.

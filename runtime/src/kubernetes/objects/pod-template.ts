@@ -15,7 +15,7 @@ export type PodOptions = {
 const HEAP_SHARE = 0.7
 const HOME = '/squid-home'
 const MIB = 1024 * 1024
-/** The api of a lost node is started on another node after this time. */
+/** The cluster starts the api of a lost node on another node after this time. */
 const TOLERATED_SECONDS = 30
 
 /** The security context of all containers that run the code of squids: Pod Security `restricted`, and a read-only image. */
@@ -94,7 +94,7 @@ export function podTemplate(
       restartPolicy: { never: 'Never', 'on-failure': 'OnFailure', always: 'Always' }[spec.restart],
       terminationGracePeriodSeconds: Math.max(1, Math.ceil(spec.stopGraceMs / 1000)),
       ...restrictedPod(options),
-      ...(spec.restart === 'always' ? { tolerations: lostNodes } : {}),
+      ...(spec.restart === 'always' ? { tolerations: lostNodeTolerations } : {}),
       containers: [
         {
           name: podContainerName(spec.name),
@@ -102,7 +102,7 @@ export function podTemplate(
           envFrom: [{ secretRef: { name: secret } }],
           ports: spec.ports.map((containerPort) => ({ containerPort, protocol: 'TCP' })),
           resources: containerResources({ cpuCores, memoryBytes, diskBytes }, options),
-          // The readiness probe shows gateways when the program listens.
+          // Gateways read from the result of the readiness probe whether the program listens.
           ...(port === undefined
             ? {}
             : { readinessProbe: { tcpSocket: { port }, periodSeconds: 1, failureThreshold: 3 } }),
@@ -131,7 +131,7 @@ const ephemeralStorage = (size: string) => ({ 'ephemeral-storage': size })
 
 const millicores = (cores: number): string => `${Math.max(1, Math.round(cores * 1000))}m`
 
-const lostNodes = ['not-ready', 'unreachable'].map((condition) => ({
+const lostNodeTolerations = ['not-ready', 'unreachable'].map((condition) => ({
   key: `node.kubernetes.io/${condition}`,
   operator: 'Exists',
   effect: 'NoExecute',

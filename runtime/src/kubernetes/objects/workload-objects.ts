@@ -89,7 +89,7 @@ export function programObject(
 }
 
 const jobSpecs = {
-  // When the cluster moves a pod, that is not a failure of the program.
+  // A pod that the cluster moves is not a failure of the program.
   never: {
     backoffLimit: 0,
     podReplacementPolicy: 'Failed',

@@ -46,7 +46,8 @@ export class ClusterState {
     })
     const onController = (controller: Job | Deployment, isDeleted: boolean) =>
       this.#change(controller, (state) => state.setController(controller, isDeleted))
-    // In the order of the first lists: anchors contain the records of runs, and controllers show whether a pod is being stopped.
+    // The first lists are read in this order: a pod's run is recorded with the records in its anchor, and with its controller, which
+    // shows whether the pod is being stopped.
     this.#watches = [
       new Watch<Node>({
         client,
@@ -63,7 +64,7 @@ export class ClusterState {
         kind: kinds.pod,
         onChange: (pod, isDeleted) => this.#changePod(pod, isDeleted),
       }),
-      // Only events report an exceeded quota. Events have no labels, so those of other programs arrive too.
+      // Only events report an exceeded quota. Events have no labels, so the watch includes those of other programs.
       new Watch<Event>({
         client,
         onInterrupt,

@@ -3,14 +3,14 @@ import type { KubeObject } from '../objects/object-types.ts'
 
 /**
  * Decides which processors may be created. After a restore of the cluster's state, the Job of a processor may be missing although its program
- * still runs on its node, and only one processor may write. So one that is missing for no known reason is not created: it is not observed
- * either, and `apply` starts it again, after the caller has prevented the old program from writing.
+ * still runs on its node, and only one processor may write. A processor that is missing for an unknown reason is therefore neither
+ * created nor observed. `apply` starts it again, after the caller has prevented the old program from writing.
  */
 export class CreationPermits {
   readonly #creatable = new Set<string>()
   readonly #restarting = new Set<string>()
 
-  /** Permits to create an object that `apply` demands. */
+  /** Permits to create an object that `apply` requests. */
   permit(name: string): void {
     this.#creatable.add(name)
   }
@@ -20,13 +20,13 @@ export class CreationPermits {
     this.#restarting.add(metadata.uid)
   }
 
-  /** Records a change of an object. Each permit is for one object. */
+  /** Records a change of an object. A permit ends when its object is created. */
   change({ metadata }: KubeObject, isDeleted: boolean): void {
     if (isDeleted && this.#restarting.delete(metadata.uid)) this.permit(metadata.name)
     else if (!isDeleted && metadata.deletionTimestamp === undefined) this.#creatable.delete(metadata.name)
   }
 
-  /** Other programs than processors may always be created. */
+  /** Returns whether a program may be created. Only processors need a permit. */
   has({ restart, object }: Pick<ContainerSpec, 'restart'> & { object: string }): boolean {
     return restart !== 'on-failure' || this.#creatable.has(object)
   }

@@ -20,13 +20,13 @@ export class Nodes {
     return before !== lost?.getTime()
   }
 
-  /** Since when the host has not responded; null if it responds, or if the cluster has not reported it yet. */
+  /** Returns when the host stopped responding; null if it responds, or if the cluster has not reported it yet. */
   lostSince(name: string | undefined): Date | null {
     return name === undefined ? null : (this.#lostSince.get(name) ?? null)
   }
 }
 
-/** A host is ready as long as its kubelet reports to the API server. */
+/** A host is ready while its kubelet reports to the API server. */
 function lostSince({ status, metadata }: Node): Date | null {
   const ready = status?.conditions?.find(({ type }) => type === 'Ready')
   if (!ready || ready.status === 'True') return null

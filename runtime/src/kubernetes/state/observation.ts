@@ -13,9 +13,9 @@ export type ContainerView = {
   /** The newest pod; undefined if there is none. */
   pod: Pod | undefined
   record: RunRecord | undefined
-  /** Since when the host of the pod has not responded; null if it responds. */
+  /** When the host of the pod stopped responding; null if it responds. */
   hostLostSince: Date | null
-  /** Why the cluster could not create its pod: the cluster's own message. */
+  /** The cluster's message about why it could not create the pod; null: there is none. */
   refusal: string | null
   /** When the workload was created. */
   createdAt: string
@@ -139,7 +139,7 @@ function endReason(record: RunRecord | undefined, restart: Restart): string | nu
   return isUnexpected ? UNEXPECTED_EXIT_MESSAGE : exitMessage(last.exitCode, last.how === 'oom')
 }
 
-/** Returns the delay from kubelet's message, such as `back-off 1m20s restarting failed container`. */
+/** Returns the time of the next start: `since` plus the delay in kubelet's message, such as `back-off 1m20s restarting failed container`. */
 function retryTime(since: Date, message = ''): Date {
   const [, minutes = '0', seconds = '0'] = /back-off (?:(\d+)m)?(?:(\d+)s)?/.exec(message) ?? []
   return new Date(since.getTime() + (Number(minutes) * 60 + Number(seconds)) * 1000)

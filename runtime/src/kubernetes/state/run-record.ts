@@ -2,8 +2,8 @@ import type { LastRun, Restart } from '../../driver.ts'
 import type { ContainerStatus, Pod, Terminated } from '../objects/object-types.ts'
 
 /**
- * What is known about the runs of a container, stored in its workload's anchor: a pod shows only its current and its previous run,
- * and nothing about earlier pods.
+ * The runs of a container, stored in its workload's anchor, since a pod shows only its current and its previous run, and nothing
+ * about earlier pods.
  */
 export type RunRecord = {
   /** The uid of the pod of these runs. */
@@ -100,7 +100,10 @@ export function recordOfLostPod(record: RunRecord, pod: Pod, isStopping: boolean
   return { ...record, last: unobservedEnd(record, seen, nowIso) }
 }
 
-/** The end of the latest run, whose pod nothing has seen since it was running; null if its end is known, or if there was none. */
+/**
+ * Returns the latest run with an end that was not observed, since its pod disappeared while no worker ran; null if its end is known,
+ * or if there was no run.
+ */
 export function vanishedRun(record: RunRecord, nowIso: string): StoredRun | null {
   if (record.ordinal < record.base || record.last?.ordinal === record.ordinal) return null
   return unobservedEnd(record, { startedAt: nowIso, node: null, how: 'evicted' }, nowIso)
@@ -109,7 +112,7 @@ export function vanishedRun(record: RunRecord, nowIso: string): StoredRun | null
 /** The id of the record's latest run. */
 const latestRunId = ({ pod, ordinal, base, skipped = 0 }: RunRecord): string => runIdIn(pod, ordinal - base + skipped)
 
-/** The latest run with an end that was not observed. */
+/** Returns the latest run with an end that was not observed. */
 const unobservedEnd = (
   record: RunRecord,
   seen: Pick<StoredRun, 'startedAt' | 'node' | 'how'>,

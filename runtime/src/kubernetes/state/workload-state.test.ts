@@ -231,7 +231,7 @@ describe('states', () => {
     expect(seen()?.reason).toBe('The quota of the organization is used up: exceeded quota: squids, requested: pods=1')
   })
 
-  test('while it is removed: it exists as long as its Job or a pod does', () => {
+  test('of a removed container: it is observed as long as its Job or a pod exists', () => {
     const { setAnchor, setJob, setPod, dropPod, state, seen } = open()
     setPod('p', { state: running(1) })
     setAnchor({ deletionTimestamp: at(20) })

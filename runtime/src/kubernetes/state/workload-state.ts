@@ -66,7 +66,7 @@ export class WorkloadState {
     this.invalidate()
   }
 
-  /** Called before `apply` changes the anchor, with the names of the Jobs and Deployments that it demands. */
+  /** Called before `apply` changes the anchor, with the names of the Jobs and Deployments that it requests. */
   expectObjects(names: string[]): void {
     for (const name of names) this.#applied?.add(name)
   }
@@ -99,8 +99,9 @@ export class WorkloadState {
   }
 
   /**
-   * Records the end of runs whose pods disappeared while no worker watched them. The cluster has moved them: a program that ends without
-   * being stopped leaves its pod, so what its exit code was is not known. Called when all pods are known. Returns whether the records have changed.
+   * Records the end of runs whose pods disappeared while no worker watched them. The cluster stopped these runs, since a program that
+   * ends on its own leaves its pod; their exit codes are unknown. Called when all pods are known. Returns whether the records have
+   * changed.
    */
   endVanishedRuns(nowIso: string): boolean {
     let hasChanged = false
@@ -160,7 +161,10 @@ export class WorkloadState {
     return [...new Set([...desired, ...existing])]
   }
 
-  /** True for a processor that was lost with a part of the cluster's state (see `CreationPermits`), or that has an earlier desired state again. */
+  /**
+   * True for a processor that was lost with a part of the cluster's state (see `CreationPermits`), or whose desired state is an
+   * earlier one.
+   */
   #isMissing(container: ContainerName): boolean {
     const spec = this.desiredContainer(container)
     if (spec?.restart !== 'on-failure') return false

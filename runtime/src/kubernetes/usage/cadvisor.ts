@@ -19,7 +19,7 @@ const fields: Record<string, Exclude<keyof CgroupReading, 'atMs'>> = {
 const CONTAINER = /(?:^|[/-])([0-9a-f]{64})(?:\.scope)?$/
 const POD = /(?:^|[/-])pod([0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12})(?:\.slice)?$/
 
-const OF_ONE_PROCESSOR = /(?:^|,)cpu="(?!total")/
+const OF_ONE_CPU = /(?:^|,)cpu="(?!total")/
 
 /**
  * Parses lines of a kubelet's `/metrics/cadvisor`. The keys of the result are the ids of containers and the uids of pods. The usage of
@@ -33,8 +33,8 @@ export async function parseCadvisor(
     const [, name = '', labels = '', value, time] = /^([a-z_]+)\{(.*)\} (\S+)(?: (\d+))?$/.exec(line) ?? []
     const field = fields[name]
     const key = field && keyOf(/(?:^|,)id="([^"]*)"/.exec(labels)?.[1] ?? '')
-    // On some hosts there is a line for each processor too.
-    if (!key || OF_ONE_PROCESSOR.test(labels)) continue
+    // On some hosts, there is an additional line for each CPU.
+    if (!key || OF_ONE_CPU.test(labels)) continue
     const reading = readings.get(key) ?? { atMs: 0, cpuSeconds: null, throttledSeconds: null, memoryBytes: null }
     reading[field] = Number(value)
     if (field === 'cpuSeconds') reading.atMs = time === undefined ? Date.now() : Number(time)

@@ -88,7 +88,7 @@ export class ClusterUsage {
     })
   }
 
-  /** Returns the usage of a run that was not measured yet: the values at its start are known. */
+  /** Returns the usage at the start of a new run that was not measured yet; null if the run is older. */
   #atStart({ run, startedAt }: Running) {
     const isNew = this.#options.clock.now().getTime() - startedAt.getTime() < FIRST_READING_MS
     return isNew ? { run, at: startedAt, cpuSeconds: 0, throttledSeconds: 0, memoryBytes: 0 } : null

@@ -144,7 +144,7 @@ test.each([
   ['an invalid body', { body: '{' }, {}, 400],
   ['a large body', { body: 'x'.repeat(9 * 1024 * 1024) }, {}, 413],
   [
-    'a body that is too large when it is unpacked',
+    'a body that is too large after decompression',
     { body: gzipSync(Buffer.alloc(65 * 1024 * 1024)) },
     { 'content-encoding': 'gzip' },
     400,

@@ -14,7 +14,7 @@ export type CollectedLogsOptions = { listener: LogListener; state: ClusterState;
 const MAX_BATCH_LINES = 10_000
 /** Positions of pods that no longer exist are kept for the lines that a collector may send again. */
 const KEPT_MS = 24 * 60 * 60 * 1000
-/** Time between checks whether lines are missing. */
+/** Interval of checks for missing lines. */
 const CHECK_MS = 10_000
 
 /** See `Runtime.logs`. Delivers the lines that collectors send. */
@@ -60,10 +60,10 @@ function takeBatch(queue: SentLines[]): SentLines[] {
   return batch
 }
 
-/** `source` is null until lines of the run arrive. `usedAtMs`: when the last lines arrived, or when they were written. */
+/** `source` is null until lines of the run arrive. `usedAtMs`: when the last lines arrived; after a restart, when they were written. */
 type RunLog = { position: FilePosition; gaps: LogGaps; source: LogSource | null; usedAtMs: number }
 
-/** Reads lines from the cursor on. A reader has the state after its last batch, so it must end if that batch was not stored. */
+/** Reads lines from the cursor on. Its state includes the last batch, so a reader must end if that batch was not stored. */
 class LineReader {
   readonly #options: CollectedLogsOptions
   readonly #from: LogCursor

@@ -1,9 +1,7 @@
 import { parsePosition } from '../log-position.ts'
 import type { FileLine, Stream } from './log-file.ts'
 
-/**
- * A contiguous part of a run's log file that was read: `end` is the offset after its last line, and each stream has the times
- * of its first and last line. Within a stream, times do not decrease, and no two files contain the same time.
+/** A contiguous part of a run's log file that was read. `end`: the offset after its last line; -1 if it was read through the API server. Each stream has the times of its first and last line. Within a stream, times do not decrease, and no two files contain the same time.
  */
 export type ReadPart = {
   end: number
@@ -16,8 +14,8 @@ export type ReadPart = {
 } & Partial<Record<Stream, [first: string, last: string]>>
 
 /**
- * The parts of a run's log that were read, and for each stream the beginning of a line whose rest has not arrived yet. `known`: the offset
- * after the last line that was skipped because it is in none of the parts' files.
+ * The parts of a run's log that were read, and for each stream the beginning of a line whose rest has not arrived yet. `known`: the
+ * offset after the last line that was skipped because it had been read through the API server.
  */
 type Stored = { parts: ReadPart[]; partial: Partial<Record<Stream, string>>; known?: number }
 
@@ -45,7 +43,7 @@ export class FilePosition {
     this.#known = known
   }
 
-  /** The position of a run that was read through the API server (see `LogPosition`) before a collector was installed. */
+  /** Returns the position of a run that was read through the API server (see `LogPosition`) before a collector was installed. */
   static afterFollowing(text: string, restarts: number): FilePosition {
     const followed = parsePosition(text)
     if (restarts > followed.restarts) return new FilePosition(undefined)

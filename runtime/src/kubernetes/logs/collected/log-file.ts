@@ -1,12 +1,15 @@
 import type { ContainerName, WorkloadId } from '../../../driver.ts'
 import { parseTimedLine } from '../log-position.ts'
 
-/** A log file of a pod, as its path on the node names it. `restarts`: the number of the pod's earlier runs. */
+/** A log file of a pod, parsed from its path on the node. `restarts`: the number of the pod's earlier runs. */
 export type LogFile = { namespace: string; pod: string; uid: string; container: string; restarts: number }
 
 const PATH = /\/([^/_]+)_([^/_]+)_([^/_]+)\/([^/]+)\/(\d+)\.log(?:\.[^/]*)?$/
 
-/** Parses `/var/log/pods/<namespace>_<pod>_<uid>/<container>/<restarts>.log`, and the same path of a rotated file. Returns null for other paths. */
+/**
+ * Parses `/var/log/pods/<namespace>_<pod>_<uid>/<container>/<restarts>.log`, and the same path of a rotated file. Returns null for
+ * other paths.
+ */
 export function parseLogPath(path: string): LogFile | null {
   const [, namespace, pod, uid, container, restarts] = PATH.exec(path) ?? []
   if (!namespace || !pod || !uid || !container) return null

@@ -21,7 +21,7 @@ function gapsOf(position: FilePosition): unknown[] {
   return gaps.settled(position, 120_000).map(({ from, to, isCertain }) => [from, to, isCertain])
 }
 
-test('a log that was read as a whole has no gaps, across rotations, late lines, other orders and lines that are sent again', () => {
+test('a completely read log has no gaps, even with rotations, late lines, lines out of order and lines sent again', () => {
   const position = new FilePosition(undefined)
   push(position, 0, 20)
   push(position, 20, 20)
@@ -62,7 +62,7 @@ test('when the collector could not read for a time and continues with another fi
   expect(gapsOf(position)).toEqual([[timeOf(9), timeOf(40), false]])
 })
 
-test('a program that wrote nothing for a time, or whose lines were read late, has lost none', () => {
+test('a program that wrote nothing for a time, or whose lines were read late, has lost no lines', () => {
   const silent = new FilePosition(undefined)
   push(silent, 0, 10)
   push(silent, 40, 10)
@@ -79,7 +79,7 @@ test('lines whose length differs from that in the file are not missing', () => {
     const line = { time: timeOf(second).toISOString(), stream: 'stdout' as const, isPartial: false, text: 'x' }
     position.push(line, offset, length, timeOf(second).getTime())
   }
-  // Invalid UTF-8, a carriage return, and text that is no line.
+  // Invalid UTF-8, a carriage return, and text that is not a line.
   at(0, 0, 120)
   at(1, 100, 99)
   at(2, 200, 100)

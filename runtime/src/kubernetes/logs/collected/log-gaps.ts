@@ -8,14 +8,17 @@ type Gap = Pick<LogLoss, 'from' | 'to' | 'isCertain'> & { before: ReadPart }
 const SETTLED_MS = 60_000
 /** Kubelet deletes a file that was not read only some rotations later, which are at least this far apart. */
 const MIN_LOST_MS = 5000
-/** Lines with invalid UTF-8 count with more bytes than in their file, and lines that end with a carriage return with one byte less. */
+/** A line with invalid UTF-8 is counted with more bytes than in its file, and a line that ends with a carriage return with one byte less. */
 const MAX_MISCOUNTED_BYTES = 64 * 1024
 
-/** The gaps of one run's log that were not reported yet, with the times since when they have been the same. */
+/** The gaps of one run's log that were not reported yet, with the time since which each has not changed. */
 export class LogGaps {
   #sinceMs = new Map<string, number>()
 
-  /** Returns the gaps that will not be filled any more, each once: marks them as reported in the position, which must be stored with the report. */
+  /**
+   * Returns each gap once, when no lines will fill it any more, and marks it as reported in `position`, which the caller must store
+   * with the report.
+   */
   settled(position: FilePosition, nowMs: number): Omit<Gap, 'before'>[] {
     if (position.parts.every(({ start = 0 }, index) => start === 0 && index === 0)) return []
     const gaps = gapsOf(position.parts)
@@ -30,8 +33,9 @@ export class LogGaps {
 }
 
 /**
- * Returns the gaps before the parts. Certain: the lines before a part that does not begin at the start of its file. Probable: the files before a
- * part that begins its file, if the collector read it late and nothing is known of the time before, since kubelet deletes old files.
+ * Returns the gaps before the parts. Certain: lines are missing before a part that does not begin at the start of its file. Probable:
+ * files are missing before a part that begins its file, if the collector read the part late and the part begins long after the
+ * previous one, since kubelet deletes old files.
  */
 function gapsOf(parts: readonly ReadPart[]): Gap[] {
   const sorted = parts.toSorted((first, second) => (firstTime(first) < firstTime(second) ? -1 : 1))

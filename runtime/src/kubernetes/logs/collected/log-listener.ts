@@ -12,7 +12,7 @@ export type LogListenerOptions = {
   token: string
 }
 
-/** Lines of a request, whose response is sent when they are stored. */
+/** The lines of a request, which `accept` and `refuse` respond to. */
 export type SentLines = { lines: OtlpLine[]; accept: () => void; refuse: () => void }
 
 const MAX_BODY_BYTES = 8 * 1024 * 1024
