@@ -91,7 +91,12 @@ describe.skipIf(missingHelm !== null)('the Helm chart', { timeout: 900_000 }, ()
     ],
     ['a setting of the chart', { settings: { SHOAL_ROLES: 'api' } }, 'settings.SHOAL_ROLES is set by the chart'],
     [
-      'a variable that is no setting',
+      'the listener of builds',
+      { settings: { SHOAL_KUBE_BUILDS_LISTEN: '10.0.0.5:1' } },
+      'settings.SHOAL_KUBE_BUILDS_LISTEN is set by the chart',
+    ],
+    [
+      'a variable that is not a setting',
       { settings: { NODE_OPTIONS: '--inspect' } },
       "invalid propertyName 'NODE_OPTIONS'",
     ],

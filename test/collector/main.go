@@ -1,4 +1,4 @@
-// An OpenTelemetry Collector with only the parts that docs/kubernetes-collector.yaml uses, since its image cannot be pulled in tests.
+// An OpenTelemetry Collector with only the parts that docs/kubernetes-collector.yaml uses, since tests cannot pull its official image.
 package main
 
 import (

@@ -31,7 +31,7 @@ func certificatesCommand() *cobra.Command {
 			return writeCertificates(folder, server, identities)
 		},
 	}
-	command.Flags().StringVar(&folder, "folder", "", "where to write them")
+	command.Flags().StringVar(&folder, "folder", "", "folder for the certificates and kubeconfigs")
 	command.Flags().StringVar(&server, "server", "", "URL of the API server, for the kubeconfigs")
 	command.Flags().StringArrayVar(&identities, "identity", nil, "FILE;USER;GROUP;ADDRESSES, where GROUP and ADDRESSES (names and IP addresses, separated by commas) may be empty")
 	return command

@@ -34,7 +34,7 @@ import (
 
 var networkPolicies = schema.GroupVersionResource{Group: "networking.k8s.io", Version: "v1", Resource: "networkpolicies"}
 
-// Objects change in bursts; one transaction of nftables applies all changes of this period.
+// Objects often change together, so one transaction of nftables applies all changes of this period.
 const settleTime = 20 * time.Millisecond
 
 // enforceCommand enforces the NetworkPolicies of the cluster on one node, in whose network namespace it runs.
@@ -84,7 +84,7 @@ func enforce(ctx context.Context, kubeconfig, node string, podRange netip.Prefix
 	broadcaster := record.NewBroadcaster()
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
 	typed := informers.NewSharedInformerFactory(client, 0)
-	// Not typed: a typed client would drop the fields that it does not know.
+	// Untyped, because a typed client would drop unknown fields.
 	untyped := dynamicinformer.NewDynamicSharedInformerFactory(dynamicClient, 0)
 	e := &enforcer{
 		node: node, podRange: podRange,
@@ -101,7 +101,7 @@ func enforce(ctx context.Context, kubeconfig, node string, podRange netip.Prefix
 			return err
 		}
 	}
-	// Until the objects are known, no pod is.
+	// Until the objects are known, all pods are isolated.
 	if err := e.apply(policy.Render(nil, podRange)); err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func enforce(ctx context.Context, kubeconfig, node string, podRange netip.Prefix
 	typed.WaitForCacheSync(ctx.Done())
 	untyped.WaitForCacheSync(ctx.Done())
 	if ctx.Err() != nil {
-		// With a part of the objects, such as pods without policies, the rules could allow too much.
+		// With only a part of the objects, such as pods without policies, the rules could allow too much.
 		return nil
 	}
 	return e.run(ctx)
@@ -207,7 +207,7 @@ func (e *enforcer) apply(script string) error {
 	if output, err := command.CombinedOutput(); err != nil {
 		err = fmt.Errorf("nft: %w: %s\n%s", err, output, script)
 		if closed := policy.Render(nil, e.podRange); script != closed {
-			// Pods must not keep rules that are outdated.
+			// Pods must not keep outdated rules.
 			return errors.Join(err, e.apply(closed))
 		}
 		return err

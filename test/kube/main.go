@@ -1,4 +1,4 @@
-// One program with all parts of the test cluster. Its first argument says which part it is.
+// One program with all parts of the test cluster. The first argument selects the part.
 package main
 
 import (

@@ -18,7 +18,7 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 {{- end -}}
 
-{{/* What Pod Security's level "restricted" demands of a pod. */}}
+{{/* What the Pod Security level "restricted" requires of a pod. */}}
 {{- define "shoal.podSecurity" -}}
 runAsNonRoot: true
 runAsUser: 1000
@@ -83,7 +83,7 @@ securityContext:
   {{- include "shoal.containerSecurity" . | nindent 2 }}
 resources:
   {{- toYaml (index .root.Values .role).resources | nindent 2 }}
-# The port opens before the database is migrated.
+# The port is open before the database is migrated.
 startupProbe:
   httpGet: { path: /healthz, port: health }
   periodSeconds: 2
@@ -113,6 +113,6 @@ imagePullSecrets:
 {{- end }}
 securityContext:
   {{- include "shoal.podSecurity" . | nindent 2 }}
-# Connections end in SHOAL_DRAIN_SECONDS, 20 by default, after the seconds in which nodes learn that this pod is ending.
+# Nodes learn within seconds that this pod is ending. Connections then end within SHOAL_DRAIN_SECONDS, 20 by default.
 terminationGracePeriodSeconds: 60
 {{- end -}}

@@ -23,7 +23,7 @@ export type EmbeddedPostgresOptions = {
   settings?: Record<string, string>
   /** Limits of the whole cluster and of each of its processes. Default: none. */
   limits?: PostgresLimits
-  /** Whether tenants connect to the cluster. They cannot create extensions that run programs in other languages. */
+  /** Whether tenants connect to the cluster. They may create only the extensions of `linkOfferedExtensions`. */
   isForTenants?: boolean
 }
 
@@ -34,19 +34,18 @@ export type EmbeddedPostgres = {
   password: string
   /** Returns the superuser's connection URL to `database`. */
   url: (database: string) => string
-  /** Whether the cluster was already running, because its server had been killed. */
+  /** Whether the cluster was already running, because a killed server had started it. */
   wasRunning: boolean
   /** Stops the cluster if it is running. Only call this when no other process uses it. */
   stop: () => Promise<void>
 }
 
 /**
- * Starts a Postgres from npm on loopback with a password. It runs independently: it continues when the server is killed, and the next
- * start adopts it.
+ * Starts the Postgres of the npm package on loopback, with a password. It continues when the server is killed, and the next start adopts it.
  * @throws Error with the end of the Postgres log when Postgres does not start
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
-  // The user that runs Postgres may traverse but not list it.
+  // The user that runs Postgres may traverse the directory but not list it.
   makeTraversable(options.dir)
   return await withStartLock(options.dir, () => open(options))
 }
@@ -76,7 +75,7 @@ async function open(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres>
   const stopNow = async () => {
     if (runningPort(dataDir) !== null)
       await run(join(binaries, 'bin/pg_ctl'), ['stop', '-D', dataDir, '-m', 'fast', '-w', '-t', '60'], owner)
-    // If that fails, a later start removes it.
+    // A later start removes a cgroup that remains.
     if (options.limits) await removeCgroup(options.dir).catch(() => undefined)
   }
   const stop = () => withStartLock(options.dir, stopNow)
@@ -92,8 +91,8 @@ async function open(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres>
 }
 
 /**
- * Removes the pid file of a killed postmaster. Postgres considers its pid alive until its parent has reaped it, which may never
- * happen in a container without an init.
+ * Kills the remaining processes of a killed postmaster and removes its pid file. Postgres considers its pid alive until its parent
+ * has reaped it, which may never happen in a container without an init.
  */
 export async function cleanUpCrashed(dataDir: string): Promise<void> {
   if (process.platform !== 'linux') return

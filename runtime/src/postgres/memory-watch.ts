@@ -14,15 +14,15 @@ export type MemoryWatchOptions = {
 
 /** Connections are ended at this share of the cgroup's limit, before the kernel kills a process and Postgres then ends all of them. */
 const maxMemoryShare = 0.8
-/** Connections that sort allocate several hundred megabytes a second, so the rest of a small limit lasts a fraction of a second. */
+/** A connection that sorts allocates several hundred megabytes a second, so it uses the rest of a small limit in a fraction of a second. */
 const pollMs = 40
 /** The time that an ended connection has for releasing its memory before another one is ended. */
 const releaseMs = 250
 
 /**
  * Ends the connection that uses the most memory whenever the processes of the cluster together are close to its limit. Many
- * connections can reach it although each of them is limited. The client receives an SQL error; all others continue. Does nothing
- * where cgroups cannot be created.
+ * connections together can reach the limit although each of them is limited. The client receives an SQL error; all others continue.
+ * Does nothing if cgroups cannot be created.
  * @returns a function that stops watching
  */
 export function watchMemory({ dir, limits, log }: MemoryWatchOptions): () => Promise<void> {

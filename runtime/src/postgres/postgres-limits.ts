@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, rmdirSync, statSync, writeFileSync 
 import { totalmem } from 'node:os'
 import { dirname, join } from 'node:path'
 import { errorCode } from '../error-code.ts'
-import { makeCgroupBase } from '../process/cgroup-base.ts'
+import { prepareCgroupBase } from '../process/cgroup-base.ts'
 import { readPairs, type CgroupBase } from '../process/cgroup-files.ts'
 import { baseDirs, openCgroup, removeCgroupBase } from '../process/cgroup.ts'
 import { shortHash } from '../process/short-hash.ts'
@@ -46,7 +46,7 @@ export function withAddressSpaceLimit(
 
 const cgroupName = 'postgres'
 const basePrefix = 'shoal-db-'
-const baseOf = (dir: string): CgroupBase | null => makeCgroupBase(`${basePrefix}${shortHash(dir)}`)
+const baseOf = (dir: string): CgroupBase | null => prepareCgroupBase(`${basePrefix}${shortHash(dir)}`)
 
 /** Moves the running cluster into its own cgroup. Returns false if this process may not create one. */
 export function moveToCgroup(dir: string, dataDir: string, limits: PostgresLimits): boolean {
@@ -103,7 +103,7 @@ const childrenOf = (parent: number): number[] =>
 
 /**
  * Returns a function that reads the private memory of all processes of the cluster, in bytes, without shared buffers and file cache;
- * it returns null while the cluster is stopped. Null where cgroups cannot be created.
+ * that function returns null while the cluster is stopped. Null if cgroups cannot be created.
  */
 export function clusterMemoryReader(dir: string): (() => number | null) | null {
   const base = baseOf(dir)

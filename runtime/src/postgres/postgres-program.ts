@@ -94,7 +94,7 @@ export function run(program: string, args: string[], owner: SystemUser | null, i
     child.once('exit', (code) => {
       const output = readFileSync(outputFile, 'utf8')
       if (code === 0) done(output)
-      else fail(new Error(`${program} ended with ${code}: ${output.slice(-2000)}`))
+      else fail(new Error(`${program} ended with exit code ${code}: ${output.slice(-2000)}`))
     })
   }).finally(() => {
     closeSync(fd)
@@ -103,7 +103,7 @@ export function run(program: string, args: string[], owner: SystemUser | null, i
   })
 }
 
-/** Writes the input to a file that is already deleted, and returns its descriptor. */
+/** Returns a descriptor of a file with the input. The file is already deleted. */
 function openInput(file: string, input: string): number {
   writeFileSync(file, input, { mode: 0o600, flag: 'wx' })
   const fd = openSync(file, 'r')
@@ -112,7 +112,7 @@ function openInput(file: string, input: string): number {
 }
 
 /**
- * Runs SQL statements in database `postgres` of the stopped cluster in `<dir>/data`, which no client can connect to.
+ * Runs SQL statements in the database `postgres` of the stopped cluster in `<dir>/data`, while no client can connect.
  * Recovers the cluster first if it was not shut down cleanly.
  * @param statements one line each
  * @throws Error with the message of Postgres when a statement fails, or the cluster cannot be recovered

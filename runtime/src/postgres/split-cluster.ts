@@ -61,12 +61,12 @@ export async function splitCluster(options: SplitOptions): Promise<void> {
   mkdirSync(to, { recursive: true, mode: 0o711 })
   await withStartLock(to, async () => {
     if (!needsSplit(options)) return
-    log('The databases of squids move to their own Postgres …')
+    log('Moving the databases of squids to their own Postgres …')
     if (!existsSync(join(to, 'data'))) await copy(options, onStep)
     const plan: Plan = JSON.parse(readFileSync(join(to, planFile), 'utf8'))
     await withStartLock(from, () => trim(from, to, plan, onStep))
     rmSync(join(to, planFile))
-    log('The databases of squids have moved.')
+    log('Moved the databases of squids to their own Postgres.')
   })
 }
 
@@ -138,7 +138,10 @@ async function tryLink(existing: string, path: string): Promise<boolean> {
   }
 }
 
-/** Drops from each cluster the databases and roles of the other, and gives the old one another port. Can be repeated. */
+/**
+ * Drops from each cluster the databases and roles of the other, and deletes the recorded port of the old one, so that its next start
+ * chooses another. Can be repeated.
+ */
 async function trim(from: string, to: string, plan: Plan, onStep: (step: SplitStep) => void): Promise<void> {
   const keptDatabases = new Set([...plan.moved.databases, 'template0', 'template1', 'postgres'])
   const keptRoles = new Set([...plan.moved.roles, superuser])

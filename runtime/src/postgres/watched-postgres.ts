@@ -44,7 +44,7 @@ export function watchEmbeddedPostgres({ log, onCrashLoop, ...options }: WatchOpt
     }
     onCrashLoop(
       new PostgresCrashLoopError(
-        `The embedded Postgres in ${options.dir} ended or did not start ${maxFailures} times within a minute, so the server ends. The end of ${logFile(dataDir)}:\n${endOfLog(dataDir)}`,
+        `The embedded Postgres in ${options.dir} ended or did not start ${maxFailures} times within a minute, so Shoal stops. The end of ${logFile(dataDir)}:\n${endOfLog(dataDir)}`,
       ),
     )
     return false
@@ -64,7 +64,7 @@ export function watchEmbeddedPostgres({ log, onCrashLoop, ...options }: WatchOpt
         () => null,
         (error: unknown) => error as Error,
       )
-      if (!problem) log(`The embedded Postgres in ${options.dir} runs again.`)
+      if (!problem) log(`The embedded Postgres in ${options.dir} was restarted.`)
       else {
         const reason = problem.message.split('. ')[0]
         if (!(await recordFailure(`The embedded Postgres in ${options.dir} could not be restarted: ${reason}.`))) return

@@ -7,21 +7,22 @@ const V1_CONTROLLERS = ['memory', 'cpu', 'cpuacct', 'pids'] as const
 const V2_CONTROLLERS = ['memory', 'cpu', 'pids']
 
 /**
- * Creates `label`, the parent of all cgroups of this server, below the server's own cgroup where possible, so that limits set by
- * the operator also apply to containers. Returns null when this process may not create cgroups.
+ * Returns the location of `label`, the parent of all cgroups of this server, in which cgroups can be created. Null when this process
+ * may not create cgroups.
  */
-export function makeCgroupBase(label: string): CgroupBase | null {
+export function prepareCgroupBase(label: string): CgroupBase | null {
   if (process.platform !== 'linux') return null
-  return makeV1Base(label) ?? makeV2Base(label)
+  return prepareV1Base(label) ?? prepareV2Base(label)
 }
 
-function makeV1Base(label: string): CgroupBase | null {
+function prepareV1Base(label: string): CgroupBase | null {
   const ownPaths = ownCgroups()
   const mounts = mountPoints('cgroup')
   const dirs: Partial<Record<(typeof V1_CONTROLLERS)[number], string>> = {}
   for (const controller of V1_CONTROLLERS) {
     const mount = mounts.find(({ options }) => options.includes(controller))
     if (!mount) return null
+    // Below the server's own cgroup if possible, so that limits set by the operator also apply to containers.
     const parent = firstWritable([join(mount.path, ownPaths.get(controller) ?? '/'), mount.path])
     if (!parent) return null
     dirs[controller] = join(parent, label)
@@ -32,7 +33,7 @@ function makeV1Base(label: string): CgroupBase | null {
   return { version: 1, memory, cpu, cpuacct, pids }
 }
 
-/** Throws if `dir` cannot be created. Then removes it, so that a mere check of the host leaves no directories behind. */
+/** Throws if `dir` cannot be created. Removes it again, since the check of a host must not leave directories. */
 function checkCanCreate(dir: string): void {
   mkdirSync(dir, { recursive: true })
   try {
@@ -42,7 +43,7 @@ function checkCanCreate(dir: string): void {
   }
 }
 
-function makeV2Base(label: string): CgroupBase | null {
+function prepareV2Base(label: string): CgroupBase | null {
   const mount = mountPoints('cgroup2')[0]
   if (!mount) return null
   // Root creates the cgroup next to the other slices of the host, as container engines do. Other users create it below the server's
@@ -57,8 +58,8 @@ function makeV2Base(label: string): CgroupBase | null {
 }
 
 /**
- * Enables controllers for children of `dir`. The kernel forbids that for a cgroup that contains processes ("no internal
- * processes" rule), so they are moved to a leaf cgroup next to those of the containers.
+ * Enables controllers for children of `dir`. The kernel forbids that for a cgroup that contains processes (the "no internal
+ * processes" rule), so this function moves them to a leaf cgroup next to those of the containers.
  */
 function delegateControllers(dir: string): boolean {
   const file = join(dir, 'cgroup.subtree_control')

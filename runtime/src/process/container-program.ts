@@ -49,7 +49,7 @@ export function containerProgram(
   const { command, files: programFiles } = commandOf(context, desired.spec, image)
   const { host, files, socketDir, uid, diskPrefix, maxFileBytes } = context
   const gid = host.uidOf(`tenant ${desired.tenant}`)
-  if (gid !== null) chownTo(imageDir(context.imagesDir, desired.image), gid)
+  if (gid !== null) restrictToGroup(imageDir(context.imagesDir, desired.image), gid)
   const tmpDirs = host.sandbox === 'bwrap' ? [] : [files.tmp]
   for (const dir of [files.home, files.tmp]) makeOwned(dir, uid)
   const folder = prepareWorkFolder(host.workFolders, image.appDir, files.workFolder, { uid, diskPrefix })
@@ -143,7 +143,7 @@ function isExecutable(file: string): boolean {
 }
 
 /** Makes `gid` the only group that can read the directory, which protects it from other tenants even without a sandbox. */
-function chownTo(dir: string, gid: number): void {
+function restrictToGroup(dir: string, gid: number): void {
   chownSync(dir, -1, gid)
   chmodSync(dir, 0o750)
 }

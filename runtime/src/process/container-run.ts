@@ -20,8 +20,8 @@ import { type Host, programMark } from './host.ts'
 import { logEnd, logFileBytes } from './log-start.ts'
 import type { LogStore } from './log-store.ts'
 import { type ProgramTree, endPrograms } from './program-tree.ts'
-import { sealLog } from './run-log.ts'
-import { type Run, type RunStart, topProcess } from './run.ts'
+import { terminateLastLine } from './run-log.ts'
+import { type Run, type RunStart, shimChild } from './run.ts'
 import { PLAIN_ENV, confine } from './sandbox.ts'
 import { shortHash } from './short-hash.ts'
 import type { Sockets } from './sockets.ts'
@@ -67,7 +67,7 @@ export function programTree(context: ContainerContext, record: ContainerRecord, 
 }
 
 /**
- * Prepares what a run needs: user, directories, limits, sockets. Resolves with the options to start the run and the changes to the record.
+ * Prepares the user, directories, limits and sockets of a run. Resolves with the options to start the run and the changes to the record.
  * @throws StartError
  */
 export async function prepareRun(context: ContainerContext, desired: DesiredContainer, record: ContainerRecord) {
@@ -192,8 +192,8 @@ export async function killOrphans({ hostContext, key }: ContainerContext): Promi
 
 /** Stops all programs of a run, with a grace period. Resolves with the exit code, as `Run.ended` does. */
 export async function stopRun(context: ContainerContext, record: ContainerRecord, run: Run): Promise<number | null> {
-  // bwrap is the top process of a sandbox, and a SIGTERM to it kills the whole sandbox immediately.
-  const exceptPid = context.hostContext.host.sandbox === 'bwrap' ? await topProcess(run) : null
+  // The child of the shim is bwrap, and a SIGTERM to it kills the whole sandbox immediately.
+  const exceptPid = context.hostContext.host.sandbox === 'bwrap' ? await shimChild(run) : null
   await endPrograms(programTree(context, record, run), { graceMs: record.stopGraceMs, exceptPid })
   return run.ended
 }
@@ -201,7 +201,7 @@ export async function stopRun(context: ContainerContext, record: ContainerRecord
 /** Kills remaining processes after the main program has ended, and completes the log. */
 export async function cleanUpRun(context: ContainerContext, record: ContainerRecord, run: Run | null): Promise<void> {
   await endPrograms(programTree(context, record, run), { graceMs: 0, exceptPid: null })
-  sealLog(context.files.log)
+  terminateLastLine(context.files.log)
 }
 
 /** Removes all files and host resources of a container without running programs. */

@@ -83,6 +83,7 @@ export class ContainerState {
     return state === 'starting' || (retryAt !== null && new Date(retryAt) <= this.now())
   }
 
+  /** Returns the changes that schedule the next start after this number of consecutive crashes. */
   nextTry(crashes: number): Pick<ContainerRecord, 'crashes' | 'retryAt'> {
     return { crashes, retryAt: new Date(this.now().getTime() + backoffMs(crashes)).toISOString() }
   }

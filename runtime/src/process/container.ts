@@ -54,7 +54,7 @@ export class Container {
     if (!record.current) return
     const adopted = await adoptRun(this.#context.files.run(record.run))
     if (adopted === 'never started') this.#state.save({ current: null })
-    else if ('exitCode' in adopted) await this.#handleExit(adopted.exitCode)
+    else if ('exitCode' in adopted) await this.#recordExit(adopted.exitCode)
     else this.#watch(adopted)
   }
 
@@ -94,7 +94,7 @@ export class Container {
     this.#run?.detach()
   }
 
-  /** Pid of the shim, the top process of the current run; null when there is no run. */
+  /** Pid of the current run's shim; null when there is no run. */
   get shim(): number | null {
     return this.#run?.shim.pid ?? null
   }
@@ -170,7 +170,7 @@ export class Container {
     void run.ended.then((exitCode) =>
       this.#step(async () => {
         if (this.#run !== run) return
-        await this.#handleExit(exitCode)
+        await this.#recordExit(exitCode)
         await this.#reconcile()
       }),
     )
@@ -196,8 +196,8 @@ export class Container {
     this.#state.enter('starting', { reason: null, ...ended })
   }
 
-  /** Handles a run that ended on its own: the container is finished, or retried with backoff. */
-  async #handleExit(exitCode: number | null): Promise<void> {
+  /** Records a run that ended on its own: the container is finished, or will be restarted with backoff. */
+  async #recordExit(exitCode: number | null): Promise<void> {
     const ended = await this.#closeRun(exitCode, false)
     const { lastRun } = ended
     if (!this.#state.record || !lastRun) return

@@ -1,7 +1,7 @@
 'use strict'
 // Runs a program that the operator provides: node forwarder.cjs PORT_VARIABLE FILE [ARGUMENT…]. Such a program need not be written for
 // Node, so the preload cannot redirect its port. It gets a free port of loopback in PORT_VARIABLE, and this process forwards to it what
-// arrives at the container's declared port, which the preload redirects to a unix socket. Ends with the program, with its exit code.
+// arrives at the container's declared port, which the preload redirects to a unix socket. Exits when the program ends, with its exit code.
 const { spawn } = require('node:child_process')
 const { connect, createServer } = require('node:net')
 const { constants } = require('node:os')

@@ -16,11 +16,14 @@ export type RecordedHostReport = { at: string; report: HostReport }
 
 const reportFile = (stateDir: string) => join(stateDir, 'host.json')
 
-/** Records what the active worker detected: another process may have other rights, and would disturb its networks if it tried them. */
+/**
+ * Records the report of the active worker. Other processes read it: they may have other rights, and detecting the network would
+ * disturb the worker's networks.
+ */
 export const recordHostReport = (stateDir: string, report: HostReport): void =>
   replaceFile(reportFile(stateDir), JSON.stringify({ at: new Date().toISOString(), report }))
 
-/** Reads what the last active worker of this state directory detected; null if there was none, or only one of a version that recorded less. */
+/** Reads the report of the last active worker of this state directory; null if there is none, or if an earlier release recorded it. */
 export function readHostReport(stateDir: string): RecordedHostReport | null {
   try {
     const recorded = JSON.parse(readFileSync(reportFile(stateDir), 'utf8')) as RecordedHostReport

@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import type { HostLimitation } from '../driver.ts'
-import { makeCgroupBase } from './cgroup-base.ts'
+import { prepareCgroupBase } from './cgroup-base.ts'
 import type { CgroupBase } from './cgroup-files.ts'
 import type { Disks } from './disk/disks.ts'
 import type { HostPart, HostReport } from './host-report.ts'
@@ -65,7 +65,7 @@ const defaults = {
 
 type Bwrap = BwrapState | { status: 'off' }
 
-/** Detects the features of the host. Hosts with the same state directory share uids and cgroups. */
+/** Detects the features of the host. All callers with the same state directory share its uids and cgroups. */
 export async function prepareHost(options: HostOptions): Promise<Host> {
   const chosen = { ...defaults, ...options }
   mkdirSync(chosen.stateDir, { recursive: true })
@@ -77,7 +77,7 @@ export async function prepareHost(options: HostOptions): Promise<Host> {
   const { state: bwrap, features: bwrapFeatures } =
     chosen.sandbox === 'auto' ? await findBwrap(hasUids ? 65_534 : null, stateDir) : bwrapOff
   const sandbox = bwrap.status === 'usable' ? 'bwrap' : 'none'
-  const cgroups = chosen.limits === 'auto' ? makeCgroupBase(`shoal-${label}`) : null
+  const cgroups = chosen.limits === 'auto' ? prepareCgroupBase(`shoal-${label}`) : null
   // Without a separate uid, programs could modify the image despite the overlay.
   const hasOverlays = chosen.workFolders === 'auto' && hasUids && (await canMountOverlay(stateDir))
   const { number, problem } = hasUids ? await allocateNumber(stateDir) : { number: 0, problem: null }

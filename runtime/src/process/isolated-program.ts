@@ -18,7 +18,7 @@ export type IsolatedProgram = Omit<Program, 'ownsUid'> &
     /** A single word, unique in the state directory; the name of the cgroup and the mark of the processes. */
     name: string
     resources: Resources
-    /** Precedes the command, within its network; joins the namespace of its disk. */
+    /** A command prefix that joins the mount namespace of the program's disk. It runs in the program's network. */
     commandPrefix?: string[]
   }
 
@@ -58,7 +58,7 @@ export async function runIsolated(host: Host, run: IsolatedRun): Promise<Program
   }
 }
 
-/** Kills the isolated programs of earlier servers whose names start with `prefix`, except those in `except`. */
+/** Kills the isolated programs that earlier servers started and whose names start with `prefix`, except those in `except`. */
 export async function endIsolatedPrograms(
   host: Host,
   prefix: string,

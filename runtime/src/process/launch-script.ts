@@ -3,7 +3,7 @@ export type Program = {
   command: string[]
   env: Record<string, string>
   cwd: string
-  /** No program of another version or tenant has its uid. */
+  /** True: no program of another version or tenant has its uid. */
   ownsUid: boolean
   /** Maximum size of each file that the program writes (RLIMIT_FSIZE); null: unlimited. */
   maxFileBytes: number | null
@@ -12,7 +12,7 @@ export type Program = {
 /** Maximum number of open files of a process. Each uses memory of the kernel. */
 const MAX_OPEN_FILES = 8192
 
-/** Maximum number of processes and threads of a uid: bounds a fork bomb on hosts without cgroups, whose limit for each program is lower. */
+/** Maximum number of processes and threads of a uid, which contains fork bombs on hosts without cgroups. The limit of a cgroup is lower. */
 const MAX_PROCESSES = 2048
 
 /** Variables that are special or read-only in some shells. */
@@ -20,7 +20,7 @@ const SHELL_VARIABLES = new Set(['OPTIND', 'PPID', 'UID', 'EUID', 'BASHOPTS', 'S
 
 const MARKER = 'SHOAL_BOX='
 
-/** Adds a mark to the environment, by which processes of the program are found without cgroups. */
+/** Adds a mark to the environment, by which the server finds the program's processes on hosts without cgroups. */
 export function markProgram(program: Program, mark: string): Program {
   return { ...program, env: { ...program.env, SHOAL_BOX: mark } }
 }
@@ -32,7 +32,7 @@ export function markOf(environment: string[]): string | null {
 
 /**
  * Returns a shell script that sets the environment and executes the program. A shell runs it as the container's user, without
- * privileges: an `LD_PRELOAD` of the user must not affect the programs that drop privileges, and secrets must not be visible
+ * privileges: an `LD_PRELOAD` of the squid must not affect the programs that drop privileges, and secrets must not be visible
  * in argument lists.
  */
 export function launchScript({ command, env, cwd, ownsUid, maxFileBytes }: Program): string {
@@ -50,7 +50,7 @@ export function launchScript({ command, env, cwd, ownsUid, maxFileBytes }: Progr
     ...(ownsUid ? [`ulimit -u ${MAX_PROCESSES} 2>/dev/null || ulimit -p ${MAX_PROCESSES} 2>/dev/null`] : []),
     // In blocks of 512 bytes. Beyond the limit, Node reports EFBIG, and SIGXFSZ ends other programs.
     ...(maxFileBytes === null ? [] : [`ulimit -f ${Math.ceil(maxFileBytes / 512)}`]),
-    // When the host runs out of memory, squids are killed before the server.
+    // When the host runs out of memory, the kernel kills squids before the server.
     'echo 500 2>/dev/null >/proc/self/oom_score_adj',
     ...exports,
     `cd -- ${quote(cwd)} || exit 126`,

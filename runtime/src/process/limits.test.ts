@@ -62,7 +62,7 @@ describeKinds(kinds, (kind) => {
     await until(async () => expect((await usage())?.throttledSeconds).toBeGreaterThan(0.5))
     const { cpuSeconds = 0, throttledSeconds = 0, cpuLimitCores } = (await usage()) ?? {}
     expect(cpuLimitCores).toBe(0.1)
-    // A program with a tenth of a core waits about nine times as long as it runs, even when others take most of the processor.
+    // A program with a tenth of a core waits about nine times as long as it runs, even when other programs use most of the CPU.
     await until(async () => expect((await usage())?.throttledSeconds).toBeGreaterThan((throttledSeconds ?? 0) + 1))
     const laterUsage = await usage()
     const increase = (now: number | null | undefined, before: number | null) => (now ?? 0) - (before ?? 0)
@@ -71,7 +71,7 @@ describeKinds(kinds, (kind) => {
     )
   })
 
-  test('a full heap counts as out of memory too, and the log contains Node’s error', async () => {
+  test('a full heap counts as out of memory, and the log contains Node’s error', async () => {
     await apply('fills its heap', { memoryBytes: 96 * MIB })
     await until(async () =>
       expect(await host.runtime.observe()).toMatchObject([{ state: 'backoff', lastRun: { how: 'oom', oomKills: 1 } }]),

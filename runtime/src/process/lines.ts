@@ -10,7 +10,7 @@ const CARRIAGE_RETURN = 0x0d
 export function truncateLine(line: string): string {
   if (line.length * 3 <= MAX_LINE_BYTES) return line
   const bytes = Buffer.from(line)
-  // A reader of streams has cut it already, before it took the time off.
+  // `LineSplitter` has already truncated the line, before the caller removed the time at its beginning.
   if (line.endsWith(TRUNCATION_NOTICE) && bytes.length <= MAX_LINE_BYTES + NOTICE_BYTES) return line
   return bytes.length <= MAX_LINE_BYTES ? line : bytes.toString('utf8', 0, MAX_LINE_BYTES) + TRUNCATION_NOTICE
 }

@@ -4,10 +4,7 @@ import { closeSync, existsSync, openSync, readFileSync, readSync, statSync, trun
 import { promisify } from 'node:util'
 import { replaceFile } from './replace-file.ts'
 
-/**
- * Where the kept part of a log begins. Positions in a log count all bytes that programs have written to it. The file has fewer: bytes
- * at its beginning are removed, because the size of a file that a program writes is limited (RLIMIT_FSIZE), and those after it may be
- * a hole.
+/** Where the kept part of a log begins. A position counts all bytes that programs have written to the log. The file has fewer bytes: the oldest are removed, because the size of a file that a program writes is limited (RLIMIT_FSIZE), and the next ones may be a hole.
  */
 export type LogStart = {
   /** Position of the first byte of the file. */
@@ -61,7 +58,7 @@ function writeStartFile(logFile: string, start: StartFile): void {
  */
 export async function freeLog(logFile: () => string, start: LogStart, until: number): Promise<LogStart> {
   const freed = { ...start, keptFrom: until }
-  // Written before the hole is made, so that readers without a position skip it.
+  // Written before the hole is made, so that readers without a position skip the hole.
   writeStartFile(logFile(), freed)
   await fallocate(logFile(), '--punch-hole', until - start.removedBytes)
   return freed
@@ -92,7 +89,7 @@ export function emptyLog(logFile: string, end: number): LogStart {
   return start
 }
 
-/** Changes the first bytes of a file with fallocate(1). Its size shows whether that succeeded. */
+/** Frees or removes the first bytes of a file with fallocate(1). Ignores failures: `readLogStart` detects whether bytes were removed. */
 async function fallocate(
   logFile: string,
   operation: '--punch-hole' | '--collapse-range',
@@ -102,7 +99,7 @@ async function fallocate(
   await promisify(execFile)('fallocate', args).catch(() => undefined)
 }
 
-/** Returns the first bytes of a log; nothing if it does not exist. */
+/** Returns the first bytes of a log in hexadecimal; an empty string if the log does not exist. */
 function readMark(logFile: string): string {
   if (!existsSync(logFile)) return ''
   const mark = Buffer.alloc(MARK_BYTES)

@@ -19,7 +19,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { LogAdmission, LogBatch, LogCursor } from '../driver.ts'
 import { LogStore } from './log-store.ts'
 import { logEnd, logStartFile } from './log-start.ts'
-import { lastLines, sealLog } from './run-log.ts'
+import { lastLines, terminateLastLine } from './run-log.ts'
 import { until } from '../until.ts'
 
 const MIB = 1024 * 1024
@@ -115,8 +115,8 @@ describe('the logs of a host', () => {
     const reading = read(cursor, (lines) => lines.length === 2)
     await new Promise((resolve) => setTimeout(resolve, 150))
     appendFileSync(file, Buffer.concat([Buffer.from('Ü').subarray(1), Buffer.from('\r\nlast')]))
-    sealLog(file)
-    sealLog(file)
+    terminateLastLine(file)
+    terminateLastLine(file)
     expect((await reading).lines).toEqual(['a partial Ü', 'a last'])
   })
 

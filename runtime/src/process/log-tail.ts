@@ -15,7 +15,10 @@ export const KEPT_BYTES = 256 * 1024
  */
 const MAX_UNREAD_BYTES = 256 * 1024 * 1024
 
-/** The number of dropped bytes up to which lines are counted exactly. The lines in further bytes are estimated, to bound the cost of a flood. */
+/**
+ * The number of dropped bytes up to which lines are counted exactly. The lines in further bytes are estimated, to bound the cost of a
+ * flood.
+ */
 const COUNTED_BYTES = 256 * 1024
 
 /**
@@ -90,7 +93,7 @@ export class LogTail {
     const end = this.#end()
     // The program has truncated its file.
     if (end < this.#offset) this.#moveTo({ offset: this.#start.removedBytes, isSkipping: false })
-    if (end - this.#start.removedBytes > MAX_FILE_BYTES) return this.#isFreeing ? NOTHING : this.#startOver(end)
+    if (end - this.#start.removedBytes > MAX_FILE_BYTES) return this.#isFreeing ? NOTHING : this.#emptyHugeFile(end)
     if (end === this.#offset) {
       this.#emptyIfLong(false)
       return NOTHING
@@ -148,8 +151,8 @@ export class LogTail {
     return { droppedLines, isEstimate: true }
   }
 
-  /** Empties a file that has become too large. Everything in it that was not read is dropped. */
-  #startOver(end: number): LogPart {
+  /** Empties a file that has become too large, and drops everything in it that was not read. */
+  #emptyHugeFile(end: number): LogPart {
     const unreadBytes = end - this.#offset
     this.#start = emptyLog(this.#path(), end)
     this.#moveTo({ offset: end, isSkipping: false })
@@ -159,9 +162,9 @@ export class LogTail {
   }
 
   /**
-   * Empties a long file that was read completely, where its beginning cannot be removed. Output is lost that the program writes at
-   * the same moment, and lines of this part if the server is killed before they are stored. `isFlood`: output of this program is
-   * being dropped anyway, and it may never stop writing.
+   * Empties a long file that was read completely, on file systems that cannot remove its beginning. Output that the program writes at
+   * this moment is lost, and so are the last lines if the server is killed before they are stored. `isFlood`: output of this program
+   * is being dropped anyway, and the program may never stop writing.
    */
   #emptyIfLong(isFlood: boolean): void {
     if (this.#canShorten || this.#isFreeing) return
@@ -183,7 +186,7 @@ export class LogTail {
     const dropped = surplus + MAX_UNREAD_BYTES / 2
     this.#moveTo({ offset: this.#offset + dropped, isSkipping: true })
     return [
-      `${Math.round(dropped / 1024 / 1024)} MiB of log were dropped here: the program writes faster than its log can be kept`,
+      `${Math.round(dropped / 1024 / 1024)} MiB of log were dropped here: the program writes faster than its log can be read`,
     ]
   }
 

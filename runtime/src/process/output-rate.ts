@@ -6,18 +6,18 @@ import { setTimeout as sleep } from 'node:timers/promises'
  * not read.
  */
 const OUTPUT_BYTES_PER_MS = 4 * 1024
-/** The cost of handling a line, in addition to its bytes. */
+/** The cost of processing a line, in addition to its bytes. */
 const LINE_COST_BYTES = 256
 /** The amount of output that may be read without waiting. */
 const OUTPUT_BURST_BYTES = 8 * 1024 * 1024
 
-/** Passes the chunks of `output` to `take`, which returns the number of lines that it has handled. */
-export async function readAtLimitedRate(output: Readable, take: (chunk: Buffer) => number): Promise<void> {
+/** Passes the chunks of `output` to `consume`, which returns the number of lines that it has processed. */
+export async function readAtLimitedRate(output: Readable, consume: (chunk: Buffer) => number): Promise<void> {
   const startedAt = performance.now()
-  /** The cost of the output so far, minus one burst. Time in which little was read adds up to no more than one burst. */
+  /** The cost of the output so far, minus one burst. Unused time allows at most one further burst. */
   let cost = -OUTPUT_BURST_BYTES
   for await (const chunk of output as AsyncIterable<Buffer>) {
-    const lines = take(chunk)
+    const lines = consume(chunk)
     const elapsedMs = performance.now() - startedAt
     cost = Math.max(cost, elapsedMs * OUTPUT_BYTES_PER_MS - OUTPUT_BURST_BYTES)
     cost += chunk.length + lines * LINE_COST_BYTES

@@ -58,8 +58,8 @@ export function commandLine(pid: number): string[] {
 }
 
 /**
- * True for a process in its own PID namespace, as programs in a sandbox are, and for one that has exited. A program chooses its
- * command line itself, so processes of the server are not searched among these.
+ * True for a process in its own PID namespace, as programs in a sandbox are, and for one that has exited. Programs choose their own
+ * command lines, so a search for the server's processes by command line must exclude these processes.
  */
 export function isInSandbox(pid: number): boolean {
   try {

@@ -54,10 +54,10 @@ describeKinds(standardKinds, (kind) => {
       ],
     })
 
-  test('a provided program is reached at the declared port of its container, and after a restart of it', async () => {
+  test('a provided program is reachable at the declared port of its container, even after a restart', async () => {
     await apply()
     await until(async () => expect(await get('/healthz')).toBe('serve /healthz'))
-    // A changed command is another container.
+    // A changed command replaces the container.
     await apply({ command: ['serve-again'] })
     await until(async () => expect(await get('/v1/graphql')).toBe('serve-again /v1/graphql'))
     expect(await host.runtime.tail('1.1', 'hasura', 5)).toContain('serving')
@@ -65,7 +65,7 @@ describeKinds(standardKinds, (kind) => {
     expect(await host.leftovers()).toEqual([])
   })
 
-  test('its failure is that of the container', async () => {
+  test('the failure of a provided program is the failure of its container', async () => {
     await apply({ env: { OWN_PORT: '8080', FAILS: 'yes' } })
     await until(async () =>
       expect(await host.runtime.observe()).toMatchObject([

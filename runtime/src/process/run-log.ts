@@ -7,8 +7,8 @@ import { KEPT_BYTES } from './log-tail.ts'
 /** Size of the end of the log that is searched for V8’s error. */
 const TAIL_BYTES = 8 * 1024
 
-/** Terminates the last line after the end of a run. */
-export function sealLog(file: string): void {
+/** Adds a line break to the log of a run that ended without one. */
+export function terminateLastLine(file: string): void {
   const { bytes } = readEnd(file, 1)
   if (bytes.length > 0 && bytes[0] !== NEWLINE) appendFileSync(file, '\n')
 }

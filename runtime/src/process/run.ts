@@ -86,7 +86,7 @@ export async function adoptRun(dir: string): Promise<Run | { exitCode: number | 
 }
 
 /** Returns the pid of the shim's child: bwrap if used, otherwise the program. */
-export async function topProcess(run: Run): Promise<number | null> {
+export async function shimChild(run: Run): Promise<number | null> {
   return (await readPids(run.dir))?.program ?? null
 }
 

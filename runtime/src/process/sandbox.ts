@@ -34,7 +34,10 @@ export const TMP_SHARE = 0.25
 /** The complete environment of helper programs (sh, bwrap, setpriv). */
 export const PLAIN_ENV = { PATH: '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin' }
 
-/** Precedes a command; runs it in a new mount namespace, which no other program sees and which ends with the command's programs. */
+/**
+ * A command prefix that runs the command in a new mount namespace, which no other program sees and which ends with the command's
+ * programs.
+ */
 export const NEW_MOUNT_NAMESPACE = ['unshare', '--mount', '--propagation=private']
 
 /** Returns a command prefix that confines the command after it. */

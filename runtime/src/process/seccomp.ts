@@ -48,7 +48,7 @@ const TIME_NAMESPACE = 0x80
  */
 const SOCKET_FAMILIES = [0, 1, 2, 10, 16]
 
-/** Flags of fallocate(2). A hole frees space; it keeps the size of the file, too. */
+/** Flags of fallocate(2). A hole needs both: it frees space without changing the size of the file. */
 const [KEEP_SIZE, PUNCH_HOLE] = [0x01, 0x02]
 /** Commands of ioctl(2) that do the same as fallocate(2) with KEEP_SIZE: FS_IOC_RESVSP, FS_IOC_RESVSP64, FS_IOC_ZERO_RANGE. */
 const ALLOCATIONS = [0x4030_5828, 0x4030_582a, 0x4030_5839]

@@ -35,7 +35,7 @@ console.log('hello')
 setInterval(() => {}, 60_000)
 `
 
-/** A grace period in which a busy machine at least delivers SIGTERM. */
+/** A grace period that is long enough for a busy machine to deliver SIGTERM. */
 const graceMs = 2_000
 
 /** Exits on SIGTERM with a message, like the SDK's API. */

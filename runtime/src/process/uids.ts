@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { errorCode } from '../error-code.ts'
 import { replaceFile } from './replace-file.ts'
 
-/** First of all uids, above those of users and daemons. */
+/** The first uid of squids, above the uids of users and daemons. */
 const FIRST_UID = 200_000
 const UIDS_PER_INSTALLATION = 100_000
 

@@ -7,7 +7,7 @@ import { endPrograms } from './program-tree.ts'
 
 /**
  * Kills programs of this state directory that do not belong to the recorded run of one of `containers`: programs without a record,
- * and second copies that another worker started. `shim`: pid of the top process of the recorded run.
+ * and second copies that another worker started. `shim`: pid of the shim of the recorded run.
  */
 export async function endUnrecordedPrograms(
   hostContext: HostContext,

@@ -14,7 +14,7 @@ export type WorkFolders = 'overlay' | 'links'
 export type WorkFolder = {
   /** The working directory of the program. */
   cwd: string
-  /** Precedes the command; mounts the disk and the overlay. Empty if there is neither. */
+  /** A command prefix that mounts the disk and the overlay; empty if there is neither. */
   commandPrefix: string[]
   writableDirs: string[]
 }
@@ -55,8 +55,8 @@ export async function canMountOverlay(stateDir: string): Promise<boolean> {
 
 /**
  * Prepares the work folder of a container in `dir`, keeping files that its programs wrote before. Files of the image can be replaced
- * but not modified in place; the image itself never changes. `diskPrefix`: precedes the command; mounts the disk that contains `dir`
- * in a new mount namespace, if there is one.
+ * but not modified in place; the image itself never changes. `diskPrefix`: a command prefix that mounts the disk that contains `dir`
+ * in a new mount namespace; empty if there is no disk.
  */
 export function prepareWorkFolder(
   kind: WorkFolders,

@@ -23,7 +23,7 @@ type PlainWorkload = Omit<Workload, 'containers'> & {
   containers: (Omit<ContainerSpec, 'stopGraceMs'> & Partial<Pick<ContainerSpec, 'stopGraceMs'>>)[]
 }
 
-/** The key of sealed environments may be replaced while the runtime runs. */
+/** Interval of checks whether the key was replaced. */
 const CHECK_KEY_MS = 1000
 
 const noSealer: EnvironmentSealer = { seal: (plain) => plain, open: (sealed) => sealed, isCurrent: () => true }
@@ -49,7 +49,7 @@ export class WorkloadFiles {
       try {
         this.sealAgain()
       } catch {
-        // For example, the disk is full, or the keys are just being replaced. Ignored, since the next interval tries again.
+        // For example, the disk is full, or the keys are just being replaced. The next check tries again.
       }
     }, CHECK_KEY_MS).unref()
   }
@@ -102,7 +102,7 @@ export class WorkloadFiles {
     rmSync(file, { force: true })
   }
 
-  /** Seals those files again whose key is no longer the current one. */
+  /** Seals each file again whose key is no longer the current one. */
   sealAgain(): void {
     for (const [file, { workload, sealed }] of this.#known)
       if (!this.#sealer.isCurrent(sealed)) this.write(file, workload)

@@ -21,8 +21,8 @@ export type SimBehaviour = {
   usage?: SimUsage
   /** Response of an api to every request, instead of GraphQL. */
   response?: { status: number; text: string }
-  /** The program runs, but does not listen on its ports. */
-  isDeaf?: true
+  /** False: the program runs, but does not listen on its ports. Default: true. */
+  listens?: boolean
 }
 
 export type SimSync = {
@@ -62,7 +62,7 @@ const behaviourCheck = fields({}, {
   ),
   usage: fields({ cpuCores: number, memoryBytes: number }, { memoryGrowthBytesPerSecond: number }),
   response: fields({ status: number, text }),
-  isDeaf: oneOf(true),
+  listens: oneOf(true, false),
 } satisfies Record<keyof SimBehaviour, Check>)
 
 const requireOneEnding = (value: object, at: string) =>

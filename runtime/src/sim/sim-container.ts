@@ -222,7 +222,7 @@ export class SimContainer {
       this.#history.lastRun = { ...this.#run, ...end, endedAt: this.#now(), oomKills: end.how === 'oom' ? 1 : 0 }
       this.#run = null
     }
-    this.log.seal(this.#now())
+    this.log.terminateLastLine(this.#now())
     this.#options.onOutput()
     this.#options.onStop()
   }

@@ -38,7 +38,7 @@ export type SimRuntimeOptions = {
 
 /**
  * Simulates containers in the memory of this process, for tests, demos and load tests with thousands of versions.
- * Their only directory is `directory`: other processes cannot open one.
+ * Only the runtime's own `directory` resolves their ports; other processes cannot.
  */
 export function createSimRuntime(options: SimRuntimeOptions = {}): SimRuntime {
   return new SimRuntime(options)
@@ -52,7 +52,7 @@ export class SimHost {
   readonly logs = new SimLogs()
   readonly servers = new SimServers()
   readonly listeners = new Set<EndpointListener>()
-  /** The times since when the hosts of containers have not responded, by `<workload>/<container>`. */
+  /** When the hosts of containers stopped responding, by `<workload>/<container>`. */
   readonly lost = new Map<string, Date>()
   readonly tenants = new Set<string>()
 
@@ -134,7 +134,7 @@ export class SimRuntime implements Runtime {
     this.host.tenants.delete(tenant)
   }
 
-  /** The host of a container stops responding. */
+  /** Simulates that the host of a container stops responding. */
   loseHost(id: WorkloadId, container: ContainerName): void {
     this.host.lost.set(`${id}/${container}`, (this.#options.clock ?? systemClock).now())
   }
@@ -142,7 +142,7 @@ export class SimRuntime implements Runtime {
   async abandon(id: WorkloadId, container: ContainerName): Promise<void> {
     this.host.lost.delete(`${id}/${container}`)
     const { desired } = this.host.workloads.get(id) ?? {}
-    // Containers that were to be stopped no longer exist.
+    // The workload is being removed.
     if (desired?.containers.length === 0) await this.remove(id)
     else if (desired) await this.apply(desired)
   }

@@ -36,7 +36,7 @@ export class SimLog {
   }
 
   /** Completes the last line after the program has ended. */
-  seal(at: Date): void {
+  terminateLastLine(at: Date): void {
     if (this.#incomplete) this.write('', at)
   }
 
@@ -93,7 +93,7 @@ export class SimLogs {
     const backlogEnds = new Map([...this.#logs.values()].map(({ id, end }) => [id, end]))
     signal.addEventListener('abort', () => this.wake(), { once: true })
     while (!signal.aborted) {
-      const batch = this.#nextBatch(positions, backlogEnds, admits) ?? this.#removeRead(positions)
+      const batch = this.#nextBatch(positions, backlogEnds, admits) ?? this.#removeCompleted(positions)
       if (batch) {
         yield batch
         for (const [id, position] of Object.entries(batch.cursor)) this.#logs.get(id)?.acknowledge(Number(position))
@@ -123,7 +123,7 @@ export class SimLogs {
     return Object.keys(cursor).length > 0 ? { lines, dropped, cursor } : null
   }
 
-  #removeRead(positions: Map<string, number>): LogBatch | null {
+  #removeCompleted(positions: Map<string, number>): LogBatch | null {
     const cursor: LogCursor = {}
     for (const log of this.#logs.values()) {
       if (!log.isEnded || (positions.get(log.id) ?? 0) < log.end) continue

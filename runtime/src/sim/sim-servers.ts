@@ -16,7 +16,7 @@ export class SimServers {
     const name = `${key}:${port}`
     const socket = this.#sockets.get(name) ?? { path: join(this.#ownDir(), `${++this.#opened}.sock`), server: null }
     this.#sockets.set(name, socket)
-    if (container.isRunning && !container.behaviour.isDeaf && !socket.server) {
+    if (container.isRunning && container.behaviour.listens !== false && !socket.server) {
       socket.server = createServer((request, response) => respond(container, request, response))
       // `listen` binds the socket before it returns.
       socket.server.listen(socket.path).unref()

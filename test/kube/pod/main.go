@@ -1,4 +1,4 @@
-// The program of the cluster's own image: the container that holds a pod's namespaces, and pods that tests probe the network with.
+// The program of the cluster's own image: the container that keeps a pod's namespaces, and pods with which tests probe the network.
 package main
 
 import (
@@ -16,11 +16,11 @@ import (
 
 const usage = `pod pause           waits for SIGTERM, and reaps processes
 pod serve PORT…     responds to HTTP requests with the pod's name
-pod get URL         prints the body of the response; exit code 1 without one within 2 s
+pod get URL         prints the body of the response; exit code 1 if there is none within 2 s
 pod connect ADDRESS connects over TCP; exit code 1 if that takes more than 2 s
 pod burn            uses one core until SIGTERM
 pod print COUNT RATE [BYTES]
-                    prints lines "1 …" to "COUNT …" of about BYTES, RATE a second (0: at once); at SIGTERM
+                    prints lines "1 …" to "COUNT …" of about BYTES, RATE a second (0: as fast as possible); at SIGTERM
                     stops printing, and prints "end N" after N lines`
 
 const timeout = 2 * time.Second

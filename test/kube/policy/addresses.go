@@ -7,8 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// withoutReused omits pods whose address a newer pod has: the status of a pod that is being deleted may be outdated. An address of two pods
-// would give one of them what policies allow the other.
+// withoutReused omits pods whose address a newer pod has: the status of a pod that is being deleted may be outdated. Otherwise,
+// policies for one of the pods would apply to both.
 func withoutReused(pods []*corev1.Pod) []*corev1.Pod {
 	newest := map[netip.Addr]*corev1.Pod{}
 	for _, pod := range pods {
@@ -25,7 +25,7 @@ func withoutReused(pods []*corev1.Pod) []*corev1.Pod {
 	return current
 }
 
-// isNewer compares two pods with the same address. Times of creation are in seconds.
+// isNewer compares two pods with the same address. Times of creation have a resolution of a second.
 func isNewer(pod, than *corev1.Pod) bool {
 	if !pod.CreationTimestamp.Equal(&than.CreationTimestamp) {
 		return than.CreationTimestamp.Before(&pod.CreationTimestamp)

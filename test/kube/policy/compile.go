@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// Cluster has the objects that decide about connections.
+// Cluster has the objects that determine which connections are allowed.
 type Cluster struct {
 	Pods       []*corev1.Pod
 	Namespaces []*corev1.Namespace
@@ -27,7 +27,7 @@ type PodRules struct {
 	Ingress, Egress                 []Allow
 }
 
-// Allow allows connections with one of Addresses that is in none of Except, on one of Ports. Nil Addresses or Ports are all.
+// Allow allows connections with one of Addresses that is in none of Except, on one of Ports. Nil means all.
 type Allow struct {
 	Addresses, Except []netip.Prefix
 	Ports             []PortRange
@@ -132,7 +132,7 @@ func (c Cluster) allows(namespace string, peers []networkingv1.NetworkPolicyPeer
 	return allows
 }
 
-// podsOf returns the pods that a peer selects, wherever they run.
+// podsOf returns the pods that a peer selects, on all nodes.
 func (c Cluster) podsOf(namespace string, peer networkingv1.NetworkPolicyPeer) []*corev1.Pod {
 	namespaces := map[string]bool{namespace: peer.NamespaceSelector == nil}
 	for _, candidate := range c.Namespaces {
@@ -149,7 +149,7 @@ func (c Cluster) podsOf(namespace string, peer networkingv1.NetworkPolicyPeer) [
 	return pods
 }
 
-// selects reports whether the selector matches. An invalid one, of a policy with a Problem, matches everything.
+// selects reports whether the selector matches. An invalid selector, which only a policy with a Problem has, matches everything.
 func selects(selector *metav1.LabelSelector, of map[string]string) bool {
 	parsed, err := metav1.LabelSelectorAsSelector(selector)
 	return err != nil || parsed.Matches(labels.Set(of))

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// A host is a process in its own network namespace, which connects on command. Its namespace ends with it.
+// A host is a process in its own network namespace, which connects on command. The namespace ends with the process.
 type host struct {
 	commands io.Writer
 	results  *bufio.Reader
@@ -23,9 +23,9 @@ type host struct {
 const (
 	insideNode = "SHOAL_POLICY_TEST_NODE"
 	asHost     = "SHOAL_POLICY_TEST_HOST"
-	// Packets that are dropped cost a test this long.
+	// A test waits this long for packets that are dropped.
 	refusedAfter = 400 * time.Millisecond
-	// A connection that is allowed may take longer on a busy machine.
+	// On a busy machine, an allowed connection may take longer.
 	allowedWithin = 20 * time.Second
 )
 
@@ -33,12 +33,13 @@ var listenedPorts = []int{80, 81, 8080, 9000}
 
 const (
 	udpPort = 5353
-	// Each link has them: nodes and pods have link-local addresses where the kernel has IPv6.
+	// If the kernel has IPv6, nodes and pods have link-local addresses on each link.
 	nodeLinkLocal = "fe80::1"
 	hostLinkLocal = "fe80::2"
 )
 
-// TestMain runs the tests in a network namespace, which is their node. It needs no root, and leaves nothing: the namespaces end with the processes.
+// TestMain runs the tests in a network namespace, which is their node. The tests need no root, and leave nothing, since the
+// namespaces end with the processes.
 func TestMain(m *testing.M) {
 	switch {
 	case os.Getenv(asHost) != "":

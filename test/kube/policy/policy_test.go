@@ -19,7 +19,7 @@ const nodeAddress = "10.90.1.1"
 
 var podRange = netip.MustParsePrefix("10.90.1.0/24")
 
-// The addresses of a host that is no pod, and the name of each in the tests.
+// The addresses of a host that is not a pod, and the name of each in the tests.
 var outside = map[string]string{"internet": "203.0.113.7", "private": "10.8.0.1", "metadata": "169.254.169.254"}
 
 var namespaces = []*corev1.Namespace{
@@ -259,7 +259,7 @@ var cases = []struct {
 	},
 }
 
-// An isolated pod must not reach its node by IPv6, or send packets in the name of another pod.
+// An isolated pod must not reach its node by IPv6, or send packets with the address of another pod.
 func TestWaysAroundPolicies(t *testing.T) {
 	hosts := startHosts(t)
 	overLinkLocal := fmt.Sprintf("tcp [%s%%eth0]:80", nodeLinkLocal)
@@ -335,7 +335,7 @@ func TestReusedAddresses(t *testing.T) {
 				t.Errorf("%s: the newer of two pods with one address must be kept: %v", title, rules)
 			}
 			if len(rules[0].Ingress) != 0 {
-				t.Errorf("%s: a pod has the rights of the one that had its address before: %v", title, rules[0].Ingress)
+				t.Errorf("%s: a pod has the rights of the pod that had its address before: %v", title, rules[0].Ingress)
 			}
 		}
 	}
@@ -415,7 +415,7 @@ func apply(t *testing.T, script string) {
 	}
 }
 
-// expect runs all probes of a host at the same time, since each refused one waits.
+// expect runs all probes of a host at the same time, since each refused probe waits for its timeout.
 func expect(t *testing.T, hosts map[string]*host, probes string, isAllowed bool) {
 	t.Helper()
 	byHost := map[string][]string{}

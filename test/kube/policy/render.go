@@ -11,7 +11,7 @@ const Table = "shoal-policy"
 
 // Render returns an nftables script that replaces the table in one transaction. podRange has the addresses of the node's pods: those that
 // belong to no known pod can neither connect nor be reached, so a pod is never reachable before its policies are enforced.
-// Nodes reach their own pods, and replies pass, whatever the policies say.
+// Nodes reach their own pods, and replies pass, regardless of the policies.
 func Render(rules []PodRules, podRange netip.Prefix) string {
 	var text strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&text, format+"\n", args...) }
@@ -36,7 +36,7 @@ func Render(rules []PodRules, podRange netip.Prefix) string {
 	// A pod with the right to send raw packets could otherwise use the address of another one.
 	line("chain source { type filter hook prerouting priority raw; policy accept;")
 	line("fib saddr . iif oif missing drop\n}")
-	// Policies are about IPv4. Over its link-local address, a node would be reachable in spite of them.
+	// Policies apply only to IPv4. Without this rule, isolated pods could reach a node at its link-local address.
 	for _, hook := range []string{"forward", "input"} {
 		line("chain %s { type filter hook %s priority filter; policy accept;", hook, hook)
 		line(`iifname "lo" accept`)

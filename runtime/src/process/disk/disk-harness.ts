@@ -1,4 +1,4 @@
-/** A test program that makes the attack on its disk that ATTACK names, prints the code of the error that stops it, and keeps running. */
+/** A test program that performs the attack ATTACK on its disk, prints the code of the error that stops the attack, and keeps running. */
 export const diskProgram = `
 const fs = require('node:fs')
 const { join } = require('node:path')

@@ -114,7 +114,7 @@ const attacks = [
   ['write a huge sparse file', 'EFBIG'],
 ] as const
 
-describe.runIf(isRoot)('with images', () => {
+describe.runIf(isRoot)('with disk images', () => {
   describeAllKinds([{ sandbox: 'auto' }, { sandbox: 'none' }], (kind) => {
     const sample = kind.sandbox === 'auto' ? attacks : attacks.slice(0, 2)
     test.each(sample)('a squid cannot %s beyond its disk space: %s', async (attack, code) => {
@@ -132,7 +132,7 @@ describe.runIf(isRoot)('with images', () => {
       expect(usedBytes()).toBeLessThan(DISK_BYTES + 2 * MIB)
     })
 
-    test('a full disk affects neither neighbours nor the server, and is reported until files are deleted', async () => {
+    test('a full disk affects neither other squids nor the server, and is reported until files are deleted', async () => {
       await open(kind)
       await start('write a little', 'neighbour')
       await start('fill its home')
@@ -533,7 +533,7 @@ describe.runIf(isRoot)('with quotas of btrfs', () => {
   })
 })
 
-describe('without images', () => {
+describe('without disk images', () => {
   test('only the size of each file is limited, which is logged at startup', async () => {
     await open({}, { disk: 'none' })
     expect(harness.host.limitations.join()).toContain('The disk space of a squid or build as a whole is not limited')

@@ -24,7 +24,7 @@ export type Disks = {
    * program has ended or has no disk.
    */
   isFull(disk: Pick<DiskMount, 'dir' | 'image'> & { pid: number }): Promise<boolean | null>
-  /** Waits for work in the background. */
+  /** Waits until all work in the background has ended. */
   close: () => Promise<void>
 }
 
@@ -51,7 +51,7 @@ export type OpenDisk = {
   fromServer: (path: string) => string
   /** Replaces such paths in `text` with the paths in the namespace. */
   inNamespace: (text: string) => string
-  /** Precedes a command; joins the namespace. */
+  /** A command prefix that joins the namespace. */
   commandPrefix: string[]
   /** Mounts another disk in the namespace. */
   attach(disk: Omit<DiskMount, 'folders' | 'newOwner'>): Promise<void>

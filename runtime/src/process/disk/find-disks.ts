@@ -18,7 +18,7 @@ type DiskOptions = {
   hasFilter: boolean
 }
 
-/** Chooses how the disk space of squids is limited, by mounting a disk in the way a container does. */
+/** Finds a way to limit the disk space of squids that works on this host, by mounting a disk as containers do. */
 export async function findDisks(options: DiskOptions): Promise<{ disks: Disks; limitation: HostLimitation | null }> {
   const { stateDir, containerBytes } = options
   const sparesDir = join(stateDir, 'disks')
@@ -82,7 +82,7 @@ async function mountProblem(disks: Disks, stateDir: string): Promise<string | nu
   }
 }
 
-/** A disk of the host that is currently full is no reason to start squids without limits, and without the files on their disks. */
+/** Returns null if the disk of the host is full, since squids must not start without limits and without their files because of that. */
 function ignoreFullHost(error: unknown): null {
   if (error instanceof Error && OUT_OF_SPACE.test(error.message)) return null
   throw error

@@ -2,9 +2,9 @@ import { exitMessage, outOfSpaceMessage } from '../../exit-message.ts'
 import type { ContainerRecord, RecordedEnd } from '../container-record.ts'
 import type { ContainerContext } from '../container-run.ts'
 import { ranOutOfSpace } from '../run-log.ts'
-import { type Run, topProcess } from '../run.ts'
+import { type Run, shimChild } from '../run.ts'
 
-/** If its disk cannot be measured, a program that still runs this long after it had no space left counts as recovered. */
+/** If the disk of a program cannot be measured, it counts as no longer full when a run has lasted this long. */
 const RECOVERED_AFTER_MS = 10 * 60_000
 
 /** Measures the disk of a running program. Resolves with the changes to the container's record. */
@@ -14,7 +14,7 @@ export async function measureDisk(
   run: Run,
 ): Promise<Partial<ContainerRecord>> {
   const now = hostContext.clock.now()
-  const pid = await topProcess(run)
+  const pid = await shimChild(run)
   if (pid === null) return {}
   const isFull = await hostContext.host.disks.isFull({ pid, dir: files.disk, image: files.diskImage })
   const hasRecovered = isFull === null && now.getTime() - new Date(record.since).getTime() > RECOVERED_AFTER_MS
@@ -22,7 +22,7 @@ export async function measureDisk(
   return (isFull === false || hasRecovered) && record.diskFullSince ? { diskFullSince: null } : {}
 }
 
-/** Returns the changes to the record after a run: whether it is done, or ended for lack of space, as the end of its log shows. */
+/** Returns the changes to the record after a run: the disk is not full if the run is done, and full if the end of its log shows that. */
 export function diskFullAtEnd(
   { files }: ContainerContext,
   record: ContainerRecord,

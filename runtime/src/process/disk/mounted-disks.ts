@@ -18,7 +18,7 @@ attach 2>/dev/null || { sleep 0.2; attach; } || exit 125`
 
 /**
  * A shell script that mounts the disk, then executes the remaining arguments. The loop device and the mount end with the mount
- * namespace, so nothing remains if this host or the server is killed. `discard` returns the space of deleted files to the host.
+ * namespace, so nothing remains if the server is killed or this host crashes. `discard` returns the space of deleted files to the host.
  */
 const MOUNT = `image=$1 dir=$2 folders=$3 from=$4 to=$5; shift 5
 cd -- "$dir" || exit 125
@@ -31,9 +31,12 @@ cd / && exec "$@"`
 /** A way to limit the space of a disk. */
 export type DiskLimits = Pick<Disks, 'containerBytes' | 'close'> & {
   kind: Exclude<Disks['kind'], 'none'>
-  /** Creates the disk if it does not exist. Concurrent calls for the same disk wait for the same one. @throws when it cannot */
+  /** Creates the disk if it does not exist. Concurrent calls for the same disk create it once. @throws Error when it cannot be created */
   ensure: (disk: Pick<DiskMount, 'image' | 'bytes'>) => Promise<void>
-  /** Whether a disk of this kind is full; null if unknown. `dir`: its mount point, as this process sees it. `isExact`: measure now, without a cache. */
+  /**
+   * Whether a disk of this kind is full; null if unknown. `dir`: its mount point, as this process sees it. `isExact`: measure now,
+   * without a cache.
+   */
   isFull: (image: string, dir: string, isExact: boolean) => Promise<boolean | null>
 }
 

@@ -7,7 +7,10 @@ import type { OpenDisk } from './disks.ts'
 /** The process that keeps a mount namespace in existence. */
 export type NamespaceHolder = { pid: number; end(): Promise<void> }
 
-/** Reports that the mounts exist, then waits until this process closes its end of the pipe, which it also does when it is killed. */
+/**
+ * Reports that the mounts exist, then waits until this process closes its end of the pipe, which also happens when this process is
+ * killed.
+ */
 const HOLD = ['/bin/sh', '-c', 'echo ready; read -r end']
 
 /**
@@ -61,9 +64,9 @@ export function openDisk(
   }
 }
 
-/** Below this share of free space or of free files, a disk counts as full: ext4 keeps about 1 % for itself. */
+/** Below this share of free space or of free files, a disk counts as full: ext4 uses about 1 % itself. */
 export const FULL_SHARE = 0.02
-/** Below this free space, a disk counts as full: the kernel refuses a write of a large page as a whole. */
+/** Below this free space, a disk counts as full: a write that needs more space than this fails as a whole. */
 export const FULL_BYTES = 2 * 1024 * 1024
 
 /** Returns null if the namespace no longer exists, or the file system is larger than `maxBytes`. */

@@ -12,7 +12,7 @@ import { FULL_BYTES, FULL_SHARE } from './open-disk.ts'
 
 /** The type of btrfs in statfs(2). */
 const BTRFS = 0x9123_683e
-/** Usage is listed at most once in this time, for all disks. The kernel updates it every 30 seconds. */
+/** Minimum interval between two readings of the usage of all disks. The kernel updates it every 30 seconds. */
 const LIST_MS = 5_000
 
 export const isOnBtrfs = (dir: string): boolean => statfsSync(dir).type === BTRFS

@@ -1,12 +1,15 @@
 import type { HostLimitation } from '../../driver.ts'
 
-/** `open`: maximum number of open connections. `perMinute`: maximum rate of new connections; `burst`: how many may be opened at the same time. */
+/**
+ * `open`: maximum number of open connections. `perMinute`: maximum rate of new connections; `burst`: how many may be opened at the
+ * same time.
+ */
 export type ConnectionLimits = { open: number; perMinute: number; burst: number }
 
 /**
  * The default limits of a network. Each connection needs an entry in a table of the host, usually with 262,144 entries. When it is full, no
- * program of the host can connect. An entry remains for two minutes after its connection was closed and no longer counts as open, so the rate of new
- * connections is limited too: a network has about 32,000 entries at most.
+ * program of the host can connect. An entry remains for two minutes after its connection was closed, although it no longer counts as
+ * open, so the rate of new connections is limited, too. A network has about 32,000 entries at most.
  */
 export const CONNECTION_LIMITS: ConnectionLimits = { open: 4_096, perMinute: 12_000, burst: 4_096 }
 
@@ -14,7 +17,7 @@ const TABLE = 'ip shoal-limits'
 
 /**
  * Returns the nftables rules inside a network that limit its connections to other hosts, and replace earlier ones. `limits`: null
- * removes them. They follow all other rules, so they count only connections that those allow.
+ * removes them. They apply after all other rules, so they count only connections that those allow.
  */
 export function limitRules(limits: ConnectionLimits | null): string {
   const removal = `add table ${TABLE}\ndelete table ${TABLE}\n`

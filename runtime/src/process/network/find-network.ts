@@ -45,7 +45,7 @@ async function findWithoutRoot(
 ): Promise<FoundNetwork> {
   if (mode === 'uids') return useSharedNetwork('Rules for the users of squids need root.')
   if (process.getuid?.() === 0) return useSharedNetwork('A network for each version needs setpriv (util-linux).')
-  // Without it, programs could change the files of the server, and thereby do everything that the server can.
+  // Without a sandbox, programs could change the files of the server, and thus do everything that the server can.
   if (sandbox === null) return useSharedNetwork('A network for each version needs root or bubblewrap.')
   const pasta = await open(['pasta', 'nft', 'nsenter'], () => PastaNetwork.open(options, sandbox))
   return typeof pasta === 'string' ? useSharedNetwork(pasta) : { network: pasta, limitation: pasta.limitation }

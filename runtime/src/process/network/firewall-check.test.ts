@@ -34,7 +34,7 @@ describe.skipIf(!hasNamespaces)('the firewall of the host', () => {
 
   const limitationWith = (firewall: string) => runOnSimulatedHost(host(firewall), OPEN, [stateDir])
 
-  test('is not reported when it lets squids pass', async () => {
+  test('is not reported when it accepts the packets of squids', async () => {
     expect(await limitationWith('')).toBeNull()
     const forward = chain('forward', `${replies} iifname "shl*" accept;`)
     const input = chain('input', `iifname lo accept; ${replies} iifname "shl*" accept;`)

@@ -16,7 +16,7 @@ import { runProgram, runScript } from './run-script.ts'
 import { SpareNetworks } from './spare-networks.ts'
 
 /** A network. `namespace`: the name of its namespace. `index`: the number of its address and interface. `rules`: the rules inside it. */
-type Created = { namespace: string; index: number; use: NetworkUse; rules: string }
+type CreatedNetwork = { namespace: string; index: number; use: NetworkUse; rules: string }
 
 /**
  * Gives each workload and build a network namespace, connected to the host by a pair of interfaces. Rules of the host decide what
@@ -30,19 +30,19 @@ export class NamespaceNetwork implements Network {
   readonly #block: Block
   readonly #mutex = new KeyedMutex()
   readonly #rules: HostRules
-  readonly #records: NetworkRecords<Created>
+  readonly #records: NetworkRecords<CreatedNetwork>
   readonly #spares = new SpareNetworks((use) => this.#create(use))
   /** The namespaces that this process has created and not removed. */
   readonly #ownNamespaces = new Set<string>()
   /** Ids of the networks that this process has opened. */
   readonly #opened = new Set<string>()
   readonly #reserved = new Set<number>()
-  readonly #wantedLimits: ConnectionLimits
+  readonly #requestedLimits: ConnectionLimits
   /** Null if the kernel does not support these limits, or until that was checked. */
   #limits: ConnectionLimits | null = null
 
   private constructor({ stateDir, label, number, targets, watchMs, connections }: NetworkOptions) {
-    this.#wantedLimits = connections ?? CONNECTION_LIMITS
+    this.#requestedLimits = connections ?? CONNECTION_LIMITS
     this.#label = label
     const block = blockOf(number)
     this.#block = block
@@ -73,7 +73,9 @@ export class NamespaceNetwork implements Network {
     const probe = await this.#create('squid')
     try {
       const { squid } = await this.#rules.apply()
-      const { limits, limitation } = await findSupportedLimits(this.#wantedLimits, (rules) => loadRules(probe, rules))
+      const { limits, limitation } = await findSupportedLimits(this.#requestedLimits, (rules) =>
+        loadRules(probe, rules),
+      )
       this.#limits = limits
       const firewall = await findBlockingFirewall({
         address: this.#block.addressOf(probe.index),
@@ -111,7 +113,7 @@ export class NamespaceNetwork implements Network {
 
   async keepOnly(names: string[]): Promise<void> {
     const keptIds = new Set([...names.map(shortHash), ...this.#opened])
-    const kept = new Map<string, Created>()
+    const kept = new Map<string, CreatedNetwork>()
     for (const id of this.#records.ids()) {
       const record = keptIds.has(id) ? this.#existing(id) : null
       if (record) kept.set(id, record)
@@ -135,14 +137,14 @@ export class NamespaceNetwork implements Network {
     if (this.#opened.size === 0 && namespacesOf(this.#label).length === 0) await this.#rules.remove()
   }
 
-  async #createOrTakeSpare(use: NetworkUse): Promise<Created> {
+  async #createOrTakeSpare(use: NetworkUse): Promise<CreatedNetwork> {
     const policies = await this.#rules.apply()
     const spare = await this.#spares.take(use)
     if (!spare || !existsSync(pathOf(spare))) return await this.#create(use)
     return await this.#updateRules(spare, policies)
   }
 
-  async #create(use: NetworkUse): Promise<Created> {
+  async #create(use: NetworkUse): Promise<CreatedNetwork> {
     const policies = await this.#rules.apply()
     enableForwarding()
     const index = this.#freeIndex()
@@ -163,13 +165,13 @@ export class NamespaceNetwork implements Network {
     }
   }
 
-  async #remove(created: Created): Promise<void> {
+  async #remove(created: CreatedNetwork): Promise<void> {
     if (existsSync(pathOf(created))) await runScript(removalScript([created.namespace]))
     this.#ownNamespaces.delete(created.namespace)
   }
 
   /** Applies the current rules to a network that was created with others, and returns it with its rules. */
-  async #updateRules(created: Created, policies: Policies): Promise<Created> {
+  async #updateRules(created: CreatedNetwork, policies: Policies): Promise<CreatedNetwork> {
     const rules = this.#innerRules(created.index, created.use, policies)
     if (rules !== created.rules) await loadRules(created, rules)
     return { ...created, rules }
@@ -189,7 +191,7 @@ export class NamespaceNetwork implements Network {
   }
 
   /** Returns a recorded network; null if it no longer exists, for example after a restart of the host. */
-  #existing(id: string): Created | null {
+  #existing(id: string): CreatedNetwork | null {
     const record = this.#records.get(id)
     // Records of earlier releases have no name, because the name was made from the id.
     const created = record && { ...record, namespace: record.namespace ?? namespaceOf(this.#label, id) }
@@ -197,11 +199,12 @@ export class NamespaceNetwork implements Network {
   }
 }
 
-const pathOf = ({ namespace }: Created) => join(NAMESPACES, namespace)
-const prefixOf = (created: Created) => ['nsenter', `--net=${pathOf(created)}`]
-const loadRules = (created: Created, rules: string) => runProgram([...prefixOf(created), 'nft', '-f', '-'], rules)
+const pathOf = ({ namespace }: CreatedNetwork) => join(NAMESPACES, namespace)
+const prefixOf = (created: CreatedNetwork) => ['nsenter', `--net=${pathOf(created)}`]
+const loadRules = (created: CreatedNetwork, rules: string) =>
+  runProgram([...prefixOf(created), 'nft', '-f', '-'], rules)
 
-/** In a container, these settings may be read-only, and already right. */
+/** Writes the setting only if needed: in a container, it may be read-only, and already enabled. */
 function enableForwarding(): void {
   const file = '/proc/sys/net/ipv4/ip_forward'
   if (readFileSync(file, 'utf8').trim() !== '1') writeFileSync(file, '1')

@@ -160,7 +160,7 @@ process.stdin.on('end', () => process.exit()).resume()
 `
 
 /**
- * Opens connections to an address from the network of `prefix`, one after the other, and keeps them.
+ * Opens connections to an address from the network of `prefix`, one after the other, and keeps them open.
  * @returns for each whether it was accepted, and a function that closes them all
  */
 export async function holdConnections(prefix: string[], address: string, count: number) {

@@ -10,14 +10,16 @@ import { PASTA_ADDRESS, PASTA_GATEWAY } from './pasta-rules.ts'
 type Identity = { pid: number; startedAt: string }
 
 /**
- * The processes of a network, which outlive the server. `leader`: the leader of their process group, which is root in its own user namespace, and starts pasta
- * again when it ends. `holder`: a process in the namespaces of programs: a network namespace, and a user namespace below that of the leader.
+ * The processes of a network, which outlive the server. `leader`: the leader of their process group, which is root in its own user
+ * namespace, and restarts pasta when pasta ends. `holder`: a process in the namespaces of programs: a network namespace, and a user
+ * namespace below that of the leader.
  */
-export type Holder = { leader: Identity; holder: Identity }
+export type NetworkProcesses = { leader: Identity; holder: Identity }
 
 /**
- * Keeps the namespaces until the directory of the installation is deleted. It has no capabilities, and neither do programs that join its namespaces:
- * its user namespace has no root, so that no program owns the settings of the network in /proc/sys either.
+ * The script of the holder, which keeps the namespaces until the directory of the installation is deleted. Neither the holder nor
+ * programs that join its namespaces have capabilities. Its user namespace has no root, so no program owns the settings of the network
+ * in /proc/sys.
  */
 const HOLDER = 'echo $$; exec >/dev/null 2>&1; while [ -d "${1%/*}" ]; do sleep 100; done; kill 0'
 
@@ -28,8 +30,9 @@ const PASTA = [
 ].join(' ')
 
 /**
- * Connects the network only after the server has loaded its rules, and has confirmed that with a line. Ends if pasta cannot connect it at
- * first, and starts pasta again if it ends later. Closes its own output, so that the output ends if the namespaces cannot be created.
+ * The script of the leader, which starts pasta after the server has loaded the rules and sent a line. Ends if pasta fails before it
+ * has connected the network; later, restarts pasta whenever it ends. Closes its own output, so that the server reads the end of the
+ * output if the namespaces cannot be created.
  */
 const LEADER = `
 trap 'trap - TERM; kill 0' EXIT
@@ -58,11 +61,11 @@ const END_MS = 20_000
  * before it is connected.
  * @throws Error when the host does not support it
  */
-export async function startHolder(
+export async function startNetworkProcesses(
   file: string,
   pastaArguments: string,
-  load: (created: Holder) => Promise<void>,
-): Promise<Holder> {
+  load: (created: NetworkProcesses) => Promise<void>,
+): Promise<NetworkProcesses> {
   writeFileSync(`${file}.arguments`, pastaArguments, { mode: 0o600 })
   const ids = [process.getuid?.(), process.getgid?.()].map(String)
   const script = ['/bin/sh', '-c', LEADER, 'sh', file, ...ids, HOLDER]
@@ -130,7 +133,7 @@ function textOf(file: string): string {
 }
 
 /** Restarts pasta with other arguments, which closes the connections of programs. @throws Error when it does not start */
-export async function restartPasta(file: string, { leader }: Holder, pastaArguments: string): Promise<void> {
+export async function restartPasta(file: string, { leader }: NetworkProcesses, pastaArguments: string): Promise<void> {
   writeFileSync(`${file}.arguments`, pastaArguments, { mode: 0o600 })
   const pid = textOf(file).trim()
   if (idOf(commandLine(Number(pid)), dirname(file)) === basename(file)) signal(Number(pid), 'SIGKILL')
@@ -138,10 +141,10 @@ export async function restartPasta(file: string, { leader }: Holder, pastaArgume
 }
 
 /** False when programs can no longer join the network. */
-export const isComplete = ({ leader, holder }: Holder): boolean => isRunning(leader) && isRunning(holder)
+export const isComplete = ({ leader, holder }: NetworkProcesses): boolean => isRunning(leader) && isRunning(holder)
 
 /** Ends the processes of a network, and removes their files. @throws Error when a process survives SIGKILL */
-export async function endHolder(file: string, created: Holder): Promise<void> {
+export async function endNetworkProcesses(file: string, created: NetworkProcesses): Promise<void> {
   if (isRunning(created.leader)) killGroup(created.leader.pid)
   else await endOthers(dirname(file), (id) => id !== basename(file))
   await waitUntil(
@@ -152,7 +155,7 @@ export async function endHolder(file: string, created: Holder): Promise<void> {
   removeFiles(file)
 }
 
-/** Ends the processes of all networks in the directory `dir`, except those whose name `isKept`, and removes their files. */
+/** Ends the processes of all networks in the directory `dir`, except those for whose id `isKept` returns true, and removes their files. */
 export async function endOthers(dir: string, isKept: (id: string) => boolean): Promise<void> {
   const list = () => {
     const all = listProcesses()
@@ -173,7 +176,7 @@ export async function endOthers(dir: string, isKept: (id: string) => boolean): P
   for (const name of readdirSync(dir)) if (!isKept(name.split('.')[0] ?? '')) rmSync(`${dir}/${name}`, { force: true })
 }
 
-/** Returns the name of the network to which a process belongs. Environments and other properties of pasta are not readable. */
+/** Returns the id of the network to which a process belongs, from its arguments, since other properties of pasta are not readable. */
 function idOf(args: string[], dir: string): string | null {
   const file = args.find((arg) => dirname(arg) === dir && /^[0-9a-f]{10}$/.test(basename(arg)))
   return file === undefined ? null : basename(file)

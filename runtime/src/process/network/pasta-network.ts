@@ -8,18 +8,26 @@ import { type Policies, resolvePolicies } from './addresses.ts'
 import { CONNECTION_LIMITS, type ConnectionLimits, findSupportedLimits, limitRules } from './connection-limits.ts'
 import { NetworkRecords } from './network-records.ts'
 import type { Network, NetworkOptions, NetworkUse } from './network.ts'
-import { type Holder, endHolder, endOthers, isComplete, restartPasta, startHolder } from './pasta-holder.ts'
+import {
+  type NetworkProcesses,
+  endNetworkProcesses,
+  endOthers,
+  isComplete,
+  restartPasta,
+  startNetworkProcesses,
+} from './pasta-holder.ts'
 import { checkPolicy, withProbeService } from './pasta-probe.ts'
 import { publicAddresses, pastaArguments, pastaRules } from './pasta-rules.ts'
 import { runProgram } from './run-script.ts'
 
 /** A network. `id`: the name of its files. `rules`: the rules inside it. `pastaArguments`: the arguments of its pasta. */
-type Created = Holder & { id: string; use: NetworkUse; rules: string; pastaArguments: string }
+type CreatedNetwork = NetworkProcesses & { id: string; use: NetworkUse; rules: string; pastaArguments: string }
 
 const WATCH_MS = 10_000
 
 /**
- * Gives each workload and build a user and network namespace, without root. pasta forwards their packets through sockets of the server's user.
+ * Gives each workload and build a user and network namespace, without root. pasta forwards their packets through sockets of the
+ * server's user.
  * Rules inside the namespace, which its programs cannot change, restrict what they reach.
  */
 export class PastaNetwork implements Network {
@@ -30,7 +38,7 @@ export class PastaNetwork implements Network {
   readonly #policies: Policies
   readonly #watchMs: number
   readonly #mutex = new KeyedMutex()
-  readonly #records: NetworkRecords<Created>
+  readonly #records: NetworkRecords<CreatedNetwork>
   /** Ids of the files of networks that this process has created and not removed. */
   readonly #own = new Set<string>()
   /** Ids of the networks that this process has opened. */
@@ -57,8 +65,8 @@ export class PastaNetwork implements Network {
       const probe = await network.#create('squid', onlyService(network.#policies, service))
       try {
         await checkPolicy(prefixOf(probe), service, sandbox)
-        const wanted = options.connections ?? CONNECTION_LIMITS
-        const { limits, limitation } = await findSupportedLimits(wanted, (rules) => loadRules(probe, rules))
+        const requested = options.connections ?? CONNECTION_LIMITS
+        const { limits, limitation } = await findSupportedLimits(requested, (rules) => loadRules(probe, rules))
         network.#limits = limits
         network.limitation = limitation
       } finally {
@@ -104,21 +112,21 @@ export class PastaNetwork implements Network {
     this.#watch = null
   }
 
-  async #create(use: NetworkUse, policies = this.#policies): Promise<Created> {
+  async #create(use: NetworkUse, policies = this.#policies): Promise<CreatedNetwork> {
     const id = randomBytes(5).toString('hex')
     const desired = this.#desiredOf(use, policies)
     this.#own.add(id)
     try {
-      const load = (holder: Holder) => loadRules(holder, desired.rules)
-      return { id, use, ...desired, ...(await startHolder(this.#fileOf(id), desired.pastaArguments, load)) }
+      const load = (holder: NetworkProcesses) => loadRules(holder, desired.rules)
+      return { id, use, ...desired, ...(await startNetworkProcesses(this.#fileOf(id), desired.pastaArguments, load)) }
     } catch (error) {
       this.#own.delete(id)
       throw error
     }
   }
 
-  async #remove(created: Created): Promise<void> {
-    await endHolder(this.#fileOf(created.id), created)
+  async #remove(created: CreatedNetwork): Promise<void> {
+    await endNetworkProcesses(this.#fileOf(created.id), created)
     this.#own.delete(created.id)
   }
 
@@ -160,7 +168,7 @@ export class PastaNetwork implements Network {
   }
 
   /** Returns a recorded network; null if it no longer exists, for example after a restart of the host. */
-  #existing(id: string): Created | null {
+  #existing(id: string): CreatedNetwork | null {
     const record = this.#records.get(id)
     // Records of other kinds of networks have no processes.
     return record?.leader && isComplete(record) ? record : null
@@ -172,13 +180,13 @@ export class PastaNetwork implements Network {
 }
 
 /** Loads rules as root of the namespace above that of the programs. */
-async function loadRules({ leader, holder }: Holder, rules: string): Promise<void> {
+async function loadRules({ leader, holder }: NetworkProcesses, rules: string): Promise<void> {
   // Needed if programs use a DNS server on loopback. The setting is read-only in some containers.
   const script = 'echo 1 2>/dev/null >/proc/sys/net/ipv4/conf/all/route_localnet || :; exec nft -f -'
   await runProgram([...joinNamespaces(leader.pid, holder.pid), '/bin/sh', '-c', script], rules)
 }
 
-const prefixOf = ({ holder: { pid } }: Holder) => joinNamespaces(pid, pid)
+const prefixOf = ({ holder: { pid } }: NetworkProcesses) => joinNamespaces(pid, pid)
 
 /** Returns the command prefix that joins the user namespace of one process and the network namespace of another. */
 const joinNamespaces = (userOf: number, networkOf: number) => [

@@ -62,8 +62,8 @@ export function publicAddressesIn(routes: string): string[] {
 }
 
 /**
- * Returns the nftables rules inside a network, which replace earlier ones. `addresses`: public ones of the host. pasta itself connects to everything that the user of the server can
- * reach, except loopback, so these rules are what restricts programs.
+ * Returns the nftables rules inside a network, which replace earlier ones. `addresses`: the public addresses of the host. pasta
+ * itself connects to everything that the server's user can reach, except loopback, so only these rules restrict programs.
  */
 export function pastaRules(use: NetworkUse, policies: Policies, addresses: string[]): string {
   const resolvers = policies[use].loopback.filter(isResolver)

@@ -40,7 +40,7 @@ export class SpareNetworks<Created> {
 
   #prepare(use: NetworkUse): void {
     if (!this.#isRunning || this.#spares.has(use)) return
-    // An error is ignored here: without a spare, the caller of `take` creates a network, and receives the error if that fails too.
+    // Errors are ignored: without a spare, the caller of `take` creates a network itself, and receives its error.
     this.#spares.set(
       use,
       this.#create(use).catch(() => null),

@@ -58,7 +58,7 @@ test('every kind of alert opens once while its cause exists, and ends afterwards
   const seconds = () => Math.floor((testApp.clock.now().getTime() - startMs) / 1000)
   await version('looping', { ...processor({}), ends: { afterMs: 10, exitCode: 1 }, badRuns: 7 })
   await version('hungry', { ...processor({}), ends: { afterMs: 5000, outOfMemory: true }, badRuns: 1 })
-  const silent = await version('silent', { isDeaf: true })
+  const silent = await version('silent', { listens: false })
   const stalled = await version('stalled', processor({ fromBlock: 0, stallsAtBlock: 300 }))
   const lagging = await version('lagging', processor({ headBlocksPerSecond: 10, blocksPerSecond: 1 }))
   const wrong = await version('wrong', processor({}))

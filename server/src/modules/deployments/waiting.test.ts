@@ -81,7 +81,7 @@ test('the report is repeated every half minute, without lines that were shown be
 })
 
 test('an api that does not listen is reported with the port it should listen on', async () => {
-  const deployment = await d.deploy({ api: { isDeaf: true } }, { slot: 'v2' })
+  const deployment = await d.deploy({ api: { listens: false } }, { slot: 'v2' })
   const notListening = /api: Nothing listens on port 4350, which GRAPHQL_SERVER_PORT names/
   expect(secondsOf(await untilLogged(deployment, notListening), notListening)[0]).toBeLessThanOrEqual(15)
   expect((await letTimeOut(deployment)).failureReason).toMatch(notListening)
@@ -102,7 +102,7 @@ test('the end of a program is reported immediately, with its last lines, while a
 })
 
 test('a processor that ended without an error is reported immediately', async () => {
-  const squid: TestSquid = { api: { isDeaf: true }, processors: { eth: { ends: { afterMs: 1_000, exitCode: 0 } } } }
+  const squid: TestSquid = { api: { listens: false }, processors: { eth: { ends: { afterMs: 1_000, exitCode: 0 } } } }
   const deployment = await d.deploy(squid, { slot: 'v4' })
   const current = await untilLogged(deployment, /eth ended with exit code 0/)
   expect(secondsOf(current, /eth ended/)[0]).toBeLessThanOrEqual(4)

@@ -123,7 +123,7 @@ test('a data source that never responds is reported within three minutes, with i
     rpcUrl: 'https://hidden-node-name.provider.example:8545/v2/the-key',
     reason: 'HttpTimeoutError: request timed out after 30000 ms',
   })
-  await makeSquid({ isDeaf: true, print: [startLine, failure] })
+  await makeSquid({ listens: false, print: [startLine, failure] })
   await advance(60_000)
   expect(await processor()).toMatchObject({ status: 'STARTING', reason: null })
   expect(await findings()).toEqual([])
@@ -146,8 +146,8 @@ test('a data source that never responds is reported within three minutes, with i
 })
 
 test('if the log does not name the source, the reason lists the hosts in code and environment', async () => {
-  const squid = await makeSquid({ isDeaf: true, print: [startLine] })
-  const spec = specOf('eth', metricsPort, { isDeaf: true, print: [startLine] })
+  const squid = await makeSquid({ listens: false, print: [startLine] })
+  const spec = specOf('eth', metricsPort, { listens: false, print: [startLine] })
   const workload = workloadOf(squid, [
     { ...spec, env: { ...spec.env, NODE: 'wss://user:pass@node.example/key', X: '1' } },
   ])
@@ -163,7 +163,7 @@ test('if the log does not name the source, the reason lists the hosts in code an
 })
 
 test('a program without the SDK and without metrics is reported as unknown after ten minutes', async () => {
-  await makeSquid({ isDeaf: true, print: ['indexing'] })
+  await makeSquid({ listens: false, print: ['indexing'] })
   await advance(minutes(9))
   expect((await processor()).status).toBe('STARTING')
   expect(await findings()).toEqual([])
