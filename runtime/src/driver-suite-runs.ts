@@ -42,7 +42,9 @@ export function runTests(suite: Suite): void {
     await until('api', { state: 'backoff', lastRun: { ...lastRun, ordinal: 1 } })
   })
 
-  test('retry restarts a finished container with backoff, and ignores containers in other states', async ({ skip }) => {
+  test('retry restarts a finished container with backoff, and ignores containers that are not finished or run only once', async ({
+    skip,
+  }) => {
     need('movable clock', skip)
     const containers = [
       container('processor', { ends: { exit: 0 } }),

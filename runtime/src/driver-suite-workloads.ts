@@ -6,7 +6,7 @@ const MIB = 1024 * 1024
 
 /** Tests of workloads, logs, endpoints and restarts of the server. */
 export function workloadTests(suite: Suite): void {
-  const { container, workload, observe, until, untilGone, read, need } = suite
+  const { container, workload, observe, until, untilRemoved, read, need } = suite
 
   test('a changed container is replaced, a missing one is stopped, others continue', async () => {
     const api = container('api', {})
@@ -28,7 +28,7 @@ export function workloadTests(suite: Suite): void {
     await until('api', { state: 'running' }, 'org-squid-1')
     await until('api', { state: 'running' }, 'org-squid-2')
     await suite.host.runtime.remove('org-squid-1')
-    await untilGone((observation) => observation.workload === 'org-squid-1')
+    await untilRemoved((observation) => observation.workload === 'org-squid-1')
     expect((await suite.host.runtime.observe()).map((observation) => observation.workload)).toEqual(['org-squid-2'])
   })
 
@@ -39,7 +39,7 @@ export function workloadTests(suite: Suite): void {
     await until('processor', { state: 'backoff' })
     expect(await suite.host.leftovers()).not.toEqual([])
     await suite.host.runtime.remove('org-squid-1')
-    await untilGone(() => true)
+    await untilRemoved(() => true)
     await suite.host.eventually(async () => expect(await suite.host.leftovers()).toEqual([]))
     await suite.host.runtime.remove('org-squid-1')
     await suite.host.runtime.remove('no-such-workload')

@@ -166,12 +166,12 @@ function openSuite(open: () => Promise<Harness>) {
   }
 
   /** Waits until the runtime observes no container that `isOf` matches. */
-  const untilGone = (isOf: (observation: Observation) => boolean): Promise<void> =>
+  const untilRemoved = (isOf: (observation: Observation) => boolean): Promise<void> =>
     host.eventually(async () => expect((await host.runtime.observe()).filter(isOf)).toEqual([]))
 
   return {
     need,
-    untilGone,
+    untilRemoved,
     crashDelays: () => crashDelaysMs.slice(0, host.maxCrashes),
     get host(): Harness {
       return host

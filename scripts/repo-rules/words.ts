@@ -16,10 +16,11 @@ const banned: [pattern: RegExp, instead: string][] = [
   [/\bstands? in (the|a|its|one) (row|table|column|database|file|log)\b/gi, 'is in'],
   [/\b(most|longest|largest|fewest|soonest|shortest|smallest)[A-Z]\w*/g, 'max… or min…'],
   [/\b[a-z]\w*AtOnce\b/g, 'maxConcurrent… or …BatchSize'],
+  [/\b(that|which) (is|are) no (?!longer|more|other|one\b)[a-z]+/g, 'that is not a …'],
   [/\b\w*([pP]atience|[wW]ish)(Ms|Key|es)?\b/g, 'timeout, desired state, request'],
 ]
 
-const prose = /\.(ts|tsx|mjs|js|md|sql|sh|css|html|yaml|yml)$/
+const prose = /\.(ts|tsx|mjs|cjs|js|go|md|sql|sh|css|html|yaml|yml|tpl)$/
 
 /** Files without the rule: this one, old migrations, the page that documents the rule, and examples. */
 const exempt = /^scripts\/repo-rules\/words\.ts$|\/replaced-migrations\/|^docs\/architecture\.md$|^examples\//
@@ -47,6 +48,7 @@ export const wordRules: Rule[] = [
       'docs/b.md':
         'The list is made anew, whatever its order, and goes on, also if a host does not answer a call of its own.',
       'runtime/src/c.ts': 'const mostBytes = 1',
+      'runtime/src/d.cjs': '// A file that is no archive is rejected.',
     },
   },
 ]

@@ -19,7 +19,7 @@ function parseCertificates(file: string, content: string): string[] {
   const certificates = content.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
   try {
     if (certificates.length === 0) throw new Error('It contains none')
-    // The constructor rejects text that is no certificate.
+    // The constructor rejects text that is not a certificate.
     return certificates.map((text) => new X509Certificate(text).toString())
   } catch (error) {
     throw new InvalidSettingError(invalidSettingMessage(setting, file, 'a file with certificates in PEM'), {
