@@ -82,7 +82,7 @@ export type ContainerUsage = {
   oomKills: number | null
 }
 
-/** One line as the program wrote it, without the line break. Lines longer than 64 KiB are truncated, and end with a remark. */
+/** One line as the program wrote it, without the line break. Lines longer than 64 KiB are truncated, and end with a notice. */
 export type LogLine = {
   workload: WorkloadId
   container: ContainerName

@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -13,7 +13,7 @@ function createLockPath(parent = tmpdir()): string {
   return join(dir, 'some.lock')
 }
 
-/** Starts a process that tries to take the lock and keeps running. Resolves with the process and whether it has the lock. */
+/** Starts a process that tries to acquire the lock and continues to run. Resolves with the process and whether it has the lock. */
 async function startHolder(
   file: string,
   mode: 'shared' | 'exclusive',
@@ -111,5 +111,10 @@ test('the lock file is empty, private to its owner, and the only file in its fol
   expect(statSync(file).mode & 0o777).toBe(0o600)
   expect(readdirSync(join(file, '..'))).toEqual(['some.lock'])
   lock?.release()
-  expect(() => tryFileLock(join(file, 'below'), 'shared')).toThrow()
+})
+
+test('a lock whose file cannot be created is an error', () => {
+  const file = createLockPath()
+  writeFileSync(file, '')
+  expect(() => tryFileLock(join(file, 'below'), 'shared')).toThrow(/ENOTDIR/)
 })

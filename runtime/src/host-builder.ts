@@ -38,13 +38,13 @@ export type HostBuilderOptions = BuilderSettings & {
 export type HostBuilder = { host: Host; imagesDir: string; builder: Builder }
 
 /** What `Image.image` contains: the image's name on this host, or its name in the registry. */
-type Names = 'stored' | 'in registry'
+type ImageNames = 'stored' | 'in registry'
 
 /**
  * Prepares this host for builds. The first call downloads the toolchain of squids.
  * @throws Error when the toolchain cannot be installed, or a setting of the registry is invalid
  */
-export async function openHostBuilder(options: HostBuilderOptions, names: Names): Promise<HostBuilder> {
+export async function openHostBuilder(options: HostBuilderOptions, names: ImageNames): Promise<HostBuilder> {
   const { stateDir, sandbox, network, containerDiskBytes, log } = options
   const npmConfig = await readNpmConfig({ command: ['npm'], env: options.env })
   const targets = { ...options.targets, build: [...options.targets.build, ...npmTargets(npmConfig)] }
@@ -63,7 +63,7 @@ const imagesDirOf = ({ stateDir }: BuilderSettings) => join(stateDir, 'images')
  */
 export async function openBuilder(
   settings: BuilderSettings,
-  names: Names,
+  names: ImageNames,
   npmConfig: NpmConfig,
   placeOf: (registry: ImageRegistry | null) => BuildPlace,
 ): Promise<Builder> {

@@ -8,7 +8,14 @@ import type { CachedDependencies } from './build-cache.ts'
 import type { BuildPlan } from './build-image.ts'
 import { type BuildRun, runStep, sealResult } from './build-step.ts'
 import type { BuildWorkspace, WorkDirs, BuilderContext } from './build-work.ts'
-import { install, cloneWritable, makeProduction, pruneInPlace, sealInstalled, cloneReadOnly } from './dependencies.ts'
+import {
+  install,
+  cloneWritable,
+  createProductionTree,
+  pruneInPlace,
+  sealInstalled,
+  cloneReadOnly,
+} from './dependencies.ts'
 import { commandsOf, managerEnvironment } from './manager-commands.ts'
 import { buildCommandOf, cacheKeyOf } from './plan-decisions.ts'
 
@@ -87,12 +94,14 @@ async function buildAndCache(
     await install(run, installDirs, null)
     const bytes = await sealInstalled(run, installDirs, full)
     const [production, built] = await Promise.allSettled([
-      makeProduction(run, installDirs, full, join(dependenciesDir, 'production')).then(async (productionBytes) => {
-        const results = await moveToResults(run, dirs, dependenciesDir)
-        await cloneReadOnly(run, join(results, 'production'), imageModulesDir(dirs))
-        await context.cache.storeDependencies(plan.request.tenant, key, results, { bytes, productionBytes })
-        return productionBytes
-      }),
+      createProductionTree(run, installDirs, full, join(dependenciesDir, 'production')).then(
+        async (productionBytes) => {
+          const results = await moveToResults(run, dirs, dependenciesDir)
+          await cloneReadOnly(run, join(results, 'production'), imageModulesDir(dirs))
+          await context.cache.storeDependencies(plan.request.tenant, key, results, { bytes, productionBytes })
+          return productionBytes
+        },
+      ),
       runBuildScript(plan, work),
     ])
     throwFirstRejection(built, production)

@@ -52,7 +52,12 @@ export async function cloneReadOnly({ trees, uid }: BuildRun, sealed: string, to
  * Creates the sealed `production` tree from the sealed `full` one, concurrently with the build. If the package manager fails to
  * prune, uses the full tree, which is larger but works. Resolves with the size of the production tree in bytes.
  */
-export async function makeProduction(run: BuildRun, dirs: WorkDirs, full: string, production: string): Promise<number> {
+export async function createProductionTree(
+  run: BuildRun,
+  dirs: WorkDirs,
+  full: string,
+  production: string,
+): Promise<number> {
   const workDir = join(dirs.dir, 'production')
   await mkdir(workDir)
   await copyManagerFiles(run, dirs.source, workDir)

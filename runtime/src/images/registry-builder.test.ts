@@ -130,7 +130,7 @@ describe.skipIf(!hasRegistry)('with a registry', () => {
       baseImage: null,
       authFile: null,
     }
-    const elsewhere = await createRegistryBuilder({
+    const otherBuilder = await createRegistryBuilder({
       registry: await openImageRegistry(settings, dir),
       builder: other.builder,
       imagesDir: other.imagesDir,
@@ -139,7 +139,7 @@ describe.skipIf(!hasRegistry)('with a registry', () => {
       concurrency: 2,
       log: () => undefined,
     })
-    expect((await elsewhere.build(buildRequest(key, []))).image).toBe(image)
+    expect((await otherBuilder.build(buildRequest(key, []))).image).toBe(image)
     expect(relay.sentBytes() - bytes, 'only the manifest').toBeLessThan(10_000)
   })
 

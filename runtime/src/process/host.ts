@@ -29,7 +29,7 @@ export type Host = {
   disks: Disks
   /** Returns the permanent uid of `key` (a version or a tenant); null when programs run as the user of the server. */
   uidOf(key: string): number | null
-  /** A line for the log about the sandbox, limits, networks and users of programs. */
+  /** A line for the log about the sandbox, limits, disks, networks and users of programs. */
   summary: string
   /** The same in parts, with what each does not protect. */
   report: HostReport

@@ -26,7 +26,7 @@ export type SimRuntimeOptions = {
   /** Returns the behaviour of a container whose environment does not define one; undefined: it behaves like a healthy squid. */
   behaviour?: (workload: Workload, spec: ContainerSpec) => SimBehaviour | undefined
   hasImage?: (image: string) => boolean
-  /** Whether endpoints have real servers. Default: false. */
+  /** True: endpoints have real servers. Default: false. */
   serve?: boolean
   /** The host of another runtime, with its containers. Default: an empty host. */
   host?: SimHost

@@ -74,7 +74,7 @@ export async function* hostEntries(files: HostFile[]): AsyncGenerator<LayerEntry
     yield { type: 'File', path, mode, size, body: size === 0 ? none() : createReadStream(source) }
 }
 
-/** Returns the file at its real path, so that it is found whether or not its folder is a link; null if it does not exist. */
+/** Returns the file under the real path of its folder, which may be a link on this host; null if the file does not exist. */
 async function hostFile(path: string): Promise<HostFile | null> {
   try {
     const source = await realpath(path)

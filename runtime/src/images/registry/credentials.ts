@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 /** Credentials of one registry. An `identityToken` is exchanged for access tokens. */
 export type Credentials = { username: string; password: string } | { identityToken: string }
 
-/** Returns the credentials for the registry with this host, as it is in the names of images; null if there are none. */
+/** Returns the credentials for a registry; null if there are none. `host`: as in the names of images. */
 export type FindCredentials = (host: string) => Promise<Credentials | null>
 
 type DockerConfig = {
