@@ -15,7 +15,10 @@ const SQLITE_BUSY = 5
 
 const retryMs = 20
 
-/** Acquires a lock on `file`, which is created if needed and stays empty. Child processes do not inherit the lock. Any number of processes may share it, or one may hold it exclusively. Node itself cannot acquire the kernel's record locks, but SQLite can. The process must not open the file elsewhere: closing it would release the lock.
+/**
+ * Acquires a lock on `file`, which is created if needed and stays empty. Child processes do not inherit the lock. Any number of
+ * processes may share it, or one may hold it exclusively. Node itself cannot acquire the kernel's record locks, but SQLite can. The
+ * process must not open the file elsewhere: closing it would release the lock.
  * @returns null when another process, or other code of this one, holds it
  */
 export function tryFileLock(file: string, mode: 'shared' | 'exclusive'): FileLock | null {

@@ -32,7 +32,9 @@ const EXCLUDED_FILES = new Set([
 const TEMPORARY = /(^|\/)(pgsql_tmp[^/]*|t\d+_\d+(_\w+)?(\.\d+)?|pg_internal\.init(\.\d+)?)$/
 const CONTROL = 'global/pg_control'
 
-/** Yields the data directory of a running cluster, without its WAL. Call it between `pg_backup_start` and `pg_backup_stop`: the copy is inconsistent until Postgres recovers it with the WAL of that period.
+/**
+ * Yields the data directory of a running cluster, without its WAL. Call it between `pg_backup_start` and `pg_backup_stop`: the copy
+ * is inconsistent until Postgres recovers it with the WAL of that period.
  */
 export async function* clusterEntries(dataDir: string, path: string): AsyncGenerator<TarEntry> {
   yield { type: 'Directory', path, mode: 0o700, mtime: (await lstat(dataDir)).mtime }

@@ -41,7 +41,9 @@ export const standardKinds: readonly Partial<HostKind>[] = [
   ...(features.cgroups ? [] : [{ sandbox: 'auto', limits: 'none' } as const]),
 ]
 
-/** Describes tests for kinds of host: `npm test` runs them for the first kind that this host supports, `npm run test:slow` for the others, and a run of named files for all. The file must have no other tests, and be one of `kindSuites` in scripts/test-suites.ts.
+/**
+ * Describes tests for kinds of host: `npm test` runs them for the first kind that this host supports, `npm run test:slow` for the
+ * others, and a run of named files for all. The file must have no other tests, and be one of `kindSuites` in scripts/test-suites.ts.
  * @throws Error when run as root without bubblewrap, which root can install
  */
 export function describeKinds<K extends Partial<HostKind>>(kinds: readonly K[], body: (kind: K) => void): void {

@@ -4,7 +4,10 @@ import { closeSync, existsSync, openSync, readFileSync, readSync, statSync, trun
 import { promisify } from 'node:util'
 import { replaceFile } from './replace-file.ts'
 
-/** Where the kept part of a log begins. A position counts all bytes that programs have written to the log. The file has fewer bytes: the oldest are removed, because the size of a file that a program writes is limited (RLIMIT_FSIZE), and the next ones may be a hole.
+/**
+ * Where the kept part of a log begins. A position counts all bytes that programs have written to the log. The file has fewer bytes:
+ * the oldest are removed, because the size of a file that a program writes is limited (RLIMIT_FSIZE), and the next ones may be a
+ * hole.
  */
 export type LogStart = {
   /** Position of the first byte of the file. */

@@ -46,8 +46,8 @@ export class ClusterState {
     })
     const onController = (controller: Job | Deployment, isDeleted: boolean) =>
       this.#change(controller, (state) => state.setController(controller, isDeleted))
-    // The first lists are read in this order: a pod's run is recorded with the records in its anchor, and with its controller, which
-    // shows whether the pod is being stopped.
+    // In this order: to record the run of a pod, the state needs the records in the anchor, and the controller, which shows whether
+    // the pod is being stopped.
     this.#watches = [
       new Watch<Node>({
         client,

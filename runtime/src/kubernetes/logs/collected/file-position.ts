@@ -1,7 +1,10 @@
 import { parsePosition } from '../log-position.ts'
 import type { FileLine, Stream } from './log-file.ts'
 
-/** A contiguous part of a run's log file that was read. `end`: the offset after its last line; -1 if it was read through the API server. Each stream has the times of its first and last line. Within a stream, times do not decrease, and no two files contain the same time.
+/**
+ * A contiguous part of a run's log file that was read. `end`: the offset after its last line; -1 if it was read through the API
+ * server. Each stream has the times of its first and last line. Within a stream, times do not decrease, and no two files contain the
+ * same time.
  */
 export type ReadPart = {
   end: number

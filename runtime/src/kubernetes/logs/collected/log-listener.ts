@@ -12,7 +12,7 @@ export type LogListenerOptions = {
   token: string
 }
 
-/** The lines of a request, which `accept` and `refuse` respond to. */
+/** The lines of a request. `accept` and `refuse` send its response. */
 export type SentLines = { lines: OtlpLine[]; accept: () => void; refuse: () => void }
 
 const MAX_BODY_BYTES = 8 * 1024 * 1024
