@@ -52,3 +52,25 @@ test('mapConcurrently bounds concurrent calls and keeps the order of the items',
   expect(await mapConcurrently([5, 1, 3, 2, 4], 2, double)).toEqual([10, 2, 6, 4, 8])
   expect(maxRunning).toBe(2)
 })
+
+test('mapConcurrently rejects with the first failure when all calls have ended, and begins no more calls', async () => {
+  const { promise: released, resolve: release } = Promise.withResolvers<void>()
+  const log: string[] = []
+  const works = {
+    slow: () => released,
+    fails: () => Promise.reject(new Error('first')),
+    'fails later': () => released.then(() => Promise.reject(new Error('second'))),
+    waits: async () => undefined,
+  }
+  const names = ['slow', 'fails later', 'fails', 'waits'] as const
+  const mapped = mapConcurrently(names, 3, async (name) => {
+    log.push(`${name} begins`)
+    await works[name]().finally(() => log.push(`${name} ends`))
+  }).catch((error: unknown) => (log.push('rejects'), error))
+  await expect.poll(() => log).toContain('fails ends')
+  release()
+  expect(await mapped).toMatchObject({ message: 'first' })
+  expect(log.slice(0, 4)).toEqual(['slow begins', 'fails later begins', 'fails begins', 'fails ends'])
+  expect(log.slice(4, -1).sort()).toEqual(['fails later ends', 'slow ends'])
+  expect(log.at(-1)).toBe('rejects')
+})

@@ -74,12 +74,29 @@ export class KeyedMutex {
   }
 }
 
-/** Maps items with at most `max` calls of `work` at a time. Results are in the order of the items. Rejects with the first failure. */
+/**
+ * Maps items with at most `max` calls of `work` at a time. Results are in the order of the items. After a failure no more calls
+ * begin; rejects with the first failure when all calls have ended, so that none outlives this one.
+ */
 export async function mapConcurrently<T, R>(
   items: readonly T[],
   max: number,
   work: (item: T) => Promise<R>,
 ): Promise<R[]> {
-  const semaphore = new Semaphore(max)
-  return await Promise.all(items.map((item) => semaphore.run(() => work(item))))
+  const results: R[] = []
+  const failures: unknown[] = []
+  const remaining = items.entries()
+  const workInTurn = async () => {
+    for (const [index, item] of remaining) {
+      try {
+        results[index] = await work(item)
+      } catch (error) {
+        failures.push(error)
+      }
+      if (failures.length > 0) return
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(max, items.length) }, workInTurn))
+  if (failures.length > 0) throw failures[0]
+  return results
 }

@@ -160,7 +160,7 @@ async function renewOwners(app: App, save: (tx: Db, renewed: RenewedPassword) =>
     })
     await replacePassword(clusterOf(app, row), role, password)
   }
-  // A failure must not end this while other passwords are being replaced: the caller may repeat it.
+  // A failure of one version must not leave the others with passwords that programs of the other host know.
   const failures: unknown[] = []
   await mapConcurrently(await selectAllDatabases(app.db), maxConcurrent, (row) =>
     renew(row).catch((error: unknown) => void failures.push(error)),
