@@ -34,8 +34,8 @@ export type PackageManagerRequest = {
 }
 
 /**
- * Chooses the package manager that the manifest requests, else that of the `packageManager` field of package.json if its lockfile
- * exists, else that of the first lockfile.
+ * Chooses the package manager that the manifest requests; otherwise the one in the `packageManager` field of package.json, if its
+ * lockfile exists; otherwise the one of the first lockfile.
  * @throws BuildFailure when there is no lockfile, or no available version reads it
  */
 export async function choosePackageManager(

@@ -41,7 +41,7 @@ async function created(): Promise<string[]> {
   return bodies.map((job) => job.metadata.name)
 }
 
-const seen = () => state.observations().map(({ container }) => container)
+const observedContainers = () => state.observations().map(({ container }) => container)
 
 beforeEach(async () => {
   api = await scriptedApiServer()
@@ -52,14 +52,14 @@ describe('a processor whose Job the cluster has lost', () => {
   test('is neither observed nor created until it is applied again, since its program may still write', async () => {
     setDesired('job-1')
     // As after a restore to a moment between the storage of the desired state and the creation of the Job.
-    expect(seen()).toEqual([])
+    expect(observedContainers()).toEqual([])
     expect(await created()).toEqual([])
     state.permitCreation()
-    expect(seen()).toEqual(['processor'])
+    expect(observedContainers()).toEqual(['processor'])
     expect(await created()).toEqual(['job-1'])
     setJob('job-1')
     setJob('job-1', true)
-    expect(seen()).toEqual([])
+    expect(observedContainers()).toEqual([])
     expect(await created()).toEqual([])
   })
 
@@ -67,9 +67,9 @@ describe('a processor whose Job the cluster has lost', () => {
     setDesired('job-1')
     const pod = { metadata: metadata('pod'), spec: { nodeName: 'n1', containers: [] }, status: {} } as unknown as Pod
     state.setPod(pod, false, at)
-    expect(seen()).toEqual(['processor'])
+    expect(observedContainers()).toEqual(['processor'])
     state.setPod(pod, true, at)
-    expect(seen()).toEqual([])
+    expect(observedContainers()).toEqual([])
   })
 
   test('is created again if the driver itself has deleted the Job, and only then', async () => {
@@ -92,23 +92,23 @@ test('a processor whose desired state is an earlier one, as after a restore, is 
   state.permitCreation()
   setJob('job-1')
   state.expectObjects(['job-2'])
-  expect(seen()).toEqual(['processor'])
+  expect(observedContainers()).toEqual(['processor'])
   setDesired('job-2')
   state.permitCreation()
   setJob('job-2')
   setJob('job-1', true)
-  expect(seen()).toEqual(['processor'])
+  expect(observedContainers()).toEqual(['processor'])
   setDesired('job-1')
   setJob('job-2', true)
   setJob('job-1')
-  expect(seen()).toEqual([])
+  expect(observedContainers()).toEqual([])
 })
 
 test.each(['always', 'never'] as const)(
   'other programs (%s) are created whenever they are missing',
   async (restart) => {
     setDesired('object', restart)
-    expect(seen()).toEqual(['processor'])
+    expect(observedContainers()).toEqual(['processor'])
     expect(await created()).toEqual(['object'])
   },
 )

@@ -14,7 +14,7 @@ const limits = { memoryBytes: 1024 * mebibyte, processBytes: 768 * mebibyte, cpu
 
 let dir: string
 let postgres: EmbeddedPostgres
-let bystander: Client
+let otherClient: Client
 const clients: Client[] = []
 
 async function connect(url: string): Promise<Client> {
@@ -29,8 +29,8 @@ beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), 'shoal-limits-'))
   chmodSync(dir, 0o755)
   postgres = await startEmbeddedPostgres({ dir, limits, isForTenants: true })
-  bystander = await connect(postgres.url('postgres'))
-  await bystander.query(`create role hog login password 'x'`)
+  otherClient = await connect(postgres.url('postgres'))
+  await otherClient.query(`create role heavy login password 'x'`)
 })
 afterAll(async () => {
   await Promise.allSettled(clients.map((client) => client.end()))
@@ -40,7 +40,7 @@ afterAll(async () => {
 
 /** Sorts `rows` rows of about 1 KB in memory, and sleeps before freeing them. Resolves with the SQL error code; null on success. */
 async function sortInMemory(rows: number, sleepSeconds = 0): Promise<string | null> {
-  const client = await connect(`postgres://hog:x@127.0.0.1:${postgres.port}/postgres`)
+  const client = await connect(`postgres://heavy:x@127.0.0.1:${postgres.port}/postgres`)
   await client.query(`set work_mem = '2GB'`)
   const rowsSql = `select repeat(md5(g::text), 30) as text from generate_series(1, ${rows}) g order by 1`
   return await client.query(`select count(*) from (${rowsSql}) sorted, pg_sleep(${sleepSeconds})`).then(
@@ -51,7 +51,7 @@ async function sortInMemory(rows: number, sleepSeconds = 0): Promise<string | nu
 
 /** Checks that the kernel killed no process of Postgres, which would then have ended all connections. */
 const expectNoKill = async () => {
-  expect((await bystander.query('select 1 as one')).rows).toEqual([{ one: 1 }])
+  expect((await otherClient.query('select 1 as one')).rows).toEqual([{ one: 1 }])
   expect(readFileSync(join(dir, 'data/postgres.log'), 'utf8')).not.toMatch(/terminated by signal/)
 }
 
@@ -73,7 +73,7 @@ test('when connections together exceed the memory limit, the largest is ended an
   try {
     const codes = await Promise.all([1, 2, 3].map(() => sortInMemory(450_000, 3)))
     expect(codes).toContain(adminShutdown)
-    expect(messages[0]).toContain('role hog')
+    expect(messages[0]).toContain('role heavy')
     await expectNoKill()
   } finally {
     await stopWatching()
@@ -126,7 +126,7 @@ test('the cgroup of a cluster is removed when the cluster stops, or later if the
 test('tenants cannot fill the disk with the log of Postgres', async () => {
   const dataDir = join(dir, 'data')
   const log = join(dataDir, 'postgres.log')
-  const client = await connect(`postgres://hog:x@127.0.0.1:${postgres.port}/postgres`)
+  const client = await connect(`postgres://heavy:x@127.0.0.1:${postgres.port}/postgres`)
   const sizeBefore = readFileSync(log).length
   await client.query(`do $$ begin for i in 1..100 loop raise warning '%', repeat('x', 10000); end loop; end $$`)
   await expect(client.query(`select '${'x'.repeat(100_000)}'::int`)).rejects.toThrow('invalid input')
@@ -138,6 +138,6 @@ test('tenants cannot fill the disk with the log of Postgres', async () => {
   truncateLog(dataDir, size - 1)
   expect(readFileSync(log).length).toBe(0)
   // Postgres continues to write from the beginning of the file.
-  await bystander.query('select pg_reload_conf()')
+  await otherClient.query('select pg_reload_conf()')
   await expect.poll(() => readFileSync(log, 'utf8')).toMatch(/^[^\0]+reloading configuration/)
 })

@@ -67,7 +67,7 @@ export class LogStore {
     source.file = file
   }
 
-  /** See `Runtime.logs`. Supports one reader: acknowledged lines are deleted. */
+  /** See `Runtime.logs`. Only one reader may exist at a time, since acknowledged lines are deleted. */
   async *read(from: LogCursor, signal: AbortSignal, admits: LogAdmission = () => true): AsyncGenerator<LogBatch> {
     const backlogEnds = new Map([...this.#sources.values()].map(({ id, file }) => [id, logEnd(file)]))
     const reading: Reading = { from, backlogEnds, admits, tails: new Map(), pausedUntil: new Map() }

@@ -1,4 +1,4 @@
-/** Numbers of the system calls that the filter of squids refuses or restricts: on x86-64, then on arm64; null: not on arm64. */
+/** Numbers of the system calls that the filter of squids refuses or restricts: on x86-64 and on arm64; null: arm64 does not have the call. */
 export const systemCalls = {
   socket: [41, 198],
   fallocate: [285, 47],

@@ -28,7 +28,7 @@ export function secondsUntil(
   return Math.max(0, secondsToProduce, (block - fromBlock) / blocksPerSecond)
 }
 
-/** Returns up to which second of the run the processor knows the chain; constant while its source does not respond. */
+/** Returns the second of the run at which the processor last knew the head. It does not increase while the source does not respond. */
 function secondsObserved({ source }: SimSync, seconds: number): number {
   const { silentFromMs = Infinity, silentToMs = Infinity } = source ?? {}
   return seconds * 1000 >= silentToMs ? seconds : Math.min(seconds, silentFromMs / 1000)

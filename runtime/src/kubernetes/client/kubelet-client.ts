@@ -22,7 +22,10 @@ export class KubeletClient {
     this.#ca = caFile === null ? null : readFileSync(caFile)
   }
 
-  /** Requests a page of the kubelet at an address. Read the response to its end. @throws Error with a sentence for operators */
+  /**
+   * Requests a page of the kubelet at an address. The caller must read the response to its end. @throws Error with a sentence for
+   * operators
+   */
   async open(address: string, path: string): Promise<IncomingMessage> {
     const options: RequestOptions = {}
     await this.#config.applyToHTTPSOptions(options)

@@ -34,7 +34,7 @@ function open(restart: Restart = 'on-failure', runs?: string) {
     status: Partial<ContainerStatus> | null,
     pod: { overrides?: object; status?: object } = {},
   ) => state.setPod(podOf(name, status, pod), false, now)
-  const dropPod = (name: string, status: Partial<ContainerStatus>, overrides: object = {}) =>
+  const deletePod = (name: string, status: Partial<ContainerStatus>, overrides: object = {}) =>
     state.setPod(podOf(name, status, { overrides }), true, now)
   setAnchor()
   setJob('w12-3-one-a')
@@ -43,7 +43,7 @@ function open(restart: Restart = 'on-failure', runs?: string) {
     nodes.change(nodeOf(status, second), false)
     state.invalidate()
   }
-  return { state, setNode, setAnchor, setJob, setPod, dropPod, seen: () => state.observations()[0] }
+  return { state, setNode, setAnchor, setJob, setPod, deletePod, firstObservation: () => state.observations()[0] }
 }
 
 const nodeOf = (status: 'True' | 'False' | 'Unknown', second: number): Node => ({
@@ -76,9 +76,9 @@ describe('runs', () => {
     first.setPod('p', { state: running(1) })
     const next = open('on-failure', first.state.storedRecords())
     next.setJob('w12-3-one-a', { status: { conditions: [{ type: 'Complete', status: 'True' }] } })
-    expect(next.seen()).toMatchObject({ state: 'finished' })
+    expect(next.firstObservation()).toMatchObject({ state: 'finished' })
     expect(next.state.endVanishedRuns(now)).toBe(true)
-    expect(next.seen()).toMatchObject({
+    expect(next.firstObservation()).toMatchObject({
       state: 'starting',
       lastRun: { id: 'p/0', ordinal: 0, how: 'evicted', exitCode: null },
     })
@@ -86,17 +86,24 @@ describe('runs', () => {
     // The pod of a program that was not stopped remains.
     next.setPod('q', { state: terminated(0, 'Completed') })
     expect(next.state.endVanishedRuns(now)).toBe(false)
-    expect(next.seen()).toMatchObject({ state: 'finished', lastRun: { id: 'q/0', ordinal: 1, how: 'done' } })
+    expect(next.firstObservation()).toMatchObject({
+      state: 'finished',
+      lastRun: { id: 'q/0', ordinal: 1, how: 'done' },
+    })
   })
 
   test('are counted across restarts in a pod', () => {
-    const { setPod, seen } = open()
+    const { setPod, firstObservation } = open()
     setPod('p', { state: running(1) })
-    expect(seen()).toMatchObject({ state: 'running', run: { id: 'p/0', ordinal: 0, node: 'n1' }, lastRun: null })
+    expect(firstObservation()).toMatchObject({
+      state: 'running',
+      run: { id: 'p/0', ordinal: 0, node: 'n1' },
+      lastRun: null,
+    })
     const ended = terminated(7)
     setPod('p', { restartCount: 0, state: crashLoop('back-off 1m20s restarting failed'), lastState: ended })
     const lastRun = { id: 'p/0', ordinal: 0, exitCode: 7, how: 'error', endedAt: new Date(at(2)) }
-    expect(seen()).toMatchObject({
+    expect(firstObservation()).toMatchObject({
       state: 'backoff',
       run: null,
       lastRun,
@@ -104,56 +111,66 @@ describe('runs', () => {
       reason: 'It ended with exit code 7',
     })
     setPod('p', { restartCount: 1, state: running(20), lastState: ended })
-    expect(seen()).toMatchObject({ state: 'running', run: { id: 'p/1', ordinal: 1 }, lastRun, reason: null })
+    expect(firstObservation()).toMatchObject({
+      state: 'running',
+      run: { id: 'p/1', ordinal: 1 },
+      lastRun,
+      reason: null,
+    })
     // Runs between two observations appear as a gap in the ordinals.
     setPod('p', { restartCount: 5, state: running(40), lastState: terminated(8) })
-    expect(seen()).toMatchObject({ run: { ordinal: 5 }, lastRun: { id: 'p/4', ordinal: 4, exitCode: 8 } })
+    expect(firstObservation()).toMatchObject({ run: { ordinal: 5 }, lastRun: { id: 'p/4', ordinal: 4, exitCode: 8 } })
   })
 
   test('continue in the next pod, and moving a pod does not count as a crash', () => {
-    const { setPod, dropPod, seen, state } = open()
+    const { setPod, deletePod, firstObservation, state } = open()
     setPod('p', { restartCount: 2, state: running(1), lastState: terminated(7) })
     const moving = { overrides: { deletionTimestamp: at(30) } }
     setPod('p', { restartCount: 2, state: terminated(143) }, moving)
-    expect(seen()).toMatchObject({ lastRun: { ordinal: 2, how: 'evicted', exitCode: 143 } })
-    dropPod('p', { restartCount: 2, state: terminated(143) }, moving.overrides)
-    expect(seen()).toMatchObject({ state: 'starting', lastRun: { ordinal: 2, how: 'evicted' } })
+    expect(firstObservation()).toMatchObject({ lastRun: { ordinal: 2, how: 'evicted', exitCode: 143 } })
+    deletePod('p', { restartCount: 2, state: terminated(143) }, moving.overrides)
+    expect(firstObservation()).toMatchObject({ state: 'starting', lastRun: { ordinal: 2, how: 'evicted' } })
     setPod('q', { state: running(40) }, { overrides: { creationTimestamp: at(35) } })
-    expect(seen()).toMatchObject({ run: { id: 'q/0', ordinal: 3 }, lastRun: { ordinal: 2, how: 'evicted' } })
+    expect(firstObservation()).toMatchObject({
+      run: { id: 'q/0', ordinal: 3 },
+      lastRun: { ordinal: 2, how: 'evicted' },
+    })
     // The next server reads the records from the anchor.
     const next = open('on-failure', state.storedRecords())
     next.setPod('q', { state: running(40) }, { overrides: { creationTimestamp: at(35) } })
-    expect(next.seen()).toEqual(seen())
+    expect(next.firstObservation()).toEqual(firstObservation())
   })
 
   test.each([0, 143])('that the cluster stopped are not finished, even with exit code %i', (exitCode) => {
-    const { setPod, setJob, dropPod, seen } = open()
+    const { setPod, setJob, deletePod, firstObservation } = open()
     setPod('p', { state: running(1) })
     const overrides = { deletionTimestamp: at(30) }
     setPod('p', { state: terminated(exitCode) }, { overrides })
     const expected = { state: 'starting', lastRun: { how: 'evicted', exitCode }, run: null }
-    expect(seen()).toMatchObject({ ...expected, reason: 'Its host stopped it' })
+    expect(firstObservation()).toMatchObject({ ...expected, reason: 'Its host stopped it' })
     setJob('w12-3-one-a', { status: { conditions: [{ type: 'Complete', status: 'True' }] } })
-    dropPod('p', { state: terminated(exitCode) }, overrides)
-    expect(seen()).toMatchObject(expected)
+    deletePod('p', { state: terminated(exitCode) }, overrides)
+    expect(firstObservation()).toMatchObject(expected)
   })
 
   test('that ended with a lost host have no exit code', () => {
-    const { setPod, dropPod, seen } = open()
+    const { setPod, deletePod, firstObservation } = open()
     setPod('p', { state: running(1) })
-    dropPod('p', { state: running(1) }, { deletionTimestamp: at(30) })
-    expect(seen()).toMatchObject({ lastRun: { id: 'p/0', exitCode: null, how: 'evicted', endedAt: new Date(now) } })
+    deletePod('p', { state: running(1) }, { deletionTimestamp: at(30) })
+    expect(firstObservation()).toMatchObject({
+      lastRun: { id: 'p/0', exitCode: null, how: 'evicted', endedAt: new Date(now) },
+    })
   })
 
   test('of a container that is replaced are stopped, not crashed', () => {
-    const { setPod, setJob, seen } = open()
+    const { setPod, setJob, firstObservation } = open()
     setPod('p', { state: running(1) })
     setJob('w12-3-one-a', { overrides: { deletionTimestamp: at(20) } })
     const overrides = { deletionTimestamp: at(20) }
     setPod('p', { state: running(1) }, { overrides })
-    expect(seen()).toMatchObject({ state: 'running', run: { id: 'p/0' } })
+    expect(firstObservation()).toMatchObject({ state: 'running', run: { id: 'p/0' } })
     setPod('p', { state: terminated(143) }, { overrides })
-    expect(seen()).toMatchObject({ lastRun: { how: 'stopped', exitCode: 143 } })
+    expect(firstObservation()).toMatchObject({ lastRun: { how: 'stopped', exitCode: 143 } })
   })
 
   test.each([
@@ -162,9 +179,9 @@ describe('runs', () => {
     ['a child that it survived', 0, 'Completed', '{"oomKills": 2}', { how: 'done', exitCode: 0, oomKills: 2 }],
     ['no one', 137, 'Error', '', { how: 'error', exitCode: 137, oomKills: 0 }],
   ])('count out-of-memory kills: %s', (_, exitCode, reason, message, lastRun) => {
-    const { setPod, seen } = open()
+    const { setPod, firstObservation } = open()
     setPod('p', { state: terminated(exitCode, reason, message) })
-    expect(seen()).toMatchObject({ lastRun })
+    expect(firstObservation()).toMatchObject({ lastRun })
   })
 })
 
@@ -175,18 +192,23 @@ describe('states', () => {
     ['never', 3, 'finished', 'error'],
     ['always', 0, 'backoff', 'error'],
   ] as const)('with restart %s, exit code %i is %s', (restart, exitCode, state, how) => {
-    const { setPod, seen } = open(restart)
+    const { setPod, firstObservation } = open(restart)
     setPod('p', { state: terminated(exitCode) })
     const reason = how === 'done' ? null : `It ended with exit code ${exitCode}`
-    expect(seen()).toMatchObject({ state, lastRun: { exitCode, how }, reason })
+    expect(firstObservation()).toMatchObject({ state, lastRun: { exitCode, how }, reason })
   })
 
   test('of a finished Job whose pod was deleted', () => {
-    const { setPod, setJob, dropPod, seen } = open()
+    const { setPod, setJob, deletePod, firstObservation } = open()
     setPod('p', { state: terminated(0) })
     setJob('w12-3-one-a', { status: { conditions: [{ type: 'Complete', status: 'True', lastTransitionTime: at(9) }] } })
-    dropPod('p', { state: terminated(0) })
-    expect(seen()).toMatchObject({ state: 'finished', since: new Date(at(9)), lastRun: { how: 'done' }, reason: null })
+    deletePod('p', { state: terminated(0) })
+    expect(firstObservation()).toMatchObject({
+      state: 'finished',
+      since: new Date(at(9)),
+      lastRun: { how: 'done' },
+      reason: null,
+    })
   })
 
   test.each([
@@ -200,46 +222,53 @@ describe('states', () => {
     ['ImagePullBackOff', 'Back-off pulling: dial tcp: connection refused', 'starting', /cannot be pulled: .*refused/],
     ['CreateContainerConfigError', 'secret "x" not found', 'starting', /cannot be started yet: secret "x"/],
   ])('while it waits with %s', (reason, message, state, sentence) => {
-    const { setPod, seen } = open()
+    const { setPod, firstObservation } = open()
     setPod('p', waiting(reason, message))
-    expect(seen()).toMatchObject({ state, reason: expect.stringMatching(sentence), run: null, lastRun: null })
+    expect(firstObservation()).toMatchObject({
+      state,
+      reason: expect.stringMatching(sentence),
+      run: null,
+      lastRun: null,
+    })
   })
 
   test('of a command that does not exist', () => {
-    const { setPod, seen } = open()
+    const { setPod, firstObservation } = open()
     const message = 'exec: "no-such": executable file not found in $PATH'
     const state = crashLoop('back-off 10s restarting failed container')
     setPod('p', { restartCount: 1, state, lastState: terminated(128, 'StartError', message) })
     const expected = { state: 'failed', reason: 'There is no command "no-such"', lastRun: null, run: null }
-    expect(seen()).toMatchObject({ ...expected, retryAt: new Date(Date.parse(at(2)) + 10_000) })
+    expect(firstObservation()).toMatchObject({ ...expected, retryAt: new Date(Date.parse(at(2)) + 10_000) })
   })
 
   test('of a pod without a host', () => {
-    const { setPod, seen } = open()
+    const { setPod, firstObservation } = open()
     const conditions = [{ type: 'PodScheduled', status: 'False', message: '0/2 nodes are available' }]
     setPod('p', null, { status: { conditions } })
-    expect(seen()).toMatchObject({
+    expect(firstObservation()).toMatchObject({
       state: 'starting',
       reason: 'No host has enough free resources: 0/2 nodes are available',
     })
   })
 
   test('of a pod that the quota refuses', () => {
-    const { state, seen } = open()
+    const { state, firstObservation } = open()
     state.refusals.set('w12-3-one-a', 'pods "x" is forbidden: exceeded quota: squids, requested: pods=1')
     state.invalidate()
-    expect(seen()?.reason).toBe('The quota of the organization is used up: exceeded quota: squids, requested: pods=1')
+    expect(firstObservation()?.reason).toBe(
+      'The quota of the organization is used up: exceeded quota: squids, requested: pods=1',
+    )
   })
 
   test('of a removed container: it is observed as long as its Job or a pod exists', () => {
-    const { setAnchor, setJob, setPod, dropPod, state, seen } = open()
+    const { setAnchor, setJob, setPod, deletePod, state, firstObservation } = open()
     setPod('p', { state: running(1) })
     setAnchor({ deletionTimestamp: at(20) })
-    expect(seen()).toMatchObject({ workload: '12.3', container: 'one', state: 'running' })
+    expect(firstObservation()).toMatchObject({ workload: '12.3', container: 'one', state: 'running' })
     setJob('w12-3-one-a', {}, true)
-    expect(seen()).toMatchObject({ state: 'running' })
-    dropPod('p', { state: running(1) }, { deletionTimestamp: at(20) })
-    expect(seen()).toBeUndefined()
+    expect(firstObservation()).toMatchObject({ state: 'running' })
+    deletePod('p', { state: running(1) }, { deletionTimestamp: at(20) })
+    expect(firstObservation()).toBeUndefined()
     state.setAnchor(null)
     expect(state.isEmpty).toBe(true)
   })
@@ -250,50 +279,53 @@ test.each([
   ['pull access denied, repository does not exist or may require authorization: insufficient_scope', true],
   ['dial tcp 10.0.0.1:443: connect: connection refused', false],
 ])('an image that cannot be pulled is reported with the registry’s own message: %s', (message, isRefused) => {
-  const { setPod, seen } = open()
+  const { setPod, firstObservation } = open()
   setPod('p1', waiting('ImagePullBackOff', message))
   const refused = isRefused ? ', since the registry refuses the credentials of this installation' : ''
-  expect(seen()).toMatchObject({ state: 'starting', reason: `Its image cannot be pulled${refused}: ${message}` })
+  expect(firstObservation()).toMatchObject({
+    state: 'starting',
+    reason: `Its image cannot be pulled${refused}: ${message}`,
+  })
 })
 
 describe('starts that never ran', () => {
   const cannotStart = terminated(128, 'StartError', 'exec: "nothing": executable file not found in $PATH')
 
   test('are not runs: the first program that runs has the ordinal 0', () => {
-    const { setPod, seen } = open()
+    const { setPod, firstObservation } = open()
     setPod('p1', { state: cannotStart })
     setPod('p1', {
       state: crashLoop('back-off 10s restarting failed container'),
       lastState: cannotStart,
       restartCount: 3,
     })
-    expect(seen()).toMatchObject({ state: 'failed', run: null, lastRun: null })
+    expect(firstObservation()).toMatchObject({ state: 'failed', run: null, lastRun: null })
     setPod('p1', { state: running(10), lastState: cannotStart, restartCount: 4 })
-    expect(seen()).toMatchObject({ state: 'running', run: { ordinal: 0 }, lastRun: null })
+    expect(firstObservation()).toMatchObject({ state: 'running', run: { ordinal: 0 }, lastRun: null })
     setPod('p1', { state: terminated(7), restartCount: 4 })
-    expect(seen()).toMatchObject({ lastRun: { ordinal: 0, exitCode: 7 } })
+    expect(firstObservation()).toMatchObject({ lastRun: { ordinal: 0, exitCode: 7 } })
   })
 
   test('between two runs leave no gap', () => {
-    const { setPod, seen } = open()
+    const { setPod, firstObservation } = open()
     setPod('p1', { state: running(1) })
     setPod('p1', { state: terminated(7) })
-    const { lastRun } = seen() ?? {}
+    const { lastRun } = firstObservation() ?? {}
     setPod('p1', { state: cannotStart, lastState: terminated(7), restartCount: 1 })
-    expect(seen()).toMatchObject({ lastRun })
+    expect(firstObservation()).toMatchObject({ lastRun })
     setPod('p1', { state: running(10), lastState: cannotStart, restartCount: 2 })
-    expect(seen()).toMatchObject({ run: { ordinal: 1 }, lastRun })
+    expect(firstObservation()).toMatchObject({ run: { ordinal: 1 }, lastRun })
   })
 })
 
 describe('a host that does not respond', () => {
   test('does not end the run of its program, which is the same when the host responds again', () => {
-    const { setPod, setNode, seen } = open()
+    const { setPod, setNode, firstObservation } = open()
     setPod('p1', { state: running(1) })
-    const before = seen()
+    const before = firstObservation()
     expect(before).toMatchObject({ state: 'running', hostLostSince: null })
     setNode('Unknown', 30)
-    expect(seen()).toMatchObject({
+    expect(firstObservation()).toMatchObject({
       state: 'starting',
       since: new Date(at(30)),
       hostLostSince: new Date(at(30)),
@@ -301,13 +333,13 @@ describe('a host that does not respond', () => {
       reason: 'It waits for its host n1, which does not respond',
     })
     setNode('True', 40)
-    expect(seen()).toEqual(before)
+    expect(firstObservation()).toEqual(before)
   })
 
   test('does not delay a program that had already ended there', () => {
-    const { setPod, setNode, seen } = open()
+    const { setPod, setNode, firstObservation } = open()
     setPod('p1', { state: terminated(0, 'Completed') }, { status: { phase: 'Succeeded' } })
     setNode('False', 30)
-    expect(seen()).toMatchObject({ state: 'finished', hostLostSince: null })
+    expect(firstObservation()).toMatchObject({ state: 'finished', hostLostSince: null })
   })
 })

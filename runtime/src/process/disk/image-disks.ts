@@ -44,7 +44,7 @@ export function createImageDisks(sparesDir: string, containerBytes: number): Dis
     mkdirSync(sparesDir, { recursive: true, mode: 0o700 })
     if (bytes !== containerBytes) return await createImage(image, bytes)
     if (!(await takeSpare(image))) await createImage(image, bytes)
-    // A failure, for example because the disk of the host is full, is reported by the next container that finds no spare.
+    // A failure, for example because the disk of the host is full, is ignored: the next container that finds no spare reports it.
     refill ??= addSpares()
       .catch(() => undefined)
       .finally(() => (refill = null))

@@ -37,7 +37,7 @@ export interface Network {
   open(name: string, use: NetworkUse, uid: number | null): Promise<string[]>
   /** Removes a network, even if programs still run in it. Does nothing if it does not exist. */
   close(name: string): Promise<void>
-  /** Removes the networks of earlier servers, except those in `names`, to which it applies the current rules. */
+  /** Removes the networks of earlier servers, except those in `names`, and applies the current rules to these. */
   keepOnly(names: string[]): Promise<void>
   /** Stops checking the rules of the host, and removes rules that no open network needs. The open networks remain. */
   detach(): Promise<void>

@@ -7,7 +7,7 @@ import type { NetworkUse } from './network.ts'
  */
 const POOL = { start: (198 << 24) | (18 << 16), cidr: '198.18.0.0/15' }
 
-/** The address of squids on the host's loopback, where rules for their uids replace their own networks. */
+/** The address of squids on the host's loopback, on hosts with rules for uids instead of separate networks. */
 export const SQUIDS_LOOPBACK_ADDRESS = '127.198.18.1'
 
 /** True for the address of a squid's program that the gateway sees, including its IPv4-mapped IPv6 form. */

@@ -55,7 +55,7 @@ createInterface(process.stdin).on('line', async (line) => {
 })
 `
 
-/** A server in a separate process of the ordinary user. Its methods call those of its network. */
+/** A server in a separate process of the ordinary user. `open`, `close`, `keepOnly` and `detach` call the methods of its network. */
 export type UserServer = {
   /** Command prefix that confines a program as squids are. */
   sandbox: string[]
