@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
-import { chmod, lchown, mkdir, readFile, readdir, rename, stat, utimes, writeFile } from 'node:fs/promises'
+import { chmod, lchown, mkdir, readFile, readdir, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { BuildLimits } from '../builder.ts'
 import { errorCode } from '../error-code.ts'
 import type { OpenDisk } from '../process/disk/disks.ts'
-import type { Staging } from './staging.ts'
+import { type Staging, moveIntoPlace } from './staging.ts'
 import { walk } from './tree.ts'
 
 /**
@@ -40,19 +40,11 @@ export async function openBuildCache(dir: string, staging: Staging, maxBytes: nu
   await mkdir(dir, { recursive: true, mode: 0o711 })
   const tenantDir = (tenant: string) => join(dir, createHash('sha256').update(tenant).digest('hex').slice(0, 32))
   const dependencyDir = (tenant: string, key: string) => join(tenantDir(tenant), 'deps', key)
-  const inUse = new Map<string, number>()
-  const whileInUse = async <T>(path: string, work: () => Promise<T>): Promise<T> => {
-    inUse.set(path, (inUse.get(path) ?? 0) + 1)
-    try {
-      return await work()
-    } finally {
-      inUse.set(path, (inUse.get(path) ?? 1) - 1)
-    }
-  }
+  const inUse = new UseCounts()
   return {
     async withDependencies(tenant, key, work) {
       const entryDir = dependencyDir(tenant, key)
-      return await whileInUse(entryDir, async () => {
+      return await inUse.during(entryDir, async () => {
         const entry = await readEntry(entryDir)
         await touch(entryDir)
         const { productionBytes } = entry ?? { productionBytes: 0 }
@@ -66,23 +58,17 @@ export async function openBuildCache(dir: string, staging: Staging, maxBytes: nu
       })
       await mkdir(tenantDir(tenant), { recursive: true, mode: 0o711 })
       await mkdir(join(tenantDir(tenant), 'deps'), { recursive: true, mode: 0o700 })
-      try {
-        await rename(preparedDir, dependencyDir(tenant, key))
-      } catch (error) {
-        const alreadyExists = errorCode(error) === 'ENOTEMPTY' || errorCode(error) === 'EEXIST'
-        if (!alreadyExists) {
-          throw error
-        }
-      }
+      await moveIntoPlace(preparedDir, dependencyDir(tenant, key))
     },
+
     async withDownloads(tenant, { uid, disk, limits }, work) {
       const downloads = join(tenantDir(tenant), 'downloads')
       const folder = join(downloads, 'files')
       const image = join(downloads, 'files.img')
-      return await whileInUse(downloads, async () => {
+      return await inUse.during(downloads, async () => {
         await mkdir(downloads, { recursive: true, mode: 0o711 })
         await mkdir(folder, { recursive: true, mode: 0o700 })
-        if (inUse.get(downloads) === 1 && (await allocatedBytes(image)) > limits.diskBytes * MAX_DOWNLOADS_SHARE) {
+        if (inUse.count(downloads) === 1 && (await allocatedBytes(image)) > limits.diskBytes * MAX_DOWNLOADS_SHARE) {
           await staging.discard(image)
         }
         await disk.attach({ dir: folder, image, bytes: limits.diskBytes })
@@ -104,12 +90,31 @@ export async function openBuildCache(dir: string, staging: Staging, maxBytes: nu
       let totalBytes = 0
       for (const entry of entries.sort((a, b) => b.usedAtMs - a.usedAtMs)) {
         totalBytes += entry.bytes
-        const isInUse = (inUse.get(entry.dir) ?? 0) > 0
+        const isInUse = inUse.count(entry.dir) > 0
         if (totalBytes > maxBytes && !isInUse) {
           await staging.discard(entry.dir)
         }
       }
     },
+  }
+}
+
+/** Counts the tasks that use each path. */
+class UseCounts {
+  readonly #counts = new Map<string, number>()
+
+  count(path: string): number {
+    return this.#counts.get(path) ?? 0
+  }
+
+  /** Counts `path` as used while `work` runs. */
+  async during<T>(path: string, work: () => Promise<T>): Promise<T> {
+    this.#counts.set(path, this.count(path) + 1)
+    try {
+      return await work()
+    } finally {
+      this.#counts.set(path, this.count(path) - 1)
+    }
   }
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { StoredImage } from '../builder.ts'
 import { errorCode } from '../error-code.ts'
 import { type ImageManifest, imageDir } from '../image.ts'
-import type { Staging } from './staging.ts'
+import { type Staging, moveIntoPlace } from './staging.ts'
 
 /** Content of `image.json`: the manifest for the driver, and information about the build. */
 export type ImageRecord = ImageManifest & {
@@ -60,12 +60,7 @@ export async function openImageStore(imagesDir: string, staging: Staging): Promi
         if ((await find(image)) === null) {
           await staging.discard(pathOf(image))
         }
-        await rename(path, pathOf(image))
-      } catch (error) {
-        const alreadyExists = errorCode(error) === 'ENOTEMPTY' || errorCode(error) === 'EEXIST'
-        if (!alreadyExists) {
-          throw error
-        }
+        await moveIntoPlace(path, pathOf(image))
       } finally {
         await staging.discard(path)
       }

@@ -62,6 +62,18 @@ export async function openStaging(dir: string, removeAfterMs = 0): Promise<Stagi
   return staging
 }
 
+/** Moves the folder `path` to `target`. Does nothing if `target` already exists. */
+export async function moveIntoPlace(path: string, target: string): Promise<void> {
+  try {
+    await rename(path, target)
+  } catch (error) {
+    const alreadyExists = errorCode(error) === 'ENOTEMPTY' || errorCode(error) === 'EEXIST'
+    if (!alreadyExists) {
+      throw error
+    }
+  }
+}
+
 /** Includes the start time of the process, since pids are reused. */
 function ownerName(pid: number): string {
   const startedAt = findProcess(pid)?.startedAt ?? ''

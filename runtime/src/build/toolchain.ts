@@ -1,13 +1,12 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { chmod, lstat, mkdir, readFile, readdir, rename, symlink, writeFile } from 'node:fs/promises'
+import { chmod, lstat, mkdir, readFile, readdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { errorCode } from '../error-code.ts'
 import type { HostNpm } from './npm-config.ts'
-import { type Staging, openStaging } from './staging.ts'
+import { type Staging, moveIntoPlace, openStaging } from './staging.ts'
 import { DEFAULT_NODE, NODE_TOOLS, type NodeVersion, type Tool } from './tools.ts'
 
 /** The programs that builds and squids use, installed from npm and readable by every uid. */
@@ -152,12 +151,7 @@ class Installer {
       await this.#npmCi(path, description)
       await finish(path)
       await makeReadable(path)
-      await rename(path, dir)
-    } catch (error) {
-      const alreadyExists = errorCode(error) === 'ENOTEMPTY' || errorCode(error) === 'EEXIST'
-      if (!alreadyExists) {
-        throw error
-      }
+      await moveIntoPlace(path, dir)
     } finally {
       await this.#staging.discard(path)
     }

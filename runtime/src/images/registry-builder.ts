@@ -32,27 +32,12 @@ export type RegistryBuilderOptions = {
  * caches of this host are kept, so that a later build with the same dependencies uploads only its app.
  */
 export async function createRegistryBuilder(options: RegistryBuilderOptions): Promise<Builder> {
-  const { registry, builder, imagesDir, dir, names, log } = options
+  const { registry, builder, dir, names } = options
   const { address, client } = registry
   const pushed = await PushedImages.open(join(dir, 'images'))
   const semaphore = new Semaphore(options.concurrency)
   const nameOf = ({ local, repository, digest }: PushedRecord) =>
     names === 'stored' ? local : `${address.host}/${repository}@${digest}`
-
-  async function push(local: string, request: BuildRequest): Promise<PushedImage & { repository: string }> {
-    const repository = repositoryOf(address, `o${request.tenant}`, hashOf(request.tenant))
-    const onOmitted = (sentence: string) => request.log('warn', sentence)
-    const record: ImageRecord = JSON.parse(await readFile(join(imageDir(imagesDir, local), 'image.json'), 'utf8'))
-    const image = {
-      ...record,
-      dependencyKey: record.dependencyKey ?? null,
-      appDir: join(imageDir(imagesDir, local), 'app'),
-    }
-    return {
-      ...(await pushImage({ ...registry.target, repository, signal: request.signal, onOmitted }, image)),
-      repository,
-    }
-  }
 
   async function buildAndPush(request: BuildRequest): Promise<Image> {
     const built = await builder.build(request)
@@ -60,7 +45,10 @@ export async function createRegistryBuilder(options: RegistryBuilderOptions): Pr
     if (known !== null && (await client.hasManifest(known.repository, known.digest, request.signal)))
       return { ...built, image: nameOf(known) }
     const startedAt = performance.now()
-    const { repository, digest, uploadedBytes } = await semaphore.run(() => push(built.image, request), request.signal)
+    const { repository, digest, uploadedBytes } = await semaphore.run(
+      () => pushBuilt(options, built.image, request),
+      request.signal,
+    )
     const record = { local: built.image, repository, digest, pushedAtMs: Date.now() }
     await pushed.save(record)
     const seconds = ((performance.now() - startedAt) / 1000).toFixed(1)
@@ -75,18 +63,12 @@ export async function createRegistryBuilder(options: RegistryBuilderOptions): Pr
     const isUsed = ({ repository, digest }: InRegistry) =>
       all.some((other) => !removed.includes(other) && other.repository === repository && other.digest === digest)
     const inRegistry = removed[0] ?? imageIn(address.host, name)
-    if (inRegistry !== null && !isUsed(inRegistry)) await deleteFromRegistry(inRegistry)
+    if (inRegistry !== null && !isUsed(inRegistry)) await deleteFromRegistry(options, inRegistry)
     for (const { local } of removed) {
       await builder.removeImage(local)
       await pushed.delete(local)
     }
     if (inRegistry === null && !name.includes('@')) await builder.removeImage(name)
-  }
-
-  async function deleteFromRegistry({ repository, digest }: InRegistry): Promise<void> {
-    if (await client.deleteManifest(repository, digest, new AbortController().signal)) return
-    const image = `${address.host}/${repository}@${digest}`
-    log(`The registry ${address.host} does not permit Shoal to delete images: ${image} remains there`)
   }
 
   return {
@@ -107,6 +89,35 @@ export async function createRegistryBuilder(options: RegistryBuilderOptions): Pr
     removeTree: (key) => builder.removeTree(key),
     recover: () => builder.recover(),
   }
+}
+
+/** Pushes the image that is stored as `local` on this host to the tenant's repository. */
+async function pushBuilt(
+  { registry, imagesDir }: RegistryBuilderOptions,
+  local: string,
+  request: BuildRequest,
+): Promise<PushedImage & { repository: string }> {
+  const repository = repositoryOf(registry.address, `o${request.tenant}`, hashOf(request.tenant))
+  const onOmitted = (sentence: string) => request.log('warn', sentence)
+  const record: ImageRecord = JSON.parse(await readFile(join(imageDir(imagesDir, local), 'image.json'), 'utf8'))
+  const image = {
+    ...record,
+    dependencyKey: record.dependencyKey ?? null,
+    appDir: join(imageDir(imagesDir, local), 'app'),
+  }
+  return {
+    ...(await pushImage({ ...registry.target, repository, signal: request.signal, onOmitted }, image)),
+    repository,
+  }
+}
+
+async function deleteFromRegistry(
+  { registry: { address, client }, log }: RegistryBuilderOptions,
+  { repository, digest }: InRegistry,
+): Promise<void> {
+  if (await client.deleteManifest(repository, digest, new AbortController().signal)) return
+  const image = `${address.host}/${repository}@${digest}`
+  log(`The registry ${address.host} does not permit Shoal to delete images: ${image} remains there`)
 }
 
 async function withExplainedErrors<T>(work: Promise<T>): Promise<T> {
