@@ -67,7 +67,7 @@ async function runContainer(actions: BuildAction[], onEvent: (served: Served) =>
             served.app = await receiveTree(archive, join(folder, 'received'), { limits, trees: new TreeTasks() })
           }
         : null,
-    follow: (stream) =>
+    readEvents: (stream) =>
       readBuildEvents(stream, {
         onStart: (step) => record('start', step),
         onLine: (line) => record('line', line),
@@ -192,7 +192,7 @@ describe('the server of builds', () => {
     actions: [],
     open: () => null,
     receive: () => async () => undefined,
-    follow: async () => true,
+    readEvents: async () => true,
   }
 
   test('serves each request of a token once, and none after the token was revoked', async () => {
@@ -217,7 +217,7 @@ describe('the server of builds', () => {
     }
     const { token } = server.admit({
       ...container,
-      follow: (stream) => readBuildEvents(stream, { ...events, onLine: (line) => lines.push(line) }),
+      readEvents: (stream) => readBuildEvents(stream, { ...events, onLine: (line) => lines.push(line) }),
     })
     const body = ['nonsense', '[1]', 'null', '{"exit":"0"}', '{"start":"format the disk"}', '{"stdout":"x\\n"}']
     const long = JSON.stringify({ stdout: `${'y'.repeat(1_000_000)}\n` })

@@ -19,7 +19,7 @@ export type BuildContainer = {
    */
   receive: (name: string) => ((archive: Readable) => Promise<void>) | null
   /** Reads the events to their end. Resolves with true if the container has performed all of its actions. */
-  follow: (events: Readable) => Promise<boolean>
+  readEvents: (events: Readable) => Promise<boolean>
 }
 
 type Entry = { container: BuildContainer; used: Set<string>; requests: Set<IncomingMessage> }
@@ -129,7 +129,7 @@ function handlerOf(
     return async () => void response.writeHead(200).end(JSON.stringify(container.actions))
   if (method === 'POST' && name === 'events')
     return async () => {
-      const isComplete = await container.follow(request)
+      const isComplete = await container.readEvents(request)
       response.writeHead(isComplete ? 200 : 409).end()
     }
   if (method === 'GET') {

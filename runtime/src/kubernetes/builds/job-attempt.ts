@@ -118,7 +118,7 @@ function containersOf(
       return name === 'dependencies' && cachedModules !== null ? packTree(cachedModules, 'plain') : null
     },
     receive: (name) => (name === 'app' ? receiveApp : null),
-    follow: async (events) => {
+    readEvents: async (events) => {
       const isDone = await readBuildEvents(events, progress)
       if (isDone && app !== null) outcome.resolve(app)
       return isDone && app !== null
@@ -129,7 +129,7 @@ function containersOf(
     actions: actions.install,
     open: (name) => (name === 'source' ? openSource() : null),
     receive: (name) => (name === 'dependencies' ? receiveModules : null),
-    follow: (events) => readBuildEvents(events, progress),
+    readEvents: (events) => readBuildEvents(events, progress),
   }
   return [install, build]
 }

@@ -55,7 +55,7 @@ const start = async (attack: string, id = 'one', change: Partial<ContainerSpec> 
 }
 
 /** Resolves with the code of the error that stopped the attack, or `done`. */
-const resultOf = (id = 'one') =>
+const attackResult = (id = 'one') =>
   until(async () => {
     const line = (await harness.runtime.tail(id, 'processor', 20)).findLast((text) => text.startsWith('attack: '))
     expect(line).toBeDefined()
@@ -120,7 +120,7 @@ describe.runIf(isRoot)('with disk images', () => {
     test.each(sample)('a squid cannot %s beyond its disk space: %s', async (attack, code) => {
       await open(kind)
       await start(attack)
-      expect(await resultOf()).toBe(code)
+      expect(await attackResult()).toBe(code)
       expect(usedBytes()).toBeLessThan(DISK_BYTES + 2 * MIB)
     })
 
@@ -128,7 +128,7 @@ describe.runIf(isRoot)('with disk images', () => {
       skip(kind.sandbox === 'auto', 'in a sandbox it is in memory')
       await open(kind)
       await start('fill its temporary folder')
-      expect(await resultOf()).toBe('ENOSPC')
+      expect(await attackResult()).toBe('ENOSPC')
       expect(usedBytes()).toBeLessThan(DISK_BYTES + 2 * MIB)
     })
 
@@ -136,7 +136,7 @@ describe.runIf(isRoot)('with disk images', () => {
       await open(kind)
       await start('write a little', 'neighbour')
       await start('fill its home')
-      expect(await resultOf()).toBe('ENOSPC')
+      expect(await attackResult()).toBe('ENOSPC')
       await until(async () => {
         await harness.runtime.usage()
         expect(await observation()).toMatchObject({ state: 'running', diskFullSince: expect.any(Date) })
@@ -221,14 +221,14 @@ describe.runIf(isRoot)('with disk images', () => {
     if (!hasFilter || !existsSync('/usr/bin/perl')) skip('needs bubblewrap, a filter of system calls, and perl')
     await start('allocate space beyond the end of its log')
     // EOPNOTSUPP
-    expect(await resultOf()).toBe('errno 95')
+    expect(await attackResult()).toBe('errno 95')
     expect(statSync(join(containerDir(), 'log')).blocks * 512).toBeLessThan(MIB)
   })
 
   test('a new deployment starts with an empty disk', async () => {
     await open({})
     await start('fill its home')
-    expect(await resultOf()).toBe('ENOSPC')
+    expect(await attackResult()).toBe('ENOSPC')
     await start('write a little', 'one', { env: { ATTACK: 'write a little', NEW: '1' } })
     await until(async () => expect(await observation()).toMatchObject({ state: 'running', run: { ordinal: 1 } }))
     await harness.runtime.usage()
@@ -438,7 +438,7 @@ describe.runIf(isRoot)('with quotas of btrfs', () => {
     expect(harness.host.summary).toContain('disk space by quotas of btrfs')
     expect(harness.host.limitations.join()).not.toContain('disk space')
     await start(attack)
-    expect(await resultOf()).toEqual(code)
+    expect(await attackResult()).toEqual(code)
     const { blocks, bfree, bsize } = statfsSync(btrfs)
     // btrfs stores the names of files twice.
     expect((blocks - bfree) * bsize).toBeLessThan(3 * DISK_BYTES)
@@ -448,7 +448,7 @@ describe.runIf(isRoot)('with quotas of btrfs', () => {
     await openOnBtrfs(skip)
     await start('write a little', 'neighbour')
     await start('fill its home')
-    expect(await resultOf()).toBe('EDQUOT')
+    expect(await attackResult()).toBe('EDQUOT')
     const reported = async (diskFullSince: unknown) =>
       await until(async () => {
         execFileSync('sync', ['--file-system', btrfs])
@@ -469,7 +469,7 @@ describe.runIf(isRoot)('with quotas of btrfs', () => {
   }) => {
     await openOnBtrfs(skip)
     await start('fill its home')
-    expect(await resultOf()).toBe('EDQUOT')
+    expect(await attackResult()).toBe('EDQUOT')
     await harness.runtime.close('stop')
     harness.options.containerDiskBytes = 3 * DISK_BYTES
     await harness.restart()
@@ -538,10 +538,10 @@ describe('without disk images', () => {
     await open({}, { disk: 'none' })
     expect(harness.host.limitations.join()).toContain('The disk space of a squid or build as a whole is not limited')
     await start('write one huge file')
-    expect(await resultOf()).toBe('EFBIG')
+    expect(await attackResult()).toBe('EFBIG')
     // Several files exceed the limit, so the tests above would fail without images.
     await start('fill its home', 'three')
-    expect(await resultOf('three')).toBe('done')
+    expect(await attackResult('three')).toBe('done')
     expect(usedBytes('three')).toBeGreaterThan(3 * DISK_BYTES)
   })
 
@@ -549,6 +549,6 @@ describe('without disk images', () => {
     await open({}, { containerDiskBytes: 0 })
     expect(harness.host.limitations.join()).toContain('SHOAL_CONTAINER_DISK_MB=0')
     await start('write one huge file')
-    expect(await resultOf()).toBe('done')
+    expect(await attackResult()).toBe('done')
   })
 })

@@ -65,7 +65,7 @@ describe.skipIf(!hasNamespaces)('networks as namespaces', () => {
     return `shoal-${number.toString(16).padStart(2, '0')}`
   }
   /** Deletes the rules of some chains, so that a test can show what the rules prevent. */
-  const withoutRules = async (prefix: string[], ...chains: string[]) => {
+  const deleteRules = async (prefix: string[], ...chains: string[]) => {
     const table = await tableOf(prefix)
     await runScript(chains.map((chain) => `nft flush chain inet ${table} ${chain}`).join('\n'))
   }
@@ -78,7 +78,7 @@ describe.skipIf(!hasNamespaces)('networks as namespaces', () => {
     const addresses = privateTargets.map(([, address]) => address)
     expect(await probe(prefix, [OUTSIDE.internet])).toEqual([HOST_ADDRESS])
     expect(await probe(prefix, addresses)).toEqual(addresses.map(() => NO_CONNECTION))
-    await withoutRules(prefix, 'forward')
+    await deleteRules(prefix, 'forward')
     expect(await probe(prefix, addresses)).toEqual(addresses.map(() => HOST_ADDRESS))
   })
 
@@ -90,7 +90,7 @@ describe.skipIf(!hasNamespaces)('networks as namespaces', () => {
       (text) => /via ([\d.]+)/.exec(text)?.[1] ?? '',
     )
     expect(await probe(prefix, [HOST_ADDRESS, gateway, '127.0.0.1', '::1'])).toEqual(Array(4).fill(NO_CONNECTION))
-    await withoutRules(prefix, 'input')
+    await deleteRules(prefix, 'input')
     expect(await probe(prefix, [HOST_ADDRESS, gateway])).toEqual([ownAddress, ownAddress])
     expect(await probe([], ['127.0.0.1', '::1'])).toEqual(['127.0.0.1', '::1'])
   })
@@ -106,7 +106,7 @@ echo 0 >/proc/sys/net/ipv6/conf/${host}/disable_ipv6
 ip -6 address add fd00:7357::1/64 dev ${host} nodad
 ${prefix.join(' ')} sh -ec 'echo 0 >/proc/sys/net/ipv6/conf/eth0/disable_ipv6; ip -6 address add fd00:7357::2/64 dev eth0 nodad'`)
     expect(await probe(prefix, ['fd00:7357::1'])).toEqual([NO_CONNECTION])
-    await withoutRules(prefix, 'check_source', 'input', 'output')
+    await deleteRules(prefix, 'check_source', 'input', 'output')
     expect(await probe(prefix, ['fd00:7357::1'])).toEqual(['fd00:7357::2'])
   })
 
@@ -123,7 +123,7 @@ ${prefix.join(' ')} sh -ec 'echo 0 >/proc/sys/net/ipv6/conf/eth0/disable_ipv6; i
     expect(new Set(addresses).size).toBe(3)
     expect(await probe(prefix, addresses)).toEqual(Array(3).fill(NO_CONNECTION))
     const ownAddress = await addressIn(prefix)
-    for (const network of [prefix, neighbours[2] ?? []]) await withoutRules(network, 'forward', 'translate_source')
+    for (const network of [prefix, neighbours[2] ?? []]) await deleteRules(network, 'forward', 'translate_source')
     expect(await probe(prefix, addresses)).toEqual([ownAddress, ownAddress, ownAddress])
   })
 
@@ -136,7 +136,7 @@ ${prefix.join(' ')} sh -ec 'echo 0 >/proc/sys/net/ipv6/conf/eth0/disable_ipv6; i
       NO_CONNECTION,
       NO_CONNECTION,
     ])
-    await withoutRules(prefix, 'forward', 'output', 'input')
+    await deleteRules(prefix, 'forward', 'output', 'input')
     expect([...(await probe([], [address])), ...(await probe(bed.outside, [address]))]).not.toContain(NO_CONNECTION)
   })
 
@@ -165,7 +165,7 @@ ${prefix.join(' ')} sh -ec 'echo 0 >/proc/sys/net/ipv6/conf/eth0/disable_ipv6; i
     await runProgram(['nft', '-f', '-'], `table inet shoal-test-redirect { ${chain} ${rule}; }; }\n`)
     try {
       expect(await probe(prefix, [HOST_ADDRESS, OUTSIDE.internet], 80)).toEqual([NO_CONNECTION, NO_CONNECTION])
-      await withoutRules(prefix, 'input')
+      await deleteRules(prefix, 'input')
       expect(await probe(prefix, [HOST_ADDRESS], 80)).toEqual([await addressIn(prefix)])
     } finally {
       await runScript('nft delete table inet shoal-test-redirect 2>/dev/null || :')

@@ -85,7 +85,7 @@ describe.skipIf(reason !== null)('networks by pasta', () => {
     `--net=/proc/${holderOf(prefix)}/ns/net`,
   ]
   /** Deletes the rules of a chain, so that a test can show what they prevent. */
-  const withoutRules = (prefix: string[], chain = 'output') =>
+  const deleteRules = (prefix: string[], chain = 'output') =>
     runProgram([...asRootOf(prefix), 'nft', 'flush', 'chain', 'inet', 'shoal', chain])
   const service = { squid: [{ host: 'localhost', port: PORT }], build: [] }
 
@@ -96,7 +96,7 @@ describe.skipIf(reason !== null)('networks by pasta', () => {
     const addresses = Object.values(others)
     expect(await probe(prefix, [internet])).toEqual([HOST_ADDRESS])
     expect(await probe(prefix, addresses)).toEqual(addresses.map(() => NO_CONNECTION))
-    await withoutRules(prefix)
+    await deleteRules(prefix)
     expect(await probe(prefix, addresses)).toEqual(addresses.map(() => HOST_ADDRESS))
   })
 
@@ -106,7 +106,7 @@ describe.skipIf(reason !== null)('networks by pasta', () => {
     const addresses = [HOST_ADDRESS, PASTA_GATEWAY, '127.0.0.1', '127.0.0.2', '::1']
     expect(await probe(prefix, addresses)).toEqual(Array(5).fill(NO_CONNECTION))
     expect(await probe([], ['127.0.0.1', '127.0.0.2', '::1'])).toEqual(['127.0.0.1', '127.0.0.1', '::1'])
-    await withoutRules(prefix)
+    await deleteRules(prefix)
     // Without rules, pasta still does not connect to loopback.
     expect(await probe(prefix, [HOST_ADDRESS, '127.0.0.1', '::1'])).toEqual([
       HOST_ADDRESS,
@@ -125,7 +125,7 @@ describe.skipIf(reason !== null)('networks by pasta', () => {
       socket.send('x', 9, 'fd00:7357::1', (error) => { console.log(error?.code ?? 'sent'); socket.close() })`
     const sent = () => runProgram([...prefix, process.execPath, '-e', send])
     expect(await sent()).toBe('EPERM\n')
-    await withoutRules(prefix)
+    await deleteRules(prefix)
     expect(await sent()).toBe('sent\n')
   })
 
@@ -138,7 +138,7 @@ describe.skipIf(reason !== null)('networks by pasta', () => {
     for (const neighbour of neighbours) {
       const addresses = ['127.0.0.1', PASTA_ADDRESS, HOST_ADDRESS]
       expect(await probe(neighbour, addresses)).toEqual(Array(3).fill(NO_CONNECTION))
-      await withoutRules(neighbour)
+      await deleteRules(neighbour)
       expect(await probe(neighbour, addresses)).toEqual(Array(3).fill(NO_CONNECTION))
     }
     expect(await probe([], ['127.0.0.1', HOST_ADDRESS, PASTA_ADDRESS])).toEqual(Array(3).fill(NO_CONNECTION))
@@ -253,7 +253,7 @@ describe.skipIf(reason !== null)('networks by pasta', () => {
     }
     await bed.listen(bed.outside)
     expect(await isOccupied()).toBe(false)
-    await withoutRules(prefix, 'choose_source_port')
+    await deleteRules(prefix, 'choose_source_port')
     await until(async () => expect(await isOccupied()).toBe(true))
   })
 
@@ -281,7 +281,7 @@ describe.skipIf(reason !== null)('networks by pasta', () => {
     const rules = () => runProgram([...asRootOf(prefix), 'nft', 'list', 'chain', 'inet', 'shoal', 'output'])
     await until(async () => expect(await rules()).toContain(address))
     expect(await probe(prefix, [address])).toEqual([NO_CONNECTION])
-    await withoutRules(prefix)
+    await deleteRules(prefix)
     expect(await probe(prefix, [address])).toEqual([address])
   })
 
@@ -295,7 +295,7 @@ describe.skipIf(reason !== null)('networks by pasta', () => {
       expect(networkInterfaces()).not.toHaveProperty('testbed2')
       const prefix = await openIn(await start(), 'one')
       expect(await probe(prefix, [address])).toEqual([NO_CONNECTION])
-      await withoutRules(prefix)
+      await deleteRules(prefix)
       expect(await probe(prefix, [address])).toEqual([address])
     } finally {
       await runScript('ip link del testbed2')

@@ -60,7 +60,7 @@ describe.skipIf(!hasNamespaces)('networks as rules for uids', () => {
     return [...prefix, ...asUser(index)]
   }
   /** Deletes rules, so that a test can show what they prevent. */
-  const withoutRules = (chain: string) => runScript(`nft flush chain inet ${table} ${chain}`)
+  const deleteRules = (chain: string) => runScript(`nft flush chain inet ${table} ${chain}`)
 
   test('programs can reach the internet, but no private, link-local or metadata address', async () => {
     await bed.listen(bed.outside)
@@ -69,7 +69,7 @@ describe.skipIf(!hasNamespaces)('networks as rules for uids', () => {
     const addresses = Object.values(others)
     expect(await probe(prefix, [internet])).toEqual([HOST_ADDRESS])
     expect(await probe(prefix, addresses)).toEqual(addresses.map(() => NO_CONNECTION))
-    await withoutRules('restrict')
+    await deleteRules('restrict')
     expect(await probe(prefix, addresses)).toEqual(addresses.map(() => HOST_ADDRESS))
   })
 
@@ -79,7 +79,7 @@ describe.skipIf(!hasNamespaces)('networks as rules for uids', () => {
     const addresses = [HOST_ADDRESS, '127.0.0.1', '127.0.0.2', '::1']
     expect(await probe(prefix, addresses)).toEqual(Array(4).fill(NO_CONNECTION))
     expect(await probe([], addresses)).toEqual([HOST_ADDRESS, '127.0.0.1', '127.0.0.1', '::1'])
-    await withoutRules('restrict')
+    await deleteRules('restrict')
     expect(await probe(prefix, addresses)).toEqual([HOST_ADDRESS, '127.0.0.1', '127.0.0.1', '::1'])
   })
 
@@ -94,7 +94,7 @@ describe.skipIf(!hasNamespaces)('networks as rules for uids', () => {
       ...(await probe(other, ['127.0.0.1'])),
     ]
     expect(await reached()).toEqual(Array(5).fill(NO_CONNECTION))
-    await withoutRules('restrict')
+    await deleteRules('restrict')
     expect(await reached()).not.toContain(NO_CONNECTION)
   })
 
