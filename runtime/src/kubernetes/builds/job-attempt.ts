@@ -184,6 +184,6 @@ async function watch(
     if (state.how === 'out of disk') throw outOfDisk('The build', request.limits)
     throw progress.lastDataAt === null
       ? new InterruptedAttempt(`The build cannot connect to the worker at ${job.url}`)
-      : new BuildFailure('SOURCE_FILES_BUILD_FAILED', 'The build ended without a result.')
+      : new BuildFailure('SOURCE_FILES_BUILD_FAILED', 'The build ended before it sent its result. Deploy again.')
   }
 }

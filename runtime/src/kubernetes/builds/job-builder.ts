@@ -39,7 +39,7 @@ export async function openJobBuilder(options: JobBuilderOptions): Promise<Builde
     }
   }
   return await openBuilder(options, 'in registry', npmConfig, (registry) => {
-    if (registry === null) throw new Error('Builds in a cluster need a registry')
+    if (registry === null) throw new Error('Builds in a cluster need a registry: set SHOAL_REGISTRY')
     return inJobs({ connect, registry })
   })
 }

@@ -99,7 +99,7 @@ async function buildOnce(
       },
     })
     if (productionBytes === null)
-      throw new BuildFailure('SOURCE_FILES_BUILD_FAILED', 'The build ended without a result.')
+      throw new BuildFailure('SOURCE_FILES_BUILD_FAILED', 'The build ended before it sent its result. Deploy again.')
     await joinModules(app, modules)
     return { app, bytes: bytes + productionBytes, dependencyKey: key }
   })

@@ -20,7 +20,7 @@ export async function installationNumber(
   const hostDir = prepareHostDir()
   const file = join(hostDir, 'installations.json')
   const lock = await waitForFileLock(join(hostDir, 'installations.lock'), 'exclusive', LOCK_MS)
-  if (!lock) throw new Error(`${hostDir}/installations.lock is held by another program`)
+  if (!lock) throw new Error(`${hostDir}/installations.lock is locked by another program`)
   try {
     const recorded = readNumbers(file)
     const numbers: Record<string, number> = {}

@@ -150,7 +150,7 @@ export async function endNetworkProcesses(file: string, created: NetworkProcesse
   await waitUntil(
     () => !isRunning(created.leader) && !isRunning(created.holder),
     END_MS,
-    'A network could not be removed',
+    'The processes of a network survived SIGKILL',
   )
   removeFiles(file)
 }
@@ -171,7 +171,7 @@ export async function endOthers(dir: string, isKept: (id: string) => boolean): P
       return found.length === 0
     },
     END_MS,
-    'A network could not be removed',
+    'The processes of a network survived SIGKILL',
   )
   for (const name of readdirSync(dir)) if (!isKept(name.split('.')[0] ?? '')) rmSync(`${dir}/${name}`, { force: true })
 }
