@@ -81,7 +81,7 @@ export function Fields() {
             schema={({ z }) => z.object({ name: z.string().min(1, 'Name is required') })}
             values={{ name: '' }}
             onSubmit={() => {}}
-            pending={false}
+            isPending={false}
             submitError={new Error('offline')}
             submitLabel="Save"
             isGuarded={false}

@@ -12,9 +12,9 @@ const notCalled = [
 ] as const
 export type NotCalled = (typeof notCalled)[number]
 
-const names = new Set<string>(notCalled)
+const notCalledNames = new Set<string>(notCalled)
 
-/** By area and verb. */
+/** The paths of endpoints, by area and verb. */
 export type EndpointPaths = Record<string, Record<string, string>>
 
 /**
@@ -26,7 +26,7 @@ export function pathsOf(isIncluded: (name: string) => boolean): EndpointPaths {
   for (const [name, { method, path, access }] of endpointsOf(contract)) {
     const [area = '', verb = ''] = name.split('.')
     const shortened = path.replace(/^\/v1\//, '').replace('orgs/{code}', '~')
-    if (!names.has(name) && isIncluded(name))
+    if (!notCalledNames.has(name) && isIncluded(name))
       (paths[area] ??= {})[verb] =
         `${access === 'public' ? '!' : ''}${shortened}${method === 'GET' ? '' : ` ${method}`}`
   }

@@ -21,6 +21,6 @@ export function fieldErrors(error: unknown): Record<string, string> {
 export const hasStatus = (error: unknown, status: number): boolean =>
   error instanceof ApiError && error.status === status
 
-/** Spec 8, for signing in and secrets: the server's message, or a default one if the request got no response. */
+/** The text for a failed sign-in or change of a secret (spec 8): the server's message, or a default one if the request got no response. */
 export const submitErrorText = (error: unknown): string =>
   error instanceof ApiError ? errorText(error) : noResponseText

@@ -6,7 +6,7 @@ import { Logo } from '../ui/Logo.tsx'
 
 const retryMs = 15_000
 
-/** Spec 1 and 2.1, session status 503. Disappears when the server is back. */
+/** Shown while the request for the session returns 503 (spec 1 and 2.1). Disappears when the server is available again. */
 export function MaintenanceScreen() {
   const queryClient = useQueryClient()
   const router = useRouter()

@@ -32,7 +32,7 @@ type Props<I extends FieldValues, O> = {
   values: I
   onSubmit: (values: O) => void
   /** True while the call is in flight. */
-  pending: boolean
+  isPending: boolean
   /** The error of the last submit; `null` if there was none. */
   submitError: unknown
   submitLabel: string
@@ -56,7 +56,7 @@ type Props<I extends FieldValues, O> = {
 
 /** Renders a form from values, fields and one mutation. */
 export function FormShell<I extends FieldValues, O>(props: Props<I, O>) {
-  const { schema, values, onSubmit, pending, submitError, errorField, describeError = errorText, children } = props
+  const { schema, values, onSubmit, isPending, submitError, errorField, describeError = errorText, children } = props
   const form = useForm<I, unknown, O>({
     resolver: lazyResolver(schema),
     defaultValues: values as DefaultValues<I>,
@@ -65,7 +65,7 @@ export function FormShell<I extends FieldValues, O>(props: Props<I, O>) {
   })
   const { isDirty, errors } = form.formState
   const formError = useServerErrors(form, submitError, errorField, describeError)
-  useUnsavedGuard((props.isGuarded ?? true) && isDirty && !pending)
+  useUnsavedGuard((props.isGuarded ?? true) && isDirty && !isPending)
 
   const field: FieldProps<I> = (name) => {
     const message: unknown = form.getFieldState(name, form.formState).error?.message
@@ -85,7 +85,7 @@ export function FormShell<I extends FieldValues, O>(props: Props<I, O>) {
           type="submit"
           variant={props.isDanger ? 'danger' : 'primary'}
           size={props.size ?? 32}
-          isPending={pending}
+          isPending={isPending}
           disabledReason={props.disabledReasonOf?.(form.watch()) ?? null}
           className={cx(props.isWide && 'w-full')}
         >

@@ -35,7 +35,7 @@ export function InviteForm({ code, onInvited, secondary }: Props) {
       schema={({ contract }) => contract.orgs.inviteMember.body.required({ roleType: true })}
       values={emptyInvite}
       onSubmit={(body) => invite.mutate({ params: { code }, body })}
-      pending={invite.isPending}
+      isPending={invite.isPending}
       submitError={invite.error}
       submitLabel="Invite"
       secondary={secondary}

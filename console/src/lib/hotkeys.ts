@@ -16,7 +16,7 @@ export const modKey = isApple ? '⌘' : 'Ctrl'
 const sequenceMs = 1000
 
 const registered = new Set<Hotkey>()
-let pending = ''
+let pendingKeys = ''
 let pendingAtMs = 0
 
 /** The registered hotkeys that the user has not turned off. */
@@ -35,9 +35,9 @@ function onKeyDown(event: KeyboardEvent): void {
   // An open dialog or menu handles the keyboard itself.
   if (!hasMod && document.querySelector('[role=dialog], [role=alertdialog], [role=menu], [role=listbox]')) return
   const key = hasMod ? `mod+${event.key.toLowerCase()}` : event.key
-  const typed = event.timeStamp - pendingAtMs < sequenceMs && pending !== '' ? `${pending} ${key}` : key
+  const typed = event.timeStamp - pendingAtMs < sequenceMs && pendingKeys !== '' ? `${pendingKeys} ${key}` : key
   const match = [...registered].findLast((hotkey) => hotkey.keys === typed || hotkey.keys === key)
-  pending = match ? '' : key
+  pendingKeys = match ? '' : key
   pendingAtMs = event.timeStamp
   if (!match) return
   event.preventDefault()

@@ -7,5 +7,5 @@ export const documentationUrl = (): string => meta('documentation')
 export const supportEmail = (): string => meta('support')
 export const termsUrl = (): string => meta('terms')
 export const privacyUrl = (): string => meta('privacy')
-/** Empty if error reporting is off. */
+/** The address of Sentry for error reports; empty if error reporting is off. */
 export const sentryDsn = (): string => meta('sentry')

@@ -53,7 +53,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Null removes the setting. */
+/** Stores a setting; null removes it. */
 export function setSetting<K extends keyof LocalSettings>(key: K, value: LocalSettings[K]): void {
   if (value === null) localStorage.removeItem(key)
   else localStorage.setItem(key, String(value))

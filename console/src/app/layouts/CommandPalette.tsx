@@ -11,7 +11,7 @@ import { CommandList, type CommandGroup } from '../../ui/CommandList.tsx'
 import { openKeyboardHelp } from './overlays.ts'
 import { useNavItems } from './use-nav-items.ts'
 
-/** The palette lists the actions of other versions than the open one only from this search length on, since each version has several. */
+/** The minimum length of a search that finds actions of other versions than the open one. Each version has several actions. */
 const minSearchLength = 2
 const maxFound = 30
 

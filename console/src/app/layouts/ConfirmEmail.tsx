@@ -6,7 +6,7 @@ import { usePageTitle } from '../../components/use-page-title.ts'
 import { Alert } from '../../ui/Alert.tsx'
 import { Button } from '../../ui/Button.tsx'
 
-/** Spec 2.3: shown to unverified users instead of the pages. */
+/** Shown to users with an unconfirmed email instead of the pages (spec 2.3). */
 export default function ConfirmEmail() {
   usePageTitle('Confirm your email')
   const user = useUser()

@@ -29,7 +29,7 @@ export default function ConfirmRestorePage() {
         schema={({ newPasswordTwice }) => newPasswordTwice({})}
         values={{ password: '', confirmPassword: '' }}
         onSubmit={({ password }) => change.mutate({ body: { password, token } })}
-        pending={change.isPending}
+        isPending={change.isPending}
         submitError={change.error}
         submitLabel="Change password"
         isGuarded={false}

@@ -22,7 +22,7 @@ export default function RestorePage() {
           schema={({ contract }) => contract.auth.restore.body}
           values={{ email: '' }}
           onSubmit={(body) => restore.mutate({ body })}
-          pending={restore.isPending}
+          isPending={restore.isPending}
           submitError={restore.error}
           submitLabel="Send recovery email"
           isGuarded={false}

@@ -20,7 +20,7 @@ export function SignInForm({ email = '' }: { email?: string }) {
       schema={({ contract }) => contract.auth.signIn.body}
       values={{ email, password: '' }}
       onSubmit={(body) => signIn.mutate({ body })}
-      pending={signIn.isPending}
+      isPending={signIn.isPending}
       submitError={signIn.error}
       submitLabel="Sign in"
       describeError={submitErrorText}

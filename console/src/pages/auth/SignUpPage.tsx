@@ -40,7 +40,7 @@ export default function SignUpPage() {
           acceptPolicy: false,
         }}
         onSubmit={(body) => signUp.mutate({ body: { ...body, policyAccepted: true } })}
-        pending={signUp.isPending}
+        isPending={signUp.isPending}
         submitError={signUp.error}
         submitLabel="Create account"
         isGuarded={false}

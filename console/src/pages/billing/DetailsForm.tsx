@@ -22,7 +22,7 @@ export function DetailsForm({ org: { code, billingDetails } }: { org: Org }) {
       schema={({ contract }) => contract.billing.updateSettings.body}
       values={billingDetails ? { ...billingDetails, vatId: billingDetails.vatId ?? '' } : emptyDetails}
       onSubmit={(body) => save.mutate({ params: { code }, body })}
-      pending={save.isPending}
+      isPending={save.isPending}
       submitError={save.error}
       submitLabel="Save details"
     >

@@ -42,7 +42,7 @@ export function LimitsForm({ code, limits }: { code: string; limits: BillingLimi
       }
       values={fieldsOf(limits)}
       onSubmit={(fields) => save.mutate({ params: { code }, body: limitsOf(fields) })}
-      pending={save.isPending}
+      isPending={save.isPending}
       submitError={save.error}
       submitLabel="Save limits"
     >

@@ -2,7 +2,6 @@ import type { Deployment, DeploymentLog, LogLevel, Squid } from '@shoal/contract
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useMemo } from 'react'
-import { pollWhile } from '../../api/poll.ts'
 import { q } from '../../api/query.ts'
 import { DeployLog } from '../../components/deploy-log/DeployLog.tsx'
 import type { LineFilter } from '../../components/deploy-log/line-filter.ts'
@@ -20,7 +19,7 @@ import { SavedFilters } from './SavedFilters.tsx'
 const skeleton = <SkeletonRows count={12} />
 const hasBuild = ({ type }: Deployment) => type === 'DEPLOY' || type === 'DEPLOY_HARD_RESET'
 /** A new deployment may begin while the page is open. */
-const refetchInterval = pollWhile<Deployment[]>(() => false, { fastMs: 10_000, slowMs: 10_000 })
+const refetchInterval = 10_000
 
 type Props = { squid: Pick<Squid, 'id' | 'organization' | 'processors' | 'api' | 'addons'> }
 

@@ -23,7 +23,7 @@ export const ranges: TimeRanges = {
   ],
 }
 
-/** `Info` includes notices, and `Error` includes higher levels, as in the public client. */
+/** Selecting `Info` includes notices, and selecting `Error` includes higher levels, as in the public client. */
 export const levels: { id: LogLevel; label: string }[] = [
   { id: 'DEBUG', label: 'Debug' },
   { id: 'INFO', label: 'Info' },

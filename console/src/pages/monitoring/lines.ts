@@ -57,12 +57,12 @@ export function filterToSelected(lines: readonly LineStyle[], only: string | und
 
 /** The data of one chart: the shown lines, in the order and style of the legend. */
 export function chartDataOf(
-  { times, series, bucketSeconds, isLastOpen }: MonitoringResult,
+  { times, series, bucketSeconds, isLastIncomplete }: MonitoringResult,
   { kind, omitsIncompletePoint = false }: Pick<ChartSpec, 'kind' | 'omitsIncompletePoint'>,
   shownLines: readonly LineStyle[],
 ): ChartData {
   const valuesById = new Map(series.map(({ id, values }) => [id, values]))
-  const drawnCount = omitsIncompletePoint && isLastOpen ? times.length - 1 : times.length
+  const drawnCount = omitsIncompletePoint && isLastIncomplete ? times.length - 1 : times.length
   return {
     times,
     bucketSeconds,

@@ -8,7 +8,7 @@ export type MonitoringResult = {
   /** The time between two points; 0 if there is only one point. */
   bucketSeconds: number
   /** Whether the last point is still being counted. */
-  isLastOpen: boolean
+  isLastIncomplete: boolean
 }
 
 /** One container of one version. `id` is `name@slot container`. */
@@ -29,7 +29,7 @@ export function monitoringResultOf(series: readonly MonitoringSeries[], toMs: nu
   return {
     times,
     bucketSeconds,
-    isLastOpen: ((times.at(-1) ?? 0) + bucketSeconds) * 1000 > toMs,
+    isLastIncomplete: ((times.at(-1) ?? 0) + bucketSeconds) * 1000 > toMs,
     series: namedSeries.map(({ labels: { squid_name: squid, container, squid_tags }, values }) => ({
       id: `${squid} ${container}`,
       squid,

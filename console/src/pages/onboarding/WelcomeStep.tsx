@@ -26,7 +26,7 @@ export function WelcomeStep() {
         }
         values={noAnswers}
         onSubmit={(answers) => saveAnswers.mutate({ body: { onboardingForm: formOf(answers) } })}
-        pending={saveAnswers.isPending}
+        isPending={saveAnswers.isPending}
         submitError={saveAnswers.error}
         submitLabel="Next"
         isGuarded={false}

@@ -23,7 +23,7 @@ export function LimitsDialog({ org, onClose }: { org: OperatorOrg; onClose: () =
         schema={({ contract }) => contract.operators.changeLimits.body}
         values={{ squids: org.squidsLimit }}
         onSubmit={(body) => change.mutate({ params: { code }, body })}
-        pending={change.isPending}
+        isPending={change.isPending}
         submitError={change.error}
         submitLabel="Save"
         isGuarded={false}

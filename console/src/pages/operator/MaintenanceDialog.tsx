@@ -58,7 +58,7 @@ export function MaintenanceDialog({ announced, onClose }: Props) {
             },
           })
         }
-        pending={announce.isPending}
+        isPending={announce.isPending}
         submitError={announce.error}
         submitLabel="Announce"
         disabledReasonOf={problemOf}

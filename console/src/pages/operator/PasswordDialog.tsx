@@ -34,7 +34,7 @@ export function PasswordDialog({ hasPassword, onEntered, onClose }: Props) {
         schema={({ contract }) => contract.operators.confirmPassword.body}
         values={{ password: '' }}
         onSubmit={(body) => enter.mutate({ body })}
-        pending={enter.isPending}
+        isPending={enter.isPending}
         submitError={enter.error}
         submitLabel="Continue"
         isGuarded={false}

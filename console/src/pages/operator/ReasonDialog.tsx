@@ -80,7 +80,7 @@ function ReasonDialog({ title, submitLabel, isDanger = false, description, call,
         schema={({ contract }) => contract.operators.suspendOrg.body}
         values={{ reason: '' }}
         onSubmit={({ reason }) => onSubmit(reason)}
-        pending={call.isPending}
+        isPending={call.isPending}
         submitError={call.error}
         submitLabel={submitLabel}
         isDanger={isDanger}

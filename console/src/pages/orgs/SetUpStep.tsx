@@ -27,7 +27,7 @@ export function SetUpStep() {
         schema={({ contract }) => contract.orgs.create.body}
         values={{ name: '', email, code: '' }}
         onSubmit={(body) => create.mutate({ body })}
-        pending={create.isPending}
+        isPending={create.isPending}
         submitError={create.error}
         submitLabel="Create organization"
         errorField="code"

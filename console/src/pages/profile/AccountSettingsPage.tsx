@@ -74,7 +74,7 @@ function ProfileForm() {
       schema={({ contract }) => contract.user.update.body}
       values={{ fullName }}
       onSubmit={(body) => rename.mutate({ body })}
-      pending={rename.isPending}
+      isPending={rename.isPending}
       submitError={rename.error}
       submitLabel="Save"
     >

@@ -51,7 +51,7 @@ export default function CreateApiTokenPage() {
         onSubmit={({ expiry, organization, ...body }) =>
           create.mutate({ body: { ...body, organization: organization || null, expiresAt: expiresAt(expiry) } })
         }
-        pending={create.isPending}
+        isPending={create.isPending}
         submitError={create.error}
         submitLabel="Create"
         errorField="name"

@@ -43,7 +43,7 @@ export function PasswordForm() {
       onSubmit={({ oldPassword, password, endApiTokens }) =>
         change.mutate({ body: { oldPassword, newPassword: password, endApiTokens } })
       }
-      pending={change.isPending}
+      isPending={change.isPending}
       submitError={change.error}
       submitLabel="Change password"
     >

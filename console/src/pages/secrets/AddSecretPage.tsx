@@ -67,7 +67,7 @@ export default function AddSecretPage() {
           onSubmit={({ name, value }) =>
             add.mutate({ params: { code }, body: { secrets: [{ action: 'UPDATE', name, value }] } })
           }
-          pending={add.isPending}
+          isPending={add.isPending}
           submitError={add.error}
           describeError={submitErrorText}
           submitLabel="Add"

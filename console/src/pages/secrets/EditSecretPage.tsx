@@ -85,7 +85,7 @@ function ValueForm({ code, secret, cancelLink }: { code: string; secret: SecretU
       schema={({ z, SecretValue }) => z.object({ value: SecretValue })}
       values={initialValues}
       onSubmit={({ value }) => void confirmUpdate(value)}
-      pending={update.isPending}
+      isPending={update.isPending}
       submitError={update.error}
       describeError={submitErrorText}
       submitLabel="Update"

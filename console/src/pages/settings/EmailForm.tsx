@@ -17,7 +17,7 @@ export function EmailForm({ org: { code, email } }: { org: Org }) {
         schema={({ contract }) => contract.orgs.update.body.pick({ email: true }).required()}
         values={{ email: email.pendingEmail ?? email.email ?? '' }}
         onSubmit={(body) => change.mutate({ params: { code }, body })}
-        pending={change.isPending}
+        isPending={change.isPending}
         submitError={change.error}
         submitLabel="Save"
       >

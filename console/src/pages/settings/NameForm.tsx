@@ -15,7 +15,7 @@ export function NameForm({ org: { code, name } }: { org: Org }) {
       schema={({ contract }) => contract.orgs.create.body.pick({ name: true })}
       values={{ name: name ?? '' }}
       onSubmit={(body) => rename.mutate({ params: { code }, body })}
-      pending={rename.isPending}
+      isPending={rename.isPending}
       submitError={rename.error}
       submitLabel="Save"
     >

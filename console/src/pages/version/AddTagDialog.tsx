@@ -43,7 +43,7 @@ export default function AddTagDialog({ squid, onClose }: Props) {
         schema={({ z, TagName }) => z.object({ tag: TagName })}
         values={{ tag: '' }}
         onSubmit={submit}
-        pending={setTag.isPending}
+        isPending={setTag.isPending}
         submitError={setTag.error}
         submitLabel="Add tag"
         secondary={<Button onClick={onClose}>Cancel</Button>}

@@ -47,7 +47,7 @@ export default function AddChannelDialog({ code, onClose }: { code: string; onCl
         schema={({ contract }) => contract.alerts.addChannel.body}
         values={initial}
         onSubmit={(body) => add.mutate({ params: { code }, body })}
-        pending={add.isPending}
+        isPending={add.isPending}
         submitError={add.error}
         submitLabel="Add"
         isGuarded={false}

@@ -38,7 +38,7 @@ export default function EditChannelDialog({ channel: { id, type, name, target, i
         }}
         values={saved}
         onSubmit={save}
-        pending={change.isPending}
+        isPending={change.isPending}
         submitError={change.error}
         submitLabel="Save"
         isGuarded={false}

@@ -39,7 +39,7 @@ export function TestCardForm({ code, clientSecret, isSaving, onSetUp }: Props) {
           const card = parseCard(fields, Date.now())
           if (card) submitCard(card)
         }}
-        pending={enterCard.isPending || isSaving}
+        isPending={enterCard.isPending || isSaving}
         submitError={null}
         submitLabel="Save card"
         disabledReasonOf={(fields) => (parseCard(fields, Date.now()) ? null : 'Complete the card details first.')}

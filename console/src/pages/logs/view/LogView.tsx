@@ -49,7 +49,7 @@ export function LogView(props: Props) {
   const [hovered, setHovered] = useState<number | null>(null)
   const lineAt = (number: number) => logWindow.lines[number - logWindow.first]
 
-  const handleClick = (event: MouseEvent<HTMLElement>) => {
+  const runRowAction = (event: MouseEvent<HTMLElement>) => {
     const act = (event.target as HTMLElement).closest<HTMLElement>('[data-act]')?.dataset['act']
     const number = numberOf(event)
     const entry = number === null ? undefined : lineAt(number)
@@ -100,7 +100,7 @@ export function LogView(props: Props) {
         <Scroller
           elementRef={scroller}
           onScroll={rows.onScroll}
-          onClick={handleClick}
+          onClick={runRowAction}
           onPointerOver={(event) => setHovered(numberOf(event))}
           onPointerLeave={() => setHovered(null)}
         >

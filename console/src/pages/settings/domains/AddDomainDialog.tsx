@@ -30,7 +30,7 @@ export default function AddDomainDialog({ code, onClose }: { code: string; onClo
           const [squid = '', tag = ''] = target.split(':')
           add.mutate({ params: { code }, body: { name, squid, tag } })
         }}
-        pending={add.isPending}
+        isPending={add.isPending}
         submitError={add.error}
         errorField="name"
         submitLabel="Add domain"

@@ -39,7 +39,7 @@ export function NewIncidentDialog({ code, tags, onClose }: DialogProps & { tags:
         schema={({ contract }) => contract.statusPage.createIncident.body}
         values={{ title: '', impact: 'DEGRADED', tags: [] as Tag[], state: 'INVESTIGATING', text: '' }}
         onSubmit={(body) => create.mutate({ params: { code }, body })}
-        pending={create.isPending}
+        isPending={create.isPending}
         submitError={create.error}
         submitLabel="Publish"
         isGuarded={false}
@@ -77,7 +77,7 @@ export function EditIncidentDialog({ code, tags, incident, onClose }: IncidentPr
         schema={({ contract }) => contract.statusPage.changeIncident.body}
         values={{ title, impact, tags: incident.tags }}
         onSubmit={(body) => change.mutate({ params: { code, incidentId: id }, body })}
-        pending={change.isPending}
+        isPending={change.isPending}
         submitError={change.error}
         submitLabel="Save"
         isGuarded={false}
@@ -104,7 +104,7 @@ export function NewUpdateDialog({ code, incident, onClose }: IncidentProps) {
         schema={({ contract }) => contract.statusPage.addUpdate.body}
         values={{ state: incident.updates[0]?.state ?? 'INVESTIGATING', text: '' }}
         onSubmit={(body) => add.mutate({ params: { code, incidentId: incident.id }, body })}
-        pending={add.isPending}
+        isPending={add.isPending}
         submitError={add.error}
         submitLabel="Publish"
         isGuarded={false}
@@ -139,7 +139,7 @@ export function EditUpdateDialog({
         schema={({ contract }) => contract.statusPage.changeUpdate.body}
         values={{ text: update.text }}
         onSubmit={(body) => change.mutate({ params: { code, incidentId, updateId: String(update.id) }, body })}
-        pending={change.isPending}
+        isPending={change.isPending}
         submitError={change.error}
         submitLabel="Save"
         isGuarded={false}

@@ -25,7 +25,7 @@ export function SettingsForm({ code, page }: { code: string; page: StatusPage })
       schema={({ contract }) => contract.statusPage.update.body}
       values={values}
       onSubmit={(body) => save.mutate({ params: { code }, body })}
-      pending={save.isPending}
+      isPending={save.isPending}
       submitError={save.error}
       submitLabel="Save"
       disabledReasonOf={() => deniedReason}
