@@ -1,7 +1,7 @@
-/** The checks of `shoal doctor`, when each is not well, and what to do, as a table of `docs/operate.md`. */
-export const doctorTable = `| check | not well if | what to do |
+/** The checks of `shoal doctor`, the problems that each reports, and the remedies, as a table of `docs/operate.md`. */
+export const doctorTable = `| check | reports a problem if | remedy |
 |---|---|---|
-| \`server\` | no server runs, it is not ready, or it has another version than the command | start or restart it; correct what it names |
+| \`server\` | no server runs, it is not ready, or its version differs from that of the command | start or restart it; correct what it names |
 | \`ports\` | another program uses a port, it may not be opened, or a server does not serve it | stop that program, or choose another port |
 | \`disk\` | less than twice the reserve is free (\`SHOAL_DISK_RESERVE_PERCENT\`); fails below the reserve | delete versions, old backups, or \`builds/cache\` while the server is stopped |
 | \`limits\` | the server may open fewer than 65,536 files or start fewer than 4,096 processes; fails below 4,096 and 512 | \`LimitNOFILE\` and \`LimitNPROC\` in the unit, or \`ulimit\` before the start |
@@ -11,10 +11,10 @@ export const doctorTable = `| check | not well if | what to do |
 | \`disk of squids\` | the disk space of squids is not limited | run as root where loop devices can be used, or on btrfs with quotas |
 | \`users of squids\` | all squids run as one user | run as root, with setpriv (util-linux) |
 | \`clock\` | it differs by more than 5 s from other servers; fails above a minute | \`apt-get install systemd-timesyncd\`, \`timedatectl set-ntp true\` |
-| \`Postgres of Shoal\`, \`Postgres of squids\` | it does not respond, is older than 14, 80 % (fails: 95 %) of its connections are open, or it may not create databases | read \`postgres.log\`, upgrade it, raise the connections, grant \`createdb createrole\` |
+| \`Postgres of Shoal\`, \`Postgres of squids\` | it does not respond, is older than version 14, 80 % (fails: 95 %) of its connections are open, or it may not create databases | read \`postgres.log\`, upgrade it, raise the connections, grant \`createdb createrole\` |
 | \`keys\` | other users can read a file with keys, or \`secrets.key\` is missing | \`chmod 600\`; restore the key from your copy |
 | \`mail\` | there is no mail server, or it refuses the sign-in | \`SHOAL_MAIL_URL\` and \`SHOAL_MAIL_FROM\`, its password, the firewall |
-| \`RPC nodes\` | a node of a chain does not respond; fails if none of a configured chain does | their URLs in \`SHOAL_RPC_CONFIG\`, the way to the internet |
+| \`RPC nodes\` | a node of a chain does not respond; fails if no node of a configured chain responds | correct their URLs in \`SHOAL_RPC_CONFIG\`, or the connection to the internet |
 | \`backup\` | the last one is older than 26 hours; fails after a week | \`shoal backup\` on a timer |
 | \`certificates\` | a public address is not encrypted, is rejected by clients, or expires within two weeks | the proxy in front, DNS, the firewall |
 | \`registry\` | it rejects the credentials or does not respond | \`SHOAL_REGISTRY\`, \`SHOAL_REGISTRY_AUTH_FILE\`, its certificate |

@@ -15,9 +15,9 @@ This page is generated from \`server/src/config/operate-doc.ts\` and the setting
 
 ## Three ways to run it
 
-- \`npm start\` is for one machine and for trying Shoal: it installs dependencies, builds the console, starts an embedded Postgres, and stops everything on Ctrl-C.
+- \`npm start\` is for trying Shoal on one machine: it installs dependencies, builds the console, starts an embedded Postgres, and stops everything on Ctrl-C.
 - \`npm run serve\` is for production: it installs and builds nothing, takes all settings from the environment, and squids keep running when the server stops; the next server adopts them.
-- A release (\`docs/install/\`) is for servers: \`shoal install\` runs it as a service of systemd with the settings in \`/etc/shoal/shoal.env\`, and \`shoal upgrade\` replaces it. Its command \`shoal\` is what this page calls \`npm run -s shoal --\`.
+- A release (\`docs/install/\`) is for servers: \`shoal install\` runs it as a systemd service with the settings in \`/etc/shoal/shoal.env\`, and \`shoal upgrade\` replaces it. In a release, write \`shoal\` where this page has \`npm run -s shoal --\`.
 
 All of them listen on loopback. Put a TLS proxy in front and set \`SHOAL_PUBLIC_URL\`, \`SHOAL_GATEWAY_URL\` and \`SHOAL_TRUST_PROXY\`. The gateway serves
 HTML of squids, so give it a separate origin, never a path of the console's origin.
@@ -28,20 +28,20 @@ With \`SHOAL_TLS=acme\`, an \`https:\` SHOAL_PUBLIC_URL and SHOAL_GATEWAY_URL wi
 both names on port 443, with HTTP/2. Port 80 redirects. The ports SHOAL_PORT and SHOAL_GATEWAY_PORT stay open without encryption for squids and health checks: leave SHOAL_HOST on loopback. A service needs the capability to open ports
 below 1024 (\`AmbientCapabilities=CAP_NET_BIND_SERVICE\`) unless it runs as root.
 
-- Until the first order succeeds, the server uses a self-signed certificate, which clients reject; the log says so. Failed orders are repeated after two minutes, then at growing intervals of up to twelve hours; \`/readyz\` and \`shoal doctor\` show the cause.
-- The active worker orders and renews (when a third of the lifetime remains). Certificates, their keys and the account's key are sealed in Postgres, so every \`api\` and \`gateway\` process serves them, and any of them responds to the authority's challenges. Give all processes the same settings.
-- The gateway's URL must have \`{org}\` in its path. With \`SHOAL_TLS=files\` and a wildcard certificate it can be in the name.
+- Until the first order succeeds, the server uses a self-signed certificate, which clients reject, and logs a warning. It repeats failed orders after two minutes, then at growing intervals of up to twelve hours; \`/readyz\` and \`shoal doctor\` show the cause.
+- The active worker orders certificates, and renews them when a third of the lifetime remains. Certificates, their keys and the account's key are sealed in Postgres, so every \`api\` and \`gateway\` process serves them, and any of them responds to the authority's challenges. Give all processes the same settings.
+- SHOAL_GATEWAY_URL must have \`{org}\` in its path. With \`SHOAL_TLS=files\` and a wildcard certificate, \`{org}\` can be in the host name.
 - Do not set SHOAL_TRUST_PROXY: clients connect directly.
 
 ### Domains of organizations
 
 With \`SHOAL_TLS=acme\`, administrators of an organization can serve the API of a tag at their own domain: under **Organization settings**, **Domains**, or with the API (\`POST /api/v1/orgs/{code}/domains\` with \`name\`, \`squid\` and \`tag\`). The
-response has the records to set: a CNAME to the gateway's name (or the same addresses, for a domain that cannot have a CNAME), and the TXT record \`_shoal.<domain>\`, which proves control. The active worker reads them through the DNS
-servers of the host or \`SHOAL_DNS_SERVERS\`, every ten seconds at first, then at growing intervals for a week. Then the domain gets a certificate, and \`https://<domain>/graphql\` is what \`/{org}/<squid>:<tag>/api/graphql\` is at the gateway.
+page and the response show the records to set: a CNAME to the gateway's name (or the same addresses, for a domain that cannot have a CNAME), and the TXT record \`_shoal.<domain>\`, which proves control. The active worker reads them through the DNS
+servers of the host or \`SHOAL_DNS_SERVERS\`, every ten seconds at first, then at growing intervals for a week. Then the domain gets a certificate, and \`https://<domain>/graphql\` serves the same as \`/{org}/<squid>:<tag>/api/graphql\` at the gateway.
 
-- \`GET /api/v1/orgs/{code}/domains\` shows the state of each and what is wrong. \`POST …/domains/{name}/check\` reads the records again.
+- \`GET /api/v1/orgs/{code}/domains\` returns the state and problems of each domain. \`POST …/domains/{name}/check\` checks the records again.
 - An organization has at most 20 domains, and may add 40 in a day, because authorities limit orders.
-- Records are checked every hour. A domain whose records are missing for a day is deactivated; if DNS does not respond, after a week.
+- The active worker checks the records every hour. It deactivates a domain whose records are missing for a day, or whose DNS does not respond for a week.
 - Deleting the squid or the organization releases its domains.
 
 ## Several processes
@@ -53,18 +53,18 @@ the same user:
   should be running does not respond, a gateway holds its requests for up to 15 seconds: up to 1,000 per version and 64 MiB in total. A gateway that cannot write its heartbeat is not ready.
 - \`worker\` processes, one of which is active while the others are on standby.
 
-\`SHOAL_RPC_RATE\` is one limit for all gateways together. They synchronize their counts within a second or two, so an organization that starts sending to several gateways may exceed the limit for that long, and is throttled afterwards.
+\`SHOAL_RPC_RATE\` applies to all gateways together. They synchronize their counts within a second or two. An organization that starts sending to several gateways may exceed the limit for that time, and is throttled afterwards.
 
 The squids run on the host and data directory of the worker that started first, even while no worker runs. A worker on another host refuses to start and reports where they run. If that host no longer exists, run
-\`npm run -s shoal -- host release\` and start the other worker. A worker that loses the squids this way stops those it still runs, and exits. Squids cannot be spread across hosts yet.
+\`npm run -s shoal -- host release\` and start the other worker. When another host takes over the squids, the first worker stops the squids that it still runs, and exits. Squids cannot be spread across hosts yet.
 
 \`api\` processes can also run on other hosts, each with its own data directory, if all processes have the same \`DATABASE_URL\`, \`SHOAL_SQUIDS_DATABASE_URL\`, \`SHOAL_SECRETS_KEY\` and bucket:
 
-- \`SHOAL_S3_BUCKET\` stores the archives that users deploy in S3 (AWS, or a server such as Ceph, Garage or SeaweedFS at \`SHOAL_S3_ENDPOINT\`) instead of \`uploads\` in the data directory, where only processes of the same host find them.
+- With \`SHOAL_S3_BUCKET\`, Shoal stores the archives that users deploy in S3 (AWS, or a server such as Ceph, Garage or SeaweedFS at \`SHOAL_S3_ENDPOINT\`). Otherwise they are in \`uploads\` of the data directory, where only processes of the same host find them.
   The credentials must allow listing, reading, writing and deleting objects, and listing and aborting multipart uploads (on AWS: \`s3:ListBucketMultipartUploads\`, \`s3:AbortMultipartUpload\`). A process with the role \`api\` or \`worker\` exits at startup if the bucket rejects it, and names the setting to correct. If S3 does not respond, it starts with a warning.
 - While S3 is unavailable, uploads are rejected with status 503 and deployments wait until they can read their archive. Squids continue to run.
 - Objects are named \`<installation>/archives/<SHA-256>\`, so several installations can share a bucket. Shoal deletes an archive a day after its upload, and uploads that were interrupted within two days; a lifecycle rule of the bucket may delete both after three days.
-- Do not run an installation beside another one that was restored from its backup with the same bucket: each would delete archives of the other.
+- Do not run an installation and another one restored from its backup with the same bucket: each would delete archives of the other.
 
 With \`SHOAL_RUNTIME=sim\` a gateway must be in the process of the worker.
 
@@ -72,29 +72,30 @@ With \`SHOAL_RUNTIME=sim\` a gateway must be in the process of the worker.
 
 With \`SHOAL_REGISTRY\`, each image is also pushed to an OCI registry, as \`<registry>/o<organization>@sha256:…\`, for clusters and other machines. With \`SHOAL_RUNTIME=process\`, squids still run from the images in the data directory. A build fails, with the reason in its log, if its image cannot be pushed.
 
-- Credentials are read from \`SHOAL_REGISTRY_AUTH_FILE\`, which \`docker login\` writes, for each sign-in. They must allow pushing, pulling and, for cleaning up, deleting in all repositories of the path. Credential helpers (\`credsStore\`) are not supported. Only the server's user should be able to read the file.
+- Shoal reads the credentials from \`SHOAL_REGISTRY_AUTH_FILE\` at each sign-in; \`docker login\` writes such files. They must allow pushing, pulling and deleting in all repositories of the path. Credential helpers (\`credsStore\`) are not supported. Only the server's user should be able to read the file.
 - Unchanged dependencies are not uploaded again. The first image uploads 40 to 60 MB of Node and tools once.
 - \`SHOAL_BASE_IMAGE\` names the image that provides the C library and shell, for example \`docker.io/library/node:20-bookworm-slim\`, or one with your own certificates. A tag is resolved when the server starts. Unset: files of the server's host.
-- Images that no version uses are deleted by digest. Run the registry's garbage collection to free their space, and permit deletions in its configuration; the log says when it refuses them.
-- A registry with a certificate of your own authority: set [\`SHOAL_CA_FILE\`](#private-certificate-authorities). Several installations need different paths in \`SHOAL_REGISTRY\`.
+- Shoal deletes images that no version uses by digest. Permit deletions in the registry's configuration (Shoal logs when the registry refuses them), and run its garbage collection to free the space.
+- For a registry with a certificate of a private authority, set [\`SHOAL_CA_FILE\`](#private-certificate-authorities).
+- Several installations need different paths in \`SHOAL_REGISTRY\`.
 
 ## Squids in a Kubernetes cluster
 
-With \`SHOAL_RUNTIME=kubernetes\`, squids run as pods. It is a draft: \`docs/kubernetes.md\` says what is missing. It needs:
+With \`SHOAL_RUNTIME=kubernetes\`, squids run as pods. This is a draft: \`docs/kubernetes.md\` lists what is missing. It needs:
 
 - \`SHOAL_REGISTRY\`, which the nodes can pull from. The worker pushes images to it.
-- Builds run as Jobs in the namespaces of organizations, and connect to the worker: pods must be able to reach it at the address from which it connects to the cluster, or at \`SHOAL_KUBE_BUILDS_LISTEN\`. A build reserves \`SHOAL_BUILD_MEMORY_MB\` of memory on a node, within the quota of its organization. With \`SHOAL_KUBE_BUILDS=host\`, builds run on the worker's host.
+- Connections from pods to the worker, at the address from which it connects to the cluster, or at \`SHOAL_KUBE_BUILDS_LISTEN\`: builds run as Jobs in the namespaces of organizations. A build reserves \`SHOAL_BUILD_MEMORY_MB\` of memory on a node, within the quota of its organization. With \`SHOAL_KUBE_BUILDS=host\`, builds run on the worker's host.
 - \`SHOAL_SQUIDS_DATABASE_URL\` (or \`DATABASE_URL\`) and \`SHOAL_GATEWAY_URL\` with addresses that pods can reach. Pods reach them, the targets of \`SHOAL_NETWORK_ALLOW\`, DNS and the public internet, and nothing else. Names are resolved when the worker starts.
 - \`SHOAL_KUBE_GATEWAYS\`: the addresses or the namespace of the gateways, from which pods accept connections. Gateways must be able to reach the addresses of pods.
-- The nodes at port 10250, which the worker must reach: their kubelets report the usage of programs.
-- A collector of logs on the nodes, or the last lines of deleted pods are lost: \`SHOAL_KUBE_LOGS_LISTEN\`, \`SHOAL_KUBE_LOGS_TOKEN\` and \`docs/kubernetes-collector.yaml\`.
+- Connections from the worker to port 10250 of the nodes: their kubelets report the usage of programs.
+- A collector of logs on the nodes (otherwise the last lines of deleted pods are lost): \`SHOAL_KUBE_LOGS_LISTEN\`, \`SHOAL_KUBE_LOGS_TOKEN\` and \`docs/kubernetes-collector.yaml\`.
 - A network plugin that enforces NetworkPolicies. Without one, squids reach each other and everything in the cluster.
 
 All processes need \`SHOAL_KUBECONFIG\` or a service account. Squids keep running when the server stops.
 
 ## Hasura
 
-Shoal does not contain Hasura. \`SHOAL_HASURA_PROGRAM\` on one machine or \`SHOAL_HASURA_IMAGE\` in a cluster names what runs for the addon \`hasura\` of manifests; without it they are rejected. \`docs/hasura.md\` describes how it runs. It was tested with a program in Hasura's place, not with Hasura.
+Shoal does not contain Hasura. \`SHOAL_HASURA_PROGRAM\` on one machine or \`SHOAL_HASURA_IMAGE\` in a cluster names the Hasura that runs for the addon \`hasura\`. Without this setting, Shoal rejects manifests with the addon. \`docs/hasura.md\` describes how Hasura runs. The tests use a substitute program, not Hasura.
 
 ## Starting and stopping
 
@@ -104,12 +105,13 @@ removed after a crash. A process that cannot take the lock reports which process
 - \`npm start\`, \`npm run dev\` and \`shoal restore\` need exclusive access, and so does every server with all roles and \`SHOAL_ON_EXIT=stop\`: they stop everything when they exit.
 - All others share the installation: any number of processes with any roles (\`SHOAL_ROLES\`) on one host, with the same environment and their own ports. The last process with \`SHOAL_ON_EXIT=stop\` stops Postgres.
 - One worker is active, the others are on standby; one of them becomes active within seconds when the active worker ends. A frozen worker is not replaced, since it may resume at any time: the standbys report it in their log and in
-  \`/readyz\`, and the operator has to resume or kill it.
+  \`/readyz\`, and the operator must resume or kill it.
+
 - A process opens its ports first. Requests that arrive while it starts wait until it is ready.
 
 On SIGTERM a server accepts no new connections, completes the requests in progress, makes its clients reconnect elsewhere with \`connection: close\`, closes log streams, event streams and WebSockets properly (close code 1012),
 and exits with code 0. After \`SHOAL_DRAIN_SECONDS\` it closes the remaining connections. Behind a balancer that keeps connections to two gateways open (nginx: \`keepalive\` in
-\`upstream\`), restart the gateways one after the other, each when the balancer uses the previous one again (nginx: \`fail_timeout\` after it is ready). Then no request fails
+\`upstream\`), restart the gateways one after the other: wait until the balancer uses a restarted gateway again (nginx: \`fail_timeout\` after it is ready) before you restart the next. Then no request fails
 (\`ROLLING_REQUESTS=100000 ROLLING_RESTARTS=20 npm test -- e2e/slow/rolling-restart.test.ts\` verifies this). Otherwise, a request on a connection that is opened at the moment a port closes may be reset.
 
 Each server monitors the embedded Postgres and restarts it if it exits. If it fails three times within a minute, the server exits with code 1 and prints the end of the Postgres log, so that its supervisor can restart it.
@@ -121,23 +123,23 @@ Each server monitors the embedded Postgres and restarts it if it exits. If it fa
 | check | in processes with | is not \`ok\` when |
 |---|---|---|
 | \`database\` | any role | a new connection cannot be opened and used |
-| \`worker\` | \`worker\` | the active worker has not observed its containers for 30 seconds; in a standby: the active worker is frozen |
+| \`worker\` | \`worker\` | the active worker has not observed its containers for 30 seconds; on a standby: the active worker is frozen |
 | \`gateway\` | \`gateway\` | the routes could not be read for two minutes |
 | \`disk\` | any role | the data directory's disk does not respond, or less than 1 % of it is free |
-| \`server\` | any role | it is stopping |
+| \`server\` | any role | the server is stopping |
 
 \`facts\` do not affect readiness: whether the worker is \`active\` or a \`standby\`, the age of its last observation, free disk space (with a \`diskWarning\` while deployments are refused because of it), and the age of the last \`shoal backup\` (null if none was made here).
 
 Both pages are on the ports of the API and of the gateway, for GET and HEAD. \`SHOAL_HEALTH_PORT\` adds a port with only these pages and \`/metrics\`, on loopback or \`SHOAL_HEALTH_HOST\`. A process that has only the worker role always has this port and prints it at startup:
-4002, unless that is taken or another one is set.
+4002, unless another program uses that or another port is set.
 
 While the database is unavailable, the API returns 503 within three seconds and the console shows it. Squids continue to be served, and the server recovers automatically when the database is back.
 
 ## Checking an installation
 
 \`npm run -s shoal -- doctor\` checks everything that an installation depends on, with or without a running server.
-Each line is \`ok\`, \`warning\`, \`failed\` or \`skipped\` (not used), with the value found and, below it, what to do. It exits with code 1 if a check failed; \`--json\` prints the same for scripts. While a worker runs, what protects squids is what that worker detected
-when it started (\`host.json\` in the data directory), since another process may have other rights.
+Each line is \`ok\`, \`warning\`, \`failed\` or \`skipped\` (not used), with the value found and, below it, the remedy. The command exits with code 1 if a check failed; \`--json\` prints the same for scripts. While a worker runs, the checks of protections of squids report what that worker detected
+at its start (\`host.json\` in the data directory), since another process may have other rights.
 
 ${doctorTable}
 
@@ -147,17 +149,18 @@ Squids have their own Postgres: without \`DATABASE_URL\` a second embedded one, 
 
 A statement of a squid may run as long as its manifest allows, and at most \`SHOAL_SQUIDS_STATEMENT_MINUTES\`; an export of a database by Shoal counts as a statement, too. The log of the version shows which limit ended a statement. [security.md](security.md) lists the limits.
 
-An installation of an earlier version moves the databases of its squids at its first start, before which all its processes must be stopped. The databases keep their address and passwords, and need no additional disk space. If the server is killed in the meantime, the next start completes the move.
+When you upgrade from an earlier version, first stop all processes of the installation. At the first start, Shoal moves the databases of squids. They keep their address and passwords, and need no additional disk space. If the server is killed in the meantime, the next start completes the move.
 
 A squid keeps about seven connections open: five per replica of its API, two per processor; during an update, twice as many. The embedded Postgres of squids accepts \`SHOAL_POSTGRES_CONNECTIONS\` connections (an external one \`max_connections\`). The limits of all roles
-together never exceed that: a version may open as many connections as its profile allows while there are enough, and as many as its programs need otherwise. A version that would need more than are left is rejected with an explanation. The log warns when 80 % are in use;
+together never exceed that number: while there are enough, a version may open as many connections as its profile allows; otherwise, as many as its programs need. Shoal rejects a version that would need more than the remaining connections, and explains why. The log warns when 80 % are in use;
 in Prometheus, use \`shoal_postgres_connections{state="open"} / ignoring(state) shoal_postgres_connections{state="max"}\`.
 
 ${squidServersDoc}
 ${authoritiesDoc}
 ## Monitoring
 
-A full disk stops all services that use it. Deployments are refused, and users see why, while less than \`SHOAL_DISK_RESERVE_PERCENT\` of it is free, which \`/readyz\` reports as its \`diskWarning\`. Use the alert rule \`shoal_disk_bytes{state="free"} < ignoring(state) shoal_disk_bytes{state="reserve"}\`.
+A full disk stops all services that use it. While less than \`SHOAL_DISK_RESERVE_PERCENT\` of the disk is free, Shoal refuses deployments and shows users the reason; \`/readyz\` reports it as \`diskWarning\`.
+ Use the alert rule \`shoal_disk_bytes{state="free"} < ignoring(state) shoal_disk_bytes{state="reserve"}\`.
 The limits of disk space (below) do not reserve it: squids may together use more than the disk has. Free space by deleting versions, old backups, or \`builds/cache\` in the data directory while the server is stopped.
 
 With \`SHOAL_METRICS_TOKEN\` set, \`GET /metrics\` on the ports of the API, the gateway and the health port (for workers) serves Prometheus metrics of that process. They name no organization. The metrics of squids are available to the members of
@@ -218,14 +221,15 @@ For the embedded Postgres, as the user that runs Shoal:
 - A newer Shoal restores backups of older ones if its Postgres has the same major version, and migrates the schema at its next start; an older Shoal rejects backups of newer ones. Before an update to another major version of Postgres, write down the version of Shoal that made your backups:
   only that version can restore them.
 
-With \`DATABASE_URL\` both commands refuse to run: use \`pg_dumpall --globals-only\`, \`pg_dump\` and \`pg_restore\`, and also back up \`uploads\`, \`images\`, \`toolchain\` and \`uids.json\` of the data directory. With only \`SHOAL_SQUIDS_DATABASE_URL\` set, a backup contains everything except the
+With \`DATABASE_URL\`, \`backup\` and \`restore\` refuse to run: use \`pg_dumpall --globals-only\`, \`pg_dump\` and \`pg_restore\`, and also back up \`uploads\`, \`images\`, \`toolchain\` and \`uids.json\` of the data directory. With only \`SHOAL_SQUIDS_DATABASE_URL\` set, a backup contains everything except the
 databases of squids.
 
 ## Host requirements
 
 Shoal runs squids as processes. As root, it gives each version its own uid and, where cgroups are writable, resource limits; with bubblewrap (\`apt-get install bubblewrap\`)
-each container gets its own file system, process table and \`/tmp\`. As root on a kernel that supports overlay mounts, squids can write anywhere in their folder except \`node_modules\`; otherwise they write to a separate copy of the folder.
-Files that squids write there are lost at the next deployment. As root with loop devices and \`mkfs.ext4\` (e2fsprogs), or with quotas of btrfs, the files of each program may use \`SHOAL_CONTAINER_DISK_MB\` and each build \`SHOAL_BUILD_DISK_MB\` of the disk; elsewhere only the size of each file is limited. At startup, Shoal logs once what the host does not support.
+each container gets its own file system, process table and \`/tmp\`. Where Shoal is root and the kernel supports overlay mounts, squids can write anywhere in their folder except \`node_modules\`; otherwise they write to a separate copy of the folder.
+Files that squids write there are lost at the next deployment. As root with loop devices and \`mkfs.ext4\` (e2fsprogs), or with quotas of btrfs, the files of each program may use \`SHOAL_CONTAINER_DISK_MB\` and each build \`SHOAL_BUILD_DISK_MB\` of the disk; elsewhere only the size of each file is limited. At startup, Shoal logs once which protections the host does not support.
+
 
 As root with \`ip\` and \`nft\` (\`apt-get install iproute2 nftables\`), each version has its own network, from which it reaches the public internet, its database and the gateway, but not this host or private networks. As an ordinary user, the same needs bubblewrap, \`pasta\` and \`nft\` (\`apt-get install bubblewrap passt nftables\`), access to \`/dev/net/tun\`, and 20 MB of memory for each version. Where both are impossible, a server deploys for one organization only, unless \`SHOAL_ALLOW_SHARED_NETWORK\` is set. [security.md](security.md) has the details.
 

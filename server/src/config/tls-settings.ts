@@ -10,7 +10,7 @@ export const tlsSettings = {
     .enum(['off', 'acme', 'files'])
     .default('off')
     .describe(
-      'Who encrypts: `off` leaves it to a proxy in front; `acme` orders certificates for the names in SHOAL_PUBLIC_URL and SHOAL_GATEWAY_URL from an ACME authority; `files` uses SHOAL_TLS_CERTIFICATE_FILE. Needs a console and a gateway with different names.',
+      'What encrypts connections: `off` leaves it to a proxy in front; `acme` orders certificates for the names in SHOAL_PUBLIC_URL and SHOAL_GATEWAY_URL from an ACME authority; `files` uses SHOAL_TLS_CERTIFICATE_FILE. Needs a console and a gateway with different names.',
     ),
   SHOAL_TLS_PORT: port
     .default(443)

@@ -15,7 +15,7 @@ type Operation = {
 
 const paths = openApi(contract, '')['paths'] as Record<string, Record<string, Operation>>
 
-/** Returns the Markdown of the page about one area of the API. Lists the endpoints of the area in the server's OpenAPI document. */
+/** Returns the Markdown of the page about one area of the API: its endpoints in the server's OpenAPI document, without their short paths. */
 export function areaPage(area: string): string {
   const title = apiAreas.find(({ name }) => name === area)?.title ?? area
   const sections = Object.entries(paths).flatMap(([path, methods]) =>
