@@ -9,18 +9,21 @@ export type MailContent = {
   /** A bulleted list after the paragraphs. */
   list?: string[]
   button?: { label: string; url: string }
+  /** Further reading, after the button. */
+  link?: { label: string; url: string }
   /** Small print at the end. */
   note?: string
 }
 
 /** Renders an email as plain text and as HTML. Escapes all content, since names and other parts come from users. */
-export function renderMail({ to, subject, name, paragraphs, list, button, note }: MailContent): Mail {
+export function renderMail({ to, subject, name, paragraphs, list, button, link, note }: MailContent): Mail {
   const greeting = name ? `Hello ${nameInMail(name)},` : 'Hello,'
   const lines = [
     greeting,
     ...paragraphs,
     ...(list ? [list.map((line) => `- ${line}`).join('\n')] : []),
     ...(button ? [`${button.label}:\n${button.url}`] : []),
+    ...(link ? [`${link.label}:\n${link.url}`] : []),
     ...(note ? [note] : []),
   ]
   return {
@@ -32,6 +35,7 @@ export function renderMail({ to, subject, name, paragraphs, list, button, note }
       [greeting, ...paragraphs].map((text) => `<p style="margin:0 0 16px">${escapeHtml(text)}</p>`).join('\n') +
         (list ? listHtml(list) : '') +
         (button ? buttonHtml(button) : '') +
+        (link ? linkHtml(link) : '') +
         (note ? `<p style="margin:24px 0 0;font-size:13px;color:#5b6673">${escapeHtml(note)}</p>` : ''),
     ),
   }
@@ -53,6 +57,9 @@ export const escapeHtml = (text: string): string =>
 
 const listHtml = (list: string[]) =>
   `<ul style="margin:0 0 16px;padding-left:20px">${list.map((line) => `<li>${escapeHtml(line)}</li>`).join('')}</ul>`
+
+const linkHtml = ({ label, url }: NonNullable<MailContent['link']>) =>
+  `<p style="margin:0 0 16px"><a href="${escapeHtml(url)}" style="color:#0b6e75">${escapeHtml(label)}</a></p>`
 
 const buttonHtml = ({ label, url }: NonNullable<MailContent['button']>) => `
 <p style="margin:24px 0"><a href="${escapeHtml(url)}" style="background:#0b6e75;color:#fff;text-decoration:none;padding:10px 18px;border-radius:6px;display:inline-block">${escapeHtml(label)}</a></p>

@@ -1,19 +1,21 @@
 import type { Config } from '../../../config/config.ts'
 import { nameInMail, renderMail } from '../../../mail/index.ts'
 import type { Mail } from '../../../mail/mailer.ts'
-import { alertsUrl, detailsOf, digestTitle, titleOf, urlOf, type Message, type Messages } from './message.ts'
+import { alertsUrl, detailsOf, digestTitle, helpUrlOf, titleOf, urlOf, type Message, type Messages } from './message.ts'
 
 /** Maximum number of alerts listed in a digest; a last line counts the others. */
 const maxListed = 100
 
 export function alertMail(config: Config, to: string, message: Message): Mail {
-  const { squid, organization } = message
+  const { squid, organization, type } = message
+  const helpUrl = type === 'alert.opened' ? helpUrlOf(config, message) : null
   return renderMail({
     to,
     subject: titleOf(message),
     name: null,
     paragraphs: [`${titleOf(message)}.`, ...detailsOf(message)],
     button: { label: squid ? `Open ${squid.name}@${squid.slot}` : 'Open alerts', url: urlOf(config, message) },
+    ...(helpUrl ? { link: { label: 'Causes and remedies of this alert', url: helpUrl } } : {}),
     note: footerOf(config, organization),
   })
 }

@@ -114,6 +114,7 @@ test('each channel receives an alert and its end once, with version, container a
   const areSigned = await Promise.all(receiver.received.map((message) => isSigned(message, signingSecret ?? '')))
   expect(areSigned).toEqual([true, true])
   const [opened, ended] = receiver.received.map(({ body }) => JSON.parse(body) as Record<string, unknown>)
+  const helpUrl = 'http://localhost:4000/docs/troubleshooting#crash-loop'
   expect(opened).toEqual({
     version: 1,
     id: `alert-${id}-opened-${Date.parse(startedAt)}`,
@@ -130,6 +131,7 @@ test('each channel receives an alert and its end once, with version, container a
     startedAt,
     endedAt: null,
     url: `http://localhost:4000/squids/lending/v1?organization=${org.code}`,
+    helpUrl,
   })
   const endedAt = t.clock.now().toISOString()
   expect(ended).toMatchObject({ id: `alert-${id}-ended-${Date.parse(endedAt)}`, type: 'alert.ended', endedAt })
@@ -143,6 +145,7 @@ test('each channel receives an alert and its end once, with version, container a
         'It ended with an error 5 times. See its logs.',
         'Critical, since 2026-01-15 12:00 UTC.',
         url,
+        `Causes and remedies: ${helpUrl}`,
       ].join('\n'),
     },
     {
@@ -162,6 +165,10 @@ test('each channel receives an alert and its end once, with version, container a
   const messageIds = mails.map((raw) => /^Message-ID: <shoal-alert-\d+@localhost>\r$/m.exec(raw)?.[0])
   expect(new Set([...messageIds, undefined]).size).toBe(3)
   expect(mails[0]).toMatch(/^Auto-Submitted: auto-generated\r$/m)
+  // Emails are quoted-printable.
+  const text = (mails[0] ?? '').replaceAll('=\r\n', '')
+  expect(text).toContain(`Causes and remedies of this alert:\r\n${helpUrl}`)
+  expect(text).toContain(`<a href=3D"${helpUrl}"`)
   const html = (mails[1] ?? '').replaceAll('=\r\n', '')
   for (const part of [
     'text/html',

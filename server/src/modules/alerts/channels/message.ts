@@ -1,4 +1,4 @@
-import { AlertSquid, alertKinds, alertSeverities, type AlertDelivery } from '@shoal/contract'
+import { AlertSquid, alertKinds, alertSeverities, troubleshootingUrl, type AlertDelivery } from '@shoal/contract'
 import { z } from 'zod'
 import type { Config } from '../../../config/config.ts'
 import type { EventRow } from '../event-store.ts'
@@ -114,3 +114,7 @@ export function urlOf(config: Pick<Config, 'publicUrl'>, { organization, squid }
 
 export const alertsUrl = (config: Pick<Config, 'publicUrl'>, orgCode: string): string =>
   `${config.publicUrl}/monitoring/alerts?organization=${orgCode}`
+
+/** The URL of the paragraph of the documentation with the causes and remedies of the alert; null in a test message. */
+export const helpUrlOf = (config: Pick<Config, 'publicUrl'>, { kind }: Message): string | null =>
+  kind && `${config.publicUrl}${troubleshootingUrl(kind)}`

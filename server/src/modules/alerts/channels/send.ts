@@ -4,7 +4,7 @@ import { sendMailNow } from '../../../mail/index.ts'
 import { notificationEmail } from '../../orgs/index.ts'
 import { alertMail, digestMail } from './alert-mails.ts'
 import type { ChannelRow } from './channel-store.ts'
-import { urlOf, type Messages } from './message.ts'
+import { helpUrlOf, urlOf, type Messages } from './message.ts'
 import { postJson, type PostResult } from './post.ts'
 import { channelUrlContext, signingSecretContext } from './present.ts'
 import { systemNetwork, type NetworkAccess } from './network-access.ts'
@@ -49,7 +49,7 @@ export async function send(
     channel.sealedSigningSecret === null
       ? ''
       : app.sealer.open(channel.sealedSigningSecret, signingSecretContext(channel.id))
-  const body = JSON.stringify({ ...message, url: urlOf(app.config, message) })
+  const body = JSON.stringify({ ...message, url: urlOf(app.config, message), helpUrl: helpUrlOf(app.config, message) })
   return await postJson(url, signatureHeaders(secret, message.id, now, body), body, options)
 }
 

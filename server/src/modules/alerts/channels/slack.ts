@@ -1,5 +1,5 @@
 import type { Config } from '../../../config/config.ts'
-import { alertsUrl, detailsOf, digestTitle, titleOf, urlOf, type Message, type Messages } from './message.ts'
+import { alertsUrl, detailsOf, digestTitle, helpUrlOf, titleOf, urlOf, type Message, type Messages } from './message.ts'
 
 /** Slack truncates text at 40,000 characters, compatible services much earlier (Discord at 2,000). */
 const maxLines = 15
@@ -10,7 +10,12 @@ const iconOf = ({ type, severity }: Message) => (type === 'alert.opened' ? icons
 
 /** The body for a Slack incoming webhook. Has only the field `text`, since compatible services differ in everything else. */
 export function slackBody(config: Pick<Config, 'publicUrl'>, message: Message): { text: string } {
-  const lines = [...detailsOf(message).map((sentence) => escapeText(sentence)), escapeText(urlOf(config, message))]
+  const helpUrl = message.type === 'alert.opened' ? helpUrlOf(config, message) : null
+  const lines = [
+    ...detailsOf(message),
+    urlOf(config, message),
+    ...(helpUrl ? [`Causes and remedies: ${helpUrl}`] : []),
+  ].map((line) => escapeText(line))
   return { text: [`${iconOf(message)} *${escapeText(titleOf(message))}*`, ...lines].join('\n') }
 }
 
