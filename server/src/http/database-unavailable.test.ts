@@ -34,7 +34,7 @@ const calls: Parameters<typeof call>[] = [
   ['POST', '/api/v1/orgs', { code: 'new-one', name: 'New', email: 'a@example.com' }],
   ['POST', '/api/v1/auth/signin', { email: 'a@example.com', password: 'correct-horse', altcha: 'x' }],
   ['POST', '/api/v1/auth/restore', { email: 'a@example.com' }],
-  ['GET', '/status/acme', undefined],
+  ['GET', '/status/acme.json', undefined],
 ]
 
 async function call(method: 'GET' | 'POST', url: string, payload: object | undefined) {

@@ -1,14 +1,17 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { App } from '../app.ts'
 import { withRequestTimeouts } from '../db/query-timeouts.ts'
+import { isUnavailable } from '../db/unavailable.ts'
 import {
   encodings,
   notFoundHtml,
   publicPagesOf,
   renderPreview,
   statusPagePolicy,
+  unavailableHtml,
   type Format,
 } from '../modules/statuspage/index.ts'
+import { retryAfterSeconds } from './mount.ts'
 
 /**
  * How long browsers and proxies may keep a response, in seconds. Together with the cache of the process, a change is visible everywhere
@@ -45,10 +48,10 @@ export function mountStatusPages(server: FastifyInstance, app: App): void {
     const { file } = request.params
     return file.endsWith('.json')
       ? respond(request, reply, file.slice(0, -'.json'.length), 'json')
-      : respond(request, reply, file, 'html')
+      : respond(request, reply, file, 'html').catch((error: unknown) => sendUnavailable(reply, error))
   })
-  server.get<{ Params: { key: string } }>('/status-preview/:key', async (request, reply) => {
-    const html = await withRequestTimeouts(() => renderPreview(app, request.params.key))
+  const respondWithPreview = async (reply: FastifyReply, key: string) => {
+    const html = await withRequestTimeouts(() => renderPreview(app, key))
     if (html === null) return await sendNotFound(reply)
     return await reply
       .header('cache-control', 'no-store')
@@ -56,7 +59,10 @@ export function mountStatusPages(server: FastifyInstance, app: App): void {
       .header('content-security-policy', statusPagePolicy)
       .type(contentTypes.html)
       .send(html)
-  })
+  }
+  server.get<{ Params: { key: string } }>('/status-preview/:key', (request, reply) =>
+    respondWithPreview(reply, request.params.key).catch((error: unknown) => sendUnavailable(reply, error)),
+  )
   server.get<{ Params: { slug: string } }>('/status/:slug/feed.xml', (request, reply) =>
     respond(request, reply, request.params.slug, 'feed'),
   )
@@ -70,6 +76,18 @@ const sendNotFound = (reply: FastifyReply) =>
     .header('content-security-policy', statusPagePolicy)
     .type(contentTypes.html)
     .send(notFoundHtml)
+
+/** Sends the page about an unavailable database. Rethrows all other errors. */
+function sendUnavailable(reply: FastifyReply, error: unknown) {
+  if (!isUnavailable(error)) throw error
+  return reply
+    .code(503)
+    .header('retry-after', retryAfterSeconds)
+    .header('cache-control', 'no-store')
+    .header('content-security-policy', statusPagePolicy)
+    .type(contentTypes.html)
+    .send(unavailableHtml)
+}
 
 const accepts = (header: string | string[] | undefined, encoding: string): boolean =>
   String(header ?? '')

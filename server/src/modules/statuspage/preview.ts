@@ -25,7 +25,7 @@ export async function renderPreview(
   const orgId = openKey(app, key)
   if (orgId === null || !(await mayBeShown(app.db, orgId))) return null
   const page = await readPage(app, orgId)
-  return page && renderHtml(page, { isPreview: true })
+  return page && renderHtml(page, { notice: 'preview' })
 }
 
 function openKey({ clock, sealer }: Pick<App, 'clock' | 'sealer'>, key: string): number | null {

@@ -3,6 +3,8 @@ import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { App } from '../../../app.ts'
 import { BoundedMap } from '../../../bounded-map.ts'
+import { minutes } from '../../../clock.ts'
+import { isUnavailable } from '../../../db/unavailable.ts'
 import { keepFor } from '../../../keep-for.ts'
 import { listPublicSlugs } from '../page-store.ts'
 import { readPage } from './read-page.ts'
@@ -15,12 +17,17 @@ export const encodings = ['br', 'gzip'] as const
 
 /** A response as it is cached: the body in each encoding, and a strong tag of its content. */
 export type RenderedFile = { etag: string; identity: Buffer; br: Buffer; gzip: Buffer }
-type RenderedPage = Record<Format, RenderedFile>
+type RenderedPage = Record<Format, RenderedFile> & {
+  /** The HTML with a notice that it is not current, rendered when it is needed. */
+  outdated: () => Promise<RenderedFile>
+}
 
 /** How long a process uses a rendered page and the list of addresses. Together with caches of browsers, less than a minute. */
 const pageLifetimeMs = 15_000
 const slugsLifetimeMs = 5_000
 const maxCachedPages = 200
+/** How long a page is served while the database does not respond. */
+const lastCopyLifetimeMs = minutes(60)
 
 type PagesApp = Pick<App, 'db' | 'clock' | 'config'>
 
@@ -31,6 +38,8 @@ type PagesApp = Pick<App, 'db' | 'clock' | 'config'>
 export class PublicPages {
   readonly #app: PagesApp
   readonly #pages = new BoundedMap<() => Promise<RenderedPage | null>>(maxCachedPages)
+  /** What `find` returned last for each address. */
+  readonly #lastCopies = new BoundedMap<{ page: RenderedPage; atMs: number }>(maxCachedPages)
   #slugs: () => Promise<Map<string, number>>
   /** Incremented for each rendering. Tests use it. */
   renderings = 0
@@ -40,20 +49,38 @@ export class PublicPages {
     this.#slugs = this.#keepSlugs()
   }
 
-  /** Returns a file of the page at an address; null if there is no public page. */
+  /**
+   * Returns a file of the page at an address; null if there is no public page. While the database does not respond, it is the last copy
+   * that this process served, for an hour. @throws DatabaseUnavailable without such a copy
+   */
   async find(slug: string, format: Format): Promise<RenderedFile | null> {
+    const nowMs = this.#app.clock.now().getTime()
+    try {
+      const page = await this.#findCurrent(slug)
+      if (page) this.#lastCopies.set(slug, { page, atMs: nowMs })
+      else this.#lastCopies.delete(slug)
+      return page?.[format] ?? null
+    } catch (error) {
+      const copy = this.#lastCopies.get(slug)
+      if (!isUnavailable(error) || !copy || nowMs - copy.atMs > lastCopyLifetimeMs) throw error
+      return format === 'html' ? await copy.page.outdated() : copy.page[format]
+    }
+  }
+
+  async #findCurrent(slug: string): Promise<RenderedPage | null> {
     const orgId = (await this.#slugs()).get(slug)
     if (orgId === undefined) return null
     const key = String(orgId)
     const page = this.#pages.get(key) ?? keepFor(this.#app, pageLifetimeMs, () => this.#render(orgId))
     this.#pages.set(key, page)
-    return (await page())?.[format] ?? null
+    return await page()
   }
 
   /** Discards everything that was rendered or read. Called after the commit of a change of settings or incidents. */
   forget(): void {
     this.#slugs = this.#keepSlugs()
     this.#pages.clear()
+    this.#lastCopies.clear()
   }
 
   #keepSlugs() {
@@ -72,8 +99,13 @@ export class PublicPages {
       compressed(JSON.stringify(page)),
       compressed(renderFeed(page)),
     ])
-    return { html, json, feed }
+    return { html, json, feed, outdated: once(() => compressed(renderHtml(page, { notice: 'outdated' }))) }
   }
+}
+
+function once<T>(compute: () => Promise<T>): () => Promise<T> {
+  let computed: Promise<T> | null = null
+  return () => (computed ??= compute())
 }
 
 async function compressed(text: string): Promise<RenderedFile> {

@@ -32,11 +32,13 @@ const document = (title: string, head: string, body: string) => `<!doctype html>
 <link rel="icon" href="/favicon.svg" type="image/svg+xml">${head}<style>${style}</style></head><body>${body}</body></html>
 `
 
-const previewNotice =
-  '<p class="b unknown">This is a preview for administrators. The page is off, and nothing is measured until it is turned on.</p>'
+const notices = {
+  preview: 'This is a preview for administrators. The page is off, and nothing is measured until it is turned on.',
+  outdated: 'This page cannot be updated at the moment, so it shows what was known at the time below.',
+}
 
 /** Renders the page as HTML without scripts. Every text of a user is escaped. */
-export function renderHtml(page: PublicPage, { isPreview = false } = {}): string {
+export function renderHtml(page: PublicPage, { notice }: { notice?: keyof typeof notices } = {}): string {
   const open = page.incidents.filter(({ resolvedAt }) => resolvedAt === null)
   const resolved = page.incidents.filter(({ resolvedAt }) => resolvedAt !== null)
   const feedUrl = escapeHtml(`${page.url}/feed.xml`)
@@ -45,7 +47,7 @@ export function renderHtml(page: PublicPage, { isPreview = false } = {}): string
     `${page.title}: status`,
     `<link rel="alternate" type="application/atom+xml" title="Incidents" href="${feedUrl}">`,
     `<header><h1><bdi>${escapeHtml(page.title)}</bdi></h1></header><main>
-${isPreview ? previewNotice : ''}${status ? `<p class="b ${status}">${pageStatusTexts[status]}</p>` : ''}
+${notice ? `<p class="b unknown">${notices[notice]}</p>` : ''}${status ? `<p class="b ${status}">${pageStatusTexts[status]}</p>` : ''}
 ${open.length > 0 ? `<section><h2>Open incidents</h2>${renderIncidents(open, page.url)}</section>` : ''}
 <section><h2>Services</h2>${renderTags(page)}</section>
 <section><h2>Past incidents</h2>${
@@ -64,6 +66,13 @@ export const notFoundHtml = document(
   'Not found',
   '<meta name="robots" content="noindex">',
   '<header><h1>Not found</h1></header><main><p>There is no status page at this address.</p></main>',
+)
+
+/** The page for all addresses while the database does not respond and this process has no copy of the page. */
+export const unavailableHtml = document(
+  'Status not available',
+  '<meta name="robots" content="noindex">',
+  '<header><h1>Status not available</h1></header><main><p>The status cannot be read at the moment. This says nothing about the services themselves. Please try again in a moment.</p></main>',
 )
 
 function renderTags({ tags, generatedAt }: PublicPage): string {
