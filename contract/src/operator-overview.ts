@@ -56,10 +56,25 @@ export const OperatorOverview = z.object({
   postgres: z.array(
     z.object({ name: z.string(), connections: z.object({ open: z.number(), max: z.number() }).nullable() }),
   ),
-  /** Slow statements of the processes on the control plane, as they measured them; the greatest total first. */
-  statements: z.array(
-    z.object({ text: z.string(), calls: z.number(), meanMs: z.number(), maxMs: z.number(), replica: z.string() }),
-  ),
+  /**
+   * Slow statements on the control plane; the greatest total first. `POSTGRES`: its statistics (pg_stat_statements), without waits of the
+   * processes. `PROCESSES`: where it has none, the slow calls of the processes, as they measured them.
+   */
+  statements: z.object({
+    source: z.enum(['POSTGRES', 'PROCESSES']),
+    /** When the statistics begin; null for those of processes, which begin with each process. */
+    since: Time.nullable(),
+    list: z.array(
+      z.object({
+        text: z.string(),
+        calls: z.number(),
+        meanMs: z.number(),
+        maxMs: z.number(),
+        /** The process that measured it; null for statistics of Postgres. */
+        replica: z.string().nullable(),
+      }),
+    ),
+  }),
   /** `isExternal`: Postgres is not part of the installation, and its own tools back it up. */
   backup: z.object({ at: Time.nullable(), isExternal: z.boolean() }),
   certificates: z.array(

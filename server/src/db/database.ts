@@ -57,3 +57,18 @@ export async function ensureDatabase(adminUrl: string, name: string): Promise<vo
     await client.end()
   }
 }
+
+/** Creates the view of Postgres' statistics of statements, which is empty until the server starts with the library. */
+export async function ensureStatementStatistics(adminUrl: string): Promise<void> {
+  const client = new pg.Client({ connectionString: adminUrl })
+  await client.connect()
+  try {
+    const existing = await client.query("select 1 from pg_extension where extname = 'pg_stat_statements'")
+    if (existing.rowCount === 0) await client.query('create extension if not exists pg_stat_statements')
+  } catch (error) {
+    // Another process may have created it concurrently.
+    if (!(error instanceof pg.DatabaseError && ['23505', '42710'].includes(error.code ?? ''))) throw error
+  } finally {
+    await client.end()
+  }
+}

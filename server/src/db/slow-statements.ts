@@ -8,14 +8,14 @@ export type SlowStatement = {
   maxMs: number
 }
 
-const slowMs = 250
+export const slowMs = 250
 const maxStatements = 100
 const maxTextLength = 500
 
 const byDatabase = new Map<string, Map<string, { calls: number; totalMs: number; maxMs: number }>>()
 
 /** Replaces values in the text, and white space by single spaces. Null for statements that may contain a password. */
-function shortText(text: string): string | null {
+export function shortText(text: string): string | null {
   if (/password/i.test(text)) return null
   return text
     .replaceAll(/'(?:[^']|'')*'/g, "'…'")

@@ -9,6 +9,8 @@ import { loadConfig, type Config } from '../config/config.ts'
 import { connect, ensureDatabase } from '../db/database.ts'
 import { migrate } from '../db/migrate.ts'
 import { InstallationInUse, type InstallationLock } from '../installation/installation-lock.ts'
+import { readOverview } from '../modules/operators/index.ts'
+import { readStatistics } from '../modules/operators/statements-store.ts'
 import { openApp, type ServerProcess } from './open-app.ts'
 import { openPostgres } from './open-postgres.ts'
 
@@ -36,6 +38,26 @@ async function makeOldInstallation() {
 
 const isRunning = (cluster: string) => existsSync(join(folder, cluster, 'data/postmaster.pid'))
 const databases = `select datname as name from pg_database where not datistemplate order by 1`
+
+test('operators see the slow statements from the statistics of Postgres, without values', async () => {
+  const { app, close } = await openApp(config)
+  try {
+    await app.database.pool.query("select pg_sleep(0.3), 'a value'")
+    await app.database.pool.query("create role r password 'a value'")
+    const statistics = await readStatistics(app.db, 20)
+    expect(statistics?.list).toContainEqual({
+      text: 'select pg_sleep($1), $2',
+      calls: 1,
+      meanMs: expect.closeTo(300, -3),
+      maxMs: expect.closeTo(300, -3),
+    })
+    expect(JSON.stringify(statistics)).not.toContain('a value')
+    const { statements } = await readOverview(app)
+    expect(statements).toMatchObject({ source: 'POSTGRES', since: expect.any(Date) })
+  } finally {
+    await close('stop')
+  }
+})
 
 test('a new installation has two clusters, which both stop with the server', async () => {
   const { app, close } = await openApp(config)

@@ -12,7 +12,7 @@ import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { Config } from '../config/config.ts'
 import { mainServer, type SquidServer } from '../config/database-settings.ts'
-import { ensureDatabase, isSamePostgres } from '../db/database.ts'
+import { ensureDatabase, ensureStatementStatistics, isSamePostgres } from '../db/database.ts'
 import { InstallationInUse, lockInstallation, type InstallationLock } from '../installation/installation-lock.ts'
 import type { ServerProcess } from './open-app.ts'
 import { hasOtherClients, readClusterContents } from './split-store.ts'
@@ -36,7 +36,12 @@ export function embeddedClusters(
   return {
     controlPlane: {
       dir: join(stateDir, clusterNames.controlPlane),
-      settings: { max_connections: String(controlPlaneConnections) },
+      settings: {
+        max_connections: String(controlPlaneConnections),
+        // Statements that operators see. Those that set passwords are not recorded.
+        shared_preload_libraries: 'pg_stat_statements',
+        'pg_stat_statements.track_utility': 'off',
+      },
     },
     squids: hasSquids
       ? {
@@ -116,6 +121,7 @@ export async function openPostgres(
     })
     if (!controlPlanePostgres) throw new Error('The Postgres of the control plane did not start.')
     await ensureDatabase(controlPlanePostgres.url('postgres'), 'shoal')
+    await ensureStatementStatistics(controlPlanePostgres.url('shoal'))
     return {
       url: controlPlanePostgres.url('shoal'),
       squidServers: squidsPostgres

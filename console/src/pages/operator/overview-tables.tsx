@@ -3,10 +3,11 @@ import { useMemo, type ReactNode } from 'react'
 import type { Column } from '../../components/data-table/columns.ts'
 import { DataTable } from '../../components/data-table/DataTable.tsx'
 import { nameColumn, numberColumn, textColumn, timeColumn } from '../../components/data-table/named-columns.tsx'
+import { RelativeTime } from '../../components/RelativeTime.tsx'
 import { emptyValue, formatDuration, formatInteger } from '../../lib/format.ts'
 import { Badge } from '../../ui/Badge.tsx'
 
-type Statement = OperatorOverview['statements'][number]
+type Statement = OperatorOverview['statements']['list'][number]
 type Loop = Replica['loops'][number] & { replica: string }
 
 const replicaColumns: Column<Replica>[] = [
@@ -51,6 +52,7 @@ const loopColumns: Column<Loop>[] = [
   }),
 ]
 
+const processColumn = textColumn<Statement>('Process', ({ replica }) => replica, { hideBelow: 'md', width: '180px' })
 const statementColumns: Column<Statement>[] = [
   {
     id: 'statement',
@@ -61,11 +63,13 @@ const statementColumns: Column<Statement>[] = [
       </code>
     ),
   },
-  textColumn('Process', ({ replica }) => replica, { hideBelow: 'md', width: '180px' }),
+  processColumn,
   numberColumn('Times', ({ calls }) => formatInteger(calls), { width: '84px', hideBelow: 'sm' }),
   numberColumn('Mean', ({ meanMs }) => formatDuration(meanMs), { width: '92px', narrowWidth: '84px' }),
   numberColumn('Slowest', ({ maxMs }) => formatDuration(maxMs), { width: '92px', hideBelow: 'sm' }),
 ]
+
+const postgresColumns = statementColumns.filter((column) => column !== processColumn)
 
 const nothing = (text: ReactNode) => <p className="text-ink-2">{text}</p>
 
@@ -99,18 +103,31 @@ export function LoopsTable({ replicas }: { replicas: Replica[] }) {
   )
 }
 
-export function StatementsTable({ statements }: { statements: Statement[] }) {
+export function StatementsTable({
+  statements: { source, since, list },
+}: {
+  statements: OperatorOverview['statements']
+}) {
   return (
     <>
       <p className="mb-2.5 text-ink-2">
-        Statements on Shoal's own database that took at least 250 ms, as its processes measured them since they started.
-        The time includes waits for locks and for the process itself.
+        {source === 'POSTGRES' ? (
+          <>
+            Statements on Shoal's own database of which a call took at least 250 ms, with all their calls, from the
+            statistics of Postgres (pg_stat_statements) that began {since && <RelativeTime at={since} />}.
+          </>
+        ) : (
+          <>
+            Calls on Shoal's own database that took at least 250 ms, as its processes measured them since they started.
+            The time includes waits for locks and for the process itself. Postgres does not have pg_stat_statements.
+          </>
+        )}
       </p>
       <DataTable
         label="Slow statements"
-        columns={statementColumns}
-        rows={statements}
-        idOf={({ text, replica }) => `${replica} ${text}`}
+        columns={source === 'POSTGRES' ? postgresColumns : statementColumns}
+        rows={list}
+        idOf={({ text, replica }) => `${replica ?? ''} ${text}`}
         empty={nothing('None so far.')}
       />
     </>

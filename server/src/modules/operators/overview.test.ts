@@ -128,6 +128,13 @@ test('slow statements are recorded without values, and statements that set a pas
   ])
   await query('select pg_sleep(0.3)')
   expect(slowStatements(t.app.database.url, 10).map(({ text }) => text)).toContain('select pg_sleep(0.3)')
+  // The Postgres of tests does not load pg_stat_statements.
+  const heartbeat = startHeartbeat(t.app, minutes(60))
+  await heartbeat.beat()
+  const { statements } = await overview()
+  expect([statements.source, statements.since]).toEqual(['PROCESSES', null])
+  expect(statements.list.map(({ text }) => text)).toContain('select pg_sleep(0.3)')
+  await heartbeat.close()
 })
 
 test('the commands for scripts list what the pages list', async () => {

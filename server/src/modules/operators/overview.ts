@@ -5,6 +5,7 @@ import { servers } from '../databases/index.ts'
 import { findingsOf } from './findings.ts'
 import { isAlive } from './replicas.ts'
 import { listCertificates, listRunning } from './running-store.ts'
+import { readStatistics } from './statements-store.ts'
 
 type Overview = PayloadInputOf<Contract['operators']['getOverview']>
 
@@ -14,11 +15,12 @@ const maxStatements = 20
 export async function readOverview(
   app: Pick<App, 'db' | 'clock' | 'config' | 'database' | 'databaseHosts'>,
 ): Promise<Overview> {
-  const [replicas, running, ordered, postgres] = await Promise.all([
+  const [replicas, running, ordered, postgres, statistics] = await Promise.all([
     listReplicas(app.db),
     listRunning(app.db),
     listCertificates(app.db),
     readPostgres(app),
+    readStatistics(app.db, maxStatements),
   ])
   const alive = replicas.filter(isAlive)
   const fromFiles = alive.flatMap(({ name, report: { certificateUntil } }) =>
@@ -48,10 +50,13 @@ export async function readOverview(
       oldestAt: oldest ? new Date(oldest.createdMs) : null,
     },
     postgres,
-    statements: alive
-      .flatMap(({ name, report }) => report.statements.map((statement) => ({ ...statement, replica: name })))
-      .sort((a, b) => b.meanMs * b.calls - a.meanMs * a.calls)
-      .slice(0, maxStatements),
+    statements: statistics
+      ? {
+          source: 'POSTGRES',
+          since: statistics.since,
+          list: statistics.list.map((statement) => ({ ...statement, replica: null })),
+        }
+      : { source: 'PROCESSES', since: null, list: statementsOf(alive) },
     backup,
     certificates: certificates.map(({ name, validUntilMs, lastError }) => ({
       name,
@@ -60,6 +65,13 @@ export async function readOverview(
     })),
   }
 }
+
+/** The statements that the processes measured; the greatest total first. */
+const statementsOf = (replicas: Awaited<ReturnType<typeof listReplicas>>) =>
+  replicas
+    .flatMap(({ name, report }) => report.statements.map((statement) => ({ ...statement, replica: name })))
+    .sort((a, b) => b.meanMs * b.calls - a.meanMs * a.calls)
+    .slice(0, maxStatements)
 
 /** Reads the connections of the control plane's Postgres, and of those of squids that are not the same. */
 async function readPostgres({ config, database, databaseHosts }: Pick<App, 'config' | 'database' | 'databaseHosts'>) {
