@@ -19,7 +19,7 @@ type Build = {
 const sources = ['console/{src,build,public}/**', 'console/*.*', 'contract/src/**', 'package-lock.json']
 const siteSources = [
   // Other pages are generated, and the build writes temporary files into .vitepress.
-  'site/pages/{*.md,*/index.md}',
+  'site/pages/{*.md,*/index.md,pictures/*}',
   'site/.vitepress/{*.ts,{build,generate,theme}/**}',
   'site/*.*',
   'docs/**/*.md',

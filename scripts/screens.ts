@@ -4,18 +4,27 @@ import { startShoal } from '../e2e/support/shoal.ts'
 import { ensureConsole } from './console-build.ts'
 import { requirePackages } from './debian-packages.ts'
 import { withProgress } from './progress.ts'
+import { photographDocumentation } from './screens/documentation.ts'
 import { createData } from './screens/data.ts'
 import { screens } from './screens/pages.ts'
 import { photograph, states } from './screens/photograph.ts'
 
-/** `npm run screens -- FOLDER [--only NAME]…`: takes screenshots of every page of the console in every state, width and theme. */
+/**
+ * Photographs every page of the console in every state, width and theme: `npm run screens -- FOLDER [--only NAME]…`. With
+ * `--documentation`, takes the pictures of the documentation instead.
+ */
 async function main(): Promise<void> {
   const { positionals, values } = parseArgs({
     allowPositionals: true,
-    options: { only: { type: 'string', multiple: true } },
+    options: { only: { type: 'string', multiple: true }, documentation: { type: 'boolean' } },
   })
+  if (values.documentation) {
+    await requirePackages(['chromium'])
+    await ensureConsole()
+    return await photographDocumentation()
+  }
   const [folder] = positionals
-  if (!folder) throw new Error('Usage: npm run screens -- FOLDER [--only NAME]…')
+  if (!folder) throw new Error('Usage: npm run screens -- FOLDER [--only NAME]… | --documentation')
   await requirePackages(['chromium'])
   await ensureConsole()
   const shoal = await startShoal({ SHOAL_RUNTIME: 'sim', SHOAL_OUTBOX: 'true' })

@@ -34,6 +34,7 @@ export default defineConfig({
     ['script', {}, readTheme],
   ],
   markdown: {
+    image: { lazyLoading: true },
     theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
     config(md) {
       // `{{ … }}` in code is text, not an expression of Vue.
