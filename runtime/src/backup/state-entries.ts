@@ -16,7 +16,7 @@ export type StateSummary = {
 }
 
 /** Maximum number of hard-linked files whose content is stored only once; limits the memory for their paths. */
-const MAX_SHARED = 300_000
+const MAX_LINKED_FILES = 300_000
 
 /**
  * Yields the state that squids need: images, the tools that these images reference, the records of images in a registry, and the
@@ -26,16 +26,16 @@ const MAX_SHARED = 300_000
 export async function* stateEntries(stateDir: string, summary: StateSummary): AsyncGenerator<TarEntry> {
   const uids = await fileEntry(join(stateDir, 'uids.json'), 'uids.json')
   if (uids) yield uids
-  yield* pushedImages(stateDir)
+  yield* pushedImageRecords(stateDir)
   const tools = new Set<string>()
-  const sharedFiles = new Map<number, string>()
+  const linkedFiles = new Map<number, string>()
   for (const image of (await ifExists(readdir(join(stateDir, 'images')))) ?? []) {
     const dir = join(stateDir, 'images', image)
     const manifest = await ifExists(readFile(join(dir, 'image.json'), 'utf8'))
     if (manifest === null) continue
     toolsOf(stateDir, manifest).forEach((tool) => tools.add(tool))
-    yield* treeOf(dir, `images/${image}`, sharedFiles, summary)
-    // Images are removed by renaming. An image that was read only in part gets no manifest, so it is not restored.
+    yield* treeOf(dir, `images/${image}`, linkedFiles, summary)
+    // An image that was removed while it was read gets no manifest, so it is not restored.
     const manifestEntry = existsSync(dir)
       ? await fileEntry(join(dir, 'image.json'), `images/${image}/image.json`)
       : null
@@ -43,12 +43,12 @@ export async function* stateEntries(stateDir: string, summary: StateSummary): As
     yield manifestEntry
     summary.images += 1
   }
-  for (const tool of tools) yield* treeOf(join(stateDir, 'toolchain', tool), `toolchain/${tool}`, sharedFiles, summary)
+  for (const tool of tools) yield* treeOf(join(stateDir, 'toolchain', tool), `toolchain/${tool}`, linkedFiles, summary)
   summary.tools = tools.size
 }
 
 /** Yields the records of images in the registry. Without them, a restored installation could not use or delete these images. */
-async function* pushedImages(stateDir: string): AsyncGenerator<TarEntry> {
+async function* pushedImageRecords(stateDir: string): AsyncGenerator<TarEntry> {
   const folder = 'oci/images'
   for (const name of (await ifExists(readdir(join(stateDir, folder)))) ?? []) {
     // Records are replaced by renaming, and may be removed while they are read.
@@ -66,10 +66,11 @@ function toolsOf(stateDir: string, manifest: string): string[] {
   )
 }
 
+/** Yields the entries of a tree without its `image.json`. A file that was already yielded under another path becomes a hard link. */
 async function* treeOf(
   dir: string,
   path: string,
-  sharedFiles: Map<number, string>,
+  linkedFiles: Map<number, string>,
   summary: StateSummary,
 ): AsyncGenerator<TarEntry> {
   for await (const { stats, ...entry } of treeEntries(dir, path)) {
@@ -78,12 +79,12 @@ async function* treeOf(
       summary.skipped.push(entry.path)
       continue
     }
-    const firstPath = stats.nlink > 1 && entry.type === 'File' ? sharedFiles.get(stats.ino) : undefined
+    const firstPath = stats.nlink > 1 && entry.type === 'File' ? linkedFiles.get(stats.ino) : undefined
     const { path: linkPath, mode, mtime } = entry
     if (firstPath !== undefined) yield { path: linkPath, mode, mtime, type: 'Link', linkpath: firstPath }
     else {
-      if (stats.nlink > 1 && entry.type === 'File' && sharedFiles.size < MAX_SHARED)
-        sharedFiles.set(stats.ino, entry.path)
+      if (stats.nlink > 1 && entry.type === 'File' && linkedFiles.size < MAX_LINKED_FILES)
+        linkedFiles.set(stats.ino, entry.path)
       yield entry
     }
   }

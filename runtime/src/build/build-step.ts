@@ -10,7 +10,7 @@ import type { TreeTasks } from './tree-tasks.ts'
 /** Settings shared by all programs of one running build. */
 export type BuildRun = {
   host: Host
-  /** The disk with the folders of the build, at the same paths as on the server. */
+  /** The disk with the folders of the build. */
   disk: OpenDisk
   trees: TreeTasks
   /** Unique on this host; part of the names of the build's isolated programs. */

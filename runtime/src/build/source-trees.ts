@@ -8,6 +8,7 @@ import { unpackArchive } from './unpack-archive.ts'
 
 /** Stores unpacked sources in `<dir>/<key>/app`, and the results of `unpack` in `<dir>/<key>/tree.json`. */
 export type SourceTrees = {
+  /** Replaces an existing tree of the same key. @throws BuildFailure */
   unpack(request: UnpackRequest): Promise<Unpacked>
   /** @throws when there is no tree for `key` */
   find(key: string): Promise<{ root: string; unpacked: Unpacked }>

@@ -6,8 +6,8 @@ import { errorCode } from '../error-code.ts'
 import { TreeTasks } from './tree-tasks.ts'
 
 /**
- * Temporary folders, whose files are then moved into place atomically. The name of each folder has the process that created it, which
- * distinguishes the leftovers of a killed server from folders in use.
+ * Temporary folders, from which finished files are moved into place atomically. The name of a folder identifies the process that
+ * created it, which distinguishes the leftovers of a killed server from folders in use.
  */
 export type Staging = {
   dir: string

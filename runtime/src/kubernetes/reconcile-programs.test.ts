@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { systemClock } from '../clock.ts'
 import type { Restart } from '../driver.ts'
-import { list, scriptedApiServer } from './client/api-server-harness.ts'
+import { listResponse, scriptedApiServer } from './client/api-server-harness.ts'
 import { annotations } from './names.ts'
 import type { Job, Pod } from './objects/object-types.ts'
 import { reconcilePrograms, restartController } from './reconcile-programs.ts'
@@ -35,7 +35,7 @@ const setJob = (name: string, isDeleted = false) => state.setController({ metada
 /** Reconciles; returns the names of the Jobs that were created. */
 async function created(): Promise<string[]> {
   api.bodies.length = 0
-  api.responses.splice(0, Infinity, list(1), (response) => response.end(api.bodies.at(-1)))
+  api.responses.splice(0, Infinity, listResponse(1), (response) => response.end(api.bodies.at(-1)))
   await reconcilePrograms(api.client, options, state)
   const bodies = api.bodies.filter((body) => body !== '').map((body) => JSON.parse(body) as Job)
   return bodies.map((job) => job.metadata.name)

@@ -24,7 +24,7 @@ export class ChangeWriter {
     this.#startFile()
   }
 
-  /** Never throws: with a full disk the hint is lost, and the next successful write starts a new file. */
+  /** Never throws: when the disk is full, the hint is lost, and the next successful write starts a new file. */
   add(...change: Change): void {
     try {
       if (this.#descriptor === null || this.#bytes > MAX_BYTES) return this.#startFile()

@@ -9,7 +9,7 @@ import type { Run } from './run.ts'
 
 export type RunUsage = RunCounters & { memoryBytes: number }
 
-/** Maximum time between an out-of-memory kill and the end of the run that it causes. */
+/** Maximum time from an out-of-memory kill to the end of the run, if the kill caused the end. */
 const MAX_EXIT_DELAY_MS = 2000
 
 /** Measures the current run of a container: by its cgroup, or by its processes on a host without cgroups. */
@@ -48,9 +48,9 @@ export class RunMeter {
     const lastRun = determineEnd(this.#context, record, run, {
       ...observed,
       kernelOomKills: counters?.oomKills ?? null,
-      survivedOomKills: this.#survivedKills.at(this.#nowMs()),
+      survivedOomKills: this.#survivedKills.countAt(this.#nowMs()),
     })
-    return { lastRun, used: { ...(counters ?? this.#processes.counted()), oomKills: lastRun.oomKills } }
+    return { lastRun, used: { ...(counters ?? this.#processes.counters()), oomKills: lastRun.oomKills } }
   }
 
   #nowMs(): number {
@@ -76,13 +76,13 @@ class ProcessMeter {
     const running = processesOfTree(tree, allProcesses)
     for (const { pid, startedAt, cpuSeconds } of running) this.#cpuSeconds.set(`${pid} ${startedAt}`, cpuSeconds)
     return {
-      ...this.counted(),
+      ...this.counters(),
       memoryBytes: running.reduce((total, { memoryBytes }) => total + memoryBytes, 0),
     }
   }
 
   /** Returns the counters of the last measurement. Throttling and out-of-memory kills are unknown without cgroups. */
-  counted(): RunCounters {
+  counters(): RunCounters {
     const seconds = [...this.#cpuSeconds.values()]
     const cpuSeconds = seconds.length === 0 ? null : seconds.reduce((total, value) => total + value, 0)
     return { cpuSeconds, throttledSeconds: null, oomKills: null }
@@ -111,14 +111,14 @@ class SurvivedKills {
 
   /** Records the kernel's count of kills since the start of the run. */
   record(kills: number, atMs: number): void {
-    this.at(atMs)
+    this.countAt(atMs)
     if (kills === this.#counted) return
     this.#counted = kills
     this.#countedAtMs = atMs
   }
 
   /** Returns the number of kills that a run has survived if it ends at `atMs`. */
-  at(atMs: number): number {
+  countAt(atMs: number): number {
     if (atMs - this.#countedAtMs >= MAX_EXIT_DELAY_MS) this.#survived = this.#counted
     return this.#survived
   }

@@ -31,7 +31,7 @@ export function ranOutOfSpace(file: string, from: number): boolean {
   return OUT_OF_SPACE.test(readEnd(file, TAIL_BYTES, from).bytes.toString('utf8'))
 }
 
-/** Returns the last `maxBytes` of a log, after the position `from`. `isWhole`: they begin where the log begins. */
+/** Returns the last `maxBytes` of a log, after the position `from`. `isWhole`: true if these are all bytes of the log. */
 function readEnd(file: string, maxBytes: number, from = 0): { bytes: Buffer; isWhole: boolean } {
   const { removedBytes, keptFrom } = readLogStart(file)
   const end = logEnd(file)

@@ -42,7 +42,7 @@ export async function scriptedApiServer(): Promise<{
   return { client, responses, requests, bodies }
 }
 
-export const list =
+export const listResponse =
   (version: number, ...names: string[]): ScriptedResponse =>
   (response) =>
     response.end(
@@ -53,8 +53,8 @@ export const list =
     )
 
 /** Sends events as lines, then ends the watch, breaks its connection or leaves it open. */
-export const events =
-  (then: 'end' | 'break' | 'stay', ...lines: object[]): ScriptedResponse =>
+export const watchResponse =
+  (then: 'end' | 'break' | 'stay open', ...lines: object[]): ScriptedResponse =>
   (response) => {
     response.writeHead(200)
     response.write(lines.map((line) => `${JSON.stringify(line)}\n`).join(''), () => {
@@ -63,9 +63,9 @@ export const events =
     })
   }
 
-export const event = (type: string, name: string, version: number) => ({ type, object: object(name, version) })
+export const watchEvent = (type: string, name: string, version: number) => ({ type, object: object(name, version) })
 
-export const failure =
+export const failureResponse =
   (status: number, reason: string): ScriptedResponse =>
   (response) => {
     response.writeHead(status).end(JSON.stringify({ kind: 'Status', reason, message: `It is ${reason}` }))

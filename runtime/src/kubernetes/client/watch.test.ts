@@ -1,12 +1,12 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { event, events, failure, list, scriptedApiServer } from './api-server-harness.ts'
+import { failureResponse, listResponse, scriptedApiServer, watchEvent, watchResponse } from './api-server-harness.ts'
 import { KubeError } from './kube-error.ts'
 import { kinds } from './kinds.ts'
 import { Watch } from './watch.ts'
 
-async function openWatch(...responses: Parameters<typeof list>[]) {
+async function openWatch(...responses: Parameters<typeof listResponse>[]) {
   const server = await scriptedApiServer()
-  server.responses.push(...responses.map((response) => list(...response)))
+  server.responses.push(...responses.map((response) => listResponse(...response)))
   const changes: string[] = []
   const watch = new Watch({
     client: server.client,
@@ -22,7 +22,14 @@ async function openWatch(...responses: Parameters<typeof list>[]) {
 
 test('a watch lists all objects and follows their changes', async () => {
   const { watch, responses, changes, names, requests } = await openWatch([5, 'one', 'two'])
-  responses.push(events('stay', event('ADDED', 'three', 6), event('DELETED', 'one', 7), event('MODIFIED', 'two', 8)))
+  responses.push(
+    watchResponse(
+      'stay open',
+      watchEvent('ADDED', 'three', 6),
+      watchEvent('DELETED', 'one', 7),
+      watchEvent('MODIFIED', 'two', 8),
+    ),
+  )
   await watch.start()
   await watch.reach('8')
   expect(names()).toEqual(['three', 'two'])
@@ -35,10 +42,10 @@ test('a list is read in pages', async () => {
   const { watch, responses, names, requests } = await openWatch()
   responses.push(
     (response) => {
-      const object = event('', 'one', 4).object
+      const object = watchEvent('', 'one', 4).object
       response.end(JSON.stringify({ metadata: { resourceVersion: '5', continue: 'next' }, items: [object] }))
     },
-    list(5, 'two'),
+    listResponse(5, 'two'),
   )
   await watch.start()
   expect(names()).toEqual(['one', 'two'])
@@ -48,8 +55,8 @@ test('a list is read in pages', async () => {
 test('a watch that the server ends continues where it was', async () => {
   const { watch, responses, versions, changes } = await openWatch([5, 'one'])
   responses.push(
-    events('end', event('ADDED', 'two', 6), event('BOOKMARK', '', 9)),
-    events('stay', event('ADDED', 'three', 10)),
+    watchResponse('end', watchEvent('ADDED', 'two', 6), watchEvent('BOOKMARK', '', 9)),
+    watchResponse('stay open', watchEvent('ADDED', 'three', 10)),
   )
   await watch.start()
   await watch.reach('10')
@@ -60,9 +67,9 @@ test('a watch that the server ends continues where it was', async () => {
 test('a watch whose connection breaks lists again, even if the cluster was restored to an earlier version', async () => {
   const { watch, responses, versions, changes, names } = await openWatch([5, 'one'])
   responses.push(
-    events('break', event('ADDED', 'two', 6), event('ADDED', 'three', 9)),
-    list(6, 'one', 'two'),
-    events('stay', event('ADDED', 'four', 7)),
+    watchResponse('break', watchEvent('ADDED', 'two', 6), watchEvent('ADDED', 'three', 9)),
+    listResponse(6, 'one', 'two'),
+    watchResponse('stay open', watchEvent('ADDED', 'four', 7)),
   )
   await watch.start()
   await expect.poll(names).toEqual(['four', 'one', 'two'])
@@ -76,7 +83,10 @@ test.each(['response', 'event'])(
   async (how) => {
     const { watch, responses, changes, names } = await openWatch([5, 'one', 'two'])
     const expired = { type: 'ERROR', object: { code: 410, reason: 'Expired', message: 'too old' } }
-    responses.push(how === 'event' ? events('end', expired) : failure(410, 'Expired'), list(20, 'two', 'three'))
+    responses.push(
+      how === 'event' ? watchResponse('end', expired) : failureResponse(410, 'Expired'),
+      listResponse(20, 'two', 'three'),
+    )
     await watch.start()
     await watch.reach('20')
     expect(names()).toEqual(['three', 'two'])
@@ -87,9 +97,9 @@ test.each(['response', 'event'])(
 test('a watch that is refused for a while recovers', async () => {
   const { watch, responses, names } = await openWatch([5, 'one'])
   responses.push(
-    failure(500, 'InternalError'),
-    failure(429, 'TooManyRequests'),
-    events('stay', event('ADDED', 'two', 6)),
+    failureResponse(500, 'InternalError'),
+    failureResponse(429, 'TooManyRequests'),
+    watchResponse('stay open', watchEvent('ADDED', 'two', 6)),
   )
   await watch.start()
   await watch.reach('6')
@@ -102,7 +112,7 @@ test('the state is unknown while the API server does not respond', { timeout: 30
   await watch.start()
   await expect.poll(() => responses.length).toBeLessThan(20)
   await expect(watch.reach()).rejects.toThrow('The state of the pods in the cluster is not known')
-  responses.splice(0, responses.length, list(6, 'one'))
+  responses.splice(0, responses.length, listResponse(6, 'one'))
   await expect.poll(() => watch.reach().then(() => 'known', String), { timeout: 20_000 }).toBe('known')
 })
 
@@ -115,7 +125,7 @@ test('a deletion waits until the objects that the object owns are deleted', asyn
 
 test('errors contain the status, reason and message of the API server', async () => {
   const { client, responses } = await scriptedApiServer()
-  responses.push(failure(403, 'Forbidden'), failure(404, 'NotFound'), (response) =>
+  responses.push(failureResponse(403, 'Forbidden'), failureResponse(404, 'NotFound'), (response) =>
     response.writeHead(502).end('no backend'),
   )
   const error = await client.list(kinds.pod, {}).catch((reason: unknown) => reason)

@@ -81,7 +81,7 @@ test('the parts of a line are joined within their stream, even across restarts',
   expect(readAll([...batches, ...batches])).toEqual(['other', 'one two three'])
 })
 
-test('continues after the lines that were read through the API server', () => {
+test('a position continues after the lines that were read through the API server', () => {
   const [file = []] = writeFiles([10])
   const read = (position: FilePosition) =>
     file.flatMap(({ line, offset, bytes }) => position.push(line, offset, bytes) ?? [])
