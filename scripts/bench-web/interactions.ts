@@ -13,7 +13,8 @@ type Bar = {
 }
 
 const menu = '[role=menu]'
-const dialog = '[role=dialog]'
+// Not `[role=dialog]`, which the popover of the menu has, too.
+const dialog = '[role=alertdialog]'
 const firstRow = `document.querySelector('[data-row]')?.dataset.row`
 const isDark = `document.documentElement.dataset.theme === 'dark'`
 
@@ -50,8 +51,8 @@ const interactions: (Interaction & Bar)[] = [
       await page.locator(menu).waitFor()
     },
     start: `[...document.querySelectorAll('[role=menuitem]')].find((item) => item.textContent.startsWith('Delete')).click()`,
-    isDone: `document.querySelector('${dialog}, [role=alertdialog]')`,
-    undo: (page) => close(page, `${dialog}, [role=alertdialog]`),
+    isDone: `document.querySelector('${dialog}')`,
+    undo: (page) => close(page, dialog),
   },
   {
     name: 'filter key',
