@@ -10,9 +10,12 @@ type Outage = { failures: number; sinceMs: number; lastMs: number }
 let outage: Outage | null = null
 const listeners = new Set<() => void>()
 
+/** True if the operator shows the maintenance screen instead of the console. Only the session is refused; all other calls succeed. */
+export const isMaintenance = (error: unknown): boolean => error instanceof ApiError && error.body.code === 'MAINTENANCE'
+
 /** True if the server, its database or the network is unreachable, so that a later retry may succeed. */
 export function isUnreachable(error: unknown): boolean {
-  if (error instanceof ApiError) return error.status >= 502 && error.status <= 504
+  if (error instanceof ApiError) return error.status >= 502 && error.status <= 504 && !isMaintenance(error)
   // `fetch` throws a TypeError when no response arrives.
   return error instanceof TypeError
 }

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { hasFailed } from './connection.ts'
 import { createQueryClient } from './query-client.ts'
 import { sessionQuery } from './session.ts'
 
@@ -40,4 +41,18 @@ test('during maintenance, each check is a single request', async () => {
   fetchMock.mockImplementationOnce(async () => respond(503))
   expect(await client.fetchQuery({ ...sessionQuery, staleTime: 0 })).toEqual({ status: 'unavailable' })
   expect(fetchMock).toHaveBeenCalledTimes(3)
+})
+
+test('during an announced maintenance, a new tab shows it after one request, and an open page keeps its connection', async () => {
+  const maintenance = Response.json({ error: 'A disk is replaced.', code: 'MAINTENANCE' }, { status: 503 })
+  fetchMock.mockImplementation(async () => maintenance.clone())
+  expect(await createQueryClient().fetchQuery(sessionQuery)).toEqual({ status: 'unavailable' })
+  expect(fetchMock).toHaveBeenCalledTimes(1)
+
+  const client = createQueryClient()
+  fetchMock.mockImplementationOnce(async () => respond(200))
+  const session = await client.fetchQuery(sessionQuery)
+  await expect(client.fetchQuery({ ...sessionQuery, staleTime: 0 })).rejects.toThrow('A disk is replaced.')
+  expect(client.getQueryData(sessionQuery.queryKey)).toEqual(session)
+  expect(hasFailed()).toBe(false)
 })

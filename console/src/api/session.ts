@@ -3,7 +3,7 @@ import type { User } from '@shoal/contract'
 import { createContext, use } from 'react'
 import { clearSession, getSetting, setSetting } from '../lib/local-settings.ts'
 import { clearResponses } from './client.ts'
-import { isUnreachable } from './connection.ts'
+import { isMaintenance, isUnreachable } from './connection.ts'
 import { hasStatus } from './error-text.ts'
 import { callApi, q } from './query.ts'
 
@@ -16,8 +16,8 @@ const signedOut: Session = { status: 'signedOut' }
 const retryMs = 1000
 
 /**
- * Only a new tab shows the maintenance page, after a second request failed too. An open page stays visible and shows the
- * connection bar.
+ * Only a new tab shows the maintenance page: during an announced maintenance, or after a second request failed too. An
+ * open page stays visible, and shows the connection bar if the server is unreachable.
  */
 async function fetchSession(client: QueryClient, signal: AbortSignal, isRetry = false): Promise<Session> {
   try {
@@ -25,8 +25,9 @@ async function fetchSession(client: QueryClient, signal: AbortSignal, isRetry = 
   } catch (error) {
     if (hasStatus(error, 401)) return signedOut
     const known = client.getQueryData(sessionQuery.queryKey)?.status
-    if (!isUnreachable(error) || known === 'signedIn') throw error
-    if (isRetry || known === 'unavailable') return { status: 'unavailable' }
+    const isAnnounced = isMaintenance(error)
+    if (known === 'signedIn' || !(isAnnounced || isUnreachable(error))) throw error
+    if (isAnnounced || isRetry || known === 'unavailable') return { status: 'unavailable' }
     await new Promise((done) => setTimeout(done, retryMs))
     return fetchSession(client, signal, true)
   }
