@@ -6,7 +6,7 @@ import { ErrorState } from './ErrorState.tsx'
 type FailableQuery<T> = Pick<UseQueryResult<T>, 'data' | 'error'> & {
   refetch: () => unknown
   /** The number of failures; zero for a query that has not been sent before. */
-  errorUpdateCount?: number
+  errorUpdateCount: number
 }
 
 type Props<T> = {
@@ -22,7 +22,7 @@ type Props<T> = {
  * Returns the error to show, and a function that retries. The error stays until a refetch succeeds: TanStack Query clears the error of a
  * query without data when a refetch starts, and a skeleton at each poll would flicker.
  */
-export function useShownError<T>({ data, error, errorUpdateCount = 0, refetch }: FailableQuery<T>) {
+export function useShownError<T>({ data, error, errorUpdateCount, refetch }: FailableQuery<T>) {
   const [lastError, setLastError] = useState<Error | null>(error)
   if (error && error !== lastError) setLastError(error)
   const retry = () => {

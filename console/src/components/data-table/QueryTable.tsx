@@ -10,7 +10,7 @@ import type { UrlSort } from './url-state.ts'
 export type RowsQuery<T> = {
   data: readonly T[] | undefined
   error: Error | null
-  errorUpdateCount?: number
+  errorUpdateCount: number
   refetch: () => unknown
   /** Only for lists with pages. */
   hasNextPage?: boolean

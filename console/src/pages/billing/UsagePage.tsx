@@ -44,7 +44,7 @@ function MonthUsage() {
   const [recent] = useState(() => recentMonths(Date.now(), maxMonths))
   const month = monthOf(search, recent)
   const isBySquid = search.bySquid === 'true'
-  const { data, error, refetch } = useQuery(receiptQuery(code, month, isBySquid))
+  const { data, error, errorUpdateCount, refetch } = useQuery(receiptQuery(code, month, isBySquid))
   const setFilters = (changes: { month?: string; bySquid?: 'true' | undefined }) =>
     void navigate({ to: '/billing/usage', search: (current) => ({ ...current, ...changes }), replace: true })
   const exportCsv = () => {
@@ -85,7 +85,7 @@ function MonthUsage() {
         <QueryTable
           label={`Usage of ${monthTitle(month)}`}
           what="The usage"
-          query={{ data: data?.items, error, refetch }}
+          query={{ data: data?.items, error, errorUpdateCount, refetch }}
           columns={isBySquid ? receiptColumns.bySquid : receiptColumns.merged}
           idOf={({ type, rate, squid }) => `${type} ${rate} ${squid?.id ?? ''}`}
           loadingRows={4}

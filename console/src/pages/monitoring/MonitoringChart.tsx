@@ -3,6 +3,7 @@ import { useMemo } from 'react'
 import type { ChartMark } from '../../components/chart/chart-data.ts'
 import { TimeSeriesChart } from '../../components/chart/TimeSeriesChart.tsx'
 import { ErrorState } from '../../components/ErrorState.tsx'
+import { useShownError } from '../../components/QueryView.tsx'
 import type { MonitoringResult } from './result.ts'
 import type { ChartSpec } from './charts.ts'
 import { chartDataOf, type LineStyle } from './lines.ts'
@@ -23,13 +24,13 @@ type Props = {
 
 /** One of the eight charts. It keeps the loaded data when a refetch fails. */
 export function MonitoringChart({ spec, query, areAllLoaded, shownLines, ...rest }: Props) {
-  const { data: result, error, refetch } = query
+  const { data: result } = query
+  const [error, retry] = useShownError(query)
   const data = useMemo(
     () => (result && areAllLoaded ? chartDataOf(result, spec, shownLines) : undefined),
     [result, areAllLoaded, spec, shownLines],
   )
-  if (!result && error)
-    return <ErrorState what={`${spec.title} could not be loaded`} error={error} onRetry={() => void refetch()} />
+  if (!result && error) return <ErrorState what={`${spec.title} could not be loaded`} error={error} onRetry={retry} />
   const { title, scale, emptyText, heightPx } = spec
   return (
     <TimeSeriesChart

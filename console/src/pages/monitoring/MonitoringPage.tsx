@@ -7,6 +7,7 @@ import { useOrg } from '../../api/active-org.ts'
 import type { Prefetch } from '../../api/prefetch.ts'
 import { ErrorState } from '../../components/ErrorState.tsx'
 import { PageHeader } from '../../components/PageHeader.tsx'
+import { useShownError } from '../../components/QueryView.tsx'
 import { deploymentMarks } from '../../components/deployment-marks.ts'
 import { formatSpan } from '../../components/squid/sync.ts'
 import { formatChartTime, formatRelative, formatTime } from '../../lib/format.ts'
@@ -64,6 +65,13 @@ export default function MonitoringPage() {
   const { fromMs, toMs } = timesOf(timeSpan, 0)
   const spanMs = toMs - fromMs
   const formatTime = (timeMs: number) => formatChartTime(timeMs, spanMs)
+  // If nothing could be loaded, one error replaces all charts.
+  const [error, retry] = useShownError({
+    data: results.find(({ data }) => data)?.data,
+    error: results.every(({ data, error }) => !data && error) ? (results[0]?.error ?? null) : null,
+    errorUpdateCount: Math.min(...results.map(({ errorUpdateCount }) => errorUpdateCount)),
+    refetch: () => results.forEach(({ refetch }) => void refetch()),
+  })
   const zoom = (fromSeconds: number, toSeconds: number) => setSearch(zoomTo(fromSeconds, toSeconds), 'push')
 
   return (
@@ -93,12 +101,8 @@ export default function MonitoringPage() {
         onSelect={(key) => setSearch({ only: key })}
         onHighlight={setHighlighted}
       />
-      {results.every(({ data, error }) => !data && error) ? (
-        <ErrorState
-          what="Monitoring could not be loaded"
-          error={results[0]?.error}
-          onRetry={() => results.forEach(({ refetch }) => void refetch())}
-        />
+      {error ? (
+        <ErrorState what="Monitoring could not be loaded" error={error} onRetry={retry} />
       ) : (
         <div
           aria-busy={results.some(({ isPlaceholderData }) => isPlaceholderData)}
