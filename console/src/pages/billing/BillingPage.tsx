@@ -20,6 +20,8 @@ export const prefetch: Prefetch = ({ client, org }) => {
   if (org.limits.playground) return
   void client.prefetchQuery(summaryQuery(org.code))
   prefetchSettings(client, org)
+  MonthCost.preload()
+  Calculator.preload()
 }
 
 /** The plan, payment methods, costs and cost calculator (spec 2.5, `/billing`). */
@@ -42,7 +44,9 @@ function Sections() {
       </Suspense>
       {deniedReason === null ? (
         <>
-          <CardDetails code={org.code} />
+          <div id="card" className="scroll-mt-20">
+            <CardDetails code={org.code} />
+          </div>
           <Card title="Billing details" isPadded>
             <DetailsForm org={org} />
           </Card>

@@ -1,15 +1,13 @@
 import { isCardAdded, planLabels, type Org } from '@shoal/contract'
-import { useState } from 'react'
 import { useDeniedReason } from '../../components/access.tsx'
+import { LinkButton } from '../../components/LinkButton.tsx'
 import { supportEmail } from '../../lib/installation.ts'
-import { Button, buttonClass } from '../../ui/Button.tsx'
+import { buttonClass } from '../../ui/Button.tsx'
 import { Card } from '../../ui/Card.tsx'
-import { CardDialog } from './cards/CardForm.tsx'
 
 /** The plan of the organization, or how to upgrade. */
 export function PlanCard({ org }: { org: Org }) {
   const deniedReason = useDeniedReason('billing.write')
-  const [isUpgrading, setIsUpgrading] = useState(false)
   const isPro = isCardAdded(org.status)
   return (
     <Card isPadded>
@@ -31,12 +29,11 @@ export function PlanCard({ org }: { org: Org }) {
           </a>
         )}
         {!isPro && (
-          <Button variant="primary" disabledReason={deniedReason} onClick={() => setIsUpgrading(true)}>
+          <LinkButton to="/billing" hash="card" variant="primary" disabledReason={deniedReason}>
             Upgrade
-          </Button>
+          </LinkButton>
         )}
       </div>
-      {isUpgrading && <CardDialog title="Upgrade to Pro" code={org.code} onClose={() => setIsUpgrading(false)} />}
     </Card>
   )
 }
