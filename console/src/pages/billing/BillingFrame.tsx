@@ -24,11 +24,11 @@ export function BillingFrame(props: Props) {
 
 function FrameContent({ title, actions, children }: Props) {
   return (
-    <div className="max-w-250">
+    <>
       <PageHeader title={title} context={orgTitle(useOrg())} actions={actions} />
       <NavTabs label="Billing" tabs={pages} />
       <AccountStatusBanner />
       {children}
-    </div>
+    </>
   )
 }

@@ -34,28 +34,26 @@ export default function DatasetPage() {
   const context = data && `${typeLabel(data.type)} · ${data.testnet ? 'testnet' : 'mainnet'} · ${data.id}`
   return (
     <PortalOnly>
-      <div className="max-w-250">
-        <PageHeader
-          title={data?.title ?? id}
-          context={context ?? <Skeleton className="my-1 h-3 w-40" />}
-          crumbs={<Link to="/portal/chains">Portal</Link>}
+      <PageHeader
+        title={data?.title ?? id}
+        context={context ?? <Skeleton className="my-1 h-3 w-40" />}
+        crumbs={<Link to="/portal/chains">Portal</Link>}
+      />
+      {hasStatus(dataset.error, 404) ? (
+        <EmptyState
+          title="Dataset not found"
+          text="The catalogue has no dataset with this name."
+          action={
+            <Link to="/portal/chains" className={buttonClass()}>
+              All datasets
+            </Link>
+          }
         />
-        {hasStatus(dataset.error, 404) ? (
-          <EmptyState
-            title="Dataset not found"
-            text="The catalogue has no dataset with this name."
-            action={
-              <Link to="/portal/chains" className={buttonClass()}>
-                All datasets
-              </Link>
-            }
-          />
-        ) : (
-          <QueryView query={dataset} what="The dataset" skeleton={<Skeleton className="h-90 w-full" />}>
-            {(details) => <Dataset dataset={details} />}
-          </QueryView>
-        )}
-      </div>
+      ) : (
+        <QueryView query={dataset} what="The dataset" skeleton={<Skeleton className="h-90 w-full" />}>
+          {(details) => <Dataset dataset={details} />}
+        </QueryView>
+      )}
     </PortalOnly>
   )
 }

@@ -27,7 +27,7 @@ export default function ApiTokensPage() {
   const tokens = useQuery(apiTokensQuery)
   const context = 'Keys for the command line and for programs. None has more rights than you.'
   return (
-    <div className="max-w-250">
+    <>
       <PageHeader title="API tokens" context={context} actions={tokens.data?.length !== 0 && create} />
       <QueryTable
         label="API tokens"
@@ -40,6 +40,6 @@ export default function ApiTokensPage() {
         loadingRows={2}
         empty={empty}
       />
-    </div>
+    </>
   )
 }

@@ -40,23 +40,21 @@ export default function ChainPage() {
   const skeleton = <Skeleton className="h-90 w-full" />
   return (
     <TeamOnly>
-      <div className="max-w-250">
-        <PageHeader title={title} context={headerContext(chain.data)} crumbs={<Link to="/rpc">RPC endpoints</Link>} />
-        {hasStatus(chain.error, 404) ? (
-          <ChainNotFound />
-        ) : (
-          <QueryView query={chain} what="The endpoint" skeleton={skeleton}>
-            {(data) =>
-              // The page waits for the token, since a copied URL without it is useless.
-              canReadToken && token.isPending ? (
-                skeleton
-              ) : (
-                <Chain chain={data} token={token.data?.token} fetchedAtMs={chain.dataUpdatedAt} />
-              )
-            }
-          </QueryView>
-        )}
-      </div>
+      <PageHeader title={title} context={headerContext(chain.data)} crumbs={<Link to="/rpc">RPC endpoints</Link>} />
+      {hasStatus(chain.error, 404) ? (
+        <ChainNotFound />
+      ) : (
+        <QueryView query={chain} what="The endpoint" skeleton={skeleton}>
+          {(data) =>
+            // The page waits for the token, since a copied URL without it is useless.
+            canReadToken && token.isPending ? (
+              skeleton
+            ) : (
+              <Chain chain={data} token={token.data?.token} fetchedAtMs={chain.dataUpdatedAt} />
+            )
+          }
+        </QueryView>
+      )}
     </TeamOnly>
   )
 }

@@ -54,7 +54,7 @@ function Token() {
       action: () => refresh.mutateAsync({ params: { code } }).catch(toastError),
     })
   return (
-    <div className="max-w-180">
+    <div className="max-w-200">
       <Card
         title="API token"
         aside={

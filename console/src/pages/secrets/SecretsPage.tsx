@@ -33,7 +33,7 @@ export default function SecretsPage() {
     command: `sqd secrets set NAME value -o ${code}`,
   }
   return (
-    <div className="max-w-250">
+    <>
       <PageHeader
         title="Secrets"
         context="Environment variables for every squid of the organization. Their values are never shown again."
@@ -50,6 +50,6 @@ export default function SecretsPage() {
         loadingRows={3}
         empty={empty}
       />
-    </div>
+    </>
   )
 }
