@@ -20,8 +20,6 @@ export const prefetch: Prefetch = ({ client, org }) => {
   if (org.limits.playground) return
   void client.prefetchQuery(summaryQuery(org.code))
   prefetchSettings(client, org)
-  MonthCost.preload()
-  Calculator.preload()
 }
 
 /** The plan, payment methods, costs and cost calculator (spec 2.5, `/billing`). */
