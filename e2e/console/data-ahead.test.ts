@@ -31,7 +31,7 @@ const openList = async () => {
   await page.locator(`[data-row="${reference}"]`).waitFor()
 }
 
-/** Sets a performance mark when the first row of the list is in the page. Runs in the browser. */
+/** Code that sets a performance mark when the list has its first row. It runs in the browser. */
 const markFirstRow = `new MutationObserver((_, observer) => {
   if (!document.querySelector('[data-row]')) return
   performance.mark('first row')
@@ -39,8 +39,8 @@ const markFirstRow = `new MutationObserver((_, observer) => {
 }).observe(document, { childList: true, subtree: true })`
 
 /**
- * The requests that began before the mark, except API requests that began after the rows had arrived: the request bars are loaded
- * while the first row is drawn. Runs in the browser.
+ * Code that returns the requests that began before the mark, except API requests that began after the response with the rows: the page
+ * loads the bars of requests while it draws the first row. It runs in the browser.
  */
 const requestsBeforeFirstRow = `['navigation', 'resource']
   .flatMap((type) => performance.getEntriesByType(type))
@@ -62,7 +62,7 @@ test('the list needs at most 14 requests before its first row, and 150 KB of scr
 
 test('a hovered link loads the data of its page', async () => {
   await openList()
-  // The filters are the last part that loads: from then on, nothing moves below the mouse.
+  // The filters load last. After that, nothing moves below the mouse.
   await page.getByRole('button', { name: /Status$/ }).waitFor()
   const version = page.waitForRequest((request) => isApi(request, `squids/${reference}`))
   const deployments = page.waitForRequest((request) => isApi(request, 'deployments?squidId='))
@@ -74,7 +74,7 @@ test('a hovered link loads the data of its page', async () => {
   expect(new URL(page.url()).pathname).toBe('/squids')
 })
 
-test('an unchanged version is not sent again, and polls never contain its manifest', async () => {
+test('the API does not send an unchanged version again, and polls do not request its manifest', async () => {
   await page.goto(`/squids/lending/v1?organization=${code}`)
   const isVersion = (url: string) => url.includes(`/orgs/${code}/squids/${reference}?files=false`)
   const response = await page.waitForResponse((candidate) => isVersion(candidate.url()) && candidate.status() === 304)

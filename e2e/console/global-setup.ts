@@ -8,12 +8,12 @@ import { startShoal, type ShoalAddress } from '../support/shoal.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The Shoal that the test files of the console share. Each file has its own organizations and users. */
+    /** The address of the Shoal that all test files of the console share. Each file has its own organizations and users. */
     consoleShoal: ShoalAddress
   }
 }
 
-/** Starts one Shoal for all test files of the console, with the settings that they need. */
+/** Starts the Shoal that all test files of the console share, with the settings that they need. Returns a function that stops it. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const node = await startIdleNode()
   const configFolder = mkdtempSync(join(tmpdir(), 'shoal-rpc-'))

@@ -16,7 +16,7 @@ const code = 'logs-labs'
 const json = (line: object) => JSON.stringify(line)
 const progress = (n: number) => json({ level: 2, ns: 'sqd:processor', msg: `${n} / 5000, rate: 2 blocks/sec` })
 
-/** A squid with a long log that prints a line every 300 ms. */
+/** A squid that prints a long log at its start, and then a line every 300 ms. */
 const logging: SimulatedSquid = {
   name: 'logging',
   slot: 'v1',
@@ -97,7 +97,7 @@ test('scrolling up pauses the log, loads older lines, and counts new ones', asyn
   await page.mouse.wheel(0, -600)
   await waitForText(page, 'Paused')
   await button(/\d+ new lines/).waitFor()
-  // Each scroll to the top loads a page of older lines.
+  // Scrolling to the top loads the next page of older lines.
   await expect.poll(async () => (await scrollTo(0), row(/ 0 \/ 5000/).count())).toBe(1)
   await expect.poll(() => rows()).toBeGreaterThan(350)
   await button(/\d+ new lines/).click()
@@ -124,7 +124,7 @@ test('the order can be reversed', async () => {
   await row('No migrations are pending').waitFor()
 })
 
-test('filters select the matching lines, and are kept in the URL', async () => {
+test('filters select the matching lines, and are in the URL', async () => {
   await open('logging@v1')
   await pick('Containers', 'base')
   await row('rate limited').waitFor()
@@ -222,7 +222,7 @@ test('after an interruption, the stream resumes without losing a line', async ()
   expect(more).toEqual(more.map((_, i) => first + i + 1))
 })
 
-test('the GraphQL playground queries a version whose CORS rules do not allow the console', async () => {
+test('the GraphQL playground can query a version whose CORS rules do not allow the console', async () => {
   await page.goto(`/squids/logging/v1/playground?organization=${code}`)
   // The api containers of the sim driver send no CORS headers.
   await waitForText(page, 'so Shoal forwards your queries')
@@ -232,7 +232,7 @@ test('the GraphQL playground queries a version whose CORS rules do not allow the
   expect(await accessibilityFlaws(page, 'playground')).toEqual([])
 })
 
-test('the tab is accessible in both themes and at every width', async () => {
+test('the Logs tab is accessible in both themes and at every width', async () => {
   await open('logging@v1', '&search=sqd')
   await row('rate limited').waitFor()
   await row('rate limited')

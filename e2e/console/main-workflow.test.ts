@@ -8,7 +8,7 @@ import { waitForText } from '../support/page.ts'
 import { totalTransfers } from '../support/squid.ts'
 import { until } from '../support/until.ts'
 
-// The most common workflow with real builds and containers: a user deploys with the public client and watches the deployment in the console.
+// The most common workflow, with real builds and containers: a user deploys with the public client and watches the deployment in the console.
 
 let cloud: TestCloud
 let sqd: PublicClient
@@ -83,7 +83,7 @@ test('a user deploys, queries, hibernates, restarts and deletes a version', asyn
 
   await page.getByRole('link', { name: 'GraphQL playground' }).click()
   await page.locator('.graphiql-doc-explorer-root-type').first().waitFor()
-  // The browser queries the squid directly, although its origin differs from the console's.
+  // The browser queries the squid directly, although the squid and the console have different origins.
   await expect.poll(() => page.getByText('so Shoal forwards your queries').count()).toBe(0)
   await page.locator('.graphiql-query-editor .view-lines').click()
   await page.keyboard.insertText('{ transfersConnection(orderBy: id_ASC) { totalCount } }')

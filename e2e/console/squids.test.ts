@@ -52,7 +52,7 @@ const menuDisabledReason = async (reference: string, target = page) => {
   return (await trigger.getAttribute('aria-disabled')) === 'true' ? trigger.getAttribute('aria-description') : null
 }
 const item = (name: string) => page.getByRole('menuitem', { name: new RegExp(`^${name}`) })
-/** Returns why a menu item is disabled. */
+/** Waits until a menu item is disabled, and returns why. */
 const itemDisabledReason = async (name: string) => {
   await expect.poll(() => item(name).getAttribute('aria-disabled')).toBe('true')
   return (await item(name).innerText()).split('\n').at(-1)
@@ -119,7 +119,7 @@ test('the deploy guide shows the progress of the deployment, and afterwards the 
   await waitForText(page, '4 versions of 3 squids · 96 left in this organization')
 })
 
-test('the list shows the daily requests through the gateway', async () => {
+test('the list shows the number of requests through the gateway for each day', async () => {
   const url = `${shoal.gatewayUrl}/${code}/erc20-transfers@v1/api/graphql`
   for (let i = 0; i < 3; i++) await fetch(url, { method: 'POST', body: '{}' })
   const bars = row('erc20-transfers@v1').getByRole('img', { name: 'Requests of the last 7 days' })
@@ -150,7 +150,7 @@ test('search, filters and order are in the URL and restored from it', async () =
   await page.goBack()
   await row('lending@v1').waitFor()
   await expect.poll(() => references()).toEqual(['lending@v1'])
-  // The back button restores the typed text, even if the user followed a link before the debounce ended.
+  // The back button restores the typed text, even if the user followed a link before the search was applied.
   const find = page.getByLabel('Find squid')
   await find.fill('LENDING')
   await row('lending@v1').getByRole('link').click()
@@ -168,7 +168,7 @@ test('search, filters and order are in the URL and restored from it', async () =
   await page.waitForURL(/sort=deployedAt/)
 })
 
-test('actions require confirmation, show why they are disabled, and update the status while they run', async () => {
+test('actions require confirmation and show why they are disabled; the list shows their progress', async () => {
   await open()
   await openMenu('nft-floor@v1')
   expect(await seriousFlaws(page)).toEqual([])
@@ -234,7 +234,7 @@ test('in a playground whose only squid is deployed, a warning appears and the de
 test('in a list of a thousand versions, only the visible rows are rendered and polled', async () => {
   const person = await signInAs(browser, shoal, 'mira@squids.dev')
   const [model] = await deployer.api.squids.listSummaries({ params: { code } })
-  // A simulated response: this tests only the page.
+  // The response is simulated, because this tests only the page.
   const payload = Array.from({ length: 1000 }, (_, index) => {
     const name = `squid-${Math.floor(index / 4)}`
     const slot = `v${index % 4}`
@@ -262,7 +262,7 @@ test('in a list of a thousand versions, only the visible rows are rendered and p
   await row('squid-249@v3', person.page).getByText('newer').waitFor()
   expect(requested[0]).toBe('all')
   expect(requested.at(-1)?.split(',').length).toBeLessThan(80)
-  // The command palette lists the versions too. When its data is stale, it requests only the rows that the page shows.
+  // The command palette lists the versions too. If its data is stale, the palette requests only the rows that the page shows.
   const countBefore = requested.length
   await person.page.clock.fastForward(6_000)
   await person.page.keyboard.press('Control+k')
@@ -276,7 +276,7 @@ test('in a list of a thousand versions, only the visible rows are rendered and p
   await person.context.close()
 })
 
-test('the tour can be stepped forward and back and skipped, and is not shown on small screens', async () => {
+test('the user can step through the tour in both directions and skip it; small screens do not show it', async () => {
   const { page: newcomer, context } = await signInAs(browser, shoal, 'nora@squids.dev', { hasTour: true })
   const popover = newcomer.locator('.driver-popover')
   const waitForTitle = (title: string) => popover.getByText(title, { exact: true }).waitFor()

@@ -139,7 +139,7 @@ test('details and processors show the observed state and update', async () => {
     .toBe(`${shoal.gatewayUrl}/${code}/erc20-transfers@v1/processors/base/metrics`)
 })
 
-test('database access shows the password only on request, and always copies it', async () => {
+test('the card for database access shows the password only on request, and can always copy it', async () => {
   await open('erc20-transfers@v1', '/db')
   const [connection] = (await squid('erc20-transfers@v1')).addons.postgres?.connections ?? []
   const password = connection?.params.password ?? ''
@@ -206,7 +206,7 @@ test('tags are added, moved from another version after a confirmation, and remov
   await page.getByRole('button', { name: 'Tag fresh' }).waitFor({ state: 'detached' })
 })
 
-test('a running deployment is shown live, and a failure is shown at the top', async () => {
+test('the page shows a running deployment live, and a failed one at the top', async () => {
   const error = "src/mapping.ts(1,7): error TS2322: Type 'string' is not assignable to type 'number'"
   const message = ['npm run build ended with exit code 2.', '> tsc', error].join('\n')
   const failing = { kind: 'SOURCE_FILES_BUILD_FAILED', message }
@@ -233,7 +233,7 @@ test('a running deployment is shown live, and a failure is shown at the top', as
     .filter({ hasText: /TypeScript does not accept src\/mapping.ts, line 1/ })
     .filter({ hasText: 'The previous code keeps running.' })
     .waitFor()
-  // The output has its colours, and the last line does not repeat it.
+  // The page shows the output in its colours, and the last line does not repeat the error.
   await log.locator('.text-bad').getByText(error).waitFor()
   await log.getByText(/npm run build ended with exit code 2.$/).waitFor()
   await expect.poll(() => log.getByText('TS2322').count()).toBe(1)
@@ -247,7 +247,7 @@ test('a running deployment is shown live, and a failure is shown at the top', as
   const notice = page.getByRole('alert').filter({ hasText: `Last deploy failed (#${id})` })
   await notice.getByRole('code').filter({ hasText: error }).waitFor()
   await notice.getByText('The previous code keeps running.').waitFor()
-  // The alert about it is not shown a second time.
+  // The page does not also show the alert about the failure.
   await expect.poll(() => page.getByText('Last deploy was finished with an error').count()).toBe(0)
   expect(await accessibilityFlaws(page, 'failed-deploy-general')).toEqual([])
   await switchTheme(page, 'light')
@@ -261,7 +261,7 @@ test('a running deployment is shown live, and a failure is shown at the top', as
   expect(await accessibilityFlaws(page, 'failed-deploy-list')).toEqual([])
   await switchTheme(page, 'light')
   await page.setViewportSize({ width: 1440, height: 900 })
-  // A change of tags does not hide that the deployment failed.
+  // After a change of tags, the page still shows that the deployment failed.
   const tagged = await deployer.api.squids.setTag({ params: { code, reference: 'broken@v1', tag: 'checked' } })
   await waitForDeployment(deployer, tagged.id)
   await page.locator('[data-row="broken@v1"]').getByText('checked').waitFor()
@@ -270,7 +270,7 @@ test('a running deployment is shown live, and a failure is shown at the top', as
   expect(await accessibilityFlaws(page, 'failed-deploy-page')).toEqual([])
   await switchTheme(page, 'light')
   await page.setViewportSize({ width: 1440, height: 900 })
-  // Every version has a deployment, so the empty list needs a simulated response.
+  // The response is simulated, because every version has a deployment.
   const list = /\/deployments\?.*squidId=/
   await page.route(list, (route) => route.fulfill({ json: { payload: [] } }))
   await open('broken@v1', '/deployments')
@@ -280,7 +280,7 @@ test('a running deployment is shown live, and a failure is shown at the top', as
   await waitForText(page, 'Deployment not found')
 })
 
-test('a failed first deployment keeps its log, but adds no version to the list', async () => {
+test('the log of a failed first deployment remains available, but the list has no version', async () => {
   const buildFailure = { kind: 'SOURCE_FILES_BUILD_FAILED', message: 'tsc found 7 errors' }
   const build = { takesMs: 3000, fails: buildFailure }
   const id = await requestSimulatedDeploy(deployer, { name: 'first', slot: 'v1', build })
@@ -303,7 +303,7 @@ test('a failed first deployment keeps its log, but adds no version to the list',
   await failed.waitFor()
 })
 
-test('a long log is rendered and copied in full', async () => {
+test('the page renders and copies a long log in full', async () => {
   await open('long-log@v1', `/deployments/${longLogDeployment.id}`)
   const log = page.getByRole('region', { name: 'Log lines' })
   await log.getByText('line 0 of the build', { exact: true }).waitFor()
@@ -358,7 +358,7 @@ test('a hibernated version shows a notice, disables the tabs that need running p
   await expect.poll(() => tab('Details').getAttribute('aria-disabled')).toBeNull()
 })
 
-test('a crashing processor is shown with the reason', async () => {
+test('the page says that a processor keeps crashing, and why', async () => {
   await open('crashing@v1')
   await page.getByText('processor keeps crashing').waitFor()
   await row('processor').getByText('Stuck').waitFor()
@@ -382,10 +382,10 @@ test('a viewer sees why they cannot change a version', async () => {
   await guest.context.close()
 })
 
-test('an unknown version keeps showing "not found" while it is requested again', async () => {
+test('the page of an unknown version shows "not found" even while it polls', async () => {
   await open('unknown@v9')
   await waitForText(page, 'Version not found')
-  // A response that takes long; the page requests the version every five seconds.
+  // The response takes long, and the page requests the version every five seconds.
   const held = Promise.withResolvers<void>()
   const versionUrl = /squids\/unknown(@|%40)v9/
   await page.route(versionUrl, (route) => held.promise.then(() => route.continue()))
@@ -396,7 +396,7 @@ test('an unknown version keeps showing "not found" while it is requested again',
   await page.unrouteAll({ behavior: 'wait' })
 })
 
-test('an unknown version shows "not found"; deleting a version redirects from its page to the list', async () => {
+test('the page of an unknown version shows "not found"; a user who deletes a version is redirected from its page to the list', async () => {
   await open('unknown@v9')
   await waitForText(page, 'Version not found')
   await open('leaving@v1')
@@ -435,7 +435,7 @@ test('every tab is accessible in both themes and at every width', async () => {
     await expect.poll(() => screenPage.locator('[aria-busy=true], [aria-label=Loading]').count()).toBe(0)
     flaws.push(...(await accessibilityFlaws(screenPage, `version-${shot}`)))
   }
-  // Two pages in parallel, because the checks take long; in separate contexts, because tabs of one context share the theme.
+  // Two pages are checked in parallel, because this takes long. Each has its own context, because pages of one context share the theme.
   const { page: second } = await signInAs(browser, shoal, 'mira@version.dev')
   await Promise.all(
     [page, second].map(async (screenPage, half) => {

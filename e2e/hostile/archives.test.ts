@@ -1,6 +1,6 @@
 import { lstatSync, readdirSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { hostileArchives } from '@shoal/runtime/hostile-archives'
+import { asInMessages, hostileArchives } from '@shoal/runtime/hostile-archives'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { makeBareSquid } from '../support/bare-squid.ts'
 import { deploy, waitForDeployment } from '../support/deploy.ts'
@@ -9,13 +9,13 @@ import { startShoal, type Shoal } from '../support/shoal.ts'
 import { isFull } from '../support/tier.ts'
 
 /**
- * Archives with one trick each: all of them, or every third. `hostile-archives.test.ts` of the runtime unpacks thousands of
- * combinations.
+ * Hostile archives, each with one trick. Outside of `npm run test:full`, every third one. `hostile-archives.test.ts` of the runtime
+ * unpacks thousands of combinations of tricks.
  */
 const archives = [...hostileArchives(20_261_123, 70)].filter((_, i) => isFull || i % 3 === 0)
-/** Each is deployed to its own slot, because a version has one deployment at a time. */
-const uploaders = 4
-/** Every archive lacks what a build needs, so those that are unpacked fail at the manifest. */
+/** The number of archives that are deployed at the same time, each to its own slot, because a version has one deployment at a time. */
+const concurrency = 4
+/** The archives contain no valid squid, so the deployment also fails for those that the builder unpacks. */
 const expectedFailures = ['REQUIRED_SOURCE_FILE_INVALID', 'REQUIRED_SOURCE_FILE_MISSED', 'REQUIREMENTS']
 
 let shoal: Shoal
@@ -27,7 +27,7 @@ beforeAll(async () => {
 })
 afterAll(() => shoal?.end())
 
-/** Uploads and deploys an archive. Returns how it was rejected. */
+/** Uploads and deploys an archive. Returns how Shoal rejected it. */
 async function rejectionOf(bytes: Buffer, slot: string): Promise<{ failed: string; reason: string }> {
   const params = { code: org.org }
   const { uploadUrl, uploadFields, fileUrl } = await org.api.deployments.createUpload({ params })
@@ -46,7 +46,7 @@ async function rejectionOf(bytes: Buffer, slot: string): Promise<{ failed: strin
   return { failed, reason: failureReason ?? '' }
 }
 
-/** Returns the entries of the data directory that are neither files, folders nor sockets. */
+/** Returns the entries in the folders for archives and images that are neither files, folders, links nor sockets. */
 function specialFiles(): string[] {
   const folders = ['builds', 'images', 'uploads'].map((name) => join(shoal.dataDir, name))
   return folders.flatMap((folder) => {
@@ -57,7 +57,7 @@ function specialFiles(): string[] {
   })
 }
 
-test('hostile archives that are uploaded and deployed are rejected with a sentence that names the path', async () => {
+test('each hostile archive is rejected with a sentence that names the path, and leaves no special files', async () => {
   const faults: string[] = []
   const remaining = archives.values()
   const upload = async (slot: string) => {
@@ -65,18 +65,20 @@ test('hostile archives that are uploaded and deployed are rejected with a senten
       const { failed, reason } = await rejectionOf(bytes, slot)
       if (!expectedFailures.includes(failed)) faults.push(`${title}: ${failed} ${reason}`)
       if (culprit !== null && failed !== 'REQUIRED_SOURCE_FILE_INVALID') faults.push(`${title} was unpacked: ${reason}`)
-      if (!/^[A-Z“"][^]{10,600}$/.test(reason) || reason.includes(shoal.dataDir))
-        faults.push(`${title} says: ${reason}`)
+      if (culprit !== null && !reason.includes(asInMessages(culprit)))
+        faults.push(`${title}: the reason does not name ${culprit}: ${reason}`)
+      if (!/^[A-Z“"][^]{10,600}$/.test(reason)) faults.push(`${title}: the reason is not a short sentence: ${reason}`)
+      if (reason.includes(shoal.dataDir)) faults.push(`${title}: the reason reveals a path of the host: ${reason}`)
     }
   }
-  await Promise.all(Array.from({ length: uploaders }, (_, i) => upload(`v${i + 1}`)))
+  await Promise.all(Array.from({ length: concurrency }, (_, i) => upload(`v${i + 1}`)))
   expect(faults).toEqual([])
   expect(specialFiles()).toEqual([])
   expect(shoal.output()).not.toMatch(/unhandled|ERR_INTERNAL/i)
   expect((await fetch(`${shoal.url}/readyz`)).status).toBe(200)
 }, 600_000)
 
-test('a package.json that is nested 50,000 deep is rejected with a sentence', async () => {
+test('a package.json with 50,000 nested arrays is rejected with a sentence', async () => {
   const project = makeBareSquid('nested', { 'package.json': `{"a":${'['.repeat(50_000)}${']'.repeat(50_000)}}` })
   try {
     const deployer = { ...org, shoal, project }

@@ -78,7 +78,7 @@ async function importSource(source: string): Promise<{ isFromShoal: IsFromShoal 
   }
 }
 
-test('without open alerts, the bell and the page show empty states', async () => {
+test('without open alerts, the panel of the bell and the page say so', async () => {
   await open()
   await page.getByText('No open alerts').waitFor()
   await bell('Alerts').click()
@@ -91,7 +91,7 @@ test('without open alerts, the bell and the page show empty states', async () =>
     .toBe(true)
 })
 
-test('a webhook is added, and a test reaches it with a signature that its secret verifies', async () => {
+test('an added webhook receives a test notification, whose signature the secret verifies', async () => {
   await open('/channels')
   await channel('Email').getByText('admin@alerts.dev').waitFor()
   await page.getByRole('button', { name: 'Add channel' }).click()
@@ -179,7 +179,7 @@ test('channels can be renamed and get new URLs; their secrets stay the same and 
   await channel('On-call').getByText(receiver.url, { exact: true }).waitFor()
 })
 
-test('a crash loop and a failed deployment appear automatically, are counted and send notifications', async () => {
+test('alerts for a crash loop and a failed deployment appear without a reload, are counted and send notifications', async () => {
   await open()
   await page.getByText('No open alerts').waitFor()
   expect((await deploySimulated(deployer, { name: 'transfers', slot: 'v1' })).failed).toBe('NO')
@@ -218,7 +218,7 @@ test('a crash loop and a failed deployment appear automatically, are counted and
 })
 
 test('deliveries are listed and can be sent again', async () => {
-  // Repair the failed version now: an alert ends, with a notification, only a minute after its cause was resolved.
+  // Repair the failed version now, for a later test: Shoal ends an alert, with a notification, only a minute after the cause was resolved.
   expect((await deploySimulated(deployer, { name: 'transfers', slot: 'v1' })).failed).toBe('NO')
   await open('/deliveries')
   const crash = row('Deliveries', 'eth keeps crashing').filter({ hasText: 'On-call' })
@@ -262,7 +262,7 @@ test('an administrator mutes an alert, which all members see, and unmutes it', a
   expect(await deployer.api.alerts.listMutes({ params: { code } })).toEqual([])
 })
 
-test('viewers see rules and channels and why they cannot change them; the owner of a playground can change them', async () => {
+test('viewers see rules and channels, and why they cannot change them; the owner of a playground can change them', async () => {
   const reason = 'Only administrators may change the rules and channels of alerts.'
   await open('/rules', viewer)
   await viewer.getByText(reason).waitFor()
@@ -283,7 +283,7 @@ test('viewers see rules and channels and why they cannot change them; the owner 
   await channel('Email').getByText('The test was delivered').waitFor()
 })
 
-test('every tab is accessible in both themes and at every width', async () => {
+test('every tab of the alerts page is accessible in both themes and at every width', async () => {
   await deployer.api.alerts.mute({ params: { code }, body: { kind: 'STALLED', squidId: null, minutes: 60 } })
   const flaws: string[] = []
   const tabs = [
@@ -323,7 +323,7 @@ test('alerts of disabled rules and resolved alerts move to the history, and reco
 
   await open('/history')
   await notification('alert.ended', 'Last deploy was finished with an error')
-  // Without a reload, because the page polls.
+  // The page polls, so it needs no reload.
   await row('Alerts that ended', 'transfers@v1').waitFor()
   await row('Alerts that ended', 'eth keeps crashing').waitFor()
   await saveScreenshot(page, 'alerts-history-light')

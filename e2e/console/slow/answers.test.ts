@@ -27,7 +27,7 @@ afterAll(async () => {
 
 const open = (path: string) => page.goto(`${path}?organization=${code}`)
 
-/** Runs the action while no request for data of the organization gets a response, and then lets all through. */
+/** Runs the action while requests for data of the organization get no response, and then lets all of them continue. */
 async function withoutRefetches(act: () => Promise<void>): Promise<void> {
   const held: Route[] = []
   const hold = (route: Route) => (route.request().method() === 'GET' ? void held.push(route) : route.continue())
@@ -36,12 +36,12 @@ async function withoutRefetches(act: () => Promise<void>): Promise<void> {
     await act()
   } finally {
     await page.unroute(`**/api/v1/orgs/${code}/**`, hold)
-    // Requests that the page has cancelled since cannot continue.
+    // A request that the page has cancelled in the meantime cannot continue.
     await Promise.all(held.map((route) => route.continue().catch(() => null)))
   }
 }
 
-test('a dialog closes when its call responds, and all pages of the version show the new state', async () => {
+test('a dialog closes when the API responds to its call, and all pages of the version show the new state', async () => {
   await open('/squids')
   await page.getByRole('link', { name: 'transfers@v1' }).click()
   const header = page.locator('header').filter({ has: page.getByRole('heading', { name: /^transfers/, level: 1 }) })
@@ -60,7 +60,7 @@ test('a dialog closes when its call responds, and all pages of the version show 
   expect(await row.getByText('Hibernating').count()).toBe(0)
 })
 
-test('a switch keeps the state that the server confirmed', async () => {
+test('a switch shows the state that the server confirmed, without a refetch', async () => {
   await open('/monitoring/alerts/rules')
   const first = page.getByRole('list', { name: 'Rules' }).getByRole('switch').first()
   await first.waitFor()
@@ -69,7 +69,7 @@ test('a switch keeps the state that the server confirmed', async () => {
     const response = page.waitForResponse((candidate) => candidate.request().method() === 'PUT')
     await first.click()
     await response
-    // No refetch can change it: it shows the response, or still the state before the call.
+    // Without a refetch, the switch shows either the response or the state before the call.
     await expect.poll(() => first.isChecked()).toBe(false)
   })
   await page.reload()
@@ -77,7 +77,7 @@ test('a switch keeps the state that the server confirmed', async () => {
   expect(await first.isChecked()).toBe(false)
 })
 
-test('an invited member and a new secret are listed at once', async () => {
+test('an invited member and a new secret appear in their lists without a refetch', async () => {
   await open('/settings')
   await page.getByRole('button', { name: 'Invite' }).first().click()
   await withoutRefetches(async () => {

@@ -59,7 +59,7 @@ const rejectedCards = {
   '4242 4242 4242 4241': 'Your card number is invalid.',
 }
 
-test('a rejected card shows the reason, and leaves the organization in draft', async () => {
+test('the page shows why a card was rejected, and the organization stays a draft', async () => {
   const { page } = admin
   await open(page, '/billing')
   await waitForExactText(page, 'Upgrade to Pro')
@@ -72,7 +72,7 @@ test('a rejected card shows the reason, and leaves the organization in draft', a
   expect(await status()).toBe('DRAFT')
 })
 
-test('the card form formats the input, and shows at each field what is wrong', async () => {
+test('the card form formats the input, and shows the error of each field', async () => {
   const { page } = admin
   await open(page, '/billing')
   const [number, expiry, cvc] = ['Card number', 'Expiry', 'CVC'].map((label) => page.getByLabel(label)) as [
@@ -92,7 +92,7 @@ test('the card form formats the input, and shows at each field what is wrong', a
   await waitForExactText(page, 'Enter 3 or 4 digits')
   await expect.poll(() => save.getAttribute('aria-disabled')).toBe('true')
   await save.hover()
-  // The browser can report that it scrolled to the button after it reports the pointer over it.
+  // The browser may report the scrolling to the button only after it has reported the pointer over the button.
   await page.evaluate("document.dispatchEvent(new Event('scroll'))")
   const tip = await page.getByRole('tooltip').boundingBox()
   const button = await save.boundingBox()
@@ -124,7 +124,7 @@ test('a card whose authentication failed can be entered again, and upgrades the 
   await waitForExactText(page, 'Professional')
 })
 
-test('cards can be added, made the default, replaced and removed, except the last one', async () => {
+test('cards can be added, made the default, replaced and removed, but the last card cannot be removed', async () => {
   const { page } = admin
   await open(page, '/billing')
   const remove = (last4: string) => page.getByRole('button', { name: `Remove •••• ${last4}` })
@@ -347,7 +347,7 @@ test('the page fetches settings once, and a receipt at most every 30 seconds', a
     const part = /\/billing\/(settings|receipts)/.exec(request.url())?.[1]
     if (part) requested.push(part)
   })
-  // Leaving a page cancels its requests, so each visit ends after the answer is on the page.
+  // A user who leaves a page cancels its requests, so each visit waits until the page shows the response.
   const settings = page.getByRole('button', { name: /^Remove •••• / }).or(page.getByLabel('Card number'))
   const receipt = page.getByText(/^Total( so far)?$/).or(page.getByText('No usage during this period'))
   const visitUsage = async () => {
@@ -356,7 +356,7 @@ test('the page fetches settings once, and a receipt at most every 30 seconds', a
     await page.getByRole('link', { name: 'General', exact: true }).click()
     await settings.first().waitFor()
   }
-  // A machine under load may need more than 30 seconds for the visits, so the page's clock is stopped.
+  // The test stops the page's clock, because the visits may take more than 30 seconds on a machine under load.
   const startMs = Date.now()
   await page.clock.setFixedTime(startMs)
   await open(page, '/billing')

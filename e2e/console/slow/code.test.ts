@@ -94,7 +94,7 @@ const schema = buildSchema(`
 `)
 
 test('the schema is searchable, its types link to each other, and queries can be copied', async () => {
-  // The programs of the sim driver have no schema.
+  // The programs of the sim driver serve no schema.
   await page.route(/\/v1\/graphql$|coded.*graphql/, async (route) => {
     const headers = { 'access-control-allow-origin': '*', 'access-control-allow-headers': '*' }
     const { query } = (route.request().postDataJSON() ?? {}) as { query?: string }
@@ -127,7 +127,7 @@ test('the schema is searchable, its types link to each other, and queries can be
   await page.unroute(/\/v1\/graphql$|coded.*graphql/)
 })
 
-test('the page reports an API that allows no introspection', async () => {
+test('the page says that the schema of an API without introspection cannot be loaded', async () => {
   await page.goto(`/squids/coded/v1/schema?organization=${code}`)
   await waitForText(page, 'The schema could not be loaded')
   expect(await accessibilityFlaws(page, 'schema-failed')).toEqual([])

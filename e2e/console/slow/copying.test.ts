@@ -9,7 +9,7 @@ import { deploySimulated } from '../../support/simulated-squid.ts'
 const code = 'copying-labs'
 const email = 'mira@copying.dev'
 const shoal = consoleShoal()
-/** The same Shoal under a name that is not localhost, as in a private network without a certificate. */
+/** The URL of the same Shoal with a host other than localhost, as in a private network without a certificate. */
 const plainHttp = new URL(shoal.url)
 plainHttp.hostname = 'shoal.test'
 let browser: Browser
@@ -37,7 +37,7 @@ test('over plain HTTP, copy buttons and menus copy, even inside a dialog', async
   const page = await context.newPage()
   await openVersion(page)
   expect(await page.evaluate('isSecureContext')).toBe(false)
-  // A page with a secure origin in the same browser reads what the other page has copied.
+  // A page in the same browser with a secure origin can read the clipboard.
   const reader = await context.newPage()
   await reader.goto(shoal.url)
   const copied = async () => {
@@ -63,7 +63,7 @@ test('over plain HTTP, copy buttons and menus copy, even inside a dialog', async
   await context.close()
 })
 
-test('the page reports a browser that refuses to copy', async () => {
+test('the page says that the text could not be copied if the browser refuses to copy', async () => {
   const { page, context } = await signInAs(browser, shoal, email)
   await page.addInitScript(`
     navigator.clipboard.writeText = () => Promise.reject(new DOMException('', 'NotAllowedError'))

@@ -6,7 +6,7 @@ import { consoleShoal } from '../../support/console-shoal.ts'
 import { sitePages } from '../../support/site-blocks.ts'
 
 const shoal = consoleShoal()
-/** All pages that are written by hand, and one of each kind that the build writes. */
+/** All handwritten pages, and one of each kind that the build writes. */
 const paths = [...sitePages().map((file) => file.replace(/(index)?\.md$/, '')), 'api/squids', 'operators/operate']
 
 let browser: Browser
@@ -29,7 +29,7 @@ async function search(page: Page, words: string) {
 }
 
 describe.each(['light', 'dark'] as const)('the documentation in the %s theme', (theme) => {
-  test.each([390, 1024, 1440])('has no violation and fits into a window of %i px', async (width) => {
+  test.each([390, 1024, 1440])('is accessible and not wider than a window of %i px', async (width) => {
     const context = await newUser(browser, shoal, { theme })
     const page = await context.newPage()
     await page.setViewportSize({ width, height: 900 })
@@ -54,7 +54,7 @@ describe.each(['light', 'dark'] as const)('the documentation in the %s theme', (
   })
 })
 
-test('search finds a heading and leads to it', async () => {
+test('the search finds a heading, and its result links to it', async () => {
   const page = await (await newUser(browser, shoal)).newPage()
   await open(page, '')
   const dialog = await search(page, 'lockfile')
@@ -65,7 +65,7 @@ test('search finds a heading and leads to it', async () => {
   await page.context().close()
 })
 
-test('the arrow keys choose a result, and Enter opens it', async () => {
+test('in the search, the arrow keys select a result, and Enter opens it', async () => {
   const page = await (await newUser(browser, shoal)).newPage()
   await open(page, '')
   const dialog = await search(page, 'slots and tags')
@@ -87,4 +87,4 @@ test('commands contain the address of the installation', async () => {
   await page.context().close()
 })
 
-test('nothing failed in the browser', () => expect(pageErrors).toEqual([]))
+test('the browser reported no errors', () => expect(pageErrors).toEqual([]))

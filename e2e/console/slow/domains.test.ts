@@ -13,7 +13,7 @@ import { until } from '../../support/until.ts'
 const code = 'harbour-domains'
 const gatewayName = 'squids.shoal.test'
 const name = 'api.example.com'
-/** The authority refuses orders for it. */
+/** A domain for which the authority refuses orders. */
 const blocked = 'blocked.shoal.test'
 let browser: Browser
 
@@ -109,7 +109,7 @@ describe.skipIf(!hasPebble())('with an authority and its DNS server', () => {
     expect(await accessibilityFlaws(page, 'domains-waiting')).toEqual([])
   })
 
-  test('a wrong record is named, and with the right ones the domain works', async () => {
+  test('the page names a wrong DNS record, and with correct records the domain works', async () => {
     await pebble.dns('/set-txt', { host: `_shoal.${name}.`, value: 'of-another-service' })
     await page.getByRole('button', { name: `Check now: ${name}` }).click()
     const card = cardOf(name)
@@ -123,7 +123,7 @@ describe.skipIf(!hasPebble())('with an authority and its DNS server', () => {
     expect(await graphqlStatus(pebble.tlsPort, root)).toBe(200)
   })
 
-  test('an order that the authority refuses is shown with its reason', async () => {
+  test('the page shows why the authority refused an order', async () => {
     await addDomain(blocked)
     await cardOf(blocked).getByText('Waiting for DNS').waitFor()
     await setRecords(blocked)
@@ -166,10 +166,10 @@ describe.skipIf(!hasPebble())('with an authority and its DNS server', () => {
     )
   })
 
-  test('nothing failed in the browser', () => expect(pageErrors).toEqual([]))
+  test('the browser reported no errors', () => expect(pageErrors).toEqual([]))
 })
 
-/** Requests GraphQL of the domain from the HTTPS port. Rejects if the certificate is not of this authority, or there is none. */
+/** Sends a GraphQL query for the domain to the HTTPS port, and returns the status. Rejects without a certificate of this authority. */
 function graphqlStatus(port: number, ca: string): Promise<number> {
   return new Promise((done, fail) => {
     const options = { host: '127.0.0.1', port, servername: name, ca, agent: false, method: 'POST', path: '/graphql' }

@@ -16,7 +16,7 @@ afterAll(async () => {
   await browser?.close()
 })
 
-test('every part is accessible and no wider than the window', async () => {
+test('every part of the gallery is accessible and not wider than the window', async () => {
   const page = await openGallery(browser)
   const errors: string[] = []
   page.on('pageerror', (error) => errors.push(error.message))
@@ -30,7 +30,7 @@ test('every part is accessible and no wider than the window', async () => {
   await page.context().close()
 })
 
-test('every part looks like its picture', async (context) => {
+test('every part of the gallery looks like its baseline picture', async (context) => {
   const obstacle = comparisonObstacle(browser)
   context.skip(obstacle !== null, obstacle ?? '')
   expect(await pictureDifferences(browser)).toEqual([])

@@ -46,7 +46,7 @@ afterAll(async () => {
   await shoal?.end()
 })
 
-test('the page Details has a card of Hasura with its status, addresses, replicas and profile', async () => {
+test('the Details tab has a card for Hasura with its status, addresses, replicas and profile', async () => {
   await page.goto(`/squids/engines/v1/details?organization=${code}`)
   const card = page.locator('[data-card]', { has: page.getByRole('heading', { name: 'Hasura' }) })
   await expect.poll(() => card.innerText(), { timeout: 60_000 }).toContain('Available')

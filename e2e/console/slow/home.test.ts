@@ -24,7 +24,7 @@ afterAll(async () => {
 
 const main = () => page.getByRole('navigation', { name: 'Main' })
 
-test('with one organization there is no home page', async () => {
+test('a user with one organization has no home page', async () => {
   await page.goto('/home')
   await page.waitForURL(/\/squids/)
   await expect.poll(() => main().getByRole('link', { name: 'Home' }).count()).toBe(0)
@@ -55,7 +55,7 @@ test('with several organizations, the home page shows what needs attention in al
   await waitForText(page, 'The build failed')
 })
 
-test('an organization that cannot be loaded does not hide the others', async () => {
+test('if one organization cannot be loaded, the page says so and shows the others', async () => {
   await page.route('**/api/v1/orgs/home-north/**', (route) => route.fulfill({ status: 500, json: { error: 'broken' } }))
   await page.goto('/home')
   await waitForText(page, 'The state of North could not be loaded')

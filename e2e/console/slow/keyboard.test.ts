@@ -28,7 +28,7 @@ afterAll(async () => {
 const focused = () => page.evaluate<string>('document.activeElement.tagName + ": " + document.activeElement.innerText')
 const announcement = () => page.locator('#page-announcement').textContent()
 
-test('a page opened by keyboard is announced, and the focus is on its heading', async () => {
+test('a page that is opened by keyboard is announced, and its heading has the focus', async () => {
   await page.goto(`/squids?organization=${code}`)
   await page.getByRole('heading', { name: 'Squids', exact: true }).waitFor()
   expect(await focused()).not.toMatch(/^H1/)
@@ -38,7 +38,7 @@ test('a page opened by keyboard is announced, and the focus is on its heading', 
   await page.getByRole('heading', { name: /^transfers/, level: 1 }).waitFor()
   await expect.poll(focused).toMatch(/^H1: transfers/)
   await expect.poll(() => announcement()).toBe('General · transfers@v1')
-  // The selected tab keeps the focus, so that an arrow key reaches the next one.
+  // The selected tab keeps the focus, so that an arrow key selects the next tab.
   await page.getByRole('navigation', { name: 'Version' }).getByRole('link', { name: 'Deployments' }).focus()
   await page.keyboard.press('Enter')
   await expect.poll(announcement).toBe('Deployments · transfers@v1')
@@ -46,7 +46,7 @@ test('a page opened by keyboard is announced, and the focus is on its heading', 
   await expect.poll(() => page.title()).toBe('Deployments · transfers@v1 · Shoal')
 })
 
-test('single-key shortcuts can be turned off; those with a modifier keep working', async () => {
+test('single-key shortcuts can be turned off; shortcuts with a modifier key keep working', async () => {
   await page.goto(`/profile/settings?organization=${code}`)
   const shortcuts = page.getByRole('switch', { name: 'Single-key shortcuts' })
   await shortcuts.uncheck()
@@ -71,7 +71,7 @@ test('single-key shortcuts can be turned off; those with a modifier keep working
   await page.waitForURL(/\/squids/)
 })
 
-test('the command palette has the actions of the version whose page is open', async () => {
+test('the command palette lists the actions of the version whose page is open', async () => {
   const openPalette = async () => {
     await page.keyboard.press('Control+k')
     await page.getByPlaceholder(/Jump to/).waitFor()

@@ -46,7 +46,7 @@ test('a user creates an organization and invites a member', async () => {
   await context.close()
 })
 
-test('an invited newcomer accepts the terms, answers the questions and joins', async () => {
+test('an invited user without an account signs up, accepts the terms, answers the questions and joins', async () => {
   const boss = await signInAs(browser, shoal, 'boss@joined.dev')
   const params = { code: 'joined-org' }
   await boss.api.orgs.create({ body: { ...params, name: 'Joined org', email: 'boss@joined.dev' } })
@@ -108,7 +108,7 @@ test('a user can log out before answering invitations; unselected ones are rejec
   expect(await guest.api.user.listInvites({})).toEqual([])
   await expect.poll(() => page.evaluate(() => localStorage.getItem('tmp_invites_checked'))).toBe('true')
 
-  // The last case of spec 8: a link to an invitation that no longer exists.
+  // A link to an invitation that no longer exists (the last case of spec 8).
   await page.goto('/squids?organization=multi-two&acceptInviteId=999999')
   await page.getByText('Invitation not found').first().waitFor()
   await page.waitForURL(/\/squids\?organization=multi-two$/)
@@ -245,7 +245,7 @@ describe('the settings page', () => {
   })
 })
 
-test('a notification email has to be confirmed', async () => {
+test('the link in an email confirms the address for notifications', async () => {
   const { context, page, api } = await signInAs(browser, shoal, 'owner@mail.dev')
   await api.orgs.create({ body: { code: 'mail-org', name: 'Mail org', email: 'owner@mail.dev' } })
   await page.goto('/settings?organization=mail-org')
@@ -340,7 +340,7 @@ test('every screen is accessible in both themes and at every width', async () =>
     await expect.poll(() => page.locator('[aria-busy=true], [aria-label=Loading]').count()).toBe(0)
     flaws.push(...(await accessibilityFlaws(page, shot)))
   }
-  // Each user has their own page, so the pages are checked in parallel.
+  // Each user has their own page, so the test checks the pages of different users in parallel.
   await Promise.all(
     [...Map.groupBy(screens, ([, page]) => page).values()].map(async (screensOfPage) => {
       for (const screen of screensOfPage) await check(screen)

@@ -55,7 +55,7 @@ const card = (title: string) => page.locator('section', { has: page.getByRole('h
 const plot = (title: string) => card(title).getByRole('img', { name: new RegExp(`^${title}`) })
 const canvas = (title: string) => card(title).locator('canvas')
 
-/** The rows of a chart's table by column header, oldest first. */
+/** Returns the rows of a chart's table, oldest first, as cells by column header. */
 async function tableOf(title: string): Promise<Record<string, string>[]> {
   const table = page.getByRole('region', { name: `${title}, as a table` })
   if ((await table.count()) === 0) await card(title).getByRole('button', { name: 'Show as a table' }).click()
@@ -66,7 +66,7 @@ async function tableOf(title: string): Promise<Record<string, string>[]> {
   )
   return rows.map((row) => Object.fromEntries(row)).toReversed()
 }
-/** The time of a row, `02.09.2026 14:03:00`, in ms. */
+/** Returns the time of a row, such as `02.09.2026 14:03:00`, in milliseconds. */
 const timeOf = (text = '') => new Date(text.replace(/(\d+)\.(\d+)\.(\d+) /, '$3-$2-$1T')).getTime()
 const numbersOf = (rows: Record<string, string>[], header: string) =>
   rows.flatMap(({ [header]: text = '–' }) => (text === '–' ? [] : [Number.parseFloat(text.replaceAll(',', ''))]))
@@ -90,7 +90,7 @@ const waitForMetrics = () =>
     return count === valid + invalid && hasUsage ? { ingress, usage } : null
   }, 'the API returns all requests and the usage')
 
-test('a loading chart keeps its height, and a failed one does not affect the others', async () => {
+test('a chart has the same height while it loads, and a failed chart does not affect the others', async () => {
   let sendResponse = () => {}
   const released = new Promise<void>((done) => (sendResponse = done))
   await page.route(/metrics\/ingress/, (route) => released.then(() => route.continue()))
@@ -116,7 +116,7 @@ test('charts count every request, valid or not, and show the latencies', async (
   await waitForText(page, `${valid} valid · ${invalid} invalid (36.36%)`)
   const traffic = await tableOf('Traffic')
   expect([sum(numbersOf(traffic, 'Valid')), sum(numbersOf(traffic, 'Invalid'))]).toEqual([valid, invalid])
-  // Every request passes through the gateway, so a bucket without requests is zero, not a gap.
+  // The gateway counts every request, so a bucket without requests is zero, not a gap.
   expect(traffic[0]).toMatchObject({ Valid: '0', Invalid: '0' })
   await card('Traffic').getByRole('button', { name: 'Copy Traffic as a table' }).click()
   const lines = (await page.evaluate<string>('navigator.clipboard.readText()'))
@@ -160,7 +160,7 @@ test('dragging zooms in; the back button and a link zoom out again', async () =>
   await open()
   await page.getByRole('button', { name: /^Last 7 days/ }).waitFor()
   await canvas('CPU usage').waitFor()
-  // Charts begin when the version was created: over seven days, a version that is a minute old would be one thin line.
+  // Charts begin at the creation of the version. Otherwise, a version that is a minute old would be a thin line in a chart of seven days.
   const { createdAt } = await deployer.api.squids.get({ params: { code, reference: 'transfers@v1' } })
   await waitForText(page, /^since created, \d+ (s|min)$/)
   const shownFromMs = Math.min(Date.parse(createdAt), Date.now() - 15 * 60_000)
@@ -216,7 +216,7 @@ test('all charts share a crosshair, which the arrow keys also move', async () =>
       return after === before ? '' : after
     }, `${key} moves the crosshair`)
   }
-  // The current minute and that of the deployment may have no samples: move back to one that has.
+  // The minutes of now and of the deployment may have no samples, so move back to a minute with samples.
   let text = await pressKey('End')
   for (let steps = 0; steps < 15 && text.includes('API –'); steps++) text = await pressKey('ArrowLeft')
   expect(text).toMatch(/:00: API 100 MB, DB .*, Processor 64 MB, API limit/)
@@ -228,7 +228,7 @@ test('all charts share a crosshair, which the arrow keys also move', async () =>
   await expect.poll(() => plot('Response latency').getAttribute('aria-label')).toMatch(/P50: [\d.]+ ms at the end/)
 })
 
-test('deployments are marked at their start, and each mark links to its deployment', async () => {
+test('charts mark the start of each deployment, and the mark links to the deployment', async () => {
   await waitForMetrics()
   await open('range=1h')
   const marks = card('CPU usage').getByRole('list', { name: 'Deployments in CPU usage' }).getByRole('link')
@@ -248,7 +248,7 @@ test('deployments are marked at their start, and each mark links to its deployme
   await page.getByRole('heading', { name: `Deploy #${failed?.id}` }).waitFor()
 })
 
-test('code that failed to preload is loaded when its link is clicked, without reloading the page', async () => {
+test('if the code of a tab fails to preload, a click on its link loads the code without reloading the page', async () => {
   /** Makes the next request for a chunk fail, as it does when the browser leaves the page or the network changes. */
   const failOnce = (chunk: string) =>
     page.route(`**/assets/${chunk}-*.js`, (route) => route.abort('aborted'), { times: 1 })

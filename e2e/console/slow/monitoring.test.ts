@@ -11,7 +11,7 @@ const shoal = consoleShoal()
 let browser: Browser
 let page: Page
 let deployer: Deployer
-/** The last API response to each query that the page sent. */
+/** The last API response to each query of the page. */
 const responses = new Map<MonitoringQuery, MonitoringSeries[]>()
 
 const code = 'monitoring-labs'
@@ -19,7 +19,7 @@ const MIB = 2 ** 20
 const crashes = 2
 const kills = 1
 const sync = { fromBlock: 1000, headBlock: 1e9, headBlocksPerSecond: 1, blocksPerSecond: 500 }
-/** A collocated program may use a fifth of a core. This one needs twice as much, so it is throttled half of the time. */
+/** A collocated program may use a fifth of a core. This one needs twice as much, so its CPU is throttled half of the time. */
 const busy = { cpuCores: 0.4, memoryBytes: 384 * MIB }
 
 beforeAll(async () => {
@@ -38,7 +38,7 @@ beforeAll(async () => {
   ])
   expect(deployed.map(({ failed }) => failed)).toEqual(['NO', 'NO'])
   // Wait until the crashes have happened and all queries have samples.
-  await until(async () => (await sumOf('crashes')) === crashes + kills, 'all crashes have been sampled')
+  await until(async () => (await sumOf('crashes')) === crashes + kills, 'the API returns all crashes')
   for (const query of frequent) await until(() => hasCompletePoint(query), `${query} has a complete point`)
   page.on('response', (response) => {
     const query = /\/monitoring\/squids\/(\w+)\?/.exec(response.url())?.[1] as MonitoringQuery | undefined
@@ -60,7 +60,7 @@ const fetchLastHour = (query: MonitoringQuery) =>
     params: { code, query },
     query: { from: new Date(Date.now() - 3_600_000).toISOString() },
   })
-/** True if any complete point has a value. */
+/** Returns whether any complete point has a value. The last point is not complete. */
 const hasCompletePoint = async (query: MonitoringQuery) =>
   (await fetchLastHour(query)).some(({ values }) => values.slice(0, -1).some(({ v }) => v !== null))
 const sumOf = async (query: MonitoringQuery) =>
@@ -74,13 +74,12 @@ const legend = (name: string) => page.getByRole('region', { name: 'Legend' }).ge
 const plots = () => page.getByRole('img').filter({ has: page.locator('.u-over') })
 const option = (name: string) => page.getByRole('option', { name, exact: true })
 const pressFilter = (name: string) => page.getByRole('button', { name: new RegExp(`${name}$`) }).click()
-/** Polls with a timeout that is long enough for a busy machine. */
-const pollFor = <T>(read: () => T | Promise<T>) => expect.poll(read)
+
 const parameter = (name: string) => new URL(page.url()).searchParams.getAll(name)
 
-/** Waits until all frequently sampled charts are on screen. */
+/** Waits until the page shows all charts except that of databases. */
 const waitForCharts = (target = page) =>
-  pollFor(() => target.getByRole('button', { name: 'Show as a table' }).count()).toBeGreaterThanOrEqual(frequent.length)
+  expect.poll(() => target.getByRole('button', { name: 'Show as a table' }).count()).toBeGreaterThanOrEqual(frequent.length)
 
 const titles: Record<MonitoringQuery, string> = {
   crashes: 'Crashes',
@@ -93,7 +92,7 @@ const titles: Record<MonitoringQuery, string> = {
   indexed_height: 'Indexed height',
 }
 const queries = Object.keys(titles) as MonitoringQuery[]
-/** Databases are measured less often, so their chart is tested last. */
+/** The queries of all charts except that of databases: Shoal measures databases less often, so the last test waits for that chart. */
 const frequent = queries.filter((query) => query !== 'disk_utilization')
 
 /** Copies the table of a chart. Returns the cells of each column by its label. */
@@ -121,7 +120,7 @@ function responseTable(query: MonitoringQuery): Map<string, string[]> {
 
 const sorted = (columns: Map<string, string[]>) => [...columns].toSorted(([a], [b]) => a.localeCompare(b))
 
-test('the eight charts show the values that the API returns, and these match the simulated events', async () => {
+test('the eight charts show the values that the API returns, which match the simulated events', async () => {
   await open()
   await waitForCharts()
   await expect.poll(() => page.getByRole('heading', { level: 2 }).allInnerTexts()).toEqual(Object.values(titles))
@@ -130,7 +129,7 @@ test('the eight charts show the values that the API returns, and these match the
     const heightPx = (await card(title).getByRole('img').boundingBox())?.height
     expect([title, heightPx]).toEqual([title, query === 'crashes' || query === 'oom_kills' ? 200 : 250])
     await card(title).getByRole('button', { name: 'Show as a table' }).click()
-    await pollFor(async () => sorted(await copyTable(title))).toEqual(sorted(drawnTable(query)))
+    await expect.poll(async () => sorted(await copyTable(title))).toEqual(sorted(drawnTable(query)))
   }
   const numbersOf = async (title: string, series: string) =>
     ((await copyTable(title)).get(series) ?? []).filter((cell) => cell !== '').map(Number)
@@ -139,16 +138,16 @@ test('the eight charts show the values that the API returns, and these match the
   expect(sum(await numbersOf('Crashes', 'transfers@v2 eth'))).toBe(kills)
   expect([...(await copyTable('OOMs')).keys()]).toEqual(['Time', 'transfers@v2 eth'])
   expect(sum(await numbersOf('OOMs', 'transfers@v2 eth'))).toBe(kills)
-  // Before the versions were deployed there are gaps, not zeros.
+  // The chart has gaps, not zeros, for the time before the versions were deployed.
   expect((await copyTable('CPU utilization')).get('transfers@v1 eth')?.[0]).toBe('')
   await expect.poll(() => card('Memory utilization').getByRole('cell', { name: '50%' }).count()).toBeGreaterThan(0)
   await card('Crashes').getByRole('button', { name: 'Show as a chart' }).click()
   const marks = page.getByRole('list', { name: 'Deployments in Crashes' }).getByRole('link')
-  await pollFor(() => marks.count()).toBeGreaterThan(0)
+  await expect.poll(() => marks.count()).toBeGreaterThan(0)
   await expect.poll(() => marks.first().getAttribute('aria-label')).toMatch(/transfers@v\d Deploy #\d+/)
 })
 
-/** Like `responseTable`, without the blocks of the last point, which are still being counted and not drawn. */
+/** Like `responseTable`, without the blocks of the last point, which the page does not draw because their number is not final. */
 function drawnTable(query: MonitoringQuery): Map<string, string[]> {
   const columns = responseTable(query)
   if (query === 'indexed_blocks')
@@ -165,14 +164,14 @@ test('timeframe, container type and tags are in the URL; an empty tag selection 
   await expect.poll(() => option('24h').getAttribute('aria-selected')).toBe('true')
   const request = page.waitForRequest(/monitoring\/squids\/crashes/)
   await option('7 days').click()
-  await pollFor(() => parameter('timeframe')).toEqual(['7d'])
+  await expect.poll(() => parameter('timeframe')).toEqual(['7d'])
   const { searchParams } = new URL((await request).url())
   const [from = '', to = ''] = ['from', 'to'].map((name) => searchParams.get(name) ?? '')
   expect(Date.parse(to) - Date.parse(from)).toBe(7 * 86_400_000)
 
   await pressFilter('Container type')
   await option('API').click()
-  await pollFor(() => parameter('container_type')).toEqual(['api'])
+  await expect.poll(() => parameter('container_type')).toEqual(['api'])
   await card('Crashes').getByText('No crashes for the selected time range.').waitFor()
   await legend('transfers@v1 api').waitFor()
   await expect.poll(() => legend('transfers@v1 eth').count()).toBe(0)
@@ -182,10 +181,10 @@ test('timeframe, container type and tags are in the URL; an empty tag selection 
 
   await pressFilter('Tags')
   await option('next').click()
-  await pollFor(() => parameter('tag')).toEqual(['next'])
+  await expect.poll(() => parameter('tag')).toEqual(['next'])
   await expect.poll(() => option('All tags').getAttribute('aria-selected')).toBe('false')
   await option('next').click()
-  await pollFor(() => option('next').getAttribute('aria-selected')).toBe('false')
+  await expect.poll(() => option('next').getAttribute('aria-selected')).toBe('false')
   await page.keyboard.press('Escape')
   await legend('transfers@v2').waitFor()
   expect(parameter('tag')).toEqual(['next'])
@@ -194,7 +193,7 @@ test('timeframe, container type and tags are in the URL; an empty tag selection 
   await expect.poll(() => option('next').getAttribute('aria-selected')).toBe('true')
   await option('production').click()
   await option('All tags').click()
-  await pollFor(() => parameter('tag')).toEqual([])
+  await expect.poll(() => parameter('tag')).toEqual([])
   await page.keyboard.press('Escape')
   await legend('transfers@v1').waitFor()
 })
@@ -210,37 +209,37 @@ test('dragging over a range zooms in; the back button and Reset zoom undo it', a
     await page.mouse.down()
     await page.mouse.move(box.x + box.width - 2, box.y + 50, { steps: 3 })
     await page.mouse.up()
-    await pollFor(() => parameter('from').length).toBe(1)
+    await expect.poll(() => parameter('from').length).toBe(1)
   }
   await drag()
   const spanMs = Date.parse(parameter('to')[0] ?? '') - Date.parse(parameter('from')[0] ?? '')
   expect(spanMs / 3_600_000).toBeCloseTo(3, 1)
   await page.goBack()
-  await pollFor(() => parameter('from')).toEqual([])
+  await expect.poll(() => parameter('from')).toEqual([])
   await plots().first().waitFor()
   await drag()
   await page.getByRole('button', { name: 'Reset zoom' }).click()
-  await pollFor(() => [parameter('from'), parameter('timeframe')]).toEqual([[], ['6h']])
+  await expect.poll(() => [parameter('from'), parameter('timeframe')]).toEqual([[], ['6h']])
 })
 
 test('all charts share the crosshair, and the legend isolates a line or links to its version', async () => {
   await open()
   const times = page.getByText(/^\d\d\.\d\d\.\d{4} \d\d:\d\d:\d\d$/)
   // The keyboard moves the crosshair like the pointer does.
-  await pollFor(() => plots().count()).toBeGreaterThanOrEqual(4)
+  await expect.poll(() => plots().count()).toBeGreaterThanOrEqual(4)
   await page.getByRole('img').first().focus()
   await page.keyboard.press('End')
-  // Only charts that have been in the viewport are drawn.
-  await pollFor(() => times.count()).toBeGreaterThanOrEqual(4)
+  // The page draws a chart only when it is first in the viewport.
+  await expect.poll(() => times.count()).toBeGreaterThanOrEqual(4)
   expect(new Set(await times.allInnerTexts()).size).toBe(1)
 
   await legend('transfers@v2').click()
-  await pollFor(() => parameter('only')).toEqual(['transfers@v2'])
-  await pollFor(() => card('Crashes').getByRole('img').getAttribute('aria-label')).not.toContain('transfers@v1')
+  await expect.poll(() => parameter('only')).toEqual(['transfers@v2'])
+  await expect.poll(() => card('Crashes').getByRole('img').getAttribute('aria-label')).not.toContain('transfers@v1')
   await legend('transfers@v1 eth').click()
-  await pollFor(() => card('Crashes').getByRole('img').getAttribute('aria-label')).not.toContain('transfers@v2')
+  await expect.poll(() => card('Crashes').getByRole('img').getAttribute('aria-label')).not.toContain('transfers@v2')
   await page.getByRole('button', { name: 'Show all' }).click()
-  await pollFor(() => parameter('only')).toEqual([])
+  await expect.poll(() => parameter('only')).toEqual([])
   await page.getByRole('link', { name: 'Open transfers@v1' }).click()
   await page.waitForURL(/\/squids\/transfers\/v1$/)
 })
@@ -258,7 +257,7 @@ test('charts are refetched, stay on screen when that fails, and show how old the
     return isRefetched
   }, 'the page refetches the visible charts')
   await otherPage.route('**/monitoring/squids/**', (route) => route.abort())
-  // The page tries three times, with increasing delays.
+  // The page tries three times, with increasing delays, before it shows this.
   await until(async () => {
     await otherPage.clock.runFor(10_000)
     return otherPage.getByText(/^Refresh failed; as of/).isVisible()
@@ -267,7 +266,7 @@ test('charts are refetched, stay on screen when that fails, and show how old the
   await otherPage.close()
 })
 
-test('an organization without squids sees the empty texts of the specification', async () => {
+test('an organization without squids sees the texts of the specification for empty charts', async () => {
   await open('', 'new-labs')
   await page.getByText('No crashes for the selected time range.', { exact: true }).waitFor()
   await expect
@@ -279,11 +278,11 @@ test('an organization without squids sees the empty texts of the specification',
 })
 
 test('the page is accessible in both themes and at every width', async () => {
-  await until(async () => (await fetchLastHour('disk_utilization')).length === 2, 'the databases were measured')
+  await until(async () => (await fetchLastHour('disk_utilization')).length === 2, 'Shoal has measured the databases')
   await open()
   await waitForCharts()
   await card('Disk utilization').getByRole('button', { name: 'Show as a table' }).click()
-  await pollFor(async () => sorted(await copyTable('Disk utilization'))).toEqual(
+  await expect.poll(async () => sorted(await copyTable('Disk utilization'))).toEqual(
     sorted(responseTable('disk_utilization')),
   )
   expect([...responseTable('disk_utilization').keys()].toSorted()).toEqual([

@@ -61,7 +61,7 @@ test('the deploy guide says that deployments are refused, until a card is added'
   await expect.poll(() => refusal.count()).toBe(0)
 })
 
-test('the popover of the tour’s last step covers no navigation link', async () => {
+test('in the last step of the tour, the popover covers no navigation link', async () => {
   const { page, context } = await signInAs(browser, shoal, 'nora@newcomers.dev', { hasTour: true })
   await page.addInitScript(() => localStorage.setItem('onboardingGuide', '3'))
   await page.setViewportSize({ width: 1440, height: 900 })
@@ -78,7 +78,7 @@ test('the cost of a version drops when it is hibernated', async () => {
   const { page, token, api } = boss
   await deploySimulated({ shoal, org: code, token, api }, { name: 'transfers', slot: 'v1' })
   const params = { code, reference: 'transfers@v1' }
-  // Wait until the cost includes a program, which Shoal must observe first, since the page polls only every minute.
+  // Wait until the cost includes a program, since the page polls only every minute, and Shoal must first observe the program.
   await expect.poll(async () => Number((await api.billing.getSquidCost({ params })).perHourUsd)).toBeGreaterThan(0.01)
   await page.goto(`/squids/transfers/v1?organization=${code}`)
   const perHour = page.locator('dl > div', { hasText: 'Per hour now' }).locator('dd')
@@ -86,6 +86,6 @@ test('the cost of a version drops when it is hibernated', async () => {
   await expect.poll(perHourUsd).toBeGreaterThan(0.01)
   await api.squids.hibernate({ params })
   await waitForText(page, 'This version is hibernated')
-  // The disk still costs money. The next poll, a minute later, would be too late for a user who waits for the effect.
+  // Only the disk still costs money. The limit is below the minute between two polls, because the page must not wait for a poll.
   await expect.poll(perHourUsd, { timeout: 20_000 }).toBeLessThan(0.01)
 })

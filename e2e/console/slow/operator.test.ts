@@ -13,7 +13,7 @@ const noisy = { name: 'noisy-one', slot: 'v1' }
 let shoal: Shoal
 let browser: Browser
 let database: Client
-/** A page of the operator, and one of a member of the organization of the noisy squid. */
+/** A page of the operator. `memberPage`: a page of a member of the organizations. */
 let page: Page
 let memberPage: Page
 let member: Awaited<ReturnType<typeof signInAs>>
@@ -36,7 +36,7 @@ afterAll(async () => {
   await shoal?.end()
 })
 
-/** Adds 500 hibernated versions in ten organizations with different use. One of them has written by far the most log lines. */
+/** Adds 500 hibernated versions with different usage to ten organizations. One version has written far more log lines than the others. */
 async function addSquids() {
   for (let i = 0; i < 10; i++)
     await member.api.orgs.create({
@@ -62,7 +62,7 @@ async function addSquids() {
 const row = (name: string) => page.getByRole('row', { name: new RegExp(name) })
 const openMenu = async (name: string) => row(name).getByRole('button').last().click()
 
-test('for a user without the flag, /admin is like a path that does not exist', async () => {
+test('for a user who is no operator, /admin is like a path that does not exist', async () => {
   for (const path of ['/admin', '/admin/squids', '/no-such-page']) {
     await memberPage.goto(path)
     await memberPage.waitForURL(/\/squids$/)
@@ -110,7 +110,7 @@ test('an operator suspends an organization with a reason that its members see, a
   await waitForText(memberPage, 'It mines coins. Write to us to discuss it.')
   expect(await accessibilityFlaws(memberPage, 'suspended')).toEqual([])
   await expect(member.api.deployments.createUpload({ params: { code: 'team-1' } })).rejects.toThrow('It mines coins.')
-  // The password is still recent.
+  // The operator entered the password recently, so the console does not require it again.
   await page.setViewportSize({ width: 1280, height: 900 })
   await openMenu('team-1')
   await page.getByRole('menuitem', { name: 'End suspension' }).click()
@@ -118,16 +118,16 @@ test('an operator suspends an organization with a reason that its members see, a
   await row('team-1').getByText('Billing not set').waitFor()
 })
 
-test('the overview shows the processes and what does not work, and running deployments their organization', async () => {
+test('the overview shows the processes and problems; a stuck deployment is listed with its organization', async () => {
   await page.goto('/admin')
   await page.getByRole('table', { name: 'Processes' }).getByText('Ready').waitFor()
-  // No backup has been made.
+  // This installation has no backup.
   await waitForText(page, 'None has been made')
   await page.getByRole('table', { name: 'Loops' }).getByText('heartbeat').waitFor()
   expect(await accessibilityFlaws(page, 'operator-overview')).toEqual([])
   await page.getByRole('navigation', { name: "Operator's console" }).getByRole('link', { name: 'Deployments' }).click()
   await waitForExactText(page, 'No deployments are running')
-  // Holds the lock of the version, so that the worker cannot continue the deployment.
+  // The test holds the lock of the version, so that the worker cannot continue the deployment.
   await database.query('select pg_advisory_lock(5404101, 0)')
   await database.query(
     `insert into deployments (org_id, squid_id, squid_name, squid_slot, type, status, request_key, worker, created_at, updated_at)
@@ -154,7 +154,7 @@ test('the list of organizations is accessible, sorts on the server and says when
   expect(await accessibilityFlaws(page, 'operator-nothing')).toEqual([])
 })
 
-test('an operator announces a maintenance with the screen, which users then see, and withdraws it', async () => {
+test('an operator announces a maintenance, for which users see the maintenance screen, and withdraws it', async () => {
   await page.goto('/admin')
   await press(page, 'Announce maintenance')
   await page.getByRole('dialog').getByLabel('Message').fill('We replace a disk.')
@@ -188,7 +188,7 @@ test('an operator disables an account, which then cannot sign in', async () => {
   await expect(signIn).rejects.toThrow('disabled this account')
 })
 
-test('an operator whose flag was removed loses the console at the next page', async () => {
+test('a user who is no longer an operator cannot open another page of the operator’s console', async () => {
   await shoal.cli('user', 'set-operator', operatorEmail, '--off')
   await page.goto('/admin/users')
   await expect.poll(() => new URL(page.url()).pathname).toBe('/squids')

@@ -46,14 +46,14 @@ test('with `turnstileInteractive`, the bot check waits for a click before it req
   await checkbox.waitFor()
   await expect.poll(() => submit.getAttribute('aria-disabled')).toBe('true')
   expect(challenges).toBe(0)
-  // Not a click, because the check mark covers the checkbox.
+  // The test does not click, because the check mark covers the checkbox.
   await checkbox.press('Space')
   await expect.poll(() => submit.getAttribute('aria-disabled')).toBeNull()
   expect(challenges).toBe(1)
   await context.close()
 })
 
-/** Signs up a user with the form, in their own context. The email is not confirmed. */
+/** Signs up a user with the form, in a new browser context, without confirming the email. */
 async function signUp(email: string) {
   const context = await newUser(browser, shoal)
   const page = await context.newPage()
@@ -144,7 +144,7 @@ test('a deleted API token is rejected', async () => {
   await context.close()
 })
 
-test('the terms dialog blocks the app; closing it logs out', async () => {
+test('the terms dialog blocks the console; closing the dialog signs the user out', async () => {
   const { context, page } = await signInAs(browser, shoal, 'tess@acme.dev', { isNew: true })
   await page.goto('/squids')
   await page.getByRole('dialog', { name: 'Terms of service' }).waitFor()
@@ -167,7 +167,7 @@ test('the navigation has the links of the settings to documentation and support'
   await context.close()
 })
 
-test('an invalid confirmation link says so', async () => {
+test('the page of an invalid confirmation link says that it is no longer valid', async () => {
   const { context, page } = await signInAs(browser, shoal, 'reader@acme.dev')
   await page.goto('/api/v1/auth/email/confirm?code=none')
   await expect.poll(() => page.getByText('This confirmation link is no longer valid').count()).toBe(1)
@@ -195,7 +195,7 @@ test('a user who forgot the password sets a new one, which ends the API tokens',
   await press(page, 'Send recovery email')
   await waitForExactText(page, 'A recovery email has been sent. Check your inbox.')
   await page.goto(await newestLink(shoal, 'forgetful@acme.dev'))
-  // A token that an attacker could have made.
+  // A token that an attacker could have created.
   await owner.api.user.createApiToken({ body: { name: 'backdoor', expiresAt: null } })
   await page.getByLabel('Create new password').fill('another password')
   await page.getByLabel('Confirm password').fill('another password')
@@ -229,7 +229,7 @@ test('a user signs in with GitHub', async () => {
   const account = await signInAs(browser, shoal, 'provider@acme.dev')
   const context = await newUser(browser, shoal)
   const page = await context.newPage()
-  // A simulated GitHub that redirects back immediately; oauth.test.ts tests how the server uses the code.
+  // The simulated GitHub redirects back immediately; oauth.test.ts tests how the server uses the code.
   await page.goto('/?organization=kept')
   await expect.poll(() => page.getByRole('button', { name: 'Sign in with Google' }).count()).toBe(0)
   await page.route('https://github.com/**', (route) => {
@@ -255,7 +255,7 @@ test('a user signs in with GitHub', async () => {
   await Promise.all([account.context.close(), context.close()])
 })
 
-test('the form for API tokens rejects a missing and a used name', async () => {
+test('the form for API tokens rejects an empty name and the name of an existing token', async () => {
   const { context, page, api } = await signInAs(browser, shoal, 'forms@acme.dev')
   await page.goto('/profile/api-tokens/create')
   await press(page, 'Create')
@@ -272,7 +272,7 @@ test('the form for API tokens rejects a missing and a used name', async () => {
   await context.close()
 })
 
-test('the form for the full name rejects special symbols and no name', async () => {
+test('the form for the full name rejects special symbols and an empty name', async () => {
   const { context, page, api } = await signInAs(browser, shoal, 'forms@acme.dev')
   await page.goto('/profile/settings')
   await page.getByLabel('Full name').fill('<script>')
@@ -287,7 +287,7 @@ test('the form for the full name rejects special symbols and no name', async () 
   await context.close()
 })
 
-test('the form for the password checks both passwords, and changes it', async () => {
+test('the form for the password validates all fields, and changes the password', async () => {
   const { context, page } = await signInAs(browser, shoal, 'changes@acme.dev')
   await page.goto('/profile/settings')
   await press(page, 'Change password')
@@ -309,7 +309,7 @@ test('the form for the password checks both passwords, and changes it', async ()
   await context.close()
 })
 
-test('"Sign out everywhere" ends the session, after which the user can sign in', async () => {
+test('"Sign out everywhere" ends the session, and the user can sign in again', async () => {
   const { context, page, api } = await signInAs(browser, shoal, 'everywhere@acme.dev')
   await page.goto('/profile/settings')
   await page.getByRole('row').filter({ hasText: 'This session' }).waitFor()
@@ -322,7 +322,7 @@ test('"Sign out everywhere" ends the session, after which the user can sign in',
   await context.close()
 })
 
-test('a bot check by Turnstile whose script failed can be tried again', async () => {
+test('if the script of Turnstile cannot be loaded, the user can try the bot check again', async () => {
   const context = await newUser(browser, shoal)
   const page = await context.newPage()
   await page.route('**/api/v1/auth/options', async (route) => {
@@ -335,7 +335,7 @@ test('a bot check by Turnstile whose script failed can be tried again', async ()
     render: (_, options) => { options.callback('solved'); return 'widget' },
     remove: () => {},
   }`
-  // Blocked, then replaced by an empty script, as by content blockers.
+  // First blocked, then replaced by an empty script, as content blockers do.
   const responses: ((route: Route) => Promise<void>)[] = [
     (route) => route.abort(),
     (route) => route.fulfill({ contentType: 'text/javascript', body: '' }),
@@ -363,7 +363,7 @@ test('preview mode sets a long-lived cookie and shows the Portal', async () => {
   await waitForExactText(page, 'PREVIEW')
   await page.getByRole('link', { name: /Portal/ }).waitFor()
   const beta = (await context.cookies()).find(({ name }) => name === 'beta')
-  // It is set for ten years, but Chromium caps cookies at 400 days.
+  // The cookie is set for ten years, but Chromium limits cookies to 400 days.
   expect(beta?.expires).toBeGreaterThan(Date.now() / 1000 + 399 * 86_400)
   await page.getByRole('switch', { name: 'Preview mode' }).click()
   await expect.poll(async () => (await context.cookies()).some(({ name }) => name === 'beta')).toBe(false)

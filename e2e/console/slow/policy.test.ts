@@ -22,7 +22,7 @@ afterAll(async () => {
   await browser?.close()
 })
 
-/** Runs the code in the page, and returns the directives that it violates. */
+/** Runs the code in the page, and returns the directives of the policy that it violates. */
 async function violationsOf(code: string): Promise<string[]> {
   await page.evaluate(code)
   await expect.poll(() => policyViolations.length).toBeGreaterThan(0)
@@ -68,7 +68,7 @@ test('the GraphQL editor has its styles, menus and completion without violations
   await page.goto(`/squids/safe/v1/playground?organization=${org}`)
   const editor = page.locator('.monaco-editor').first()
   await editor.waitFor()
-  // The colours of tokens come from a style element that the editor inserts.
+  // The editor inserts a style element with the colours of tokens.
   await editor.locator('textarea, .native-edit-context').first().focus()
   await page.keyboard.type('query Q { __typename }')
   await expect

@@ -100,7 +100,7 @@ test('an administrator adds, edits and deletes secrets, and sees which versions 
   await saveScreenshot(page, 'secrets-outdated')
 
   await api.squids.restart({ params: { code, reference: 'fleet@v1' } })
-  // Without a reload, because the page polls.
+  // The page polls, so it needs no reload.
   await rowOf(page, 'API_KEY').getByText('Applied').waitFor()
   await expect.poll(() => page.getByText('Secrets changed, restart to apply').count()).toBe(0)
 
@@ -145,7 +145,7 @@ test('other members see the names of secrets, and why they cannot change them', 
   await waitForText(viewer.page, /^Replace \{TOKEN\} with the API token/)
 })
 
-test('the token is hidden, shown, copied and refreshed, unless the organization is not active', async () => {
+test('the RPC token is hidden until shown, and can be copied; only an active organization can refresh it', async () => {
   const { page, api } = admin
   const currentToken = async () => (await api.rpc.getToken({ params: { code } })).token
   const refresh = async () => {
@@ -214,7 +214,7 @@ test('endpoints can be found by name, type and usage; a chain page shows instruc
   await page.route(/\/rpc\/token$/, delay, { times: 1 })
   await open(page, '/rpc/chains/eth')
   await page.getByRole('heading', { level: 1, name: 'Ethereum' }).waitFor()
-  // The URL is useless without the token, so it cannot be copied before the token has arrived.
+  // The user cannot copy the URL before the page has received the token, without which the URL is useless.
   await expect.poll(() => button(page, 'Copy endpoint').count()).toBe(0)
   tokenResponse.resolve()
   await waitForText(page, /\/rpc\/eth\/\{TOKEN\}/)
@@ -299,7 +299,7 @@ test('every page is accessible in both themes and at every width', async () => {
     await open(page, path)
     await page.getByRole('heading', { level: 1, name: new RegExp(title) }).waitFor()
     await expect.poll(() => page.locator('[aria-busy=true], [aria-label=Loading], .skeleton').count()).toBe(0)
-    // The chart is drawn last.
+    // The page draws the chart last.
     if (shot === 'rpc-chain') await page.locator('canvas').waitFor()
     flaws.push(...(await accessibilityFlaws(page, shot)))
     await page.setViewportSize({ width: 1440, height: 900 })

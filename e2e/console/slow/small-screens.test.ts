@@ -39,7 +39,7 @@ afterAll(async () => {
   await browser?.close()
 })
 
-const at = (width: number) => page.setViewportSize({ width, height: 844 })
+const setWidth = (width: number) => page.setViewportSize({ width, height: 844 })
 const open = (path: string) => page.goto(`${path}?organization=${code}`)
 const row = (reference: string) => page.locator(`[data-row="${reference}"]`)
 async function boxOf(locator: Locator) {
@@ -48,8 +48,8 @@ async function boxOf(locator: Locator) {
   return { ...box, right: box.x + box.width, bottom: box.y + box.height }
 }
 
-test('the list shows the sync progress at every width and clips no tag; it hides requests first', async () => {
-  await at(1440)
+test('the list shows the sync progress at every width and clips no tag; in narrow windows it hides the requests', async () => {
+  await setWidth(1440)
   await open('/squids')
   const sync = row('transfers@slot')
     .getByText(/^\d+\.\d\d% · .* left$/)
@@ -61,13 +61,13 @@ test('the list shows the sync progress at every width and clips no tag; it hides
     [800, false],
     [390, false],
   ] as const) {
-    await at(width)
+    await setWidth(width)
     await sync.waitFor()
     await expect.poll(() => sync.count(), { message: `${width} px` }).toBe(1)
     await expect.poll(() => requests.isVisible(), { message: `${width} px` }).toBe(hasRequests)
     await saveScreenshot(page, `list-${width}`)
   }
-  // One element for each day would slow down long lists.
+  // The bars are few elements, because one element for each day would slow down long lists.
   expect(await row('transfers@slot').locator('svg[role=img] *').count()).toBeLessThanOrEqual(2)
   // A clipped tag would make the content wider than its cell.
   const name = row('transfers@slot').getByRole('cell').first()
@@ -76,7 +76,7 @@ test('the list shows the sync progress at every width and clips no tag; it hides
 })
 
 test('while a version is being deployed, the list shows the step and its time', async () => {
-  await at(1024)
+  await setWidth(1024)
   await requestSimulatedDeploy(deployer, { name: 'lending', slot: 'v1', build: { takesMs: 6000 } })
   await open('/squids')
   const step = row('lending@v1')
@@ -87,8 +87,8 @@ test('while a version is being deployed, the list shows the step and its time', 
   await step.waitFor({ state: 'detached', timeout: 60_000 })
 })
 
-test('on a phone, a log line has its message below the time, level and container', async () => {
-  await at(390)
+test('on a phone, the message of a log line is below its time, level and container', async () => {
+  await setWidth(390)
   await open('/squids/transfers/slot/logs')
   const line = page
     .getByRole('row')
@@ -112,7 +112,7 @@ test('on a phone, a log line has its message below the time, level and container
   await expect.poll(async () => (await boxOf(line)).height).toBeGreaterThan(22)
 })
 test('on a phone, the action of an alert is below its text', async () => {
-  await at(390)
+  await setWidth(390)
   await open('/settings')
   await page.getByLabel('Email', { exact: true }).fill('alerts@phones.dev')
   await page.locator('section').filter({ hasText: 'Notification email' }).getByRole('button', { name: 'Save' }).click()
@@ -125,7 +125,7 @@ test('on a phone, the action of an alert is below its text', async () => {
 })
 
 test('the pages of a version are accessible at every width', async () => {
-  await at(1440)
+  await setWidth(1440)
   const flaws: string[] = []
   for (const [name, path, text] of [
     ['version', '/squids/transfers/slot', 'Canonical URL'],
@@ -138,8 +138,8 @@ test('the pages of a version are accessible at every width', async () => {
   expect(flaws).toEqual([])
 }, 60_000)
 
-test('with forced colours, dots and switches still show their state', async () => {
-  await at(1024)
+test('with forced colours, status dots and switches show their state', async () => {
+  await setWidth(1024)
   await page.emulateMedia({ forcedColors: 'active' })
   await open('/squids')
   const colorOf = (locator: Locator) =>
@@ -156,10 +156,10 @@ test('with forced colours, dots and switches still show their state', async () =
   await page.emulateMedia({ forcedColors: null })
 })
 
-test('at a zoom of 200 %, and with a right-to-left name, tables stay within the window', async () => {
+test('at a zoom of 200 %, and with a right-to-left name, tables are not wider than the window', async () => {
   await deployer.api.user.update({ body: { fullName: 'שירה כהן (ניתוח) 2026' } })
   // A zoom of 200 % halves the window's width in CSS pixels.
-  await at(720)
+  await setWidth(720)
   for (const [path, text] of [
     ['/squids', 'production'],
     ['/settings', 'Members'],

@@ -33,7 +33,7 @@ afterAll(() => browser?.close())
 const open = (target = page) => target.goto(`/settings/status-page?organization=${code}`)
 const publicUrl = (suffix = '') => `${shoal.url}/status/${code}${suffix}`
 
-/** Checks the public page as a visitor without an account, in both themes and at three widths. */
+/** Opens the public page as a visitor without an account, in both themes and at three widths. Returns its flaws, one line each. */
 async function visitorFlaws(name: string): Promise<string[]> {
   const flaws: string[] = []
   for (const colorScheme of ['light', 'dark'] as const) {
@@ -82,7 +82,7 @@ test('a member publishes an incident, updates it and resolves it', async () => {
   expect(await seriousFlaws(page)).toEqual([])
   await created.getByRole('button', { name: 'Publish' }).click()
   await page.getByRole('heading', { name: 'Late blocks' }).waitFor()
-  await until(async () => (await (await fetch(publicUrl())).text()).includes('A node is late.'), 'the incident')
+  await until(async () => (await (await fetch(publicUrl())).text()).includes('A node is late.'), 'the public page shows the incident')
   expect(await visitorFlaws('incident')).toEqual([])
   await page.getByRole('button', { name: 'Add update' }).click()
   const updated = page.getByRole('dialog', { name: 'Update Late blocks' })
@@ -100,4 +100,4 @@ test('a viewer sees the settings and cannot change them', async () => {
     expect(await viewer.getByRole('button', { name, exact: true }).getAttribute('aria-disabled')).toBe('true')
 })
 
-test('nothing failed in the browser', () => expect(pageErrors).toEqual([]))
+test('the browser reported no errors', () => expect(pageErrors).toEqual([]))

@@ -26,7 +26,7 @@ afterAll(async () => {
 })
 
 const at = '2026-01-15T12:00:00.000Z'
-/** Ended alerts, of which every third has a reason of several lines. */
+/** Returns an ended alert. Every third has a reason of several lines. */
 const alertOf = (id: number): AlertEvent => ({
   id,
   kind: 'STALLED',
@@ -40,8 +40,8 @@ const alertOf = (id: number): AlertEvent => ({
   endedAt: at,
 })
 
-test('a long list of rows that wrap is as high as its rows, and scrolls by what the user scrolls', async () => {
-  // A simulated response: this tests only the table.
+test('a long list with rows of different heights keeps its height, and moves exactly as far as the user scrolls', async () => {
+  // The response is simulated, because this tests only the table.
   await page.route(/\/alerts\?state=ended/, (route) => {
     const before = Number(new URL(route.request().url()).searchParams.get('before') ?? '201')
     return route.fulfill({ json: { payload: Array.from({ length: 50 }, (_, index) => alertOf(before - 1 - index)) } })
@@ -67,14 +67,14 @@ test('a long list of rows that wrap is as high as its rows, and scrolls by what 
     const id = await visibleRow()
     const beforePx = await topOf(id)
     await page.mouse.wheel(0, 200)
-    // The row moves by what was scrolled, so that readers keep their place.
+    // The row must move exactly as far as the user scrolled, so that readers do not lose their place.
     await expect.poll(async () => Math.abs(beforePx - (await topOf(id)) - 200)).toBeLessThan(3)
     heightsPx.push(await heightPx())
   }
   for (const height of heightsPx) expect(Math.abs(height / firstPx - 1)).toBeLessThan(0.1)
 })
 
-test('the row menu of the list has all actions of the version, also rolling back', async () => {
+test('the row menu of the list has all actions of the version, including the rollback', async () => {
   await page.goto(`/squids?organization=${code}`)
   await page.getByRole('button', { name: 'Actions for transfers@v1' }).click()
   await page.getByRole('menuitem', { name: 'Delete' }).waitFor()

@@ -9,6 +9,14 @@ export type HostileArchive = {
   culprit: string | null
 }
 
+/** Returns a path as messages show it, without quotes. */
+export const asInMessages = (path: string): string =>
+  JSON.stringify(path)
+    .slice(1, -1)
+    .replace(/[^\u0020-\u007e]/g, (c) =>
+      /[\u00a0-\u0600\ufffd]/.test(c) ? c : `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
+    )
+
 /** Returns numbers in [0, 1), the same for the same seed (mulberry32). */
 type Random = () => number
 

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { BuildFailure } from '../builder.ts'
 import { streamOf } from './archive-harness.ts'
 import { resolveLink } from './archive-rules.ts'
-import { type HostileArchive, hostileArchives } from './hostile-archives-harness.ts'
+import { asInMessages, type HostileArchive, hostileArchives } from './hostile-archives-harness.ts'
 import { walk } from './tree.ts'
 import { unpackArchive } from './unpack-archive.ts'
 
@@ -58,17 +58,10 @@ function faultsOfRejection(error: unknown, { culprit }: HostileArchive): string[
   // oxlint-disable-next-line no-control-regex -- detects control characters
   if (/[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/.test(message))
     faults.push(`contains control characters: ${JSON.stringify(message)}`)
-  if (culprit !== null && !message.includes(escaped(culprit))) faults.push(`does not name ${culprit}: ${message}`)
+  if (culprit !== null && !message.includes(asInMessages(culprit))) faults.push(`does not name ${culprit}: ${message}`)
   return faults
 }
 
-/** Returns the text as messages show it, without quotes. */
-const escaped = (text: string) =>
-  JSON.stringify(text)
-    .slice(1, -1)
-    .replace(/[^\u0020-\u007e]/g, (c) =>
-      /[\u00a0-\u0600\ufffd]/.test(c) ? c : `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
-    )
 
 async function faultsOf(archive: HostileArchive): Promise<string[]> {
   mkdirSync(root)
