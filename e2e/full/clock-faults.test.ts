@@ -16,7 +16,7 @@ describe.skipIf(!existsSync(fakeTime))('a clock that jumps (needs libfaketime)',
     { by: '+3600', fault: 'clock jumps an hour ahead' },
     { by: '-3600', fault: 'clock jumps an hour back' },
   ])(
-    '$fault: squids and the API keep working',
+    '$fault: squids and the API keep responding',
     async ({ by, fault }) => {
       const folder = mkdtempSync(join(tmpdir(), 'clock-'))
       const file = join(folder, 'offset')

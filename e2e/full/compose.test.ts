@@ -16,7 +16,7 @@ import { until } from '../support/until.ts'
 const missing = missingForContainer() ?? missingForDocker()
 if (missing) console.log(`The test of compose.yaml is skipped. ${missing}`)
 
-/** An image with Debian's Postgres that understands the settings of the official one, which this machine may not reach. */
+/** The entrypoint of an image with Debian's Postgres. It accepts the variables of the official image, which this machine may not be able to download. */
 const postgresImage = `FROM shoal-test/base
 RUN apt-get update && apt-get install -y --no-install-recommends postgresql-15
 ENV PATH=/usr/lib/postgresql/15/bin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin PGDATA=/var/lib/postgresql/data
@@ -92,7 +92,7 @@ describe.skipIf(missing)('deploy/compose.yaml', { timeout: 900_000 }, () => {
       SHOAL_GATEWAY_URL: `http://${docker.address}:4001/{org}`,
       SHOAL_NETWORK_ALLOW: `${docker.hostAddress}:${chainPort}`,
     }
-    // A base with Debian's packages, Node and npm, as the one that Containerfile names has.
+    // The base image has Debian's packages, Node and npm, like the one in Containerfile.
     docker.importImage(ensureFiles(), 'shoal-test/base')
     mkdirSync(join(folder, 'postgres'))
     writeFileSync(join(folder, 'postgres/Dockerfile'), postgresImage)
@@ -110,7 +110,7 @@ describe.skipIf(missing)('deploy/compose.yaml', { timeout: 900_000 }, () => {
     rmSync(folder, { recursive: true, force: true })
   }, 600_000)
 
-  test('Containerfile makes an image of a release, and the services become healthy', async () => {
+  test('Containerfile builds an image of a release, and the services become healthy', async () => {
     compose('build', '--build-arg', 'BASE=shoal-test/base', 'shoal')
     const startedMs = performance.now()
     await up()
@@ -121,7 +121,7 @@ describe.skipIf(missing)('deploy/compose.yaml', { timeout: 900_000 }, () => {
     expect(await (await fetch(`${settings['SHOAL_PUBLIC_URL']}/readyz`)).json()).toMatchObject({ status: 'ok' })
   })
 
-  test('the log says what the container takes away from the sandbox, and the doctor agrees', () => {
+  test('the log says which parts of the sandbox the container lacks, and the doctor reports the same', () => {
     const log = compose('logs', '--no-color', 'shoal')
     console.log(/Squids run with[^"\n]*/.exec(log)?.[0])
     expect(log).toContain('sandbox bubblewrap')

@@ -10,7 +10,7 @@ import { until } from '../support/until.ts'
 
 const squid = 'erc20-transfers@v1'
 const frozenMs = 60_000
-/** Both clusters fail together, as they do on a host that is out of memory or whose disk hangs. */
+/** Both clusters fail at the same time, as on a host that is out of memory or whose disk hangs. */
 const clusters = ['postgres', 'postgres-squids'] as const
 
 /** The embedded Postgres fails while a squid indexes and a user uses the console. Everything must recover without an operator. */
@@ -55,7 +55,7 @@ describe('a Postgres fault', () => {
         String((await fetch(`${cloud.shoal.url}/api/v1/orgs/${cloud.org}/squids`, { headers, signal })).status),
       readyz: async (signal) => String((await fetch(`${cloud.shoal.url}/readyz`, { signal })).status),
       programs: (signal) => postQuery('{ __typename }', signal),
-      // The random block makes each query different, so that no cache can return its result.
+      // A random block makes each query different, so that no cache can have its result.
       data: (signal) =>
         postQuery(`{ transfers(limit: 1, where: { block_gt: ${Math.trunc(Math.random() * 1e6)} }) { id } }`, signal),
     })

@@ -20,7 +20,7 @@ import { attacks, makeHostileSquid, type Attack } from '../support/hostile-squid
 import { startShoal, type Shoal } from '../support/shoal.ts'
 import { until } from '../support/until.ts'
 
-/** Duration of the full disk. */
+/** The time for which the disk is full. */
 const fullMs = 20_000
 const isRoot = process.getuid?.() === 0
 afterAll(printHostFaults)
@@ -43,13 +43,13 @@ describe('a squid that attacks its host', () => {
     folders = []
   })
 
-  /** Returns the effect of each attack as users see it; null until Shoal has noticed the attack. */
+  /** Functions that return what users see of each attack; null until Shoal has noticed it. */
   const effectOf: Record<Attack, () => Promise<string | null>> = {
-    'eats memory': async () => {
+    'exhausts memory': async () => {
       const { processors } = await cloud.api.squids.get({ params: { code: cloud.org, reference: 'attacker@v1' } })
       return processors?.[0]?.reason?.match(/memory/) ? (processors[0]?.reason ?? null) : null
     },
-    'forks without end': async () => 'nothing: the process limit is enforced',
+    'forks without limit': async () => 'nothing: the process limit is enforced',
     'floods its log': async () => {
       const { logs } = await cloud.api.logs.history({
         params: { code: cloud.org, reference: 'attacker@v1' },
@@ -91,7 +91,7 @@ describe('a squid that attacks its host', () => {
 })
 
 describe.skipIf(!isRoot)('a full disk (a tmpfs as data directory; needs root)', () => {
-  test('no data is lost, and everything recovers when space is freed', async () => {
+  test('loses no data, and Shoal recovers when space is freed', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'full-'))
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=300m,mode=0755', 'tmpfs', dataDir])
     let shoal: Shoal | undefined

@@ -20,19 +20,19 @@ if (missing) console.log(`The tests of the pages about installing are skipped. $
 
 type Block = { kind: string; commands: string }
 
-/** Returns the blocks of commands of a page. Their kind is what follows `sh`: `server`, `server nginx`, `client`, `here`, `docker`, or nothing. */
+/** Returns the blocks of commands of a page. Their kind is the text after `sh`: `server`, `server nginx`, `client`, `here`, `docker`, or nothing. */
 function blocksOf(page: string): Block[] {
   const text = readFileSync(join(repositoryRoot, 'docs/install', page), 'utf8')
   return [...text.matchAll(/^```sh ?(.*)\n([^]*?)^```$/gm)].map(([, kind = '', commands = '']) => ({ kind, commands }))
 }
 
-/** Blocks without a kind are for the machine of a developer; these tests run them elsewhere. */
+/** Blocks without a kind, for the machine of a developer, with the test that runs them. */
 const testedElsewhere: Record<string, string> = {
   'npm start': 'scripts/test-fresh.ts',
   'npm run demo': 'e2e/client.test.ts, with the same client',
 }
 
-test('each block of commands is run by a test', () => {
+test('a test runs each block of commands', () => {
   const untested = ['README.md', 'try-it.md', 'one-server.md', 'containers.md']
     .flatMap(blocksOf)
     .filter(({ kind, commands }) => kind === '' && !Object.hasOwn(testedElsewhere, commands.split('\n')[0] ?? ''))
@@ -57,7 +57,7 @@ describe.skipIf(missing)('the pages about installing', { timeout: 1_800_000 }, (
   let vm: DebianContainer
   let devnet: Devnet
   let mail: Server
-  /** Where the programs of the container reach the chain. */
+  /** The URL of the chain for programs in the container. */
   let chain: URL
 
   beforeAll(async () => {
@@ -75,7 +75,7 @@ describe.skipIf(missing)('the pages about installing', { timeout: 1_800_000 }, (
     cpSync(join(repositoryRoot, 'examples/erc20-transfers'), join(vm.folder, 'root/squid'), { recursive: true })
     for (const end of ['.tar.gz', '.tar.gz.sha256'])
       cpSync(join(folder, `${releaseName(version)}${end}`), join(vm.folder, `root/${releaseName(version)}${end}`))
-    // The names lead to the machine itself.
+    // These host names resolve to the container itself.
     await vm.run('echo "127.0.0.1 shoal.example.com squids.example.com" >> /etc/hosts')
   }, 900_000)
 
@@ -86,11 +86,11 @@ describe.skipIf(missing)('the pages about installing', { timeout: 1_800_000 }, (
     rmSync(folder, { recursive: true, force: true })
   }, 600_000)
 
-  /** Runs a block as an operator would paste it, in a file, so that each command that fails ends it. */
+  /** Runs a block as a script that ends when a command fails. */
   const runBlock = (commands: string) =>
     vm.run(`cat > /tmp/block <<'END_OF_BLOCK'\nset -e\n${commands}\nEND_OF_BLOCK\nsh /tmp/block`, 600_000)
 
-  /** Waits until the server is ready, for up to five minutes; then runs `explain`, which prints why it is not. */
+  /** Waits until the server is ready. After five minutes, runs the command `explain`, which prints why it is not, and throws. */
   const untilReady = (explain = 'journalctl -u shoal --no-pager | tail -50') =>
     vm.run(
       `timeout 300 sh -c 'until curl -sf http://localhost:4000/readyz; do sleep 1; done' || { ${explain} >&2; exit 1; }`,
@@ -98,7 +98,7 @@ describe.skipIf(missing)('the pages about installing', { timeout: 1_800_000 }, (
 
   const serverBlocks = blocksOf('one-server.md').filter(({ kind }) => kind === 'server')
 
-  /** The blocks of `server` in the page, up to the one that contains a text, and those after it. */
+  /** The blocks of the kind `server` in the page, up to the one that adds a token, and those after it. */
   const [firstBlocks, lastBlocks] = (() => {
     const end = serverBlocks.findIndex(({ commands }) => commands.includes('shoal token add')) + 1
     return [serverBlocks.slice(0, end), serverBlocks.slice(end)]
@@ -106,9 +106,9 @@ describe.skipIf(missing)('the pages about installing', { timeout: 1_800_000 }, (
   const run = async (blocks: Block[]) => {
     const outputs: string[] = []
     for (const { commands } of blocks) {
-      // The names are not public here, so Caddy makes the certificates.
+      // The host names are not public, so Caddy issues the certificates itself.
       const block = commands.replace("<<'END'\nshoal.", "<<'END'\n{\n  local_certs\n}\nshoal.")
-      // No mail server and backup yet, and clients do not know the authority of these certificates.
+      // The doctor fails, because there is no mail server and no backup yet, and clients do not know the authority of these certificates.
       outputs.push(await runBlock(commands.trim() === 'shoal doctor' ? `${block.trim()} || true` : block))
     }
     return outputs.join('\n')
@@ -116,7 +116,7 @@ describe.skipIf(missing)('the pages about installing', { timeout: 1_800_000 }, (
   let token = ''
   const startedMs = performance.now()
 
-  test('one server: every command works, and the console answers over HTTPS through Caddy', async () => {
+  test('one server: every command works, and the console responds over HTTPS through Caddy', async () => {
     const printed = await run(firstBlocks)
     expect(printed).toContain(`Shoal ${version} is ready`)
     token = /^token +(\S+)$/m.exec(printed)?.[1] ?? ''
@@ -126,8 +126,8 @@ describe.skipIf(missing)('the pages about installing', { timeout: 1_800_000 }, (
     expect(page).toContain('<div id="root"')
   })
 
-  test('one server: a squid answers over HTTPS', async () => {
-    // Settings that only this test needs: the chain is on this machine, and the authority is that of Caddy.
+  test('one server: a squid responds over HTTPS', async () => {
+    // Only this test needs these settings, for the chain and the mail server on this machine and the authority of Caddy.
     const settings = {
       SHOAL_NETWORK_ALLOW: chain.host,
       NODE_EXTRA_CA_CERTS: '/usr/local/share/authorities.pem',
@@ -147,11 +147,11 @@ describe.skipIf(missing)('the pages about installing', { timeout: 1_800_000 }, (
     expect(url, printed).toBeDefined()
     const transfers = await devnet.chain.countTransfers()
     const query = `{"query":"{ transfersConnection(orderBy: id_ASC) { totalCount } }"}`
-    const answer = () =>
+    const queryCount = () =>
       vm.run(
         `curl -sS --cacert ${authority} -H 'content-type: application/json' -d '${query}' ${url}/api/graphql || true`,
       )
-    await until(async () => (await answer()).includes(`"totalCount":${transfers}}`), 'GraphQL returns all transfers')
+    await until(async () => (await queryCount()).includes(`"totalCount":${transfers}}`), 'GraphQL returns all transfers')
     const minutes = ((performance.now() - startedMs) / 60_000).toFixed(1)
     console.log(`From the first command of the page to a squid over HTTPS: ${minutes} minutes.`)
   })
@@ -162,9 +162,9 @@ describe.skipIf(missing)('the pages about installing', { timeout: 1_800_000 }, (
     expect(printed).toMatch(/shoal-\d{4}-\d\d-\d\d-\d{6}\.tar/)
   })
 
-  test('one server: the same with nginx, and the doctor finds nothing', async () => {
+  test('one server: the console and the gateway also respond through nginx, and the doctor reports no problems', async () => {
     await vm.run('systemctl stop caddy')
-    // The commands before restarted the service.
+    // The previous commands have restarted the service.
     await untilReady()
     for (const name of ['shoal', 'squids'])
       await vm.run(
@@ -180,13 +180,13 @@ describe.skipIf(missing)('the pages about installing', { timeout: 1_800_000 }, (
       `curl -sS --cacert /etc/letsencrypt/live/squids.example.com/fullchain.pem -o /dev/null -w '%{http_code}' https://squids.example.com/a/b`,
     )
     expect(squids).toBe('404')
-    // The authorities of these certificates are known to this machine only.
+    // The container does not trust these certificates yet.
     await vm.run('cat /etc/letsencrypt/live/*/fullchain.pem >> /usr/local/share/authorities.pem')
     const report = JSON.parse(await vm.run('shoal doctor --json || true')) as {
       checks: { name: string; status: string }[]
     }
-    const notWell = report.checks.filter(({ status }) => status !== 'ok' && status !== 'skipped')
-    expect(notWell.filter(({ name }) => name !== 'limits' || mayRaiseLimits)).toEqual([])
+    const problems = report.checks.filter(({ status }) => status !== 'ok' && status !== 'skipped')
+    expect(problems.filter(({ name }) => name !== 'limits' || mayRaiseLimits)).toEqual([])
   })
 
   test('try it: a release starts without an installation', async () => {

@@ -26,28 +26,28 @@ const versions = { first: '1.0.0', second: '1.1.0', broken: '1.2.0' }
 describe.skipIf(missing)('an installation as a service of systemd', { timeout: 1_800_000 }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'shoal-install-'))
   let vm: DebianContainer
-  /** Of the console, and of squids. */
+  /** The URLs of the console and of the gateway. */
   let url = ''
   let gatewayUrl = ''
   let devnet: Devnet
   let sqd: PublicClient
   let endpoint = ''
 
-  /** Puts the release of this version into the machine, after `change` has changed its unpacked files. */
+  /** Unpacks a release with this version in the container, and runs the shell command `change` in its folder. Returns the folder. */
   async function addRelease(version: string, change = 'true'): Promise<string> {
     const name = releaseName(version)
     const parent = `/var/releases/${version}`
     await vm.run(`mkdir -p ${parent} && tar -xzf /var/release.tar.gz -C ${parent}`)
     if (version !== versions.first) await vm.run(`mv ${parent}/${releaseName(versions.first)} ${parent}/${name}`)
     const path = `/var/releases/${version}/${name}`
-    // Only the version differs, so the archive is made once.
+    // All releases come from one archive, because only their versions differ.
     await vm.run(
       `cd ${path} && sed -i 's/"version": "${versions.first}"/"version": "${version}"/' package.json server/package.json && ${change}`,
     )
     return path
   }
 
-  /** The identity of the squid's programs: their process ids and start times. */
+  /** Returns the process ids and start times of the squid's programs. */
   const programsOf = () => vm.run(`ps -eo pid,lstart,args --no-headers | grep '[l]ib/main.js' | sort`)
   const transfersOf = () => totalTransfers(endpoint).catch(() => null)
   const responds = () => until(async () => (await transfersOf()) !== null, 'the squid responds', 240_000)
@@ -110,7 +110,7 @@ describe.skipIf(missing)('an installation as a service of systemd', { timeout: 1
     const names = (await doctor())
       .filter(({ status }) => status !== 'ok' && status !== 'skipped')
       .map(({ name }) => name)
-    // This installation has no mail server, backup and certificates.
+    // This installation has no mail server, no backup and no certificates.
     const expected = ['mail', 'backup', 'certificates', 'certificates']
     expect(names).toEqual(mayRaiseLimits ? expected : ['limits', ...expected])
     const process = await vm.run('cat /proc/$(systemctl show shoal --property=MainPID --value)/status')
@@ -150,9 +150,9 @@ describe.skipIf(missing)('an installation as a service of systemd', { timeout: 1
     expect(await programsOf()).toBe(programs)
   })
 
-  test('an upgrade to a broken release ends with the old one running, on the newer schema', async () => {
+  test('after an upgrade to a broken release, the old release runs again, with the newer schema', async () => {
     const programs = await programsOf()
-    // It migrates the database and may become ready, and then ends.
+    // This release migrates the database, may become ready, and then ends.
     const migration = `echo 'create table added_by_the_broken_release (id int);' > server/migrations/9999_broken.sql`
     const release = await addRelease(
       versions.broken,
@@ -165,7 +165,7 @@ describe.skipIf(missing)('an installation as a service of systemd', { timeout: 1
     expect(await programsOf()).toBe(programs)
   })
 
-  test('after a reboot, the service and the squid run again, and the backup of the timer works', async () => {
+  test('after a reboot, the service and the squid run again, and the nightly backup works', async () => {
     await vm.reboot()
     await until(
       async () =>
@@ -178,7 +178,7 @@ describe.skipIf(missing)('an installation as a service of systemd', { timeout: 1
     expect(await vm.run('ls /var/backups/shoal')).toMatch(/shoal-\d{4}-\d\d-\d\d-\d{6}\.tar/)
   })
 
-  test('uninstall stops the squids and leaves the data, with which a new installation continues', async () => {
+  test('uninstall stops the squids and keeps the data, with which a new installation continues', async () => {
     await vm.run('shoal uninstall --dry-run')
     expect(await versionOf()).toBe(versions.second)
     expect(await vm.run('shoal uninstall')).toContain('kept   /var/lib/shoal-data')
@@ -206,10 +206,10 @@ describe.skipIf(missing)('an installation as a service of systemd', { timeout: 1
         .split('\n')
         .filter((line) => !line.startsWith('shoal ')),
     ).toEqual([])
-    // The memory and disk of squids are not limited for such a user, which docs/install says.
-    const notWell = (await doctor()).filter(({ status }) => status !== 'ok' && status !== 'skipped')
+    // As docs/install says, an ordinary user cannot limit the memory and disk of squids.
+    const problems = (await doctor()).filter(({ status }) => status !== 'ok' && status !== 'skipped')
     console.log(
-      `With --user, the doctor reports: ${notWell.map(({ name, finding }) => `${name}: ${finding}`).join('\n')}`,
+      `With --user, the doctor reports: ${problems.map(({ name, finding }) => `${name}: ${finding}`).join('\n')}`,
     )
     expect(await vm.run('shoal uninstall')).toContain('kept   /var/lib/shoal-data')
     expect((await programsOf().catch(() => '')).trim()).toBe('')

@@ -13,9 +13,9 @@ import { startTimeline, type Timeline } from '../support/timeline.ts'
 import { until } from '../support/until.ts'
 
 const squid = 'erc20-transfers@v1'
-/** Duration of a fault that the gateway hides from callers. */
+/** The duration of a fault that callers of the gateway do not notice. */
 const hiddenFaultMs = 45_000
-/** The processor must be STALLED within this time. */
+/** Within this time, the processor must have the status STALLED. */
 const stalledMs = 60_000
 
 /** A squid reads a chain through Shoal's RPC gateway, while one or both of its two nodes misbehave. */
@@ -129,7 +129,7 @@ describe('a fault in RPC nodes', () => {
     240_000,
   )
 
-  test('the squid follows a reorganisation of four blocks', async () => {
+  test('after a reorganisation of four blocks, the squid has the data of the new chain', async () => {
     const timeline = watch()
     await until(() => timeline.latest('status') === 'SYNCED', 'the processor is synced')
     timeline.mark()

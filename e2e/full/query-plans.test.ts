@@ -6,12 +6,12 @@ import { repositoryRoot } from '../support/shoal.ts'
 
 type Result = { name: string; value: number }
 
-/** Runs the bench `plans` with few versions. Only a run with many versions, the default, shows whether a statement reads too much. */
+/** Runs the bench `plans` with few versions. Only with many versions, its default, does it show whether a statement reads too many rows. */
 async function runPlans(): Promise<{ results: Result[]; errors: string }> {
   const args = [join(repositoryRoot, 'scripts/bench.ts'), 'plans', '--json']
   const env = { ...process.env, PLANS_VERSIONS: '100' }
   const options = { cwd: repositoryRoot, env, maxBuffer: 64 * 1024 * 1024 }
-  // The bench fails, because some statements exceed their limit with so few versions; its output is complete.
+  // With so few versions, some statements exceed their limit, so the bench fails. Its output is complete nevertheless.
   const { stdout, stderr } = await promisify(execFile)(process.execPath, args, options).catch(
     (error: unknown) => error as { stdout: string; stderr: string },
   )
@@ -19,7 +19,7 @@ async function runPlans(): Promise<{ results: Result[]; errors: string }> {
   return { results: lines.map((line) => JSON.parse(line) as Result), errors: stderr }
 }
 
-test('the bench of query plans runs every function with SQL, except those listed with a reason', async () => {
+test('the bench of query plans calls every function with SQL except those in unmeasured.ts', async () => {
   const { results, errors } = await runPlans()
   const missing = errors.split('\n').filter((line) => line.startsWith('No '))
   expect(missing).toEqual([])

@@ -33,7 +33,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-test('the archive matches its checksum, and names its packages', () => {
+test('the archive matches its checksum, and its bill of materials lists its packages', () => {
   const archive = `shoal-${version}-${process.platform}-${process.arch}`
   execFileSync('sha256sum', ['--check', '--quiet', `${archive}.tar.gz.sha256`], { cwd: folder })
   execFileSync('tar', ['-xzf', join(folder, `${archive}.tar.gz`), '-C', join(folder, 'opt')])
@@ -62,7 +62,7 @@ test('each package is in the archive with its license', () => {
   expect(existsSync(join(unpacked, 'node_modules/vitest'))).toBe(false)
 })
 
-/** The environment of a user who has only Node and npm, and an empty home. The registry may be the only one that this machine reaches. */
+/** Returns the environment of a user with an empty home who has only Node and npm. It includes this machine's npm registry, which may be the only one that it can reach. */
 function bareEnvironment(): Record<string, string> {
   const npm = execFileSync('sh', ['-c', 'command -v npm'], { encoding: 'utf8' }).trim()
   const registry = execFileSync('npm', ['config', 'get', 'registry', '--loglevel=error'], {
@@ -78,7 +78,7 @@ function bareEnvironment(): Record<string, string> {
   }
 }
 
-test('with only Node and an empty home, it starts, and deploys the example squid with the public client', async () => {
+test('with only Node and an empty home, the release starts, and the public client deploys the example squid to it', async () => {
   const [port, gatewayPort] = [await freePort(), await freePort()]
   const env = {
     ...bareEnvironment(),

@@ -11,7 +11,7 @@ import { until } from '../support/until.ts'
 
 const canary = 'canary-in-the-secret-5b1e07d2c4'
 
-/** Programs that use all the resources they can get, and ignore the signal to stop. Each prints a line once it has started to. */
+/** Sources of programs that consume all resources that they can get. Each prints lines once it does. With `ignoreSignals`, they also ignore signals to stop. */
 const attacks = {
   'log.js': `
 const fs = require('node:fs')
@@ -93,7 +93,7 @@ const textOf = (path: string): string => {
 }
 const pids = () => readdirSync('/proc').filter((name) => /^\d+$/.test(name))
 const commandLines = () => pids().map((pid) => textOf(`/proc/${pid}/cmdline`).replaceAll('\0', ' '))
-/** The processes on the host that have the squid's secret, including those that left their group and session. */
+/** Returns the processes on the host that have the squid's secret, including those in another process group or session. */
 const squidProcesses = () => pids().filter((pid) => textOf(`/proc/${pid}/environ`).includes(canary))
 
 async function deploySquid(slot: string): Promise<void> {
@@ -114,7 +114,7 @@ const isAttacking = (slot: string) =>
     120_000,
   )
 
-test('secrets are in no command line of the host while a squid is deployed and runs', async () => {
+test('while a squid is deployed and runs, no command line on the host contains its secret', async () => {
   const seen = new Set<string>()
   const sampling = setInterval(() => commandLines().forEach((line) => seen.add(line)), 50)
   try {
@@ -123,7 +123,7 @@ test('secrets are in no command line of the host while a squid is deployed and r
   } finally {
     clearInterval(sampling)
   }
-  // The samples contain the squid's programs, whose environments have the secrets.
+  // The samples include the squid's programs, whose environments contain the secret.
   expect([...seen].some((line) => line.includes('connections.js'))).toBe(true)
   const environment = squidProcesses().map((pid) => textOf(`/proc/${pid}/environ`))
   const passwords = environment.flatMap((text) => /(?:^|\0)DB_PASS=([^\0]+)/.exec(text)?.[1] ?? [])
@@ -132,7 +132,7 @@ test('secrets are in no command line of the host while a squid is deployed and r
     expect([...seen].filter((line) => line.includes(secret))).toEqual([])
 }, 240_000)
 
-test('a version that attacks everything can be deleted, and leaves nothing behind', async () => {
+test('a version that attacks all resources can be deleted, and leaves nothing behind', async () => {
   const params = { code: org.org, reference: 'hostile@v1' }
   const { id } = await org.api.squids.delete({ params })
   expect((await waitForDeployment(org, id)).failureReason).toBeNull()

@@ -12,13 +12,13 @@ import { until } from '../support/until.ts'
 
 const git = (...args: string[]) => execFileSync('git', args, { cwd: repositoryRoot, encoding: 'utf8' }).trim()
 
-/** Returns the last commit with the migrations of the release before; null where git has no history. */
+/** Returns the last commit with the migrations of the previous release; null if git has no history. */
 function commitOfReleaseBefore(): string | null {
   const source = readFileSync(join(repositoryRoot, 'server/src/db/migrate.ts'), 'utf8')
   const newest = /newestMigration: '([^']+)'/.exec(source)?.[1] ?? ''
   const names = readdirSync(join(repositoryRoot, 'server/migrations')).filter((name) => name.endsWith('.sql'))
   const later = names.filter((name) => name > newest)
-  // While this release has no migration, a release with one less than the one before.
+  // If this release has no migration yet, the commit is the one before the newest migration.
   const paths = (later.length > 0 ? later : [newest]).map((name) => `server/migrations/${name}`)
   try {
     const commit = git('log', '--diff-filter=A', '--format=%H', '--', ...paths)
@@ -30,7 +30,7 @@ function commitOfReleaseBefore(): string | null {
   }
 }
 
-/** Writes the files of a commit to a new folder, with the installed packages of this one. */
+/** Writes the files of a commit to a folder, with links to the packages that are installed in this repository. */
 function writeTree(commit: string, folder: string): void {
   const archive = execFileSync('git', ['archive', commit, 'package.json', 'contract', 'runtime', 'server'], {
     cwd: repositoryRoot,
@@ -49,9 +49,9 @@ function writeTree(commit: string, folder: string): void {
 }
 
 const commit = commitOfReleaseBefore()
-if (commit === null) console.log('The test of two releases is skipped: git has no commit of the release before.')
+if (commit === null) console.log('The test of two releases is skipped: git has no commit of the previous release.')
 
-describe.skipIf(commit === null)('the release before and this one on one database', () => {
+describe.skipIf(commit === null)('the previous release and this one on one database', () => {
   const folder = mkdtempSync(join(tmpdir(), 'shoal-before-'))
   const dataDir = makeDataDir()
   const servers: ServerProcess[] = []
@@ -89,7 +89,7 @@ describe.skipIf(commit === null)('the release before and this one on one databas
   const clientOf = ({ url, gatewayUrl }: ServerProcess) =>
     connectToShoal({ url, gatewayUrl, outboxUrl: null, settings: { ...settings, SHOAL_RUNTIME: 'sim' } })
 
-  /** Writes and reads through a server without pause until it is stopped. Returns the number of rounds, and the failed calls. */
+  /** Calls a server without pause until `stop`, with changes and reads. `rounds` returns the number of rounds; `failures` has the failed calls. */
   function startCalls(server: ServerProcess, org: Org, name: string) {
     const api = clientOf(server).as(org.token)
     const params = { code: org.org }
@@ -115,7 +115,7 @@ describe.skipIf(commit === null)('the release before and this one on one databas
     return { rounds: () => rounds, failures, stop }
   }
 
-  test('both answer under load while the new one migrates, and going back loses nothing', async () => {
+  test('both respond under load while the new release migrates, and a return to the previous one loses nothing', async () => {
     const before = await start('before')
     const org = await addOrg(clientOf(before), 'acme')
     const deployer = (server: ServerProcess) => ({
@@ -129,13 +129,13 @@ describe.skipIf(commit === null)('the release before and this one on one databas
     const calls = [startCalls(before, org, 'BEFORE')]
     const current = await start('this')
     calls.push(startCalls(current, org, 'THIS'))
-    await until(() => calls.every(({ rounds }) => rounds() >= 50), 'both releases answered 50 rounds')
-    // The worker of the release before is active, and works on the newer schema.
+    await until(() => calls.every(({ rounds }) => rounds() >= 50), 'both releases have responded to 50 rounds')
+    // The worker of the previous release is still active, and works with the newer schema.
     expect((await deploySimulated(deployer(current), { name: 'new', slot: 'v1' })).failed).toBe('NO')
     await Promise.all(calls.map(({ stop }) => stop()))
     expect(calls.flatMap(({ failures }) => failures)).toEqual([])
 
-    // The worker of this release takes over, then that of the release before again.
+    // The worker of this release takes over; later, that of the previous release takes over again.
     expect(await before.stop()).toBe(0)
     expect((await deploySimulated(deployer(current), { name: 'newer', slot: 'v1' })).failed).toBe('NO')
     expect(await current.stop()).toBe(0)

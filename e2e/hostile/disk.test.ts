@@ -13,7 +13,7 @@ const mib = 2 ** 20
 const containerMiB = 64
 const buildMiB = 256
 
-/** Source of a function that writes 1 GiB, in ten files, to a folder. */
+/** Source of a function that writes 1,000 MiB to a folder, in ten files. */
 const fillSource = `
 const fs = require('node:fs')
 const fill = (dir) => {
@@ -25,7 +25,7 @@ const fill = (dir) => {
 }
 `
 
-/** A processor that fills its disk again and again after its deployment is complete. */
+/** Source of a processor that fills its disk repeatedly. */
 const fillingProcessor = `${fillSource}
 setInterval(() => {
   for (const dir of [process.env.HOME, process.cwd()]) try { fill(dir) } catch (error) { console.log('stopped by ' + error.code) }
@@ -58,7 +58,7 @@ describe.runIf(isRoot)('a hostile squid that fills the disk', () => {
     return alerts.map(({ label }) => label)
   }
 
-  /** Loop devices whose files are in the data directory. */
+  /** Returns the loop devices whose files are in the data directory. */
   const loopDevices = () =>
     readdirSync('/sys/block').filter((name) => {
       try {
@@ -90,18 +90,18 @@ describe.runIf(isRoot)('a hostile squid that fills the disk', () => {
     expect((await fetch(`${shoal.url}/readyz`)).status).toBe(200)
   }
 
-  test('a squid gets an error at its limit, which its status reports, and its neighbour and the server are not affected', async () => {
+  test('at its disk limit, a squid gets an error and a warning in its status; its neighbour and the server are not affected', async () => {
     await until(
       async () => (await warnings('attackers')).includes('processor has no disk space left'),
       'the version shows the warning',
       90_000,
     )
-    // The programs of both squids, and the images kept for the next ones.
+    // These are the disks of both squids' programs, and those that the server keeps ready for the next programs.
     expect(usedMiB('containers')).toBeLessThan(containerMiB + 3 * 8)
     await expectHealthyNeighbour()
   })
 
-  test('a build gets an error at its limit, which its deployment reports', async () => {
+  test('at its disk limit, a build gets an error, which its deployment reports', async () => {
     const build = `${fillSource}fill(process.cwd())`
     const { failureReason, failed } = await deploySquid('builders', {
       'build.js': build,
@@ -115,7 +115,7 @@ describe.runIf(isRoot)('a hostile squid that fills the disk', () => {
     await expectHealthyNeighbour()
   })
 
-  test('even if the server is killed while disks are mounted, nothing remains of deleted versions', async () => {
+  test('even if the server is killed while disks are mounted, nothing of deleted versions remains', async () => {
     const before = loopDevices()
     expect(before.length).toBeGreaterThan(0)
     await shoal.kill()

@@ -10,14 +10,14 @@ import { startShoal, type Shoal } from '../support/shoal.ts'
 import { until } from '../support/until.ts'
 
 const isRoot = process.getuid?.() === 0
-/** A uid that no squid and no service has. */
+/** A uid that no squid and no service uses. */
 const STRANGER = 199_999
 const canary = 'canary-in-the-secret-f3a97c51d0'
 
 let shoal: Shoal
 let project: string
 
-/** The squid's response shows that its program has the secret. */
+/** Waits until the response of the squid shows that its program has the secret. */
 const squidHasSecret = () =>
   until(async () => {
     const response = await fetch(`${shoal.gatewayUrl}/files/files@v1/api/?attack=own+secret`)
@@ -43,7 +43,7 @@ afterAll(async () => {
   await shoal?.end()
 })
 
-/** Returns the paths below `dir` that are not symbolic links, without the contents of `except`. */
+/** Returns the paths below `dir`, except symbolic links and the contents of folders for which `except` returns true. */
 function pathsBelow(dir: string, except: (path: string) => boolean): string[] {
   return readdirSync(dir, { withFileTypes: true }).flatMap((entry) => {
     const path = join(dir, entry.name)
@@ -52,14 +52,14 @@ function pathsBelow(dir: string, except: (path: string) => boolean): string[] {
   })
 }
 
-test('another user of the host can read nothing in the data directory, except the programs that all squids use', ({
+test('another user of the host can read nothing in the data directory except the programs that all squids use', ({
   skip,
 }) => {
   if (!isRoot) skip('needs root')
   const { dataDir } = shoal
   const isPublic = (path: string) =>
     /^(toolchain$|postgres(-squids)?\/native-|[0-9a-f]+-\w+\.(cjs|sh)$)/.test(relative(dataDir, path))
-  // The check also covers one public program, which shows that it finds readable files.
+  // The check also includes a public program, to show that it finds readable files.
   const script = readdirSync(dataDir).find((name) => name.endsWith('-preload.cjs')) ?? ''
   const paths = [join(dataDir, script), ...pathsBelow(dataDir, isPublic)]
   expect(paths.length).toBeGreaterThan(1000)
@@ -75,8 +75,8 @@ test('another user of the host can read nothing in the data directory, except th
 })
 
 /**
- * Returns the texts by which a search finds `text` in plain, hex and base64 form. Its base64 form is one of three, depending on
- * the number of bytes before it; characters that also depend on the bytes before and after it are left out.
+ * Returns the texts with which a search finds `text` in plain, hex and base64 form. There are three base64 forms, depending on the number
+ * of bytes before the text. They omit the characters that also depend on the bytes before and after it.
  */
 function encodings(text: string): string[] {
   const base64 = [0, 1, 2].map((bytesBefore) => {
@@ -88,10 +88,10 @@ function encodings(text: string): string[] {
   return [text, hex, hex.toUpperCase(), ...base64]
 }
 
-test('no file on the disk has a secret in plain text, and a squid keeps its secret when the server is killed', async () => {
+test('no file on the disk contains a secret unencrypted, and a squid keeps its secret when the server is killed', async () => {
   const containers = join(shoal.dataDir, 'containers')
   const desired = readdirSync(containers).map((name) => readFileSync(join(containers, name, 'workload.json'), 'utf8'))
-  // The file has the environment of the squid, sealed.
+  // The file contains the squid's environment in sealed form.
   expect(desired.length).toBeGreaterThan(0)
   for (const text of desired) expect(JSON.parse(text)).toHaveProperty('sealedEnvironments')
   const search = (texts: string[], dir: string) => {
@@ -99,7 +99,7 @@ test('no file on the disk has a secret in plain text, and a squid keeps its secr
     const args = ['-r', '-l', '-a', '-F', '--exclude-dir=toolchain', ...patterns, dir]
     return spawnSync('grep', args, { encoding: 'utf8' }).stdout
   }
-  // Shows that the search finds the secret in each encoding, at any offset.
+  // This shows that the search finds the secret in each encoding, at any offset.
   const example = mkdtempSync(join(tmpdir(), 'shoal-encodings-'))
   try {
     for (const before of ['', 'x', 'xy', 'xyz']) {
@@ -113,7 +113,7 @@ test('no file on the disk has a secret in plain text, and a squid keeps its secr
   } finally {
     rmSync(example, { recursive: true })
   }
-  // Shows that the search covers these files: it finds a text that they contain.
+  // This shows that the search includes these files: it finds a text in them.
   expect(search(['sealedEnvironments'], containers)).not.toBe('')
   expect(search(encodings(canary), shoal.dataDir)).toBe('')
 
@@ -122,6 +122,6 @@ test('no file on the disk has a secret in plain text, and a squid keeps its secr
   await squidHasSecret()
   expect(search(encodings(canary), shoal.dataDir)).toBe('')
   const runs = pathsBelow(containers, () => false).filter((path) => /runs\/\d+$/.test(path))
-  // The first runs of the api and the processor continue: the new server has adopted them.
+  // The api and the processor are still in their first runs, because the new server has adopted them.
   expect(runs.map((path) => path.split('/').at(-1))).toEqual(['1', '1'])
 })

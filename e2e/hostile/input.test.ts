@@ -9,7 +9,7 @@ import { startShoal, type Shoal } from '../support/shoal.ts'
 const callCount = 20_000
 const seed = Number(process.env['SHOAL_TEST_SEED'] ?? 20_261_122)
 const callers = 8
-/** The organization and the session are replaced after this many calls, because some calls delete them. */
+/** After this many calls, the test creates another organization and session, because some calls delete them. */
 const batchSize = 2000
 
 let shoal: Shoal
@@ -19,7 +19,7 @@ let http: Pool
 
 beforeAll(async () => {
   shoal = await startShoal({ SHOAL_RUNTIME: 'sim' })
-  // A separate source address, so that failed sign-ins do not count against the rate limit of this test's own calls.
+  // The bad calls have a separate source address, so that their failed sign-ins do not count for the rate limit of other calls.
   http = new Pool(shoal.url.replace('localhost', '127.0.0.1'), {
     connections: callers,
     localAddress: '127.0.0.9',
@@ -39,7 +39,7 @@ async function replaceOrg(batchNumber: number): Promise<void> {
   await deploySimulated({ shoal, ...org }, { name: 'squid', slot: 'v1' })
 }
 
-/** Describes the fault of the response; null if the response is correct. */
+/** Sends a call, and returns what is wrong with the response; null if it is correct. */
 async function faultOf(call: BadCall): Promise<string | null> {
   const tokens = { session, 'api token': org.token, wrong: 'Bearer of bad news', none: null }
   const token = tokens[call.token]
@@ -51,16 +51,16 @@ async function faultOf(call: BadCall): Promise<string | null> {
   })
   statuses.set(statusCode, (statuses.get(statusCode) ?? 0) + 1)
   if (statusCode < 400) {
-    // A stream of logs never ends.
+    // A stream of logs does not end.
     body.destroy()
     body.on('error', () => {})
     return null
   }
   const text = await body.text()
-  // On a busy machine, Postgres may respond too late. These responses are counted below, since bad input must not cause them.
+  // On a busy machine, Postgres may respond too late. The test limits the number of such responses below, since bad input must not cause them.
   if (statusCode === 503 && text.includes('DATABASE_UNAVAILABLE')) return null
   if (statusCode >= 500) return `${statusCode} ${text}`
-  // Node rejects such a request before the server sees it.
+  // Node rejects such a request before it reaches the server.
   if (statusCode === 431) return null
   if (!String(headers['content-type']).startsWith('application/json')) return `${statusCode} is not JSON: ${text}`
   const { error } = JSON.parse(text) as { error?: unknown }
@@ -70,7 +70,7 @@ async function faultOf(call: BadCall): Promise<string | null> {
     : null
 }
 
-/** Calls that may end the session or delete the organization come last. */
+/** Returns whether a call may end the session or delete the organization. Such calls are sent last. */
 const isEnding = ({ endpoint, method }: BadCall): boolean =>
   method === 'DELETE' || /sign-?out|password|restore|email/i.test(endpoint)
 
@@ -102,7 +102,7 @@ test(
     expect(shoal.output()).not.toMatch(/uncaught|unhandled/i)
     expect((await fetch(`${shoal.url}/readyz`)).status).toBe(200)
     expect(statuses.get(503) ?? 0).toBeLessThan(callCount / 1000)
-    // The calls have reached every layer: some succeeded, others were rejected by the schema, by a handler, or for lack of a permission.
+    // The calls have reached every layer: some succeeded, and the schema, a handler and the check of permissions each rejected some.
     for (const status of [200, 201, 400, 401, 404, 405])
       expect(statuses.get(status) ?? 0, String(status)).toBeGreaterThan(20)
   },

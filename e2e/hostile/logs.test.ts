@@ -10,8 +10,8 @@ import { startShoal, type Shoal } from '../support/shoal.ts'
 import { until } from '../support/until.ts'
 
 /**
- * Each kind of endless output. A program writes up to 20 MB of it per second: at full speed, the log of a single run would soon reach
- * the maximum size of a file, which ends the program.
+ * Shell commands with endless output, by its kind. A program writes at most 20 MB of it per second. At full speed, its log would soon
+ * reach the maximum size of a file, which ends the program.
  */
 const floods = {
   'short-lines': 'yes',
@@ -20,9 +20,9 @@ const floods = {
   nul: 'cat /dev/zero',
   escapes: String.raw`yes "$(printf '\033]0;%s' title)"`,
 }
-const flood = (output: string) => `while :; do ${output} | head -c 2000000; sleep 0.1; done\n`
+const floodScript = (output: string) => `while :; do ${output} | head -c 2000000; sleep 0.1; done\n`
 const quotaMb = 20
-/** Upper bound for the disk space of these programs' raw logs. */
+/** The number of megabytes that the programs write before the test measures the disk space of their raw logs. */
 const writtenMb = 1_000
 const tickMs = 100
 const metricsToken = 'metrics-of-hostile-logs'
@@ -41,7 +41,7 @@ async function deploySquid(org: Org, files: Record<string, string>): Promise<voi
   expect(deployment.failureReason).toBeNull()
 }
 
-const scripts = Object.fromEntries(Object.entries(floods).map(([name, output]) => [`${name}.sh`, flood(output)]))
+const scripts = Object.fromEntries(Object.entries(floods).map(([name, output]) => [`${name}.sh`, floodScript(output)]))
 
 const hostileManifest = `manifest_version: subsquid.io/v0.1
 name: hostile
@@ -70,7 +70,7 @@ afterAll(async () => {
 
 type Tick = { number: number; delayMs: number }
 
-/** Follows the neighbour's log. Each line contains its number and the time at which it was written. */
+/** Follows the neighbour's log. Each line contains its number and the time at which the neighbour wrote it. */
 async function followTicks(): Promise<Tick[]> {
   followed?.abort()
   followed = new AbortController()
@@ -95,8 +95,8 @@ async function followTicks(): Promise<Tick[]> {
 }
 
 /**
- * Follows the neighbour for `count` lines. Returns the median time from writing to arrival in ms, which depends on the load of the
- * machine; fails if a line is missing.
+ * Follows the neighbour's log for `count` lines, and fails if a line is missing. Returns the median time from the writing of a line to its
+ * arrival in milliseconds, which depends on the load of the machine.
  */
 async function medianDelay(count: number): Promise<number> {
   const ticks = await followTicks()
@@ -113,7 +113,7 @@ const metric = async (name: string): Promise<number> => {
   return values.reduce((sum, [, value]) => sum + Number(value), 0)
 }
 
-/** Bytes that programs have written to the logs of their containers, and bytes that these logs occupy on disk. */
+/** Returns how many bytes programs have written to the logs of their containers, and how many bytes these logs occupy on disk. */
 function rawLogBytes(): { written: number; onDisk: number } {
   const files = globSync(['containers/*/*/log', 'unread-logs/*.log'], { cwd: shoal.dataDir })
   const stats = files.map((file) => ({
@@ -126,7 +126,7 @@ function rawLogBytes(): { written: number; onDisk: number } {
   }
 }
 
-/** Bytes that the server has removed from the beginning of a log, as recorded in the file next to it. */
+/** Returns how many bytes the server has removed from the beginning of a log, from the file in which it records that. */
 function removedBytes(file: string): number {
   try {
     return (JSON.parse(readFileSync(`${file}.kept-from`, 'utf8')) as { removedBytes: number }).removedBytes
@@ -163,7 +163,7 @@ test('all lines of a neighbour arrive while a squid floods its own log', async (
   console.log(`delay ${quietDelay} ms quiet, ${delay} ms beside the flood; ${cpu.toFixed(2)} cores of the server`)
 })
 
-test('the log of the flooding squid says what was dropped, and its quota bounds the database and the disk', async () => {
+test('the log of the flooding squid reports dropped lines, and its quota limits the use of the database and the disk', async () => {
   await until(
     async () => (await reports()).some(({ payload }) => /MB a day/.test(String(payload))),
     'the quota is used up',
@@ -174,7 +174,7 @@ test('the log of the flooding squid says what was dropped, and its quota bounds 
   expect(await metric('shoal_log_lines_dropped_total')).toBeGreaterThan(1_000)
   const stored = await storedBytes()
   expect(stored).toBeLessThan(1.5 * quotaMb * 1e6)
-  // The space of lines that were read or dropped is freed, so endless logs do not occupy more and more space.
+  // The server frees the disk space of lines that it has read or dropped, so an endless log does not fill the disk.
   const raw = await until(() => {
     const bytes = rawLogBytes()
     return bytes.written > writtenMb * 1e6 && bytes.onDisk < bytes.written / 10 ? bytes : null
@@ -194,7 +194,7 @@ test('a crash of the server does not reset the quota', async () => {
   await shoal.start()
   await medianDelay(20)
   await until(async () => (await metric('shoal_log_lines_dropped_total')) > 0, 'lines are dropped again')
-  // The lines that were counted but not stored when the server was killed are few. A new quota would admit ten thousand more.
+  // When the server was killed, only a few lines were counted but not stored. A new quota would allow ten thousand more.
   expect(Number(await newest()) - Number(before)).toBeLessThan(500)
   await medianDelay(50)
 })

@@ -23,7 +23,7 @@ import { addOrg } from '../support/org.ts'
 import { startShoal, type Shoal } from '../support/shoal.ts'
 import { until } from '../support/until.ts'
 
-/** With bubblewrap, where all attacks fail, and without, where separate uids stop most of them and the others show that they are real. */
+/** With bubblewrap, all attacks fail. Without it, separate uids stop most attacks; the other attacks succeed, which shows that they work. */
 const kinds: { name: string; settings: Record<string, string>; isBoxed: boolean }[] = [
   { name: 'bubblewrap', settings: {}, isBoxed: true },
   {
@@ -35,7 +35,7 @@ const kinds: { name: string; settings: Record<string, string>; isBoxed: boolean 
 
 const isRoot = process.getuid?.() === 0
 
-/** These attacks fail in every kind of sandbox, but succeed in a program that runs as root. */
+/** Attacks that fail with and without bubblewrap, but succeed in an unconfined program of root. */
 const privileges = [
   'becomes root',
   'runs a setuid program',
@@ -102,7 +102,7 @@ describe.each(kinds)('a hostile squid on a machine with $name', ({ settings, isB
   const skipUnsupported = (skip: (condition: boolean, reason: string) => void) => {
     const hasBox =
       shoal.hostSummary().startsWith('sandbox bubblewrap') && shoal.hostSummary().includes('a network for each version')
-    // Root can install what is missing, so as root its absence fails the test.
+    // Root can install a missing sandbox. So the tests are skipped only without root; as root, they fail.
     skip(!isRoot && (!isBoxed || !hasBox), shoal.hostSummary())
   }
 
@@ -111,7 +111,7 @@ describe.each(kinds)('a hostile squid on a machine with $name', ({ settings, isB
     expect(await attack('attackers', privileges)).toEqual(all(privileges, 'refused'))
   })
 
-  test('creates no namespaces and mounts nothing', async ({ skip }) => {
+  test('with bubblewrap, creates no namespaces and mounts nothing', async ({ skip }) => {
     skipUnsupported(skip)
     const names = ['creates a user namespace', 'mounts a file system']
     expect(await attack('attackers', names)).toEqual(all(names, isBoxed ? 'refused' : 'done'))
@@ -124,7 +124,7 @@ describe.each(kinds)('a hostile squid on a machine with $name', ({ settings, isB
     chmodSync(publicFile, 0o644)
     const server = serverPid(shoal.dataDir)
     const { 'own sockets': sockets = '' } = await attack('victims', ['own sockets'])
-    // In the sandbox, the parents of the squid’s own folders exist but contain nothing else, so the attacks open files, not folders.
+    // In the sandbox, the folders above those of the squid exist, without other contents. So the attacks open files in them.
     const desired = readdirSync(join(shoal.dataDir, 'containers')).map((name) => `containers/${name}/workload.json`)
     const privateFiles = ['secrets.key', 'uids.json', 'postgres/password', 'rpc-cache.sqlite', ...desired]
     const paths = [...privateFiles.map((name) => join(shoal.dataDir, name)), '/etc/shadow', '/root', sockets]
@@ -147,36 +147,36 @@ describe.each(kinds)('a hostile squid on a machine with $name', ({ settings, isB
     expect(await attack('attackers', hidden, values)).toEqual(all(hidden, isBoxed ? 'refused' : 'done'))
   })
 
-  test('cannot use up files, memory or processes', async ({ skip }) => {
+  test('cannot exhaust the files, memory or processes of the host', async ({ skip }) => {
     skipUnsupported(skip)
-    const names = ['opens files without end', ...(isBoxed ? ['fills /tmp'] : [])]
+    const names = ['opens files without limit', ...(isBoxed ? ['fills /tmp'] : [])]
     expect(await attack('attackers', names)).toEqual({
-      'opens files without end': 'EMFILE true',
+      'opens files without limit': 'EMFILE true',
       ...(isBoxed ? { 'fills /tmp': 'refused' } : {}),
     })
     if (!shoal.hostSummary().includes('limits by cgroups')) return skip(true, 'cgroups cannot be created on this host')
-    const { 'forks without end': forks } = await attack('attackers', ['forks without end'])
+    const { 'forks without limit': forks } = await attack('attackers', ['forks without limit'])
     expect(forks).toBe('refused after less than 512')
-    const { 'eats memory': memory } = await attack('attackers', ['eats memory'])
+    const { 'exhausts memory': memory } = await attack('attackers', ['exhausts memory'])
     expect(memory).toBe('refused')
     // The neighbour and the server still respond.
     expect(await attack('victims', ['becomes root'])).toEqual({ 'becomes root': 'refused' })
     expect((await fetch(`${shoal.url}/healthz`)).ok).toBe(true)
   })
 
-  test('its build is confined in the same way', ({ skip }) => {
+  test('has no more rights in its build', ({ skip }) => {
     skipUnsupported(skip)
     const open = ['creates a user namespace', 'mounts a file system', 'sees the server']
     const closed = ['becomes root', 'has privileges', 'creates a device', 'writes to the host']
     expect(buildResults).toEqual({
       ...all(open, isBoxed ? 'refused' : 'done'),
       ...all(closed, 'refused'),
-      'opens files without end': 'EMFILE true',
+      'opens files without limit': 'EMFILE true',
     })
   })
 })
 
-test('without confinement, the same attacks on privileges and files of the host succeed', ({ skip }) => {
+test('without confinement, the same attacks succeed for root', ({ skip }) => {
   skip(!isUnconfined(), 'this host confines its root user')
   const home = mkdtempSync(join(tmpdir(), 'unconfined-'))
   try {

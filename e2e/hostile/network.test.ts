@@ -12,8 +12,9 @@ import { processesIn, startShoal, type Shoal } from '../support/shoal.ts'
 import { until } from '../support/until.ts'
 
 /**
- * The same attacks in three configurations: they fail with a network for each version or rules for its user, and succeed without.
- * `isClosed`: programs reach only what the rules allow. `isOwn`: programs have their own ports and loopback. `user`: the server's user.
+ * The configurations in which the same attacks run. They fail with a network for each version or with rules for its user, and succeed in
+ * the network of the host. `isClosed`: rules limit what programs can reach. `isOwn`: programs have their own ports and loopback. `user`:
+ * the user that runs the server.
  */
 const networkKinds = [
   { name: 'a network for each version', setting: 'auto', isClosed: true, isOwn: true },
@@ -46,11 +47,11 @@ describe.each(testedKinds)('a hostile squid with $name', ({ setting, isClosed, i
   const folders: string[] = []
 
   beforeAll(async () => {
-    // Simulates a service of the host that listens on all of its addresses.
+    // This server simulates a service of the host that listens on all addresses.
     listener = createServer((socket) => socket.end('a service of the host'))
     listenerPort = await freePort()
     await new Promise<void>((resolve) => listener.listen(listenerPort, '0.0.0.0', resolve))
-    // A server without root deploys for both organizations only with networks.
+    // With this setting, a server without root deploys for both organizations only if each version has its own network.
     const env = { SHOAL_NETWORK: setting, ...(user && { SHOAL_ALLOW_SHARED_NETWORK: 'false' }) }
     shoal = await startShoal(env, undefined, user)
     ports = {
@@ -109,13 +110,13 @@ describe.each(testedKinds)('a hostile squid with $name', ({ setting, isClosed, i
       `the squid of ${org} finds "${text}" at ${target}`,
     )
 
-  test('reaches no service of the host on loopback, at the API, or at any of its addresses', async ({ skip }) => {
+  test('reaches services of the host, on loopback and at other addresses, only in the network of the host', async ({ skip }) => {
     skipWithoutNetworks(skip)
     const targets = [`127.0.0.1:${listenerPort}`, ...(outsideAddress() ? [`${outsideAddress()}:${listenerPort}`] : [])]
     const { found } = await report('attackers', targets)
     expect(reachability(found)).toEqual(Object.fromEntries(targets.map((target) => [target, !isClosed])))
     const api = (await report('attackers', [`127.0.0.1:${ports.api}`])).found[`127.0.0.1:${ports.api}`]
-    // In its own network, its own listener responds.
+    // In its own network, the squid reaches its own listener at this port.
     if (isOwn) expect(api).toContain('hostile squid')
     else if (isClosed) expect(api).toBeNull()
     else expect(api).toMatch(/^HTTP\/1\.1 (?!.*hostile squid)/s)
@@ -130,23 +131,23 @@ describe.each(testedKinds)('a hostile squid with $name', ({ setting, isClosed, i
     expect(found[database]).not.toBeNull()
   })
 
-  test('a build reaches no service of the host', () => {
+  test('reaches services of the host from its build only in the network of the host', () => {
     expect(reachability(buildResults)).toEqual({
       [`127.0.0.1:${ports.api}`]: !isClosed,
       [`127.0.0.1:${listenerPort}`]: !isClosed,
     })
   })
 
-  test('does not reach another version', async ({ skip }) => {
+  test('reaches another version only in the network of the host', async ({ skip }) => {
     skipWithoutNetworks(skip)
     const { address } = await report('victims', [])
     const target = `${address}:${ports.victim}`
-    // The victim itself can reach its listener, as soon as its child process has opened the port.
+    // The victim can reach its own listener once its child process has opened the port.
     if (isOwn || !isClosed) await untilFound('victims', target, 'hostile squid')
     expect(reachability((await report('attackers', [target])).found)).toEqual({ [target]: !isClosed })
   })
 
-  test('opens no port of the host, neither while the server runs nor while it restarts', async ({ skip }) => {
+  test('opens ports of the host, while the server runs or restarts, only in the network of the host', async ({ skip }) => {
     skipWithoutNetworks(skip)
     if (isOwn || !isClosed)
       for (const target of [`127.0.0.2:${ports.api}`, `127.0.0.1:${ports.open}`])
@@ -163,13 +164,13 @@ describe.each(testedKinds)('a hostile squid with $name', ({ setting, isClosed, i
     expect(texts.map((text) => text === 'hostile squid')).toEqual(urls.map(() => !isClosed))
     await shoal.kill()
     // The squid retries every 200 ms to open the server's port.
-    const hasTakenPort = await until(
+    const occupiesServerPort = await until(
       async () => ((await textAt(`http://127.0.0.1:${ports.api}`)) === 'hostile squid' ? true : null),
       'the squid responds in place of the server',
       isClosed ? 1_500 : 60_000,
     ).catch(() => false)
-    expect(hasTakenPort).toBe(!isClosed)
-    // In the host's network, the server cannot start until the squid has released its port.
+    expect(occupiesServerPort).toBe(!isClosed)
+    // In the network of the host, the server cannot start until the squid's listener has ended.
     const imitators = isOwn ? [] : processesIn(shoal.dataDir).filter((line) => line.includes('hostile squid'))
     for (const line of imitators) process.kill(Number(line.split(' ')[0]), 'SIGKILL')
     await shoal.start()

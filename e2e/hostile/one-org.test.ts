@@ -25,7 +25,7 @@ afterAll(async () => {
 const deployTo = (org: Org) => deploy({ shoal, ...org, project }, { name: 'plain', slot: 'v1' })
 const refusal = { status: 405, body: { code: 'ONE_ORGANIZATION_ONLY' } }
 
-test('a server whose squids share the host’s network logs a warning and deploys for only one organization, even after a restart', async () => {
+test('a server whose squids share the network of the host logs a warning and deploys for only one organization, even after a restart', async () => {
   for (const text of ['can open ports', 'Only one organization can deploy']) expect(shoal.output()).toContain(text)
   await deployTo(first)
   await expect(deployTo(second)).rejects.toMatchObject(refusal)
@@ -34,7 +34,7 @@ test('a server whose squids share the host’s network logs a warning and deploy
   await expect(deployTo(second)).rejects.toMatchObject(refusal)
 })
 
-test('the operator can allow several organizations', async () => {
+test('with SHOAL_ALLOW_SHARED_NETWORK, the same server deploys for several organizations', async () => {
   await shoal.kill()
   shoal.settings['SHOAL_ALLOW_SHARED_NETWORK'] = '1'
   await shoal.start()

@@ -9,8 +9,8 @@ import { startShoal, type Shoal } from '../support/shoal.ts'
 import { solveBotCheck } from '../support/solve-bot-check.ts'
 import { until } from '../support/until.ts'
 
-// Attacks of a squid on accounts. It runs in the host's network (SHOAL_NETWORK=none), as on a host without nftables, and thus reaches
-// the server as the operator's browser would: only the keys and sessions protect the accounts.
+// Attacks of a squid on accounts. The squid runs in the network of the host (SHOAL_NETWORK=none), as on a host without nftables. It can
+// reach the server like the operator's browser, so only keys and sessions protect the accounts.
 
 let shoal: Shoal
 let project: string
@@ -30,7 +30,7 @@ beforeAll(async () => {
   attack = async ({ path, headers, ...request }) => {
     const response = await fetch(`${shoal.gatewayUrl}/attackers/relay@v1/api/`, {
       method: 'POST',
-      // As the operator's browser sends it.
+      // The headers are those of the operator's browser.
       body: JSON.stringify({
         ...request,
         url: `http://127.0.0.1:${port}${path}`,
@@ -91,13 +91,13 @@ test('a squid that requests a recovery email cannot read it in the outbox withou
   const { token } = await shoal.as('').auth.signIn({ body: { email, password: adminPassword } })
   expect((await shoal.as(token).orgs.list({})).map(({ code }) => code)).toContain(org)
 
-  // Only the key is missing: with it, the same request shows the link.
+  // With the key, the same request shows the link.
   const withKey = await attack({ path: '/outbox', headers: { cookie: `shoal_outbox=${key}` } })
   expect(withKey.status).toBe(200)
   expect(withKey.text).toContain(link)
 })
 
-test('an account that a squid creates with the email of a victim stays unconfirmed when the victim opens the link', async () => {
+test('if a squid signs up with the email of a victim, the account stays unconfirmed when the victim opens the link', async () => {
   const email = 'invited@victims.dev'
   const { org, api } = victims
   const invitation = await api.orgs.inviteMember({ params: { code: org }, body: { email, roleType: 'admin' } })
@@ -111,7 +111,7 @@ test('an account that a squid creates with the email of a victim stays unconfirm
   const session = await accountOf(email)
   const link = await linkTo('/confirm-email', email)
 
-  // The victim, or a mail program, opens the link, and the same link in the format of earlier releases.
+  // The victim, or a mail program, opens the link in its current form and in that of earlier releases.
   for (const url of [link.href, `${shoal.url}/api/v1/auth/email/confirm${link.search}`])
     expect((await fetch(url, { headers: { accept: 'text/html' } })).status).toBe(200)
   const isConfirmed = async (token: string) =>
@@ -131,7 +131,7 @@ test('an account that a squid creates with the email of a victim stays unconfirm
   const members = await api.orgs.listRoles({ params: { code: org } })
   expect(members.filter(({ status }) => status === 'accepted').map((member) => member.email)).toEqual([victims.email])
 
-  // The same link confirms the account in the session that created it: a user with access to the mailbox can sign up.
+  // Such a link confirms the account in the session that created it, so a user with access to the mailbox can sign up.
   const ownEmail = 'mallory@attackers.dev'
   const ownSession = await accountOf(ownEmail)
   const code = (await linkTo('/confirm-email', ownEmail)).searchParams.get('code') ?? ''
@@ -141,7 +141,7 @@ test('an account that a squid creates with the email of a victim stays unconfirm
   expect(await isConfirmed(ownSession)).toBe(true)
 })
 
-test('a squid with stolen credentials of an account loses them when the owner recovers it', async () => {
+test('stolen credentials of an account are invalid after the owner has recovered the account', async () => {
   const { email, org } = victims
   const { token: session } = await shoal.as('').auth.signIn({ body: { email, password: adminPassword } })
   const created = await shoal

@@ -21,10 +21,10 @@ const ping = async (squid = neighbour): Promise<Ping> => {
   return (await response.json()) as Ping
 }
 
-/** A request that takes longer counts as failed. */
+/** A request that takes longer than this counts as failed. */
 const maxResponseMs = 30_000
 
-/** The Postgres process of the connection that the neighbour opened at its start. */
+/** The id of the Postgres process that serves the first connection of the neighbour. */
 let neighbourPid: number
 let postmaster: number
 
@@ -44,7 +44,7 @@ afterAll(async () => {
   await shoal?.end()
 })
 
-/** The neighbour still uses its first connection, Postgres was not restarted, and the server is ready and has logged no unexpected error. */
+/** Checks that the neighbour still uses its first connection, Postgres was not restarted, and the server is ready and has logged no unexpected error. */
 async function expectUnharmed(): Promise<void> {
   expect(await ping()).toEqual({ pid: neighbourPid, rows: 100, connections: 1 })
   expect(postmasterOf(shoal.dataDir, 'postgres-squids')).toBe(postmaster)
@@ -125,13 +125,13 @@ test('a squid has no rights outside its database', async () => {
   ]
   const results: [attempt: string, error: string][] = []
   for (const attempt of attempts) results.push([attempt, (await first().run(attempt)).error ?? 'completed'])
-  // Insufficient privilege, extension not available, feature disabled, role may not be granted.
+  // The error codes mean: insufficient privilege, extension not available, feature disabled, role may not be granted.
   const refusals = new Set(['42501', '0A000', '58P01', '55000', '22023', '0LP01', '42704'])
   expect(results.filter(([, error]) => !refusals.has(error))).toEqual([])
   await expectUnharmed()
 })
 
-test('a squid that uses up its connections takes none from other squids', async () => {
+test('a squid that opens all its connections does not reduce those of other squids', async () => {
   for (const squid of hostile) {
     const { held, error } = await squid.hold(1_000)
     expect(error).toBe('53300')
@@ -143,7 +143,7 @@ test('a squid that uses up its connections takes none from other squids', async 
   await expectUnharmed()
 })
 
-test('memory: parallel sorts with a huge work_mem end with an SQL error, not with a crash', async () => {
+test('parallel sorts with a huge work_mem end with an SQL error, not with a crash of Postgres', async () => {
   const sort = `set statement_timeout = 0; set work_mem = '2GB'; set hash_mem_multiplier = 1000;
     select count(*) from (select repeat(md5(g::text), 30) as text from generate_series(1, 5000000) g order by 1) sorted`
   await Promise.all(hostile.map((squid) => squid.attack([{ sql: sort, connections: 8 }])))
@@ -158,7 +158,7 @@ test('memory: parallel sorts with a huge work_mem end with an SQL error, not wit
   await expectUnharmed()
 })
 
-test('endless statements and idle transactions of sessions that lift their limits are ended, and the log shows why', async () => {
+test('Shoal ends endless statements and idle transactions of sessions that remove their limits, and the log says why', async () => {
   const endless = [
     'set statement_timeout = 0; select pg_sleep(3600)',
     `set statement_timeout = 0; do $$ begin loop begin perform pg_sleep(3600); exception when query_canceled then null; end; end loop; end $$`,
@@ -180,7 +180,7 @@ test('endless statements and idle transactions of sessions that lift their limit
   await expectUnharmed()
 })
 
-test('the temporary files and the log of Postgres are limited', async () => {
+test('a squid can fill the disk neither with temporary files of Postgres nor with its log', async () => {
   const sort = `select count(*) from (select repeat(md5(g::text), 300) as text from generate_series(1, 100000000) g order by 1) sorted`
   // The neighbour’s statements may run for a minute, so that the sort exceeds the limit for temporary files (53400) before the time limit.
   expect(await neighbour.run(`set work_mem = '64kB'; ${sort}`)).toMatchObject({ error: '53400' })
@@ -212,7 +212,7 @@ test(`locks, notifications and ${tables} tables of a squid do not affect the ser
     )
     expect(error, message).toBeUndefined()
   }
-  // Shoal still exports databases (or refuses to) and restarts versions, for all tenants.
+  // For all tenants, Shoal still exports databases, or refuses to, and restarts versions.
   const params = { code: neighbour.org, reference: neighbour.reference }
   const exported = await fetch(
     `${shoal.url}/api/v1/orgs/${first().org}/squids/${encodeURIComponent(first().reference)}/database/export`,
@@ -233,7 +233,7 @@ test(`locks, notifications and ${tables} tables of a squid do not affect the ser
   await expectUnharmed()
 })
 
-test('while two hostile versions attack at full speed, a neighbour loses no connection and no request, and the API stays responsive', async () => {
+test('while two hostile versions attack at full speed, the neighbour loses no connection and no request, and the API stays responsive', async () => {
   const rounds = isFull ? 5 : 3
   const seconds = isFull ? 15 : 4
   const attack = [
@@ -272,11 +272,11 @@ test('while two hostile versions attack at full speed, a neighbour loses no conn
   expect(errors).toEqual([])
   await expectUnharmed()
   for (const kind of ['squid', 'api'] as const) expect(Math.max(...busy[kind])).toBeLessThan(maxResponseMs)
-  // Other load on the machine changes between the rounds, so the times are comparable only in a run without other load.
+  // Other load on the machine changes between the rounds, so the test compares the times only in a run without other load.
   if (isFull) expect(ratio(0.99, 'api')).toBeLessThan(1.5)
 })
 
-/** Sends requests at a fixed rate to the neighbour's squid, which reads its database, and to the API. Adds their durations in milliseconds to `times`. */
+/** Sends requests at a fixed rate to the neighbour, which queries its database, and to the API. Adds their durations in milliseconds to `times`. */
 async function measure(times: { squid: number[]; api: number[] }, seconds: number, errors: string[]): Promise<void> {
   const pools = { squid: new Pool(shoal.gatewayUrl, { connections: 4 }), api: new Pool(shoal.url, { connections: 4 }) }
   const paths = {

@@ -34,7 +34,7 @@ const attacks = {
   'changes the kernel': () =>
     ['/proc/sys/kernel/core_pattern', '/proc/sysrq-trigger', '/proc/sys/vm/panic_on_oom'].some((file) => writable(file) === 'done') ? 'done' : 'refused',
   'dumps core': () => run('/bin/sh', '-c', 'ulimit -c 1'),
-  'opens files without end': () => {
+  'opens files without limit': () => {
     const opened = []
     try { for (;;) opened.push(fs.openSync('/dev/null')) } catch (error) { return error.code + ' ' + (opened.length < 8192) }
     finally { for (const file of opened) fs.closeSync(file) }
@@ -56,7 +56,7 @@ const attacks = {
   'lists sockets of others': ({ sockets }) => fs.readFileSync('/proc/net/unix', 'utf8').includes(sockets) ? 'done' : 'refused',
   'own secret': () => process.env.SECRET,
   'own sockets': () => process.env.SHOAL_SOCKETS,
-  'forks without end': () => new Promise((resolve) => {
+  'forks without limit': () => new Promise((resolve) => {
     const children = []
     const next = () => {
       const child = spawn('sleep', ['60'], { stdio: 'ignore' })
@@ -65,7 +65,7 @@ const attacks = {
     }
     next()
   }),
-  'eats memory': () => new Promise((resolve) => {
+  'exhausts memory': () => new Promise((resolve) => {
     const child = spawn(process.execPath, ['-e', 'const all = []; for (;;) all.push(Buffer.alloc(16 << 20, 1))'], { stdio: 'ignore' })
     child.on('exit', (code, signal) => resolve(signal === 'SIGKILL' ? 'refused' : 'ended with ' + code))
   }),
@@ -88,7 +88,7 @@ export const attackResultsPrefix = 'results of the attacks: '
 
 /** Source of a build script that runs the attacks which need no values of a request, and prints their results. */
 const buildSource = `${attacksSource}
-const names = ['creates a user namespace', 'mounts a file system', 'becomes root', 'has privileges', 'creates a device', 'writes to the host', 'sees the server', 'opens files without end']
+const names = ['creates a user namespace', 'mounts a file system', 'becomes root', 'has privileges', 'creates a device', 'writes to the host', 'sees the server', 'opens files without limit']
 console.log(${JSON.stringify(attackResultsPrefix)} + Buffer.from(JSON.stringify(Object.fromEntries(names.map((name) => [name, attacks[name]({})])))).toString('base64'))
 `
 

@@ -2,10 +2,10 @@ import { makeBareSquid } from './bare-squid.ts'
 
 /** The source of each attack by its name. An attack repeats until the processor ends. */
 export const attacks = {
-  'eats memory': `
+  'exhausts memory': `
 const chunks = []
 setInterval(() => chunks.push(Buffer.alloc(20 << 20, 1)), 10)`,
-  'forks without end': `
+  'forks without limit': `
 const { spawn } = require('node:child_process')
 setInterval(() => {
   for (let i = 0; i < 50; i++) spawn('sleep', ['1000'], { stdio: 'ignore' }).on('error', () => undefined)
