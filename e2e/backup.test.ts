@@ -23,7 +23,7 @@ describe('a backup', () => {
   let restored: Shoal | undefined
   let token: string
   let email: string
-  /** The numbers of rows committed before the backup began and when it had ended. */
+  /** The numbers of committed rows before the backup began and after it ended. */
   let committedRows: { before: number; after: number }
   let result: BackupResult
 
@@ -60,7 +60,7 @@ describe('a backup', () => {
     expect(readdirSync(folder)).toEqual(['shoal.tar'])
   })
 
-  test('contains no plaintext secret, key or password, and reports where the keys are', () => {
+  test('contains no unencrypted secret, key or password, and its report says where the keys are', () => {
     const content = zstdDecompressSync(contentOf(file))
     for (const path of ['secrets.key', 'postgres/password', 'postgres-squids/password'])
       expect(content.includes(readFileSync(join(shoal.dataDir, path), 'utf8').trim())).toBe(false)
@@ -77,7 +77,7 @@ describe('a backup', () => {
     expect(existsSync(join(restoredDir, 'postgres/data/postmaster.pid'))).toBe(false)
   })
 
-  test('is complete: the restored server has all data from before the backup', async () => {
+  test('is complete: the restored server has all data that was committed before the backup', async () => {
     copyFileSync(join(shoal.dataDir, 'secrets.key'), join(restoredDir, 'secrets.key'))
     restored = await startShoal(sim, restoredDir)
     const api = restored.as(token)
@@ -90,7 +90,7 @@ describe('a backup', () => {
     }, 'the squid is running')
     const rows = await rowsOf(restoredDir)
     expect(rows.highest).toBeGreaterThanOrEqual(committedRows.before)
-    // One committed transaction may not have been counted yet.
+    // The writer may not have counted its last committed transaction yet.
     expect(rows.highest).toBeLessThanOrEqual(committedRows.after + 100)
     // No row is missing, neither in the table nor in the index.
     expect(rows).toMatchObject({ count: rows.highest, countByIndex: rows.highest })
@@ -106,7 +106,7 @@ const contentOf = (file: string): Buffer => {
   return bytes.subarray(1024 + manifestBytes, 1024 + manifestBytes + content.bytes)
 }
 
-/** Inserts rows numbered from 1, 100 per transaction, and creates and drops tables, so that files change during the backup. */
+/** Inserts rows with numbers from 1, 100 per transaction, and creates and drops tables, so that files change during the backup. */
 async function startWriter(dataDir: string) {
   const client = await connectTo(dataDir, 'shoal')
   await client.query('create table witness (number int primary key, word text)')

@@ -4,7 +4,7 @@ import { startTestCloud, type TestCloud } from './support/test-cloud.ts'
 import { totalTransfers } from './support/squid.ts'
 import { until } from './support/until.ts'
 
-/** Runs every command of the unmodified public client 3.2.3 against a real server, squid and chain, in the order of typical use. */
+/** Runs every command of the unmodified public client 3.2.3 with a real server, squid and chain, in the order of typical use. */
 describe('the public client', () => {
   let cloud: TestCloud
   let sqd: PublicClient
@@ -152,7 +152,7 @@ describe('the public client', () => {
     expect(await totalTransfers(endpointOf('erc20-transfers@v1'))).toBe(await cloud.devnet.chain.countTransfers())
   })
 
-  test('a slot is deployed again, and a tag moves to a second slot', async () => {
+  test('a slot can be deployed again, and a tag moves to a second slot', async () => {
     expect((await deploySlot('v1')).code).toBe(0)
     expect((await deploySlot('v2', '--add-tag', 'prod')).code).toBe(0)
     const squid = JSON.parse((await sqd('view', '-r', `${org}/erc20-transfers:prod`, '--json')).stdout) as {
@@ -170,7 +170,7 @@ describe('the public client', () => {
     )
   })
 
-  test('while a deployment is running, a second one is rejected, and the client reports it', async () => {
+  test('while a deployment is running, the server rejects a second one, and the client reports that', async () => {
     const first = deploySlot('v2')
     await until(
       async () => (await sqd('view', '-r', `${org}/erc20-transfers@v2`, '--json')).stdout.includes('"DEPLOYING"'),
@@ -182,7 +182,7 @@ describe('the public client', () => {
     expect((await first).code).toBe(0)
   })
 
-  test('removed versions are not listed, served or found', async () => {
+  test('removed versions are neither listed nor served nor found', async () => {
     for (const slot of ['v1', 'v2'])
       expect((await sqd('remove', '-r', `${org}/erc20-transfers@${slot}`, '--no-interactive', '--force')).code).toBe(0)
     expect((await sqd('list', '-o', org)).stdout).not.toContain('erc20-transfers')

@@ -180,7 +180,7 @@ test('Shoal ends endless statements and idle transactions of sessions that remov
   await expectUnharmed()
 })
 
-test('a squid can fill the disk neither with temporary files of Postgres nor with its log', async () => {
+test('a squid cannot fill the disk with temporary files or the log of Postgres', async () => {
   const sort = `select count(*) from (select repeat(md5(g::text), 300) as text from generate_series(1, 100000000) g order by 1) sorted`
   // The neighbour’s statements may run for a minute, so that the sort exceeds the limit for temporary files (53400) before the time limit.
   expect(await neighbour.run(`set work_mem = '64kB'; ${sort}`)).toMatchObject({ error: '53400' })

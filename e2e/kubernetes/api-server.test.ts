@@ -14,7 +14,7 @@ describe.skipIf(!kube)('an API server alone', () => {
 
   afterAll(() => api.end())
 
-  test('stores objects, applies changes to them, and reports their versions', async () => {
+  test('stores objects, applies changes to them, and returns their resource versions', async () => {
     const onServer = ['--kubeconfig', api.kubeconfig]
     const apply = (value: string) =>
       kubectl(

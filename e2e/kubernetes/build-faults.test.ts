@@ -8,7 +8,7 @@ import { until } from '../support/until.ts'
 
 const hostAddress = process.env['SHOAL_TEST_HOST_ADDRESS'] ?? ''
 
-/** Opens a builder, and a source whose build waits at a gate. */
+/** Opens a builder. Returns it with a source whose build waits at a gate. */
 async function openWaitingBuild(quota?: Record<string, string>) {
   const gate = await openGate(hostAddress)
   const jobs = await startJobBuilder(quota, [{ host: gate.host, port: gate.port }])
@@ -17,11 +17,11 @@ async function openWaitingBuild(quota?: Record<string, string>) {
   return { gate, jobs, source: bareSource('node wait.cjs', { 'wait.cjs': program }) }
 }
 
-/** The node of the build's only pod. */
+/** Returns the node of the build's only pod. */
 const nodeOf = (namespace: string) =>
   kubectl(['get', 'pods', '-n', namespace, '-o', 'jsonpath={.items[*].spec.nodeName}'])
 
-/** Waits until nothing of a build exists: neither its Job, pod and Secret nor its own policy. */
+/** Waits until the Job, the pod, the Secret and the policy of the build are deleted. The two policies of the namespace remain. */
 const untilGone = (namespace: string) =>
   until(
     async () => {
@@ -34,7 +34,7 @@ const untilGone = (namespace: string) =>
   )
 
 describe.skipIf(!hasCluster || !hasClusterNetwork)('a build in a cluster', () => {
-  test('whose node is drained starts again elsewhere, and leaves nothing', { timeout: 600_000 }, async () => {
+  test('whose node is drained starts again on another node, and leaves nothing behind', { timeout: 600_000 }, async () => {
     const { gate, jobs, source } = await openWaitingBuild()
     const building = jobs.build(source)
     await until(() => gate.requestCount() === 1, 'the build waits at the gate', 300_000)
@@ -48,7 +48,7 @@ describe.skipIf(!hasCluster || !hasClusterNetwork)('a build in a cluster', () =>
   })
 
   test.skipIf(!hasOwnNodes)(
-    'whose node is lost starts again on the other node, and leaves nothing',
+    'whose node is lost starts again on the other node, and leaves nothing behind',
     { timeout: 900_000 },
     async () => {
       const { gate, jobs, source } = await openWaitingBuild()
@@ -66,7 +66,7 @@ describe.skipIf(!hasCluster || !hasClusterNetwork)('a build in a cluster', () =>
     },
   )
 
-  test('waits while the quota is used up, with the reason in its log', { timeout: 600_000 }, async () => {
+  test('waits while the tenant’s quota is used up, and its log says why', { timeout: 600_000 }, async () => {
     const { gate, jobs, source } = await openWaitingBuild({ pods: '0' })
     gate.open()
     const log: string[] = []

@@ -41,7 +41,7 @@ describe.skipIf(!hasCluster || !hasClusterNetwork)('a build in a cluster', () =>
   })
 
   test(
-    'of the example squid installs and compiles; the next one uploads less than 1 MB',
+    'of the example squid installs and compiles; its next build uploads less than 1 MB',
     { timeout: 1_200_000 },
     async () => {
       const limits = { ...defaultLimits, memoryBytes: 1024 * 2 ** 20, diskBytes: 2 * 2 ** 30 }
@@ -59,7 +59,7 @@ describe.skipIf(!hasCluster || !hasClusterNetwork)('a build in a cluster', () =>
   )
 
   test(
-    'is restricted, and reaches neither the cluster, the registry nor other services',
+    'has no rights, and reaches neither the cluster, the registry nor other services',
     { timeout: 600_000 },
     async () => {
       const listener = createServer((socket) => socket.end())
@@ -115,27 +115,27 @@ describe.skipIf(!hasCluster || !hasClusterNetwork)('a build in a cluster', () =>
   )
 
   test.each([
-    { name: 'fails', build: 'echo first; exit 3', words: /npm run build ended with exit code 3\.\n.*first/s },
+    { name: 'fails', build: 'echo first; exit 3', reason: /npm run build ended with exit code 3\.\n.*first/s },
     {
       name: 'is stopped at its limit',
       build: 'echo waiting; sleep 1000',
       timeMs: 5000,
-      words: /was stopped: a build may take 0\.1 min/,
+      reason: /was stopped: a build may take 0\.1 min/,
     },
     {
       name: 'uses too much memory',
       build: `node -e 'const all = []; for (;;) all.push(Buffer.alloc(2 ** 20, 1))'`,
-      words: /ran out of memory: a build may use 268 MB/,
+      reason: /ran out of memory: a build may use 268 MB/,
     },
     {
       name: 'uses too much disk',
       build: 'head -c 400000000 /dev/zero > zeros; sleep 1000',
-      words: /ran out of disk space/,
+      reason: /ran out of disk space/,
     },
-  ])('that $name ends with words, and leaves nothing', { timeout: 400_000 }, async ({ build, timeMs, words }) => {
+  ])('that $name ends with the reason, and leaves nothing behind', { timeout: 400_000 }, async ({ build, timeMs, reason }) => {
     const limits = { ...defaultLimits, memoryBytes: 256 * 2 ** 20, diskBytes: 2 ** 28, timeMs: timeMs ?? 300_000 }
     const { error, log } = await jobs.build(bareSource(build), { limits })
-    expect(error?.message, log.join('\n')).toMatch(words)
+    expect(error?.message, log.join('\n')).toMatch(reason)
     await untilGone(jobs.namespace)
   })
 })

@@ -27,7 +27,7 @@ const namespaceObject = (name: string, labels: Record<string, string> = {}) => (
   metadata: { name, labels },
 })
 
-/** A Job whose pod has a token of the cluster, or not. */
+/** Returns a Job whose pod has a token of its service account, or none. */
 const job = (hasToken: boolean) =>
   object('batch/v1', 'Job', 'one', {
     spec: {
@@ -43,13 +43,13 @@ const job = (hasToken: boolean) =>
 
 type Attempt = [what: string, method: string, path: string, body?: object]
 
-/** What no role may do. Each is a request, as the role's account, for an object that exists. */
+/** Requests that no role may send. The objects that they name exist. */
 const forbidden: Attempt[] = [
   ['read a Secret of another namespace', 'GET', '/api/v1/namespaces/victim/secrets/password'],
   ['list the Secrets of the cluster', 'GET', '/api/v1/secrets'],
   ['read a Secret of its own namespace', 'GET', '/api/v1/namespaces/shoal/secrets/shoal'],
   ['read a Secret by a change that changes nothing', 'PATCH', '/api/v1/namespaces/victim/secrets/password', {}],
-  ['read it by a dry run', 'PATCH', '/api/v1/namespaces/victim/secrets/password?dryRun=All', {}],
+  ['read a Secret by a dry run of a change', 'PATCH', '/api/v1/namespaces/victim/secrets/password?dryRun=All', {}],
   ['delete a Secret', 'DELETE', '/api/v1/namespaces/victim/secrets/password'],
   ['create a Secret elsewhere', 'POST', '/api/v1/namespaces/kube-system/secrets', object('v1', 'Secret', 'one')],
   ['create a Secret in its own namespace', 'POST', '/api/v1/namespaces/shoal/secrets', object('v1', 'Secret', 'one')],
@@ -94,13 +94,13 @@ const forbidden: Attempt[] = [
   ['delete its own namespace', 'DELETE', '/api/v1/namespaces/shoal'],
   ['take over a namespace', 'PATCH', '/api/v1/namespaces/victim', { metadata: { labels: restricted } }],
   [
-    'take over one with a name like its own',
+    'take over a namespace with a name like those of squids',
     'PATCH',
     '/api/v1/namespaces/shoal-a2-o7',
     namespaceObject('shoal-a2-o7', restricted),
   ],
   [
-    'create a Secret in such a namespace',
+    'create a Secret in a namespace with such a name',
     'POST',
     '/api/v1/namespaces/shoal-a2-o7/secrets',
     object('v1', 'Secret', 'one'),
@@ -152,9 +152,9 @@ describe.skipIf(!kube || missingHelm !== null)('accounts of the chart', () => {
     await asAdmin(['apply', '-f', '-'], output)
     for (const role of ['api', 'gateway', 'worker'])
       tokens[role] = await asAdmin(['create', 'token', `shoal-${role}`, '-n', 'shoal'])
-    // The API server takes a moment to enforce a new policy.
-    const isRefused = async () => (await request('worker', 'DELETE', '/api/v1/namespaces/victim?dryRun=All')).status
-    await until(async () => (await isRefused()) === 403, 'the policy is enforced')
+    // The API server enforces a new policy only after a moment.
+    const statusOfDelete = async () => (await request('worker', 'DELETE', '/api/v1/namespaces/victim?dryRun=All')).status
+    await until(async () => (await statusOfDelete()) === 403, 'the policy is enforced')
   }, 900_000)
 
   afterAll(async () => {
@@ -193,7 +193,7 @@ describe.skipIf(!kube || missingHelm !== null)('accounts of the chart', () => {
     }
   })
 
-  test('the api reads nothing, and a gateway reads pods only', async () => {
+  test('the api may read nothing, and a gateway may read only pods', async () => {
     const lists = ['pods', 'configmaps', 'nodes', 'namespaces', 'events', 'services', 'serviceaccounts']
     const statuses = async (role: string) =>
       await Promise.all(lists.map(async (list) => (await request(role, 'GET', `/api/v1/${list}`)).status))
@@ -201,7 +201,7 @@ describe.skipIf(!kube || missingHelm !== null)('accounts of the chart', () => {
     expect(await statuses('gateway')).toEqual([200, ...lists.slice(1).map(() => 403)])
   })
 
-  test('the worker can run squids, and the gateway can find them', async () => {
+  test('the worker can run squids, and the gateway can resolve their addresses', async () => {
     const folder = dirname(api.kubeconfig)
     const config = JSON.parse(await asAdmin(['config', 'view', '--raw', '--flatten', '-o', 'json'])) as {
       users: { user: { token?: string | undefined } }[]

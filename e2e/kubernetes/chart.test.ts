@@ -31,7 +31,7 @@ describe.skipIf(!isPossible)('Shoal, installed by the chart', () => {
   }, 180_000)
 
   test(
-    'deploys the example squid through its Service, and answers GraphQL through that of the gateways',
+    'deploys the example squid through the Service of the api, and responds to GraphQL through that of the gateways',
     { timeout: 900_000 },
     async () => {
       const { api, token, org } = shoal.org
@@ -49,7 +49,7 @@ describe.skipIf(!isPossible)('Shoal, installed by the chart', () => {
     },
   )
 
-  test('answers every request while it is upgraded and rolled back', { timeout: 900_000 }, async () => {
+  test('responds to every request while it is upgraded and rolled back', { timeout: 900_000 }, async () => {
     const failures: string[] = []
     let count = 0
     let isEnding = false
@@ -84,14 +84,14 @@ describe.skipIf(!isPossible)('Shoal, installed by the chart', () => {
       isEnding = true
       await sending
     }
-    console.log(`${count} requests during an upgrade and a roll back, failed: ${failures.join(', ') || 'none'}`)
+    console.log(`${count} requests during an upgrade and a rollback, failed: ${failures.join(', ') || 'none'}`)
     expect(failures).toEqual([])
     const revisions = await shoal.helm('history')
     expect(revisions).toContain('Rollback to 1')
   })
 
   test(
-    'leaves squids running when it is uninstalled, and finds them when it is installed again',
+    'leaves squids running when it is uninstalled, and adopts them when it is installed again',
     { timeout: 900_000 },
     async () => {
       const pods = async () =>

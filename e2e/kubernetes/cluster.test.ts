@@ -29,7 +29,7 @@ function policy(namespace: string, spec: object): object {
   return { apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', metadata, spec }
 }
 
-/** Allows connections within the namespace only, in both directions. */
+/** The spec of a policy that allows connections only within the namespace, in both directions. */
 const withinNamespace = {
   podSelector: {},
   policyTypes: ['Ingress', 'Egress'],
@@ -38,7 +38,7 @@ const withinNamespace = {
 }
 
 describe.skipIf(!hasCluster)('a cluster', () => {
-  test('runs pods on each node, which respond at their addresses', async () => {
+  test('runs pods on each node that respond at their addresses', async () => {
     const [first, second] = await nodeNames()
     expect(second, 'the cluster needs two nodes').toBeDefined()
     const namespace = await createNamespace()
@@ -56,7 +56,7 @@ describe.skipIf(!hasCluster)('a cluster', () => {
     expect(await canConnect(namespace, 'web', await listenOnHost())).toBe(true)
   })
 
-  test('refuses a privileged pod where Pod Security is restricted', async () => {
+  test('refuses a privileged pod in a namespace with the Pod Security level "restricted"', async () => {
     const namespace = await createNamespace({ 'pod-security.kubernetes.io/enforce': 'restricted' })
     const create = (name: string, isPrivileged: boolean) =>
       tryKubectl(['create', '-f', '-'], JSON.stringify(podObject(namespace, name, { isPrivileged })))

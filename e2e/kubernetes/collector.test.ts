@@ -7,11 +7,11 @@ import { container, openDriver, workload } from './driver-harness.ts'
 
 const canRun = await canInstallCollector()
 
-/** A program that prints `count` lines of about 200 bytes, `rate` per second, and finally how many lines it has printed. */
+/** Returns a container that prints `count` lines of about 200 bytes, `rate` per second, and finally `end <count>`. */
 const printer = (name: string, count: number, rate: number) =>
   container(name, { command: ['print', `${count}`, `${rate}`, '200'], ports: [], stopGraceMs: 5000 })
 
-/** Reads lines in the background until the end of the test. `follow` switches to another runtime. */
+/** Collects log lines in the background until the end of the test. `follow` starts to read from a runtime. */
 function collectLines() {
   const cursor: LogCursor = {}
   const lines: string[] = []
@@ -29,7 +29,7 @@ function collectLines() {
       const { signal } = ending
       reading = (async () => {
         for await (const batch of runtime.logs({ ...cursor }, signal)) {
-          // The worker ended before it stored these lines.
+          // As if the worker ended before it stored these lines.
           if (signal.aborted) return
           lines.push(...batch.lines.map((line) => `${line.workload} ${line.container} ${line.text}`))
           Object.assign(cursor, batch.cursor)
@@ -39,7 +39,7 @@ function collectLines() {
     /** Returns the lines of a program, without their padding. */
     of: (id: string, name: string) =>
       lines.flatMap((line) => (line.startsWith(`${id} ${name} `) ? [line.split(' ').slice(2).join(' ')] : [])),
-    /** Waits until a program's last line has arrived, and expects each line once. Returns their number. */
+    /** Waits for a program's last line, and checks that each line arrived once. Returns the number of lines. */
     async expectWhole(id: string, name: string): Promise<number> {
       const ends = () => this.of(id, name).filter((text) => text.startsWith('end '))
       await until(() => ends().length > 0, `the last line of ${name}`)
@@ -47,7 +47,7 @@ function collectLines() {
       await until(() => this.of(id, name).length > count, `all lines of ${name}`)
       const numbers = this.of(id, name).map((text) => Number(text.split(' ')[0]))
       const expected = Array.from({ length: count }, (_, i) => i + 1)
-      // Lines from before and after an interruption may be swapped. The last line has no number.
+      // Lines from before and after an interruption may be in any order. The last line has no number.
       expect(numbers.filter((number) => !Number.isNaN(number)).toSorted((first, second) => first - second)).toEqual(
         expected,
       )
@@ -68,7 +68,7 @@ describe.skipIf(!canRun)('logs that collectors send from the nodes', () => {
 
   const open = () => openDriver({ logListener: collector ?? null })
 
-  test('each line arrives once, across log rotations, even from pods that are deleted while they print', async () => {
+  test('each line arrives once, across log rotations, and even from pods that are deleted while they print', async () => {
     const { runtime, until: untilState, observe } = await open()
     const collected = collectLines()
     collected.follow(runtime)
@@ -114,7 +114,7 @@ describe.skipIf(!canRun)('logs that collectors send from the nodes', () => {
     )
 
     await kubectl(['delete', 'pods', '-n', 'shoal-collector', '--all', '--grace-period=1'])
-    // Lines of pods that are deleted while the collector of their node does not run may be lost.
+    // If a pod is deleted while the collector of its node does not run, its lines may be lost.
     await kubectl(['rollout', 'status', 'daemonset/collector', '-n', 'shoal-collector', '--timeout=50s'])
     const before = collected.of('12.1', 'two').length
     await until(

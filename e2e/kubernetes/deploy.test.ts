@@ -46,7 +46,7 @@ describe.skipIf(!hasCluster || !hasClusterNetwork)('a squid deployed to a cluste
         const usage = { params: { code: cloud.org, squidId: String(id) }, query: { from } }
         const { metrics } = await cloud.api.metrics.getSquidUsage(usage)
         return metrics.some((point) => Number(point.apiCpuUsage) > 0 && Number(point.processorCpuUsage) > 0)
-      }, 'the usage of both programs is known')
+      }, 'the API returns the usage of both programs')
       for (const container of ['api', 'processor']) {
         const query = { limit: '100', container: [container] }
         await until(
@@ -57,7 +57,7 @@ describe.skipIf(!hasCluster || !hasClusterNetwork)('a squid deployed to a cluste
     },
   )
 
-  test('a build continues in another Job after its worker was killed', { timeout: 600_000 }, async () => {
+  test('after its worker was killed, a build runs again in another Job', { timeout: 600_000 }, async () => {
     const { cloud, selector } = opened
     const file = join(cloud.project, 'package.json')
     const { scripts, ...rest } = JSON.parse(readFileSync(file, 'utf8')) as { scripts: Record<string, string> }
@@ -70,7 +70,7 @@ describe.skipIf(!hasCluster || !hasClusterNetwork)('a squid deployed to a cluste
     const [first = ''] = (await kubectl([...buildPods, '-o', 'jsonpath={.items[*].metadata.name}'])).split(' ')
     await cloud.shoal.kill()
     const phases = () => kubectl([...buildPods, '-o', 'jsonpath={.items[*].status.phase}'])
-    await until(async () => !(await phases()).includes('Running'), 'the pod has ended with its connection', 120_000)
+    await until(async () => !(await phases()).includes('Running'), 'the pod has ended, because its connection to the worker has ended', 120_000)
     await cloud.shoal.start()
     const deployment = await waitForDeployment(cloud, id, 500_000)
     expect(deployment, await logged()).toMatchObject({ status: 'OK', failed: 'NO' })

@@ -24,7 +24,7 @@ export type Driver = {
   namespace: string
   observe: (container: string, id?: string) => Promise<Observation | undefined>
   until: (container: string, expected: object, id?: string) => Promise<void>
-  /** Starts another runtime on the same installation after ending the first, as a new server would, with these changed options. */
+  /** Ends the runtime, and starts another one for the same installation with these changed options, like a new server. */
   restart: (changed?: Partial<KubernetesOptions>) => Promise<Runtime>
 }
 
@@ -45,7 +45,7 @@ export const driverOptions = (overrides: Partial<KubernetesOptions> = {}): Kuber
   ...overrides,
 })
 
-/** Starts a runtime and a directory for a new installation, whose namespaces are deleted at the end of the test. */
+/** Starts a runtime and a directory for a new installation. At the end of the test, its namespaces are deleted. */
 export async function openDriver(overrides: Partial<KubernetesOptions> = {}): Promise<Driver> {
   const options = driverOptions(overrides)
   const { installation } = options
@@ -100,8 +100,8 @@ export const workload = (containers: ContainerSpec[], overrides: Partial<Workloa
   ...overrides,
 })
 
-/** Records the maximum number of pods of a container that exist at the same time and have not ended. `end` returns it. */
-export function watchPods(namespace: string, name: string): { end: () => Promise<number> } {
+/** Starts counting the pods of a container that are pending or running. `end` returns the maximum at one time. */
+export function countConcurrentPods(namespace: string, name: string): { end: () => Promise<number> } {
   let max = 0
   let isEnding = false
   const selector = `shoal.dev/container=${name}`
@@ -130,7 +130,7 @@ export function watchPods(namespace: string, name: string): { end: () => Promise
   }
 }
 
-/** Accepts connections on the host's address in the cluster's network until the end of the test. */
+/** Accepts connections on this host's address in the cluster's network, until the end of the test. */
 export async function listenOnHost(): Promise<{ port: number }> {
   const server = createServer((socket) => socket.destroy())
   await new Promise<void>((resolve) => server.listen(0, process.env['SHOAL_TEST_HOST_ADDRESS'], resolve))
@@ -140,7 +140,7 @@ export async function listenOnHost(): Promise<{ port: number }> {
   return { port: (server.address() as AddressInfo).port }
 }
 
-/** Reads logs from `cursor` and advances it, until `isEnough` or 150 seconds have passed. Lines are added as `<container>: <text>`. */
+/** Reads logs from `cursor`, and advances it, until `isEnough` returns true or 150 seconds have passed. Adds each line to `lines`, as `<container>: <text>`. */
 export async function readLogs(
   runtime: Runtime,
   cursor: LogCursor,

@@ -12,7 +12,7 @@ import { driverOptions } from './driver-harness.ts'
 
 const registry = process.env['SHOAL_TEST_REGISTRY']
 
-/** The program that tests run. The variable BEHAVIOUR controls it. */
+/** Source of the program that the tests run. The variable BEHAVIOUR controls it. */
 const program = `
 const { print = [], printLast = '', ends = 'never' } = JSON.parse(process.env.BEHAVIOUR)
 process.stdout.write(print.map((line) => line + '\\n').join('') + printLast)
@@ -46,13 +46,13 @@ describe.skipIf(!hasCluster || !registry)('on a cluster', () => {
     const harness: Harness = {
       ...unstarted(),
       lacks: {
-        'movable clock': 'a kubelet decides when a program starts again',
+        'movable clock': 'a kubelet decides by its own clock when a program starts again',
         'usage of ended programs': 'a kubelet measures only what runs, every ten seconds (usage.test.ts)',
         'logs of removed programs': 'a cluster keeps no logs of pods that were deleted, unless a collector reads them',
         'missing commands': 'the first process of an image starts the command, and ends with 127',
         'stops programs': 'programs in a cluster do not end with the server',
       },
-      // The second wait of a kubelet is ten seconds, the third one twenty.
+      // After the second crash, a kubelet waits ten seconds before it starts a program again, after the third twenty seconds.
       maxCrashes: 1,
       hasNodes: true,
       openRemoteDirectory: async () => openDirectory(),
@@ -83,7 +83,7 @@ describe.skipIf(!hasCluster || !registry)('on a cluster', () => {
         await kubectl(['delete', 'namespace', '-l', namespaces, '--wait=false'])
       },
     }
-    /** Shares nothing with the directory of the harness but the cluster, as in another process. */
+    /** Opens a directory that shares only the cluster with the directory of the harness, as in another process. */
     const openDirectory = async (): Promise<RemoteDirectory> => {
       const directory = createKubernetesDirectory(options)
       let changes: string[] = []
@@ -105,7 +105,7 @@ describe.skipIf(!hasCluster || !registry)('on a cluster', () => {
   })
 })
 
-/** Retries until the check does not throw. @throws its last error after the time limit of `until` */
+/** Repeats the check until it does not throw. @throws its last error after 90 seconds */
 async function retryUntil(check: () => Promise<void>): Promise<void> {
   let last: unknown
   const passes = async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { LogCursor, Runtime } from '@shoal/runtime'
 import { canConnect, hasCluster, kubectl, podImage } from '../support/kubernetes.ts'
-import { container, listenOnHost, openDriver, readLogs, watchPods, workload } from './driver-harness.ts'
+import { container, listenOnHost, openDriver, readLogs, countConcurrentPods, workload } from './driver-harness.ts'
 
 const host = process.env['SHOAL_TEST_HOST_ADDRESS']
 
@@ -49,13 +49,13 @@ describe.skipIf(!hasCluster)('the Kubernetes driver', () => {
     await until('processor', { state: 'backoff', run: null, lastRun: { exitCode: 1, how: 'error' } })
     const { since, retryAt, lastRun: first } = (await observe('processor')) ?? {}
     expect(Number(retryAt)).toBeGreaterThanOrEqual(Number(since))
-    // The next run has another id, and its ordinal shows how many runs were missed.
+    // The next run has another id, and its ordinal shows how many runs the observations have missed.
     await until('processor', { lastRun: { ordinal: (first?.ordinal ?? 0) + 1 } })
     expect((await observe('processor'))?.lastRun?.id).not.toBe(first?.id)
     expect(await observe('init')).toMatchObject({ state: 'finished', lastRun })
   })
 
-  test('replaces a changed container only when the old one has ended, ends removed containers, and keeps the others', async () => {
+  test('replaces a changed container only after the old one has ended, ends removed containers, and leaves the others running', async () => {
     const { runtime, until, observe, namespace } = await openDriver()
     const [one, two, three] = ['one', 'two', 'three'].map((name) => container(name))
     if (!one || !two || !three) throw new Error('unreachable')
@@ -64,7 +64,7 @@ describe.skipIf(!hasCluster)('the Kubernetes driver', () => {
     const before = await observe('one')
     const replaced = (await observe('two'))?.run
 
-    const watching = watchPods(namespace, 'two')
+    const watching = countConcurrentPods(namespace, 'two')
     await runtime.apply(
       workload([
         { ...one, stopGraceMs: 2000 },
@@ -77,7 +77,7 @@ describe.skipIf(!hasCluster)('the Kubernetes driver', () => {
     expect(await watching.end()).toBe(1)
   })
 
-  test('reports programs that cannot be started, with the reason', async () => {
+  test('reports why a program cannot be started', async () => {
     const { runtime, until } = await openDriver()
     const huge = { cpuCores: 0.1, memoryBytes: 6 * 2 ** 40 }
     await runtime.apply(workload([container('huge', { resources: huge })], { tenant: '8' }))
@@ -95,7 +95,7 @@ describe.skipIf(!hasCluster)('the Kubernetes driver', () => {
     })
   })
 
-  test('reports that no host has enough free resources', async () => {
+  test('reports when no host has enough free resources', async () => {
     const { runtime, until } = await openDriver({ quota: {} })
     await runtime.apply(workload([container('huge', { resources: { cpuCores: 0.1, memoryBytes: 6 * 2 ** 40 } })]))
     await until('huge', {
@@ -120,7 +120,7 @@ describe.skipIf(!hasCluster)('the Kubernetes driver', () => {
     await until('api', { state: 'running', run: { ordinal: 1 }, lastRun: { ordinal: 0 } })
   })
 
-  test('starts a program again that the cluster stopped while no server ran, although it ended with 0', async () => {
+  test('starts a program again if the cluster stopped it while no server ran, although it ended with 0', async () => {
     const driver = await openDriver()
     await driver.runtime.apply(workload([container('processor')]))
     await driver.until('processor', { state: 'running', run: { ordinal: 0 } })
@@ -132,7 +132,7 @@ describe.skipIf(!hasCluster)('the Kubernetes driver', () => {
     expect((await driver.observe('processor'))?.lastRun).toMatchObject({ ordinal: 0, how: 'evicted' })
   })
 
-  test('a workload that is removed and immediately applied again runs', async () => {
+  test('runs a workload that is removed and immediately applied again', async () => {
     const { runtime, until } = await openDriver()
     await runtime.apply(workload([container('api')]))
     await until('api', { state: 'running' })
@@ -142,7 +142,7 @@ describe.skipIf(!hasCluster)('the Kubernetes driver', () => {
     await until('api', { state: 'running', run: { ordinal: 0 } })
   })
 
-  test.skipIf(!host)('retry restarts a finished program after a delay', async () => {
+  test.skipIf(!host)('restarts a finished program after a delay, when `retry` is called', async () => {
     const target = await listenOnHost()
     const { runtime, until, observe } = await openDriver({ egressTo: [{ cidr: host ?? '', port: target.port }] })
     const spec = container('processor', { command: ['connect', `${host}:${target.port}`] })
@@ -180,7 +180,7 @@ describe.skipIf(!hasCluster)('the Kubernetes driver', () => {
     expect((await driver.runtime.tail('12.1', 'processor', 1))[0]).toMatch(/connection refused/)
   })
 
-  test.skipIf(!host)('keeps a tenant from other tenants, the host and the API server', async () => {
+  test.skipIf(!host)('prevents a tenant from reaching other tenants, the host and the API server', async () => {
     const [open, closed] = [await listenOnHost(), await listenOnHost()]
     const { runtime, directory, until, namespace } = await openDriver({
       egressTo: [{ cidr: host ?? '', port: open.port }],

@@ -9,7 +9,7 @@ import { connectTo } from '../support/postgres.ts'
 import { totalTransfers } from '../support/squid.ts'
 import { until } from '../support/until.ts'
 
-/** Three times the duration on a quiet machine, which includes the ten seconds that the cluster needs to notice the lost node. */
+/** Three times the duration on an idle machine. It includes ten seconds until the cluster notices the lost node. */
 const moveTimeoutMs = 180_000
 
 describe.skipIf(!hasCluster || !hasClusterNetwork || !hasOwnNodes)(
@@ -27,7 +27,7 @@ describe.skipIf(!hasCluster || !hasClusterNetwork || !hasOwnNodes)(
       await opened?.end()
     }, 120_000)
 
-    /** Returns the committed inserts of each login, in the order in which the logins first wrote. */
+    /** Returns the number and times of committed inserts for each login, in the order of their first inserts. */
     const writers = async () => {
       const { rows } = await database.query<{ writer: string; writes: number; first: Date; last: Date }>(
         'select writer, count(*)::int as writes, min(at) as first, max(at) as last from writes group by writer order by min(at)',
@@ -36,7 +36,7 @@ describe.skipIf(!hasCluster || !hasClusterNetwork || !hasOwnNodes)(
     }
 
     test(
-      'loses no data and writes none twice: its processor and api continue on the other node',
+      'loses no data and writes none twice: the processor and the api continue on the other node',
       { timeout: 900_000 },
       async () => {
         const { cloud, postgres, selector } = opened
@@ -51,13 +51,13 @@ describe.skipIf(!hasCluster || !hasClusterNetwork || !hasOwnNodes)(
         await shoal.end()
         database = new Client(postgres.url(rows[0]?.database ?? ''))
         await database.connect()
-        // A trigger writes it in the squid's own transactions, so it records what was committed, and by which login.
+        // A trigger inserts these rows in the squid's own transactions, so they record which login committed each insert.
         await database.query(`
       create table writes (writer text default session_user, at timestamptz default clock_timestamp());
       grant insert on writes to public;
-      create function note_write() returns trigger language plpgsql as $$
+      create function record_write() returns trigger language plpgsql as $$
         begin insert into public.writes default values; return null; end $$;
-      create trigger note_write after insert on transfer for each statement execute function note_write();`)
+      create trigger record_write after insert on transfer for each statement execute function record_write();`)
 
         const endpoint = cloud.endpointOf('erc20-transfers@v1')
         const stopping = new AbortController()
@@ -89,7 +89,7 @@ describe.skipIf(!hasCluster || !hasClusterNetwork || !hasOwnNodes)(
         await until(async () => ((await writers())[1]?.writes ?? 0) > moved.writes + 10, 'the new processor indexes')
         restore()
         await kubectl(['wait', `node/${lost}`, '--for=condition=Ready', '--timeout=50s'])
-        // The old program runs until its node learns that its pod was deleted.
+        // The old program runs until its node receives the deletion of the pod.
         const before = (await writers())[1]?.writes ?? 0
         await until(
           async () => ((await writers())[1]?.writes ?? 0) > before + 10,

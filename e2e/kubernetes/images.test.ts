@@ -69,7 +69,7 @@ describe.skipIf(!isPossible)('an image of the example squid', () => {
     await postgres?.stop()
   })
 
-  test('runs on a node, and responds to GraphQL queries from a database outside the cluster', async () => {
+  test('runs on a node, and responds to GraphQL queries with data of a database outside the cluster', async () => {
     const namespace = await createNamespace(restricted)
     const migrate = ['npx', 'squid-typeorm-migration', 'apply']
     await startImagePod({ namespace, name: 'migrate', image, args: migrate, env })
@@ -84,11 +84,11 @@ describe.skipIf(!isPossible)('an image of the example squid', () => {
     const endpoint = `http://${await addressOfPod(namespace, 'api')}:4350/graphql`
     const isResponding = async () => (await totalTransfers(endpoint).catch(() => null)) === 0
     await until(isResponding, 'the pod responds to GraphQL queries')
-    // If the first process did not forward the signal, the pod would run until the end of its grace period of 30 seconds.
+    // If the first process did not forward the signal, the pod would end only after its grace period of 30 seconds.
     await kubectl(['delete', 'pod', '-n', namespace, 'api', '--timeout=25s'])
   })
 
-  test('a second deployment with unchanged dependencies uploads less than 1 MB', async () => {
+  test('is uploaded again with less than 1 MB if its dependencies are unchanged', async () => {
     const second = await build('second', [...files, 'README.md'])
     expect(second).not.toBe(image)
     const [, uploaded = ''] = /Image pushed: ([\d.]+) MB uploaded/.exec(log.at(-1) ?? '') ?? []
@@ -101,7 +101,7 @@ describe.skipIf(!isPossible)('the first process of a container', () => {
   // Kubernetes replaces `$$` in arguments with `$`.
   const shell = (script: string) => ['sh', '-c', script.replaceAll('$', () => '$$')]
   const allocate = 'const all = []; for (;;) all.push(Buffer.alloc(2 ** 20, 1))'
-  // Like `sqd`, it exits with 0 although its child was killed.
+  // Like `sqd`, this program exits with 0 although its child was killed.
   const killsItsChild = `require('child_process').spawn('sh', ['-c', 'kill -KILL $$$$'], { stdio: 'inherit' })`
 
   test.each([
@@ -117,7 +117,7 @@ describe.skipIf(!isPossible)('the first process of a container', () => {
     expect(await endOfPod(namespace, name)).toMatchObject({ exitCode })
   })
 
-  test('reports children that were killed for lack of memory, even if the program itself continues', async () => {
+  test('reports that a child ran out of memory, even if the program itself continues', async () => {
     const namespace = await createNamespace(restricted)
     const args = shell(`node -e '${allocate}'; exit 0`)
     await startImagePod({ namespace, name: 'child', image, args, memory: '96Mi' })

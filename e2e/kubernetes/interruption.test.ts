@@ -4,7 +4,7 @@ import { hasCluster, kubectl } from '../support/kubernetes.ts'
 import { container, openDriver, workload } from './driver-harness.ts'
 
 describe.skipIf(!hasCluster)('while the API server does not respond', () => {
-  test('the state is unknown and endpoints remain; afterwards, all that happened is reported', async () => {
+  test('the state is unknown and endpoints remain; afterwards, the runtime reports everything that happened', async () => {
     const { kubeconfig, cut, restore } = await proxyApiServer()
     const { runtime, directory, namespace, observe, until } = await openDriver({ kubeconfig })
     await runtime.apply(workload([container('api'), container('processor')]))

@@ -11,7 +11,7 @@ import { totalTransfers } from '../support/squid.ts'
 import { isFull } from '../support/tier.ts'
 import { until } from '../support/until.ts'
 
-/** By default, each step once. */
+/** The number of kills: by default, one for each step. */
 const kills = Number(process.env['SHOAL_TEST_KILLS'] ?? steps.length)
 
 describe.skipIf(!isFull || !hasCluster || !hasClusterNetwork)(
@@ -40,7 +40,7 @@ describe.skipIf(!isFull || !hasCluster || !hasClusterNetwork)(
       await until(async () => order.indexOf(await statusOf(id)) >= order.indexOf(step), `${step} begins`, 240_000)
     }
 
-    /** The objects of programs that exist, without their hashes, and the databases of squids. */
+    /** Returns the names of the existing objects of programs, without their hashes, and the databases of squids. */
     const resources = async () => {
       const kinds = 'configmaps,jobs,deployments,secrets'
       const selector = `${opened.selector},shoal.dev/workload`
@@ -72,7 +72,7 @@ describe.skipIf(!isFull || !hasCluster || !hasClusterNetwork)(
       }
     }
 
-    test(`${kills} kills: each deployment ends, nothing is doubled or left`, { timeout: kills * 300_000 }, async () => {
+    test(`after each of ${kills} kills, the deployment ends, and exactly the programs of the version exist`, { timeout: kills * 300_000 }, async () => {
       const { cloud } = opened
       const before = await resources()
       for (const [index, { step, operation }] of planKills(kills).entries()) {

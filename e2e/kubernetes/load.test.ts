@@ -13,7 +13,7 @@ import { connectTo } from '../support/postgres.ts'
 import { isFull } from '../support/tier.ts'
 import { until } from '../support/until.ts'
 
-/** Requests that are sent around an update or a drain, at least, and around the end of a single pod. */
+/** The minimum number of requests during an update or a drain. `someRequests`: during the end of a single pod. */
 const manyRequests = isFull ? 100_000 : 20_000
 const someRequests = manyRequests / 4
 const connections = 8
@@ -51,7 +51,7 @@ describe.skipIf(!hasCluster || !hasClusterNetwork)('requests to a squid in a clu
   const starts = async () =>
     (await database.query<{ id: number; was_alone: boolean }>('select id, was_alone from starts order by id')).rows
 
-  /** The pods of a container that exist. */
+  /** Returns the existing pods of a container. */
   const podsOf = async (container: string) => {
     const selector = `${opened.selector},shoal.dev/container=${container}`
     const path = 'jsonpath={range .items[*]}{.metadata.namespace} {.metadata.name} {.spec.nodeName}{"\\n"}{end}'
@@ -62,15 +62,15 @@ describe.skipIf(!hasCluster || !hasClusterNetwork)('requests to a squid in a clu
     })
   }
 
-  /** Sends at least `count` requests before, during and after the interruption. Returns those that failed. */
+  /** Sends at least `count` requests before, during and after the interruption. Returns the failed requests. */
   async function failuresDuring(name: string, count: number, interrupt: () => Promise<void>) {
     const load = startLoad(opened.cloud.endpointOf('counting@v1'), connections)
     try {
-      await until(() => load.successes() > 500, 'requests are answered')
+      await until(() => load.successes() > 500, 'requests succeed')
       await interrupt()
       const after = load.successes()
-      await until(() => load.successes() > after + 500, 'requests are answered after it')
-      await until(() => load.successes() >= count, 'enough requests are answered', 900_000)
+      await until(() => load.successes() > after + 500, 'requests succeed after the interruption')
+      await until(() => load.successes() >= count, 'enough requests have succeeded', 900_000)
     } finally {
       await load.stop()
       const numbers = [load.successes(), load.failures().length].map((number) => number.toLocaleString('en'))
@@ -79,8 +79,8 @@ describe.skipIf(!hasCluster || !hasClusterNetwork)('requests to a squid in a clu
     return load.failures()
   }
 
-  test('none fails while the version is updated', { timeout: 1_200_000 }, async () => {
-    // All programs run on the node that is drained next.
+  test('do not fail while the version is updated', { timeout: 1_200_000 }, async () => {
+    // All programs must run on the node that the next test drains.
     const [node = ''] = await nodeNames()
     const allowOthers = await schedulePodsOnlyOn(node)
     const failures = await failuresDuring('version updated', manyRequests, async () => {
@@ -90,7 +90,7 @@ describe.skipIf(!hasCluster || !hasClusterNetwork)('requests to a squid in a clu
     await allowOthers()
   })
 
-  test('none fails while the node of its programs is drained', { timeout: 1_200_000 }, async () => {
+  test('do not fail while the node of its programs is drained', { timeout: 1_200_000 }, async () => {
     const failures = await failuresDuring('node drained', manyRequests, async () => {
       const [{ node } = { node: '' }] = await podsOf('api')
       expect(await podsOf('processor')).toMatchObject([{ node }])
@@ -104,7 +104,7 @@ describe.skipIf(!hasCluster || !hasClusterNetwork)('requests to a squid in a clu
     expect(failures, opened.cloud.shoal.output().slice(-3000)).toEqual([])
   })
 
-  test('none fails while the pod of its api is deleted', { timeout: 1_200_000 }, async () => {
+  test('do not fail while the pod of its api is deleted', { timeout: 1_200_000 }, async () => {
     const failures = await failuresDuring('api pod deleted', someRequests, async () => {
       const [pod] = await podsOf('api')
       await kubectl(['delete', 'pod', '-n', pod?.namespace ?? '', pod?.name ?? ''])
@@ -112,7 +112,7 @@ describe.skipIf(!hasCluster || !hasClusterNetwork)('requests to a squid in a clu
     expect(failures, opened.cloud.shoal.output().slice(-3000)).toEqual([])
   })
 
-  test('none fails while the pod of its api is killed', { timeout: 1_200_000 }, async () => {
+  test('do not fail while the pod of its api is killed', { timeout: 1_200_000 }, async () => {
     const failures = await failuresDuring('api pod killed', someRequests, async () => {
       const [pod] = await podsOf('api')
       await kubectl(['delete', 'pod', '-n', pod?.namespace ?? '', pod?.name ?? '', '--force', '--grace-period=0'])
@@ -120,8 +120,8 @@ describe.skipIf(!hasCluster || !hasClusterNetwork)('requests to a squid in a clu
     expect(failures, opened.cloud.shoal.output().slice(-3000)).toEqual([])
   })
 
-  test('no two processors ran at the same time', async () => {
-    // Of the first deployment, of the update and of the drain.
+  test('no two processors of the squid ran at the same time', async () => {
+    // The processor started for the first deployment, the update and the drain.
     expect((await starts()).length).toBe(3)
     expect((await starts()).filter(({ was_alone }) => !was_alone)).toEqual([])
   })

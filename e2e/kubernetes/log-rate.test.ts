@@ -6,7 +6,7 @@ import { until } from '../support/until.ts'
 import { container, openDriver, workload } from './driver-harness.ts'
 
 const programs = 20
-/** Lines of about 200 bytes that all programs together print in a second, and for how long. */
+/** The number of lines, of about 200 bytes, that all programs together print in a second. `seconds`: for how long. */
 const linesPerSecond = Number(process.env['SHOAL_TEST_LOG_RATE'] ?? 10_000)
 const seconds = 30
 
@@ -21,7 +21,7 @@ describe.skipIf(!canRun)(`${programs} programs that print ${linesPerSecond} line
 
   afterAll(() => collector?.remove(), 120_000)
 
-  test('lose no line and double none, although some are deleted while they print', { timeout: 900_000 }, async () => {
+  test('lose and duplicate no line, although some programs are deleted while they print', { timeout: 900_000 }, async () => {
     const { runtime, observe } = await openDriver({ logListener: collector ?? null, quota: {} })
     const received = new Map<string, { numbers: Set<number>; doubled: number; end: number | null }>()
     const of = (id: string) => {
@@ -74,7 +74,7 @@ describe.skipIf(!canRun)(`${programs} programs that print ${linesPerSecond} line
     const doubled = ids.reduce((sum, id) => sum + of(id).doubled, 0)
     console.log(`${total()} lines arrived, ${perSecond} a second: ${lost} lost, ${doubled} doubled`)
     expect({ lost, doubled, reports }).toEqual({ lost: 0, doubled: 0, reports: [] })
-    // Those that were deleted had printed only a part.
+    // The deleted programs have printed only a part of their lines.
     for (const id of deleted) expect(of(id).end).toBeLessThanOrEqual(rate * seconds)
   })
 })

@@ -7,9 +7,9 @@ import { until } from '../support/until.ts'
 import { container, openDriver, workload } from './driver-harness.ts'
 
 const queueBytes = 4 * 2 ** 20
-/** Lines of about 200 bytes. Kubelet rotates a file of 1 MiB, so one every nine seconds, and compresses all but the last one. */
+/** The rate of lines of about 200 bytes. Kubelet rotates a log file at 1 MiB, thus about every nine seconds, and compresses all old files but the newest. */
 const linesPerSecond = 500
-/** What the program prints while no worker accepts lines: several times the queue and the files that are kept. */
+/** The number of lines that the program prints while no worker accepts lines: several times the size of the queue and the log files on the node. */
 const linesWithoutWorker = 60_000
 
 const canRun = isFull && (await canInstallCollector())
@@ -23,11 +23,11 @@ describe.skipIf(!canRun)('logs beyond the queue of a collector', () => {
 
   afterAll(() => collector?.remove(), 120_000)
 
-  test('are lost, and the period of the lost lines is reported', { timeout: 1_800_000 }, async () => {
+  test('are lost, and the runtime reports the period of the lost lines', { timeout: 1_800_000 }, async () => {
     const { runtime, namespace } = await openDriver({ logListener: collector ?? null })
     const cursor: LogCursor = {}
     const lost: LogLoss[] = []
-    /** When each line was written, by its number. */
+    /** The time at which the program wrote each line, by the number of the line. */
     const times = new Map<number, number>()
     const follow = (from: Runtime) => {
       const ending = new AbortController()

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { cutOff, hasOwnNodes } from '../support/cluster-nodes.ts'
 import { hasCluster } from '../support/kubernetes.ts'
-import { container, openDriver, watchPods, workload } from './driver-harness.ts'
+import { container, openDriver, countConcurrentPods, workload } from './driver-harness.ts'
 
 describe.skipIf(!hasCluster || !hasOwnNodes)('a node that is cut off from the control plane', () => {
   test(
@@ -15,7 +15,7 @@ describe.skipIf(!hasCluster || !hasOwnNodes)('a node that is cut off from the co
       const first = (await observe('processor'))?.run
       const node = first?.node ?? ''
       const restore = cutOff(node)
-      const watching = watchPods(namespace, 'processor')
+      const watching = countConcurrentPods(namespace, 'processor')
       await until('processor', {
         state: 'starting',
         hostLostSince: expect.any(Date),
@@ -23,7 +23,7 @@ describe.skipIf(!hasCluster || !hasOwnNodes)('a node that is cut off from the co
       })
       const changed = { ...processor, env: { LOGIN: 'next' } }
       await runtime.apply(workload([changed]))
-      // The changed container must not start a second program before the lost one is abandoned.
+      // The changed container must not start a second program before Shoal abandons the lost one.
       await until('processor', { state: 'starting', hostLostSince: expect.any(Date) })
       expect(await watching.end()).toBe(1)
 

@@ -10,7 +10,7 @@ import { container, openDriver, workload } from './driver-harness.ts'
 /** `a-password`, hashed with bcrypt. */
 const htpasswd = 'me:$2y$05$abcdefghijklmnopqrstuubsRD.Ffj/ka0r3BpAjv57rF8oK.y5YW\n'
 
-/** Starts a registry with a password, with the image of `test/kube/pod`, from which the nodes pull. Returns its address and the image. */
+/** Starts a registry with a password and the image of `test/kube/pod`, from which the nodes can pull. Returns its `host:port` and the name of the image. */
 async function startPrivateRegistry(): Promise<{ host: string; image: string }> {
   const registry = await startRegistry({ htpasswd })
   onTestFinished(() => registry.stop())
@@ -24,12 +24,12 @@ async function startPrivateRegistry(): Promise<{ host: string; image: string }> 
   return { host, image: `${host}/private/pod:1` }
 }
 
-/** A Docker configuration file with a password. */
+/** Returns a Docker configuration file with this password for the registry. */
 const authOf = (host: string, password: string) =>
   JSON.stringify({ auths: { [host]: { auth: Buffer.from(`me:${password}`).toString('base64') } } })
 
 describe.skipIf(!hasCluster || !hasOwnNodes || !hasRegistry)('a registry with a password', () => {
-  test('that refuses the credentials is named in the reason, and the program starts after they were corrected', async () => {
+  test('is named in the reason if it refuses the credentials, and the program starts after they are corrected', async () => {
     const { host, image } = await startPrivateRegistry()
     const driver = await openDriver({ registryAuth: authOf(host, 'wrong-secret') })
     const desired = workload([container('api')], { image })

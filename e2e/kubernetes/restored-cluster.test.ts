@@ -13,7 +13,7 @@ import { totalTransfers } from '../support/squid.ts'
 import { isFull } from '../support/tier.ts'
 import { until } from '../support/until.ts'
 
-// Nodes of another cluster must not be restarted, and this takes minutes.
+// This takes minutes, and must not restart the parts of a cluster that the tests did not start.
 describe.skipIf(!isFull || !hasCluster || !hasClusterNetwork || !hasOwnParts)(
   'a cluster whose state was restored from a snapshot',
   () => {
@@ -38,7 +38,7 @@ describe.skipIf(!isFull || !hasCluster || !hasClusterNetwork || !hasOwnParts)(
       expect(deployment, opened.cloud.shoal.output().slice(-3000)).toMatchObject({ status: 'OK', failed: 'NO' })
     }
 
-    /** The versions' rows: which generation must run, and in which database. */
+    /** Returns the rows of the versions, with the generation that must run and its database. */
     const versions = async () => {
       const shoal = await connectTo(opened.cloud.shoal.dataDir, 'shoal')
       const { rows } = await shoal.query<{
@@ -54,7 +54,7 @@ describe.skipIf(!isFull || !hasCluster || !hasClusterNetwork || !hasOwnParts)(
       return rows
     }
 
-    /** The programs of all versions, as `<workload> <container>`, once for each pod that exists. */
+    /** Returns `<workload> <container>` of each existing pod of a version. */
     const programs = async () => {
       const notation = (name: string) => `.metadata.annotations.shoal\\.dev/${name}`
       const path = `jsonpath={range .items[*]}{${notation('workload')}} {${notation('container')}}{"\\n"}{end}`
@@ -74,7 +74,7 @@ describe.skipIf(!isFull || !hasCluster || !hasClusterNetwork || !hasOwnParts)(
     }
 
     test(
-      'runs what was deployed since, removes what was deleted, and no program twice',
+      'runs programs that were deployed after the snapshot, removes those of deleted versions, and runs no program twice',
       { timeout: 900_000 },
       async () => {
         const { cloud } = opened
@@ -112,7 +112,7 @@ describe.skipIf(!isFull || !hasCluster || !hasClusterNetwork || !hasOwnParts)(
           await until(async () => (await answers()).status === 200, `${name}@${slot} answers`)
         }
         console.log(
-          `Restored a snapshot that was ${ageSeconds} s old: all programs ran after ${Math.round((performance.now() - restoredMs) / 1000)} s`,
+          `Restored a snapshot that was ${ageSeconds} s old. All programs ran after ${Math.round((performance.now() - restoredMs) / 1000)} s`,
         )
         await chain.transfer(5)
         const transfers = await chain.countTransfers()

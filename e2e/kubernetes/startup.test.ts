@@ -44,7 +44,7 @@ const rule = (apiGroups: string, resources: string, verbs: string) => ({
   verbs: verbs.split(' '),
 })
 
-/** As listed in docs/kubernetes.md. */
+/** The rights of a worker, as docs/kubernetes.md lists them. */
 const documentedRights = [
   rule('', 'namespaces', 'get list create patch delete'),
   rule('', 'nodes', 'list watch'),
@@ -61,7 +61,7 @@ const documentedRights = [
 ]
 
 describe.skipIf(!hasCluster)('the start of the driver', () => {
-  test('waits for an unreachable cluster, reports it, and then works', { timeout: 300_000 }, async () => {
+  test('waits for an unreachable cluster, reports the problem, and continues when the cluster responds', { timeout: 300_000 }, async () => {
     const { kubeconfig, cut, restore } = await proxyApiServer()
     const messages: string[] = []
     const options = driverOptions({ kubeconfig, log: (message) => messages.push(message) })

@@ -9,7 +9,7 @@ import { type Driver, container, openDriver, workload } from './driver-harness.t
 
 const host = process.env['SHOAL_TEST_HOST_ADDRESS']
 
-/** The counters of the cgroups of a container and its pod, in cgroup version 1. */
+/** Reads the counters in the cgroups of the namespace's first container and its pod, with cgroup version 1. */
 async function cgroupOf(namespace: string) {
   const id = await kubectl([
     'get',
@@ -37,11 +37,11 @@ async function cgroupOf(namespace: string) {
 
 async function usageOf({ runtime }: Driver) {
   const [usage] = await runtime.usage()
-  if (!usage) throw new Error('There is no usage')
+  if (!usage) throw new Error('The runtime reports no usage')
   return usage
 }
 
-/** Waits for a measurement that began after this call. The kubelet measures the pod, whose throttling is reported, less often. */
+/** Waits for a measurement that is newer than this call, and shows more throttling than `throttledBefore`: the kubelet measures the throttling of pods less often. */
 async function measure(driver: Driver, throttledBefore = 0) {
   const startedAt = new Date()
   const isNew = ({ at, throttledSeconds }: ContainerUsage) =>
@@ -51,7 +51,7 @@ async function measure(driver: Driver, throttledBefore = 0) {
 }
 
 describe.skipIf(!hasCluster || !host)('the usage of pods', () => {
-  test('is that of their cgroups, for a worker with the documented rights', async () => {
+  test('matches the counters of their cgroups', async () => {
     const driver = await openDriver({ kubeconfig: await createServiceAccount(workerRights) })
     expect(await driver.runtime.usage()).toEqual([])
     await driver.runtime.apply(workload([container('api', { command: ['burn'], ports: [] })]))
@@ -98,7 +98,7 @@ describe.skipIf(!hasCluster || !host)('the usage of pods', () => {
     const driver = await openDriver({ kubeconfig, log: (message) => messages.push(message) })
     await driver.runtime.apply(workload([container('api')]))
     await driver.until('api', { state: 'running' })
-    // Only the values at the start of the run are known.
+    // The runtime knows only the values of the first measurement of the run.
     for (const usage of [await usageOf(driver), await usageOf(driver)])
       expect(usage).toMatchObject({ cpuSeconds: 0, memoryBytes: 0 })
     expect(messages).toEqual([

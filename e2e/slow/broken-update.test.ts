@@ -26,7 +26,7 @@ describe('a broken update', () => {
 
   afterAll(() => cloud?.end())
 
-  /** Sends queries during `work`. Returns their number and the wrong results. */
+  /** Sends queries without interruption while `work` runs. Returns their number, and the results that are wrong. */
   async function whileQuerying(work: () => Promise<void>): Promise<{ queries: number; failures: unknown[] }> {
     let isDone = false
     const failures: unknown[] = []
@@ -50,7 +50,7 @@ describe('a broken update', () => {
     return { queries, failures }
   }
 
-  /** Deploys the project with one changed file, and restores the file. */
+  /** Deploys the project with one changed file, and restores the file afterwards. */
   async function deployWith(file: string, change: (text: string) => string) {
     const path = join(cloud.project, file)
     const original = existsSync(path) ? readFileSync(path, 'utf8') : null

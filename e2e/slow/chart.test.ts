@@ -13,26 +13,32 @@ describe.skipIf(missingHelm !== null)('the Helm chart', { timeout: 900_000 }, ()
   const run = (...args: string[]) => runHelm(args)
   const render = (...args: string[]) => run('template', 'shoal', chart, '--namespace', 'shoal', ...args)
 
-  test.each(['minimal', 'small', 'large'])('is valid, and renders the recorded objects: %s', async (name) => {
-    const lint = await run('lint', chart, '--strict', '--namespace', 'shoal', ...valuesOf(name))
-    expect(lint, lint.output).toMatchObject({ code: 0 })
-    const { code, output } = await render(...valuesOf(name))
-    expect(code, output).toBe(0)
-    await expect(output).toMatchFileSnapshot(join(chart, `tests/golden/${name}.yaml`))
-  })
+  test.each(['minimal', 'small', 'large'])(
+    'with the values %s, is valid and renders the recorded objects',
+    async (name) => {
+      const lint = await run('lint', chart, '--strict', '--namespace', 'shoal', ...valuesOf(name))
+      expect(lint, lint.output).toMatchObject({ code: 0 })
+      const { code, output } = await render(...valuesOf(name))
+      expect(code, output).toBe(0)
+      await expect(output).toMatchFileSnapshot(join(chart, `tests/golden/${name}.yaml`))
+    },
+  )
 
-  test.each(['minimal', 'large'])('has secrets only as references to Secrets: %s', async (name) => {
-    const { output } = await render(...valuesOf(name))
-    const objects = output.split(/^---$/m)
-    expect(objects.filter((object) => /^kind: Secret$/m.test(object))).toEqual([])
-    for (const object of objects.filter((text) => /^kind: ConfigMap$/m.test(text)))
-      expect(object.split('\n').filter((line) => new RegExp(`^  \\w*${secretNames.source}\\w*:`).test(line))).toEqual(
-        [],
-      )
-    const lines = output.split('\n')
-    const values = lines.filter((line, index) => secretNames.test(lines[index - 1] ?? '') && /^\s+value: /.test(line))
-    expect(values).toEqual([])
-  })
+  test.each(['minimal', 'large'])(
+    'with the values %s, contains secrets only as references to Secrets',
+    async (name) => {
+      const { output } = await render(...valuesOf(name))
+      const objects = output.split(/^---$/m)
+      expect(objects.filter((object) => /^kind: Secret$/m.test(object))).toEqual([])
+      for (const object of objects.filter((text) => /^kind: ConfigMap$/m.test(text)))
+        expect(object.split('\n').filter((line) => new RegExp(`^  \\w*${secretNames.source}\\w*:`).test(line))).toEqual(
+          [],
+        )
+      const lines = output.split('\n')
+      const values = lines.filter((line, index) => secretNames.test(lines[index - 1] ?? '') && /^\s+value: /.test(line))
+      expect(values).toEqual([])
+    },
+  )
 
   test.each([
     ['an unknown value', { gatewy: {} }, "additional properties 'gatewy' not allowed"],
@@ -65,7 +71,7 @@ describe.skipIf(missingHelm !== null)('the Helm chart', { timeout: 900_000 }, ()
     ],
     ['no bucket', { s3: { bucket: '' } }, 's3.bucket must be set'],
     [
-      'fewer replicas at most than at least',
+      'a maximum of replicas below the minimum',
       { gateway: { autoscaling: { minReplicas: 5, maxReplicas: 2 } } },
       'gateway.autoscaling.minReplicas is 5, which is more than maxReplicas (2)',
     ],
@@ -75,7 +81,7 @@ describe.skipIf(missingHelm !== null)('the Helm chart', { timeout: 900_000 }, ()
       'gateway.resources.requests.cpu must be set',
     ],
     [
-      'the collector beside Shoal',
+      'the collector in the namespace of Shoal',
       { collector: { namespace: 'shoal' } },
       'collector.namespace must not be the namespace of the release',
     ],
@@ -89,7 +95,7 @@ describe.skipIf(missingHelm !== null)('the Helm chart', { timeout: 900_000 }, ()
       { settings: { SHOAL_PORTAL_URL: 'https://me:secret@example.com' } },
       'settings.SHOAL_PORTAL_URL has a URL with credentials',
     ],
-    ['a setting of the chart', { settings: { SHOAL_ROLES: 'api' } }, 'settings.SHOAL_ROLES is set by the chart'],
+    ['a setting that the chart sets', { settings: { SHOAL_ROLES: 'api' } }, 'settings.SHOAL_ROLES is set by the chart'],
     [
       'the listener of builds',
       { settings: { SHOAL_KUBE_BUILDS_LISTEN: '10.0.0.5:1' } },

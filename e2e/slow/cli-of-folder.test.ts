@@ -9,7 +9,7 @@ import { startProcess, type ServerProcess } from '../support/server-process.ts'
 import { stopPostgresOf, hostEnvironment, makeDataDir, makeReadyDataDir } from '../support/shoal.ts'
 
 const root = join(import.meta.dirname, '../..')
-/** A copy of the checkout, because other tests run servers from the original. */
+/** A copy of the repository, because other tests run servers in the original folder. */
 const folder = mkdtempSync(join(tmpdir(), 'shoal-checkout-'))
 const dataDir = makeReadyDataDir()
 const cliFile = join(folder, 'server/src/cli.ts')
@@ -38,7 +38,7 @@ afterAll(async () => {
   for (const dir of [folder, dataDir]) rmSync(dir, { recursive: true, force: true })
 })
 
-test('a command without SHOAL_DATA_DIR uses the installation of the server running from the same folder, and prints its path', async () => {
+test('a command without SHOAL_DATA_DIR uses the installation of the server that runs in the same folder, and prints its path', async () => {
   const command = await cli(
     {},
     'user',

@@ -50,13 +50,13 @@ test('without a lockfile, the client prints the commands to create one, and the 
   expect((await sqd('view', '-r', `${org}/forgetful@v1`)).code).toBe(2)
 
   renameSync(`${folder}.lock`, lockfile)
-  // Deploys without --allow-update, which would be necessary if the failed deployment had created a version.
+  // This command would need --allow-update if the failed deployment had created a version.
   const deployed = await sqd('deploy', folder, ...options)
   expect(deployed.stdout).toContain('A new squid')
   expect(deployed.code).toBe(0)
 })
 
-test('while an api fails, the client prints its response and last lines within 15 seconds, and keeps waiting', async () => {
+test('while an api fails, the client prints its response and last lines within 15 seconds, and continues to wait', async () => {
   const folder = squid('failing', { 'api.js': apiThatReturns(500, 'no schema here') })
   const deploying = sqd.startInTerminal('deploy', folder, ...options)
   try {

@@ -15,7 +15,7 @@ let token: string
 let unfreeze = () => {}
 
 const code = 'acme-labs'
-/** The tertiary text colour of the light theme. */
+/** The colour of tertiary text in the light theme. */
 const muted = 'rgb(95, 111, 122)'
 
 beforeAll(async () => {
@@ -57,7 +57,7 @@ async function query() {
   return response.status
 }
 
-/** Calls the API and measures the time. */
+/** Calls the API. Returns the response with its duration in milliseconds. */
 async function call() {
   const startedMs = performance.now()
   const response = await fetch(`${shoal.url}/api/v1/user`, { headers: { authorization: `Bearer ${token}` } })
@@ -73,7 +73,7 @@ test('the embedded Postgres of squids accepts the number of connections that the
   }
 })
 
-test('while the database is frozen, an open page keeps its data and shows a banner; a new page shows the maintenance screen; both recover', async () => {
+test('while the database is frozen, an open page keeps its data and shows a banner, and a new page shows the maintenance screen; both recover', async () => {
   await page.goto(`/squids?organization=${code}`)
   const row = page.getByText('transfers').first()
   await row.waitFor()
@@ -112,7 +112,7 @@ test('while the database is frozen, an open page keeps its data and shows a bann
   await newPage.getByText('transfers').first().waitFor({ timeout: 120_000 })
   expect(await title(newPage).count()).toBe(0)
   expect((await call()).status).toBe(200)
-  // The router logs the error for which it shows the maintenance screen.
+  // The router logs the error because of which it shows the maintenance screen.
   expect(pageErrors.filter((text) => !text.includes('/squids: ServiceUnavailable'))).toEqual([])
 })
 
@@ -122,7 +122,7 @@ const documentsOf = (target: Page) => {
   return documents
 }
 
-test('while the server is stopped, a link to another page shows an error in the app, and opens the page when the server is back', async () => {
+test('while the server is stopped, a link to another page shows an error in the console, and opens the page when the server runs again', async () => {
   const target = await page.context().newPage()
   await target.goto(`/squids?organization=${code}`)
   await target.getByText('transfers').first().waitFor()
@@ -146,13 +146,13 @@ test('while the server is stopped, a link to another page shows an error in the 
   await target.close()
 })
 
-/** Returns the built file that contains a source file, since the built files of pages do not have the names of their sources. */
+/** Returns the built file that contains a source file, because built files have other names than their sources. */
 function fileOf(source: string): string {
   const manifest = readFileSync(new URL('../../console/dist/.vite/manifest.json', import.meta.url), 'utf8')
   return (JSON.parse(manifest) as Record<string, { file: string }>)[source]?.file ?? ''
 }
 
-test('a page whose code no longer exists on the server reloads once; its error stays in the app', async () => {
+test('a page whose code no longer exists on the server reloads once, and then shows an error in the console', async () => {
   const target = await page.context().newPage()
   await target.goto(`/squids?organization=${code}`)
   await target.getByText('transfers').first().waitFor()
@@ -173,9 +173,9 @@ test('a page whose code no longer exists on the server reloads once; its error s
 
 test.each([
   ['a browser without requestIdleCallback', 'delete window.requestIdleCallback', '**/no-such-file'],
-  ['a blocker of the error reporter', '', '**/assets/sentry-*.js'],
+  ['an error reporter that is blocked', '', '**/assets/sentry-*.js'],
   ['a command palette whose code is missing', '', '**/assets/CommandPalette-*.js'],
-])('the app works with %s, and does not reload', async (_, script, blocked) => {
+])('the console works with %s, and does not reload', async (_, script, blocked) => {
   const errors = pageErrors.length
   const target = await page.context().newPage()
   await target.addInitScript(script)

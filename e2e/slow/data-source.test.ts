@@ -8,7 +8,7 @@ import { until } from '../support/until.ts'
 import { promisedLimitMs } from '../support/tier.ts'
 
 let cloud: RpcCloud
-/** Accepts connections and never responds. */
+/** A server that accepts connections and never responds. */
 let silent: Server
 
 beforeAll(async () => {
@@ -22,7 +22,7 @@ afterAll(async () => {
   silent?.close()
 })
 
-test('when a node hangs, the processor is Stalled and its lag grows within 60 s; afterwards it is synced again', async () => {
+test('when a node hangs, the processor is stalled within 60 s and its lag grows; when the node responds again, the processor is synced', async () => {
   await cloud.deployTo('v1')
   await until(async () => (await cloud.processor('v1'))?.status === 'SYNCED', 'the processor is synced')
   const thaw = cloud.devnet.freeze()
@@ -77,7 +77,7 @@ if (process.env.LEAVES) setTimeout(() => process.exit(0), 20_000)
       'the status shows the reason',
     )
     await until(async () => ((await processorOf('leaves'))?.restarts ?? 0) > 0, 'the processor is restarted')
-    // The bounded processor ended first, and was not restarted.
+    // The processor with a last block ended first, and Shoal did not restart it.
     expect(await processorOf('bounded')).toMatchObject({
       status: 'SYNCED',
       reason: 'It has finished its work.',
@@ -91,7 +91,7 @@ if (process.env.LEAVES) setTimeout(() => process.exit(0), 20_000)
   }
 })
 
-test('a data gateway that never responds opens an alert within three minutes, which names its host', async () => {
+test('a data gateway that never responds causes an alert within three minutes, which names its host', async () => {
   const { port } = silent.address() as AddressInfo
   cloud.edit('src/processor.ts', (text) =>
     text.replace(
@@ -116,7 +116,7 @@ test('a data gateway that never responds opens an alert within three minutes, wh
   expect(version.processors).toMatchObject([{ status: 'STALLED', reason: alert.reason }])
 }, 900_000)
 
-test('one deployment starts each of two processors once', async () => {
+test('a deployment starts each of two processors exactly once', async () => {
   cloud.edit('src/processor.ts', (text) => text.replace(/\.setGateway\('[^']*'\)/, ''))
   cloud.edit('src/main.ts', (text) =>
     text.replace('supportHotBlocks: true', 'supportHotBlocks: true, stateSchema: process.env.STATE'),

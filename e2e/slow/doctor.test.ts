@@ -43,10 +43,10 @@ test('a failed check names the problem and the remedy, and the exit code is 1', 
   expect(failures(await examine())).toEqual([])
 })
 
-test('before the first start, the doctor creates nothing', async () => {
+test('before the first start, the doctor creates no files', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'shoal-none-'))
   const dataDir = join(dir, 'data')
-  // The ports may be in use on this machine.
+  // Other programs on this machine may use the ports.
   await cliOf(dataDir)('doctor').catch(() => undefined)
   expect(existsSync(dataDir)).toBe(false)
   rmSync(dir, { recursive: true })

@@ -11,7 +11,7 @@ import { totalTransfers } from '../support/squid.ts'
 import { startTestCloud, type TestCloud } from '../support/test-cloud.ts'
 import { until } from '../support/until.ts'
 
-/** What the commands print if they did what the pages say. */
+/** The output of commands that did what the pages say. */
 const expectations = [
   { command: 'sqd whoami', expected: /admin@acme-labs\.dev/ },
   { command: '"query"', expected: /"transfers":\s*\[\s*\{/ },
@@ -26,14 +26,14 @@ const expectations = [
 describe('the commands of the documentation', () => {
   const commands = siteBlocks().filter(({ language, use }) => language === 'sh' && use === 'run')
   let cloud: TestCloud
-  /** Limited to the organization, as the pages recommend: the client then needs no `-o`. */
+  /** A token for only the organization, as the pages recommend. With it, the client needs no `-o`. */
   let token: string
   let home: string
   let folder: string
   let path: string
 
   beforeAll(async () => {
-    // The archive of the example squid is downloaded, so its dependencies come from the cache.
+    // The commands download the archive of the example squid, so the build uses dependencies from the cache.
     const [client, started] = await Promise.all([installClient(), startTestCloud({ prebuilt: 'dependencies' })])
     cloud = started
     const options = [
@@ -59,7 +59,7 @@ describe('the commands of the documentation', () => {
     await cloud?.end()
   })
 
-  /** Replaces the examples of the pages by what this installation has. */
+  /** Replaces the placeholders and examples of the pages with values of this installation. */
   function filledIn(text: string): string {
     return text
       .replaceAll('https://shoal.example.com', cloud.shoal.url)
@@ -70,7 +70,7 @@ describe('the commands of the documentation', () => {
   }
   let reference = ''
 
-  /** Runs a block as `bash -e` in the folder where the block before ended. Resolves with its output. */
+  /** Runs a block with `bash -e` in the last folder of the previous block. Returns its output. */
   async function runBlock(text: string): Promise<string> {
     const env = { PATH: path, HOME: home, SQD_SKIP_NEW_VERSION_CHECK: 'true', SHOAL_TOKEN: token }
     const script = `set -euo pipefail\n${filledIn(text)}\npwd > ${home}/folder`

@@ -21,7 +21,7 @@ beforeAll(() => {
     execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${sizeMiB}m`, 'tmpfs', dataDir], { stdio: 'pipe' })
     isMounted = true
   } catch {
-    console.log('Not tested: the warning about an almost full disk. Only root can mount a small file system.')
+    console.log('The warning about an almost full disk is not tested, because only root can mount a small file system.')
   }
 })
 
@@ -33,7 +33,7 @@ afterAll(async () => {
   rmSync(dataDir, { recursive: true, force: true })
 })
 
-test('/readyz and the metrics report a disk with less than 5 % free, and deployments are refused; /readyz fails when it is full', async ({
+test('with less than 5 % of free disk, /readyz and the metrics warn and deployments are refused; with a full disk, /readyz fails', async ({
   skip,
 }) => {
   skip(!isMounted)

@@ -10,7 +10,7 @@ import { addOrg, type Org } from '../support/org.ts'
 import { startShoal, type Shoal } from '../support/shoal.ts'
 import { until } from '../support/until.ts'
 
-/** The addon `hasura` on one machine, with a program in place of Hasura (`hasura-stand-in.ts`). */
+/** Tests the addon `hasura` with the process driver and a stand-in for Hasura (`hasura-stand-in.ts`). */
 describe('the addon hasura', () => {
   const folder = mkdtempSync(join(tmpdir(), 'hasura-'))
   const project = makeBareSquid('with-hasura')
@@ -38,7 +38,7 @@ scale:
   }
 
   beforeAll(async () => {
-    // Squids run as other users.
+    // Squids run as other users, who must be able to execute the program.
     chmodSync(folder, 0o755)
     shoal = await startShoal({ SHOAL_HASURA_PROGRAM: writeHasuraStandIn(folder) })
     org = await addOrg(shoal, 'acme-labs')
@@ -93,7 +93,7 @@ scale:
     }, 'the log of Hasura has its line')
   })
 
-  test('an update replaces it; one that fails leaves the old one running, and says why', async () => {
+  test('an update replaces Hasura; if the update fails, the old program keeps running, and the deployment says why', async () => {
     expect((await deployWith({ MARKER: 'second' })).failureReason).toBeNull()
     expect((await query()).text).toContain('"marker":"second"')
     const failed = await deployWith({ STAND_IN: 'fails' })
@@ -102,7 +102,7 @@ scale:
     expect((await query()).text).toContain('"marker":"second"')
   })
 
-  test('restart, hibernation, rollback and deletion', async () => {
+  test('Hasura is restarted, hibernated, rolled back and deleted with its version', async () => {
     const { id } = await org.api.squids.restart({ params })
     expect((await waitForDeployment(cloud(), id)).failureReason).toBeNull()
     expect((await query()).text).toContain('"marker":"second"')

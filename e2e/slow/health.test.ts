@@ -66,7 +66,7 @@ describe('one server with all roles', () => {
     }
   })
 
-  test('reports a frozen database within two seconds, and does not start another one', async () => {
+  test('reports a frozen database within two and a half seconds, and does not start another one', async () => {
     const postgres = postmasterOf(dataDir)
     process.kill(postgres, 'SIGSTOP')
     try {
@@ -89,7 +89,7 @@ describe('one server with all roles', () => {
     expect(server.output()).not.toContain('stopped unexpectedly')
   })
 
-  test('restarts its database when it is killed, and exits when it is killed repeatedly', async () => {
+  test('restarts its database when the database is killed, and exits when that happens repeatedly', async () => {
     const killedPid = postmasterOf(dataDir)
     process.kill(killedPid, 'SIGKILL')
     const restartCount = () => server.output().match(/The embedded Postgres in \S+ runs again\./g)?.length ?? 0

@@ -10,7 +10,7 @@ import { promisedLimitMs } from '../support/tier.ts'
 const started: ServerProcess[] = []
 const dataDirs: string[] = []
 
-/** The settings of `npm start`: the whole installation stops with the server. */
+/** The settings of `npm start`, with which the whole installation stops when the server does. */
 const startSettings = { SHOAL_ON_EXIT: 'stop' }
 /** The settings of `npm run serve`. */
 const serveSettings = { SHOAL_ON_EXIT: 'keep' }
@@ -55,7 +55,7 @@ afterAll(async () => {
 })
 
 describe('a second start on the same data directory', () => {
-  test('is refused while npm start runs, reports its process id, and changes nothing', async () => {
+  test('is refused while npm start runs, names the process id of the running server, and changes nothing', async () => {
     const dataDir = newDataDir()
     const first = await startReady(dataDir, startSettings)
     const postgres = postmasterOf(dataDir)
@@ -83,7 +83,7 @@ describe('a second start on the same data directory', () => {
     expect(findPostmaster(dataDir)).toBeNull()
   })
 
-  test('is refused for npm start while npm run serve runs, and for a second server on the same ports', async () => {
+  test('is refused if it is npm start while npm run serve runs, or a server on ports that are in use', async () => {
     const dataDir = newDataDir()
     const first = await startReady(dataDir, serveSettings)
     const postgres = postmasterOf(dataDir)
@@ -116,7 +116,7 @@ describe('a second start on the same data directory', () => {
     expect(findPostmaster(dataDir)).toBeNull()
   })
 
-  test('works after the first process was killed: its locks are free, and its Postgres is adopted', async () => {
+  test('works after the first process was killed: the second one gets its locks and adopts its Postgres', async () => {
     const dataDir = newDataDir()
     const first = await startReady(dataDir, startSettings)
     const postgres = postmasterOf(dataDir)
@@ -157,7 +157,7 @@ describe('a second worker', () => {
     )
     active.signal('SIGKILL')
     await active.ended
-    await until(() => standby.output().includes('this worker becomes active'), 'it takes over', promisedLimitMs(5_000))
+    await until(() => standby.output().includes('this worker becomes active'), 'the standby takes over', promisedLimitMs(5_000))
     expect(await standby.stop()).toBe(0)
   })
 
@@ -181,7 +181,7 @@ const dataDirOfRoles = newDataDir()
 
 const roleSets = ['api', 'gateway', 'worker', 'api,gateway', 'api,worker', 'worker,gateway', 'api,worker,gateway']
 test.each(roleSets)('a process with the roles %s ends cleanly on SIGTERM', async (roles) => {
-  // The sim runtime works only in the process of the worker; with the real runtime the worker would install a toolchain.
+  // The sim runtime works only in a worker's process, and with the real runtime the worker would install a toolchain.
   const runtime = roles.includes('worker') ? 'sim' : 'process'
   const server = await startReady(dataDirOfRoles, { ...serveSettings, SHOAL_ROLES: roles, SHOAL_RUNTIME: runtime })
   expect(await server.stop()).toBe(0)

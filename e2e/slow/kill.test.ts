@@ -14,14 +14,14 @@ import { until } from '../support/until.ts'
 const kills = Number(process.env['SHOAL_TEST_KILLS'] ?? (isFull ? 100 : steps.length / 2))
 
 type Outcome = Kill & {
-  /** The step the deployment was in when its server was killed; OK if it had already ended. */
+  /** The step of the deployment when the server was killed; OK if it had already ended. */
   killedIn: string
   recoveredMs: number
   /** `lost: …`, `stuck: …` or `orphan: …`. */
   problems: string[]
 }
 
-/** The server loses nothing when it is killed with SIGKILL at random moments. */
+/** Kills the server at random moments. It must lose nothing. */
 describe('killing the server with SIGKILL', () => {
   let cloud: TestCloud
   let expected: number
@@ -56,7 +56,7 @@ describe('killing the server with SIGKILL', () => {
   })
 
   test(
-    `${kills} kills during steps: no deployment is lost or stuck, and nothing is orphaned`,
+    `after ${kills} kills during steps, no deployment is lost or stuck, and no resource is orphaned`,
     { timeout: kills * 240_000 },
     async () => {
       const outcomes: Outcome[] = []
@@ -70,7 +70,7 @@ describe('killing the server with SIGKILL', () => {
       report(outcomes)
       const failed = outcomes.filter(({ problems }) => problems.length > 0)
       expect(failed, `SHOAL_TEST_SEED=${seed}`).toEqual([])
-      // Check that the kills have covered the steps.
+      // The kills must have covered the steps. Otherwise, the result would mean nothing.
       const killedSteps = new Set(outcomes.map(({ killedIn }) => killedIn))
       expect(steps.filter((step) => killedSteps.has(step)).length).toBeGreaterThanOrEqual(isFull ? steps.length : 1)
     },
@@ -104,21 +104,21 @@ describe('killing the server with SIGKILL', () => {
     const recoveredMs = performance.now() - startedMs
     if (!deployment) problems.push(`stuck: in ${await statusOf(id)}`)
     else if (deployment.failed !== 'NO') problems.push(`lost: ${deployment.failed}: ${deployment.failureReason}`)
-    else if (!(await becomesTrue(() => isIndexed(slot))))
-      problems.push(`lost: ${slot} does not serve the data it should have indexed`)
+    else if (!(await passesInTime(() => isIndexed(slot))))
+      problems.push(`lost: ${slot} does not serve the data that it should have indexed`)
     let orphaned: string[] = []
     const isClean = async () => {
       const { dataDir } = cloud.shoal
       orphaned = orphans(await readResources(dataDir), await readRecords(dataDir), programs.length)
       return orphaned.length === 0
     }
-    if (!(await becomesTrue(isClean))) problems.push(...orphaned.map((resource) => `orphan: ${resource}`))
+    if (!(await passesInTime(isClean))) problems.push(...orphaned.map((resource) => `orphan: ${resource}`))
     if (problems.length > 0) saveLog(index, problems)
     if (slot !== 'v1') await remove(slot)
     return { ...kill, killedIn, recoveredMs, problems }
   }
 
-  const becomesTrue = (check: () => Promise<boolean>) =>
+  const passesInTime = (check: () => Promise<boolean>) =>
     until(check, 'the check passes', 45_000).then(
       () => true,
       () => false,

@@ -44,7 +44,7 @@ type Follower = {
   ended: Promise<'cleanly'>
 }
 
-/** Follows the processor's log after the entry `after`; by default from now on. */
+/** Follows the processor's log after the entry `after`; by default after the newest one. */
 async function follow({ url }: ServerProcess, after?: string): Promise<Follower> {
   const query = new URLSearchParams({ container: 'processor', ...(after && { after }) })
   const address = `${url}/api/v1/orgs/${org}/squids/talker@v1/logs/follow?${query.toString()}`
@@ -83,7 +83,7 @@ test('SIGTERM ends a log stream cleanly, and a client that reconnects to another
     await until(() => follower.entries.length > 50, 'the follower has read lines')
     const stoppedMs = performance.now()
     expect(await stopping.stop()).toBe(0)
-    // Well within SHOAL_DRAIN_SECONDS, after which the server cuts connections.
+    // This is far less than SHOAL_DRAIN_SECONDS, after which the server cuts connections.
     expect(performance.now() - stoppedMs).toBeLessThan(60_000)
     expect(await follower.ended).toBe('cleanly')
     received.push(...follower.entries)

@@ -35,7 +35,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await secondWorker?.stop()
   await installation?.cli('host', 'release')
-  // The first worker removes what is left of its programs.
+  // The first worker stops its remaining programs.
   const [worker] = installation?.withRole('worker') ?? []
   await worker?.end('SIGKILL')
   await worker?.start()
@@ -46,7 +46,7 @@ afterAll(async () => {
   if (project) rmSync(dirname(project), { recursive: true, force: true })
 })
 
-test('programs on a host that was given up can no longer write before those on the next host start', async () => {
+test('programs on a released host can no longer write when those on the next host start', async () => {
   const [worker] = installation.withRole('worker')
   const { dataDir } = installation
   await worker?.end('SIGKILL')
@@ -68,7 +68,7 @@ test('programs on a host that was given up can no longer write before those on t
   })
   await until(async () => (await starts()).length > 1, 'the processor runs on the second host', 60_000)
   await until(() => processesIn(secondHost).length > 0, 'its programs run in the second data directory')
-  // Each start takes a lock of the database if no other processor holds it.
+  // `wasAlone` is true if no other processor held the lock in the database.
   expect(await starts()).toEqual([{ wasAlone: true }, { wasAlone: true }])
 })
 

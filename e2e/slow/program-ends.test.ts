@@ -5,7 +5,7 @@ import { deploy, waitForDeployment } from '../support/deploy.ts'
 import { totalTransfers } from '../support/squid.ts'
 import { until } from '../support/until.ts'
 
-/** Tests how the programs of the example squid, which `sqd` starts, run and end, and what Shoal reports. */
+/** Tests how the programs of the example squid run and end, and what Shoal reports. `sqd` starts them. */
 describe('the programs of a squid', () => {
   let cloud: TestCloud
 
@@ -39,7 +39,7 @@ describe('the programs of a squid', () => {
         return isOurs && isMatch(partsOf(pid, 'cmdline'))
       })
 
-  test('the api has BASE_PATH, exposes no file paths in errors, and allows introspection', async () => {
+  test('the api has the variable BASE_PATH, exposes no file paths in errors, and allows introspection', async () => {
     const endpoint = cloud.endpointOf('erc20-transfers@v1')
     const send = async (query: string) => {
       const body = JSON.stringify({ query })
@@ -72,7 +72,7 @@ describe('the programs of a squid', () => {
   })
 })
 
-/** Returns the arguments or variables of a process; empty if it has ended. */
+/** Returns the arguments or variables of a process; an empty list if it has ended. */
 function partsOf(pid: number, file: 'cmdline' | 'environ'): string[] {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8').split('\0').filter(Boolean)

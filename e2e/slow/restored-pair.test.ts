@@ -9,7 +9,7 @@ import { connectTo } from '../support/postgres.ts'
 import { cliOf, makeDataDir, startShoal, type Shoal } from '../support/shoal.ts'
 import { until } from '../support/until.ts'
 
-/** Indexes one block every 20 ms, each in a transaction, and continues after the last one in its database. */
+/** Returns the source of a processor that indexes one block every 20 ms, each in a transaction, and continues after the last block in its database. */
 const processorOf = (name: string) => `
 const { Client } = require('pg')
 const http = require('node:http')
@@ -86,7 +86,7 @@ const untilPast = (dataDir: string, squidId: number, height: number) =>
     return blocks && blocks.last > height ? blocks : null
   }, `squid ${squidId} has indexed more than ${height} blocks`)
 
-/** The data directories with the older and the newer control-plane database. */
+/** The data directories of the restored pairs: with the older and with the newer database of the control plane. */
 let restored: { older: string; newer: string }
 
 /** Restores both backups and swaps their squid databases. */
@@ -126,7 +126,7 @@ beforeAll(restorePairs, 240_000)
 
 afterAll(async () => {
   for (const dir of [folder, ...dataDirs]) rmSync(dir, { recursive: true, force: true })
-  // The server has already ended, unless the preparation failed.
+  // If the preparation failed, the server may still run.
   await shoal?.end()
 })
 
@@ -135,7 +135,7 @@ const statusesOf = async (of: Shoal) => {
   return Object.fromEntries(squids.map(({ name, status }) => [name, status]))
 }
 
-test('an older control plane with newer databases: squids continue, a lost database is created empty, and a new version gets no existing database', async () => {
+test('an older control plane with newer databases: squids continue, a missing database is created empty, and a new version gets no existing database', async () => {
   const server = await startShoal({}, restored.older)
   try {
     const { dataDir } = server

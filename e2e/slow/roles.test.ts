@@ -19,7 +19,7 @@ const connections = 8
 
 type Case = { role: Role; index: number; operation: 'update' | 'restart' | 'rollback' }
 
-/** Two processes of each role behind nginx, any of which may exit or be killed at any time. */
+/** Two processes of each role. The apis and gateways are behind nginx. Any process may end or be killed at any time. */
 describe('two of each role', () => {
   let installation: Installation
   let apiBalancer: Nginx
@@ -57,7 +57,7 @@ describe('two of each role', () => {
   const waitForEnd = (id: number) => waitForDeployment({ api, org }, id, 120_000)
   const squid = { code: org, reference: 'counting@v1' }
 
-  /** User actions on a version; each creates a deployment. */
+  /** Actions of a user on a version. Each creates a deployment, and returns its id. */
   const operations = {
     update: deployCounting,
     restart: async () => (await api.squids.restart({ params: squid })).id,
@@ -68,10 +68,10 @@ describe('two of each role', () => {
     },
   }
 
-  /** Starts the operation, ends the process during it, and waits until both have recovered. */
+  /** Starts the operation, ends the process meanwhile, waits for the end of the operation, and starts the process again. */
   async function endDuring({ role, index, operation }: Case, signal: 'SIGTERM' | 'SIGKILL') {
     const process = installation.withRole(role)[index]
-    if (!process) throw new Error(`There is no ${role} ${index}`)
+    if (!process) throw new Error(`The installation has no ${role} ${index}`)
     await untilBothGatewaysServe()
     const [failuresBefore, successesBefore] = [load.failures().length, load.successes()]
     const id = await operations[operation]()
@@ -84,14 +84,14 @@ describe('two of each role', () => {
     return { code, deployment, failures, port: process.port }
   }
 
-  /** Waits until both gateways serve requests: nginx does not use a failed server again for at least a second. */
+  /** Waits until both gateways serve requests, because nginx uses a failed server again only after at least a second. */
   async function untilBothGatewaysServe() {
     const counts = () => installation.withRole('gateway').map(({ port }) => load.successesOf(`127.0.0.1:${port}`))
     const before = counts()
     await until(() => counts().every((count, index) => count > (before[index] ?? 0)), 'both gateways serve requests')
   }
 
-  // Each of the six processes is ended once: in the full run with both signals.
+  // Each of the six processes is ended once with one of the signals; in the full run, once with each.
   const operationNames = ['update', 'restart', 'rollback'] as const
   const cases: Case[] = (['worker', 'gateway', 'api'] as const).flatMap((role, roleIndex) =>
     [0, 1].map((index) => ({ role, index, operation: operationNames[(roleIndex * 2 + index) % 3] ?? 'update' })),
@@ -130,7 +130,7 @@ describe('two of each role', () => {
     expect(processesIn(installation.dataDir).filter((line) => line.includes('processor.js')).length).toBe(1)
   })
 
-  test('both apis return all lines that the processors wrote', async () => {
+  test('each api returns all lines that the processors wrote', async () => {
     for (const { port } of installation.withRole('api')) {
       const lines = await allLines(clientOf(`http://127.0.0.1:${port}`, token))
       const runs = new Map<number, number[]>()

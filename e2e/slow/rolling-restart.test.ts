@@ -7,7 +7,7 @@ import { freePort } from '../support/free-port.ts'
 import { stopPostgresOf, makeDataDir } from '../support/shoal.ts'
 import { until } from '../support/until.ts'
 
-/** For a full-size run: ROLLING_REQUESTS=100000 ROLLING_RESTARTS=20 npm test -- e2e/slow/rolling-restart.test.ts */
+/** A longer run: ROLLING_REQUESTS=100000 ROLLING_RESTARTS=20 npm test -- e2e/slow/rolling-restart.test.ts */
 const requestCount = Number(process.env['ROLLING_REQUESTS'] ?? 10_000)
 const restarts = Number(process.env['ROLLING_RESTARTS'] ?? 4)
 const clients = 16
@@ -39,7 +39,7 @@ afterAll(async () => {
   rmSync(dataDir, { recursive: true, force: true })
 })
 
-test('no request fails while one of two gateways is restarted under load', async () => {
+test('no request fails while one of two gateways is restarted repeatedly under load', async () => {
   const pool = new Pool(nginx?.url ?? '', { connections: clients })
   let isSending = true
   const results = new Map<string, number>()

@@ -11,7 +11,7 @@ beforeAll(async () => {
 
 afterAll(() => cloud?.end())
 
-test('a squid with the rpc addon indexes through the gateway alone, before and after a key rotation', async () => {
+test('a squid with the addon rpc indexes its chain through the gateway, before and after a rotation of the installation’s key', async () => {
   const { api, shoal } = cloud
   const params = { code: cloud.org }
   const { token } = await api.rpc.getToken({ params })
@@ -34,7 +34,7 @@ test('a squid with the rpc addon indexes through the gateway alone, before and a
   const before = await until(async () => {
     const { requests, methods } = await readCounts()
     return ['eth_getBlockByNumber', 'eth_getLogs'].every((method) => methods.has(method)) ? requests : 0
-  }, 'the requests of the squid are counted')
+  }, 'the API returns the requests of the squid')
 
   const { oldKeys } = await shoal.cli<{ oldKeys: string[] }>('secrets', 'rotate-key')
   expect(oldKeys).toHaveLength(1)

@@ -32,7 +32,7 @@ describe.skipIf(!hasS3Server())('an api and a worker without a common data direc
     }
     installation = await startInstallation({ api: 1, worker: 1, gateway: 0 }, settings, { separateDataDirs: true })
     const [first] = installation.withRole('api')
-    if (!first) throw new Error('There is no api')
+    if (!first) throw new Error('The installation has no api')
     apiProcess = first
     const as = (token: string) => createClient(contract, { baseUrl: `${url()}/api`, token: () => token })
     ;({ api, token } = await addOrg({ cli: installation.cli, as }, org))
@@ -52,7 +52,7 @@ describe.skipIf(!hasS3Server())('an api and a worker without a common data direc
     ).toEqual([])
   })
 
-  test('an api starts and reports a warning while S3 is unavailable, and receives archives afterwards', async () => {
+  test('while S3 is unavailable, an api starts and logs a warning; afterwards, it accepts archives', async () => {
     await apiProcess.end('SIGTERM')
     await server.stop()
     await apiProcess.start()
@@ -66,7 +66,7 @@ describe.skipIf(!hasS3Server())('an api and a worker without a common data direc
   test.each([
     ['a wrong secret key', { SHOAL_S3_SECRET_KEY: 'wrong-secret' }, 'correct SHOAL_S3_SECRET_KEY'],
     ['a missing bucket', { SHOAL_S3_BUCKET: 'missing' }, 'create the bucket, or correct SHOAL_S3_BUCKET'],
-  ])('with %s, a server exits with the setting to correct, and does not print a key', async (_, wrong, advice) => {
+  ])('with %s, a server exits, names the setting to correct, and prints no key', async (_, wrong, advice) => {
     const env: Record<string, string> = { ...settings, ...wrong }
     const dataDir = makeDataDir()
     const database = { DATABASE_URL: installation.postgres.url('shoal') }

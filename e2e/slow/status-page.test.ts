@@ -5,7 +5,7 @@ import { startRpcCloud, type RpcCloud } from '../support/rpc-cloud.ts'
 import { until } from '../support/until.ts'
 
 let cloud: RpcCloud
-/** Resumes what a test has stopped. */
+/** Resumes the processes that a test has frozen. */
 let resume = () => {}
 beforeAll(async () => {
   cloud = await startRpcCloud('dependencies and code')
@@ -21,9 +21,9 @@ type PublicPage = {
   tags: { name: string; downMinutes: number; freshness: { blocks: number } | null }[]
 }
 
-const load = async () => (await (await fetch(`${cloud.shoal.url}/status/${cloud.org}.json`)).json()) as PublicPage
+const readPage = async () => (await (await fetch(`${cloud.shoal.url}/status/${cloud.org}.json`)).json()) as PublicPage
 
-/** The processes of the api of this cloud's squid: only they have its path in their environment. */
+/** Returns the process ids of the squid's api. Only its processes have its path in their environment. */
 function apiProcesses(): number[] {
   const ofApi = (pid: string) => {
     try {
@@ -38,7 +38,7 @@ function apiProcesses(): number[] {
     .map(Number)
 }
 
-test('a visitor sees the freshness of a squid, an outage of its api, and its end', async () => {
+test('a visitor sees how fresh a squid is, and the start and end of an outage of its api', async () => {
   const { api, org } = cloud
   await cloud.deployTo('v1')
   await api.squids.setTag({ params: { code: org, reference: 'erc20-transfers@v1', tag: 'prod' } })
@@ -53,7 +53,7 @@ test('a visitor sees the freshness of a squid, an outage of its api, and its end
     },
   })
   await until(async () => {
-    const { status, tags } = await load()
+    const { status, tags } = await readPage()
     return status === 'operational' && tags[0]?.freshness?.blocks === 0
   }, 'the page is operational and fresh')
   const stopped = apiProcesses()
@@ -61,17 +61,17 @@ test('a visitor sees the freshness of a squid, an outage of its api, and its end
   resume = () => stopped.splice(0).forEach((pid) => process.kill(pid, 'SIGCONT'))
   for (const pid of stopped) process.kill(pid, 'SIGSTOP')
   await until(async () => {
-    const { status, tags } = await load()
+    const { status, tags } = await readPage()
     return status === 'outage' && (tags[0]?.downMinutes ?? 0) > 0
   }, 'the page shows the outage')
   resume()
-  await until(async () => (await load()).status === 'operational', 'the page is operational again')
+  await until(async () => (await readPage()).status === 'operational', 'the page is operational again')
 })
 
-test('while the Postgres of squids does not respond, the page is rendered as before', async () => {
-  const before = Date.parse((await load()).generatedAt)
+test('while the Postgres of squids does not respond, Shoal continues to update the page', async () => {
+  const before = Date.parse((await readPage()).generatedAt)
   resume = freezePostgres(cloud.shoal.dataDir, 'postgres-squids')
-  await until(async () => Date.parse((await load()).generatedAt) > before, 'the page is rendered again')
+  await until(async () => Date.parse((await readPage()).generatedAt) > before, 'the page is rendered again')
   const html = await fetch(`${cloud.shoal.url}/status/${cloud.org}`)
   expect([html.status, await html.text()]).toEqual([200, expect.stringContaining('Transfers API')])
   resume()

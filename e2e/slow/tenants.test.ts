@@ -20,7 +20,7 @@ type Report = {
   names: (string | null)[]
 }
 
-/** With the sandbox, and intentionally without it, where only separate uids protect the files of other tenants. */
+/** With the sandbox, and intentionally without it: then only separate uids protect the files of other tenants. */
 const sandboxKinds = [
   { sandbox: 'bubblewrap', setting: 'auto' },
   { sandbox: 'no sandbox', setting: 'none' },
@@ -83,7 +83,7 @@ describe.each(sandboxKinds)('two tenants that try to reach each other, with $san
     await shoal?.end()
   })
 
-  /** Root could have installed the sandbox, so as root its absence fails the test instead of skipping it. */
+  /** Root can install a missing sandbox. So the tests are skipped only without root; as root, they fail. */
   const hasSandbox = () => shoal.hostSummary().startsWith('sandbox bubblewrap')
   beforeEach(({ skip }) => {
     skip(sandbox === 'bubblewrap' && !hasSandbox() && !isRoot, shoal.hostSummary())
@@ -109,7 +109,7 @@ describe.each(sandboxKinds)('two tenants that try to reach each other, with $san
     expect(report.marks).toContain(`${fileMark}outsiders`)
     expect(report.marks.filter((mark) => mark !== `${fileMark}outsiders`)).toEqual([])
     expect(report.names.filter((name) => name?.includes('insiders'))).toEqual([])
-    // The spy can open only its own paths, although it knows the others.
+    // The spy can open only its own paths, although the request names those of the other tenant too.
     expect(report.opened.length).toBeGreaterThan(0)
     expect(report.opened.filter((path) => foreign.includes(path))).toEqual([])
     // Only the sandbox hides processes; without it the server logs a warning.

@@ -4,7 +4,7 @@ import { afterAll, expect, test } from 'vitest'
 import { startProcess } from '../support/server-process.ts'
 import { makeDataDir, processesIn, startShoal } from '../support/shoal.ts'
 
-// A server with an invalid setting must report it in one sentence, exit with 1, and leave nothing running.
+// A server with an invalid setting must report the setting in one sentence, exit with 1, and leave nothing running.
 const dataDir = makeDataDir()
 const file = join(dataDir, 'a-file')
 writeFileSync(file, 'chains: nonsense')
@@ -17,7 +17,7 @@ async function startupErrors(env: Record<string, string>): Promise<string> {
   } finally {
     server.signal('SIGKILL')
   }
-  // Without the JSON lines of the server's log.
+  // This omits the JSON lines of the server's log.
   return server
     .output()
     .split('\n')

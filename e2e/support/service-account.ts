@@ -7,7 +7,7 @@ import { applyObjects, createNamespace, kubectl } from './kubernetes.ts'
 /** Rights: the verbs that are allowed for `resources` of an API group (`''` is the core group). */
 export type Rights = { group: string; resources: string[]; verbs: string[] }[]
 
-/** The rights of a worker, as docs/kubernetes.md lists them. */
+/** The rights with which a worker runs programs: a part of those in docs/kubernetes.md. */
 export const workerRights: Rights = [
   { group: '', resources: ['namespaces'], verbs: ['get', 'create', 'patch'] },
   { group: '', resources: ['configmaps', 'pods', 'events', 'nodes'], verbs: ['get', 'list', 'watch'] },
