@@ -2,19 +2,19 @@ import { existsSync } from 'node:fs'
 import { defineConfig } from 'vitest/config'
 import { SlowestFirst } from './scripts/test-sequencer.ts'
 
-// One Postgres for all tests of the server; not started when none of them runs.
+// Starts one Postgres for all tests of the server, and none if vitest runs no such test.
 const globalSetup = ['server/src/testing/global-setup.ts'].filter((path) => existsSync(path))
 
-// A machine under load takes many times longer than a quiet one. A test that fails ends immediately, so only a test that hangs waits for these limits.
-const patient = { testTimeout: 120_000, hookTimeout: 120_000, expect: { poll: { timeout: 60_000 } } }
-/** These tests mostly wait for programs that they start and end, so two cores have time for a third file. */
-const partsWorkers = 3
-const wholeSystems = { ...patient, testTimeout: 400_000, hookTimeout: 400_000 }
+// Generous, because a machine under load takes many times longer than an idle one. Only a test that hangs reaches these limits.
+const timeLimits = { testTimeout: 120_000, hookTimeout: 120_000, expect: { poll: { timeout: 60_000 } } }
+// These tests mostly wait for programs that they start and end, so two cores can run three test files at the same time.
+const maxWorkersPerProject = 3
+const systemTimeLimits = { ...timeLimits, testTimeout: 400_000, hookTimeout: 400_000 }
 
-// Full matrices and long samples: `npm run test:full`.
+// `npm run test:full`: full matrices and long samples.
 const full = {
   test: {
-    ...wholeSystems,
+    ...systemTimeLimits,
     name: 'full',
     include: ['e2e/full/*.test.ts'],
     maxWorkers: 1,
@@ -22,9 +22,9 @@ const full = {
   },
 }
 
-// On a cluster: `npm run test:kubernetes`.
+// `npm run test:kubernetes`: tests on a cluster.
 const kubernetes = {
-  test: { ...wholeSystems, name: 'kubernetes', include: ['e2e/kubernetes/*.test.ts'], maxWorkers: 1 },
+  test: { ...systemTimeLimits, name: 'kubernetes', include: ['e2e/kubernetes/*.test.ts'], maxWorkers: 1 },
 }
 
 export default defineConfig({
@@ -37,27 +37,27 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['{contract,runtime,console}/**/*.test.{ts,tsx}', 'scripts/**/*.test.ts'],
-          maxWorkers: partsWorkers,
-          ...patient,
+          maxWorkers: maxWorkersPerProject,
+          ...timeLimits,
         },
       },
       {
         test: {
           name: 'server',
           include: ['server/**/*.test.ts'],
-          maxWorkers: partsWorkers,
-          // A worker loads the server once, not once for each file: its state belongs to an App, and each file opens its own.
+          maxWorkers: maxWorkersPerProject,
+          // Each worker loads the server's code only once. Test files can share it, because all state belongs to an App, and each file opens its own.
           isolate: false,
           globalSetup,
-          ...patient,
+          ...timeLimits,
         },
       },
       {
-        test: { ...wholeSystems, name: 'e2e', include: ['e2e/*.test.ts'], sequence: { groupOrder: 1 } },
+        test: { ...systemTimeLimits, name: 'e2e', include: ['e2e/*.test.ts'], sequence: { groupOrder: 1 } },
       },
       {
         test: {
-          ...wholeSystems,
+          ...systemTimeLimits,
           name: 'console',
           include: ['e2e/console/**/*.test.ts'],
           globalSetup: ['e2e/console/global-setup.ts'],
@@ -66,9 +66,9 @@ export default defineConfig({
         },
       },
       {
-        // Variants of faults, attacks and long waits: `npm run test:slow`, which CI runs after `npm test`.
+        // `npm run test:slow`, which CI runs after `npm test`: variants of faults, attacks and long waits.
         test: {
-          ...wholeSystems,
+          ...systemTimeLimits,
           name: 'slow',
           include: ['e2e/{slow,hostile}/*.test.ts'],
           sequence: { groupOrder: 2 },

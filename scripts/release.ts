@@ -9,8 +9,8 @@ import { root } from './root.ts'
 
 const usage = `npm run release -- [--to FOLDER] [--version VERSION]
 
-Makes an archive of Shoal for this platform, which runs without an installation of dependencies, with its checksum and its bill of
-materials, in FOLDER (default: dist). --version replaces the version of package.json.`
+Writes an archive of Shoal for this platform, with its checksum and bill of materials, to FOLDER (default: dist). The archive includes all
+dependencies. --version replaces the version of package.json.`
 
 endCommandsOnSignal()
 const { values } = parseArgs({

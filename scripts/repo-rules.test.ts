@@ -22,7 +22,7 @@ const rules = [
 ]
 
 describe.each(rules)('$title', (rule) => {
-  test('is followed', () => {
+  test('the repository follows the rule', () => {
     const violations = rule.find(repo)
     expect(
       violations,
@@ -30,7 +30,7 @@ describe.each(rules)('$title', (rule) => {
     ).toEqual([])
   })
 
-  test('finds every violation', () => {
+  test('the rule finds the violation in each example', () => {
     const violations = rule.find(repoOf({ ...rule.sample, ...rule.broken })).join('\n')
     const missed = Object.keys(rule.broken).filter((path) => !violations.includes(path))
     expect(missed).toEqual([])

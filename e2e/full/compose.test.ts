@@ -16,7 +16,7 @@ import { until } from '../support/until.ts'
 const missing = missingForContainer() ?? missingForDocker()
 if (missing) console.log(`The test of compose.yaml is skipped. ${missing}`)
 
-/** The entrypoint of an image with Debian's Postgres. It accepts the variables of the official image, which this machine may not be able to download. */
+/** The Containerfile of an image with Debian's Postgres. Its entrypoint `start` accepts the variables of the official image, which this machine may not be able to download. */
 const postgresImage = `FROM shoal-test/base
 RUN apt-get update && apt-get install -y --no-install-recommends postgresql-15
 ENV PATH=/usr/lib/postgresql/15/bin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin PGDATA=/var/lib/postgresql/data

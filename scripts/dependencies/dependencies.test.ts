@@ -10,7 +10,7 @@ const lockfile = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'
 const packages = productionPackages(lockfile)
 const names = new Set(packages.map(({ name }) => name))
 
-test('the production packages include what the server and the console need, and no packages of tests', () => {
+test('the production packages include the dependencies of the server and the console, and no packages of tests', () => {
   for (const workspace of ['contract', 'runtime', 'server', 'console']) {
     const { dependencies, devDependencies } = lockfile.packages[workspace] ?? {}
     expect(Object.keys(dependencies ?? {}).filter((name) => !names.has(name))).toEqual([])

@@ -2,7 +2,7 @@ import * as erc20 from './abi/erc20'
 import { Transfer } from './model'
 import type { BlockHeader, Log } from './processor'
 
-/** The row of a log; null when it is not an ERC-20 transfer: an ERC-721 one has the same topic but indexes the token id too. */
+/** Returns the row of a log; null if the log is not an ERC-20 transfer. ERC-721 transfers have the same topic, but also index the token id. */
 export function toTransfer(block: BlockHeader, log: Log): Transfer | null {
   if (log.topics.length !== 3) return null
   const { from, to, value } = erc20.events.Transfer.decode(log)

@@ -12,11 +12,11 @@ const contractAddress = process.env.CONTRACT_ADDRESS
 export const processor = new EvmBatchProcessor()
   .setRpcEndpoint({
     url: required('RPC_URL'),
-    // Requests a second. The processor backs off by itself when the endpoint answers 429.
+    // Requests per second. The processor automatically slows down when the endpoint responds with 429.
     rateLimit: optionalInteger('RPC_RATE_LIMIT') ?? 1000,
   })
   .setRpcDataIngestionSettings({ headPollInterval: optionalInteger('HEAD_POLL_INTERVAL_MS') })
-  // Blocks newer than this may still be replaced; their rows are rolled back when that happens.
+  // The chain may still replace newer blocks. The processor then rolls back their rows.
   .setFinalityConfirmation(5)
   .setBlockRange({ from: optionalInteger('START_BLOCK') ?? 0 })
   .setFields({ log: { transactionHash: true } })

@@ -10,7 +10,7 @@ export class Transfer {
     }
 
     /**
-     * Block height, a piece of the block hash, log index: unique, and in the order of the chain
+     * Block height, part of the block hash, and log index: unique, and sorted in the order of the chain
      */
     @PrimaryColumn_()
     id!: string
