@@ -151,7 +151,10 @@ describe.skipIf(missing)('the pages about installing', { timeout: 1_800_000 }, (
       vm.run(
         `curl -sS --cacert ${authority} -H 'content-type: application/json' -d '${query}' ${url}/api/graphql || true`,
       )
-    await until(async () => (await queryCount()).includes(`"totalCount":${transfers}}`), 'GraphQL returns all transfers')
+    await until(
+      async () => (await queryCount()).includes(`"totalCount":${transfers}}`),
+      'GraphQL returns all transfers',
+    )
     const minutes = ((performance.now() - startedMs) / 60_000).toFixed(1)
     console.log(`From the first command of the page to a squid over HTTPS: ${minutes} minutes.`)
   })

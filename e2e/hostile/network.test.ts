@@ -110,7 +110,9 @@ describe.each(testedKinds)('a hostile squid with $name', ({ setting, isClosed, i
       `the squid of ${org} finds "${text}" at ${target}`,
     )
 
-  test('reaches services of the host, on loopback and at other addresses, only in the network of the host', async ({ skip }) => {
+  test('reaches services of the host, on loopback and at other addresses, only in the network of the host', async ({
+    skip,
+  }) => {
     skipWithoutNetworks(skip)
     const targets = [`127.0.0.1:${listenerPort}`, ...(outsideAddress() ? [`${outsideAddress()}:${listenerPort}`] : [])]
     const { found } = await report('attackers', targets)
@@ -147,7 +149,9 @@ describe.each(testedKinds)('a hostile squid with $name', ({ setting, isClosed, i
     expect(reachability((await report('attackers', [target])).found)).toEqual({ [target]: !isClosed })
   })
 
-  test('opens ports of the host, while the server runs or restarts, only in the network of the host', async ({ skip }) => {
+  test('opens ports of the host, while the server runs or restarts, only in the network of the host', async ({
+    skip,
+  }) => {
     skipWithoutNetworks(skip)
     if (isOwn || !isClosed)
       for (const target of [`127.0.0.2:${ports.api}`, `127.0.0.1:${ports.open}`])

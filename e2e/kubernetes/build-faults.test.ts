@@ -34,18 +34,22 @@ const untilGone = (namespace: string) =>
   )
 
 describe.skipIf(!hasCluster || !hasClusterNetwork)('a build in a cluster', () => {
-  test('whose node is drained starts again on another node, and leaves nothing behind', { timeout: 600_000 }, async () => {
-    const { gate, jobs, source } = await openWaitingBuild()
-    const building = jobs.build(source)
-    await until(() => gate.requestCount() === 1, 'the build waits at the gate', 300_000)
-    await drain(await nodeOf(jobs.namespace), 'shoal.dev/build')
-    await until(() => gate.requestCount() === 2, 'the second attempt waits at the gate', 300_000)
-    gate.open()
-    const { error, log } = await building
-    expect(error, log.join('\n')).toBeNull()
-    expect(log).toContain('The host of the build stopped it: the build starts again')
-    await untilGone(jobs.namespace)
-  })
+  test(
+    'whose node is drained starts again on another node, and leaves nothing behind',
+    { timeout: 600_000 },
+    async () => {
+      const { gate, jobs, source } = await openWaitingBuild()
+      const building = jobs.build(source)
+      await until(() => gate.requestCount() === 1, 'the build waits at the gate', 300_000)
+      await drain(await nodeOf(jobs.namespace), 'shoal.dev/build')
+      await until(() => gate.requestCount() === 2, 'the second attempt waits at the gate', 300_000)
+      gate.open()
+      const { error, log } = await building
+      expect(error, log.join('\n')).toBeNull()
+      expect(log).toContain('The host of the build stopped it: the build starts again')
+      await untilGone(jobs.namespace)
+    },
+  )
 
   test.skipIf(!hasOwnNodes)(
     'whose node is lost starts again on the other node, and leaves nothing behind',

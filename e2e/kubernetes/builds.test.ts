@@ -132,10 +132,14 @@ describe.skipIf(!hasCluster || !hasClusterNetwork)('a build in a cluster', () =>
       build: 'head -c 400000000 /dev/zero > zeros; sleep 1000',
       reason: /ran out of disk space/,
     },
-  ])('that $name ends with the reason, and leaves nothing behind', { timeout: 400_000 }, async ({ build, timeMs, reason }) => {
-    const limits = { ...defaultLimits, memoryBytes: 256 * 2 ** 20, diskBytes: 2 ** 28, timeMs: timeMs ?? 300_000 }
-    const { error, log } = await jobs.build(bareSource(build), { limits })
-    expect(error?.message, log.join('\n')).toMatch(reason)
-    await untilGone(jobs.namespace)
-  })
+  ])(
+    'that $name ends with the reason, and leaves nothing behind',
+    { timeout: 400_000 },
+    async ({ build, timeMs, reason }) => {
+      const limits = { ...defaultLimits, memoryBytes: 256 * 2 ** 20, diskBytes: 2 ** 28, timeMs: timeMs ?? 300_000 }
+      const { error, log } = await jobs.build(bareSource(build), { limits })
+      expect(error?.message, log.join('\n')).toMatch(reason)
+      await untilGone(jobs.namespace)
+    },
+  )
 })

@@ -153,7 +153,8 @@ describe.skipIf(!kube || missingHelm !== null)('accounts of the chart', () => {
     for (const role of ['api', 'gateway', 'worker'])
       tokens[role] = await asAdmin(['create', 'token', `shoal-${role}`, '-n', 'shoal'])
     // The API server enforces a new policy only after a moment.
-    const statusOfDelete = async () => (await request('worker', 'DELETE', '/api/v1/namespaces/victim?dryRun=All')).status
+    const statusOfDelete = async () =>
+      (await request('worker', 'DELETE', '/api/v1/namespaces/victim?dryRun=All')).status
     await until(async () => (await statusOfDelete()) === 403, 'the policy is enforced')
   }, 900_000)
 

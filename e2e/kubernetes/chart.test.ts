@@ -55,7 +55,7 @@ describe.skipIf(!isPossible)('Shoal, installed by the chart', () => {
     let isEnding = false
     const send = async () => {
       while (!isEnding) {
-        const answers = await Promise.all([
+        const [transfers, userStatus] = await Promise.all([
           totalTransfers(endpoint).catch(String),
           fetch(`${shoal.url}/api/v1/user`, { headers: { authorization: `token ${shoal.org.token}` } }).then(
             async (response) => (response.ok ? response.status : `${response.status} ${await response.text()}`),
@@ -63,8 +63,8 @@ describe.skipIf(!isPossible)('Shoal, installed by the chart', () => {
           ),
         ])
         count += 2
-        if (typeof answers[0] !== 'number') failures.push(`squid: ${answers[0]}`)
-        if (answers[1] !== 200) failures.push(`api: ${answers[1]}`)
+        if (typeof transfers !== 'number') failures.push(`squid: ${transfers}`)
+        if (userStatus !== 200) failures.push(`api: ${userStatus}`)
       }
     }
     const sending = Promise.all([send(), send(), send(), send()])

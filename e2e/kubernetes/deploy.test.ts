@@ -70,7 +70,11 @@ describe.skipIf(!hasCluster || !hasClusterNetwork)('a squid deployed to a cluste
     const [first = ''] = (await kubectl([...buildPods, '-o', 'jsonpath={.items[*].metadata.name}'])).split(' ')
     await cloud.shoal.kill()
     const phases = () => kubectl([...buildPods, '-o', 'jsonpath={.items[*].status.phase}'])
-    await until(async () => !(await phases()).includes('Running'), 'the pod has ended, because its connection to the worker has ended', 120_000)
+    await until(
+      async () => !(await phases()).includes('Running'),
+      'the pod has ended, because its connection to the worker has ended',
+      120_000,
+    )
     await cloud.shoal.start()
     const deployment = await waitForDeployment(cloud, id, 500_000)
     expect(deployment, await logged()).toMatchObject({ status: 'OK', failed: 'NO' })

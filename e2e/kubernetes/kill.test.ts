@@ -72,30 +72,34 @@ describe.skipIf(!isFull || !hasCluster || !hasClusterNetwork)(
       }
     }
 
-    test(`after each of ${kills} kills, the deployment ends, and exactly the programs of the version exist`, { timeout: kills * 300_000 }, async () => {
-      const { cloud } = opened
-      const before = await resources()
-      for (const [index, { step, operation }] of planKills(kills).entries()) {
-        writeFileSync(join(cloud.project, 'round.txt'), `${seed} ${index}`)
-        const id = await deploy(cloud, { slot: 'v1', hardReset: operation === 'hard reset' })
-        await untilStep(id, step)
-        await cloud.shoal.kill()
-        const killedIn = await statusOf(id)
-        await cloud.shoal.start()
-        const startedMs = performance.now()
-        const deployment = await waitForDeployment(cloud, id, 240_000)
-        const seconds = ((performance.now() - startedMs) / 1000).toFixed(1)
-        console.log(
-          `kill ${index + 1}/${kills} in ${killedIn}: ended ${seconds} s after the restart (SHOAL_TEST_SEED=${seed})`,
-        )
-        expect(deployment, cloud.shoal.output().slice(-3000)).toMatchObject({ status: 'OK', failed: 'NO' })
-        const endpoint = cloud.endpointOf('erc20-transfers@v1')
-        await until(async () => (await totalTransfers(endpoint)) === expected, 'every transfer is indexed once')
-        const isClean = async () => JSON.stringify(await resources()) === JSON.stringify(before)
-        await until(isClean, 'only the programs of the version exist').catch(async () =>
-          expect(await resources()).toEqual(before),
-        )
-      }
-    })
+    test(
+      `after each of ${kills} kills, the deployment ends, and exactly the programs of the version exist`,
+      { timeout: kills * 300_000 },
+      async () => {
+        const { cloud } = opened
+        const before = await resources()
+        for (const [index, { step, operation }] of planKills(kills).entries()) {
+          writeFileSync(join(cloud.project, 'round.txt'), `${seed} ${index}`)
+          const id = await deploy(cloud, { slot: 'v1', hardReset: operation === 'hard reset' })
+          await untilStep(id, step)
+          await cloud.shoal.kill()
+          const killedIn = await statusOf(id)
+          await cloud.shoal.start()
+          const startedMs = performance.now()
+          const deployment = await waitForDeployment(cloud, id, 240_000)
+          const seconds = ((performance.now() - startedMs) / 1000).toFixed(1)
+          console.log(
+            `kill ${index + 1}/${kills} in ${killedIn}: ended ${seconds} s after the restart (SHOAL_TEST_SEED=${seed})`,
+          )
+          expect(deployment, cloud.shoal.output().slice(-3000)).toMatchObject({ status: 'OK', failed: 'NO' })
+          const endpoint = cloud.endpointOf('erc20-transfers@v1')
+          await until(async () => (await totalTransfers(endpoint)) === expected, 'every transfer is indexed once')
+          const isClean = async () => JSON.stringify(await resources()) === JSON.stringify(before)
+          await until(isClean, 'only the programs of the version exist').catch(async () =>
+            expect(await resources()).toEqual(before),
+          )
+        }
+      },
+    )
   },
 )

@@ -21,60 +21,64 @@ describe.skipIf(!canRun)(`${programs} programs that print ${linesPerSecond} line
 
   afterAll(() => collector?.remove(), 120_000)
 
-  test('lose and duplicate no line, although some programs are deleted while they print', { timeout: 900_000 }, async () => {
-    const { runtime, observe } = await openDriver({ logListener: collector ?? null, quota: {} })
-    const received = new Map<string, { numbers: Set<number>; doubled: number; end: number | null }>()
-    const of = (id: string) => {
-      const known = received.get(id) ?? { numbers: new Set<number>(), doubled: 0, end: null }
-      received.set(id, known)
-      return known
-    }
-    const reports: LogLoss[] = []
-    const ending = new AbortController()
-    const reading = (async () => {
-      for await (const { lines, lost: lostPeriods = [] } of runtime.logs({}, ending.signal)) {
-        reports.push(...lostPeriods)
-        for (const { workload: id, text } of lines) {
-          const [first = '', second = ''] = text.split(' ')
-          const own = of(id)
-          if (first === 'end') own.end = Number(second)
-          else if (own.numbers.has(Number(first))) own.doubled++
-          else own.numbers.add(Number(first))
-        }
+  test(
+    'lose and duplicate no line, although some programs are deleted while they print',
+    { timeout: 900_000 },
+    async () => {
+      const { runtime, observe } = await openDriver({ logListener: collector ?? null, quota: {} })
+      const received = new Map<string, { numbers: Set<number>; doubled: number; end: number | null }>()
+      const of = (id: string) => {
+        const known = received.get(id) ?? { numbers: new Set<number>(), doubled: 0, end: null }
+        received.set(id, known)
+        return known
       }
-    })()
-    onTestFinished(async () => {
-      ending.abort()
-      await reading
-    })
-    const ids = Array.from({ length: programs }, (_, index) => `${index + 1}.1`)
-    const rate = linesPerSecond / programs
-    const printer = container('processor', {
-      command: ['print', `${rate * seconds}`, `${rate}`, '200'],
-      resources: { cpuCores: 0.5, memoryBytes: 64 * 2 ** 20 },
-      stopGraceMs: 5000,
-    })
-    for (const id of ids) await runtime.apply(workload([printer], { id, version: id.split('.')[0] ?? '' }))
-    for (const id of ids)
-      await until(async () => (await observe('processor', id))?.state === 'running', `${id} runs`, 240_000)
-    const startedMs = performance.now()
-    const total = () => [...received.values()].reduce((sum, { numbers }) => sum + numbers.size, 0)
-    const before = total()
-    const deleted = ids.slice(0, programs / 4)
-    for (const id of deleted) await runtime.remove(id)
-    const kept = ids.slice(deleted.length)
-    await until(() => kept.every((id) => of(id).numbers.size === rate * seconds), 'all lines of the others', 600_000)
-    const perSecond = Math.round(((total() - before) / (performance.now() - startedMs)) * 1000)
-    for (const id of kept) await runtime.remove(id)
-    await until(() => ids.every((id) => of(id).end !== null), 'the last line of each program', 300_000)
-    await until(() => ids.every((id) => of(id).numbers.size === of(id).end), 'no line is missing', 300_000).catch(
-      () => undefined,
-    )
-    const lost = ids.reduce((sum, id) => sum + (of(id).end ?? 0) - of(id).numbers.size, 0)
-    const doubled = ids.reduce((sum, id) => sum + of(id).doubled, 0)
-    console.log(`${total()} lines arrived, ${perSecond} a second: ${lost} lost, ${doubled} doubled`)
-    expect({ lost, doubled, reports }).toEqual({ lost: 0, doubled: 0, reports: [] })
-    // The deleted programs have printed only a part of their lines.
-    for (const id of deleted) expect(of(id).end).toBeLessThanOrEqual(rate * seconds)
-  })
+      const reports: LogLoss[] = []
+      const ending = new AbortController()
+      const reading = (async () => {
+        for await (const { lines, lost: lostPeriods = [] } of runtime.logs({}, ending.signal)) {
+          reports.push(...lostPeriods)
+          for (const { workload: id, text } of lines) {
+            const [first = '', second = ''] = text.split(' ')
+            const own = of(id)
+            if (first === 'end') own.end = Number(second)
+            else if (own.numbers.has(Number(first))) own.doubled++
+            else own.numbers.add(Number(first))
+          }
+        }
+      })()
+      onTestFinished(async () => {
+        ending.abort()
+        await reading
+      })
+      const ids = Array.from({ length: programs }, (_, index) => `${index + 1}.1`)
+      const rate = linesPerSecond / programs
+      const printer = container('processor', {
+        command: ['print', `${rate * seconds}`, `${rate}`, '200'],
+        resources: { cpuCores: 0.5, memoryBytes: 64 * 2 ** 20 },
+        stopGraceMs: 5000,
+      })
+      for (const id of ids) await runtime.apply(workload([printer], { id, version: id.split('.')[0] ?? '' }))
+      for (const id of ids)
+        await until(async () => (await observe('processor', id))?.state === 'running', `${id} runs`, 240_000)
+      const startedMs = performance.now()
+      const total = () => [...received.values()].reduce((sum, { numbers }) => sum + numbers.size, 0)
+      const before = total()
+      const deleted = ids.slice(0, programs / 4)
+      for (const id of deleted) await runtime.remove(id)
+      const kept = ids.slice(deleted.length)
+      await until(() => kept.every((id) => of(id).numbers.size === rate * seconds), 'all lines of the others', 600_000)
+      const perSecond = Math.round(((total() - before) / (performance.now() - startedMs)) * 1000)
+      for (const id of kept) await runtime.remove(id)
+      await until(() => ids.every((id) => of(id).end !== null), 'the last line of each program', 300_000)
+      await until(() => ids.every((id) => of(id).numbers.size === of(id).end), 'no line is missing', 300_000).catch(
+        () => undefined,
+      )
+      const lost = ids.reduce((sum, id) => sum + (of(id).end ?? 0) - of(id).numbers.size, 0)
+      const doubled = ids.reduce((sum, id) => sum + of(id).doubled, 0)
+      console.log(`${total()} lines arrived, ${perSecond} a second: ${lost} lost, ${doubled} doubled`)
+      expect({ lost, doubled, reports }).toEqual({ lost: 0, doubled: 0, reports: [] })
+      // The deleted programs have printed only a part of their lines.
+      for (const id of deleted) expect(of(id).end).toBeLessThanOrEqual(rate * seconds)
+    },
+  )
 })

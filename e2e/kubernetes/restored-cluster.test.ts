@@ -103,13 +103,13 @@ describe.skipIf(!isFull || !hasCluster || !hasClusterNetwork || !hasOwnParts)(
           240_000,
         )
         for (const { name, slot } of rows) {
-          const answers = () =>
+          const query = () =>
             fetch(cloud.endpointOf(`${name}@${slot}`), {
               method: 'POST',
               body: '{"query":"{__typename}"}',
               headers: { 'content-type': 'application/json' },
             })
-          await until(async () => (await answers()).status === 200, `${name}@${slot} answers`)
+          await until(async () => (await query()).status === 200, `${name}@${slot} responds`)
         }
         console.log(
           `Restored a snapshot that was ${ageSeconds} s old. All programs ran after ${Math.round((performance.now() - restoredMs) / 1000)} s`,

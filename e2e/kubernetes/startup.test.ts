@@ -61,28 +61,32 @@ const documentedRights = [
 ]
 
 describe.skipIf(!hasCluster)('the start of the driver', () => {
-  test('waits for an unreachable cluster, reports the problem, and continues when the cluster responds', { timeout: 300_000 }, async () => {
-    const { kubeconfig, cut, restore } = await proxyApiServer()
-    const messages: string[] = []
-    const options = driverOptions({ kubeconfig, log: (message) => messages.push(message) })
-    cut()
-    const runtime = createKubernetesRuntime(options)
-    const directory = createKubernetesDirectory(options)
-    onTestFinished(async () => {
-      await directory.close()
-      await runtime.close('keep')
-      await kubectl(['delete', 'namespace', '-l', `shoal.dev/installation=${options.installation}`, '--wait=false'])
-    })
-    await Promise.all([runtime.start(), directory.start()])
-    expect(messages[0]).toMatch(/API server at .* does not respond.*Shoal retries/)
-    expect(directory.problem?.()).toBe('the cluster has not responded since this process was started')
-    await expect(runtime.observe()).rejects.toThrow('in the cluster is not known')
-    restore()
-    await expect.poll(() => directory.problem?.(), { timeout: 60_000 }).toBeNull()
-    await expect.poll(() => runtime.observe().catch(() => null), { timeout: 60_000 }).toEqual([])
-    await runtime.apply(workload([container('api')]))
-    await expect.poll(() => runtime.observe(), { timeout: 60_000 }).toMatchObject([{ state: 'running' }])
-  })
+  test(
+    'waits for an unreachable cluster, reports the problem, and continues when the cluster responds',
+    { timeout: 300_000 },
+    async () => {
+      const { kubeconfig, cut, restore } = await proxyApiServer()
+      const messages: string[] = []
+      const options = driverOptions({ kubeconfig, log: (message) => messages.push(message) })
+      cut()
+      const runtime = createKubernetesRuntime(options)
+      const directory = createKubernetesDirectory(options)
+      onTestFinished(async () => {
+        await directory.close()
+        await runtime.close('keep')
+        await kubectl(['delete', 'namespace', '-l', `shoal.dev/installation=${options.installation}`, '--wait=false'])
+      })
+      await Promise.all([runtime.start(), directory.start()])
+      expect(messages[0]).toMatch(/API server at .* does not respond.*Shoal retries/)
+      expect(directory.problem?.()).toBe('the cluster has not responded since this process was started')
+      await expect(runtime.observe()).rejects.toThrow('in the cluster is not known')
+      restore()
+      await expect.poll(() => directory.problem?.(), { timeout: 60_000 }).toBeNull()
+      await expect.poll(() => runtime.observe().catch(() => null), { timeout: 60_000 }).toEqual([])
+      await runtime.apply(workload([container('api')]))
+      await expect.poll(() => runtime.observe(), { timeout: 60_000 }).toMatchObject([{ state: 'running' }])
+    },
+  )
 
   test('lists the missing rights in one sentence', { timeout: 120_000 }, async () => {
     const rights = documentedRights.filter(({ resources }) => !resources.includes('jobs'))

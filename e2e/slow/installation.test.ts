@@ -157,7 +157,11 @@ describe('a second worker', () => {
     )
     active.signal('SIGKILL')
     await active.ended
-    await until(() => standby.output().includes('this worker becomes active'), 'the standby takes over', promisedLimitMs(5_000))
+    await until(
+      () => standby.output().includes('this worker becomes active'),
+      'the standby takes over',
+      promisedLimitMs(5_000),
+    )
     expect(await standby.stop()).toBe(0)
   })
 

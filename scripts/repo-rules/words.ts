@@ -18,6 +18,8 @@ const banned: [pattern: RegExp, instead: string][] = [
   [/\b[a-z]\w*AtOnce\b/g, 'maxConcurrent… or …BatchSize'],
   [/\b(that|which) (is|are) no (?!longer|more|other|one\b)[a-z]+/g, 'that is not a …'],
   [/\b\w*([pP]atience|[wW]ish)(Ms|Key|es)?\b/g, 'timeout, desired state, request'],
+  [/\/\*\* Of /g, 'the noun that the comment describes: "The URL of …"'],
+  [/\bas whom\b|\banother one's\b/gi, 'which or whose, with the noun'],
 ]
 
 const prose = /\.(ts|tsx|mjs|cjs|js|go|md|sql|sh|css|html|yaml|yml|tpl)$/
@@ -49,6 +51,7 @@ export const wordRules: Rule[] = [
         'The list is made anew, whatever its order, and goes on, also if a host does not answer a call of its own.',
       'runtime/src/c.ts': 'const mostBytes = 1',
       'runtime/src/d.cjs': '// A file that is no archive is rejected.',
+      'runtime/src/e.ts': '/** Of the server. */ const url = 1',
     },
   },
 ]

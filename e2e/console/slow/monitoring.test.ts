@@ -79,7 +79,9 @@ const parameter = (name: string) => new URL(page.url()).searchParams.getAll(name
 
 /** Waits until the page shows all charts except that of databases. */
 const waitForCharts = (target = page) =>
-  expect.poll(() => target.getByRole('button', { name: 'Show as a table' }).count()).toBeGreaterThanOrEqual(frequent.length)
+  expect
+    .poll(() => target.getByRole('button', { name: 'Show as a table' }).count())
+    .toBeGreaterThanOrEqual(frequent.length)
 
 const titles: Record<MonitoringQuery, string> = {
   crashes: 'Crashes',
@@ -282,9 +284,9 @@ test('the page is accessible in both themes and at every width', async () => {
   await open()
   await waitForCharts()
   await card('Disk utilization').getByRole('button', { name: 'Show as a table' }).click()
-  await expect.poll(async () => sorted(await copyTable('Disk utilization'))).toEqual(
-    sorted(responseTable('disk_utilization')),
-  )
+  await expect
+    .poll(async () => sorted(await copyTable('Disk utilization')))
+    .toEqual(sorted(responseTable('disk_utilization')))
   expect([...responseTable('disk_utilization').keys()].toSorted()).toEqual([
     'Time',
     'transfers@v1 db',

@@ -82,7 +82,10 @@ test('a member publishes an incident, updates it and resolves it', async () => {
   expect(await seriousFlaws(page)).toEqual([])
   await created.getByRole('button', { name: 'Publish' }).click()
   await page.getByRole('heading', { name: 'Late blocks' }).waitFor()
-  await until(async () => (await (await fetch(publicUrl())).text()).includes('A node is late.'), 'the public page shows the incident')
+  await until(
+    async () => (await (await fetch(publicUrl())).text()).includes('A node is late.'),
+    'the public page shows the incident',
+  )
   expect(await visitorFlaws('incident')).toEqual([])
   await page.getByRole('button', { name: 'Add update' }).click()
   const updated = page.getByRole('dialog', { name: 'Update Late blocks' })

@@ -62,7 +62,6 @@ function faultsOfRejection(error: unknown, { culprit }: HostileArchive): string[
   return faults
 }
 
-
 async function faultsOf(archive: HostileArchive): Promise<string[]> {
   mkdirSync(root)
   const startedAt = performance.now()

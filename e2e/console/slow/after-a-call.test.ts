@@ -6,8 +6,8 @@ import { waitForText } from '../../support/page.ts'
 import { signInAs } from '../../support/people.ts'
 import { deploySimulated } from '../../support/simulated-squid.ts'
 
-const code = 'answer-labs'
-const email = 'ann@answers.dev'
+const code = 'after-call-labs'
+const email = 'ann@after-call.dev'
 const shoal = consoleShoal()
 let browser: Browser
 let page: Page
@@ -16,7 +16,7 @@ beforeAll(async () => {
   browser = await openBrowser()
   const person = await signInAs(browser, shoal, email)
   page = person.page
-  await person.api.orgs.create({ body: { code, name: 'Answer Labs', email } })
+  await person.api.orgs.create({ body: { code, name: 'After-Call Labs', email } })
   await shoal.cli('org', 'set-status', '--code', code, '--status', 'ACTIVE')
   await deploySimulated({ ...person, shoal, org: code }, { name: 'transfers', slot: 'v1' })
 }, 120_000)
@@ -81,9 +81,9 @@ test('an invited member and a new secret appear in their lists without a refetch
   await open('/settings')
   await page.getByRole('button', { name: 'Invite' }).first().click()
   await withoutRefetches(async () => {
-    await page.getByRole('dialog').getByLabel('Email').fill('bob@answers.dev')
+    await page.getByRole('dialog').getByLabel('Email').fill('bob@after-call.dev')
     await page.getByRole('dialog').getByRole('button', { name: 'Invite' }).click()
-    await waitForText(page, 'bob@answers.dev')
+    await waitForText(page, 'bob@after-call.dev')
   })
   await open('/secrets')
   await waitForText(page, 'No secrets yet')
