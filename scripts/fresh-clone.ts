@@ -13,7 +13,7 @@ export type FreshClone = {
   env: Record<string, string>
   /** Returns a command that runs the given one as this user. */
   as(...command: string[]): string[]
-  /** Waits up to five seconds for the processes of the folder or user to end, and returns the remaining ones. */
+  /** Waits up to five seconds for the processes that use the folder to end. Kills and returns the remaining ones, with those of the user. */
   processes(): Promise<string[]>
   endProcesses(): Promise<void>
 }
@@ -76,7 +76,7 @@ export async function removeFreshClone(fresh: FreshClone): Promise<void> {
     ...mounts,
     ...(existsSync(fresh.folder) ? [fresh.folder] : []),
   ]
-  if (problems.length > 0) throw new Error(problems.join('\n'))
+  if (problems.length > 0) throw new Error(`The clone left behind:\n${problems.join('\n')}`)
 }
 
 /** Returns the environment of a user who has just logged in, plus the npm registry of the machine, which may be the only one it can reach. */
@@ -110,7 +110,7 @@ function idsOf(user: string): { uid: number; gid: number } {
     .split('\n')
     .find((entry) => entry.startsWith(`${user}:`))
   const [, , uid, gid] = line?.split(':') ?? []
-  if (!uid || !gid) throw new Error(`There is no user ${user}`)
+  if (!uid || !gid) throw new Error(`/etc/passwd has no user ${user}`)
   return { uid: Number(uid), gid: Number(gid) }
 }
 

@@ -102,13 +102,13 @@ describe.skipIf(!isPossible)('the first process of a container', () => {
   const shell = (script: string) => ['sh', '-c', script.replaceAll('$', () => '$$')]
   const allocate = 'const all = []; for (;;) all.push(Buffer.alloc(2 ** 20, 1))'
   // Like `sqd`, this program exits with 0 although its child was killed.
-  const killsItsChild = `require('child_process').spawn('sh', ['-c', 'kill -KILL $$$$'], { stdio: 'inherit' })`
+  const childKillingProgram = `require('child_process').spawn('sh', ['-c', 'kill -KILL $$$$'], { stdio: 'inherit' })`
 
   test.each([
     { name: 'success', args: shell('exit 0'), exitCode: 0 },
     { name: 'failure', args: shell('exit 7'), exitCode: 7 },
     { name: 'signal', args: shell('kill -TERM $$'), exitCode: 143 },
-    { name: 'wrapper', args: ['node', '-e', killsItsChild], exitCode: 137 },
+    { name: 'wrapper', args: ['node', '-e', childKillingProgram], exitCode: 137 },
     { name: 'missing', args: ['no-such-command'], exitCode: 127 },
     { name: 'memory', args: ['node', '-e', allocate], exitCode: 137, memory: '96Mi' },
   ])('ends with the exit code of its program: $name', async ({ name, exitCode, ...options }) => {

@@ -16,7 +16,7 @@ let unfreeze = () => {}
 
 const code = 'acme-labs'
 /** The colour of tertiary text in the light theme. */
-const muted = 'rgb(95, 111, 122)'
+const mutedColour = 'rgb(95, 111, 122)'
 
 beforeAll(async () => {
   ;[shoal, browser] = await Promise.all([
@@ -43,8 +43,8 @@ afterAll(async () => {
   await shoal?.end()
 })
 
-const bar = () => page.getByText(/No connection since \d\d:\d\d:\d\d, retrying/)
-const title = (target: Page) => target.getByRole('heading', { name: "We'll be back" })
+const connectionBanner = () => page.getByText(/No connection since \d\d:\d\d:\d\d, retrying/)
+const maintenanceHeading = (target: Page) => target.getByRole('heading', { name: "We'll be back" })
 
 /** Returns the status of a query to the squid. */
 async function query() {
@@ -80,15 +80,15 @@ test('while the database is frozen, an open page keeps its data and shows a bann
   const status = page.locator('#main .status-dot').first()
   await status.waitFor()
   const colour = () => page.evaluate<string>("getComputedStyle(document.querySelector('#main .status-dot')).color")
-  expect(await colour()).not.toBe(muted)
+  expect(await colour()).not.toBe(mutedColour)
   const statusBefore = await query()
   expect(statusBefore).toBe(200)
-  expect(await bar().isVisible()).toBe(false)
+  expect(await connectionBanner().isVisible()).toBe(false)
 
   unfreeze = freezePostgres(shoal.dataDir)
-  await bar().waitFor({ timeout: 120_000 })
+  await connectionBanner().waitFor({ timeout: 120_000 })
   expect(await row.isVisible()).toBe(true)
-  expect(await colour()).toBe(muted)
+  expect(await colour()).toBe(mutedColour)
   expect(await page.getByText(/could not be/).count()).toBe(0)
   const response = await call()
   expect(response.status).toBe(503)
@@ -99,18 +99,18 @@ test('while the database is frozen, an open page keeps its data and shows a bann
 
   const newPage = await page.context().newPage()
   await newPage.goto('/squids')
-  await title(newPage).waitFor()
+  await maintenanceHeading(newPage).waitFor()
   expect(await accessibilityFlaws(newPage, 'maintenance')).toEqual([])
   expect(await query()).toBe(statusBefore)
 
   unfreeze()
-  await bar().waitFor({ state: 'hidden', timeout: 120_000 })
+  await connectionBanner().waitFor({ state: 'hidden', timeout: 120_000 })
   await row.waitFor()
   // `accessibilityFlaws` leaves the page in the dark theme.
   await switchTheme(page, 'light')
-  expect(await colour()).not.toBe(muted)
+  expect(await colour()).not.toBe(mutedColour)
   await newPage.getByText('transfers').first().waitFor({ timeout: 120_000 })
-  expect(await title(newPage).count()).toBe(0)
+  expect(await maintenanceHeading(newPage).count()).toBe(0)
   expect((await call()).status).toBe(200)
   // The router logs the error because of which it shows the maintenance screen.
   expect(pageErrors.filter((text) => !text.includes('/squids: ServiceUnavailable'))).toEqual([])

@@ -85,7 +85,7 @@ describe('the commands of the documentation', () => {
     return output
   }
 
-  test.each(pagesWithCommands)('%s', async (page) => {
+  test.each(pagesWithCommands)('the commands of %s work', async (page) => {
     const blocks = commands.filter((command) => command.page === page)
     expect(blocks).not.toEqual([])
     for (const { line, text } of blocks) {

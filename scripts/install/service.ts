@@ -7,7 +7,7 @@ import { readSettings } from './layout.ts'
 /** Returns whether systemd is process 1 of this machine. */
 export const hasSystemd = (): boolean => existsSync('/run/systemd/system')
 
-/** Runs a program. @throws Error with its output if it fails */
+/** Runs a program, and returns its output. @throws Error with its output if it fails */
 export function run(program: string, args: string[]): string {
   try {
     return execFileSync(program, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], maxBuffer: 2 ** 26 })
@@ -20,7 +20,7 @@ export function run(program: string, args: string[]): string {
 
 export const systemctl = (...args: string[]): string => run('systemctl', args)
 
-/** Returns the end of the server's log, without the messages of systemd about programs that keep running. */
+/** Returns the last lines of the server's log, without messages of systemd; an empty string if the log cannot be read. */
 export function logTail(): string {
   try {
     return run('journalctl', ['_SYSTEMD_UNIT=shoal.service', '-n', '20', '--no-pager', '-o', 'cat'])

@@ -1,8 +1,8 @@
 import { layout } from './layout.ts'
 
 /**
- * Capabilities that neither the server nor a squid needs. Options such as ProtectSystem are not used: they give the service its own
- * mount namespace, and a server that is restarted could not see the disks and networks of the squids that keep running.
+ * Capabilities that neither the server nor a squid needs. The unit has no options such as ProtectSystem, because they give the service
+ * its own mount namespace: a restarted server could not see the disks and networks of the squids that keep running.
  */
 const droppedCapabilities = [
   'CAP_SYS_MODULE',

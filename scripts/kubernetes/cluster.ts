@@ -43,7 +43,7 @@ import {
 import type { Programs } from './programs.ts'
 import { pushImage } from './push-image.ts'
 
-/** Only one cluster can run on a host, since its addresses and cgroups are fixed. */
+/** The folder of the cluster's files. It is fixed, like the addresses and cgroups, so only one cluster can run on a host. */
 const folder = '/var/lib/shoal-test-cluster'
 const logs = join(folder, 'logs')
 const lockFile = '/run/shoal-test-cluster.lock'
@@ -94,7 +94,7 @@ function removeCluster(): void {
   rmSync(folder, { recursive: true, force: true })
 }
 
-/** Returns what is left of a cluster on this host, as sentences. */
+/** Returns one line for each thing that is left of a cluster on this host. */
 export function clusterLeftovers(): string[] {
   const mounts = readFileSync('/proc/self/mounts', 'utf8').split('\n')
   return [

@@ -52,7 +52,7 @@ export function etcdArgs(folder: string, clientUrl: string, peerUrl: string): st
   ]
 }
 
-/** Returns the arguments of the API server. `pki` is the folder of the certificates. */
+/** Returns the arguments of the API server. @param pki the folder of the certificates */
 export function apiServerArgs(pki: string, etcdUrl: string, address: string, port: number): string[] {
   return [
     'kube-apiserver',

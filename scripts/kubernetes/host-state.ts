@@ -38,7 +38,7 @@ export function readHostState(): HostState {
   )
 }
 
-/** Returns the differences as sentences. */
+/** Returns one line for each difference. */
 export function differences(before: HostState, after: HostState): string[] {
   return [...before].flatMap(([kind, lines]) => {
     const now = after.get(kind) ?? new Set()
