@@ -91,6 +91,7 @@ export const container = (name: string, overrides: Partial<ContainerSpec> = {}):
   ...overrides,
 })
 
+/** Returns a workload of the tenant `7` with these containers. */
 export const workload = (containers: ContainerSpec[], overrides: Partial<Workload> = {}): Workload => ({
   id: '12.1',
   tenant: '7',

@@ -7,6 +7,7 @@ import { startTimeline, type Timeline } from './timeline.ts'
 
 const columns = ['console API', 'slowest API response', '`/readyz`', "the neighbour's api", 'reported']
 
+/** Formats a duration, such as `1.5 s`. */
 export const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`
 
 /** Prints the table of faults. Call it after all tests of a file. */
@@ -43,6 +44,7 @@ export const reportHostFault = (fault: string, timeline: Timeline, message: stri
     message,
   )
 
+/** Returns whether the newest response to each probe has the status 200. */
 export const hasRecovered = (timeline: Timeline) =>
   ['api', 'readyz', 'neighbour'].every((probe) => timeline.latest(probe) === '200')
 

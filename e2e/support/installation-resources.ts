@@ -18,6 +18,7 @@ export type Resources = {
 /** The images and versions that the database records. */
 export type Records = { images: string[]; squidIds: number[] }
 
+/** Reads the resources from the processes of this host, the data directory and the Postgres of squids. */
 export async function readResources(dataDir: string): Promise<Resources> {
   const images = join(dataDir, 'images')
   const programs = processesIn(images).map((line) => withoutPid(line))

@@ -32,6 +32,7 @@ export async function kubectl(args: string[], input = ''): Promise<string> {
   return output
 }
 
+/** Creates or updates objects with `kubectl apply`. @throws with the output if kubectl fails */
 export async function applyObjects(...objects: object[]): Promise<void> {
   await kubectl(['apply', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects }))
 }

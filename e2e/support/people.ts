@@ -9,7 +9,7 @@ type Account = { email: string; password: string; fullName: string }
 /** The password of the accounts that `signInAs` creates. */
 export const password = 'a password of tests'
 
-/** Signs up through the page, with its bot check. */
+/** Fills in the sign-up form, waits until the page has solved the bot check, and submits the form. Does not wait for the response. */
 export async function signUpInBrowser(page: Page, { email, fullName, password }: Account): Promise<void> {
   await page.goto('/signup')
   await page.getByLabel('Full name').fill(fullName)
@@ -22,6 +22,7 @@ export async function signUpInBrowser(page: Page, { email, fullName, password }:
   await submit.click()
 }
 
+/** Fills in the sign-in form and submits it. Does not wait for the response. */
 export async function signInInBrowser(page: Page, { email, password }: Omit<Account, 'fullName'>): Promise<void> {
   await page.goto('/')
   await page.getByLabel('Work email').fill(email)

@@ -14,6 +14,7 @@ export type Receiver = {
   close: () => Promise<void>
 }
 
+/** Starts a receiver on loopback. */
 export async function startReceiver(): Promise<Receiver> {
   const received: Received[] = []
   let status = 204

@@ -36,6 +36,7 @@ type TestCloudOptions = {
   prebuilt?: Prebuilt
 }
 
+/** Starts a server and a chain, and creates an organization. `end` stops both. */
 export async function startTestCloud(options: TestCloudOptions = {}): Promise<TestCloud> {
   const { prebuilt = 'dependencies and code' } = options
   const port = options.devnetPort ?? (await freePort())

@@ -18,6 +18,7 @@ export function run(program: string, args: string[]): string {
   }
 }
 
+/** Runs `systemctl`, and returns its output. @throws Error with its output if it fails */
 export const systemctl = (...args: string[]): string => run('systemctl', args)
 
 /** Returns the last lines of the server's log, without messages of systemd; an empty string if the log cannot be read. */

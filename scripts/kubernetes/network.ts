@@ -36,6 +36,7 @@ export function disconnectHost(): void {
   }
 }
 
+/** Returns whether the host has its link to the cluster's network. */
 export function isHostConnected(): boolean {
   return existsSync(`/sys/class/net/${hostLink}`)
 }

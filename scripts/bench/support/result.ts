@@ -8,10 +8,12 @@ function rounded(value: number): number {
   return Number(value.toPrecision(4))
 }
 
+/** Returns a result that holds if the value is at most `bar`. */
 export function atMost(bar: number, name: string, value: number, unit: string): Result {
   return { name, value: rounded(value), unit, bar: `≤ ${bar}`, holds: value <= bar }
 }
 
+/** Returns a result that holds if the value is at least `bar`. */
 export function atLeast(bar: number, name: string, value: number, unit: string): Result {
   return { name, value: rounded(value), unit, bar: `≥ ${bar}`, holds: value >= bar }
 }
