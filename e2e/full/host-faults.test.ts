@@ -91,7 +91,7 @@ describe('a squid that attacks its host', () => {
 })
 
 describe.skipIf(!isRoot)('a full disk (a tmpfs as data directory; needs root)', () => {
-  test('loses no data, and Shoal recovers when space is freed', async () => {
+  test('does not affect a running squid, and Shoal recovers when space is freed', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'full-'))
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=300m,mode=0755', 'tmpfs', dataDir])
     let shoal: Shoal | undefined
@@ -166,6 +166,6 @@ function fill(file: string, dir: string): void {
   try {
     writeFileSync(file, Buffer.concat(blocks))
   } catch {
-    // The disk is full, as intended.
+    // The write fails when the disk is full, as intended.
   }
 }

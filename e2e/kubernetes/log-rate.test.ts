@@ -26,9 +26,9 @@ describe.skipIf(!canRun)(`${programs} programs that print ${linesPerSecond} line
     { timeout: 900_000 },
     async () => {
       const { runtime, observe } = await openDriver({ logListener: collector ?? null, quota: {} })
-      const received = new Map<string, { numbers: Set<number>; doubled: number; end: number | null }>()
-      const of = (id: string) => {
-        const known = received.get(id) ?? { numbers: new Set<number>(), doubled: 0, end: null }
+      const received = new Map<string, { numbers: Set<number>; duplicates: number; end: number | null }>()
+      const linesOf = (id: string) => {
+        const known = received.get(id) ?? { numbers: new Set<number>(), duplicates: 0, end: null }
         received.set(id, known)
         return known
       }
@@ -39,9 +39,9 @@ describe.skipIf(!canRun)(`${programs} programs that print ${linesPerSecond} line
           reports.push(...lostPeriods)
           for (const { workload: id, text } of lines) {
             const [first = '', second = ''] = text.split(' ')
-            const own = of(id)
+            const own = linesOf(id)
             if (first === 'end') own.end = Number(second)
-            else if (own.numbers.has(Number(first))) own.doubled++
+            else if (own.numbers.has(Number(first))) own.duplicates++
             else own.numbers.add(Number(first))
           }
         }
@@ -66,19 +66,25 @@ describe.skipIf(!canRun)(`${programs} programs that print ${linesPerSecond} line
       const deleted = ids.slice(0, programs / 4)
       for (const id of deleted) await runtime.remove(id)
       const kept = ids.slice(deleted.length)
-      await until(() => kept.every((id) => of(id).numbers.size === rate * seconds), 'all lines of the others', 600_000)
+      await until(
+        () => kept.every((id) => linesOf(id).numbers.size === rate * seconds),
+        'all lines of the others',
+        600_000,
+      )
       const perSecond = Math.round(((total() - before) / (performance.now() - startedMs)) * 1000)
       for (const id of kept) await runtime.remove(id)
-      await until(() => ids.every((id) => of(id).end !== null), 'the last line of each program', 300_000)
-      await until(() => ids.every((id) => of(id).numbers.size === of(id).end), 'no line is missing', 300_000).catch(
-        () => undefined,
-      )
-      const lost = ids.reduce((sum, id) => sum + (of(id).end ?? 0) - of(id).numbers.size, 0)
-      const doubled = ids.reduce((sum, id) => sum + of(id).doubled, 0)
-      console.log(`${total()} lines arrived, ${perSecond} a second: ${lost} lost, ${doubled} doubled`)
-      expect({ lost, doubled, reports }).toEqual({ lost: 0, doubled: 0, reports: [] })
+      await until(() => ids.every((id) => linesOf(id).end !== null), 'the last line of each program', 300_000)
+      await until(
+        () => ids.every((id) => linesOf(id).numbers.size === linesOf(id).end),
+        'no line is missing',
+        300_000,
+      ).catch(() => undefined)
+      const lost = ids.reduce((sum, id) => sum + (linesOf(id).end ?? 0) - linesOf(id).numbers.size, 0)
+      const duplicates = ids.reduce((sum, id) => sum + linesOf(id).duplicates, 0)
+      console.log(`${total()} lines arrived, ${perSecond} a second: ${lost} lost, ${duplicates} duplicates`)
+      expect({ lost, duplicates, reports }).toEqual({ lost: 0, duplicates: 0, reports: [] })
       // The deleted programs have printed only a part of their lines.
-      for (const id of deleted) expect(of(id).end).toBeLessThanOrEqual(rate * seconds)
+      for (const id of deleted) expect(linesOf(id).end).toBeLessThanOrEqual(rate * seconds)
     },
   )
 })

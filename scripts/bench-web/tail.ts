@@ -27,7 +27,7 @@ setInterval(() => {
 /** The newest visible line, and the time at which the frame that shows it ended, in epoch milliseconds. */
 type Painted = { line: number; atMs: number }
 
-/** Returns the newest line of each frame of the page during `ms` milliseconds. A line that exists at the start of a frame counts as painted when the next frame starts. */
+/** Watches the frames of the page for `ms` milliseconds, and returns each newest line when it is painted. A line that exists at the start of a frame counts as painted when the next frame starts. */
 const watchFrames = (page: Page, ms: number): Promise<Painted[]> =>
   page.evaluate<Painted[]>(`new Promise((done) => {
     const painted = []
@@ -59,7 +59,7 @@ async function readWriteTimes(deployer: Deployer, reference: string): Promise<Ma
       headers: { authorization: `token ${deployer.token}` },
     },
   )
-  if (!response.ok) throw new Error(`The log could not be downloaded: ${response.status}`)
+  if (!response.ok) throw new Error(`The download of the log failed with status ${response.status}`)
   const times = new Map<number, number>()
   for (const [, at = '', line] of (await response.text()).matchAll(/^(\S+) .*line (\d+) of the/gm))
     times.set(Number(line), Date.parse(at))
@@ -127,7 +127,7 @@ export const bench: Bench = {
         'ms',
       )
 
-      await until(async () => (await countRows(page)) > maxLines, `the page holds ${maxLines} lines`, 180_000)
+      await until(async () => (await countRows(page)) > maxLines, `the page has ${maxLines} lines`, 180_000)
       const maxFrameMs: number[] = []
       for (let round = 0; round < rounds; round++) maxFrameMs.push(await scrollThrough(page))
       yield atMost(100, `tail, longest frame while scrolling through ${maxLines} lines`, median(maxFrameMs), 'ms')
