@@ -52,6 +52,7 @@ export {
   type EmbeddedPostgres,
   type EmbeddedPostgresOptions,
 } from './postgres/embedded-postgres.ts'
+export { shareCpuAmongDatabases } from './postgres/database-cgroups.ts'
 export { watchMemory } from './postgres/memory-watch.ts'
 export { tenantLimits } from './postgres/postgres-limits.ts'
 export { needsSplit, splitCluster } from './postgres/split-cluster.ts'

@@ -7,13 +7,8 @@ import { makeTraversable } from '../process/container-record.ts'
 import { endOrphans } from './orphans.ts'
 import { clusterOwner, accessibleBinaries, run, runningPort, superuser } from './postgres-program.ts'
 import { linkOfferedExtensions } from './offered-extensions.ts'
-import {
-  moveToCgroup,
-  removeCgroup,
-  removeUnusedCgroups,
-  withAddressSpaceLimit,
-  type PostgresLimits,
-} from './postgres-limits.ts'
+import { moveToCgroup, removeCgroup, removeUnusedCgroups } from './cluster-cgroup.ts'
+import { withAddressSpaceLimit, type PostgresLimits } from './postgres-limits.ts'
 import type { SystemUser } from './system-user.ts'
 
 export type EmbeddedPostgresOptions = {

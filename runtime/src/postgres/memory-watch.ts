@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { findProcess, listProcesses, signal } from '../process/processes.ts'
-import { clusterMemoryReader, type PostgresLimits } from './postgres-limits.ts'
+import { clusterMemoryReader } from './cluster-cgroup.ts'
+import type { PostgresLimits } from './postgres-limits.ts'
 import { postmasterOf } from './postgres-program.ts'
 
 export type MemoryWatchOptions = {

@@ -1,12 +1,14 @@
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, utimesSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { availableParallelism, tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
 import { Client } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startEmbeddedPostgres, type EmbeddedPostgres } from './embedded-postgres.ts'
 import { watchMemory } from './memory-watch.ts'
 import { truncateLog } from './watched-postgres.ts'
-import { clusterMemoryReader, removeUnusedCgroups } from './postgres-limits.ts'
+import { clusterMemoryReader, cpuCgroupsOf, removeUnusedCgroups } from './cluster-cgroup.ts'
+import { shareCpuAmongDatabases } from './database-cgroups.ts'
+import { findProcess } from '../process/processes.ts'
 import { postmasterOf } from './postgres-program.ts'
 
 const mebibyte = 2 ** 20
@@ -79,6 +81,54 @@ test('when connections together exceed the memory limit, the largest is ended an
     await stopWatching()
   }
 })
+
+const cpuSecondsOf = (pid: number) => findProcess(pid)?.cpuSeconds ?? 0
+
+test('databases share the CPU time of the cluster equally, however many connections each has', async (context) => {
+  const cgroups = cpuCgroupsOf(dir)
+  context.skip(cgroups === null, 'cgroups cannot be created here')
+  const shares = ['cpu.shares', 'cpu.weight'].map((file) => join(cgroups?.main ?? '', '..', file)).find(existsSync)
+  // The base has half of the weight of other programs: 512 of 1024 in cgroup v1, 50 of 100 in v2.
+  expect(['512', '50']).toContain(readFileSync(shares ?? '', 'utf8').trim())
+  for (const name of ['many', 'single']) await bystander.query(`create database ${name}`)
+  const open = async (database: string) => {
+    const client = await connect(`postgres://hog:x@127.0.0.1:${postgres.port}/${database}`)
+    await client.query('set max_parallel_workers_per_gather = 0')
+    const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
+    return { client, pid: rows[0]?.pid ?? 0 }
+  }
+  const messages: string[] = []
+  const stopSharing = shareCpuAmongDatabases({ dir, log: (message) => messages.push(message) })
+  try {
+    // More connections than CPUs, so that they compete.
+    const many = await Promise.all(Array.from({ length: 4 * availableParallelism() }, () => open('many')))
+    const single = await Promise.all(Array.from({ length: availableParallelism() }, () => open('single')))
+    const pids = [...many, ...single].map(({ pid }) => pid)
+    await expect
+      .poll(() => pids.map(cpuCgroupOf))
+      .toEqual([...many.map(() => 'database-many'), ...single.map(() => 'database-single')])
+    const statements = [...many, ...single].map(({ client }) =>
+      client.query('select count(*) from generate_series(1, 1000000000)').catch(() => undefined),
+    )
+    const total = (connections: { pid: number }[]) => connections.reduce((sum, { pid }) => sum + cpuSecondsOf(pid), 0)
+    await expect.poll(() => total(single), { timeout: 120_000 }).toBeGreaterThan(2)
+    // Without the cgroups, the four times as many connections get four times the CPU time.
+    expect(total(many) / total(single)).toBeLessThan(2)
+    await bystander.query(`select pg_terminate_backend(pid) from pg_stat_activity where datname in ('many', 'single')`)
+    await Promise.all(statements)
+  } finally {
+    await stopSharing()
+  }
+  expect(messages).toEqual([])
+})
+
+/** Returns the name of the cgroup that limits the CPU time of a process. */
+function cpuCgroupOf(pid: number): string {
+  const lines = readFileSync(`/proc/${pid}/cgroup`, 'utf8').split('\n')
+  const line =
+    lines.find((text) => /^\d+:[\w,]*\bcpu\b[\w,]*:/.test(text)) ?? lines.find((text) => text.startsWith('0::'))
+  return basename(line ?? '')
+}
 
 /** Returns the cgroup of a process: in the memory hierarchy of cgroup v1, or in the unified hierarchy of v2. */
 function cgroupOf(pid: number): string | null {

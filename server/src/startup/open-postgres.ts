@@ -4,6 +4,7 @@ import {
   startEmbeddedPostgres,
   tenantLimits,
   watchEmbeddedPostgres,
+  shareCpuAmongDatabases,
   watchMemory,
   type EmbeddedPostgres,
   type EmbeddedPostgresOptions,
@@ -106,7 +107,10 @@ export async function openPostgres(
     if (!server) return postgres
     const { dir, limits } = options
     watches.push(watchEmbeddedPostgres({ ...options, log: (message) => log.error(message), onCrashLoop: gaveUp }))
-    if (limits) watches.push(watchMemory({ dir, limits, log: (message) => log.warn(message) }))
+    if (limits) {
+      const warn = (message: string) => log.warn(message)
+      watches.push(watchMemory({ dir, limits, log: warn }), shareCpuAmongDatabases({ dir, log: warn }))
+    }
     return postgres
   }
   const outcomes = await Promise.allSettled([

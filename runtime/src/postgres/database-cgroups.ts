@@ -1,0 +1,87 @@
+import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { errorCode } from '../error-code.ts'
+import { cpuCgroupsOf, type CpuCgroups } from './cluster-cgroup.ts'
+
+const pollMs = 40
+const removeEmptyMs = 60_000
+
+export type CpuSharingOptions = {
+  /** Directory of the cluster. */
+  dir: string
+  log: (message: string) => void
+}
+
+/**
+ * Gives each database of a cluster an equal share of its CPU time while the CPUs are busy, however many connections the database has:
+ * moves the process of each new connection into a cgroup of its database. Does nothing where cgroups cannot be created.
+ * @returns a function that stops moving processes
+ */
+export function shareCpuAmongDatabases({ dir, log }: CpuSharingOptions): () => Promise<void> {
+  const cgroups = cpuCgroupsOf(dir)
+  if (!cgroups) return () => Promise.resolve()
+  const closing = new AbortController()
+  const watch = async () => {
+    let removedAtMs = performance.now()
+    while (!closing.signal.aborted) {
+      await pause(pollMs, undefined, { signal: closing.signal }).catch(() => undefined)
+      for (const pid of processesIn(cgroups.main)) moveToDatabase(cgroups, pid)
+      if (performance.now() - removedAtMs < removeEmptyMs) continue
+      removeEmpty(cgroups)
+      removedAtMs = performance.now()
+    }
+  }
+  const watching = watch().catch((error: Error) => {
+    log(`The connections to the Postgres in ${dir} no longer share its CPU time by database: ${error.message}`)
+  })
+  return async () => {
+    closing.abort()
+    await watching
+  }
+}
+
+function moveToDatabase(cgroups: CpuCgroups, pid: number): void {
+  const cgroup = cgroupFor(cgroups, readText(`/proc/${pid}/cmdline`))
+  if (!cgroup) return
+  try {
+    mkdirSync(cgroup, { recursive: true })
+    writeFileSync(join(cgroup, 'cgroup.procs'), String(pid))
+  } catch (error) {
+    // The process has ended, or the cluster was stopped and its cgroups removed.
+    if (!['ESRCH', 'ENOENT', 'ENODEV'].includes(errorCode(error) ?? '')) throw error
+  }
+}
+
+/**
+ * Returns the cgroup for a process with this title, which Postgres sets: `postgres: role database address(port) activity` for a
+ * connection, and `postgres: parallel worker for PID …` for a process that helps one. Null for Shoal's own connections and for
+ * processes of the cluster itself.
+ */
+function cgroupFor(cgroups: CpuCgroups, title: string): string | null {
+  const leader = /^postgres: parallel worker for PID (\d+)/.exec(title)?.[1]
+  if (leader) return cgroups.ofDatabases().find((cgroup) => processesIn(cgroup).includes(Number(leader))) ?? null
+  const [, role, database] = /^postgres: (\S+) (\w+) [\d.:a-f]+\(\d+\)/.exec(title) ?? []
+  return !database || role === 'shoal' ? null : cgroups.ofDatabase(database)
+}
+
+function removeEmpty({ ofDatabases }: CpuCgroups): void {
+  for (const cgroup of ofDatabases()) {
+    try {
+      rmdirSync(cgroup)
+    } catch {
+      // It has processes, or another server has removed it.
+    }
+  }
+}
+
+const processesIn = (cgroup: string): number[] =>
+  readText(join(cgroup, 'cgroup.procs')).split('\n').filter(Boolean).map(Number)
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return ''
+  }
+}
