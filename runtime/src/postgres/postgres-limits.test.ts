@@ -90,7 +90,7 @@ test('databases share the CPU time of the cluster equally, however many connecti
   const shares = ['cpu.shares', 'cpu.weight'].map((file) => join(cgroups?.main ?? '', '..', file)).find(existsSync)
   // The base has half of the weight of other programs: 512 of 1024 in cgroup v1, 50 of 100 in v2.
   expect(['512', '50']).toContain(readFileSync(shares ?? '', 'utf8').trim())
-  for (const name of ['many', 'single']) await bystander.query(`create database ${name}`)
+  for (const name of ['many', 'single']) await otherClient.query(`create database ${name}`)
   const open = async (database: string) => {
     const client = await connect(`postgres://hog:x@127.0.0.1:${postgres.port}/${database}`)
     await client.query('set max_parallel_workers_per_gather = 0')
@@ -114,7 +114,7 @@ test('databases share the CPU time of the cluster equally, however many connecti
     await expect.poll(() => total(single), { timeout: 120_000 }).toBeGreaterThan(2)
     // Without the cgroups, the four times as many connections get four times the CPU time.
     expect(total(many) / total(single)).toBeLessThan(2)
-    await bystander.query(`select pg_terminate_backend(pid) from pg_stat_activity where datname in ('many', 'single')`)
+    await otherClient.query(`select pg_terminate_backend(pid) from pg_stat_activity where datname in ('many', 'single')`)
     await Promise.all(statements)
   } finally {
     await stopSharing()
