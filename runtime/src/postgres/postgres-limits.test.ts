@@ -114,7 +114,9 @@ test('databases share the CPU time of the cluster equally, however many connecti
     await expect.poll(() => total(single), { timeout: 120_000 }).toBeGreaterThan(2)
     // Without the cgroups, the four times as many connections get four times the CPU time.
     expect(total(many) / total(single)).toBeLessThan(2)
-    await otherClient.query(`select pg_terminate_backend(pid) from pg_stat_activity where datname in ('many', 'single')`)
+    await otherClient.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity where datname in ('many', 'single')`,
+    )
     await Promise.all(statements)
   } finally {
     await stopSharing()
