@@ -92,7 +92,7 @@ test('databases share the CPU time of the cluster equally, however many connecti
   expect(['512', '50']).toContain(readFileSync(shares ?? '', 'utf8').trim())
   for (const name of ['many', 'single']) await otherClient.query(`create database ${name}`)
   const open = async (database: string) => {
-    const client = await connect(`postgres://hog:x@127.0.0.1:${postgres.port}/${database}`)
+    const client = await connect(`postgres://heavy:x@127.0.0.1:${postgres.port}/${database}`)
     await client.query('set max_parallel_workers_per_gather = 0')
     const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
     return { client, pid: rows[0]?.pid ?? 0 }
