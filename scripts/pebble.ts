@@ -1,5 +1,5 @@
 import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { get } from 'node:https'
+import { request } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from '../e2e/support/free-port.ts'
@@ -36,6 +36,31 @@ export async function ensurePebble(): Promise<void> {
   )
 }
 
+const pebbleEnv = { PEBBLE_VA_NOSLEEP: '1', PEBBLE_WFE_NONCEREJECT: '0', PEBBLE_AUTHZREUSE: '0' }
+
+type PebblePorts = Record<'api' | 'management' | 'httpPort' | 'tlsPort', number>
+
+/** Returns a configuration of Pebble as text. `folder`: with its certificates. `httpPort`, `tlsPort`: those that it connects to. */
+const pebbleConfig = (
+  folder: string,
+  { api, management, httpPort, tlsPort }: PebblePorts,
+  validitySeconds = 7_776_000,
+): string =>
+  JSON.stringify({
+    pebble: {
+      listenAddress: `127.0.0.1:${api}`,
+      managementListenAddress: `127.0.0.1:${management}`,
+      certificate: join(folder, 'localhost-cert.pem'),
+      privateKey: join(folder, 'localhost-key.pem'),
+      httpPort,
+      tlsPort,
+      keyAlgorithm: 'ecdsa',
+      retryAfter: { authz: 1, order: 1 },
+      domainBlocklist: ['blocked.shoal.test'],
+      profiles: { default: { description: '', validityPeriod: validitySeconds } },
+    },
+  })
+
 export type Pebble = {
   /** The ports to which it connects to verify names: those of the tested installation. */
   httpPort: number
@@ -48,6 +73,10 @@ export type Pebble = {
   root: () => Promise<string>
   /** Changes records of the DNS server: `/add-txt` with `{ host, value }`, `/set-cname` with `{ host, target }` and so on. */
   dns: (path: string, body: object) => Promise<void>
+  /** Sets the renewal information (RFC 9773) that it returns for a certificate. */
+  suggestRenewal: (certificate: string, window: { start: Date; end: Date }) => Promise<void>
+  /** Returns the reason for which a certificate was revoked, or null. `serialNumber` in hexadecimal. */
+  revocationReason: (serialNumber: string) => Promise<number | null>
   /** Stops the authority, but not the DNS server. */
   stop: () => Promise<void>
   start: () => Promise<void>
@@ -61,24 +90,8 @@ export async function startPebble(options: { validitySeconds?: number } = {}): P
     Array.from({ length: 6 }, () => freePort()),
   )
   const configFile = join(dir, 'config.json')
-  writeFileSync(
-    configFile,
-    JSON.stringify({
-      pebble: {
-        listenAddress: `127.0.0.1:${api}`,
-        managementListenAddress: `127.0.0.1:${management}`,
-        certificate: inCache('localhost-cert.pem'),
-        privateKey: inCache('localhost-key.pem'),
-        httpPort,
-        tlsPort,
-        keyAlgorithm: 'ecdsa',
-        retryAfter: { authz: 1, order: 1 },
-        domainBlocklist: ['blocked.shoal.test'],
-        profiles: { default: { description: '', validityPeriod: options.validitySeconds ?? 7_776_000 } },
-      },
-    }),
-  )
-  const env = { PEBBLE_VA_NOSLEEP: '1', PEBBLE_WFE_NONCEREJECT: '0', PEBBLE_AUTHZREUSE: '0' }
+  const ports = { api: api ?? 0, management: management ?? 0, httpPort: httpPort ?? 0, tlsPort: tlsPort ?? 0 }
+  writeFileSync(configFile, pebbleConfig(cacheDir, ports, options.validitySeconds))
   const off = ['-defaultIPv6', '-http01', '-https01', '-tlsalpn01', '-doh'].flatMap((name) => [name, ''])
   const dnsArgs = ['-dnsserver', `127.0.0.1:${dns}`, '-management', `127.0.0.1:${dnsManagement}`]
   const names = run('pebble-challtestsrv', [...dnsArgs, ...off], {})
@@ -86,7 +99,7 @@ export async function startPebble(options: { validitySeconds?: number } = {}): P
   const ca = inCache('pebble.minica.pem')
   const settings = { SHOAL_ACME_DIRECTORY_URL: `https://127.0.0.1:${api}/dir`, SHOAL_ACME_CA_FILE: ca }
   const start = async () => {
-    const started = run('pebble', ['-config', configFile, '-dnsserver', `127.0.0.1:${dns}`], env)
+    const started = run('pebble', ['-config', configFile, '-dnsserver', `127.0.0.1:${dns}`], pebbleEnv)
     authority = started
     await started.waitUntilReady(() => read(settings.SHOAL_ACME_DIRECTORY_URL))
   }
@@ -102,6 +115,15 @@ export async function startPebble(options: { validitySeconds?: number } = {}): P
     settings,
     dnsServer: `127.0.0.1:${dns}`,
     root: () => read(`https://127.0.0.1:${management}/roots/0`),
+    suggestRenewal: async (certificate, suggestedWindow) => {
+      const body = { Certificate: certificate, ARIResponse: JSON.stringify({ suggestedWindow }) }
+      await read(`https://127.0.0.1:${management}/set-renewal-info/`, JSON.stringify(body))
+    },
+    revocationReason: async (serialNumber) => {
+      const status = await read(`https://127.0.0.1:${management}/cert-status-by-serial/${serialNumber}`)
+      const { Status, Reason } = JSON.parse(status) as { Status: string; Reason?: number }
+      return Status === 'Revoked' ? (Reason ?? 0) : null
+    },
     dns: async (path, body) => {
       await fetch(`http://127.0.0.1:${dnsManagement}${path}`, { method: 'POST', body: JSON.stringify(body) })
     },
@@ -122,12 +144,16 @@ export async function startPebble(options: { validitySeconds?: number } = {}): P
 const run = (name: string, args: string[], env: Record<string, string>) =>
   startLoopbackProgram(inCache(name), args, { cwd: cacheDir, env })
 
-/** Reads a page of Pebble without verifying its certificate, which only the tested server must do. */
-const read = (url: string): Promise<string> =>
+/** Reads a page of Pebble, or sends it a body. Its certificate is not verified: only the tested server must do that. */
+const read = (url: string, body?: string): Promise<string> =>
   new Promise((done, fail) => {
-    get(url, { rejectUnauthorized: false, agent: false }, (response) => {
-      let body = ''
-      response.on('data', (chunk: Buffer) => (body += chunk.toString()))
-      response.once('end', () => done(body))
-    }).once('error', fail)
+    const method = body === undefined ? 'GET' : 'POST'
+    // RFC 8555 requires the name of the client.
+    const headers = { 'user-agent': 'shoal-tests' }
+    const sent = request(url, { method, headers, rejectUnauthorized: false, agent: false }, (response) => {
+      let text = ''
+      response.on('data', (chunk: Buffer) => (text += chunk.toString()))
+      response.once('end', () => (response.statusCode === 200 ? done(text) : fail(new Error(`${url}: ${text}`))))
+    })
+    sent.once('error', fail).end(body)
   })

@@ -8,6 +8,8 @@ export const s3Suites = [
 /** Suites that use Pebble, an ACME authority, whose first build takes minutes. Without it, the tests that need it are skipped. */
 export const pebbleSuites = [
   'server/src/modules/certificates/orders.test.ts',
+  'server/src/modules/certificates/renewals.test.ts',
+  'e2e/slow/certificates-leader.test.ts',
   'server/src/modules/domains/domains.test.ts',
   'e2e/console/slow/domains.test.ts',
 ]

@@ -34,6 +34,12 @@ export type Installation = {
   end: () => Promise<void>
 }
 
+type InstallationOptions = {
+  separateDataDirs?: boolean
+  /** Further settings of one process. `index`: of the process within its role, from 0. */
+  envOf?: (role: Role, index: number) => Record<string, string>
+}
+
 /**
  * Starts several processes of each role with an external Postgres. They share a data directory, or each has its own, as on separate
  * hosts.
@@ -41,7 +47,7 @@ export type Installation = {
 export async function startInstallation(
   counts: Record<Role, number>,
   env: Record<string, string> = {},
-  { separateDataDirs = false } = {},
+  { separateDataDirs = false, envOf = () => ({}) }: InstallationOptions = {},
 ): Promise<Installation> {
   const postgres = await startExternalPostgres()
   const dataDir = makeDataDir()
@@ -59,10 +65,14 @@ export async function startInstallation(
     ...env,
   }
   const roles = (Object.keys(counts) as Role[]).flatMap((role) =>
-    Array.from({ length: counts[role] }, (_, index) => ({ role, name: `${role}-${index + 1}` })),
+    Array.from({ length: counts[role] }, (_, index) => ({ role, index, name: `${role}-${index + 1}` })),
   )
-  const settingsOf = () => (separateDataDirs ? { ...settings, SHOAL_DATA_DIR: newDataDir() } : settings)
-  const processes = await Promise.all(roles.map(({ role, name }) => createProcess(role, name, settingsOf())))
+  const processes = await Promise.all(
+    roles.map(({ role, index, name }) => {
+      const ownDataDir = separateDataDirs ? newDataDir() : dataDir
+      return createProcess(role, name, { ...settings, SHOAL_DATA_DIR: ownDataDir, ...envOf(role, index) })
+    }),
+  )
   const end = async () => {
     // Workers end last, because the last one stops the squids.
     for (const process of processes.filter(({ role }) => role !== 'worker')) await process.end('SIGTERM')

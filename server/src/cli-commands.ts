@@ -3,12 +3,14 @@ import { randomBytes } from 'node:crypto'
 import type { App } from './app.ts'
 import { findConfirmedAccount, operatorAuth } from './modules/auth/index.ts'
 import { recordAudit } from './modules/audit/index.ts'
+import { revocationReasons, revokeCertificateOf } from './modules/certificates/index.ts'
 import { setDiscount, setStatus as setOrgStatus } from './modules/billing/index.ts'
 import { createOrg, findOrgByCode } from './modules/orgs/index.ts'
 import { createApiToken, createUser } from './modules/user/index.ts'
 
 export type CliOptions = Record<'email' | 'name' | 'password' | 'code' | 'status' | 'percent', string> & {
   scope?: string
+  reason?: string
   search?: string
   off?: boolean
 }
@@ -84,4 +86,21 @@ export async function setOrgDiscount(app: App, { code, percent }: CliOptions): R
   const org = await findOrgByCode(app.db, code)
   if (!org) throw new Error(`There is no organization ${code}.`)
   return { code: org.code, discountPercent: await setDiscount(app, org.id, percent) }
+}
+
+/** Revokes the certificate of a name and orders another one immediately; a worker does both. Returns `{name, reason}`. */
+export async function revokeCertificate(app: App, { name, reason = 'keyCompromise' }: CliOptions): Result {
+  const known = revocationReasons.find((candidate) => candidate === reason)
+  if (!known) throw new Error(`--reason must be one of ${revocationReasons.join(', ')}`)
+  return await app.db.transaction(async () => {
+    if (!(await revokeCertificateOf(app, name.toLowerCase(), known)))
+      throw new Error(`This installation has no certificate for ${name} that it ordered.`)
+    await recordAudit(app.db, {
+      at: app.clock.now(),
+      action: 'cli.revokeCertificate',
+      subject: name.toLowerCase(),
+      after: { reason: known },
+    })
+    return { name: name.toLowerCase(), reason: known }
+  })
 }

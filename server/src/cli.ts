@@ -10,13 +10,16 @@ import {
   addOrg,
   addToken,
   addUser,
+  revokeCertificate,
   setUserOperator,
   setOrgDiscount,
   setOrgBillingStatus,
   type CliOptions,
 } from './cli-commands.ts'
+import { formatResult } from './cli-format.ts'
 import { listOrgs, listSquids, status } from './cli-lists.ts'
 import { releaseHost } from './installation/host-claim.ts'
+import { revocationReasons } from './modules/certificates/index.ts'
 import { configForCommand } from './installation/running-server.ts'
 import { openApp } from './startup/open-app.ts'
 import { dropOldKeys, rotateKey } from './sealing/rotate-key.ts'
@@ -98,6 +101,12 @@ const commands: Record<string, Command> = {
     options: [],
     summary: 'delete the keys that no sealed value needs any more',
   },
+  'certificate revoke': {
+    run: revokeCertificate,
+    options: ['name'],
+    optional: ['reason'],
+    summary: `revoke the certificate of a name that Shoal ordered, and order another with another key; --reason: ${revocationReasons.join(', ')} (default: keyCompromise)`,
+  },
   'host release': {
     run: releaseHost,
     options: [],
@@ -138,6 +147,7 @@ async function main(): Promise<number> {
       password: { type: 'string' },
       code: { type: 'string' },
       scope: { type: 'string' },
+      reason: { type: 'string' },
       search: { type: 'string' },
       status: { type: 'string' },
       percent: { type: 'string' },
@@ -216,17 +226,6 @@ function stopSignal(): AbortSignal {
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.on(signal, () => stopController.abort(new Error('Interrupted: nothing was changed.')))
   return stopController.signal
-}
-
-const formatResult = (result: Record<string, unknown>) =>
-  Object.entries(result)
-    .map(([key, value]) => `${key.padEnd(14)} ${formatValue(value)}\n`)
-    .join('')
-
-function formatValue(value: unknown): string {
-  if (Array.isArray(value) && value.length > 0)
-    return value.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join(`\n${' '.repeat(15)}`)
-  return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
 const argumentsOf = ({ options, optional = [], flags = [] }: Command) =>

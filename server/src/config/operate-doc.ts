@@ -29,7 +29,8 @@ both names on port 443, with HTTP/2. Port 80 redirects. The ports SHOAL_PORT and
 below 1024 (\`AmbientCapabilities=CAP_NET_BIND_SERVICE\`) unless it runs as root.
 
 - Until the first order succeeds, the server uses a self-signed certificate, which clients reject, and logs a warning. It repeats failed orders after two minutes, then at growing intervals of up to twelve hours; \`/readyz\` and \`shoal doctor\` show the cause.
-- The active worker orders certificates, and renews them when a third of the lifetime remains. Certificates, their keys and the account's key are sealed in Postgres, so every \`api\` and \`gateway\` process serves them, and any of them responds to the authority's challenges. Give all processes the same settings.
+- The active worker orders certificates, and renews them at the time that the authority suggests (ACME renewal information, RFC 9773), which the worker reads as often as the authority requests, or when a third of the lifetime remains if it suggests none. The authority suggests a time in the past for a certificate that it has revoked or will revoke; after the worker has read that, it replaces the certificate within seconds. Certificates, their keys and the account's key are sealed in Postgres, so every \`api\` and \`gateway\` process serves them, and any of them responds to the authority's challenges. Give all processes the same settings.
+- \`shoal certificate revoke --name <name>\` revokes a certificate whose key may be known to others, and replaces it immediately by one with another key; \`--reason\` gives another reason. The certificate of a removed domain is revoked as well. Both are jobs, which a worker retries for two days while the authority does not respond.
 - SHOAL_GATEWAY_URL must have \`{org}\` in its path. With \`SHOAL_TLS=files\` and a wildcard certificate, \`{org}\` can be in the host name.
 - Do not set SHOAL_TRUST_PROXY: clients connect directly.
 

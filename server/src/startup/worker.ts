@@ -3,7 +3,7 @@ import { mailJobs } from '../mail/index.ts'
 import { channelJobs, queueDeliveriesWithoutJob, startAlerts } from '../modules/alerts/index.ts'
 import { authJobs } from '../modules/auth/index.ts'
 import { startBilling } from '../modules/billing/index.ts'
-import { startCertificates } from '../modules/certificates/index.ts'
+import { certificateJobs, startCertificates } from '../modules/certificates/index.ts'
 import { startDomains } from '../modules/domains/index.ts'
 import {
   collectionJobs,
@@ -46,6 +46,7 @@ export async function startWorker(
     ...retentionJobs(app),
     ...collectionJobs(app),
     ...channelJobs(app),
+    ...certificateJobs(app),
   ])
   return {
     lastObservationMs: observing.lastObservationMs,

@@ -1,7 +1,7 @@
 import type acme from 'acme-client'
 import type { App } from '../../app.ts'
 import { certificateKeyContext } from './keep.ts'
-import { loadAcme } from './order.ts'
+import { loadAcme } from './authority.ts'
 import { selectAlpnAuthorization, selectCertificate, selectKeyAuthorization, selectCertificates } from './store.ts'
 
 type FindApp = Pick<App, 'db' | 'sealer'>

@@ -1,4 +1,4 @@
-export { certificateStates, dropName, keepName, type CertificateState } from './names.ts'
+export { certificateStates, keepName, type CertificateState } from './names.ts'
 export { startCertificates } from './keep.ts'
 export {
   findChallengeCertificate,
@@ -9,3 +9,10 @@ export {
 } from './find.ts'
 export { certificatesChannel } from './store.ts'
 export { sealedCertificateColumns } from './sealed-columns.ts'
+export {
+  certificateJobs,
+  dropName,
+  revocationQueue,
+  revocationReasons,
+  revokeCertificateOf,
+} from './revoke.ts'

@@ -4,12 +4,19 @@ import { runAsLeader, type LeaderHandle } from '../../db/leases.ts'
 import type { App } from '../../app.ts'
 import { measured } from '../../health/loops.ts'
 import { hours, minutes } from '../../clock.ts'
-import { orderCertificate, type ChallengeType, type OrderApp } from './order.ts'
-import { insertNames, selectDueNames, updateCertificate, type CertificateRow } from './store.ts'
+import type { AuthorityApp } from './authority.ts'
+import { orderCertificate, type ChallengeType } from './order.ts'
+import { readRenewalInformation } from './renewal-information.ts'
+import { queueRevocation } from './revoke.ts'
+import { insertNames, selectDueNames, selectDueRenewalChecks, updateCertificate, type CertificateRow } from './store.ts'
+
+type KeepApp = AuthorityApp & Pick<App, 'log' | 'jobs'>
 
 const roundMs = 2_000
-/** Orders at the same time. */
+/** Orders, or requests of renewal times, at the same time. */
 const maxOrders = 4
+/** Delay until the next request, if the authority did not respond or offers no renewal times. */
+const renewalCheckMs = hours(6)
 const maxDelayMs = hours(12)
 const maxErrorLength = 500
 
@@ -25,22 +32,28 @@ export function startCertificates(app: App): LeaderHandle {
     await every(
       signal,
       { ms: roundMs, onError },
-      measured(app, 'certificates', roundMs, () => orderDueCertificates(app)),
+      measured(app, 'certificates', roundMs, async () => {
+        await checkRenewalTimes(app)
+        await orderDueCertificates(app)
+      }),
     )
   })
 }
 
 /** Orders the certificates that are due. A failed order is recorded and retried later; the others continue. */
-export async function orderDueCertificates(app: OrderApp & Pick<App, 'log'>): Promise<void> {
+export async function orderDueCertificates(app: KeepApp): Promise<void> {
   const due = await selectDueNames(app.db, app.config.tls?.ownNames ?? [], app.clock.now(), maxOrders)
   await Promise.all(due.map((row) => orderOne(app, row)))
 }
 
-async function orderOne(app: OrderApp & Pick<App, 'log'>, row: CertificateRow): Promise<void> {
+async function orderOne(app: KeepApp, row: CertificateRow): Promise<void> {
   const { name } = row
   try {
-    const { chain, key, notBefore, notAfter } = await orderCertificate(app, name, challengeFor(app, row))
-    await updateCertificate(app.db, name, {
+    const { chain, key, notBefore, notAfter } = await orderCertificate(app, name, {
+      type: challengeFor(app, row),
+      replaced: row.chain,
+    })
+    const isKept = await updateCertificate(app.db, name, {
       chain,
       sealedKey: app.sealer.seal(key, certificateKeyContext(name)),
       notBefore,
@@ -48,7 +61,10 @@ async function orderOne(app: OrderApp & Pick<App, 'log'>, row: CertificateRow): 
       failures: 0,
       lastError: null,
       nextOrderAt: renewalTime(notBefore, notAfter),
+      renewalCheckAt: app.clock.now(),
     })
+    // Its domain was removed during the order.
+    if (!isKept) await queueRevocation(app, chain, 'cessationOfOperation')
     app.log.info({ name, notAfter }, 'certificate issued')
   } catch (error) {
     const lastError = safeText(error).slice(0, maxErrorLength)
@@ -59,7 +75,34 @@ async function orderOne(app: OrderApp & Pick<App, 'log'>, row: CertificateRow): 
   }
 }
 
-function challengeFor({ config }: OrderApp, { failures }: CertificateRow): ChallengeType {
+/** Moves the renewal of certificates to the times that their authority suggests. */
+export async function checkRenewalTimes(app: KeepApp): Promise<void> {
+  const due = await selectDueRenewalChecks(app.db, app.config.tls?.ownNames ?? [], app.clock.now(), maxOrders)
+  await Promise.all(due.map((row) => checkRenewalTime(app, row)))
+}
+
+async function checkRenewalTime(app: KeepApp, row: CertificateRow): Promise<void> {
+  const { name, chain, nextOrderAt, notBefore, notAfter, failures } = row
+  const information = await readRenewalInformation(app, chain ?? '').catch((error: unknown) => {
+    app.log.warn({ name, reason: safeText(error) }, 'the authority returned no time for the renewal of a certificate')
+    return null
+  })
+  const renewalCheckAt = information?.nextCheckAt ?? new Date(app.clock.now().getTime() + renewalCheckMs)
+  // A renewal that is due is not delayed, and a failed one is retried at its own time.
+  const isPlanned = failures === 0 && nextOrderAt > app.clock.now()
+  const isMoved =
+    information !== null && isPlanned && !(information.start <= nextOrderAt && nextOrderAt <= information.end)
+  if (!isMoved || !notBefore || !notAfter) return void (await updateCertificate(app.db, name, { renewalCheckAt }))
+  const { start, end } = information
+  // Random, so that the renewals of all clients of the authority are distributed.
+  const suggestedMs = start.getTime() + Math.random() * (end.getTime() - start.getTime())
+  const latestMs = notAfter.getTime() - (notAfter.getTime() - notBefore.getTime()) / 10
+  const movedTo = new Date(Math.min(suggestedMs, latestMs))
+  app.log.info({ name, nextOrderAt: movedTo }, 'the authority suggests another time for the renewal of a certificate')
+  await updateCertificate(app.db, name, { renewalCheckAt, nextOrderAt: movedTo })
+}
+
+function challengeFor({ config }: AuthorityApp, { failures }: CertificateRow): ChallengeType {
   if (config.SHOAL_ACME_CHALLENGE !== 'auto') return config.SHOAL_ACME_CHALLENGE
   return failures % 2 === 0 ? 'http-01' : 'tls-alpn-01'
 }

@@ -1,11 +1,8 @@
 import type { Db } from '../../db/database.ts'
-import { deleteName, insertNames, selectCertificates, type CertificateRow } from './store.ts'
+import { insertNames, selectCertificates, type CertificateRow } from './store.ts'
 
 /** Keeps a certificate for a name of an organization: orders it, unless there is one, and renews it. */
 export const keepName = (db: Db, name: string, now: Date): Promise<void> => insertNames(db, [name], false, now)
-
-/** Deletes the certificate of an organization's name, which is then refused in handshakes. */
-export const dropName = (db: Db, name: string): Promise<void> => deleteName(db, name)
 
 /** `notAfter`: null until the first order has succeeded. `lastError`: why the last order failed; null if it succeeded. */
 export type CertificateState = Pick<CertificateRow, 'notAfter' | 'lastError' | 'nextOrderAt'>

@@ -1,38 +1,30 @@
 import type acme from 'acme-client'
 import { createPrivateKey, X509Certificate } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
-import { Agent } from 'node:https'
-import type { App } from '../../app.ts'
-import { deleteChallenges, insertAccount, insertChallenge, selectAccountKey } from './store.ts'
+import { loadAcme, openAccount, type AuthorityApp } from './authority.ts'
+import { replacedId } from './renewal-information.ts'
+import { deleteChallenges, insertChallenge } from './store.ts'
 
-export type OrderApp = Pick<App, 'db' | 'sealer' | 'config' | 'clock'>
 export type ChallengeType = 'http-01' | 'tls-alpn-01'
 export type IssuedCertificate = { chain: string; key: string; notBefore: Date; notAfter: Date }
 
-export const accountContext = (directoryUrl: string): string => `acme account ${directoryUrl}`
-
-/** Loads the library when it is needed: most installations and all commands never need it. */
-export const loadAcme = async (): Promise<typeof acme> => (await import('acme-client')).default
-
-const requestMs = 30_000
-
 /**
  * Orders a certificate for one name, and proves control of the name with a challenge that every process of the installation can
- * respond to.
+ * respond to. `replaced`: the certificate that the name has now, in PEM.
  * @throws Error with the authority's reason if it refuses, cannot reach this installation or does not respond
  */
-export async function orderCertificate(app: OrderApp, name: string, type: ChallengeType): Promise<IssuedCertificate> {
-  const library = await loadAcme()
-  const client = await openClient(app, library)
+export async function orderCertificate(
+  app: AuthorityApp,
+  name: string,
+  { type, replaced }: { type: ChallengeType; replaced: string | null },
+): Promise<IssuedCertificate> {
+  const client = await openAccount(app)
+  const { crypto } = await loadAcme()
   await deleteChallenges(app.db, name)
   try {
-    const order = await client.createOrder({ identifiers: [{ type: 'dns', value: name }] })
+    const order = await createOrder(app, client, name, replaced)
     for (const authorization of await client.getAuthorizations(order))
       if (authorization.status !== 'valid') await proveControl(app, client, authorization, name, type)
-    const [key, request] = await library.crypto.createCsr(
-      { altNames: [name] },
-      await library.crypto.createPrivateEcdsaKey(),
-    )
+    const [key, request] = await crypto.createCsr({ altNames: [name] }, await crypto.createPrivateEcdsaKey())
     const chain = await client.getCertificate(await client.finalizeOrder(order, request))
     return verifyIssued(chain, key.toString(), name)
   } finally {
@@ -40,49 +32,17 @@ export async function orderCertificate(app: OrderApp, name: string, type: Challe
   }
 }
 
-/** Opens the account of this installation, which is created with the first order. */
-async function openClient({ db, sealer, config, clock }: OrderApp, library: typeof acme): Promise<acme.Client> {
-  const directoryUrl = config.SHOAL_ACME_DIRECTORY_URL
-  const context = accountContext(directoryUrl)
-  if ((await selectAccountKey(db, directoryUrl)) === null) {
-    const newKey = (await library.crypto.createPrivateEcdsaKey()).toString()
-    await insertAccount(db, { directoryUrl, sealedKey: sealer.seal(newKey, context), createdAt: clock.now() })
-  }
-  // Read again, since another process may have saved its key first.
-  const sealedKey = (await selectAccountKey(db, directoryUrl)) ?? ''
-  const caFile = config.SHOAL_ACME_CA_FILE
-  Object.assign(library.axios.defaults, {
-    timeout: requestMs,
-    // A failed order is retried later, with all its steps.
-    acmeSettings: { retryMaxAttempts: 1, retryDefaultDelay: 1 },
-    proxy: false,
-    ...(caFile === undefined ? {} : { httpsAgent: new Agent({ ca: await readFile(caFile), keepAlive: false }) }),
-  })
-  const client = new library.Client({
-    directoryUrl,
-    accountKey: sealer.open(sealedKey, context),
-    backoffMin: 250,
-    backoffMax: 8_000,
-    backoffAttempts: 15,
-  })
-  await useAccount(client, config.SHOAL_ACME_EMAIL)
-  return client
-}
-
-/** Finds or creates the account of the client's key. The library updates an existing one, and authorities refuse an update without an address. */
-async function useAccount(client: acme.Client, email: string | undefined): Promise<void> {
-  if (email !== undefined)
-    return void (await client.createAccount({ termsOfServiceAgreed: true, contact: [`mailto:${email}`] }))
-  // If the authority does not respond, the second call rejects with the cause.
-  const exists = await client.createAccount({ onlyReturnExisting: true }).then(
-    () => true,
-    () => false,
-  )
-  if (!exists) await client.createAccount({ termsOfServiceAgreed: true })
+/** Authorities do not count the replacement of a certificate as a new one in their limits (RFC 9773, section 5). */
+async function createOrder(app: AuthorityApp, client: acme.Client, name: string, old: string | null) {
+  const request = { identifiers: [{ type: 'dns', value: name }] }
+  const replaces = old === null ? null : await replacedId(app, old)
+  if (replaces === null) return await client.createOrder(request)
+  // The authority refuses if another order has replaced it already, or if it has deleted the certificate.
+  return await client.createOrder(Object.assign({ replaces }, request)).catch(() => client.createOrder(request))
 }
 
 async function proveControl(
-  app: OrderApp,
+  app: AuthorityApp,
   client: acme.Client,
   authorization: acme.Authorization,
   name: string,

@@ -1,51 +1,23 @@
 import { createServer, request as httpRequest } from 'node:http'
 import { connect, type PeerCertificate } from 'node:tls'
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { hasPebble, startPebble, type Pebble } from '../../../../scripts/pebble.ts'
-import { days, hours, systemClock } from '../../clock.ts'
-import { openTlsPorts, type TlsPorts } from '../../tls/index.ts'
-import { startTestApp, type TestApp } from '../../testing/index.ts'
+import { hasPebble, type Pebble } from '../../../../scripts/pebble.ts'
+import { days, hours } from '../../clock.ts'
+import type { TestApp } from '../../testing/index.ts'
 import { findKeyAuthorization, ownCertificates } from './index.ts'
 import { orderDueCertificates, retryDelayMs } from './keep.ts'
 import { insertChallenge, insertNames, selectCertificate, updateCertificate } from './store.ts'
-
-const consoleName = 'console.shoal.test'
-const gatewayName = 'squids.shoal.test'
+import { consoleName, gatewayName, startWithPebble } from './testing/start-with-pebble.ts'
 
 describe.skipIf(!hasPebble())('orders from Pebble', { timeout: 120_000 }, () => {
   let pebble: Pebble
   let t: TestApp
-  let ports: TlsPorts
-  let closePorts: () => void
-  let env: Record<string, string>
+  let end: () => Promise<void>
 
   beforeAll(async () => {
-    pebble = await startPebble()
-    env = {
-      ...pebble.settings,
-      SHOAL_TLS: 'acme',
-      SHOAL_TLS_PORT: String(pebble.tlsPort),
-      SHOAL_TLS_REDIRECT_PORT: String(pebble.httpPort),
-      SHOAL_TLS_HOST: '127.0.0.1',
-      SHOAL_PUBLIC_URL: `https://${consoleName}`,
-      SHOAL_GATEWAY_URL: `https://${gatewayName}/{org}`,
-      SHOAL_ACME_EMAIL: 'operator@shoal.test',
-    }
-    t = await startTestApp({ env, clock: systemClock })
-    const opened = await openTlsPorts(t.app.config)
-    if (!opened) throw new Error('no ports were opened')
-    ports = opened
-    closePorts = await ports.start(t.app, {
-      api: { request: (_, res) => void res.end('console') },
-      gateway: { request: (_, res) => void res.end('gateway'), servesDomain: () => false },
-    })
+    ;({ pebble, t, end } = await startWithPebble())
   })
-  afterAll(async () => {
-    closePorts?.()
-    await Promise.all((ports?.listeners ?? []).map((listener) => listener.close()))
-    await t?.close()
-    await pebble?.end()
-  })
+  afterAll(() => end?.())
   afterEach(async () => {
     await t.app.database.pool.query('delete from certificates')
     await t.app.database.pool.query('delete from acme_challenges')

@@ -1,5 +1,5 @@
 import { certificateKeyContext } from './keep.ts'
-import { accountContext } from './order.ts'
+import { accountContext } from './authority.ts'
 
 /** The columns of this module with sealed values, for the rotation of keys. */
 export const sealedCertificateColumns = [

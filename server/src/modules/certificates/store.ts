@@ -78,16 +78,40 @@ export function selectDueNames(db: Db, ownNames: string[], now: Date, limit: num
     .limit(limit)
 }
 
-/** Changes a certificate and notifies all processes that serve it. */
-export async function updateCertificate(db: Db, name: string, change: Partial<CertificateRow>): Promise<void> {
-  await db.transaction(async (tx) => {
-    await tx.update(certificates).set(change).where(eq(certificates.name, name))
+/** Returns certificates whose time of renewal is to be requested from the authority. Own names are limited to `ownNames`. */
+export function selectDueRenewalChecks(
+  db: Db,
+  ownNames: string[],
+  now: Date,
+  limit: number,
+): Promise<CertificateRow[]> {
+  const isKept = or(eq(certificates.isOwn, false), inArray(certificates.name, ownNames))
+  return db
+    .select()
+    .from(certificates)
+    .where(and(lte(certificates.renewalCheckAt, now), isKept))
+    .orderBy(asc(certificates.renewalCheckAt))
+    .limit(limit)
+}
+
+/** Changes a certificate and notifies all processes that serve it. Returns false if the name was deleted. */
+export async function updateCertificate(db: Db, name: string, change: Partial<CertificateRow>): Promise<boolean> {
+  return await db.transaction(async (tx) => {
+    const { rowCount } = await tx.update(certificates).set(change).where(eq(certificates.name, name))
     await tx.execute(sql`select pg_notify(${certificatesChannel}, ${name})`)
+    return rowCount !== 0
   })
 }
 
-/** Deletes the certificate of a name that is not the installation's own, and notifies all processes that serve it. */
-export async function deleteName(db: Db, name: string): Promise<void> {
-  await db.delete(certificates).where(and(eq(certificates.name, name), eq(certificates.isOwn, false)))
+/**
+ * Deletes the certificate of a name that is not the installation's own, and notifies all processes that serve it.
+ * Returns its chain; null if there was none.
+ */
+export async function deleteName(db: Db, name: string): Promise<string | null> {
+  const [deleted] = await db
+    .delete(certificates)
+    .where(and(eq(certificates.name, name), eq(certificates.isOwn, false)))
+    .returning({ chain: certificates.chain })
   await db.execute(sql`select pg_notify(${certificatesChannel}, ${name})`)
+  return deleted?.chain ?? null
 }

@@ -38,6 +38,8 @@ export const certificates = pgTable(
     lastError: text(),
     /** When the next order starts: now, after a failure's delay, or when the certificate is due for renewal. */
     nextOrderAt: time().notNull(),
+    /** When to ask the authority next for the time of the renewal; null until the first order has succeeded. */
+    renewalCheckAt: time(),
   },
-  (t) => [index('certificates_next_order').on(t.nextOrderAt)],
+  (t) => [index('certificates_next_order').on(t.nextOrderAt), index('certificates_renewal_check').on(t.renewalCheckAt)],
 )

@@ -8,7 +8,7 @@ import { checkDns, type DnsResult, type RecordChecks } from './check-dns.ts'
 import { gatewayNameOf } from './gateway-name.ts'
 import { deleteDomain, selectActive, selectDueDomains, selectReleased, updateDomain, type DomainRow } from './store.ts'
 
-export type DomainsApp = Pick<App, 'db' | 'clock' | 'config' | 'log'>
+export type DomainsApp = Pick<App, 'db' | 'clock' | 'config' | 'log' | 'jobs'>
 
 const roundMs = 2_000
 const maxChecks = 8
@@ -50,13 +50,13 @@ export async function checkDueDomains(app: DomainsApp): Promise<void> {
   }
 }
 
-/** Deletes an organization's domain; if the domain was active, also its certificate. */
+/** Deletes an organization's domain; if the domain was active, also its certificate, which is then revoked. */
 export async function releaseDomain(
-  app: Pick<App, 'db'>,
+  app: Pick<App, 'db' | 'jobs'>,
   row: Pick<DomainRow, 'orgId' | 'name' | 'isActive'>,
 ): Promise<void> {
   await deleteDomain(app.db, row)
-  if (row.isActive) await dropName(app.db, row.name)
+  if (row.isActive) await dropName(app, row.name)
 }
 
 const checkOne = ({ config }: DomainsApp, { name, proof }: DomainRow): Promise<DnsResult> =>
@@ -75,7 +75,7 @@ async function apply(app: DomainsApp, row: DomainRow, result: DnsResult): Promis
     nextCheckAt: nextCheck(row, now),
     ...(isLost ? { isActive: false } : {}),
   })
-  if (isLost) await dropName(app.db, row.name)
+  if (isLost) await dropName(app, row.name)
 }
 
 async function activate(app: DomainsApp, row: DomainRow, recordChecks: RecordChecks, now: Date): Promise<void> {
@@ -94,7 +94,7 @@ async function activate(app: DomainsApp, row: DomainRow, recordChecks: RecordChe
     }
     const { problem, checks } = result
     await updateDomain(app.db, current, { isActive: false, problem, recordChecks: checks, checkedAt: now })
-    await dropName(app.db, row.name)
+    await dropName(app, row.name)
   }
   await updateDomain(app.db, row, {
     problem: null,
