@@ -24,10 +24,11 @@ const ruleTexts = {
     explanation: 'A processor runs but does not begin to index, because its data source does not respond.',
     threshold: null,
   },
+  /** Found for processors with the status STUCK, not STALLED (spec 4). */
   STALLED: {
     title: 'Stalled',
     explanation:
-      'A processor makes no progress although its chain continues, or its data source has stopped responding.',
+      'A processor makes no progress although its chain continues, or its metrics or its data source have stopped responding.',
     threshold: { unit: 'minutes', initial: 5, min: 1, max: 1440 },
   },
   LAGGING: {

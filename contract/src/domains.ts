@@ -45,7 +45,7 @@ export const Domain = z.object({
   /** Null until the records prove control. */
   certificate: DomainCertificate.nullable(),
   checkedAt: Time.nullable(),
-  /** When the records are checked again; null if only a request does that, because they were missing for a week. */
+  /** When the records are checked again; null if they were missing for a week, after which only a request checks them. */
   nextCheckAt: Time.nullable(),
   createdAt: Time,
 })

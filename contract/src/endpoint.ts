@@ -3,8 +3,8 @@ import type { Permission } from './permissions.ts'
 import type { TokenScope } from './token-scope.ts'
 
 /**
- * Who may call an endpoint. `user`: signed in. `verified`: signed in with a confirmed email. `member`: of the organization in
- * `{code}`. A permission: a member whose role has it. The last three imply a confirmed email. `operator`: a session of a user with
+ * Who may call an endpoint. `user`: signed in. `verified`: signed in with a confirmed email. `member`: a member of the
+ * organization in `{code}`, with a confirmed email. A permission: a member whose role has it. `operator`: a session of a user with
  * the operator's flag; for all other callers the endpoint does not exist. `operator.write`: also has entered the password recently.
  */
 export type Access = 'public' | 'user' | 'verified' | 'member' | 'operator' | 'operator.write' | Permission
@@ -75,7 +75,7 @@ type Declaration<
 
 /**
  * Declares an endpoint. The server mounts it, the client calls it, and OpenAPI and the permission tests are generated from it.
- * Query parameters are optional strings on the wire; unknown ones are rejected, and clients may omit empty ones. `POST` and `DELETE`
+ * Query parameters are optional strings on the wire; clients may omit empty ones. `POST` and `DELETE`
  * return 201, `GET` and `PUT` 200, like the hosted service.
  */
 export function endpoint<
@@ -83,7 +83,7 @@ export function endpoint<
   const A extends Access,
   R extends z.ZodType,
   const K extends Kind = 'json',
-  // An `object` type without keys accepts any value, so an undeclared query or body is `{}` and unknown keys are dropped.
+  // By default, an endpoint has no query parameters and no body.
   Q extends Shape = Record<never, never>,
   B extends z.ZodType = z.ZodUndefined,
 >(declaration: Declaration<P, A, K, Q, B, R>): Endpoint<P, A, K, z.ZodObject<Q>, B, R> {

@@ -47,7 +47,7 @@ export const Replica = z.object({
 export type Replica = z.infer<typeof Replica>
 
 export const OperatorOverview = z.object({
-  /** The worst first. */
+  /** Most severe first. */
   findings: z.array(Finding),
   replicas: z.array(Replica),
   /** `oldestAt`: when the oldest of them was requested. */

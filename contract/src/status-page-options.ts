@@ -8,7 +8,7 @@ export const statusPageLimits = {
   updatesPerIncident: 50,
   /** Days of availability on the page, and of resolved incidents. */
   days: 90,
-  /** Addresses that an organization has given up within 90 days and that are still held for it. */
+  /** Previous addresses of an organization that are reserved for it. An address is reserved for 90 days after a change. */
   heldSlugs: 5,
 } as const
 

@@ -1,4 +1,4 @@
-/** A map that keeps the entries that were used last. */
+/** A map with a maximum size. When it is full, it evicts the least recently used entry. */
 export class BoundedMap<Value> {
   readonly #entries = new Map<string, Value>()
   readonly #max: number

@@ -25,7 +25,7 @@ export type Listener = {
 
 /** Prepares the connections of a port, such as TLS. */
 export type ConnectionLayer = {
-  /** Takes a new connection. Passes it to `http1` if its requests use HTTP/1, and the requests of other protocols to `request`. */
+  /** Accepts a new connection. Passes it to `http1` if its requests use HTTP/1, and the requests of other protocols to `request`. */
   accept: (socket: Socket, http1: (socket: Socket) => void, request: RequestHandlers['request']) => void
   /** The number of connections, of all protocols. */
   openConnections: () => number

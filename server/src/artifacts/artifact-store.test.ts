@@ -35,7 +35,7 @@ async function* interrupted(content: Buffer): AsyncGenerator<Buffer> {
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
 
-/** Returns the bytes of all buffers that are still referenced, however late the garbage collector runs on a busy machine. */
+/** Returns the bytes of all buffers that are still referenced. Runs the garbage collector first. */
 function heldBytes(): number {
   // The second call waits until the buffers that the first one found have been freed.
   collectGarbage()

@@ -7,7 +7,7 @@ import { hours } from '../clock.ts'
 import { ArtifactMissing, type ArtifactStore } from './artifact-store.ts'
 import { lazyStream, measured } from './measured.ts'
 
-/** A temporary file without a write for this long was left by a killed process. */
+/** After this time without a write, the process that wrote a temporary file is considered dead. */
 const idleMs = hours(1)
 
 /** Stores artifacts as files of a directory, which is created when the first one is received. */

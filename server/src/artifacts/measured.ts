@@ -37,7 +37,7 @@ export async function* joined(content: AsyncIterable<Buffer>, minBytes: number):
   if (bytes > 0) yield Buffer.concat(chunks)
 }
 
-/** Returns a stream that opens its source when it is read, and fails with `mapError` of any error. */
+/** Returns a stream that opens its source when it is read, and converts each of its errors with `mapError`. */
 export function lazyStream(
   open: () => Promise<AsyncIterable<Buffer>> | AsyncIterable<Buffer>,
   mapError: (error: unknown) => unknown,

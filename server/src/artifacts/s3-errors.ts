@@ -20,7 +20,7 @@ type S3Error = { name?: unknown; code?: unknown; $metadata?: { httpStatusCode?: 
  */
 export function s3Unavailable(error: unknown, location: string): ArtifactsUnavailable {
   if (error instanceof ArtifactsUnavailable) return error
-  const { code, status } = partsOf(error)
+  const { code, status } = codeAndStatusOf(error)
   const isRejected = status !== null && [301, 400, 401, 403, 404].includes(status)
   const known = advice[code] ?? (isRejected ? 'check the settings SHOAL_S3_*, and the policy of the bucket' : null)
   const reason = [code, status === null ? '' : `HTTP ${status}`].filter(Boolean).join(', ')
@@ -31,16 +31,16 @@ export function s3Unavailable(error: unknown, location: string): ArtifactsUnavai
 
 /** Whether S3 reports that the object does not exist. A missing bucket is another error. */
 export function isMissingObject(error: unknown): boolean {
-  return ['NoSuchKey', 'NotFound'].includes(partsOf(error).code)
+  return ['NoSuchKey', 'NotFound'].includes(codeAndStatusOf(error).code)
 }
 
-/** Returns the code and the HTTP status of an error, which only errors in responses of the server have. */
-function partsOf(error: unknown): { code: string; status: number | null } {
+/** Returns the code of an error, and the HTTP status if the server responded. */
+function codeAndStatusOf(error: unknown): { code: string; status: number | null } {
   if (!(error instanceof Error)) return { code: 'unknown error', status: null }
   const { name, code, $metadata } = error as S3Error
   const status = typeof $metadata?.httpStatusCode === 'number' ? $metadata.httpStatusCode : null
   const first: unknown = error instanceof AggregateError ? error.errors[0] : null
-  if (first && typeof code !== 'string') return partsOf(first)
+  if (first && typeof code !== 'string') return codeAndStatusOf(first)
   const text = typeof code === 'string' ? code : String(name)
   return { code: /^[\w.-]{1,60}$/.test(text) ? text : 'unknown error', status }
 }

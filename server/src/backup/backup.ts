@@ -92,7 +92,7 @@ async function writeBackup(
   async function* entries(): AsyncGenerator<TarEntry> {
     options.progress.step('Copying the databases')
     for (const { name } of clusters) yield* clusterFiles(paths.stateDir, name)
-    // Ends the backups directly one after the other, so that the copies show nearly the same moment.
+    // Both backups end one right after the other, so that the copies are of nearly the same moment.
     const clusterEnds: ClusterEnd[] = []
     for (const { name, stop } of clusters) clusterEnds.push({ name, ...(await stop()) })
     for (const end of clusterEnds) yield* clusterEndEntries(paths.stateDir, end)
@@ -106,8 +106,8 @@ async function writeBackup(
   const keyIds = openKeyRing({ keys: config.SHOAL_SECRETS_KEY, dataDir: config.dataDir })
     .keys()
     .map(({ id }) => id)
-  const { postgresVersion = '', postgresMajor = 0 } = clusters[0]?.about ?? {}
-  const databases = clusters.reduce((sum, { about }) => sum + about.databases, 0)
+  const { postgresVersion = '', postgresMajor = 0 } = clusters[0]?.postgres ?? {}
+  const databases = clusters.reduce((sum, { postgres }) => sum + postgres.databases, 0)
   const holds = () => ({ databases, images: state.images, tools: state.tools, uploads: uploads.count })
   const manifest = (content: ContentSum): BackupManifest => ({
     kind: 'shoal backup',

@@ -3,7 +3,7 @@ import pg from 'pg'
 
 /** A physical backup in progress. When its session ends for any reason, Postgres ends the backup and no longer keeps WAL for it. */
 export type ClusterBackup = {
-  about: { postgresVersion: string; postgresMajor: number; databases: number }
+  postgres: { postgresVersion: string; postgresMajor: number; databases: number }
   /** Aborts when the session is lost. */
   lost: AbortSignal
   /** Must be called when all files have been copied. Returns the content of `backup_label` and the WAL segments to copy. */
@@ -23,7 +23,7 @@ export async function beginClusterBackup(url: string): Promise<ClusterBackup> {
   await client.connect()
   try {
     await rejectTablespaces(client)
-    const about = await readAbout(client)
+    const postgres = await readPostgres(client)
     const slot = `shoal_backup_${randomBytes(6).toString('hex')}`
     await client.query('select pg_create_physical_replication_slot($1, true, true)', [slot])
     const { rows } = await client.query<{ segment: string }>(
@@ -35,7 +35,7 @@ export async function beginClusterBackup(url: string): Promise<ClusterBackup> {
       await rejectTablespaces(client)
       return { label, segments: segmentsBetween(first, last) }
     }
-    return { about, lost: lost.signal, stop, close: () => client.end() }
+    return { postgres, lost: lost.signal, stop, close: () => client.end() }
   } catch (error) {
     await client.end()
     throw error
@@ -51,7 +51,7 @@ async function endBackup(client: pg.Client): Promise<{ label: string; last: stri
   return row
 }
 
-async function readAbout(client: pg.Client): Promise<ClusterBackup['about']> {
+async function readPostgres(client: pg.Client): Promise<ClusterBackup['postgres']> {
   const { rows } = await client.query<{ version: string; number: number; databases: number }>(
     `select current_setting('server_version') as version, current_setting('server_version_num')::int as number,
       (select count(*)::int from pg_database where not datistemplate and datname <> 'postgres') as databases`,

@@ -97,7 +97,7 @@ test('with SHOAL_CA_FILE, connections to Postgres and over HTTPS trust a private
   expect(await connectAs({ SHOAL_CA_FILE: authority })).toEqual(['true', 'answered', 'answered'])
 })
 
-test('npm and builds trust it, too, unless they have their own setting', () => {
+test('npm and builds receive SHOAL_CA_FILE as NODE_EXTRA_CA_CERTS, unless that is set', () => {
   const other = { NODE_EXTRA_CA_CERTS: '/other.pem' }
   const environmentOf = (env: Record<string, string>) => loadConfig(env, folder).environment['NODE_EXTRA_CA_CERTS']
   expect(environmentOf({ SHOAL_CA_FILE: 'ca.pem' })).toBe(authority)

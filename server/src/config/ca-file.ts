@@ -5,8 +5,8 @@ import { InvalidSettingError, invalidSettingMessage, readFileOfSetting } from '.
 const setting = 'SHOAL_CA_FILE'
 
 /**
- * Makes all TLS connections of this process trust the authorities in SHOAL_CA_FILE, in addition to the public ones. Does nothing if it is not
- * set. Must be called before the first connection.
+ * Makes all TLS connections of this process trust the authorities in SHOAL_CA_FILE, in addition to the public ones. Does nothing without
+ * that setting. Must be called before the first connection.
  * @throws InvalidSettingError if the file cannot be read or contains no certificate
  */
 export function trustAuthorities({ SHOAL_CA_FILE: file }: { SHOAL_CA_FILE?: string | undefined }): void {
@@ -18,7 +18,7 @@ export function trustAuthorities({ SHOAL_CA_FILE: file }: { SHOAL_CA_FILE?: stri
 function parseCertificates(file: string, content: string): string[] {
   const certificates = content.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
   try {
-    if (certificates.length === 0) throw new Error('It contains none')
+    if (certificates.length === 0) throw new Error('The file contains no certificate')
     // The constructor rejects text that is not a certificate.
     return certificates.map((text) => new X509Certificate(text).toString())
   } catch (error) {

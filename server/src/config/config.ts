@@ -83,7 +83,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
   }
 }
 
-/** npm trusts the private authorities, too, unless it has its own setting. */
+/** Returns the environment for npm, which trusts the authorities in `caFile` unless NODE_EXTRA_CA_CERTS is set. */
 function environmentOf(env: Record<string, string | undefined>, caFile: string | undefined): Record<string, string> {
   const withAuthorities = { ...(caFile === undefined ? {} : { NODE_EXTRA_CA_CERTS: caFile }), ...env }
   return Object.fromEntries(

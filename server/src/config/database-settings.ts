@@ -91,7 +91,7 @@ export function parseSquidServers(text: string | undefined): SquidServer[] {
 function parseServer(text: string, index: number): SquidServer {
   const position = `URL ${index + 1} of ${setting}`
   const url = URL.canParse(text) ? new URL(text) : null
-  // A list with a URL of another kind would otherwise be the path of the URL before it.
+  // Without this check, a URL in an unknown form would be parsed as the path of the URL before it.
   const isOne = !/\s/.test(text) && text.split('://').length === 2
   if (!url || !isOne || !/^postgres(ql)?:$/.test(url.protocol))
     return refuse(`${position} must be like postgres://user:password@host:5432/postgres. (Its value is not shown.)`)

@@ -2,7 +2,7 @@ import { isAbsolute } from 'node:path'
 import { z } from 'zod'
 import { InvalidSettingError, invalidSettingMessage } from './invalid-setting.ts'
 
-/** Settings for the addon `hasura`. Shoal does not contain Hasura: the operator names it. */
+/** Settings for the addon `hasura`. Shoal does not include Hasura: the operator provides it. */
 export const hasuraSettings = {
   SHOAL_HASURA_IMAGE: z
     .string()

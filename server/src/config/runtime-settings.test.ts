@@ -33,7 +33,7 @@ test('collectors of logs need a token', () => {
   expect(kubernetes?.logListener).toEqual({ host: '::', port: 4319, token })
 })
 
-test('builds run where the operator wants, and listen at an address', () => {
+test('SHOAL_KUBE_BUILDS selects where builds run, and SHOAL_KUBE_BUILDS_LISTEN where the worker listens for them', () => {
   const { kubernetes } = loadConfig({ ...valid, SHOAL_KUBE_BUILDS: 'host', SHOAL_KUBE_BUILDS_LISTEN: '10.0.0.5:4321' })
   expect(kubernetes).toMatchObject({ builds: 'host', buildListener: { host: '10.0.0.5', port: 4321 } })
 })

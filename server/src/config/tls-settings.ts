@@ -103,7 +103,7 @@ function nameOf(setting: string, url: string | undefined, isPublic: boolean): st
   throw new InvalidSettingError(invalidSettingMessage(setting, url ?? '', allowed))
 }
 
-/** Returns the addresses of DNS servers. @throws InvalidSettingError for what is no IP address */
+/** Returns the addresses of DNS servers. @throws InvalidSettingError if a part is not an IP address */
 export function parseDnsServers(text: string): string[] {
   const servers = text.split(',').flatMap((part) => part.trim() || [])
   const allowed = 'IP addresses with or without a port, separated by commas'

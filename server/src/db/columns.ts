@@ -24,7 +24,7 @@ export const {
   uuid,
 } = pgCore
 
-/** A bigint column that is read as a number: ids and counters stay far below 2^53. */
+/** A bigint column whose values are numbers in TypeScript: ids and counters stay far below 2^53. */
 export const bigId = () => pgCore.bigint({ mode: 'number' })
 
 /** A primary key column whose values Postgres generates. */

@@ -31,7 +31,7 @@ export function createDatabaseHosts(all: readonly DatabaseHost[]): DatabaseHosts
   }
 }
 
-/** The servers of an installation with one, such as an embedded one. */
+/** Returns the servers of an installation that has only one, such as the embedded Postgres. */
 export const singleHost = (cluster: Database): DatabaseHosts =>
   createDatabaseHosts([{ name: mainServer, cluster, weight: 1, room: null }])
 
@@ -41,9 +41,9 @@ class HostError extends Error {
 }
 
 /**
- * Runs `work` for all servers at the same time, so that a server that is down does not delay the others. Returns the results in the order
- * of the servers.
- * @throws after all have ended, the first failure; with several servers, its message names the server
+ * Runs `work` for all servers concurrently, so that a server that is down does not delay the others. Waits for all of them, and
+ * returns the results in the order of the servers.
+ * @throws the first failure; with several servers, its message names the server
  */
 export async function onEveryHost<T>(hosts: DatabaseHosts, work: (host: DatabaseHost) => Promise<T>): Promise<T[]> {
   const outcomes = await Promise.allSettled(hosts.all.map(work))

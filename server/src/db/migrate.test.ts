@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type pg from 'pg'
 import { expect, inject, onTestFinished, test } from 'vitest'
 import { emptyDatabase } from '../testing/test-database.ts'
-import { migrate, releaseBefore } from './migrate.ts'
+import { migrate, previousRelease } from './migrate.ts'
 
 const migrations = join(import.meta.dirname, '../../migrations')
 const replacedMigrations = join(import.meta.dirname, 'testing/replaced-migrations')
@@ -137,33 +137,35 @@ test('processes that start concurrently apply each migration once', async () => 
   expect(applied.filter((names) => names.length > 0)).toHaveLength(1)
 })
 
-/** A folder with the migrations of the release before. */
-function folderOfReleaseBefore(): string {
+/** A folder with the migrations of the previous release. */
+function folderOfPreviousRelease(): string {
   const folder = join(inject('testsDir'), `migrations-before-${process.pid}`)
   cpSync(migrations, folder, { recursive: true })
-  const isNewer = (name: string) => name.endsWith('.sql') && name > releaseBefore.newestMigration
+  const isNewer = (name: string) => name.endsWith('.sql') && name > previousRelease.newestMigration
   for (const name of readdirSync(folder).filter(isNewer)) rmSync(join(folder, name))
   return folder
 }
 
-test('the release before starts on the database of this release and changes nothing; an earlier one is rejected', async () => {
+test('the previous release starts on the database of this release and changes nothing; an earlier one is rejected', async () => {
   const pool = await emptyPool()
   const next = folderWith('9999_next.sql', 'create table added_by_this_release (id int)')
   await migrate(pool, next)
   const schema = await describeSchema(pool)
-  const folder = folderOfReleaseBefore()
+  const folder = folderOfPreviousRelease()
   expect(await migrate(pool, folder)).toEqual([])
-  rmSync(join(folder, releaseBefore.newestMigration))
+  rmSync(join(folder, previousRelease.newestMigration))
   await expect(migrate(pool, folder)).rejects.toThrow(
-    `A later release migrated this database, and this one is too old for it: it lacks ${releaseBefore.newestMigration}.`,
+    `A later release migrated this database, and this one is too old for it: it lacks ${previousRelease.newestMigration}.`,
   )
   expect(await describeSchema(pool)).toEqual(schema)
 })
 
-test('migrations since the release before only add, so that it runs on the newer schema', () => {
+test('migrations since the previous release only add, so that it runs on the newer schema', () => {
   const removes =
     /\bdrop\s+(table|column|view|function|default)|\brename\b|\bset\s+not\s+null|\bset\s+data\s+type|\balter\s+column\s+\S+\s+type\b|\b(truncate|delete\s+from)\b/i
-  const names = readdirSync(migrations).filter((name) => name.endsWith('.sql') && name > releaseBefore.newestMigration)
+  const names = readdirSync(migrations).filter(
+    (name) => name.endsWith('.sql') && name > previousRelease.newestMigration,
+  )
   const breaking = names.flatMap((name) => {
     const statements = readFileSync(join(migrations, name), 'utf8').split(';')
     const requires = (sql: string) => /\badd\s+column\b/i.test(sql) && /not\s+null/i.test(sql) && !/default/i.test(sql)

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type pg from 'pg'
-import { findViolations } from './breaking-rows.ts'
+import { findViolations } from './constraint-violations.ts'
 
 const migrationsFolder = join(import.meta.dirname, '../../migrations')
 
@@ -12,10 +12,10 @@ const lockKey = 5_404_019
 const initialMigration = '0000_initial.sql'
 
 /**
- * The release before this one, and its newest migration. It runs on the schema of this release, so that an upgrade can be undone:
- * migrations after that one only add. Earlier releases refuse to start on it.
+ * The previous release, and its newest migration. The previous release also runs on the schema of this one, so that an upgrade can be
+ * undone: later migrations only add. Releases before it refuse to start on this schema.
  */
-export const releaseBefore = { version: '0.1.0', newestMigration: '0015_fence_of_hosts.sql' } as const
+export const previousRelease = { version: '0.1.0', newestMigration: '0015_fence_of_hosts.sql' } as const
 
 /** Migrations of development releases. Together they equal the initial migration. */
 const replacedByInitial = [
@@ -156,7 +156,7 @@ async function applyMigration(client: pg.PoolClient, { name, sql, checksum }: Mi
     throw new MigrationError(
       `Migration ${name} was not applied, because rows violate its constraints:\n${violations.join('\n')}\nCorrect or delete these rows, then start again.`,
     )
-  const { newestMigration } = releaseBefore
+  const { newestMigration } = previousRelease
   const needs = name > newestMigration ? newestMigration : null
   await client.query('insert into shoal_migrations (name, checksum, needs) values ($1, $2, $3)', [
     name,

@@ -1,4 +1,4 @@
-/** A statement of this process that was slow, from sending it to its last row: waits for locks and for this process count too. */
+/** A statement of this process that was slow, from sending it to its last row. The time includes waiting for locks and for this process. */
 export type SlowStatement = {
   /** With placeholders instead of values, shortened. */
   text: string
@@ -24,7 +24,7 @@ export function shortText(text: string): string | null {
     .slice(0, maxTextLength)
 }
 
-/** Records how long a statement took, if it was slow. `url`: of its database. */
+/** Records how long a statement took, if it was slow. `url` is the URL of its database. */
 export function recordStatement(url: string, text: unknown, elapsedMs: number): void {
   if (elapsedMs < slowMs || typeof text !== 'string') return
   const key = shortText(text)

@@ -57,7 +57,7 @@ async function checkOrigin(
       ? skipped('certificates', `${origin} is on this machine only`)
       : warning(
           'certificates',
-          `${origin} is not encrypted: passwords and tokens can be read on the way`,
+          `${origin} is not encrypted: others on the network can read passwords and tokens`,
           'Put a proxy with TLS in front (docs/install/one-server.md) or set SHOAL_TLS, and set SHOAL_PUBLIC_URL and SHOAL_GATEWAY_URL.',
         )
   const remedy =
@@ -68,7 +68,7 @@ async function checkOrigin(
     const { validTo, problem } = await readCertificate(hostname, Number(port) || 443)
     const leftMs = validTo.getTime() - clock.now().getTime()
     const finding = `${origin} is valid until ${validTo.toISOString()} (${Math.floor(leftMs / days(1))} days)`
-    if (leftMs <= 0) return failed('certificates', `${origin} has expired on ${validTo.toISOString()}`, remedy)
+    if (leftMs <= 0) return failed('certificates', `${origin} expired on ${validTo.toISOString()}`, remedy)
     if (problem) return failed('certificates', `${origin}: ${problem}`, remedy)
     return leftMs < days(14) ? warning('certificates', finding, remedy) : ok('certificates', finding)
   } catch (error) {

@@ -3,7 +3,7 @@ import { get as getHttps } from 'node:https'
 import { chainsOf, isPublicNode } from '../modules/chains/index.ts'
 import { failed, ok, skipped, warning, type Check, type Examined } from './check.ts'
 
-/** The clock of a server minus the clock of this host. HTTP dates have a resolution of a second. */
+/** The clock of a server minus the clock of this host. HTTP dates are rounded down to a second. */
 type Offset = { source: string; ms: number }
 
 const maxSources = 3
@@ -23,7 +23,7 @@ export const clockCheck: Check = {
     const known = offsets.filter((offset) => offset !== null).toSorted((a, b) => a.ms - b.ms)
     // The median is right even if the clock of one server is wrong.
     const median = known[Math.floor((known.length - 1) / 2)]
-    if (!median) return [skipped('clock', 'no server could be reached whose clock this one can be compared with')]
+    if (!median) return [skipped('clock', 'no server responded with a time to compare with')]
     const seconds = Math.round(Math.abs(median.ms) / 1000)
     const finding = `${seconds} s ${median.ms > 0 ? 'behind' : 'ahead of'} ${median.source} (compared with ${known.length})`
     const remedy =

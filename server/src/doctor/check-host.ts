@@ -33,7 +33,7 @@ function readLimits(pid: number | 'self'): CheckResult[] {
   })
 }
 
-/** The parts of the host that protect squids from each other: the names of their checks, and what to do if they are missing. */
+/** What protects squids from each other on this host: the name of each check, and what to do if it fails. */
 const parts: Record<keyof HostReport, { name: string; isVital: boolean; remedy: string }> = {
   sandbox: {
     name: 'sandbox',
@@ -85,7 +85,7 @@ export const hostCheck: Check = {
 async function readHost(examined: Examined): Promise<{ report: HostReport | null; source: string }> {
   const { config, stateDir } = examined
   const exists = existsSync(config.dataDir)
-  // A worker would be disturbed by a second one that tries its networks. As long as this lock is held, none starts.
+  // Detection creates networks, which would disturb a running worker. No worker starts while this process holds the lock.
   const lock = exists ? tryFileLock(join(locksDir(config), 'worker.lock'), 'exclusive') : null
   if (exists && !lock) {
     const recorded = readHostReport(stateDir)

@@ -11,7 +11,7 @@ type HealthPage = { status?: string; version?: string }
 type Port = { port: number; host: string | undefined; setting: string; hostSetting: string }
 type OwnPort = Port & { host: string }
 
-/** The ports with health pages that a process with these settings opens. */
+/** Returns the ports with health pages that a process with these settings opens. */
 function portsOf({ config }: Examined): OwnPort[] {
   const address = { host: config.SHOAL_HOST, hostSetting: 'SHOAL_HOST' }
   const healthAddress = { host: config.SHOAL_HEALTH_HOST, hostSetting: 'SHOAL_HEALTH_HOST' }
@@ -26,7 +26,7 @@ function portsOf({ config }: Examined): OwnPort[] {
   ]
 }
 
-/** The ports of SHOAL_TLS, with what tells whether Shoal serves them. */
+/** Returns the ports of SHOAL_TLS, each with a function that checks whether Shoal serves it. */
 function tlsPortsOf({ config }: Examined): { port: Port; isShoal: () => Promise<boolean> }[] {
   const { tls } = config
   if (!tls || !config.SHOAL_ROLES.some((role) => role !== 'worker')) return []

@@ -36,9 +36,9 @@ export type DoctorReport = { status: Exclude<CheckStatus, 'skipped'>; checks: Ch
 
 const timeoutMs = 30_000
 
-/** Checks everything that an installation depends on, whether its server runs or not. Never rejects; takes at most half a minute. */
+/** Checks everything that an installation depends on, with or without a running server. Never rejects; takes at most half a minute. */
 export async function examine(config: Config, clock: Clock = systemClock): Promise<DoctorReport> {
-  // The functions below create what they look for.
+  // The functions below would create a missing data directory.
   const exists = existsSync(config.dataDir)
   const servers = exists ? liveHolders(locksDir(config)).filter(({ roles }) => roles.length > 0) : []
   const stateDir = exists ? installationPaths(config).stateDir : config.dataDir

@@ -5,7 +5,8 @@ export type LocalPage = { status: number; location: string | undefined; body: st
 
 /**
  * Requests a page of this host. Returns null if nothing responds within four seconds.
- * @param name the public name under which the page is served, for addresses where the name decides. Certificates are not verified
+ * Does not verify certificates.
+ * @param name the name to request, for ports that serve several names
  */
 export function getLocal(url: string, name?: string): Promise<LocalPage | null> {
   return new Promise((done) => {
@@ -17,7 +18,7 @@ export function getLocal(url: string, name?: string): Promise<LocalPage | null> 
       response.once('error', () => done(null))
     }
     const options = { timeout: 4_000, agent: false, ...named }
-    // The doctor asks whether its own installation listens there; check-certificates.ts verifies certificates.
+    // Only whether this installation listens there matters; check-certificates.ts verifies certificates.
     const request = url.startsWith('https:')
       ? getHttps(url, { ...options, rejectUnauthorized: false }, read)
       : getHttp(url, options, read)
@@ -26,7 +27,7 @@ export function getLocal(url: string, name?: string): Promise<LocalPage | null> 
   })
 }
 
-/** Parses JSON; null if it is none. */
+/** Parses JSON. Returns null if the text is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)

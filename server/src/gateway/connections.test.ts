@@ -55,7 +55,7 @@ describe('an update', () => {
 })
 
 describe('replicas', () => {
-  test('are used in turn', async () => {
+  test('receive requests in turn', async () => {
     const squid = await bed.createVersion({ apis: [{}, {}, {}] })
     const counts = new Map<string, number>()
     for (const container of ['api', 'api-2', 'api-3']) await bed.serve(squid, respond(container), { container })
@@ -212,7 +212,7 @@ describe('request counts', () => {
     )
   })
 
-  test('tell failures of the squid from rejections, and from callers that disconnect', async () => {
+  test('distinguish failures of the squid from rejections and from callers that disconnect', async () => {
     const squid = await bed.createVersion()
     await bed.serve(squid, (req, res) => {
       if (req.url === '/missing') res.writeHead(404).end()

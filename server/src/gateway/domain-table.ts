@@ -9,7 +9,7 @@ import { oneAtATime } from './one-at-a-time.ts'
 const reloadMs = 30_000
 
 export type DomainTable = {
-  /** Returns what the gateway serves at the name of a Host header; null if it is no active domain. */
+  /** Returns what the gateway serves at the name of a Host header; null if the name is not an active domain. */
   find: (host: string | undefined, url: string) => Target | null
   has: (name: string) => boolean
   close: () => void
@@ -22,7 +22,7 @@ export type DomainTable = {
 export async function openDomainTable(app: App): Promise<DomainTable> {
   let domains = new Map<string, ActiveDomain>()
   const isRead = Promise.withResolvers<void>()
-  // An earlier read must not replace what a later one returned.
+  // One read at a time, so that an earlier read cannot replace the result of a later one.
   const reload = oneAtATime(async () => {
     domains = new Map((await selectActiveDomains(app.db)).map((domain) => [domain.name, domain]))
   })
@@ -31,7 +31,7 @@ export async function openDomainTable(app: App): Promise<DomainTable> {
       isRead.reject(error)
       app.log.warn({ err: error }, 'failed to read domains')
     })
-  // The first read begins when no notification can be missed any more.
+  // The first read begins only while the connection listens, so that no notification is missed.
   const stopListening = notificationsOf(app.database).listen(domainsChannel, {
     onMessage: reloadOrLog,
     onListening: reloadOrLog,

@@ -61,6 +61,13 @@ export const upstreamClosed = (route: Route): GatewayError => ({
   error: `${route.name}@${route.slot} closed the connection before it responded.`,
 })
 
+/** Only counted: the caller no longer receives a response. */
+export const callerDisconnected: GatewayError = {
+  status: 499,
+  code: 'CALLER_DISCONNECTED',
+  error: 'The caller disconnected.',
+}
+
 export const timedOut = (route: Route): GatewayError => ({
   status: 504,
   code: 'TIMED_OUT',

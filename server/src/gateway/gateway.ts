@@ -11,7 +11,7 @@ import { openRoutingTable } from './routing-table.ts'
 import { createRpcRoute } from './rpc/index.ts'
 import { SquidRoute } from './squid-route.ts'
 
-/** The handlers of the gateway's port. Close it after its listener. */
+/** The handlers of the gateway's port. Close the gateway after the listener of its port. */
 export type Gateway = Required<RequestHandlers> & {
   /** Whether the name is an active domain of an organization. */
   servesDomain: (name: string) => boolean
@@ -31,7 +31,7 @@ export async function createGateway(app: App, limits: HoldingLimits = defaultHol
 
   const handle = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
     const url = canonical(req.url ?? '/')
-    // A domain of an organization has none of the gateway's own pages and services.
+    // The gateway does not serve its own pages and services at domains of organizations.
     const domain = domains.find(req.headers.host, url)
     if (domain) return await squids.handle(req, res, domain)
     const [, service, second = '', third = '', rest = ''] =

@@ -111,7 +111,7 @@ describe('a version that stays down', () => {
   })
   afterEach(() => bed.close())
 
-  test('has its requests held until it counts as failed, and again after it has responded', async () => {
+  test('has its requests held until it counts as failed, and again once it has responded', async () => {
     const rejectionMs = () => elapsedMs(async () => expect((await fetch(api())).status).toBe(503))
     expect(await rejectionMs()).toBeGreaterThan(700)
     await until(async () => expect(await rejectionMs()).toBeLessThan(300))

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { oneAtATime } from './one-at-a-time.ts'
 
-test('calls during a run share one more run, which begins when the first has ended', async () => {
+test('calls during a run share one more run, which begins after the first run has ended', async () => {
   const runs: PromiseWithResolvers<void>[] = []
   const call = oneAtATime(() => {
     const run = Promise.withResolvers<void>()

@@ -1,6 +1,6 @@
 /**
- * Returns a function that runs `work`, never twice at the same time. A call during a run is answered by one more run after it, which all
- * such calls share: the last run began after the last call, and results arrive in order. It rejects if its run does.
+ * Returns a function that runs `work`, never twice at the same time. All calls during a run share one more run after it, so the last
+ * run always begins after the last call. Each call settles as its run does.
  */
 export function oneAtATime(work: () => Promise<void>): () => Promise<void> {
   let last = Promise.resolve()

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Dispatcher } from 'undici'
-import { upstreamClosed, notResponding, timedOut, type GatewayError } from './gateway-errors.ts'
+import { callerDisconnected, upstreamClosed, notResponding, timedOut, type GatewayError } from './gateway-errors.ts'
 import { requestHeaders, responseHeaders } from './headers.ts'
 import type { Route } from './routes-store.ts'
 import { canConnect, isAvoided, type Upstream } from './upstreams.ts'
@@ -51,7 +51,7 @@ const bodyUnreadCodes = new Set(['UND_ERR_CLOSED', 'UND_ERR_DESTROYED'])
 export async function forward(options: ForwardOptions): Promise<Outcome> {
   const body = await bufferSmallBody(options.req).catch(() => undefined)
   // The caller disconnected before the request was complete.
-  if (body === undefined) return { error: upstreamClosed(options.route) }
+  if (body === undefined) return { error: callerDisconnected }
   const bytes = body === streamed ? maxHeldBytes : (body?.length ?? 0)
   for (let attempts = 0; ;) {
     const upstream = options.pick()
@@ -61,12 +61,13 @@ export async function forward(options: ForwardOptions): Promise<Outcome> {
       if (!('failed' in outcome)) return outcome
       const code = codeOf(outcome.failed)
       if (!wasNotSent(code, body)) {
-        if (!mayRepeat(options, body, ++attempts)) return { error: errorOf(options.route, code) }
+        if (!mayRepeat(options, body, ++attempts))
+          return { error: options.res.destroyed ? callerDisconnected : errorOf(options.route, code) }
         await options.refresh().catch(() => undefined)
         continue
       }
     }
-    if (options.res.destroyed) return { error: upstreamClosed(options.route) }
+    if (options.res.destroyed) return { error: callerDisconnected }
     if (upstream) options.avoid(upstream)
     const nextUpstream = upstream && options.pick()
     if (nextUpstream && !isAvoided(nextUpstream)) continue
@@ -151,7 +152,7 @@ function send(
         const isFailure = !res.destroyed
         // Break the connection, so that the caller notices the incomplete response.
         res.destroy()
-        done({ status: 502, bytes, elapsedMs, isFailure })
+        done({ status: isFailure ? 502 : callerDisconnected.status, bytes, elapsedMs, isFailure })
       },
     }
     const method = req.method ?? 'GET'

@@ -11,6 +11,7 @@ import {
   unavailableReason,
   unknownSquid,
   unknownUrl,
+  callerDisconnected,
   upstreamClosed,
   type GatewayError,
 } from './gateway-errors.ts'
@@ -125,7 +126,7 @@ export class SquidRoute {
       this.#meter.count({ squidId: route.squidId, status: error.status, bytes, elapsedMs: 0, isFailure })
   }
 
-  /** Resolves with the HTTP status that the caller received, and whether the squid or the gateway failed. */
+  /** Resolves with the HTTP status of the response, and whether the squid or the gateway failed. */
   async #forwardUpgrade(
     req: IncomingMessage,
     socket: Duplex,
@@ -156,7 +157,7 @@ export class SquidRoute {
       if (typeof outcome === 'number') return { status: outcome, isFailure: outcome >= 500 }
       if (outcome === 'interrupted' && attempts > 0) return reject(upstreamClosed(route))
       if (upstream && outcome === 'unreachable') this.#upstreams.avoid(upstream)
-      const error = socket.destroyed ? upstreamClosed(route) : await wait(head.length)
+      const error = socket.destroyed ? callerDisconnected : await wait(head.length)
       if (error) return reject(error)
       if (outcome === 'interrupted') attempts += 1
     }

@@ -26,7 +26,7 @@ type Loops = {
 }
 
 const maxErrorLength = 300
-/** By configuration, which all roles of a process share: the worker has its own `App`. */
+/** The key is the configuration, which all roles of a process share. The worker's `App` is a different object. */
 const byProcess = new WeakMap<App['config'], Loops>()
 
 /** Returns the measurements of this process's loops, with their metrics registered. */

@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client'
 import type { App } from '../app.ts'
 
-/** By configuration, which all roles of a process share: the worker has its own `App`. */
+/** The key is the configuration, which all roles of a process share. The worker's `App` is a different object. */
 const registries = new WeakMap<App['config'], Registry>()
 
 /** Returns the registry of this process's metrics for the operator's Prometheus. Each part of the server registers its own metrics. */

@@ -1,7 +1,7 @@
 import type { CertificateFact } from '../modules/certificates/index.ts'
 import type { WorkerState } from '../installation/active-worker.ts'
 
-/** Functions that read the state of the parts of this process. Null for a part that this process does not have. */
+/** Functions that read the state of the parts of this process; null for a part that it does not have. */
 export type Vitals = {
   worker: (() => { state: WorkerState; lastObservationMs: number | null }) | null
   /** `routesReadMs`: milliseconds since the gateway last read all its routes. `problem`: any other reason why it does not work. */

@@ -28,8 +28,8 @@ export async function recordHeartbeat(
 }
 
 /**
- * Deletes the rows of processes with the same roles on the same host that were silent before this one started: it was started in their
- * place. To be called when the others have had the time for a heartbeat.
+ * Deletes the rows of processes that this one has replaced: those on the same host with the same roles whose last heartbeat was before
+ * this process started. Call it only after processes that still run have had the time for a heartbeat.
  */
 export async function deletePredecessors(db: Db, id: string): Promise<void> {
   await db.execute(sql`

@@ -74,7 +74,7 @@ export const sealedColumns: SealedColumn[] = [
 ]
 
 const batchSize = 500
-/** Delay before the second pass, in which running servers store the values that they have just sealed with the old key. */
+/** Delay before the second pass. During this time, running servers store the values that they have just sealed with the old key. */
 const settleMs = 2_000
 
 type Rotation = { key: string; resealed: number; oldKeys: string[] }

@@ -10,7 +10,7 @@ import { readFileSync } from 'node:fs'
 import type { KubernetesSettings } from '../config/runtime-settings.ts'
 import type { SquidBackend } from './squid-backend.ts'
 
-/** Runs squids as pods of a cluster, and builds their images there or on this host. `installation`: a key of this installation. */
+/** Runs squids as pods of a cluster, and builds their images there or on this host. `installation`: the id of this installation. */
 export function createKubernetesBackend(
   settings: KubernetesSettings,
   installation: string,

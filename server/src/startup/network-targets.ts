@@ -3,8 +3,8 @@ import { gatewayUrlOf, type Config } from '../config/config.ts'
 
 /**
  * Returns the targets that squids may reach in addition to DNS and the public internet: the Postgres servers of squids, the gateway at its own port and
- * at its public URL, the local demo chain, and the targets that the operator allows. Builds may reach only the latter; the runtime adds
- * the npm registry.
+ * at its public URL, the local demo chain, and the targets in SHOAL_NETWORK_ALLOW. Builds may reach only the targets in SHOAL_NETWORK_ALLOW;
+ * the runtime adds the npm registry.
  */
 export function networkTargets(config: Config, squidsDatabaseUrls: string[]): NetworkTargets {
   const allowed = config.networkAllow
@@ -17,7 +17,7 @@ export function networkTargets(config: Config, squidsDatabaseUrls: string[]): Ne
 const DEFAULT_PORTS: Record<string, number> = { 'http:': 80, 'https:': 443, 'ws:': 80, 'wss:': 443 }
 const POSTGRES_PORT = 5432
 
-/** Returns the target of a URL; null for the URL of a Postgres that listens on a socket file. */
+/** Returns the target of a URL; null for the URL of a Postgres that listens on a unix socket. */
 function targetOf(text: string): NetworkTarget | null {
   const { hostname, port, protocol } = new URL(text)
   return hostname === '' ? null : { host: hostname, port: Number(port) || (DEFAULT_PORTS[protocol] ?? POSTGRES_PORT) }

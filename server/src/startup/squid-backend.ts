@@ -24,7 +24,7 @@ type BackendOptions = {
   targets: NetworkTargets
   sealer: Sealer
   log: Logger
-  /** A key of this installation. */
+  /** The id of this installation (`installationPrefix`). */
   installation: string
 }
 

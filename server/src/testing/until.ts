@@ -1,6 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Repeats `check` until it succeeds, and returns its result. @throws the last error of `check` after `withinMs`. The default is a minute, since a machine under load may need many seconds for work that otherwise takes a few milliseconds */
+/**
+ * Repeats `check` until it succeeds, and returns its result. The default timeout suits a machine under heavy load.
+ * @throws the last error of `check` after `withinMs`
+ */
 export async function until<T>(check: () => Promise<T> | T, withinMs = 60_000): Promise<T> {
   const deadlineMs = performance.now() + withinMs
   while (true) {

@@ -9,7 +9,7 @@ import type { CertificateSource } from './tls-layer.ts'
 
 /** Number of certificates in memory. Each needs about ten kilobytes. */
 const maxContexts = 2_000
-/** Names without a certificate in memory, so that requests for them do not reach the database each time. */
+/** Number of names in memory that have no certificate, so that not every request for them reaches the database. */
 const maxUnknown = 10_000
 /** A lost notification delays a new certificate by at most this time. */
 const maxAgeMs = 60_000

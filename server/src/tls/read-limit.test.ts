@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { ReadLimit } from './read-limit.ts'
 
-test('the 17th read at the same time is refused, and reads that failed are counted as ended', async () => {
+test('the 17th concurrent read is refused, and a read that failed no longer counts', async () => {
   const limit = new ReadLimit()
   const ends = Array.from({ length: 16 }, () => Promise.withResolvers<string>())
   const reads = ends.map(({ promise }) => limit.run(() => promise, 'refused'))

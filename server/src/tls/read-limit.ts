@@ -1,11 +1,11 @@
-/** Concurrent reads of the database that clients cause before they are known. */
+/** Maximum number of concurrent reads. */
 const maxReads = 16
 
-/** Limits concurrent reads of the database that any client can cause: further ones are refused at once. */
+/** Limits concurrent reads of the database for clients that are not signed in. Refuses further reads immediately. */
 export class ReadLimit {
   #running = 0
 
-  /** Returns what `read` returns, or `refused` without a call if too many reads are running. Rejects if `read` does. */
+  /** Resolves as `read` does; resolves with `refused`, without calling `read`, if too many reads are running. */
   async run<T>(read: () => Promise<T>, refused: T): Promise<T> {
     if (this.#running >= maxReads) return refused
     this.#running += 1

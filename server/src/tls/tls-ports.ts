@@ -71,5 +71,5 @@ function byName(consoleName: string, { api, gateway }: Roles): RequestHandlers {
   }
 }
 
-/** Tells a client that another process serves this name. */
+/** Responds that this process does not serve the name, with status 421 (Misdirected Request). */
 const refuse = (res: Parameters<RequestHandlers['request']>[1]): void => void res.writeHead(421).end()

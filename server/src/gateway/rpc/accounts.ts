@@ -76,7 +76,7 @@ export class Accounts {
 
   /**
    * Charges requests admitted by other gateways to this gateway's bucket, so that all gateways together stay within the
-   * organization's rate. Each may exceed it for about a second, until it learns of the other requests, and admits fewer afterwards.
+   * organization's rate. Each may exceed it for about a second, until it reads the count of the other requests; it then admits fewer.
    * Needs no additional query.
    */
   #chargeOthers({ orgId, month, used }: { orgId: number; month: string; used: number }, ownRequests: number): void {

@@ -104,7 +104,7 @@ export class Pool {
     return height === null ? -1 : Math.min(height, Math.max(best, servedLatest))
   }
 
-  /** True for old state, if there is an untried archive node. */
+  /** Whether the call needs old state and there is a healthy archive node that has not been tried. */
   #needsArchive({ needsState, height }: CallPolicy, tried?: ReadonlySet<Upstream>): boolean {
     const { healthy, best } = this.heads
     const isOld = needsState && typeof height === 'number' && height < best - stateHistoryBlocks

@@ -26,7 +26,7 @@ export async function findChallengeCertificate({ db }: FindApp, name: string): P
   return { cert: cert.toString(), key: key.toString() }
 }
 
-/** Tokens of authorities are base64url of at least 128 bits. */
+/** Tokens are base64url (RFC 8555, 8.3). A request with any other token does not reach the database. */
 const tokenPattern = /^[\w-]{16,200}$/
 
 /** Returns the response to an HTTP-01 challenge for a name; null if no order expects it. */

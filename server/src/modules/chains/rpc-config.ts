@@ -7,7 +7,7 @@ const Upstream = z.strictObject({
   /** Shown instead of the URL. */
   name: z
     .string()
-    .regex(/^[\w .-]{1,40}$/, 'up to 40 letters, digits, spaces, dots and dashes')
+    .regex(/^[\w .-]{1,40}$/, 'up to 40 letters, digits, spaces, dots, dashes and underscores')
     .optional(),
   url: z.url({ protocol: /^https?$/, error: 'an http or https address' }),
   headers: z.record(z.string(), z.string()).default({}),

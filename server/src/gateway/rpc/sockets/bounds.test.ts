@@ -228,7 +228,7 @@ test('calls and notifications are limited by the rate of the organization', () =
     { SHOAL_RPC_RATE: '50' },
   ))
 
-test('when the gateway stops, calls in flight get a response and connections close with a code for reconnecting', () =>
+test('when the gateway stops, calls in flight get a response and connections close with a code that makes clients reconnect', () =>
   withGateway({}, async ({ t, urlOfNewOrg }) => {
     const url = await urlOfNewOrg()
     const client = await connect(url)

@@ -1,4 +1,4 @@
-/** A log in the form in which notifications contain it. */
+/** A log of a block, as notifications contain it. */
 export type BlockLog = {
   address: string
   topics: string[]
@@ -71,7 +71,7 @@ export class Branch {
     this.#bytes += bytesOf(block)
   }
 
-  /** Makes the block of this hash the tip and appends `added`, whose first block is its child. @throws Error for an unknown block */
+  /** Removes the blocks above the one with the hash `to`, and appends `added`, whose first block is its child. @throws Error for an unknown block */
   move(to: string, added: ChainBlock[]): BranchChange {
     if (!this.#byHash.has(to)) throw new Error('The branch does not contain this block')
     const removed: ChainBlock[] = []
