@@ -167,6 +167,20 @@ export const settings = {
     .min(0)
     .default(1000)
     .describe('The same limit in lines per second. 0: unlimited.'),
+  SHOAL_LOG_ORG_KB_PER_SECOND: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .default(5000)
+    .describe(
+      'Rate limit for the logs of all versions of an organization together in kilobytes per second, with the same burst. 0: unlimited.',
+    ),
+  SHOAL_LOG_ORG_LINES_PER_SECOND: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .default(5000)
+    .describe('The same limit in lines per second. 0: unlimited.'),
   SHOAL_LOG_MB_PER_DAY: z.coerce
     .number()
     .min(0)

@@ -39,6 +39,8 @@ export const logDrops = pgTable(
     lines: bigId().notNull(),
     isEstimate: boolean().notNull(),
     exceeded: text({ enum: limitKinds }).notNull(),
+    /** `exceeded` is a rate of the organization. Release 0.1.0, which must be able to read the row, does not know these as kinds. */
+    isOfOrg: boolean().notNull().default(false),
     fromAt: time().notNull(),
     toAt: time().notNull(),
   },

@@ -55,7 +55,8 @@ const minuteMs = (minute: number) => day + minute * 60_000
 
 /** Writes the batches to a new version, repeatedly, until there are several blocks. Returns the version and all stored lines. */
 const createUnlimitedWriter = () => {
-  const limits = { bytesPerSecond: Infinity, linesPerSecond: Infinity, bytesPerDay: Infinity, orgBytesPerDay: Infinity }
+  const own = { bytesPerSecond: Infinity, linesPerSecond: Infinity, bytesPerDay: Infinity }
+  const limits = { ...own, orgBytesPerSecond: Infinity, orgLinesPerSecond: Infinity, orgBytesPerDay: Infinity }
   const limiter = createLimiter(limits, t.app.clock, { versions: new Map(), orgs: new Map() })
   return createWriter(client, {
     redactors: async () => () => (text) => text,

@@ -78,8 +78,7 @@ export function createDrops(
         const exceeded = limiter.exceededBy(squidId)
         dropped.push({ exceeded, lines })
         const earlier = bySquid.get(squidId)
-        if (earlier && (earlier.exceeded !== exceeded || dayOf(earlier.fromMs) !== dayOf(nowMs)))
-          reported.push(report(earlier))
+        if (earlier && !isContinued(earlier, exceeded, nowMs)) reported.push(report(earlier))
         const drop = bySquid.get(squidId) ?? {
           squidId,
           lines: 0,
@@ -113,6 +112,14 @@ export function createDrops(
 /** Whether nothing more of the version is stored until the next day. */
 const isQuota = (exceeded: LimitKind) => exceeded === 'bytesPerDay' || exceeded === 'orgBytesPerDay'
 
+/**
+ * Whether a report includes lines that are dropped now because of `exceeded`. A version may exceed its own rate and that of its
+ * organization in turns, several times a second: one report then names the limit that was exceeded first.
+ */
+const isContinued = (earlier: PendingDrop, exceeded: LimitKind, nowMs: number) =>
+  dayOf(earlier.fromMs) === dayOf(nowMs) &&
+  (earlier.exceeded === exceeded || (!isQuota(earlier.exceeded) && !isQuota(exceeded)))
+
 /** Returns the line of the log that reports a drop. */
 export function lineOfDrop(drop: PendingDrop, limits: LogLimits, nowMs: number): Omit<NewLine, 'seq'> {
   const message = messageOf(drop, limits, nowMs)
@@ -144,11 +151,19 @@ function messageOf({ lines, isEstimate, exceeded, fromMs, toMs }: PendingDrop, l
   return `${count} dropped ${when}: more than ${descriptions[exceeded](limits[exceeded])}${outlook}`
 }
 
+const bytesPerSecond = (limit: number) => `${formatBytes(limit)} a second`
+const linesPerSecond = (limit: number) => `${format(limit)} ${limit === 1 ? 'line' : 'lines'} a second`
+const bytesPerDay = (limit: number) => `${formatBytes(limit)} a day`
+const inOrg = (describe: (limit: number) => string) => (limit: number) =>
+  `${describe(limit)} in all logs of the organization`
+
 const descriptions: Record<LimitKind, (limit: number) => string> = {
-  bytesPerSecond: (limit) => `${formatBytes(limit)} a second`,
-  linesPerSecond: (limit) => `${format(limit)} ${limit === 1 ? 'line' : 'lines'} a second`,
-  bytesPerDay: (limit) => `${formatBytes(limit)} a day`,
-  orgBytesPerDay: (limit) => `${formatBytes(limit)} a day in all logs of the organization`,
+  bytesPerSecond,
+  linesPerSecond,
+  bytesPerDay,
+  orgBytesPerSecond: inOrg(bytesPerSecond),
+  orgLinesPerSecond: inOrg(linesPerSecond),
+  orgBytesPerDay: inOrg(bytesPerDay),
 }
 
 const timeOfDay = (ms: number) => isoTime(ms).slice(11, 19)

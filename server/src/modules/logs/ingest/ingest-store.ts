@@ -8,7 +8,7 @@ import { dropDayPartitionsBefore } from '../../../db/day-partitions.ts'
 import { logsChannel, searchedText, type SeqRange } from '../lines-store.ts'
 import type { BlockSummary } from './blocks.ts'
 import type { PendingDrop } from './drops.ts'
-import type { DayUsage } from './limiter.ts'
+import type { DayUsage, LimitKind } from './limiter.ts'
 
 /** A line to insert. */
 export type NewLine = {
@@ -83,7 +83,8 @@ export async function updateStreams(client: ClientBase, streams: StreamUpdate[])
 
 export async function readPendingDrops(client: ClientBase): Promise<PendingDrop[]> {
   const { rows } = await client.query<PendingDrop>(
-    `select squid_id as "squidId", lines, is_estimate as "isEstimate", exceeded,
+    `select squid_id as "squidId", lines, is_estimate as "isEstimate",
+       case when is_of_org then 'org' || upper(left(exceeded, 1)) || substr(exceeded, 2) else exceeded end as exceeded,
        (extract(epoch from from_at) * 1000)::float8 as "fromMs", (extract(epoch from to_at) * 1000)::float8 as "toMs"
      from log_drops`,
   )
@@ -95,19 +96,25 @@ export async function replacePendingDrops(client: ClientBase, squidIds: number[]
   await client.query('delete from log_drops where squid_id = any($1)', [squidIds])
   if (drops.length === 0) return
   await client.query(
-    `insert into log_drops (squid_id, lines, is_estimate, exceeded, from_at, to_at)
-     select squid_id, lines, is_estimate, exceeded, to_timestamp(from_ms / 1000), to_timestamp(to_ms / 1000)
-     from unnest($1::bigint[], $2::bigint[], $3::boolean[], $4::text[], $5::float8[], $6::float8[])
-       as t (squid_id, lines, is_estimate, exceeded, from_ms, to_ms)`,
+    `insert into log_drops (squid_id, lines, is_estimate, exceeded, is_of_org, from_at, to_at)
+     select squid_id, lines, is_estimate, exceeded, is_of_org, to_timestamp(from_ms / 1000), to_timestamp(to_ms / 1000)
+     from unnest($1::bigint[], $2::bigint[], $3::boolean[], $4::text[], $5::boolean[], $6::float8[], $7::float8[])
+       as t (squid_id, lines, is_estimate, exceeded, is_of_org, from_ms, to_ms)`,
     [
       drops.map((d) => d.squidId),
       drops.map((d) => d.lines),
       drops.map((d) => d.isEstimate),
-      drops.map((d) => d.exceeded),
+      drops.map((d) => storedKinds[d.exceeded] ?? d.exceeded),
+      drops.map((d) => d.exceeded in storedKinds),
       drops.map((d) => d.fromMs),
       drops.map((d) => d.toMs),
     ],
   )
+}
+
+const storedKinds: { [kind in LimitKind]?: LimitKind } = {
+  orgBytesPerSecond: 'bytesPerSecond',
+  orgLinesPerSecond: 'linesPerSecond',
 }
 
 /** Inserts all lines with one COPY, which is faster than INSERT. */

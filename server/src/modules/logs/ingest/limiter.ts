@@ -1,11 +1,13 @@
 import type { LogAdmission } from '@shoal/runtime'
 import { dayOf, type Clock } from '../../../clock.ts'
 import type { Config } from '../../../config/config.ts'
+import { createRateLimit, type RateLimit } from './rate-limit.ts'
 import { squidOf } from './workload.ts'
 
+/** The kinds that release 0.1.0 knows and that the database stores as they are; see `isOfOrg` of `log_drops`. */
 export const limitKinds = ['bytesPerSecond', 'linesPerSecond', 'bytesPerDay', 'orgBytesPerDay'] as const
-/** The limit that a version exceeded: its own, or the quota that all versions of its organization share. */
-export type LimitKind = (typeof limitKinds)[number]
+/** The limit that a version exceeded: its own, or one that all versions of its organization share. */
+export type LimitKind = (typeof limitKinds)[number] | 'orgBytesPerSecond' | 'orgLinesPerSecond'
 
 /** The limits of each version, and of each organization. Infinity: unlimited. */
 export type LogLimits = Record<LimitKind, number>
@@ -19,9 +21,6 @@ export type StoredUsage = {
   /** Includes the usage of deleted versions. */
   orgs: ReadonlyMap<number, DayUsage>
 }
-
-/** A version that was quiet may write a burst of as many lines as its rate allows in this time. */
-const burstSeconds = 10
 
 /** The bytes that Postgres needs for a line in addition to its text: the other columns, the row's header and the index. */
 const bytesPerLine = 120
@@ -50,26 +49,34 @@ export const limitsOf = (config: Config): LogLimits => ({
   bytesPerSecond: unlimitedIfZero(config.SHOAL_LOG_KB_PER_SECOND * 1_000),
   linesPerSecond: unlimitedIfZero(config.SHOAL_LOG_LINES_PER_SECOND),
   bytesPerDay: unlimitedIfZero(config.SHOAL_LOG_MB_PER_DAY * 1_000_000),
+  orgBytesPerSecond: unlimitedIfZero(config.SHOAL_LOG_ORG_KB_PER_SECOND * 1_000),
+  orgLinesPerSecond: unlimitedIfZero(config.SHOAL_LOG_ORG_LINES_PER_SECOND),
   orgBytesPerDay: unlimitedIfZero(config.SHOAL_LOG_ORG_MB_PER_DAY * 1_000_000),
 })
 
 const unlimitedIfZero = (limit: number) => (limit === 0 ? Infinity : limit)
 
-type VersionState = { bytes: Bucket; lines: Bucket; usage: DayUsage; orgId: number | null; exceeded: LimitKind }
+type State = { rate: RateLimit; usage: DayUsage }
+type VersionState = State & {
+  orgId: number | null
+  /** Lines that were admitted before the organization was known. */
+  unassigned: { bytes: number; lines: number }
+  exceeded: LimitKind
+}
 
 export function createLimiter(limits: LogLimits, clock: Clock, stored: StoredUsage): Limiter {
   const states = new Map<number, VersionState>()
-  /** The usage of organizations on `today`. */
-  const orgs = new Map(stored.orgs)
+  /** The states of organizations on `today`. */
+  const orgs = new Map<number, State>()
   let today = dayOf(clock.now().getTime())
 
   const createState = (squidId: number, nowMs: number): VersionState => {
     const { orgId = null, ...usage } = stored.versions.get(squidId) ?? { day: today, bytes: 0 }
     const state: VersionState = {
-      bytes: createBucket(limits.bytesPerSecond, nowMs),
-      lines: createBucket(limits.linesPerSecond, nowMs),
+      rate: createRateLimit(limits.bytesPerSecond, limits.linesPerSecond, nowMs),
       usage,
       orgId,
+      unassigned: { bytes: 0, lines: 0 },
       exceeded: 'bytesPerSecond',
     }
     states.set(squidId, state)
@@ -86,12 +93,20 @@ export function createLimiter(limits: LogLimits, clock: Clock, stored: StoredUsa
     return state
   }
 
-  const addToOrg = (orgId: number | null, bytes: number) => {
-    if (orgId !== null) orgs.set(orgId, { day: today, bytes: (orgs.get(orgId)?.bytes ?? 0) + bytes })
+  const orgOf = ({ orgId }: VersionState, nowMs: number): State | null => {
+    if (orgId === null) return null
+    const storedUsage = stored.orgs.get(orgId)
+    const org = orgs.get(orgId) ?? {
+      rate: createRateLimit(limits.orgBytesPerSecond, limits.orgLinesPerSecond, nowMs),
+      usage: storedUsage?.day === today ? { ...storedUsage } : { day: today, bytes: 0 },
+    }
+    orgs.set(orgId, org)
+    return org
   }
-  const add = (state: VersionState, bytes: number) => {
+
+  const add = (state: VersionState, org: State | null, bytes: number) => {
     state.usage.bytes += bytes
-    addToOrg(state.orgId, bytes)
+    if (org) org.usage.bytes += bytes
   }
 
   return {
@@ -101,16 +116,19 @@ export function createLimiter(limits: LogLimits, clock: Clock, stored: StoredUsa
       if (squidId === null) return true
       const nowMs = clock.now().getTime()
       const state = stateOf(squidId, nowMs)
-      const orgBytes = state.orgId === null ? 0 : (orgs.get(state.orgId)?.bytes ?? 0)
-      const exceeded = exceededLimit(state, orgBytes, limits, nowMs, isBacklog)
+      const org = orgOf(state, nowMs)
+      const exceeded = exceededLimit(state, org, limits, nowMs, isBacklog)
       if (exceeded !== null) {
         state.exceeded = exceeded
         return false
       }
-      add(state, quotaBytes(1, bytes))
-      if (!isBacklog) {
-        state.bytes.take(bytes)
-        state.lines.take(1)
+      add(state, org, quotaBytes(1, bytes))
+      if (isBacklog) return true
+      state.rate.take(bytes, 1)
+      if (org) org.rate.take(bytes, 1)
+      else {
+        state.unassigned.bytes += bytes
+        state.unassigned.lines += 1
       }
       return true
     },
@@ -118,16 +136,29 @@ export function createLimiter(limits: LogLimits, clock: Clock, stored: StoredUsa
     usageOf: (squidId) => stateOf(squidId, clock.now().getTime()).usage,
     usageOfOrgs: (squidIds) => {
       const nowMs = clock.now().getTime()
-      const orgIds = squidIds.flatMap((squidId) => stateOf(squidId, nowMs).orgId ?? [])
-      return new Map(orgIds.map((orgId) => [orgId, orgs.get(orgId) ?? { day: today, bytes: 0 }]))
+      const usage = new Map<number, DayUsage>()
+      for (const squidId of squidIds) {
+        const state = stateOf(squidId, nowMs)
+        const org = orgOf(state, nowMs)
+        if (org && state.orgId !== null) usage.set(state.orgId, org.usage)
+      }
+      return usage
     },
     assignOrg: (squidId, orgId) => {
-      const state = stateOf(squidId, clock.now().getTime())
+      const nowMs = clock.now().getTime()
+      const state = stateOf(squidId, nowMs)
       if (state.orgId !== null) return
       state.orgId = orgId
-      addToOrg(orgId, state.usage.bytes)
+      const org = orgOf(state, nowMs)
+      if (!org) return
+      org.usage.bytes += state.usage.bytes
+      org.rate.take(state.unassigned.bytes, state.unassigned.lines)
     },
-    addUsage: (squidId, bytes) => add(stateOf(squidId, clock.now().getTime()), bytes),
+    addUsage: (squidId, bytes) => {
+      const nowMs = clock.now().getTime()
+      const state = stateOf(squidId, nowMs)
+      add(state, orgOf(state, nowMs), bytes)
+    },
     evict: (squidIds) => {
       for (const squidId of squidIds) states.delete(squidId)
     },
@@ -136,38 +167,22 @@ export function createLimiter(limits: LogLimits, clock: Clock, stored: StoredUsa
 
 /** The rate does not apply to a backlog: its lines may have been written long before they are read. */
 function exceededLimit(
-  state: VersionState,
-  orgBytes: number,
+  state: State,
+  org: State | null,
   limits: LogLimits,
   nowMs: number,
   isBacklog: boolean,
 ): LimitKind | null {
   if (state.usage.bytes >= limits.bytesPerDay) return 'bytesPerDay'
-  if (orgBytes >= limits.orgBytesPerDay) return 'orgBytesPerDay'
+  if (org && org.usage.bytes >= limits.orgBytesPerDay) return 'orgBytesPerDay'
   if (isBacklog) return null
-  if (state.bytes.isEmpty(nowMs)) return 'bytesPerSecond'
-  return state.lines.isEmpty(nowMs) ? 'linesPerSecond' : null
+  if (state.rate.bytes.isEmpty(nowMs)) return 'bytesPerSecond'
+  if (state.rate.lines.isEmpty(nowMs)) return 'linesPerSecond'
+  if (org?.rate.bytes.isEmpty(nowMs)) return 'orgBytesPerSecond'
+  return org?.rate.lines.isEmpty(nowMs) ? 'orgLinesPerSecond' : null
 }
 
 const isOnDay = (day: string, ms: number): boolean => {
   const startMs = Date.parse(day)
   return ms >= startMs && ms < startMs + 86_400_000
-}
-
-type Bucket = { isEmpty: (nowMs: number) => boolean; take: (amount: number) => void }
-
-/** A token bucket. `take` may overdraw it, so that a line that is larger than the burst is not dropped forever. */
-function createBucket(perSecond: number, createdMs: number): Bucket {
-  if (perSecond === Infinity) return { isEmpty: () => false, take: () => undefined }
-  const capacity = perSecond * burstSeconds
-  let available = capacity
-  let refilledMs = createdMs
-  return {
-    isEmpty: (nowMs) => {
-      available = Math.min(capacity, available + (Math.max(0, nowMs - refilledMs) / 1_000) * perSecond)
-      refilledMs = nowMs
-      return available <= 0
-    },
-    take: (amount) => (available -= amount),
-  }
 }

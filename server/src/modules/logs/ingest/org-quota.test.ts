@@ -1,7 +1,8 @@
 import { gapContainer } from '@shoal/contract'
 import { createSimRuntime, ManualClock, type SimRuntime } from '@shoal/runtime'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { days } from '../../../clock.ts'
+import type { Config } from '../../../config/config.ts'
 import type { LeaderHandle } from '../../../db/leases.ts'
 import { startTestApp, type TestApp, type TestOrg } from '../../../testing/index.ts'
 import { until } from '../../../testing/until.ts'
@@ -10,7 +11,7 @@ import { makeVersion, specOf, workloadOf } from '../../versions/testing/make-ver
 import { rotateDayPartitions } from './retention.ts'
 import { startLogIngest } from './start-ingest.ts'
 
-/** 300 lines of 1,000 bytes for an organization, 200 for a version. The rates are not limited. */
+/** 300 lines of 1,000 bytes for an organization, 200 for a version. The rates of versions are not limited. */
 const env = {
   SHOAL_LOG_LINES_PER_SECOND: '0',
   SHOAL_LOG_KB_PER_SECOND: '0',
@@ -38,9 +39,9 @@ afterEach(async () => {
   await t.close()
 })
 
-const restartWorker = async () => {
+const restartWorker = async (settings: Partial<Config> = {}) => {
   await ingest.close()
-  ingest = startLogIngest(t.app)
+  ingest = startLogIngest({ ...t.app, config: { ...t.app.config, ...settings } })
 }
 
 let batches = 0
@@ -121,4 +122,58 @@ test('a restart of the worker does not repeat the report of a used quota', async
   await restartWorker()
   await write(one, 5)
   expect(await reports(org, 'one')).toHaveLength(1)
+})
+
+describe('the rate of an organization', () => {
+  /** Allows bursts of 100 lines or 50,000 bytes. */
+  const settings = { SHOAL_LOG_ORG_LINES_PER_SECOND: 10, SHOAL_LOG_ORG_KB_PER_SECOND: 5 }
+  beforeEach(() => restartWorker(settings))
+
+  const shortLines = (count: number) => Array.from({ length: count }, (_, i) => `${i}`)
+  const print = async (squid: SquidRow, printed: string[]) => {
+    await runtime.apply(workloadOf(squid, [specOf('eth', 3000, { print: printed })]))
+    await makeSquid(neighbour, `marker-${batches++}`)
+  }
+
+  test('is shared by its versions, each of which reports its dropped lines; neighbors lose none', async () => {
+    const [one, two, other] = [
+      await makeSquid(org, 'one'),
+      await makeSquid(org, 'two'),
+      await makeSquid(neighbour, 'other'),
+    ]
+    await print(one, shortLines(60))
+    await print(two, shortLines(60))
+    await print(other, shortLines(60))
+    expect([await written(org, 'one'), await written(neighbour, 'other')]).toEqual([61, 61])
+    // The lines at the starts count too, unless the squids wrote them before the worker read.
+    const stored = await written(org, 'two')
+    expect(stored).toBeGreaterThanOrEqual(1 + 38)
+    expect(stored).toBeLessThanOrEqual(1 + 40)
+    // The next worker reports what this one has dropped.
+    await restartWorker(settings)
+    clock.advance(3_000)
+    await until(async () =>
+      expect(await reports(org, 'two')).toEqual([
+        `${61 - stored} lines dropped between 12:00:00 and 12:00:00 UTC: more than 10 lines a second in all logs of the organization`,
+      ]),
+    )
+    expect([...(await reports(org, 'one')), ...(await reports(neighbour, 'other'))]).toEqual([])
+  })
+
+  test('applies to bytes, and a new version does not escape it', async () => {
+    const one = await makeSquid(org, 'one')
+    await print(one, lines(50))
+    const two = await makeSquid(org, 'two')
+    await print(two, lines(50))
+    expect((await written(org, 'one')) + (await written(org, 'two'))).toBeLessThan(65)
+    clock.advance(3_000)
+    await until(async () =>
+      expect(await reports(org, 'two')).toEqual([
+        expect.stringContaining('more than 5 KB a second in all logs of the organization'),
+      ]),
+    )
+    clock.advance(10_000)
+    await print(two, ['fits again'])
+    expect((await logOf(org, 'two')).map(({ payload }) => payload)).toContain('fits again')
+  })
 })

@@ -1,0 +1,1 @@
+ALTER TABLE "log_drops" ADD COLUMN "is_of_org" boolean DEFAULT false NOT NULL;
