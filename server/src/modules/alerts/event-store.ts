@@ -26,14 +26,14 @@ export async function listOpenAlerts(db: Db, orgId: number): Promise<EventRow[]>
     .limit(maxListedAlerts)
 }
 
-/** Open alerts of all organizations. */
+/** Returns the open alerts of all organizations. */
 export async function listAllOpenAlerts(db: Db): Promise<EventRow[]> {
   return await db.select().from(alertEvents).where(isNull(alertEvents.endedAt))
 }
 
 export type HistoryPage = { beforeId?: number | undefined; isEnded: boolean; limit: number }
 
-/** Alerts of an organization, newest first. */
+/** Returns alerts of an organization, newest first. */
 export async function listAlertHistory(db: Db, orgId: number, { beforeId, isEnded, limit }: HistoryPage) {
   const conditions: SQL[] = [eq(alertEvents.orgId, orgId)]
   if (beforeId !== undefined) conditions.push(lt(alertEvents.id, beforeId))
@@ -64,7 +64,7 @@ export async function changeOpenEvent(db: Db, id: number, change: Change): Promi
   return row ?? null
 }
 
-/** Organizations with overdue or failed payments, and their account status. */
+/** Returns the organizations with overdue or failed payments, and their account status. */
 export async function listOrgsWithPaymentIssues(db: Db): Promise<{ orgId: number; status: OrgStatus }[]> {
   return await db
     .select({ orgId: orgs.id, status: orgs.status })
@@ -72,7 +72,7 @@ export async function listOrgsWithPaymentIssues(db: Db): Promise<{ orgId: number
     .where(and(isNull(orgs.deletedAt), inArray(orgs.status, ['PAYMENT_ISSUES', 'IN_DEBT', 'TERMINATED'])))
 }
 
-/** Deletes alerts that ended before `at` with their deliveries, and mutes that expired before then. Returns the number of deleted rows. */
+/** Deletes alerts that ended before `at`, with their deliveries, and mutes that expired before `at`. Returns the number of deleted rows. */
 export async function deleteEndedAlertsBefore(db: Db, at: Date): Promise<number> {
   const events = await deleteInBatches(db, alertEvents, sql`ended_at < ${at.toISOString()}`)
   return events + (await deleteInBatches(db, alertMutes, sql`until < ${at.toISOString()}`))

@@ -4,7 +4,7 @@ import { alertMutes } from './tables.ts'
 
 export type MuteRow = typeof alertMutes.$inferSelect
 
-/** Active mutes of an organization, by end time. */
+/** Returns the active mutes of an organization, by end time. */
 export async function listMutes(db: Db, orgId: number, now: Date): Promise<MuteRow[]> {
   return await db
     .select()
@@ -13,7 +13,7 @@ export async function listMutes(db: Db, orgId: number, now: Date): Promise<MuteR
     .orderBy(asc(alertMutes.until), asc(alertMutes.id))
 }
 
-/** Active mutes of all organizations. */
+/** Returns the active mutes of all organizations. */
 export async function listAllMutes(db: Db, now: Date): Promise<MuteRow[]> {
   return await db.select().from(alertMutes).where(gt(alertMutes.until, now))
 }

@@ -4,7 +4,7 @@ import { emailLinks, knownAddresses, oauthIdentities, users } from './tables.ts'
 
 export type Account = typeof users.$inferSelect
 
-/** The account whose owner has confirmed this email. */
+/** Returns the account whose owner has confirmed this email. */
 export async function findConfirmedAccount(db: Db, email: string): Promise<Account | null> {
   const [row] = await db
     .select()
@@ -13,7 +13,7 @@ export async function findConfirmedAccount(db: Db, email: string): Promise<Accou
   return row ?? null
 }
 
-/** The newest unconfirmed account with this email. */
+/** Returns the newest unconfirmed account with this email. */
 export async function findUnconfirmedAccount(db: Db, email: string): Promise<Account | null> {
   const [row] = await db
     .select()
@@ -50,8 +50,8 @@ export async function changeAccount(db: Db, id: number, change: Partial<typeof u
 }
 
 /**
- * Deletes up to `limit` accounts that were created before a time and are not confirmed. Locks them first, so that they cannot be
- * confirmed in the meantime, and calls `beforeDelete` with their ids.
+ * Deletes up to `limit` unconfirmed accounts that were created before a time. Locks them first, so that they cannot be confirmed in the
+ * meantime, and calls `beforeDelete` with their ids.
  */
 export async function deleteUnconfirmedAccounts(
   tx: Db,
@@ -70,7 +70,7 @@ export async function deleteUnconfirmedAccounts(
   await tx.delete(users).where(inArray(users.id, ids))
 }
 
-/** Gives the confirmed account with this email the operator's flag, or takes it away. Returns false if there is no such account. */
+/** Sets whether the confirmed account with this email is an operator. Returns false if there is no such account. */
 export async function setOperator(db: Db, email: string, isOperator: boolean): Promise<boolean> {
   const changed = await db
     .update(users)
@@ -105,7 +105,7 @@ export async function addEmailLink(db: Db, link: typeof emailLinks.$inferInsert)
 
 type Purpose = 'confirm' | 'restore'
 
-/** The account of a link that has not expired. */
+/** Returns the account of a link that has not expired. */
 export async function findEmailLink(db: Db, purpose: Purpose, hash: string, now: Date): Promise<Account | null> {
   const [row] = await db
     .select({ user: users })

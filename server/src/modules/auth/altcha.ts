@@ -10,7 +10,10 @@ import { signingKey } from './signing-keys.ts'
 /** A challenge remains valid while the user fills in the form. */
 const lifetimeMs = minutes(60)
 
-/** A solution takes about 256 keys of 1,000 rounds each: instant for one user, expensive for millions of attempts. Verifying takes one key. */
+/**
+ * Solving a challenge takes about 256 keys of 1,000 rounds each: fast for one user, expensive for millions of attempts. Verifying a
+ * solution takes one key.
+ */
 const proofOfWork = { algorithm: 'PBKDF2/SHA-256', cost: 1_000, keyPrefix: '00' }
 
 /** The widget's payload, decoded from base64. */

@@ -65,7 +65,10 @@ describe('a session token', () => {
     ['no signature', (token) => token.split('.').slice(0, 2).join('.')],
     ['an empty signature', (token) => token.replace(/[^.]+$/, '')],
     ['a changed payload', (token) => token.replace(/\.(.)/, (_, first) => (first === 'e' ? '.f' : '.e'))],
-    ['the address of a key', (token) => withHeader(token, { alg: 'RS256', jku: 'http://127.0.0.1/keys.json' })],
+    [
+      'a header that names the URL of a key',
+      (token) => withHeader(token, { alg: 'RS256', jku: 'http://127.0.0.1/keys.json' }),
+    ],
     // Signed with the key of the installation, so that only the extension is wrong.
     [
       'an unknown critical extension',

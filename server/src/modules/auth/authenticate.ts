@@ -53,7 +53,7 @@ async function authenticateSession(app: App, token: string): Promise<Actor | nul
   }
 }
 
-/** Ends with its time, and with the flag of the operator. */
+/** Returns the support access of a session. It ends at its time limit, or when the user is no longer an operator. */
 function supportOf(session: NonNullable<Awaited<ReturnType<typeof findSession>>>, now: Date): Actor['support'] {
   const { supportOrgId: orgId, supportUntil: until, user } = session
   return user.isOperator && orgId !== null && until !== null && until > now ? { orgId, until } : null

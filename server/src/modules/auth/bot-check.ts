@@ -6,7 +6,7 @@ import { invalidField } from '../../errors.ts'
 import { isAltchaSolved } from './altcha.ts'
 import { fetchJson } from './fetch-json.ts'
 
-/** The bot check for clients: Turnstile if its keys are configured, otherwise a proof of work. */
+/** Returns the bot check that clients must solve: Turnstile if its keys are configured, otherwise a proof of work. */
 export function botCheckOptions({ config }: App): AuthOptions['botCheck'] {
   const siteKey = config.SHOAL_TURNSTILE_SITE_KEY
   if (siteKey && config.SHOAL_TURNSTILE_SECRET_KEY) return { kind: 'turnstile', siteKey }

@@ -19,7 +19,7 @@ export function rememberDevice(app: App, account: Account, request: Request): vo
   request.setCookie(cookieName, app.sealer.seal(JSON.stringify(device), sealContext), lifetimeMs)
 }
 
-/** The id of the caller's browser, if the owner of this account has signed in there; otherwise null. */
+/** Returns the id of the caller's browser, if the owner of this account has signed in with it; otherwise null. */
 export function findDeviceId(app: App, account: Account, request: Request): string | null {
   const cookie = request.cookie(cookieName)
   if (!cookie) return null

@@ -20,7 +20,7 @@ export async function endCredentials(tx: Db, userId: number, kept: KeptCredentia
   const sessions = await endSessionsOf(tx, userId, kept.sessionId)
   const apiTokens = kept.apiTokens ? [] : await deleteApiTokensOf(tx, userId)
   const providers = kept.providers ? [] : await deleteIdentitiesOf(tx, userId)
-  // Trusted addresses have their own limit for failed sign-ins, which an attacker must not keep.
+  // Known addresses have their own limit for failed sign-ins, which an attacker must not keep.
   await deleteAddressesOf(tx, userId)
   return { sessions, apiTokens, providers: providers.filter(isProvider) }
 }

@@ -21,7 +21,10 @@ import { findProvider, type OauthProfile, type Provider } from './oauth-provider
 import { startSession } from './sessions.ts'
 import { requireEnabled } from './sign-in.ts'
 
-/** The cookie binds the provider's response to the browser that requested it, so that a link cannot sign a user in to another account. */
+/**
+ * The cookie binds the provider's response to the browser that requested it, so that a link of an attacker cannot sign a user in to the
+ * attacker's account.
+ */
 const cookieName = 'shoal_oauth'
 const lifetimeMs = minutes(10)
 

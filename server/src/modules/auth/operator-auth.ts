@@ -2,5 +2,5 @@ import { findAccount, setOperator } from './account-store.ts'
 import { enterPassword, hasPassword, passwordUntil } from './password-entry.ts'
 import { saveSupport } from './store.ts'
 
-/** What the operator's console needs of accounts and sessions. */
+/** The functions of accounts and sessions that the operator's console uses. */
 export const operatorAuth = { enterPassword, findAccount, hasPassword, passwordUntil, saveSupport, setOperator }

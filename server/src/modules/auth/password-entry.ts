@@ -8,7 +8,7 @@ import { getAccount } from './account-store.ts'
 import { verifyPassword } from './passwords.ts'
 import { savePasswordEntry } from './store.ts'
 
-/** Until when the session counts as one whose password was entered recently; null if it does not. */
+/** Returns until when the password of the session counts as recently entered; null if it does not. */
 export function passwordUntil({ passwordAt }: Pick<Actor, 'passwordAt'>, now: Date): Date | null {
   if (passwordAt === null) return null
   const until = new Date(passwordAt.getTime() + minutes(operatorPasswordMinutes))

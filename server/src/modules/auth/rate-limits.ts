@@ -5,7 +5,7 @@ import { tooManyRequests } from '../../errors.ts'
 import { incrementCounter, decrementCounter } from './rate-store.ts'
 
 /**
- * Counts a call of an endpoint against its rate limit: per user if known, since an office may share an address, otherwise per address.
+ * Counts a call of an endpoint against its rate limit, per user if known, otherwise per address: users in an office may share an address.
  * @throws Refusal 429 with the time to wait
  */
 export async function limitCalls(
@@ -36,7 +36,10 @@ export async function tryConsumeRateLimit(
 /** Reverts the counting of one attempt. */
 export const refundAttempt = (app: App, key: string): Promise<void> => decrementCounter(app.db, key)
 
-/** The unit for counting attempts: an IPv4 address, or the /64 block of an IPv6 address, since one customer controls a whole block. */
+/**
+ * Returns the key under which attempts of an address are counted: an IPv4 address, or the /64 block of an IPv6 address, since one customer
+ * controls a whole block.
+ */
 export function addressBlock(ip: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)?.[1]
   if (mapped) return mapped

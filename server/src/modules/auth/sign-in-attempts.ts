@@ -51,7 +51,7 @@ async function countersOf(
 ) {
   const pair = { key: pairKey(email, address), limit: limits.ofPair }
   if (ownerId !== null && (await isKnownAddress(app.db, ownerId, address))) return [pair]
-  // The narrowest limit first, so that attempts it denies do not count towards the others.
+  // The strictest limit first, so that attempts that exceed it do not count towards the others.
   return [
     pair,
     { key: `sign-in:address:${address}`, limit: limits.ofAddress },
@@ -59,7 +59,7 @@ async function countersOf(
   ]
 }
 
-/** Gives the address its own limit for this account, so that failures from other addresses do not affect it. */
+/** Records the address as known, so that it has its own limit for this account, which failures from other addresses do not affect. */
 export const trustAddress = (app: App, userId: number, ip: string): Promise<void> =>
   saveKnownAddress(app.db, userId, addressBlock(ip), app.clock.now())
 

@@ -17,7 +17,7 @@ export async function addSession(db: Db, session: typeof sessions.$inferInsert):
   await db.insert(sessions).values(session)
 }
 
-/** Null also for the sessions of disabled accounts. */
+/** Returns a session, even if it has expired; null if it does not exist or its account is disabled. */
 export async function findSession(db: Db, id: string) {
   const [row] = await db
     .select({
@@ -50,7 +50,7 @@ export async function saveSupport(db: Db, id: string, support: { orgId: number; 
   await db.update(sessions).set(change).where(eq(sessions.id, id))
 }
 
-/** Unexpired sessions, most recently seen first. */
+/** Returns the unexpired sessions of a user, most recently seen first. */
 export function listSessions(db: Db, userId: number, now: Date) {
   return db
     .select()
@@ -77,7 +77,7 @@ export async function deleteExpiredSessions(db: Db, now: Date): Promise<void> {
   await db.delete(sessions).where(lt(sessions.expiresAt, now))
 }
 
-/** Null also for the tokens of disabled accounts. */
+/** Returns an API token, even if it has expired; null if it does not exist or its account is disabled. */
 export async function findApiTokenByHash(db: Db, hash: string) {
   const [row] = await db
     .select({

@@ -22,7 +22,7 @@ function requireTokenRights({ scope, access }: Endpoint, { tokenScope, tokenOrgI
     throw refuse('TOKEN_SCOPE', 'This needs an API token for all organizations; yours works in one.')
 }
 
-/** The effective role of the caller: `viewer`, who sees no credentials, for a token with the scope `read`. */
+/** Returns the effective role of the caller: `viewer`, who sees no credentials, for a token with the scope `read`. */
 const roleWith = ({ tokenScope }: Token, roleType: RoleType): RoleType => (tokenScope === 'read' ? 'viewer' : roleType)
 
 export const tokenRights = { requireTokenRights, roleWith }

@@ -15,7 +15,7 @@ export async function recordFiles(db: Db, deploymentId: number, list: FileList):
 }
 
 /**
- * Compares the files of two deployments of an organization. `againstId` null: with the previous successful one.
+ * Compares the files of two deployments of an organization. If `againstId` is null, compares with the previous successful deployment.
  * @throws Refusal 404 when a deployment does not exist or its files are not recorded
  */
 export async function readChanges(

@@ -55,7 +55,7 @@ async function upload(by: Deployer) {
   }
 }
 
-test('an organization sends a limited number of archives at the same time; others are not affected', async () => {
+test('an organization can send a limited number of archives concurrently; other organizations are not affected', async () => {
   const begun = []
   while (begun.length < maxConcurrentUploads) begun.push(await beginUpload(tenant))
   await expect.poll(partialFiles).toBe(maxConcurrentUploads)
@@ -68,7 +68,7 @@ test('an organization sends a limited number of archives at the same time; other
 
   expect(await upload(neighbour)).toMatchObject({ status: 201 })
 
-  // A client that disconnects frees its slot and leaves no file.
+  // The upload of a client that disconnects no longer counts, and leaves no file.
   begun[0]?.sending.destroy()
   await expect.poll(partialFiles).toBe(maxConcurrentUploads - 1)
   expect(await upload(tenant)).toMatchObject({ status: 201 })

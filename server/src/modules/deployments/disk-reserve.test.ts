@@ -43,7 +43,7 @@ test('an api that neither stores archives nor builds on its disk accepts request
   await expect(d.upload(Buffer.from('x'))).rejects.toEqual(almostFull)
 })
 
-test('no transaction waits while the disk is read', async () => {
+test('no transaction is open while the free space of the disk is read', async () => {
   const { pool } = t.app.database
   const connectionsInUse: number[] = []
   // Called whenever the disk is read. A transaction occupies a connection, so no connection may be in use.

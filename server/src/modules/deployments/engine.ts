@@ -17,7 +17,7 @@ export type Engine = {
   /** One lock per version; the reconcile loop of this worker uses the same locks. */
   locks: Locks
   worker: Worker
-  /** Releases all deployments at their current step. */
+  /** Interrupts all deployments at their current step, so that another worker can resume them. */
   close: () => Promise<void>
 }
 

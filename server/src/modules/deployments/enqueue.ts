@@ -12,9 +12,9 @@ type NewDeploymentRequest = { type: Operation; userId: number | null; requestKey
 >
 
 /**
- * Inserts a deployment for a worker to claim, and sets it as the last deployment on the version's row. The caller must have
- * checked, in this transaction, that no deployment of the version is in progress.
- * @throws Error (a unique violation) if one is
+ * Inserts a deployment for a worker to claim, and sets it as the last deployment on the version's row. The caller must have checked, in
+ * this transaction, that no deployment of the version is in progress.
+ * @throws Error (a unique violation) if one is in progress
  */
 export async function enqueue(
   db: Db,

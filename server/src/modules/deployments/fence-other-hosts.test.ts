@@ -44,7 +44,7 @@ async function signIn(id: number): Promise<Client> {
   return client
 }
 
-/** What the worker of another host does at its start. */
+/** Does what the worker of another host does when it starts. */
 async function takeOver(): Promise<void> {
   await releaseHost(t.app)
   await claimHost(t.app)

@@ -7,10 +7,10 @@ import { replaceInEnvironment } from './processor-logins.ts'
 import { saveSealedWorkload, selectUnfinished } from './store.ts'
 
 /**
- * Takes the databases from programs of a host that ran the squids before this one, since they may still be running there: gives the owner
- * of each database another password, ends its sessions, and replaces the password in the stored workloads. Called by the active worker
- * when it has claimed the squids, before it starts any. If it is interrupted, the next worker repeats it.
- * @throws DatabaseError if Shoal's role may not do that; Error if sessions do not end
+ * Prevents programs that may still run on the previous host of the squids from writing to the databases: changes the password of each
+ * database owner, ends its sessions, and replaces the password in the stored workloads. The active worker calls this after it has claimed
+ * the squids, before it starts any. If it is interrupted, the next worker repeats it.
+ * @throws DatabaseError if Shoal's role may not change the passwords or end the sessions; Error if sessions do not end
  */
 export async function fenceOtherHosts(app: WorkerApp): Promise<void> {
   if (!app.runtime.ownsHost || !(await isUnfenced(app.db))) return

@@ -34,7 +34,7 @@ const withHasura = (env: Record<string, string> = {}, behaviour?: SimBehaviour) 
 const running = async () =>
   (await t.runtime.observe()).map(({ workload, container }) => `${workload.split('.')[1]} ${container}`).toSorted()
 
-test('Hasura starts beside the old one, and an update that is never healthy leaves that running', async () => {
+test('an update starts a new Hasura; if that never becomes healthy, the old one keeps running', async () => {
   const first = await d.deployAndWait(withHasura(), { slot: 'v1' })
   expect(first.logs.map(({ message }) => message).join('\n')).toContain('deploy.addons.hasura.version is ignored')
   expect(await running()).toEqual(['1 hasura', '1 processor'])
@@ -57,12 +57,12 @@ test('Hasura starts beside the old one, and an update that is never healthy leav
 test.each([
   ['without an admin secret', { addons: { hasura: {} } }, 'Set HASURA_GRAPHQL_ADMIN_SECRET'],
   ['without a database', { ...withHasura(), hasPostgres: false }, 'Add the addon postgres'],
-])('it is rejected %s', async (_, squid, reason) => {
+])('a deployment with Hasura is rejected %s', async (_, squid, reason) => {
   const deployment = await d.waitForEnd(await d.deploy(squid, { name: 'rejected' }))
   expect(deployment).toMatchObject({ failed: 'REQUIREMENTS', failureReason: expect.stringContaining(reason) as string })
 })
 
-test('an external metadata database is enough', async () => {
+test('Hasura can be deployed with an external metadata database, without the addon postgres', async () => {
   const env = { HASURA_GRAPHQL_METADATA_DATABASE_URL: 'postgres://elsewhere/metadata' }
   const deployment = await d.deployAndWait({ ...withHasura(env), hasPostgres: false }, { name: 'external' })
   expect(deployment.status).toBe('OK')

@@ -144,7 +144,7 @@ test('processors that the runtime has forgotten are started with other logins', 
   const { squid } = await d.deployAndWait({ processors: { one: {}, two: {} } }, { slot: 'v1' })
   const id = `${squid?.id}.1`
   const first = environments(id)
-  // As when the state of a cluster is restored: the program may still run.
+  // Simulates a cluster whose state was restored; the program may still run.
   t.runtime.host.workloads.get(id)?.containers.delete('one')
   await untilValue(() => environments(id)['one']?.['DB_USER'] !== first['one']?.['DB_USER'], Boolean)
   const second = environments(id)

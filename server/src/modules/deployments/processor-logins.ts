@@ -50,8 +50,8 @@ export async function openOnlyLogins(app: WorkerApp, squidId: number, workload: 
 }
 
 /**
- * Closes the logins of a workload's processors that do not exist in the runtime. When the state of a cluster was restored, their programs
- * run on until their nodes have noticed, and must not write beside the ones that are started next.
+ * Closes the logins of a workload's processors that do not exist in the runtime. After the state of a cluster was restored, their programs
+ * keep running for a while, and must not write at the same time as the programs that replace them.
  */
 export async function closeMissingLogins(
   { app, snapshots }: EngineContext,
@@ -63,7 +63,7 @@ export async function closeMissingLogins(
   await logins.close(app, squidId, ({ workload, container }) => workload === id && !existing.has(container))
 }
 
-/** Gives processors whose login was closed another one, and stores it on the version's row. Returns the workload to apply. */
+/** Creates new logins for processors whose login was closed, and stores them in the version's row. Returns the workload to apply. */
 export async function renewLogins(app: WorkerApp, squidId: number, workload: Workload): Promise<Workload> {
   if (app.runtime.ownsHost) return workload
   const { isLogin, isOpen } = await logins.names(app, squidId)
@@ -115,8 +115,8 @@ export async function versionsOnLostHosts(app: WorkerApp, { lost }: RuntimeSnaps
 }
 
 /**
- * Closes the logins of a workload's processors on lost hosts: when it resolves, these can no longer write. Returns their names. A processor
- * without its own login waits for its host, since it could still write.
+ * Closes the logins of a workload's processors on lost hosts, so that they can no longer write. Returns their names. Ignores processors
+ * without their own login: they could still write, and wait for their host.
  */
 export async function closeLostLogins(
   { app, snapshots }: EngineContext,

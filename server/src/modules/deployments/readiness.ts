@@ -50,8 +50,8 @@ export async function waitForServers(context: StepContext, workload: Workload): 
 }
 
 /**
- * Waits until every replica of the api and of Hasura responds, and every processor runs or has finished its work, all of them for `healthyForMs`,
- * since many programs serve metrics or respond once, and then crash on their first batch or query.
+ * Waits until every replica of the api and of Hasura responds, and every processor runs or has finished its work. Each must have done so
+ * for `healthyForMs`, because many programs respond once and then crash on their first batch or query.
  * @throws DeployFailure when one fails or does not become healthy in time
  */
 export async function waitForAll(context: StepContext, workload: Workload, healthyForMs: number): Promise<void> {

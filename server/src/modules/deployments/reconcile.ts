@@ -141,7 +141,10 @@ export async function removeOrg(db: Db, orgId: number): Promise<void> {
   })
 }
 
-/** Removes the runtime's resources of organizations whose row was deleted, but not of organizations that were created after a restored backup. */
+/**
+ * Removes the runtime's resources of organizations whose row was deleted. Keeps those of organizations that were created after the backup
+ * from which the database was restored.
+ */
 export async function removeTenantsOfDeletedOrgs(app: WorkerApp): Promise<void> {
   const tenants = (await app.runtime.tenants()).map(Number).filter(Number.isSafeInteger)
   for (const orgId of await listDeletedOrgs(app.db, tenants)) await app.runtime.removeTenant(String(orgId))

@@ -25,7 +25,7 @@ const body = (artifactUrl: string, name: string, more = {}) => ({
 })
 
 describe('a repeated request', () => {
-  test('for the same archive with the same options returns the same deployment, even after it has ended', async () => {
+  test('to deploy the same archive with the same options returns the same deployment, even after it has ended', async () => {
     const artifactUrl = await d.upload(archiveOf(squidFiles()))
     const deploy = (more = {}) =>
       d.api.squids.deploy({ params: { code: d.org.code }, body: body(artifactUrl, 'same', more) })
@@ -39,7 +39,7 @@ describe('a repeated request', () => {
     await d.waitForEnd(reset)
   })
 
-  test('for a restart returns the restart in progress; for a deletion, even one that has just ended', async () => {
+  test('to restart returns the restart in progress; to delete, also a deletion that has just ended', async () => {
     await d.deployAndWait({}, { name: 'twice', slot: 'v1' })
     const restarts = await Promise.all([
       d.api.squids.restart(squidParams('twice@v1')),
@@ -53,7 +53,7 @@ describe('a repeated request', () => {
     await expect(d.api.squids.delete(squidParams('twice@v1'))).rejects.toMatchObject({ status: 404 })
   })
 
-  test('for a tag that was just removed returns that deployment, unless the tag was set again', async () => {
+  test('to remove a tag that was just removed returns that deployment, unless the tag was set again', async () => {
     const tag = { params: { code: d.org.code, reference: 'tags@v1', tag: 'live' } }
     await d.deployAndWait({}, { name: 'tags', slot: 'v1', tag: 'live' })
     const removal = await d.waitForEnd(await d.api.squids.removeTag(tag))

@@ -63,9 +63,9 @@ const diskReserveText =
   'The disk of this installation is almost full, so it accepts no deployments now. Running squids continue. Please try again later, or contact its operator.'
 
 /**
- * Returns the refusal while the disk is almost full; otherwise null. Checks the disk of this process if archives or builds use it: an
- * api on a separate host stores archives in S3, and the worker checks its disk before it builds. Must be called outside of
- * transactions, since it waits while the disk hangs.
+ * Returns the refusal while the disk is almost full; otherwise null. Checks the disk of this process only if archives or builds use it: an
+ * api on a separate host stores archives in S3, and the worker checks its own disk before it builds. Must be called outside of
+ * transactions, because it waits while the disk hangs.
  */
 export async function diskRefusal(config: Config): Promise<Refusal | null> {
   if (config.s3 && !config.SHOAL_ROLES.includes('worker')) return null
@@ -78,7 +78,7 @@ export async function checkDiskForRequest(config: Config): Promise<void> {
   if (refusal) throw refusal
 }
 
-/** For a deployment that was accepted earlier, on the disk of the worker. @throws DeployFailure while the disk of the installation is almost full */
+/** Checks the worker's disk before it builds a deployment that was accepted earlier. @throws DeployFailure while the disk is almost full */
 export async function checkDiskForBuild(config: Config): Promise<void> {
   if (await isReserveUsed(config)) throw new DeployFailure('UNEXPECTED', diskReserveText)
 }
@@ -149,7 +149,7 @@ const unsupportedAddon = (addon: string, instead: string) =>
 const maxVariableBytes = 128 * 1024 - 1
 const maxEnvironmentBytes = 1_000_000
 
-/** @throws DeployFailure for an environment that is too large for a program */
+/** @throws DeployFailure if the environment of a program is too large */
 export function checkEnvironments(
   plan: Pick<SquidPlan, 'hasura' | 'postgres'>,
   { deploy, init, api, hasura, processors }: ReturnType<typeof evaluateEnvironments>,

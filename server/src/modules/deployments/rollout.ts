@@ -45,7 +45,7 @@ export async function rollOut(context: StepContext, squid: SquidRow, next: Workl
   journal.info('All programs are running')
 }
 
-/** Stops the old processors and waits until they have ended; the old api and Hasura keep running. */
+/** Stops the old processors and waits until they have ended. The old api and Hasura keep running. */
 async function stopProcessors(
   { app, deployment, engine, intervals, signal }: StepContext,
   old: Workload,

@@ -16,7 +16,7 @@ const maxStepRuns = 3
 /** How often the deadline is checked. */
 const deadlineCheckMs = 100
 
-/** Runs a step until it succeeds, fails for good or exceeds its deadline. */
+/** Runs a step, with retries, until it succeeds, fails permanently or exceeds its deadline. */
 export async function runStep(
   context: StepContext,
   step: Step,
@@ -89,7 +89,7 @@ async function waitForServer(context: StepContext, problem: string): Promise<voi
   await waitUntilBack(context, isBack, [problem, 'The Postgres server responds again'])
 }
 
-/** Waits, with a message before and after, and extends the step's deadline by that time. */
+/** Waits, logs a message before and after, and extends the step's deadline by the duration of the wait. */
 async function waitUntilBack(
   context: StepContext,
   isBack: () => Promise<true | null>,

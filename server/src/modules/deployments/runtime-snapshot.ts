@@ -12,7 +12,7 @@ export type RuntimeSnapshot = {
   lost: Observation[]
 }
 
-/** Returns a snapshot that is not older than the call. Concurrent callers share one read. */
+/** Returns a snapshot whose read began after the call. Concurrent callers share one read. */
 export type SnapshotReader = () => Promise<RuntimeSnapshot>
 
 export function createSnapshotReader(runtime: Pick<Runtime, 'observe'>): SnapshotReader {

@@ -68,7 +68,7 @@ export type StepContext = {
    * @throws SupersededError
    */
   change: <T>(work: (tx: Db) => Promise<T>) => Promise<T>
-  /** Restarts the step's deadline when its work has left a queue; only the first call has an effect. */
+  /** Restarts the step's deadline, when its work has left a queue. Only the first call has an effect. */
   restartDeadline: (ms: number) => Promise<void>
 }
 

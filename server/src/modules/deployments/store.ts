@@ -1,4 +1,5 @@
-// Reads tables of other modules: orgs, squids, users. Selects versions and organizations by the state of their deployments, and the users who requested these.
+// Reads tables of other modules: orgs, squids, users. Selects versions and organizations by the state of their deployments, and the users
+// who requested the deployments.
 
 import { and, asc, desc, eq, gt, inArray, isNull, lt, sql } from '../../db/sql.ts'
 import type { Db } from '../../db/database.ts'
@@ -10,7 +11,7 @@ import { deployments, deploymentSteps } from './tables.ts'
 export type DeploymentRow = typeof deployments.$inferSelect
 export type NewDeployment = typeof deployments.$inferInsert
 
-/** The channel that is notified when a deployment waits for a worker. */
+/** The Postgres channel (LISTEN/NOTIFY) that is notified when a deployment waits for a worker. */
 export const deploymentsChannel = 'shoal_deployments'
 
 export async function selectOrg(db: Db, orgId: number) {
@@ -174,7 +175,7 @@ export async function hasUnfinishedDeployment(db: Db, orgId: number): Promise<bo
   return rows.length > 0
 }
 
-/** Returns the versions of deleted organizations, except those with a deployment in progress or a deletion that failed after `since`. */
+/** Returns the versions of deleted organizations. Omits those with a deployment in progress or a deletion that failed after `since`. */
 export async function listVersionsOfDeletedOrgs(db: Db, since: Date): Promise<{ id: number; orgId: number }[]> {
   const { rows } = await db.execute<{ id: number; orgId: number }>(
     sql`select s.id, s.org_id as "orgId" from squids s join orgs o on o.id = s.org_id
@@ -194,7 +195,7 @@ export async function listRemovableOrgs(db: Db): Promise<number[]> {
   return rows.map((row) => row.id)
 }
 
-/** Returns those of `ids` that were assigned to organizations which no longer exist. */
+/** Returns those of `ids` that belonged to deleted organizations. Omits ids that this database has not assigned yet. */
 export async function listDeletedOrgs(db: Db, ids: number[]): Promise<number[]> {
   const { rows } = await db.execute<{ id: number }>(
     sql`select tenant.id::int8 as id from unnest(${sql.param(ids)}::bigint[]) as tenant (id)

@@ -6,8 +6,9 @@ import { otherOrgRefusal } from './one-org.ts'
 import { selectUnfinished } from './store.ts'
 
 /**
- * Hibernates or restarts a version on behalf of the installation, for example for billing. Returns `busy` while a deployment of the
- * version is in progress or its organization is suspended; the caller must then try again later. Does not restart versions of an organization that may not deploy here.
+ * Hibernates or restarts a version on behalf of the installation, for example for billing. Returns `busy` while a deployment of the version
+ * is in progress or its organization is suspended; the caller must then try again later. Does not restart the versions of an organization
+ * that `otherOrgRefusal` excludes from this installation.
  */
 export async function systemAction(
   app: Pick<App, 'db' | 'clock'>,

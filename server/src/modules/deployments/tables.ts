@@ -67,7 +67,9 @@ export const deployments = pgTable(
     manifestPath: text(),
     /** For a rollback: the deployment whose image to restore. */
     sourceDeploymentId: bigId(),
-    /** For a rollback: the version already runs that image. A separate column, so that the release before knows all values of `type`. */
+    /**
+     * For a rollback: the version already runs that image. A separate column, because the previous release does not know a type `redeploy`.
+     */
     isRedeploy: boolean().notNull().default(false),
     userId: bigId().references(() => users.id, { onDelete: 'set null' }),
     /** Idempotency key: a repeated request returns the deployment that the first one started. */

@@ -12,8 +12,8 @@ const retryAfterMs = 15_000
 const uploads = new Map<number, number>()
 
 /**
- * Takes one of the organization's places for uploads. Disposing the result frees it.
- * @throws Refusal 429 when the organization has none left. The public client prints the text of this status, but not that of 503
+ * Counts an upload of the organization as in progress until the result is disposed.
+ * @throws Refusal 429 when the organization has the maximum of uploads in progress; not 503, whose text the public client does not print
  */
 export function takeUploadPlace(orgId: number): Disposable {
   const inProgress = uploads.get(orgId) ?? 0

@@ -176,7 +176,7 @@ test('files left by killed servers are removed: archives without a row, and old 
   }
 })
 
-test('unused archives are removed although the remains of interrupted uploads cannot be', async () => {
+test('unused archives are removed even if removing the remains of interrupted uploads fails', async () => {
   const unused = 'cd'.repeat(32)
   writeFileSync(join(t.app.config.dataDir, 'uploads', unused), 'unused')
   const removeInterrupted = () => Promise.reject(new ArtifactsUnavailable('This is not allowed.'))

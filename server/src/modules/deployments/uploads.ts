@@ -111,7 +111,7 @@ export async function collectUploads(app: App): Promise<void> {
       await lockContent(tx, sha256)
       if (!(await isContentNeeded(tx, sha256))) await app.artifacts.remove(sha256)
     })
-  // Last, because it may fail: it needs permissions in S3 that archives do not need.
+  // Runs last, because it can fail: in S3 it needs permissions that nothing else needs.
   await app.artifacts.removeInterrupted(systemClock.now())
 }
 

@@ -3,8 +3,8 @@ import type { StepContext } from './step.ts'
 import { pause } from './wait.ts'
 
 /**
- * Waits until every gateway routes to this generation, so that the old one can be removed. It does not wait for gateways without a
- * recent heartbeat, which have stopped or will update their routes when they resume, and continues after `gatewaysMs` in any case.
+ * Waits until every gateway routes to this generation, so that the old one can be removed. Does not wait for gateways without a recent
+ * heartbeat: they have stopped, or update their routes when they resume. Logs a warning and returns after `gatewaysMs`.
  */
 export async function waitForGateways(
   { app, intervals, journal, signal }: StepContext,

@@ -14,11 +14,11 @@ export type PendingContainer = { workload: string; container: string; problem: s
 export type WaitReport = {
   /** Writes to the deployment's log when a report is due: soon after the start, then every half minute. */
   update: (pending: PendingContainer[]) => Promise<void>
-  /** Logs the end of the program's last run; each end only once. */
+  /** Logs the end of the program's last run, each end only once. */
   programEnded: (observation: Observation, sentence: string) => Promise<void>
 }
 
-/** Creates the reports in the deployment's log about programs that are not ready, so that users see problems before the timeout. */
+/** Reports programs that are not ready in the deployment's log, so that users see problems before the timeout. */
 export function createWaitReport(context: StepContext): WaitReport {
   const { app, journal } = context
   let dueMs = app.clock.now().getTime() + firstReportMs

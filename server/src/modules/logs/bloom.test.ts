@@ -5,7 +5,7 @@ import { bloomOf, foldCase, hashesOfTerm, mightContain } from './bloom.ts'
 const mayContainTerm = (bloom: Buffer, term: string) => hashesOfTerm(term).every((hash) => mightContain(bloom, hash))
 
 describe('a Bloom filter of lines', () => {
-  test('has no false negatives, regardless of upper and lower case', () => {
+  test('has no false negatives, regardless of case', () => {
     const texts = fc.array(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 200 }), {
       minLength: 1,
       maxLength: 20,
@@ -18,7 +18,7 @@ describe('a Bloom filter of lines', () => {
         const bloom = bloomOf(lines)
         expect(mayContainTerm(bloom, term)).toBe(true)
         const upperCased = term.toUpperCase()
-        // Some letters do not survive a conversion to upper case and back.
+        // Converting some letters to upper case and back changes them.
         expect(foldCase(upperCased) !== term || mayContainTerm(bloom, upperCased)).toBe(true)
       }),
     )

@@ -1,7 +1,7 @@
 /**
- * A Bloom filter, with one hash, of the short substrings ("grams") in a block of lines. A block can contain a term only if it
- * contains every gram of it. Grams of up to three characters serve short terms. Grams of five characters are needed for numbers
- * and hashes, because a block contains nearly every group of three digits.
+ * A Bloom filter, with one hash, of the short substrings ("grams") in a block of lines. A block can contain a term only if it contains
+ * every gram of the term. Grams of up to three characters are for short terms. Grams of five characters are needed for numbers and hashes,
+ * because a block contains nearly every group of three digits.
  */
 const gramSizes = [1, 2, 3, 5] as const
 
@@ -10,7 +10,7 @@ const minBits = 2 ** 12
 /** A filter is folded in half while at most this share of its bits is set, which keeps false positives rare. */
 const maxFillRatio = 0.2
 
-/** Maximum number of grams per query: more of them hardly exclude more blocks. */
+/** Maximum number of grams per query. More grams would exclude hardly any more blocks. */
 const maxQueryGrams = 8
 
 /** Folds the case of text. Every comparison applies it to both the line and the term. */

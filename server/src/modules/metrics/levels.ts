@@ -4,12 +4,12 @@ import type { Config } from '../../config/config.ts'
 import { dayOf, days, hours, minutes } from '../../clock.ts'
 
 /**
- * Resolutions from fine to coarse; each level but the first is computed from the previous one. Samples (every 15 seconds), minutes and
+ * Resolutions from fine to coarse. Each level except the first is computed from the previous one. Samples (every 15 seconds), minutes and
  * hours are partitioned by day, so that expired days can be dropped cheaply.
  */
 export type Level = 'samples' | 'minutes' | 'hours' | 'days' | 'months'
 
-/** `containers`: resource use and progress of processors. `ingress`: requests, as counted by gateways. */
+/** `container`: resource usage, and the progress of processors. `ingress`: requests, as counted by gateways. */
 export type Family = 'container' | 'ingress'
 
 export const tableOf = (family: Family, level: Level): string => `${family}_${level}`

@@ -42,7 +42,7 @@ export async function loadObservationCache({ db }: Pick<App, 'db'>): Promise<Obs
   const sources = new Map(rows.sources.map((row) => [containerKey({ ...row, container: row.processor }), row]))
 
   let lastWrite: Promise<unknown> = Promise.resolve()
-  /** Runs one write at a time: an observation of a container must not be written after the container was deleted. */
+  /** Runs one write at a time, so that no observation of a container is written after the container was deleted. */
   const serialize = <T>(work: () => Promise<T>): Promise<T> => {
     const result = lastWrite.then(work)
     lastWrite = result.catch(() => undefined)

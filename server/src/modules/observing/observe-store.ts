@@ -16,7 +16,7 @@ export type Observations = {
   sources: SourceRow[]
 }
 
-/** All recorded observations. */
+/** Returns all recorded observations. */
 export async function selectObservations(db: Db): Promise<Observations> {
   const [containers, processors, apis, sources] = await Promise.all([
     selectContainerStates(db),
@@ -27,7 +27,7 @@ export async function selectObservations(db: Db): Promise<Observations> {
   return { containers, processors, apis, sources }
 }
 
-/** The last metrics of every processor. */
+/** Returns the last metrics of every processor. */
 export const selectProcessorStates = (db: Db): Promise<ProcessorRow[]> => db.select().from(processorStates)
 
 export async function putContainers(db: Db, rows: ContainerRow[]): Promise<void> {
@@ -58,7 +58,7 @@ export async function putRuns(db: Db, rows: RunRow[], limit: number): Promise<vo
   }
 }
 
-/** The last observed state of every container. */
+/** Returns the last observed state of every container. */
 export const selectContainerStates = (db: Db): Promise<ContainerRow[]> => db.select().from(containerStates)
 
 export async function putProcessors(db: Db, rows: ProcessorRow[]): Promise<void> {

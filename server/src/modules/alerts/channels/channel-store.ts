@@ -12,7 +12,7 @@ export async function ensureEmailChannel(db: Db, orgId: number, now: Date): Prom
     .onConflictDoNothing({ target: alertChannels.orgId, where: sql`${alertChannels.type} = 'email'` })
 }
 
-/** Channels of an organization, oldest first. */
+/** Returns the channels of an organization, oldest first. */
 export async function listChannels(db: Db, orgId: number): Promise<ChannelRow[]> {
   return await db.select().from(alertChannels).where(eq(alertChannels.orgId, orgId)).orderBy(asc(alertChannels.id))
 }

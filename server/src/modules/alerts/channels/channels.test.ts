@@ -128,7 +128,7 @@ test('an organization has at most twenty channels, even when they are added conc
   await list()
   const addHook = (n: number) => add('webhook', receiver.url, `hook ${n}`)
   for (let n = 1; n <= 16; n++) await addHook(n)
-  // No more than the server has connections: a request that waits for one for several seconds fails with status 503.
+  // As many as the server has database connections: a request that waits several seconds for one fails with status 503.
   const results = await Promise.allSettled(Array.from({ length: 8 }, (_, n) => addHook(17 + n)))
   expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(3)
   expect(results.find((result) => result.status === 'rejected')?.reason).toMatchObject({ status: 405 })
@@ -238,7 +238,7 @@ test('channels and deliveries of another organization are not found', async () =
   expect(receiver.received).toHaveLength(1)
 })
 
-test('private addresses are not called unless the operator allows them, in any notation', async () => {
+test('private addresses, in any notation, are not called unless the operator allows them', async () => {
   const closed = await startTestApp()
   try {
     const { admin, code } = await closed.make.org()

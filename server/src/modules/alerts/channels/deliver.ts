@@ -18,7 +18,7 @@ import { Message } from './message.ts'
 import { nextBatch, nextAttemptAt, stormWindowMs } from './delivery-schedule.ts'
 import { send, type SendResult, type SendOptions } from './send.ts'
 
-/** No attempt takes longer; if a worker dies during an attempt, its job is retried around this time. */
+/** The maximum duration of an attempt. If a worker dies during an attempt, its job is retried after about this time. */
 const maxAttemptMs = minutes(2)
 
 /** Deliveries that one job sends; all of them have this `jobId`. */

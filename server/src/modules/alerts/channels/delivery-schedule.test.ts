@@ -53,7 +53,7 @@ test('the message about the end of an alert waits for the one about its opening;
   expect(ids(dueDeliveries([failing, ending, other], 'other', later))).toEqual(ids([failing, ending, other]))
 })
 
-test('a job sends its delivery, but holds back the end of an alert until its opening was sent', () => {
+test('a job sends its delivery, but postpones the message about the end of an alert until that about its opening was sent', () => {
   const [opening, ending, other] = [
     pending({ eventId: 1, tries: 3, nextMs: 9_000 }),
     pending({ eventId: 1 }),
@@ -63,7 +63,7 @@ test('a job sends its delivery, but holds back the end of an alert until its ope
   expect(batch('webhook', all, { own: other, recent: 50 })).toEqual({ send: [other.id], hold: [] })
   expect(batch('webhook', all, { own: opening })).toEqual({ send: [opening.id], hold: [] })
   expect(batch('email', all, { own: ending })).toEqual({ send: [], hold: [ending.id], waitMs: 9_000 })
-  // The opening is due, but another job sends it.
+  // The message about the opening is due, but another job sends it.
   const due = pending({ eventId: 2 })
   const end = pending({ eventId: 2 })
   expect(batch('slack', [due, end], { own: end })).toEqual({ send: [], hold: [end.id], waitMs: 1_000 })

@@ -6,7 +6,7 @@ export const retryDelaysMs = [10_000, minutes(1), minutes(5), minutes(30), hours
 /** A longer `Retry-After` is shortened to this. */
 const maxRetryAfterMs = hours(6)
 
-/** When to retry after `tries` attempts; null when none are left. */
+/** Returns when to retry after `tries` attempts; null when no attempts are left. */
 export function nextAttemptAt(tries: number, now: Date, retryAfterMs: number | null): Date | null {
   const delayMs = retryDelaysMs[tries - 1]
   if (delayMs === undefined) return null
@@ -30,8 +30,8 @@ type PendingDelivery = {
 }
 
 /**
- * The pending deliveries of a channel that may be sent now, oldest first: those of the job, those never attempted (also when they wait for a
- * digest), and those whose retry is due. Excludes deliveries that another job is sending or that wait for a retry, and later
+ * Returns the pending deliveries of a channel that may be sent now, oldest first: those of the job, those never attempted (even if they
+ * wait for a digest), and those whose retry is due. Excludes deliveries that another job is sending or that wait for a retry, and later
  * messages about the same alerts.
  */
 export function dueDeliveries<D extends PendingDelivery>(pending: D[], jobId: string, now: Date): D[] {
@@ -74,7 +74,7 @@ export function nextBatch<D extends PendingDelivery>(
   }
 }
 
-/** The earlier deliveries of other jobs about the same alerts, which must be sent first. */
+/** Returns the earlier deliveries of other jobs about the same alerts, which must be sent first. */
 const blockersOf = <D extends PendingDelivery>(held: D[], pending: D[]): D[] =>
   pending.filter((earlier) =>
     held.some(
@@ -83,6 +83,8 @@ const blockersOf = <D extends PendingDelivery>(held: D[], pending: D[]): D[] =>
     ),
   )
 
-/** When the blockers' attempts will have ended. If one ends earlier, its job queues the deliveries that it blocked. */
+/**
+ * Returns when the attempts of the blocking deliveries will have ended. If one ends earlier, its job queues the deliveries that it blocked.
+ */
 const unblockedAt = (blockers: PendingDelivery[], now: Date): Date =>
   new Date(Math.max(now.getTime() + minBlockedMs, ...blockers.map(({ nextTryAt }) => nextTryAt?.getTime() ?? 0)))

@@ -12,7 +12,7 @@ export async function addDeliveries(db: Db, rows: (typeof alertDeliveries.$infer
   return rows.length === 0 ? [] : await db.insert(alertDeliveries).values(rows).returning()
 }
 
-/** Deliveries with their channels and alerts, newest first. */
+/** Returns deliveries with their channels and alerts, newest first. */
 export async function listDeliveries(db: Db, orgId: number, page: { beforeId?: number | undefined; limit: number }) {
   return await db
     .select({ delivery: alertDeliveries, channel: alertChannels, event: alertEvents })
@@ -34,7 +34,7 @@ export async function selectDelivery(db: Db, orgId: number, id: number) {
   return row ?? null
 }
 
-/** The newest delivery of a channel. */
+/** Returns the newest delivery of a channel. */
 export async function lastDelivery(db: Db, channelId: number): Promise<DeliveryRow | null> {
   const [row] = await db
     .select()
@@ -45,7 +45,7 @@ export async function lastDelivery(db: Db, channelId: number): Promise<DeliveryR
   return row ?? null
 }
 
-/** The channels that were, or will be, notified that the alert opened. */
+/** Returns the channels that were, or will be, notified that the alert opened. */
 export async function listNotifiedChannelIds(db: Db, eventId: number): Promise<number[]> {
   const rows = await db
     .selectDistinct({ channelId: alertDeliveries.channelId })
@@ -60,7 +60,7 @@ export async function listNotifiedChannelIds(db: Db, eventId: number): Promise<n
   return rows.map(({ channelId }) => channelId)
 }
 
-/** Pending deliveries of the channel, sorted by id: those of the job and, up to a limit, the oldest others. */
+/** Returns pending deliveries of the channel, sorted by id: those of the job and, up to a limit, the oldest of the others. */
 export async function listPending(db: Db, channelId: number, jobId: string): Promise<DeliveryRow[]> {
   const rows = await db
     .select()
@@ -71,7 +71,7 @@ export async function listPending(db: Db, channelId: number, jobId: string): Pro
   return rows.toSorted((a, b) => a.id - b.id)
 }
 
-/** The oldest pending delivery of each alert to the channel, unless it has been attempted. */
+/** Returns the oldest pending delivery of each alert to the channel, unless it has been attempted. */
 export async function listNextOfEvents(db: Db, channelId: number, eventIds: number[]): Promise<DeliveryRow[]> {
   if (eventIds.length === 0) return []
   const rows = await db

@@ -188,7 +188,7 @@ test('concurrent workers send each message once, and the opening of each alert b
     expect(messages.indexOf(opened)).toBeLessThan(messages.indexOf(opened.replace('-opened', '-ended')))
 })
 
-test('a worker delivers queued messages without waiting, and can shut down during a request', async () => {
+test('a worker sends all queued messages without a pause, and can shut down during a request', async () => {
   await add('webhook', receiver.url)
   await add('webhook', other.url)
   receiver.onRequest(() => undefined)
@@ -237,7 +237,7 @@ test('a channel may be removed while a message is being sent to it, or before it
   expect(await deliverAll()).toBe(0)
 })
 
-test('pending deliveries of an earlier version, which had no jobs, are sent once, when they are due', async () => {
+test('pending deliveries of an earlier release, which had no jobs, are sent once, when they are due', async () => {
   await add('webhook', receiver.url)
   receiver.onRequest((response) => response.writeHead(500).end())
   await alert.open(org)

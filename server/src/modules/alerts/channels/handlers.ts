@@ -68,7 +68,7 @@ export function channelHandlers(app: App): Pick<Handlers<Contract['alerts']>, Ch
     return url
   }
 
-  /** The audited fields. Only the host of the URL, since the paths of many webhook URLs are credentials. */
+  /** Returns the audited fields. They contain only the host of the URL, since the paths of many webhook URLs are credentials. */
   function auditFieldsOf(row: ChannelRow) {
     const { type, name, isEnabled } = row
     return { type, name, isEnabled, host: targetOf(app.sealer, row)?.host }

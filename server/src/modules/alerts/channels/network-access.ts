@@ -39,8 +39,8 @@ export function isPrivateUrl(url: URL): boolean {
 }
 
 /**
- * Returns an agent for one request. The agent resolves a name once and connects to the checked address, so that DNS cannot return another
- * one in between. Requests to private addresses fail with `PrivateAddressError`.
+ * Returns an agent for one request. The agent resolves a name once, checks the address, and connects to it, so that DNS cannot return
+ * another address for the connection. Requests to private addresses fail with `PrivateAddressError`.
  */
 export function agentFor({ lookup, allowsPrivate }: NetworkAccess): Agent {
   const isForbidden = (address: string) => !allowsPrivate && !isPublicAddress(address)

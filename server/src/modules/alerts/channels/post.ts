@@ -7,7 +7,7 @@ export type PostResult =
 
 export type PostOptions = { networkAccess: NetworkAccess; timeoutMs: number; signal: AbortSignal; now: Date }
 
-/** At most this much of a response is read and discarded, so that the receiver can finish sending it. */
+/** The maximum number of bytes of a response that are read and discarded, so that the receiver can finish sending it. */
 const maxDrainedBytes = 4096
 
 /**

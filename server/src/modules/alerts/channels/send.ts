@@ -26,7 +26,7 @@ export const sendOptionsOf = (app: Pick<App, 'config'>): SendOptions => ({
 export type SendAttempt = { mailId: string; signal: AbortSignal }
 
 /**
- * Sends one message, or a digest of several; a webhook always receives one.
+ * Sends one message, or a digest of several. For a webhook, `messages` must contain exactly one.
  * @throws when `signal` aborts
  */
 export async function send(

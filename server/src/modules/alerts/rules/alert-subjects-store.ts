@@ -17,7 +17,7 @@ export type AlertSubjectRow = {
   processors: string[]
 }
 
-/** All versions of organizations that are not deleted. */
+/** Returns all versions of organizations that are not deleted. */
 export async function listAlertSubjectRows(db: Db): Promise<AlertSubjectRow[]> {
   const { rows } = await db.execute<AlertSubjectRow>(sql`
     select s.id, s.org_id as "orgId", s.name, s.slot, s.image, s.desired_state as "desiredState", s.last_deploy as "lastDeploy",

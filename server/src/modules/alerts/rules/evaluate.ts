@@ -52,7 +52,7 @@ export type Transition =
   /** `isQuiet`: the alert ended because a member stopped or changed the version or turned the rule off, not because of a recovery. */
   | { type: 'end'; id: number; isQuiet: boolean }
 
-/** After a longer gap between rounds, all waiting periods start again. */
+/** After a gap between rounds that is longer than this, all waiting periods start again. */
 const maxGapMs = minutes(1)
 
 /**
@@ -114,7 +114,7 @@ function findingsByKey({ versions, latencies, orgs }: Facts, limitsOf: (orgId: n
   return found
 }
 
-/** The state of an open alert that has no finding: its cause is absent or cannot be checked now, or its rule no longer applies. */
+/** Returns the state of an open alert without a finding: its cause is absent or cannot be checked now, or its rule no longer applies. */
 function stateOf(
   { kind, squidId, container }: OpenAlert,
   versions: ReadonlyMap<number, AlertSubject>,
@@ -129,8 +129,8 @@ function stateOf(
 }
 
 /**
- * An alert can become critical, but not a warning again: a value that fluctuates around a limit would cause a notification each time.
- * Otherwise its text does not change, since reasons contain numbers that change in every round.
+ * A warning can become critical, but not the reverse: a value that fluctuates around a limit would cause a notification each time. The text
+ * changes only then, because reasons contain numbers that change in every round.
  */
 function worsenedTransitions(alert: OpenAlert, { severity, label, reason }: Finding): Transition[] {
   const isWorse = alert.severity === 'WARNING' && severity === 'CRITICAL'

@@ -21,7 +21,7 @@ export const build: Step = {
   run: async (context) => {
     const { app, journal, deployment } = context
     await checkDiskForBuild(app.config)
-    // The tree may have been lost with the worker that unpacked it.
+    // The tree may be lost: the worker that unpacked it may have run on another host.
     if (context.isResumed) await unpackUpload(context)
     const { build: request } = parsePlan(parseManifest(deployment.notes.manifestRaw ?? ''))
     const timeMs = minutes(app.config.SHOAL_BUILD_MINUTES)

@@ -39,7 +39,7 @@ export const syncSquid: Step = {
       await rollOut(context, squid, next)
       await switchTo(context, squid, source, next)
     }
-    // Even if an earlier worker has switched: it may have died before every gateway routed to the new generation.
+    // Waits even if an earlier worker has switched, since that worker may have died before every gateway routed to the new generation.
     await waitForGateways(context, squid.id, context.deployment.notes.generation ?? squid.generation)
     if (squid.sealedWorkload) await pause(context.intervals.drainMs, context.signal)
     await stopOldPrograms(context, squid)

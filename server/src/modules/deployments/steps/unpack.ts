@@ -82,7 +82,7 @@ export async function unpackUpload(context: StepContext) {
 
 export const treeKey = (deploymentId: number): string => `d${deploymentId}`
 
-/** The organization and the host may have changed while the deployment was queued. */
+/** Checks again, because the organization and the host may have changed while the deployment was queued. */
 async function checkOrgMayDeploy({ app, org }: StepContext): Promise<void> {
   const payer = await selectOrg(app.db, org.id)
   const reason = payer ? computeRefusal(payer, app.config) : 'The organization no longer exists.'

@@ -33,7 +33,7 @@ export function crashingApp(app: WorkerApp, killPoint: KillPoint): CrashingApp {
     isDead = true
     resolveDied()
   }
-  /** Decides what happens to a write. */
+  /** Counts a write and decides its outcome. */
   const decide = (): WriteOutcome => {
     if (isDead) return 'lost'
     if (++calls < killPoint.call) return 'done'

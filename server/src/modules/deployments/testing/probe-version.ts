@@ -5,7 +5,10 @@ import { requestApi } from '../../observing/probing/probe.ts'
 import { selectSquid } from '../../versions/index.ts'
 import type { DeployApp } from './deploy-app.ts'
 
-/** The responses and failures that a user of the version would see, and the maximum number of generations with processors. */
+/**
+ * The number of responses and failures of a version's endpoint, and the maximum number of generations whose processors ran at the same
+ * time.
+ */
 export type ProbeResult = { responses: number; failures: number; maxWriters: number }
 
 /** Queries the version throughout `work`, at the endpoint that the gateway would use. */

@@ -99,7 +99,7 @@ test('a follower can continue after a line, and receives all of the thousands of
   await until(() => expect(messages(follower)).toEqual([...lines, 'then this']))
 })
 
-test('long lines arrive in parts of limited size, which are read one at a time', async () => {
+test('long lines arrive in batches of limited size, which are read one at a time', async () => {
   const [first] = (await history()).logs
   const tail = createTail(t.app.db, squid.id, Number(first?.id))
   const count = 300

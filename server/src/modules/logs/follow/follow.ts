@@ -13,12 +13,12 @@ export type FollowQuery = {
   signal: AbortSignal
 }
 
-/** Lines and bytes of one batch. Each follower has a batch in memory. */
+/** Maximum lines and bytes of one batch. Each follower has a batch in memory. */
 const batchLimits = { limit: 500, maxBytes: 1_000_000 }
 
 /**
- * Yields batches of entries as they arrive, until the client disconnects or the version is deleted. With `afterSeq`, it begins with
- * the stored lines after that one. A reader that falls too far behind receives an entry with the number of missing lines.
+ * Yields batches of entries as they arrive, until the client disconnects or the version is deleted. With `afterSeq`, it begins with the
+ * stored lines after that one. A client that reads too slowly receives an entry with the number of missing lines.
  */
 export async function* follow(
   app: Pick<App, 'db' | 'clock'>,

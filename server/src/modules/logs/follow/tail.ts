@@ -4,7 +4,7 @@ import { bytesOf, readAfter, type PartQuery, type StoredLine } from '../lines-st
 /** Limits of the lines in memory per followed version. A reader that is further behind misses lines. */
 const maxLines = 10_000
 const maxChars = 8_000_000
-/** Lines and bytes of one read. A line may have 64 KiB, so the number of lines alone would not bound the memory. */
+/** Maximum lines and bytes of one read. A line may have 64 KiB, so a limit of lines alone would not limit the memory. */
 const readLimits = { limit: 2_000, maxBytes: 2_000_000 }
 
 /** The newest lines of one version in memory, shared by all followers in this process. */
@@ -15,7 +15,7 @@ export type Tail = {
   readonly isEnded: boolean
   /** Returns the next lines in memory after `seq`. */
   after: (query: PartQuery) => StoredLine[]
-  /** Resolves when new lines have arrived, when the tail has ended, or when `signal` is aborted. */
+  /** Resolves when new lines have arrived, the tail has ended, or `signal` is aborted. */
   changed: (signal: AbortSignal) => Promise<void>
   /** Reads new lines from the database. Calls during a read start one more read after it. */
   refresh: () => Promise<void>

@@ -29,7 +29,7 @@ const day = Date.UTC(2026, 0, 14)
 const words = ['Transfer', 'block', 'привет', '0xDEADbeef01', '100%', 'a_b', 'slow query', '€', 'x']
 const containers = ['api', 'api-2', 'processor', 'eth', 'init']
 
-/** Lines of a few containers, written during two days and read after them. */
+/** Generates lines of a few containers, written during two days and read afterwards. */
 const rawLines = fc.array(
   fc.record({
     container: fc.constantFrom(...containers),

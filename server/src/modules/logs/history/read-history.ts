@@ -39,7 +39,7 @@ const searchBudgetMs = 5_000
 /** The maximum size of a page. A line may have 64 KiB, and a process holds the pages of all tenants in its memory. */
 const maxPageBytes = 8_000_000
 
-/** Blocks per lookup and per scan. The first numbers are small, because the first few blocks fill most pages. */
+/** Numbers of blocks per lookup and per scan. The first are small, because a few blocks fill most pages. */
 const lookupBatchSizes = [8, 64, 512]
 const scanBatchSizes = [1, 2, 4, 8, 16, 32]
 
@@ -62,7 +62,7 @@ async function scanBlocks(
   let { limit } = query
   let lines: StoredLine[] = []
   const addMatches = async (ranges: SeqRange[], timeRange: Pick<LineQuery, 'fromMs' | 'toMs'>) => {
-    // Twice the size, so that there are more lines than fit on the page.
+    // Reads up to twice the size of a page, so that more lines are read than fit on it.
     const more = await readRanges(db, { ...query, ...timeRange, ranges, limit: limit + 1, maxBytes: 2 * maxPageBytes })
     const merged = [...lines, ...more].sort(compareBy(query.direction))
     limit = Math.min(limit, countFitting(merged))

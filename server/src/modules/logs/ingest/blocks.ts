@@ -4,7 +4,9 @@ import { bloomOf } from '../bloom.ts'
 import type { SeqRange } from '../lines-store.ts'
 import { addBlock, readLinesOfBlock, type LineOfBlock, type NewLine } from './ingest-store.ts'
 
-/** Scanning a block of this size takes a millisecond, and five million lines need only five thousand blocks. */
+/**
+ * The maximum number of lines of a block. Scanning such a block takes a millisecond, and five million lines need only five thousand blocks.
+ */
 export const linesPerBlock = 1_000
 /** A block that reaches this size is full, even with fewer than `linesPerBlock` lines. */
 const maxBlockChars = 1_000_000

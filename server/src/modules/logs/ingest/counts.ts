@@ -12,12 +12,12 @@ export function recordWrite(app: App, { storedLines, dropped, reported }: WriteR
   const counters = countersByRegistry.get(registry) ?? createCounters(registry)
   countersByRegistry.set(registry, counters)
   counters.stored.inc(storedLines)
-  // Counted immediately and not when the log reports them, which it does only once an hour while a daily quota is used up.
+  // Counts dropped lines immediately, not when the log reports them: while a daily quota is used up, that is only once an hour.
   for (const { exceeded, lines } of dropped) counters.dropped.inc({ limit: exceeded }, lines)
   for (const { squidId, lines, exceeded } of reported)
     app.log.warn(
       { squidId, lines, exceeded },
-      'lines of a log were dropped: the version, or its organization, writes more than its limit',
+      'log lines were dropped because the version or its organization exceeded a limit',
     )
 }
 

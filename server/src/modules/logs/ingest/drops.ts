@@ -133,7 +133,7 @@ export function lineOfLoss({ workload, container, from, to, isCertain }: LogLoss
   const when = from ? `between ${timeOf(from)} and ${timeOf(to)} UTC` : `before ${timeOf(to)} UTC`
   const msg = `Lines written ${when} ${isCertain ? 'were lost' : 'may be missing'}: their host deleted them before they could be collected`
   const text = JSON.stringify({ level: 'WARNING', time: nowMs, ns: 'shoal', msg })
-  // As if another generation had written it, since lines of one container cannot be earlier than the line before them.
+  // The line has its own generation, because times never decrease among the lines of one container of a generation.
   return {
     workload: workloadIdOf(squidOf(workload) ?? 0, 0),
     container,

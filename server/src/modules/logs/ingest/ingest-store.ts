@@ -50,7 +50,7 @@ export async function readStreams(client: ClientBase, squidIds: number[]): Promi
   return rows
 }
 
-/** Versions with at least `lines` lines that are not in a block yet. */
+/** Returns the versions with at least `lines` lines that are not in a block yet. */
 export async function findUnindexed(client: ClientBase, lines: number): Promise<StreamState[]> {
   const { rows } = await client.query<StreamState>(
     `select squid_id as "squidId", last_seq as "lastSeq", indexed_seq as "indexedSeq" from log_streams

@@ -66,7 +66,7 @@ const makeMarker = async () => {
 const numbers = (count: number, prefix = 'line') => Array.from({ length: count }, (_, i) => `${prefix} ${i}`)
 
 describe('a version that writes more than its rate', () => {
-  test('loses the lines beyond it, and its log reports how many, when and why', async () => {
+  test('loses the lines above the rate, and its log reports how many, when and why', async () => {
     await write(numbers(1_000))
     clock.advance(3_000)
     await untilReports(['900 lines dropped between 12:00:00 and 12:00:00 UTC: more than 10 lines a second'])
@@ -83,14 +83,14 @@ describe('a version that writes more than its rate', () => {
     ])
   })
 
-  test('of bytes loses lines too', async () => {
+  test('in bytes loses lines, too', async () => {
     await write(numbers(50, 'x'.repeat(10_000)))
     clock.advance(3_000)
     await untilReports(['40 lines dropped between 12:00:00 and 12:00:00 UTC: more than 10 KB a second'])
     expect(await messages()).toHaveLength(12)
   })
 
-  test('without a pause gets a report each minute', async () => {
+  test('without a pause causes a report in its log each minute', async () => {
     for (let second = 0; second <= 124; second += 2) {
       await runtime.apply(workloadOf(squid, [specOf('eth', 3000, { print: numbers(200, `${second}`) })]))
       await makeMarker()
@@ -113,7 +113,7 @@ describe('a version that writes more than its rate', () => {
     expect(other.id).not.toBe(squid.id)
   })
 
-  test('shows the report to readers of any container, and to followers and downloads', async () => {
+  test('has the report in the log of every container, for followers, and in downloads', async () => {
     await write(numbers(200))
     clock.advance(3_000)
     const [report] = await until(async () => {
@@ -167,7 +167,7 @@ describe('the daily quota', () => {
     expect((await written()).slice(201).map(({ payload }) => payload)).toEqual(['of the next day'])
   })
 
-  test('bounds what the database stores', async () => {
+  test('limits the bytes that the database stores', async () => {
     const size = async () => {
       const query =
         "select sum(pg_total_relation_size(c.oid))::float8 as bytes from pg_class c where relname ~ '^log_lines_2' and relkind = 'r'"
@@ -201,7 +201,7 @@ describe('the daily quota', () => {
   })
 })
 
-test('dropped lines are still reported when the worker restarts before it reported them', async () => {
+test('dropped lines that a worker has not reported when it stops are reported by the next worker', async () => {
   await write(numbers(200))
   await restartWorker()
   clock.advance(3_000)

@@ -56,7 +56,7 @@ test('lines of all containers are returned with their level, container, time and
   }
 })
 
-test('every line is stored once and in order, even when workers start, stop and compete', async () => {
+test('every line is stored once and in order, even when several workers start and stop concurrently', async () => {
   const squid = await makeVersion(t.app, org, { processors: { eth: { print: numbers(6000) } } })
   const untilAllStored = (search: string) =>
     until(async () => expect(await messages(undefined, { search })).toHaveLength(1000))

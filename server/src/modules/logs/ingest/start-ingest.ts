@@ -51,7 +51,8 @@ export function startLogIngest(app: App & { runtime: Pick<Runtime, 'logs'> }): L
           })
           .catch((error: unknown) => app.log.warn({ err: error }, 'failed to rotate the partitions of logs'))
       rotationTimer = setInterval(() => void rotate(), hours(1))
-      // After a failure, the state in memory may differ from the database. The leader then starts over, and reads it again.
+      // After a failure, the state in memory may differ from the database. The leader then starts again and reads the state from the
+      // database.
       const onError = (error: unknown) => {
         app.log.warn({ err: error }, 'failed to write notices or dropped lines to the logs of versions')
         ended.abort()

@@ -155,7 +155,7 @@ export function createWriter(client: ClientBase, options: WriterOptions): Writer
   /** Writes run one after the other, since each assigns numbers. */
   const runNext = (work: () => Promise<WriteResult>): Promise<WriteResult> => {
     const result = last.then(work).catch((error: unknown) => {
-      // Discards the numbers that were assigned to lines that were not stored.
+      // Discards the numbers of lines that were not stored.
       streams.clear()
       throw error
     })
@@ -215,9 +215,9 @@ const redactLine = (redact: Redactor, line: ParsedLine): ParsedLine => ({
 })
 
 /**
- * Returns when each line of a container was written: the time in the line, else that of the next line that has one, else the time
- * at which it was read. A time is never later than the time of reading, nor earlier than that of the previous line, so that
- * sorting by time keeps the order of writing.
+ * Returns when each line of a container was written: the time in the line; if it has none, the time of the next line that has one;
+ * otherwise the time at which the line was read. A time is never later than the time of reading, nor earlier than that of the previous
+ * line, so that sorting by time keeps the order of writing.
  */
 function writeTimesOf(
   entries: { readAtMs: number; parsed: ParsedLine }[],

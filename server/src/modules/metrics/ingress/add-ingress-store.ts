@@ -21,7 +21,7 @@ export type IngressMinute = {
 /** Adds requests to the counters. Exact for any number of gateways, even if counts arrive late. */
 export async function addIngressMinutes(database: Database, rows: IngressMinute[]): Promise<void> {
   if (rows.length === 0) return
-  // Two gateways that write in the same order cannot deadlock.
+  // Sorted, because two gateways that write rows in the same order cannot deadlock.
   const ordered = rows.toSorted((a, b) => a.squidId - b.squidId || a.minute.getTime() - b.minute.getTime())
   try {
     await addCounts(database, ordered)
@@ -67,7 +67,7 @@ const toRecord = (row: IngressMinute) => ({
   histogram: row.histogram,
 })
 
-/** Whether Postgres reports that no partition matches a row. */
+/** Whether Postgres rejected a row because no partition for its day exists. */
 const isMissingPartition = (error: unknown) => error instanceof DatabaseError && error.code === '23514'
 
 async function ensureDays(database: Database, rows: IngressMinute[]): Promise<void> {

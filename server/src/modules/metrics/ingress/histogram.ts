@@ -1,6 +1,6 @@
 /**
- * Latencies are counted in buckets, each 15 % wider than the previous one. Histograms of minutes, gateways and versions can be added
- * up, and a percentile of the sum is at most 7.5 % off.
+ * Latencies are counted in buckets, each 15 % wider than the previous one. Histograms of several minutes, gateways or versions can be
+ * added. A percentile differs from the exact value by at most 7.5 %.
  */
 export const bucketCount = 100
 const firstBucketMs = 0.1

@@ -133,7 +133,7 @@ test('requests and latencies of a version equal the counts of the gateway', asyn
   expect(p95.get(squidId)).toEqual({ ms: expect.closeTo(bucketValueOf10ms(), 6), requests: 4 })
 })
 
-/** The latency that a histogram returns for ten milliseconds. */
+/** Returns the latency that a histogram reports for ten milliseconds. */
 const bucketValueOf10ms = () => 0.1 * 1.15 ** (bucketOf(10) - 0.5)
 
 test('Prometheus receives all metrics of the organization, and none of another', async () => {

@@ -5,7 +5,10 @@ import type { Range } from '../range.ts'
 import { countContainers, selectLabels, selectSeries, type LabelledSquid, type Series } from './series-store.ts'
 import { stepOf, timesOf } from './step.ts'
 
-/** Points per response, for any size of the organization: as many as a browser can draw and the server can send quickly. */
+/**
+ * Maximum number of points per response, regardless of the size of the organization: as many as the server can send and a browser can draw
+ * quickly.
+ */
 const totalPointLimit = 100_000
 const minPoints = 24
 

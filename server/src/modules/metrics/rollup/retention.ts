@@ -13,7 +13,7 @@ const partitionedTables = [
   ['ingress', 'hours'],
 ] as const
 
-/** Creates the partitions of today and tomorrow, and drops expired days. Idempotent. */
+/** Creates the partitions of today and tomorrow, and drops those of expired days. Idempotent. */
 export async function applyRetention(
   { clock, config }: Pick<App, 'clock' | 'config'>,
   client: ClientBase,

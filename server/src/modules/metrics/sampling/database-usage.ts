@@ -15,8 +15,8 @@ const ticksPerSecond = 100
 type BackendUsage = { database: string; cpuSeconds: number }
 
 /**
- * Measures the usage of databases by the processes that serve their connections, because Postgres does not count processor time. Works
- * only if Postgres runs on this Linux host.
+ * Measures the CPU and memory usage of databases through the processes that serve their connections, because Postgres does not count CPU
+ * time. Works only if Postgres runs on this Linux host.
  */
 export class DatabaseMeter {
   readonly #cluster: Database

@@ -11,7 +11,9 @@ import { loadObservationCache } from '../../observing/observation-cache.ts'
 import { makeVersion } from '../../versions/testing/make-version.ts'
 import { openSampler } from './sampler.ts'
 
-/** Each of the first runs ends in the listed way; later runs keep running. The program counts its runs in its own folder. */
+/**
+ * The source of a program whose first runs end in the listed ways; later runs keep running. The program counts its runs in its own folder.
+ */
 const PROGRAM = `
 const { readFileSync, writeFileSync } = require('node:fs')
 const { spawnSync } = require('node:child_process')

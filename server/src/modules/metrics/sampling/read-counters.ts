@@ -96,7 +96,7 @@ function freshStateOf(observation: Observation, state: ProcessorRow | undefined,
   return isFresh && observation.state === 'running' && state.currentBlock >= 0 ? state : null
 }
 
-/** Reads the counters of databases, as containers named `db`. Returns none of a server that does not respond. */
+/** Reads the counters of databases, as containers named `db`. Omits the databases of servers that do not respond. */
 async function readDatabases(
   app: WorkerApp,
   client: ClientBase,

@@ -61,7 +61,7 @@ export type Sample = {
   rpcFailures: number | null
 }
 
-/** A longer time between two readings is a gap. */
+/** Two readings that are further apart than this have a gap between them. */
 export const gapMs = 45_000
 
 /**

@@ -186,7 +186,7 @@ test('the size of a database is sampled, even while the version is hibernated', 
     await s.advance(minutes(2))
     const [point] = (await usageOf(squid.id, minutes(3))).slice(-2)
     expect(point).toMatchObject({ dbDiskUsedBytes: 2 ** 29, dbDiskRequestedBytes: 2 ** 30, apiCpuUsage: null })
-    // Only on Linux are the processes of the test's Postgres visible.
+    // The processes of the test's Postgres are visible only on Linux.
     expect(point?.dbCpuUsage).toEqual(process.platform === 'linux' ? expect.any(Number) : null)
     expect((await valuesOf('disk_utilization', 'db'))?.findLast((v) => v !== null)).toBe(50)
     for (const query of ['cpu_utilization', 'mem_utilization'] as const) {

@@ -26,7 +26,7 @@ export const sampleMs = 15_000
 
 /** Starts a server with simulated versions, sampled with a clock that moves only when a test advances it. */
 export async function startSampledApp(env: Record<string, string> = {}): Promise<SampledApp> {
-  // The start is not a full minute, so that the current minute is outside a range that ends now.
+  // The clock does not start at a full minute, so that a range that ends now contains only a part of the current minute.
   const clock = new ManualClock(new Date('2026-01-15T12:00:05Z'))
   const runtime = createSimRuntime({ clock, serve: true })
   const t = await startTestApp({ clock, runtime, env })

@@ -2,7 +2,7 @@ import type { RunOutcome, LastRun, Observation, Run } from '@shoal/runtime'
 import { minutes } from '../../../clock.ts'
 import type { ContainerRow } from '../observe-store.ts'
 
-/** A run of at least this length is stable: a crash at its end is the first in a row. */
+/** A run of at least this length is stable: a crash that ends it counts as the first in a row. */
 const stableMs = minutes(10)
 
 /** Totals over the runs of a container, up to the newest observed one. */
@@ -34,7 +34,7 @@ export function countRuns(
   { run, lastRun }: Pick<Observation, 'run' | 'lastRun'>,
 ): RunCounts {
   let counts = before ?? noRuns
-  // A release that did not record runs wrote these totals: counting continues from here.
+  // An earlier release, which did not record runs, wrote these totals. Counting continues from them.
   if (before?.runOrdinal === null) counts = adoptTotals(before, { run, lastRun })
   const isLastRunNew = run === null || run.id !== counts.run
   if (lastRun && isLastRunNew) counts = withEnd(counts, lastRun)

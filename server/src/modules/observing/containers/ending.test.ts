@@ -18,7 +18,7 @@ describe('the way in which a processor ended, according to its log', () => {
     ['unknown', [progress(900), 'bye']],
     ['unknown', []],
     ['stopped', [openRange, progress(900)]],
-    // A new start makes the earlier lines irrelevant.
+    // Only the lines after the last start count.
     ['stopped', [nothingToDo, openRange]],
     ['unknown', [nothingToDo, boundedRange]],
     ['unknown', [boundedRange, progress(500), boundedRange]],

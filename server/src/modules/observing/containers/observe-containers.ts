@@ -35,7 +35,7 @@ function readContainer(
   const hasNewEnd = (hasNewRun || run === null) && (lastRun?.id !== before?.run || lastRun?.how !== before?.runEnd)
   const counts = countRuns(before, observation)
   const isUnchanged = before?.state === state && before.run === counts.run
-  // If the clock of the host was set back, the start would be in the future.
+  // Limits the start to the present, because the clock of the host may have been set back.
   const since = earliest(observation.since, now, ...(isUnchanged ? [before.since] : []))
   return {
     row: { ...counts, ...key, state, since, retryAt, reason, diskFullSince },

@@ -98,7 +98,7 @@ function withoutFutureTimes(row: ProcessorRow, now: Date): ProcessorRow {
   }
 }
 
-/** Two scrapes that are further apart do not show what happened in between. */
+/** The maximum time between two scrapes that counts as observed. */
 const maxScrapeGapMs = 60_000
 
 const stalledMsAfter = (last: ProcessorRow | undefined, now: Date): number =>

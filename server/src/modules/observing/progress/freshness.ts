@@ -28,11 +28,11 @@ const fastChainMarginBlocks = 100
 /** A processor is far behind if it lags by the blocks that the chain produces in this time. */
 const farBehindMs = minutes(2)
 const minFarBehindBlocks = 10
-/** A depth beyond any reorganization: a processor that waits for final blocks may be this far behind and still be up to date. */
+/** Greater than the depth of any reorganization. A processor that waits for final blocks may be this far behind and still be up to date. */
 const finalityBlocks = 256
 /** A head is frozen if it has not moved for this many times its usual interval. */
 const frozenFactor = 20
-/** An independent head that was observed longer ago is ignored. */
+/** An independent head that is older than this is ignored. */
 export const headFreshMs = 30_000
 
 /** Whether the processor's own metrics report that it has caught up. */

@@ -107,7 +107,10 @@ export async function selectParts(db: Db, selector: SquidSelector): Promise<Squi
   return { tags, databases, containers, processors, apis }
 }
 
-/** For an organization, returns only containers of processors: lists show no others, and the status of apis comes from probes. */
+/**
+ * If the selector is an organization, returns only containers of processors: lists show no others, and the status of apis comes from
+ * probes.
+ */
 export async function selectContainers(db: Db, selector: SquidSelector): Promise<ObservedContainer[]> {
   const { rows } = await db.execute<ObservedContainer>(
     ofServingGeneration(
@@ -138,7 +141,7 @@ export async function selectProcessors(db: Db, selector: SquidSelector): Promise
          ${ms('answered_at')} as "answeredAtMs", response_rate as "responseRate", t.chain`,
       ),
     ),
-    // Read once per chain, not per processor, since there are few chains and many processors.
+    // Reads each head once per chain, not per processor, since there are few chains and many processors.
     db.execute<ObservedHead & { chain: string }>(sql`
       select chain, head_block as "headBlock", final_block as "finalBlock", ${sql.raw(ms('moved_at'))} as "movedAtMs", block_rate as "blockRate",
         ${sql.raw(ms('observed_at'))} as "observedAtMs" from chain_heads`),

@@ -53,7 +53,7 @@ describe('a processor is', () => {
     expect(status(container(), metricsOf({ ...withoutProgress, progressedAtMs: ago(minutes(4)) }))).toBe('SYNCING')
     expect(status(container(), metricsOf({ ...withoutProgress, headMovedAtMs: ago(minutes(7)) }))).toBe('SYNCING')
     expect(status(container(), metricsOf({ ...withoutProgress, currentBlock: 999 }))).toBe('SYNCED')
-    // On chains whose blocks arrive in batches, it was idle until its work arrived just now.
+    // On a chain whose blocks arrive in batches, the processor was idle until new blocks arrived just now.
     expect(status(container(), metricsOf({ ...withoutProgress, stalledMs: 5000 }))).toBe('SYNCING')
     // It was restarted in the meantime.
     expect(status(container({ sinceMs: ago(minutes(2)) }), metricsOf(withoutProgress))).toBe('SYNCING')
@@ -131,7 +131,7 @@ describe('a processor is', () => {
       const waiting = { currentBlock: 1000, followsHead: false }
       expect(status(container(), metricsOf({ ...waiting, head: head(1200) }))).toBe('SYNCED')
       expect(status(container(), metricsOf({ ...waiting, head: head(1300) }))).toBe('SYNCING')
-      // Blocks become final only after thousands of blocks, as on rollups.
+      // On rollups, a block becomes final only thousands of blocks later.
       expect(status(container(), metricsOf({ ...waiting, head: head(5000, { finalBlock: 1000 }) }))).toBe('SYNCED')
     })
 

@@ -126,7 +126,7 @@ const hasCaughtUp = (metrics: ObservedProcessor, nowMs: number): boolean =>
   claimsCaughtUp(metrics) && !isFarBehind(metrics, nowMs)
 
 /**
- * Returns since when a processor has made no progress although its chain has grown; null if for less than `waitMs`. Time without
+ * Returns since when a processor has made no progress although its chain has grown; null if that is less than `waitMs` ago. Time without
  * observations does not count.
  */
 function stalledSince(metrics: ObservedProcessor, startedMs: number, nowMs: number, waitMs: number): number | null {

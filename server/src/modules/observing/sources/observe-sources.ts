@@ -17,8 +17,8 @@ const maxStartMs = 60_000
 type ProcessorSources = Pick<ChainHeadCache, 'headOf' | 'sourcesOf'>
 
 /**
- * Returns a function that records, for every processor whose data source does not respond, the source that is named by the processor's
- * log, environment and code.
+ * Returns a function that finds the processors whose data source does not respond, and records the name of that source from the processor's
+ * log, environment or code.
  */
 export function createSourceObserver(
   app: WorkerApp,

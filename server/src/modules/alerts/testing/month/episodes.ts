@@ -6,7 +6,7 @@ export type Episode<Type extends string> = { type: Type; fromMs: number; toMs: n
 
 const seconds = (n: number) => n * 1000
 
-/** Normal events of healthy versions: relative frequency, minimum and maximum duration. */
+/** Normal events of healthy versions: the relative frequency, minimum duration and maximum duration of each. */
 const normalEvents = {
   deploy: { weight: 2, durationMs: [minutes(1), minutes(6)] },
   reset: { weight: 1, durationMs: [minutes(1), minutes(6)] },

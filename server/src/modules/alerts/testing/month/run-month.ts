@@ -112,7 +112,7 @@ const planFaults = (): InjectedFault[] =>
     }
   })
 
-/** When the alert rule's condition becomes true; null while that is unknown, because it depends on later observations. */
+/** Returns when the condition of the alert rule became true; null while that depends on later observations. */
 function conditionTimeOf(
   { type, fromMs }: InjectedFault,
   version: SimVersion,
