@@ -69,7 +69,7 @@ export type Request = {
    * whole, because they wait for external services or keep some writes when they deny the request.
    */
   inTransaction: <T>(work: () => Promise<T>) => Promise<T>
-  /** Runs `work` when the handler's changes are committed; never if they are rolled back. For values that this process keeps. */
+  /** Runs `work` when the handler's changes are committed; never if they are rolled back. For values in this process's memory. */
   afterCommit: (work: () => void) => void
 }
 

@@ -24,7 +24,7 @@ export type ConnectionUser = Pick<
   'squidId' | 'server' | 'role' | 'readRole' | 'minConnections' | 'maxConnections' | 'maxExternalConnections'
 > & { isHibernated: boolean }
 
-/** All versions with a database. */
+/** Returns all versions with a database. */
 export async function selectConnectionUsers(db: Db): Promise<ConnectionUser[]> {
   const { squidId, server, role, readRole, minConnections, maxConnections, maxExternalConnections } = squidDatabases
   return await db
@@ -42,7 +42,7 @@ export async function selectConnectionUsers(db: Db): Promise<ConnectionUser[]> {
     .innerJoin(squids, eq(squids.id, squidId))
 }
 
-/** The open logins of each version. */
+/** Returns the ids of the open logins of each version. */
 export async function selectLoginIds(db: Db): Promise<Map<number, number[]>> {
   const rows = await selectOpenLogins(db)
   return new Map([...Map.groupBy(rows, (row) => row.squidId)].map(([squidId, of]) => [squidId, of.map(({ id }) => id)]))
@@ -64,7 +64,7 @@ export async function setConnectionLimits(cluster: Database, limits: Map<string,
   )
   const changed = rows.filter(({ role, limit }) => limits.get(role) !== limit)
   if (changed.length === 0) return
-  // One round trip, since the limits of all versions change together.
+  // Sends all changes in one round trip, since the limits of all versions change together.
   const statements = changed.map(
     ({ role }) => `alter role ${escapeIdentifier(role)} connection limit ${limits.get(role) ?? 0}`,
   )

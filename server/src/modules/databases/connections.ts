@@ -11,7 +11,7 @@ import {
 } from './connections-store.ts'
 import { loginRoleName } from './logins-store.ts'
 
-/** Too few connections are left for a version. The message is shown to users. */
+/** Thrown when too few connections are left for a version. The message is shown to users. */
 export class NoConnections extends Error {
   override name = 'NoConnections'
 }
@@ -49,8 +49,8 @@ const sumLimits = (users: ConnectionUser[], limits: (user: ConnectionUser) => Li
   users.reduce((sum, user) => sum + limits(user).owner + limits(user).reader, 0)
 
 /**
- * Returns the connection limit of each role. Every role gets its maximum if the capacity allows; otherwise the capacity above the
- * minimums is shared in proportion. So every role has its minimum even when the others use up their limits.
+ * Returns the connection limit of each role. Every role gets its maximum if the capacity is enough; otherwise the capacity above the
+ * minimums is shared in proportion. Every role therefore has its minimum, even when the others use up their limits.
  */
 export function shareConnections(users: ConnectionUser[], capacity: number): Map<string, number> {
   const [min, max] = [sumLimits(users, minLimits), sumLimits(users, maxLimits)]
@@ -68,8 +68,8 @@ export function shareConnections(users: ConnectionUser[], capacity: number): Map
 const minPerLogin = 2
 
 /**
- * Divides the owner's limit of each version between the owner and the logins of its processors: each gets its minimum, the owner also gets half of
- * the rest, and the logins share the other half. `logins`: the ids of open ones, by version.
+ * Divides the owner's limit of each version between the owner and the logins of its processors. Each gets its minimum; the owner also gets
+ * half of the rest, and the logins share the other half. `logins`: the ids of the open logins, by version.
  */
 export function shareWithLogins(
   limits: Map<string, number>,
@@ -125,7 +125,7 @@ export async function limitConnections(app: App): Promise<void> {
 
 /** Sets the limits of the versions on one server. */
 export async function limitConnectionsOf(app: App, host: DatabaseHost): Promise<void> {
-  // Read first, so that a server that does not respond delays no other server.
+  // Reads before it takes the lock, so that a server that does not respond delays no other server.
   const { capacity } = await capacityOf(app, host)
   await app.db.transaction(async (tx) => {
     await lockConnectionLimits(tx)

@@ -21,7 +21,7 @@ export async function installationPrefix(db: Db): Promise<string> {
   return row.prefix
 }
 
-/** Returns the id of the version whose database or role has a name that begins with `prefix`; null if it is the name of no version. */
+/** Returns the id of the version whose database or role has a name that begins with `prefix`; null if the name belongs to no version. */
 export function squidIdOfName(name: string, prefix: string): number | null {
   const id = /^\d+/.exec(name.slice(prefix.length))?.[0]
   return id === undefined ? null : Number(id)
@@ -176,7 +176,7 @@ export async function dropDatabaseAndRoles(cluster: Database, name: string, role
   }
 }
 
-/** Databases and roles whose name begins with `prefix`. */
+/** Returns the names of databases and roles that begin with `prefix`. */
 export async function namesWithPrefix(cluster: Database, prefix: string): Promise<string[]> {
   const { rows } = await cluster.pool.query<{ name: string }>(
     `select datname as name from pg_database where starts_with(datname, $1)
@@ -196,7 +196,7 @@ export async function clusterFacts(cluster: Database): Promise<{ version: string
   return { version: String(await postgresMajor(cluster.pool)), ...rows[0] }
 }
 
-/** Databases that every role may connect to. */
+/** Returns the databases that every role may connect to. */
 export async function publicDatabases(cluster: Database): Promise<string[]> {
   const { rows } = await cluster.pool.query<{ name: string }>(
     `select datname as name from pg_database where datallowconn and has_database_privilege('public', oid, 'connect')`,
@@ -209,12 +209,12 @@ export async function revokePublicConnect(cluster: Database, name: string): Prom
   try {
     await cluster.pool.query(`revoke connect on database ${ident(name)} from public`)
   } catch {
-    // The privilege is missing, or another installation changes it concurrently: the check below decides.
+    // Shoal's role lacks the privilege, or another installation changes it concurrently. The query below determines the result.
   }
   return !(await publicDatabases(cluster)).includes(name)
 }
 
-/** Shoal's role in an external Postgres need not be a superuser. */
+/** Whether the statement failed because Shoal's role is not a superuser, as is possible in an external Postgres. */
 export const needsSuperuser = (error: unknown): boolean =>
   error instanceof DatabaseError && error.code === insufficientPrivilege
 

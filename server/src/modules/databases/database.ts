@@ -30,7 +30,7 @@ import { chooseServer, readCandidates } from './placement.ts'
 import { newPassword, ownerPasswordOf, passwordContext, readerPasswordOf } from './passwords.ts'
 import { connectionRange } from './resources.ts'
 
-/** External connections if the manifest does not set a limit; the documentation recommends fewer than 10. */
+/** The maximum number of external connections if the manifest does not set one. The documentation recommends fewer than 10. */
 const defaultExternalConnections = 10
 
 type DesiredDatabase = {
@@ -101,8 +101,9 @@ export async function syncDatabase(app: App, desired: DesiredDatabase): Promise<
 }
 
 /**
- * Deletes the version's data; does nothing if there is none. Keeps the passwords for the database that `syncDatabase` creates next. Without a
- * row, deletes what earlier versions with this id left on the servers that respond; `collectDatabases` deletes it on the others.
+ * Deletes the version's data; does nothing if there is none. Keeps the passwords for the database that `syncDatabase` creates next. Without
+ * a row, deletes the databases and roles that earlier versions with this id left on the servers that respond; `collectDatabases` deletes
+ * those on the others.
  */
 export async function eraseDatabase(app: App, squidId: number): Promise<void> {
   const row = await selectSquidDatabase(app.db, squidId)
@@ -141,7 +142,7 @@ export async function readerConnection(app: App, squidId: number): Promise<Squid
   return connectionOf(app, row, row.readRole, password)
 }
 
-/** The environment variables for a connection, all named `DB_*`. */
+/** Returns the environment variables for a connection, all named `DB_*`. */
 export const databaseVariables = (c: SquidConnection): Variables => ({
   DB_HOST: c.host,
   DB_PORT: String(c.port),

@@ -82,7 +82,7 @@ const expectFull = async () =>
   )
 
 test('functions and operators of a tenant are never called with the rights of Shoal', async () => {
-  // Each has parameter types that match Shoal's statements better than those of the function or operator of Postgres.
+  // Each matches the types in Shoal's statements better than the function or operator of Postgres.
   await asTenant(`
     create table filler (n int); insert into filler values (1);
     create function trap() returns boolean language plpgsql as $$ begin
@@ -170,7 +170,7 @@ test('an open transaction of the tenant does not delay the limit of its database
   await dropDatabase(t.app, other.squidId)
 })
 
-test('a version whose limit was interrupted can log in again when its database has space', async () => {
+test('a version can log in again when its database has space, even if Shoal was interrupted while it restricted the version', async () => {
   await cluster(`alter role ${tenant.user} nologin`)
   await expect(asTenant('select 1')).rejects.toThrow('not permitted to log in')
   await observeWhen('free')
@@ -192,7 +192,7 @@ test('a tenant cannot prevent the deletion of its own database, nor of the roles
     expect(await cluster(`select 1 from pg_roles where rolname = any($1)`, [[user, `${user}_ro`]])).toEqual([])
 })
 
-test('a privilege that another tenant grants does not keep a full database full', async () => {
+test('a privilege that another tenant grants does not prevent Shoal from lifting the restriction of a full database', async () => {
   const other = await addTenant()
   await asTenant('create table filler (n int)')
   await observeWhen('full')

@@ -15,7 +15,10 @@ export type LoginRow = typeof squidLogins.$inferSelect
 /** A login role of a version's database, and the role that owns the database. */
 export type LoginRole = { database: string; owner: string; login: string; password: string }
 
-/** The number of consecutive checks without a session after which a closed role has none: a session that is still signing in is not visible yet. */
+/**
+ * The number of consecutive checks without a session after which a closed role certainly has none, because a session that is still signing
+ * in is not visible yet.
+ */
 const quietLooks = 2
 const lookMs = 100
 const closeTimeoutMs = 30_000
@@ -37,7 +40,7 @@ export const selectLogins = (db: Db, squidId: number): Promise<LoginRow[]> =>
 export const selectOpenLogins = (db: Db): Promise<LoginRow[]> =>
   db.select().from(squidLogins).where(isNull(squidLogins.closedAt))
 
-/** From then on, the login is never opened again. */
+/** Marks a login as closed; it is never opened again. */
 export async function markClosed(db: Db, id: number, at: Date): Promise<void> {
   await db
     .update(squidLogins)
@@ -55,8 +58,7 @@ export async function deleteLogin(db: Db, id: number): Promise<void> {
 
 /**
  * Creates a role whose sessions act as the owner of the database from their start, so what they create belongs to the owner. Does nothing
- * if the role can log in already. Returns whether its connection limit must be set, as for a
- * new one.
+ * if the role can log in already. Returns whether its connection limit must be set, as for a new role.
  * @throws DatabaseError if Shoal's role may not do that
  */
 export async function openLoginRole(
@@ -72,7 +74,7 @@ export async function openLoginRole(
   const existing = rows.find(({ name }) => name === login)
   if (existing?.canLogin) return existing.connections === 0
   const settings = rows.find(({ name }) => name === owner)?.settings ?? []
-  // It may log in only when it is complete: without the setting `role`, it would own what it creates.
+  // The role may log in only when it is complete. Without the setting `role`, it would own the objects that it creates.
   await ensureRole(cluster, { name: login, password, canLogin: false, connectionLimit: 0 })
   await cluster.pool.query(`alter role ${ident(login)} noinherit`)
   await cluster.pool.query(`grant ${ident(owner)} to ${ident(login)}`)
@@ -111,8 +113,8 @@ function splitSetting(setting: string): [string, string] {
 }
 
 /**
- * Prevents the role from logging in and acting as the owner, and ends its sessions, whose transactions are rolled back. When it resolves,
- * no program that has only this login can write.
+ * Prevents the role from logging in and acting as the owner, and ends its sessions, whose transactions are rolled back. Afterwards, no
+ * program that has only this login can write.
  * @throws DatabaseError if Shoal's role may not do that; Error if the sessions do not end
  */
 export async function closeLoginRole(cluster: Database, login: string): Promise<void> {
@@ -128,8 +130,8 @@ export async function closeLoginRole(cluster: Database, login: string): Promise<
 }
 
 /**
- * Replaces the password of the role, and ends its sessions, whose transactions are rolled back. When it resolves, no program that has
- * only the old password can write. Does nothing if the role does not exist.
+ * Replaces the password of the role, and ends its sessions, whose transactions are rolled back. Afterwards, no program that has only the
+ * old password can write. Does nothing if the role does not exist.
  * @throws DatabaseError if Shoal's role may not do that; Error if the sessions do not end
  */
 export async function replacePassword(cluster: Database, role: string, password: string): Promise<void> {
@@ -152,7 +154,10 @@ async function endSessions(cluster: Database, role: string): Promise<void> {
   }
 }
 
-/** Drops a closed role. Objects that it owns, because its sessions had set a role other than the owner, are given to the owner of the database. */
+/**
+ * Drops a closed role. Transfers the objects that the role owns (its sessions may have stopped acting as the owner) to the owner of the
+ * database.
+ */
 export async function dropLoginRole(cluster: Database, database: string, login: string): Promise<void> {
   const { rows } = await cluster.pool.query<{ owner: string }>(
     `select pg_get_userbyid(datdba) as owner from pg_database, pg_roles where datname = $1 and rolname = $2`,

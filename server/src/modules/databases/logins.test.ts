@@ -69,7 +69,7 @@ const rolesOf = async (prefix: string) =>
       )
   ).rows.map(({ name }) => name)
 
-test('a login acts as the owner: what it creates belongs to the owner, with the settings of the owner', async () => {
+test('a login acts as the owner: it has the owner's settings, and the owner owns the objects that it creates', async () => {
   const own = await owner()
   const client = await signIn(await login())
   await client.query('create table blocks (height int primary key)')
@@ -178,7 +178,7 @@ test('connection limits are set for new logins only', async () => {
   await pool.query(`alter role ${name} connection limit 1`)
   await logins.open(t.app, squidId, user().workload)
   expect(await limitOf()).toBe(1)
-  // As when a worker ended before it had set the limit.
+  // Simulates a worker that ended before it had set the limit.
   await pool.query(`alter role ${name} connection limit 0`)
   await logins.open(t.app, squidId, user().workload)
   expect(await limitOf()).toBeGreaterThan(1)

@@ -35,8 +35,8 @@ const clusterOf = (app: App, { server }: { server: string }) => app.databaseHost
 type LoginUser = { workload: string; container: string }
 
 /**
- * Records a separate login for a program that writes to the version's database, so that it can be closed while the host of the program
- * does not respond. It works after `open`. Returns null without a database.
+ * Records a separate login for a program that writes to the version's database, so that the login can be closed while the host of the
+ * program does not respond. `open` creates its role. Returns null without a database.
  */
 async function add(app: App, tx: Db, squidId: number, user: LoginUser): Promise<SquidConnection | null> {
   const database = await selectSquidDatabase(tx, squidId)
@@ -54,8 +54,7 @@ async function open(app: App, squidId: number, workload: string): Promise<void> 
 }
 
 /**
- * Closes the version's logins of these users for good. When it resolves, no program can write with them. Resolves with true if any
- * of them was open.
+ * Closes the version's logins of these users permanently, so that no program can write with them. Returns true if any of them was open.
  * @throws DatabaseError if Shoal's role may not close them
  */
 async function close(app: App, squidId: number, isOf: (user: LoginUser) => boolean): Promise<boolean> {
@@ -110,7 +109,10 @@ async function names(
   return { isLogin: (name) => isLoginRole(database.role, name), isOpen: (name) => openNames.has(name) }
 }
 
-/** Makes the roles of a server match the recorded logins, as after a restore of the squids' Postgres: opens missing ones, and closes all others. */
+/**
+ * Makes the roles of a server match the recorded logins, for example after a restore of the squids' Postgres: opens missing logins, and
+ * closes all others.
+ */
 async function reconcile(app: App, { name: server, cluster }: DatabaseHost): Promise<void> {
   const roles = new Set(await namesWithPrefix(cluster, `${await installationPrefix(app.db)}_`))
   const byVersion = Map.groupBy(await selectOpenLogins(app.db), ({ squidId }) => squidId)
@@ -146,8 +148,8 @@ async function openRoles(app: App, squidId: number, logins: LoginRow[]): Promise
 }
 
 /**
- * Gives the owner of each version's database another password, and ends its sessions: when it resolves, programs that were started with
- * the old passwords can no longer write. `save` replaces the password of one version where it is stored, in the same transaction.
+ * Changes the password of the owner of each version's database, and ends the owner's sessions, so that programs that were started with the
+ * old passwords can no longer write. `save` replaces the stored password of one version in the same transaction.
  * @throws DatabaseError if Shoal's role may not do that; Error if sessions do not end
  */
 async function renewOwners(app: App, save: (tx: Db, renewed: RenewedPassword) => Promise<void>): Promise<void> {

@@ -60,7 +60,7 @@ const isDeeperThan = (value: unknown, depth: number): boolean =>
   value !== null &&
   (depth === 0 || Object.values(value).some((child) => isDeeperThan(child, depth - 1)))
 
-// Each alternative stops at the next escape character, so that a line of nothing but incomplete sequences takes linear time.
+// Each alternative stops at the next escape character, so that even a line of incomplete sequences takes only linear time.
 const controls =
   // eslint-disable-next-line no-control-regex -- detects control characters
   /\u001b\[[0-?]*[ -/]*[@-~]|\u001b[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\)|\u001b[ -/]*[0-~]?|[\u0000-\u0008\u000b-\u001a\u001c-\u001f\u007f-\u009f]/g

@@ -11,9 +11,9 @@ export const logCursors = pgTable('log_cursors', {
 })
 
 /**
- * One row for each version that ever logged. Lines up to `indexedSeq` are in blocks; searches read later lines one by one.
- * `usageBytes` is the number of bytes that the version stored on `usageDay`, its last UTC day with lines. `quotaReportedOn` is the last UTC day on which its
- * log reported that a daily quota is used up.
+ * One row for each version that has written log lines. Lines up to `indexedSeq` are in blocks; searches read later lines one by one.
+ * `usageBytes` is the number of bytes that the version stored on `usageDay`, its last UTC day with lines. `quotaReportedOn` is the last UTC
+ * day on which its log reported that a daily quota is used up.
  */
 export const logStreams = pgTable('log_streams', {
   squidId: bigId().primaryKey(),

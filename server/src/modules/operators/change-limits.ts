@@ -4,7 +4,7 @@ import { changeOrg } from '../orgs/index.ts'
 import { lockOrgByCode } from './find-org.ts'
 
 /**
- * Changes how many squids an organization may have. Existing squids stay, also above the new limit. Returns the entry for the audit log.
+ * Changes how many squids an organization may have. Existing squids above the new limit are kept. Returns the entry for the audit log.
  * @throws Refusal 404 for an unknown code
  */
 export async function changeLimits(app: App, code: string, squids: number): Promise<AuditEntry> {

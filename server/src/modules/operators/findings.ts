@@ -6,7 +6,7 @@ import type { Replica } from '../../installation/replicas-store.ts'
 import { isAlive } from './replicas.ts'
 import type { CertificateRow, RunningRow } from './running-store.ts'
 
-/** What the overview is computed from. */
+/** The facts from which the overview's findings are computed. */
 export type Facts = {
   now: Date
   replicas: Replica[]
@@ -18,13 +18,13 @@ export type Facts = {
 
 type Found = Omit<Finding, 'since'> & { since: Date | null }
 
-/** A worker claims within seconds, unless it is busy. */
+/** A worker that is not busy claims a deployment within seconds. */
 const maxUnclaimedMs = minutes(2)
-/** A loop is late when no round has ended for this long beyond its interval. */
+/** A loop is late when no round has ended for its interval, the duration of its last round, and this time. */
 const maxLateMs = minutes(2)
 const tolerated = 3
 
-/** Returns what does not work, the worst first. The bounds are those of `shoal doctor` where it has the same check. */
+/** Returns the problems of the installation, the most severe first. The limits are those of `shoal doctor` where it has the same check. */
 export function findingsOf(facts: Facts): Found[] {
   const found = [
     ...processFindings(facts),
@@ -91,7 +91,7 @@ function processFindings({ replicas }: Facts): Found[] {
   ]
 }
 
-/** The newest report of each loop: a loop runs in one process, and a former leader still reports its last round. */
+/** Uses the newest report of each loop: a loop runs in one process, and a former leader still reports its last round. */
 function loopFindings({ replicas, now }: Facts): Found[] {
   const newest = new Map<string, LoopReport & { replica: string }>()
   const timeOf = (loop: LoopReport) => Date.parse(loop.lastEndedAt ?? '') || 0

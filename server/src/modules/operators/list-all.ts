@@ -11,13 +11,13 @@ type Squids = PayloadInputOf<Contract['operators']['listSquids']>['squids']
 
 const usageOf = (app: App) => keepFor(app, minutes(0.5), () => readUsage(app.db, app.clock.now()))
 
-/** Returns all organizations that the operator's console lists, by name. `search`: as there. */
+/** Returns all organizations that the operator's console lists for this search, by name. */
 export async function listAllOrgs(app: App, search: string): Promise<Orgs> {
   const list = createOrgList(app, usageOf(app))
   return await allPages(async (offset) => (await list({ search, offset })).orgs)
 }
 
-/** Returns all versions that the operator's console lists, by organization. `search`: as there. */
+/** Returns all versions that the operator's console lists for this search, by organization. */
 export async function listAllSquids(app: App, search: string): Promise<Squids> {
   const list = createSquidList(app, usageOf(app))
   return await allPages(async (offset) => (await list({ search, sort: 'organization', order: 'asc', offset })).squids)

@@ -11,7 +11,7 @@ beforeAll(async () => {
   operator = await t.make.operator({ password })
 })
 afterAll(() => t?.close())
-// Avoids rate limits, and ends the time after a password.
+// Avoids rate limits, and makes entered passwords expire.
 beforeEach(() => t.clock.advance(minutes(30)))
 
 const asOperator = () => t.as(operator).operators
@@ -61,7 +61,7 @@ describe('without the flag, the endpoints look like unknown paths', () => {
       }
       const { headers, ...rest } = comparable(actual)
       const expected = comparable(unknown)
-      // The two paths differ in length.
+      // The length differs because the paths do.
       expect({ ...rest, headers: { ...headers, 'content-length': '' } }).toEqual({
         ...expected,
         headers: { ...expected.headers, 'content-length': '' },

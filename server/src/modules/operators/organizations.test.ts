@@ -16,7 +16,7 @@ beforeAll(async () => {
   operator = await t.make.operator({ password })
 })
 afterAll(() => t?.close())
-// Use and costs are computed again.
+// Advances the clock so far that usage and costs are computed again.
 beforeEach(() => enterPasswordAfter(minutes(30)))
 
 async function enterPasswordAfter(ms: number) {
@@ -41,7 +41,7 @@ describe('the list of organizations', () => {
     await expect(found('a\0b')).rejects.toMatchObject({ status: 400 })
   })
 
-  test('names the owners, which tell playgrounds apart', async () => {
+  test('names the owners, by which an operator distinguishes playgrounds', async () => {
     const org = await t.make.org({ code: 'owned' })
     const { playground, email } = org.admin
     const orgs = await found(email)
@@ -49,7 +49,7 @@ describe('the list of organizations', () => {
     expect(orgs.map(({ code }) => code)).toEqual(expect.arrayContaining([org.code, playground.code]))
   })
 
-  test('has status, squids, use and cost', async () => {
+  test('contains the status, squids, usage and cost', async () => {
     const org = await t.make.org({ code: 'busy' })
     const id = await scenario.addVersion(org, { name: 'indexer', isDedicated: true })
     await scenario.advance(minutes(60))
@@ -159,7 +159,7 @@ describe('a suspension', () => {
     await complete(running, 'hibernated')
     await scenario.advance(minutes(1))
     expect(await typesOf(running)).toEqual(['HIBERNATE'])
-    // A version whose deployment ends only now is hibernated, too.
+    // A version whose deployment has just ended is hibernated, too.
     await complete(asleep, 'running')
     await scenario.advance(minutes(1))
     expect(await typesOf(asleep)).toEqual(['HIBERNATE'])
@@ -190,7 +190,7 @@ describe('a suspension', () => {
     expect(await typesOf(id)).toEqual(['RESTART'])
   })
 
-  test('is in the audit log of the organization; cannot be repeated; unknown organizations do not exist', async () => {
+  test('is recorded in the audit log of the organization, and is rejected if repeated or for an unknown organization', async () => {
     const org = await t.make.org()
     await suspend(org)
     await expect(suspend(org)).rejects.toMatchObject({ status: 405 })

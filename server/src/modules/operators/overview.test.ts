@@ -43,7 +43,7 @@ test('a process is listed with its roles and loops while it runs, and reported w
   expect((await overview()).replicas).toEqual([])
 })
 
-test('a process that was started in the place of a killed one replaces its row', async () => {
+test('a process that replaces a killed one also replaces its row', async () => {
   await query(
     `insert into replicas values (gen_random_uuid(), $1, $2, now() - interval '2 hours', now() - interval '5 minutes')`,
     [replicaName.replace(/\/.*/, '/1'), JSON.stringify(await readReport(t.app))],
@@ -137,7 +137,7 @@ test('slow statements are recorded without values, and statements that set a pas
   await heartbeat.close()
 })
 
-test('the commands for scripts list what the pages list', async () => {
+test('the `shoal` commands that list organizations and squids return the same as the pages', async () => {
   const org = await t.make.org({ code: 'listed' })
   for (let i = 0; i < 60; i++)
     await query(

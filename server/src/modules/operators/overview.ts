@@ -11,7 +11,7 @@ type Overview = PayloadInputOf<Contract['operators']['getOverview']>
 
 const maxStatements = 20
 
-/** Returns the state of the installation, and what does not work in it. */
+/** Returns the state of the installation, with its problems. */
 export async function readOverview(
   app: Pick<App, 'db' | 'clock' | 'config' | 'database' | 'databaseHosts'>,
 ): Promise<Overview> {
@@ -73,7 +73,7 @@ const statementsOf = (replicas: Awaited<ReturnType<typeof listReplicas>>) =>
     .sort((a, b) => b.meanMs * b.calls - a.meanMs * a.calls)
     .slice(0, maxStatements)
 
-/** Reads the connections of the control plane's Postgres, and of those of squids that are not the same. */
+/** Reads the connections of the control plane's Postgres, and of each separate Postgres of squids. */
 async function readPostgres({ config, database, databaseHosts }: Pick<App, 'config' | 'database' | 'databaseHosts'>) {
   const read = async (name: string, isEmbedded: boolean, of: App['database']) => ({
     name,

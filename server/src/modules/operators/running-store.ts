@@ -13,7 +13,7 @@ export type RunningRow = {
   type: DeploymentType
   status: DeploymentStatus
   worker: string | null
-  /** Whether the step is past its queue; false for steps without one. */
+  /** Whether the step has left its queue; false for steps without a queue. */
   hasLeftQueue: boolean
   createdMs: number
   stepStartedMs: number | null
@@ -34,7 +34,7 @@ export async function listRunning(db: Db): Promise<RunningRow[]> {
 
 export type CertificateRow = { name: string; validUntilMs: number | null; failures: number; lastError: string | null }
 
-/** Returns the names that the installation keeps a certificate for, those that end first before the others. */
+/** Returns the names for which the installation maintains certificates, those that expire first at the beginning. */
 export async function listCertificates(db: Db): Promise<CertificateRow[]> {
   const { rows } = await db.execute<CertificateRow>(sql`
     select name, (extract(epoch from not_after) * 1000)::float8 as "validUntilMs", failures, last_error as "lastError"

@@ -6,7 +6,7 @@ import { listRunning, type RunningRow } from './running-store.ts'
 
 type Running = PayloadInputOf<Contract['operators']['listDeployments']>
 
-/** Returns the deployments that have not ended, with why they wait. */
+/** Returns the deployments that have not ended, each with the reason why it waits. */
 export async function listRunningDeployments(app: Pick<App, 'db'>): Promise<Running> {
   const [rows, replicas] = await Promise.all([listRunning(app.db), listReplicas(app.db)])
   return {

@@ -1,4 +1,4 @@
-/** Returns the rows in the order of a key, and of the id where keys are equal, so that pages do not overlap. */
+/** Returns the rows sorted by a key, and by id where keys are equal, so that pages do not overlap. */
 export function sortRows<T extends { id: number }>(
   rows: readonly T[],
   keyOf: (row: T) => string | number,

@@ -7,8 +7,8 @@ import { lockOrgByCode } from './find-org.ts'
 const supportMs = minutes(30)
 
 /**
- * Lets the operator's session read an organization for 30 minutes. Its access to another organization ends. `http/support.ts` lists the
- * endpoints that it may call. Returns the entry for the audit log of that organization.
+ * Allows the operator's session to read an organization for 30 minutes, and ends its access to any other organization. `http/support.ts`
+ * lists the endpoints that it may call. Returns the entry for the audit log of that organization.
  * @throws Refusal 404 for an unknown code
  */
 export async function openSupport(app: App, actor: Actor, code: string): Promise<{ until: Date; entry: AuditEntry }> {

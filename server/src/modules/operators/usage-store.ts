@@ -1,4 +1,5 @@
-// Reads tables of other modules: container_samples, log_blocks, log_streams, rpc_usage, squids. Operators see what each version and organization uses.
+// Reads tables of other modules: container_samples, log_blocks, log_streams, rpc_usage, squids. Operators see the usage of each version and
+// organization.
 
 import type { OperatorUsage } from '@shoal/contract'
 import { days, minutes } from '../../clock.ts'
@@ -10,11 +11,14 @@ import { addUsage, noUsage } from './usage.ts'
 export type Usage = { bySquid: Map<number, OperatorUsage>; byOrg: Map<number, OperatorUsage> }
 type SquidUsage = OperatorUsage & { squidId: number; orgId: number }
 
-/** Returns what each existing version used: CPU, memory and disks in the last five minutes, log lines and RPC requests in the last 24 hours. */
+/**
+ * Returns the usage of each existing version: CPU, memory and disks in the last five minutes, log lines and RPC requests in the last 24
+ * hours.
+ */
 async function usageBySquid(db: Db, now: Date): Promise<SquidUsage[]> {
   const sampledFrom = timestampSql(now.getTime() - minutes(5))
   const dayAgo = timestampSql(now.getTime() - days(1))
-  // Each version's samples are read by index, because samples of all versions of a day are in one partition.
+  // Reads each version's samples by index, because the samples of all versions of a day are in one partition.
   const { rows } = await db.execute<SquidUsage>(sql`
     select s.id as "squidId", s.org_id as "orgId",
       coalesce(c.cpu, 0)::float8 as "cpuCores", coalesce(c.memory, 0)::float8 as "memoryBytes",
@@ -40,7 +44,9 @@ async function usageBySquid(db: Db, now: Date): Promise<SquidUsage[]> {
   return rows
 }
 
-/** Returns what each existing version and each organization used. RPC requests of an organization are all with its token. */
+/**
+ * Returns the usage of each existing version and each organization. The RPC requests of an organization are all requests with its token.
+ */
 export async function readUsage(db: Db, now: Date): Promise<Usage> {
   const [squids, requests] = await Promise.all([usageBySquid(db, now), rpcRequestsByOrg(db, now)])
   const bySquid = new Map<number, OperatorUsage>()

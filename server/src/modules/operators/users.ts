@@ -16,7 +16,7 @@ export async function listUsers(
 }
 
 /**
- * Disables an account: ends its sessions; its API tokens and sign-ins are refused. Returns the entry for the audit log.
+ * Disables an account: ends its sessions, and rejects its API tokens and sign-ins. Returns the entry for the audit log.
  * @throws Refusal 404 for an unknown id; 405 for the operator's own account
  */
 export async function disableUser(app: App, actor: Actor, id: number): Promise<AuditEntry> {

@@ -24,8 +24,8 @@ export async function readSecrets(app: Pick<App, 'db' | 'sealer'>, orgId: number
 }
 
 /**
- * Returns all values that programs of the organizations may have, including replaced values, which programs started earlier still have.
- * Only for redaction.
+ * Returns all values that programs of the organizations may have, including replaced values, which programs that were started earlier still
+ * have. Only for redaction.
  */
 export async function readHiddenValues(
   app: Pick<App, 'db' | 'sealer'>,

@@ -44,7 +44,7 @@ export async function retireSecret(db: Db, { orgId, name, sealedValue }: SecretR
   await db.delete(retiredSecrets).where(and(withName, notInArray(retiredSecrets.id, newest)))
 }
 
-/** Sealed values of the organizations, including replaced ones. */
+/** Returns the sealed values of the organizations, including replaced ones. */
 export async function listSealedValues(db: Db, orgIds: number[]) {
   const fields = (table: typeof secrets | typeof retiredSecrets) => ({
     orgId: table.orgId,

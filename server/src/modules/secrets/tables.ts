@@ -18,7 +18,10 @@ export const secrets = pgTable(
   (t) => [primaryKey({ columns: [t.orgId, t.name] }), index('secrets_updated_by').on(t.updatedBy)],
 )
 
-/** Replaced or deleted values. Programs started earlier still have them, so they must be redacted in logs. Sealed like secrets. */
+/**
+ * Replaced or deleted values. Programs that were started earlier still have these values, so they must be redacted in logs. Sealed like
+ * secrets.
+ */
 export const retiredSecrets = pgTable(
   'retired_secrets',
   {

@@ -4,7 +4,7 @@ import { and, asc, eq, isNotNull } from '../../db/sql.ts'
 import type { Db } from '../../db/database.ts'
 import { squids } from '../versions/index.ts'
 
-/** The versions of the organization that were deployed with its secrets, ordered by name and slot. */
+/** Returns the versions of the organization that were deployed with its secrets, ordered by name and slot. */
 export function listSecretUsers(db: Db, orgId: number) {
   const { name, slot, desiredState, secretNames, secretsReadAt, manifestCurrent } = squids
   return db

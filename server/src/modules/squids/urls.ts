@@ -8,7 +8,7 @@ export type UrlParts = { orgCode: string; name: string; slot: string; tags: stri
 const squidUrl = (config: Pick<Config, 'gatewayUrl'>, { orgCode, name }: Pick<UrlParts, 'orgCode' | 'name'>) =>
   `${gatewayUrlOf(config, orgCode)}/${name}`
 
-/** The GraphQL URLs of a version: one for each of its tags, the legacy alias of the tag `prod`, and one for its slot. */
+/** Returns the GraphQL URLs of a version: one for each of its tags, the legacy alias of the tag `prod`, and one for its slot. */
 export function apiUrls(config: Pick<Config, 'gatewayUrl'>, parts: UrlParts): z.infer<typeof SquidUrl>[] {
   const tagUrls = parts.tags.map((tag) => ({
     type: 'tag' as const,
@@ -21,7 +21,7 @@ export function apiUrls(config: Pick<Config, 'gatewayUrl'>, parts: UrlParts): z.
   return [...tagUrls, ...alias, { type: 'canonical', url: graphqlUrl(config, parts) }]
 }
 
-/** The GraphQL URLs of a version's Hasura: one for each of its tags, and one for its slot. */
+/** Returns the GraphQL URLs of a version's Hasura: one for each of its tags, and one for its slot. */
 export const hasuraUrls = (config: Pick<Config, 'gatewayUrl'>, parts: UrlParts): z.infer<typeof SquidUrl>[] => [
   ...parts.tags.map((tag) => ({
     type: 'tag' as const,
@@ -35,7 +35,7 @@ export const hasuraUrls = (config: Pick<Config, 'gatewayUrl'>, parts: UrlParts):
 export const graphqlUrl = (config: Pick<Config, 'gatewayUrl'>, parts: Omit<UrlParts, 'tags'>): string =>
   `${squidUrl(config, parts)}@${parts.slot}/api/graphql`
 
-/** The path at which the gateway serves an api. The api must add it as a prefix to its own paths. */
+/** Returns the path at which the gateway serves an api. The api must add this path as a prefix to its own paths. */
 export const apiPath = (config: Pick<Config, 'gatewayUrl'>, parts: Omit<UrlParts, 'tags'>): string =>
   new URL(`${squidUrl(config, parts)}@${parts.slot}/api`).pathname
 

@@ -136,11 +136,11 @@ test('an export of a hibernated version of a terminated organization can be rest
   expect(audits).toEqual([{ subject: 'from@v1' }])
 })
 
-test('a database has one export at a time, until its client disconnects; other organizations and playgrounds have none', async () => {
+test('a database has one export at a time, which ends when its client disconnects; other organizations and playgrounds cannot export it', async () => {
   const org = await t.make.org()
   const { reference, url } = await makeVersionWithDatabase(org, 'big')
   await withClient(url, (client) =>
-    // More data than all buffers between the database and the client can hold.
+    // More data than fits into all buffers between the database and the client.
     client.query(`create table big as select n, (select string_agg(md5(random()::text || n || m), '') from generate_series(1, 20) m) as text
       from generate_series(1, 60000) n`),
   )

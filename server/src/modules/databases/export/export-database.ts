@@ -19,7 +19,7 @@ import {
 
 const awayMessage = 'The Postgres server of this database does not respond. Please try again in a moment.'
 
-/** Limits how long a slow client can hold a snapshot of the database. */
+/** The maximum duration of an export, so that a slow client does not keep a snapshot of the database open for longer. */
 const maxExportMs = minutes(60)
 
 const refusals: Record<ExportProblem, [code: string, message: string]> = {
@@ -58,7 +58,8 @@ export async function exportDatabase(app: App, { squidId, reference, signal }: E
   const abort = () => script.destroy(new Error('The export was stopped'))
   stopSignal.addEventListener('abort', abort, { once: true })
   script.once('error', (error) => compressed.destroy(error))
-  // The export may fail while the caller still works. Without a listener, its error would end the process; the caller receives it when it reads.
+  // The export may fail while the caller still works. Without a listener, the error would end the process; the caller receives the error
+  // when it reads.
   compressed.on('error', () => undefined)
   script.once('close', () => {
     stopSignal.removeEventListener('abort', abort)

@@ -46,7 +46,7 @@ export async function openExport(
   }
 }
 
-/** Postgres rejected the login: too many connections of the role, a password that the tenant has changed, a role that may not log in. */
+/** Error codes with which Postgres rejects a login: the role has too many connections, has another password, or may not log in. */
 const rejections = new Set(['53300', '28P01', '28000'])
 
 async function beginSnapshot(connection: Client): Promise<'too many tables' | null> {

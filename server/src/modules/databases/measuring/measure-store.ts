@@ -21,7 +21,7 @@ export type MeasurableDatabase = Pick<
   | 'profile'
 >
 
-/** Databases on the server whose size may have changed; skips hibernated versions that have been measured. */
+/** Returns the databases on the server whose size may have changed; skips hibernated versions that have been measured. */
 export function selectMeasurable(db: Db, onServer: string): Promise<MeasurableDatabase[]> {
   const { squidId, server, database, role, readRole, totalBytes, usedBytes, maxExternalConnections, profile } =
     squidDatabases

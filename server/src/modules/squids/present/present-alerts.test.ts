@@ -50,7 +50,7 @@ test('there is no alert for a quiet chain, a processor at its head, or a process
   expect(alerts()).toEqual([])
 })
 
-test('unresponsive metrics and a failed run are reported with the time they began', () => {
+test('unresponsive metrics and a failed run are reported with the time at which they began', () => {
   const sinceMs = ago(minutes(7))
   expect(alerts({ unansweredSinceMs: sinceMs })).toMatchObject([{ label: 'eth is stuck', since: iso(sinceMs) }])
   expect(alerts({}, { state: 'finished', exitCode: 2, sinceMs })).toMatchObject([

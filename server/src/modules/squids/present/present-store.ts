@@ -59,9 +59,9 @@ export async function selectPresented(db: Db, squidId: number): Promise<Presente
 export type SquidFilter = { name?: string | undefined; search?: string | undefined }
 
 /**
- * Versions of an organization, by name and newest first. `search` is a case-insensitive pattern for `name@slot` (spec 2.7); an
- * invalid pattern is searched for literally, as in the console. Postgres matches it, since a pattern can make JavaScript's engine
- * run practically forever.
+ * Returns versions of an organization, by name and newest first. `search` is a case-insensitive pattern for `name@slot` (spec 2.7); an
+ * invalid pattern is searched for literally, as in the console. Postgres matches the pattern, because some patterns would take JavaScript's
+ * engine practically forever.
  */
 export async function listPresented(db: Db, orgId: number, { name, search }: SquidFilter): Promise<PresentedRow[]> {
   if (!search) return await selectVersions(db, orgId, name)
@@ -86,7 +86,7 @@ async function selectVersions(db: Db, orgId: number, name?: string, search?: SQL
   return rows
 }
 
-/** Versions of an organization, all or those with these ids, in the order of `listPresented`. */
+/** Returns versions of an organization, all or those with these ids, in the order of `listPresented`. */
 export async function listSummaryRows(
   db: Db,
   { orgId, ids }: { orgId: number; ids?: number[] | undefined },
@@ -100,7 +100,7 @@ export async function listSummaryRows(
 
 type RowWithOrg = PresentedRow & { orgCode: string; orgName: string | null }
 
-/** Versions in all organizations of a user. */
+/** Returns the versions in all organizations of a user. */
 export async function listPresentedOfUser(
   db: Db,
   { userId, tokenOrgId }: Pick<Actor, 'userId' | 'tokenOrgId'>,

@@ -26,7 +26,7 @@ export type SquidFacts = SummaryFacts & {
 /** The `spec` of every version. From 4 on, clients may rely on canonical URLs, which never change (spec 2.9). */
 const spec = 4
 
-/** The version as the API returns it, computed from its desired state and its observations. */
+/** Returns the version as the API shows it, computed from its desired state and its observations. */
 export function presentSquid(config: Config, facts: SquidFacts, nowMs: number): Squid {
   const { squid, org, secrets } = facts
   const urlParts = urlPartsOf(facts)
@@ -52,7 +52,7 @@ export function presentSquid(config: Config, facts: SquidFacts, nowMs: number): 
   }
 }
 
-/** The version as lists show it. */
+/** Returns the version as lists show it. */
 export function presentSummary(config: Config, facts: SummaryFacts, nowMs: number): SquidSummary {
   const { squid, database, tags } = facts
   const api = presentApi(config, facts)
@@ -98,7 +98,10 @@ const alertFactsOf = ({ squid, database, containers, processors, apis, hasura }:
 
 const timeOrNull = (ms: number | null) => (ms === null ? null : isoTime(ms))
 
-/** Null for a version without an api. A version that never ran has no known api, so it presents one as not available (spec 4). */
+/**
+ * Returns null for a version without an api. Whether a version that never ran has an api is unknown; it is presented with one that is not
+ * available (spec 4).
+ */
 function presentApi(config: Config, facts: SummaryFacts): SquidSummary['api'] | null {
   const { squid, apis } = facts
   const hasNeverRun = squid.image === null && !squid.lastDeploy?.running

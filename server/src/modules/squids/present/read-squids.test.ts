@@ -163,7 +163,7 @@ describe('the list', () => {
     // Invalid patterns are searched for literally.
     for (const invalidPattern of ['alpha@v2(', 'a{2,1}', '[', '(?<=a)b'])
       expect(await references({ search: invalidPattern })).toEqual([])
-    // Backtracking engines would need minutes for these patterns. The last one is nearly as long as a search may be.
+    // Engines that backtrack would need minutes for these patterns. The last pattern is nearly as long as a search may be.
     for (const slowPattern of ['(a+)+$', '(((a{1,99}){1,99}){1,99}){1,99}', `(${'a?'.repeat(90)})+b`])
       await references({ search: slowPattern })
     const ofUser = await t.as(mine.admin).squids.listMine({ query: { name: 'alpha' } })

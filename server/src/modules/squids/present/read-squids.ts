@@ -27,7 +27,7 @@ export async function presentOneSquid(app: App, org: OrgScope, squid: PresentedR
   return presentSquid(app.config, facts, app.clock.now().getTime())
 }
 
-/** Access to databases is part of the Pro plan (spec 2.9), for members who may see credentials. */
+/** Whether the caller may connect to the database: this is part of the Pro plan (spec 2.9), for members who may see credentials. */
 const mayConnect = (org: OrgScope, squid: PresentedRow): boolean =>
   can(org, 'credentials.read') &&
   !org.isPlayground &&
