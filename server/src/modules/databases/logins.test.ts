@@ -69,7 +69,7 @@ const rolesOf = async (prefix: string) =>
       )
   ).rows.map(({ name }) => name)
 
-test('a login acts as the owner: it has the owner's settings, and the owner owns the objects that it creates', async () => {
+test('a login acts as the owner: it has the settings of the owner, who owns the objects that it creates', async () => {
   const own = await owner()
   const client = await signIn(await login())
   await client.query('create table blocks (height int primary key)')
