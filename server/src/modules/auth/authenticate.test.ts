@@ -66,7 +66,7 @@ describe('a session token', () => {
     ['an empty signature', (token) => token.replace(/[^.]+$/, '')],
     ['a changed payload', (token) => token.replace(/\.(.)/, (_, first) => (first === 'e' ? '.f' : '.e'))],
     [
-      'a header that names the URL of a key',
+      'the URL of a key in its header',
       (token) => withHeader(token, { alg: 'RS256', jku: 'http://127.0.0.1/keys.json' }),
     ],
     // Signed with the key of the installation, so that only the extension is wrong.
