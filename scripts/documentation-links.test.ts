@@ -32,7 +32,8 @@ const pages = new Map<string, string[] | null>([
 
 test.each(files)('the links of %s lead to pages and headings that exist', (file) => {
   const own = addressOf(file)
-  const broken = [...textOf(file).matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)/g)].filter(
+  // Another test checks pictures (`![text](file)`).
+  const broken = [...textOf(file).matchAll(/(?<!!\[[^\]]*)\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)/g)].filter(
     ([, path = '', anchor]) => {
       const anchors = pages.get(path === '' ? own : path)
       return anchors === undefined || (anchor !== undefined && anchors !== null && !anchors.includes(anchor))

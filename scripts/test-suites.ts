@@ -28,11 +28,14 @@ const kindSuites = [
 
 /** Long suites outside the slow folders, which `npm test` does not run. */
 const slowOnly = [
+  'runtime/src/build/build-isolation.test.ts',
   'runtime/src/images/registry-builder.test.ts',
   'runtime/src/postgres/split-cluster.test.ts',
   'runtime/src/process/disk/disks.test.ts',
   'runtime/src/process/network/pasta-network.test.ts',
   'server/src/doctor/doctor.test.ts',
+  'server/src/modules/alerts/rules/month.test.ts',
+  'server/src/startup/open-postgres.test.ts',
   ...pebbleSuites,
 ]
 

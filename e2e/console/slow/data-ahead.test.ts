@@ -1,9 +1,9 @@
 import type { Browser, Page, Request } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openBrowser } from '../support/browser.ts'
-import { consoleShoal } from '../support/console-shoal.ts'
-import { signInAs } from '../support/people.ts'
-import { deploySimulated } from '../support/simulated-squid.ts'
+import { openBrowser } from '../../support/browser.ts'
+import { consoleShoal } from '../../support/console-shoal.ts'
+import { signInAs } from '../../support/people.ts'
+import { deploySimulated } from '../../support/simulated-squid.ts'
 
 const shoal = consoleShoal()
 const code = 'data-ahead-labs'
