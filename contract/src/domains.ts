@@ -3,8 +3,8 @@ import { endpoint } from './endpoint.ts'
 import { SquidName, TagName, Time } from './fields.ts'
 
 /**
- * `WAITING_FOR_DNS`: its records do not prove control yet. `ISSUING`: they do, and a certificate is ordered. `ACTIVE`: the gateway
- * serves it. `FAILED`: see `problem`.
+ * `WAITING_FOR_DNS`: the DNS records do not yet prove that the organization controls the domain. `ISSUING`: they do, and a
+ * certificate is being ordered. `ACTIVE`: the gateway serves the domain. `FAILED`: see `problem`.
  */
 export const domainStates = ['WAITING_FOR_DNS', 'ISSUING', 'ACTIVE', 'FAILED'] as const
 
@@ -27,13 +27,13 @@ const DomainCertificate = z.object({
   expiresAt: Time.nullable(),
   /** Why the last order failed; null if it succeeded. */
   problem: z.string().nullable(),
-  /** When the next order starts: at once, after a failed order, or when the certificate is renewed. */
+  /** When the next order starts: the first one, a retry after a failed one, or the renewal. */
   nextOrderAt: Time,
 })
 
 /** A domain of an organization, at which the gateway serves the API of one tag of a squid. */
 export const Domain = z.object({
-  /** In lower case, as in DNS: international names in punycode. */
+  /** In lower case, with international names in punycode, as in DNS. */
   name: z.string(),
   squid: z.string(),
   tag: z.string(),
@@ -42,10 +42,10 @@ export const Domain = z.object({
   problem: z.string().nullable(),
   /** The records that the owner of the domain must set. */
   records: z.array(DomainRecord),
-  /** Null until the records prove control. */
+  /** Null until the records prove that the organization controls the domain. */
   certificate: DomainCertificate.nullable(),
   checkedAt: Time.nullable(),
-  /** When the records are checked again; null if they were missing for a week, after which only a request checks them. */
+  /** When the records are checked again; null if they were missing for a week. They are then checked only on request. */
   nextCheckAt: Time.nullable(),
   createdAt: Time,
 })

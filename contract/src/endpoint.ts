@@ -5,7 +5,8 @@ import type { TokenScope } from './token-scope.ts'
 /**
  * Who may call an endpoint. `user`: signed in. `verified`: signed in with a confirmed email. `member`: a member of the
  * organization in `{code}`, with a confirmed email. A permission: a member whose role has it. `operator`: a session of a user with
- * the operator's flag; for all other callers the endpoint does not exist. `operator.write`: also has entered the password recently.
+ * the operator's flag; for all other callers the endpoint does not exist. `operator.write`: an `operator` who recently entered the
+ * password in this session.
  */
 export type Access = 'public' | 'user' | 'verified' | 'member' | 'operator' | 'operator.write' | Permission
 

@@ -1,4 +1,4 @@
-/** Separate from the schema of log entries, so that pages without validation do not load zod. */
+/** In a separate file, so that pages that only show levels do not load zod. */
 export const logLevels = ['DEBUG', 'INFO', 'NOTICE', 'WARNING', 'ERROR', 'CRITICAL', 'FATAL'] as const
 export type LogLevel = (typeof logLevels)[number]
 

@@ -14,11 +14,11 @@ export const LogEntry = z.object({
 })
 export type LogEntry = z.infer<typeof LogEntry>
 
-/** The public client sends levels in upper case for history and in lower case for follow. */
+/** The public client sends levels in upper case when it lists entries, and in lower case when it follows them. */
 const LevelParam = z
   .string()
   .transform((level) => level.toUpperCase())
-  // The SDK's names for DEBUG and WARNING.
+  // TRACE and WARN are the SDK's names for DEBUG and WARNING.
   .pipe(z.enum([...logLevels, 'TRACE', 'WARN'], `Unknown level. Levels are ${logLevels.join(', ')}.`))
 
 const filters = {

@@ -19,7 +19,7 @@ export const IngressCount = z.object({
 })
 export type IngressCount = z.infer<typeof IngressCount>
 
-/** Latencies in milliseconds, from merged histograms; null without requests. */
+/** Latencies in milliseconds, from merged histograms of successful requests; null without requests. */
 export const IngressPoint = z.object({
   ts: Time,
   success: z.object({

@@ -2,14 +2,15 @@ import { z } from 'zod'
 import { endpointsOf, isForOperators, type Areas, type Endpoint } from './endpoint.ts'
 import { ErrorBody } from './errors.ts'
 
-/** Endpoints whose path has no `/v1` in the specification. (The server accepts every path with or without it.) */
+/** Endpoints whose path has no `/v1` in the specification. The server accepts all paths with and without `/v1`. */
 const withoutVersion = ['user.get', 'user.completeOnboarding', 'auth.signIn']
 
 type Json = Record<string, unknown>
 
 /**
- * Returns an OpenAPI 3.1 document of all endpoints except those for operators; `x-access` and `x-token-scope` contain the endpoint's `access` and `scope`. Its
- * paths are generated on first use, since generating them takes a large part of the server's startup time.
+ * Returns an OpenAPI 3.1 document of all endpoints except those for operators. `x-access` and `x-token-scope` contain the
+ * endpoint's `access` and `scope`. The paths are generated on first use, since generating them at startup would delay it
+ * considerably.
  */
 export function openApi(areas: Areas, version: string): Json {
   let paths: Record<string, Json> | null = null

@@ -57,12 +57,13 @@ export const OperatorOverview = z.object({
     z.object({ name: z.string(), connections: z.object({ open: z.number(), max: z.number() }).nullable() }),
   ),
   /**
-   * Slow statements on the control plane; the greatest total first. `POSTGRES`: its statistics (pg_stat_statements), without waits of the
-   * processes. `PROCESSES`: where it has none, the slow calls of the processes, as they measured them.
+   * Slow statements on the control plane's database, those with the greatest total time first. `POSTGRES`: measured by Postgres
+   * (pg_stat_statements), without the time that processes wait for a connection. `PROCESSES`: measured by the processes, if
+   * Postgres does not have this extension.
    */
   statements: z.object({
     source: z.enum(['POSTGRES', 'PROCESSES']),
-    /** When the statistics begin; null for those of processes, which begin with each process. */
+    /** When Postgres began to measure; null for `PROCESSES`, where each process measures from its start. */
     since: Time.nullable(),
     list: z.array(
       z.object({
@@ -70,7 +71,7 @@ export const OperatorOverview = z.object({
         calls: z.number(),
         meanMs: z.number(),
         maxMs: z.number(),
-        /** The process that measured it; null for statistics of Postgres. */
+        /** The process that measured it; null for `POSTGRES`. */
         replica: z.string().nullable(),
       }),
     ),

@@ -1,12 +1,12 @@
 /**
- * The roles and permissions of spec 6, and two more:
+ * The roles and permissions of spec 6, and two permissions that Shoal adds:
  *
  * `alerts.write` is separate from `organization.write`, so that notifications can also be configured in a playground, to which
  * `organization.write` does not apply.
  *
- * `credentials.read` covers the password of a database, its export, and the RPC token: outside the console, roles do not restrict a
- * user who has them, and requests with the token are billed. Viewers do not have this permission, since the specification gives viewers none.
- * Developers do, since the squids they deploy receive the same credentials.
+ * `credentials.read` covers the password of a database, its export, and the RPC token: outside the console, roles do not restrict
+ * a user who has them, and requests with the token are billed. Viewers do not have it, since the specification gives viewers no
+ * permissions. Developers have it, since the squids that they deploy receive the same credentials.
  */
 
 export const roleTypes = ['admin', 'developer', 'viewer'] as const

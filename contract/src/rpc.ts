@@ -23,12 +23,12 @@ export const RpcChain = z.object({
 })
 export type RpcChain = z.infer<typeof RpcChain>
 
-/** The last state of a node behind a chain, as observed by a gateway. Its URL is never exposed. */
+/** The last state of a node of a chain, as observed by a gateway. The URL of the node is never exposed. */
 export const RpcUpstream = z.object({
   name: z.string(),
   isHealthy: z.boolean(),
   isArchive: z.boolean(),
-  /** The highest block the node has returned; null before its first response. */
+  /** The last head of the node whose block it has returned; null before its first response. */
   headBlock: z.number().nullable(),
   finalizedBlock: z.number().nullable(),
   latencyP50Ms: z.number().nullable(),

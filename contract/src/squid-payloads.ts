@@ -88,7 +88,7 @@ const DeploymentState = z.object({
   type: z.enum(deploymentTypes),
   status: z.enum(deploymentStatuses),
   failed: z.enum(deploymentFailures),
-  /** The version runs the code of this deployment, even if a later step failed. */
+  /** Whether the version runs the code of this deployment. True even if a later step failed. */
   isSwitched: z.boolean().optional(),
 })
 
@@ -118,7 +118,7 @@ export const Squid = z.object({
         profile: z.enum(profiles),
       })
       .optional(),
-    /** Part of the public client's interface; Shoal rejects manifests that request it. */
+    /** Never present: the public client knows this addon, but Shoal rejects manifests that request it. */
     neon: z.object({ connections: z.array(Connection) }).optional(),
     /** Present if the manifest has the addon, which some installations offer. */
     hasura: Hasura.optional(),

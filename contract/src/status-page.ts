@@ -41,18 +41,21 @@ const Settings = z.object({
   title: PublicName('Title is required'),
   /** The page is at `/status/SLUG`. */
   slug: StatusSlug,
-  /** In the order of the page. */
+  /** In display order. */
   tags: z
     .array(StatusPageTag)
     .max(statusPageLimits.tags, `At most ${statusPageLimits.tags} tags.`)
     .refine(isUnique, 'Each tag may be on the page once.'),
-  /** The alerts that open an incident. */
+  /** The kinds of alerts that open an incident. */
   alertKinds: z.array(z.enum(statusAlertKinds)).max(statusAlertKinds.length),
 })
 
 export const StatusPage = Settings.extend({
   url: z.string(),
-  /** Where an administrator sees the page while it is off, for an hour; null for other members, if it is on, and until it is saved. */
+  /**
+   * The URL at which an administrator can see the page for an hour while it is off. Null for other members, while the page is on,
+   * and before its settings are first saved.
+   */
   previewUrl: z.string().nullable(),
 })
 export type StatusPage = z.infer<typeof StatusPage>
@@ -64,9 +67,9 @@ export const StatusIncident = z.object({
   id: z.string(),
   title: z.string(),
   impact: z.enum(incidentImpacts),
-  /** The tags that the incident affects; none means the whole page. Tags that are not on the page are not shown there. */
+  /** The tags that the incident affects; none means the whole page. The page does not show tags that were removed from it. */
   tags: z.array(z.object({ squid: z.string(), tag: z.string() })),
-  /** Whether an alert opened it. Shoal then resolves it when the alert ends. */
+  /** Whether an alert opened it. Shoal resolves it when the alert ends, unless a member has reopened it. */
   isAutomatic: z.boolean(),
   startedAt: Time,
   /** Null while the incident is open. */

@@ -9,7 +9,7 @@ const overheadBytes = 200
 
 /**
  * Returns the cache key of a call, which is equal for equivalent calls: the case of hexadecimal digits is ignored. The key contains
- * the chain's `identity`, so that a devnet that was reset finds no earlier responses.
+ * the chain's `identity`, so that a devnet does not get responses from before its reset.
  */
 export function keyOf(identity: string, method: string, params: unknown): string {
   const serialized = JSON.stringify(params)
@@ -49,7 +49,7 @@ export class Cache {
     return stored
   }
 
-  /** Copies the bytes: they may be a slice of a much larger response. */
+  /** Stores a copy, because `json` may be a slice of a much larger response. */
   set(key: string, json: Buffer): void {
     if (json.length > maxEntryBytes || this.#entries.has(key)) return
     const copy = Buffer.from(json)

@@ -10,7 +10,7 @@ import { UpstreamError, type Upstream } from './upstream.ts'
 const maxBatchBytes = 134_217_728
 const maxTries = 3
 
-/** Sends calls in as few requests as the nodes allow, and calls that one node cannot execute to others. Settles every call. */
+/** Sends calls in as few requests as the nodes allow. Sends calls that one node cannot execute to others. Settles every call. */
 export async function callBatch(pool: Pool, upstreams: UpstreamCaller, pending: PendingCall[]): Promise<void> {
   const size = Math.min(...pool.upstreams.map((u) => u.settings.batch))
   const chunks: PendingCall[][] = []
@@ -47,7 +47,7 @@ async function callChunk(pool: Pool, upstreams: UpstreamCaller, chunk: PendingCa
 /** Batches are grouped by size for latency statistics, since the size determines how long they take. */
 const kindOf = (size: number): string => `batch of ${2 ** Math.ceil(Math.log2(size))}`
 
-/** Prefers an error that a node returned to the gateway's error that no other node was available. */
+/** Returns the node's error instead of the gateway's error that no other node was available. */
 const preferNodeReply = (outcome: Outcome, nodeOutcome: Outcome | undefined): Outcome =>
   nodeOutcome && outcome.kind === 'error' && outcome.isFromGateway ? nodeOutcome : outcome
 
@@ -116,7 +116,10 @@ function parseBatch(bytes: Buffer): Map<number, Outcome> | null {
   return outcomes
 }
 
-/** Returns the id of a response, since nodes may respond in any order. The id nearly always directly precedes or follows the result. */
+/**
+ * Returns the id of a response; nodes may respond in any order. The response is parsed only if the id does not precede the
+ * result.
+ */
 function idOfElement(element: Buffer, index: number): number {
   const head = element.toString('latin1', 0, 64)
   const beforeResult = /^[^{]*\{[^{[]*?"(?:result|error)"/.exec(head)?.[0] ?? head

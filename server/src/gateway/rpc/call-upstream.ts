@@ -24,7 +24,9 @@ type Attempt =
   /** Another node may return a result; otherwise `outcome` is returned. */
   | { kind: 'inconclusive'; outcome: Outcome; from: Upstream; maySendAgain: boolean }
 
-/** Sends calls to the nodes of a pool: first to the best node, to a second one when that is slow, and to others when it fails. */
+/**
+ * Sends calls to the nodes of a pool: to the best node, also to a second one when the first is slow, and to others when it fails.
+ */
 export class UpstreamCaller {
   readonly #pool: Pool
   readonly hedger: Hedger
@@ -41,7 +43,7 @@ export class UpstreamCaller {
     for (let tries = 0; tries < maxTries; tries += 1) {
       const first =
         this.#pool.pick(request.policy, request.method, tried) ??
-        // A missing block is worth waiting for, since a node may be about to import it; an error is not.
+        // Waits for a node, except after an error. After a null result it may help: a node may be about to import the block.
         (lastOutcome?.kind === 'error' ? null : await this.#pool.waitFor(request.policy, request.method, tried))
       if (!first) break
       tried.add(first)
@@ -117,7 +119,7 @@ export function classify(outcome: Outcome, policy: CallPolicy, from: Upstream, p
   const isNullResult =
     outcome.kind === 'result' && outcome.json.length === 4 && outcome.json.toString('latin1') === 'null'
   const { best } = pool.heads
-  // A block that another node has exists; something named by hash may exist on a node that is further ahead.
+  // A block up to the highest head exists. A block or transaction given by its hash may exist on a node with a higher head.
   const mayExist = typeof policy.height === 'number' ? policy.height <= best : (from.head?.number ?? -1) < best
   return isNullResult && policy.isSafe && policy.cacheable !== 'never' && mayExist
     ? { kind: 'inconclusive', outcome, from, maySendAgain: true }

@@ -50,7 +50,7 @@ export class ChainService {
     return this.pool.close()
   }
 
-  /** @param pending receives calls that need a node and may be batched, instead of sending them */
+  /** @param pending if given, calls that need a node and may be batched are added to it instead of being sent */
   #execute({ method, params }: CacheableCall, pending?: PendingCall[]): Outcome | Promise<Outcome> {
     const policy = callPolicyOf(this.pool.chain.type, method, params)
     if (isRejected(policy)) return gatewayError(codes.methodNotFound, policy.reason)
@@ -74,7 +74,7 @@ export class ChainService {
     return completed
   }
 
-  /** Executes a call for the head: reads it now and never returns a lower head than before. */
+  /** Executes a call for the head. Reads the head now, and never returns a lower one than before. */
   async #head(policy: CallPolicy, tag: HeadTag, method: string, params: unknown): Promise<Outcome> {
     const { pool } = this
     const headRead = this.#headReads.get(tag) ?? (tag === 'finalized' ? pool.latestFinal() : pool.latest(policy))
@@ -90,12 +90,12 @@ export class ChainService {
   #cacheIfFinal(key: string, policy: CallPolicy, outcome: Outcome): void {
     if (outcome.kind !== 'result' || policy.cacheable === 'never') return
     const { json } = outcome
-    // A response of null, or of an empty list for a hash, may contain a result later.
+    // Not cached are null, and an empty list for a block given by its hash: a later response may contain a result.
     if (json.length <= 4 && (json.toString() === 'null' || (json.toString() === '[]' && policy.height === null))) return
     if (policy.cacheable === 'always' || this.#isFinal(policy, json)) this.#cache.set(key, json)
   }
 
-  /** False for lookups that would always miss, since they cost as much as small responses. */
+  /** False for calls that are never in the cache. Looking these up would cost as much as a small response. */
   #mayBeCached({ cacheable, height }: CallPolicy): boolean {
     return cacheable !== 'never' && (typeof height !== 'number' || height <= this.pool.heads.finalNumber)
   }

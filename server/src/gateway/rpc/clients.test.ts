@@ -128,7 +128,7 @@ test('a batch has one response for each call with an id, and one for each invali
   ])
 })
 
-test('invalid, forbidden and oversized requests have the error codes of JSON-RPC', async () => {
+test('invalid, forbidden and oversized requests are rejected with the error codes of JSON-RPC', async () => {
   expect(await post(url, '{"jsonrpc":')).toMatchObject({ status: 400, body: { id: null, error: { code: -32700 } } })
   expect(await post(url, [])).toMatchObject({ status: 400, body: { id: null, error: { code: -32600 } } })
   expect(await post(url, call('eth_newFilter', [{}]))).toMatchObject({ body: { id: 1, error: { code: -32601 } } })

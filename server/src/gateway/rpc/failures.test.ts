@@ -115,7 +115,7 @@ test('a node that stops responding does not block requests for the head', () =>
     expect(performance.now() - startedMs).toBeLessThan(10_000)
   }))
 
-test('a false head claim is not accepted', () =>
+test('a head that a node claims but cannot return is not served', () =>
   withPair(async ({ a, send, t }) => {
     a.fault = ({ method, params }) => {
       if (method === 'eth_blockNumber') return { result: hex(100_000) }

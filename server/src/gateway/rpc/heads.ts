@@ -3,7 +3,7 @@ import type { Chain } from '../../modules/chains/index.ts'
 import type { Protocol } from './protocol.ts'
 import { UpstreamError, type Block, type Upstream } from './upstream.ts'
 
-/** Used when nodes do not report finality: deeper than any known reorganization of a chain without finality. */
+/** Depth at which a block is final when no node reports finality. Greater than any known reorganization of such a chain. */
 const defaultFinalityBlocks = 256
 /**
  * When all nodes are below the served head for this long, the chain itself was rolled back: a devnet was reset, or its operators
@@ -14,8 +14,9 @@ const maxFinalHashes = 512
 const toleratedBlocks = 8
 
 /**
- * Tracks the tip of a chain. A claimed head counts only once the node has returned its block; a served head never moves backwards
- * during the life of this process; and a block is final when all healthy nodes report it as final.
+ * Tracks the tip of a chain. A claimed head counts only once the node has returned its block. A served head never moves
+ * backwards, unless the chain was reset or rolled back. A block is final when all healthy nodes that report finality report it as
+ * final, or, if none does, when it is deep enough below the heads of all healthy nodes.
  */
 export class Heads {
   /** Chain identity shared by all healthy nodes; null before the first response. */
@@ -48,7 +49,7 @@ export class Heads {
       const isVerified = await this.#verifyHead(node, claimed)
       node.failedHeadChecks = isVerified ? 0 : node.failedHeadChecks + 1
       await this.#pollFinal(node)
-      // The node has recovered. A node that was not faulty may pass this poll and still fail calls, so its breaker is left alone.
+      // The breaker is reset only when a faulty node recovers: other nodes may pass a poll and still fail calls.
       if (node.fault !== null) node.breaker.recordSuccess()
       node.fault = unprovenClaimFault(node, claimed) ?? this.#conflictWithOthers(node)
     } catch (error) {

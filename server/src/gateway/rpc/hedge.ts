@@ -3,7 +3,7 @@ import type { Pool } from './pool.ts'
 import type { Upstream } from './upstream.ts'
 import { withTimeout } from './with-timeout.ts'
 
-/** Hedging earlier would double the calls because of mere jitter. */
+/** Minimum delay before a call is hedged. With a shorter one, ordinary jitter would cause many hedged calls. */
 const minHedgeDelayMs = 25
 const defaultHedgeDelayMs = 1_000
 /** Maximum share of hedged calls, so that the load does not double when all nodes are slow. */
@@ -33,7 +33,7 @@ export class Hedger {
     this.#pool = pool
   }
 
-  /** Resolves with the first conclusive result, or with the last result if none is conclusive. Never rejects. */
+  /** Resolves with the first conclusive result, or with the second node's result if neither is conclusive. Never rejects. */
   async send<T extends AttemptResult>({ first, policy, kind, tried, send }: HedgeRequest<T>): Promise<T> {
     if (this.#pool.heads.healthy.length < 2) return send(first)
     this.#calls += 1
@@ -52,7 +52,7 @@ export class Hedger {
   }
 }
 
-/** Resolves with the first conclusive result, or with the last result if none is conclusive. */
+/** Resolves with the first conclusive result, or with the result of `b` if neither is conclusive. */
 async function firstConclusive<T extends AttemptResult>(a: Promise<T>, b: Promise<T>): Promise<T> {
   const first = await Promise.race([a, b])
   if (first.kind === 'conclusive') return first

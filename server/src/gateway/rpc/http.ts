@@ -42,7 +42,7 @@ export function readText(req: IncomingMessage, maxBytes: number): Promise<string
     req.once('end', () => resolve(parts.length === 1 ? String(parts[0]) : Buffer.concat(parts).toString()))
     req.once('error', reject)
     req.once('close', () => {
-      // `close` is emitted after every request, and creating an error with its stack costs more than the call.
+      // `close` is emitted after every request. The error is created only if needed, since its stack costs more than a call.
       if (!req.complete) reject(new Error('The caller disconnected'))
     })
   })

@@ -9,7 +9,7 @@ import { withTimeout } from './with-timeout.ts'
 
 /** An unused pool stops polling its nodes, which may belong to third parties. */
 const idleMs = 60_000
-/** How long a caller waits for a node at or above the served head. */
+/** How long a call waits for a node that can execute it. */
 const headWaitMs = 3_000
 /** Nodes other than archive nodes keep the state of about this many blocks. */
 const stateHistoryBlocks = 128
@@ -79,8 +79,8 @@ export class Pool {
   }
 
   /**
-   * Returns the best node for a call: healthy, high enough, within its rate, of the best priority, and likely to respond first.
-   * Returns null when there is none.
+   * Returns the best node for a call, and charges the call to the rate of the node. The node is healthy, high enough, within its
+   * rate, of the best priority, and likely to respond first. Returns null when there is none.
    */
   pick(policy: CallPolicy, method: string, tried?: ReadonlySet<Upstream>): Upstream | null {
     const minHeight = this.#minHeight(policy)
@@ -97,7 +97,7 @@ export class Pool {
     return bestNode
   }
 
-  /** Returns the head that a node must have. A call for a block that does not exist yet is sent to nodes at the tip. */
+  /** Returns the minimum head of a node for a call. A call for a block that does not exist yet is sent to nodes at the tip. */
   #minHeight({ height }: CallPolicy): number {
     const { best, servedLatest } = this.heads
     if (height === 'head') return servedLatest

@@ -44,7 +44,7 @@ test('the rate of an organization applies across all gateways, and a single gate
   const token = await rpcTokenOf(t.app, (await t.make.org()).id)
   const gateways = [startGateway(token), startGateway(token), startGateway(token)]
   const [first] = gateways
-  // Three gateways that do not know of each other admit 300 %; one that may use only its share, 33 %.
+  // Without coordination, three gateways would admit 300 % of the rate. With a fixed share each, a single one would admit 33 %.
   const combinedRate = await measureRate(gateways)
   expect(combinedRate).toBeGreaterThan(rate * 0.5)
   expect(combinedRate).toBeLessThan(rate * 2)

@@ -3,15 +3,15 @@ const firstPauseMs = 1_000
 const maxPauseMs = 30_000
 
 /**
- * Circuit breaker of a node. Opens for one second after five failures in a row, then admits one call. Each time that call fails too,
- * the pause doubles, up to 30 seconds.
+ * Circuit breaker of a node. Opens for one second after five failures in a row, then closes. From then on each failure opens it
+ * again, for twice as long as before and at most 30 seconds, until a call succeeds.
  */
 export class Breaker {
   #failures = 0
   #openings = 0
   #openUntilMs = 0
 
-  /** True when a call may be sent now. */
+  /** Whether calls may be sent now. */
   get isClosed(): boolean {
     return performance.now() >= this.#openUntilMs
   }

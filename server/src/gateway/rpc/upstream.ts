@@ -8,7 +8,7 @@ import { TokenBucket } from './token-bucket.ts'
 
 export type Block = { number: number; hash: string }
 
-/** A node did not respond, or not with JSON-RPC. `wasSent`: the node may have executed the call anyway. */
+/** A node did not respond, or not with JSON-RPC. `wasSent`: the node may have received and executed the call. */
 export class UpstreamError extends Error {
   override name = 'UpstreamError'
   readonly wasSent: boolean
@@ -21,7 +21,7 @@ export class UpstreamError extends Error {
 const maxConnections = 64
 const connectTimeoutMs = 5_000
 const responseTimeoutMs = 30_000
-/** Timeout of queries about the node itself, which are cheap. */
+/** Timeout of the gateway's own queries, which are cheap. */
 const probeTimeoutMs = 5_000
 const notSentCodes = new Set([
   'ECONNREFUSED',
@@ -47,9 +47,9 @@ export class Upstream {
   readonly rate: TokenBucket | null
   /** The chain that the node serves; null until it has been read. */
   identity: string | null = null
-  /** The highest block that the node has returned, not merely claimed. */
+  /** The last head of the node whose block it has returned. A head that the node only claims does not count. */
   head: Block | null = null
-  /** The highest block that the node reports as finalized. */
+  /** The latest finalized block of the node; null if it reports none, or one above its head. */
   final: Block | null = null
   /** Why the node receives no calls, as a sentence for operators; null if it is healthy. */
   fault: string | null = 'It has not responded yet.'
@@ -129,7 +129,10 @@ export class Upstream {
     }
   }
 
-  /** Queries the node itself. @throws UpstreamError; Error with the node's redacted message */
+  /**
+   * Sends a cheap query of the gateway's own and returns its result.
+   * @throws UpstreamError; Error with the node's redacted message
+   */
   async query(method: string, params: unknown[]): Promise<unknown> {
     const { status, bytes } = await this.post(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }), {
       timeoutMs: probeTimeoutMs,
@@ -150,7 +153,7 @@ export class Upstream {
   }
 }
 
-/** Replaces the message of the error, which contains the node's address. */
+/** Converts an error of a connection. Replaces its message, which contains the node's address. */
 export function toUpstreamError(error: unknown): UpstreamError {
   if (error instanceof UpstreamError) return error
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''

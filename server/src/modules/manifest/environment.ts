@@ -85,7 +85,7 @@ export function evaluateEnvironments(manifest: Manifest, secrets: Variables, con
   }
 }
 
-/** Returns the unknown secrets without which the manifest cannot be evaluated; excludes those with a fallback in their expression. */
+/** Returns the unknown secrets whose expressions have no fallback: without these the manifest cannot be evaluated. */
 function requiredSecrets(manifest: Manifest, unknown: string[], context: Contexts & { secrets: Variables }): string[] {
   const canEvaluateWithout = (missing: string) => {
     const others = unknown.filter((name) => name !== missing).map((name) => [name, 'placeholder'] as const)

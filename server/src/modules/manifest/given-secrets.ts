@@ -1,6 +1,6 @@
 import type { Variables } from './environment.ts'
 
-/** Variables that programs need to start, or that Shoal sets. Secrets with these names are passed only if the manifest refers to them. */
+/** Variables that programs need to start, or that Shoal sets. */
 const reservedNames = new Set([
   'PATH',
   'HOME',
@@ -21,7 +21,10 @@ const reservedNames = new Set([
 ])
 const reservedPrefixes = ['LD_', 'SHOAL_']
 
-/** With the postgres addon, Shoal sets the connection: a secret such as `DB_SSL_CA`, meant for another database, would break it. */
+/**
+ * Whether a secret of this name is passed only if the manifest refers to it. With the postgres addon, this includes all `DB_`
+ * names: Shoal sets the connection, and a secret for another database, such as `DB_SSL_CA`, would break it.
+ */
 const isReserved = (name: string, hasPostgres: boolean): boolean =>
   reservedNames.has(name) ||
   reservedPrefixes.some((prefix) => name.startsWith(prefix)) ||

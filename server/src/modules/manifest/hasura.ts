@@ -16,7 +16,7 @@ export const hasuraConnections = 10
 /** How an installation runs Hasura: the operator's image, or a file of the host. */
 export type HasuraProgram = { image: string } | { file: string }
 
-/** Returns what runs, and its arguments. Hasura's images have a default command, its program needs the subcommand `serve`. */
+/** Returns what runs, and its arguments. Hasura's images have a default command; the executable needs the subcommand `serve`. */
 export const hasuraCommand = (program: HasuraProgram): { command: string[]; provided: ProvidedProgram } =>
   'file' in program
     ? { command: ['serve'], provided: { file: program.file, portVariable } }
@@ -37,7 +37,7 @@ export function hasuraEnvironment(
     ...manifest,
     ...(databaseUrl === undefined ? {} : { [databaseVariable]: databaseUrl }),
     [portVariable]: String(hasuraPort),
-    // On a host, its connections come from the driver's forwarder on loopback.
+    // A Hasura that runs on the host is reached through the driver's forwarder on loopback.
     ...('file' in program ? { HASURA_GRAPHQL_SERVER_HOST: '127.0.0.1' } : {}),
   }
 }

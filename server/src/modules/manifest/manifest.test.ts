@@ -59,7 +59,7 @@ test('version: N means slot vN, and init: false means no init', () => {
   expect(plan.processors).toEqual([{ name: 'processor', command: ['node', 'x.js'] }])
 })
 
-test("unknown keys are allowed; other errors have the parser's message", () => {
+test('unknown keys are allowed; invalid manifests are rejected with a reason', () => {
   expect(() => parseManifest(manifest('processor: {cmd: [node], colour: red}', 'future: {a: 1}'))).not.toThrow()
   expect(() => parseManifest(manifest('api: {cmd: [node]}'))).toThrow('"deploy.processor" is required')
   expect(() => parseManifest('a: [1')).toThrow(InvalidManifest)

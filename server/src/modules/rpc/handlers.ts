@@ -7,7 +7,7 @@ import { chainsOf, iconOf, iconPathOf, listUpstreamStates, watchChain, type Chai
 import { usageByChain, usageByMethod, type Range } from './store.ts'
 import { refreshRpcToken, rpcTokenOf, rpcUrlOf } from './tokens.ts'
 
-/** Upstreams are omitted when their last check is older. */
+/** Upstreams whose last check is older than this are omitted. */
 const maxStateAgeMs = minutes(1)
 const maxRangeMs = days(400)
 

@@ -90,7 +90,7 @@ export async function usageByChain(db: Db, orgId: number, at: Date): Promise<Map
   return new Map(rows.map((r) => [r.chain, r.requests]))
 }
 
-/** Both ends are inclusive. */
+/** A range of hours, each given by its start. Both ends are inclusive. */
 export type Range = { from: Date; to: Date }
 
 export function usageByMethod(

@@ -8,10 +8,10 @@ import { addToken, findTokens, orgCodeOf, replaceToken, type TokenRow } from './
 
 const tokenPrefix = 'shoal_rpc_'
 
-/** Notified when an organization's token was replaced; the payload is the organization's id. */
+/** The channel that is notified, with the id of the organization, when its token is replaced. */
 export const rpcTokenChannel = 'shoal_rpc_token'
 
-/** Whether the text has the form of an RPC token; saves a query if not. */
+/** Whether the text has the form of an RPC token. Other texts need no query. */
 export const looksLikeRpcToken = (token: string): boolean =>
   token.length === tokenPrefix.length + 32 && token.startsWith(tokenPrefix)
 

@@ -12,7 +12,7 @@ const maxListed = 100
 
 const isOf = (orgId: number) => and(eq(statusIncidents.orgId, orgId), isNull(statusIncidents.removedAt))
 
-/** Open incidents first, then newest first; at most 100. With `resolvedSince` without those that were resolved before. */
+/** Lists open incidents first, then newest first; at most 100. `resolvedSince` omits those that were resolved earlier. */
 export async function listIncidents(db: Db, orgId: number, resolvedSince?: Date): Promise<IncidentWithUpdates[]> {
   const isRecent =
     resolvedSince && or(isNull(statusIncidents.resolvedAt), gte(statusIncidents.resolvedAt, resolvedSince))
@@ -66,7 +66,7 @@ export async function changeIncident(
   await db.update(statusIncidents).set(change).where(eq(statusIncidents.id, id))
 }
 
-/** Resolves an incident. Returns false if it is resolved already. */
+/** Resolves an incident. Returns false if it was resolved already. */
 export async function resolveIncident(db: Db, id: string, at: Date): Promise<boolean> {
   const rows = await db
     .update(statusIncidents)
@@ -76,7 +76,9 @@ export async function resolveIncident(db: Db, id: string, at: Date): Promise<boo
   return rows.length > 0
 }
 
-/** Removes an incident for all readers. The row of an alert's incident is kept, so that the alert does not open it again. */
+/**
+ * Removes an incident from the page. The row of an incident that an alert opened is kept, so that the alert opens no second one.
+ */
 export async function removeIncident(db: Db, { id, alertId }: IncidentRow, at: Date): Promise<void> {
   if (alertId === null) await db.delete(statusIncidents).where(eq(statusIncidents.id, id))
   else await db.update(statusIncidents).set({ removedAt: at, resolvedAt: at }).where(eq(statusIncidents.id, id))
@@ -96,7 +98,7 @@ export async function changeUpdateText(db: Db, incidentId: string, id: number, t
   return rows.length > 0
 }
 
-/** Deletes incidents that were resolved before a time. Returns the number of deleted rows. */
+/** Deletes incidents that were resolved before `at`. Returns the number of deleted rows. */
 export async function deleteIncidentsResolvedBefore(db: Db, at: Date): Promise<number> {
   return await deleteInBatches(db, statusIncidents, sql`resolved_at < ${at.toISOString()}`)
 }

@@ -4,11 +4,14 @@ import { mayBeShown } from './page-store.ts'
 import { readPage } from './public/read-page.ts'
 import { renderHtml } from './public/render-html.ts'
 
-/** Administrators can load the page of the console again for another address. */
+/** An administrator who needs the preview for longer reloads the console, which then shows a new address. */
 const lifetimeMs = minutes(60)
 const context = 'status-preview'
 
-/** Returns the address of a preview, which works for an hour and without a session: browsers open links without its token. */
+/**
+ * Returns the address of a preview. It works for an hour and without a session, because browsers send no session token when they
+ * open a link.
+ */
 export function previewUrlOf(
   { config, clock, sealer }: Pick<App, 'config' | 'clock' | 'sealer'>,
   orgId: number,
@@ -17,7 +20,10 @@ export function previewUrlOf(
   return `${config.publicUrl}/status-preview/${Buffer.from(sealed).toString('base64url')}`
 }
 
-/** Renders the page of a preview's address as it is now; null if the address is wrong or too old, or the organization may have no page. */
+/**
+ * Renders the current page for the key in a preview's address; null if the key is invalid or expired, or the page may not be
+ * shown.
+ */
 export async function renderPreview(
   app: Pick<App, 'db' | 'config' | 'clock' | 'sealer'>,
   key: string,
@@ -34,7 +40,7 @@ function openKey({ clock, sealer }: Pick<App, 'clock' | 'sealer'>, key: string):
     const { orgId, untilMs } = JSON.parse(text) as { orgId: number; untilMs: number }
     return clock.now().getTime() < untilMs ? orgId : null
   } catch {
-    // This installation did not make the address, or its key was removed.
+    // The key is malformed, or was sealed with a key that this installation does not have.
     return null
   }
 }

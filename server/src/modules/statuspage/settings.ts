@@ -18,7 +18,7 @@ import {
   savePage,
 } from './page-store.ts'
 
-/** How long an address that a page gave up stays reserved for its organization. */
+/** How long the previous address of a page stays reserved for its organization. */
 const heldMs = days(90)
 
 /** Returns the settings of the organization's page; defaults if it has never saved any. */
@@ -40,10 +40,13 @@ export async function readSettings(
   }
 }
 
-/** The public address of a page. From the configuration, never from headers of a request. */
+/** Returns the public URL of a page, from the configuration and never from headers of a request. */
 export const pageUrl = ({ config }: Pick<App, 'config'>, slug: string): string => `${config.publicUrl}/status/${slug}`
 
-/** Saves the settings. @throws Refusal if the address is not free. Must run in a transaction */
+/**
+ * Saves the settings. Must run in a transaction.
+ * @throws Refusal if the address is not free, or the organization has too many reserved addresses
+ */
 export async function saveSettings(
   app: Pick<App, 'db' | 'config' | 'clock'>,
   org: OrgScope,

@@ -61,7 +61,7 @@ const count = (counts: { successes?: number; errors?: number; failures?: number 
     },
   ])
 
-test('a page is off until it is turned on, and off again when it is turned off', async () => {
+test('a page is found only while it is turned on', async () => {
   const unknown = await get('/status/never-existed')
   expect(unknown.statusCode).toBe(404)
   expect((await get('/status/acme')).body).toBe(unknown.body)
@@ -80,22 +80,22 @@ test('a page is off until it is turned on, and off again when it is turned off',
   }
 })
 
-test('the time without a healthy api counts; time that was not observed does not', async () => {
+test('time without a healthy api counts as down; time that was not observed counts neither as up nor as down', async () => {
   await save()
   await setApi(true)
   await rounds(10)
   await setApi(false)
   await rounds(5)
   await rounds(7, false)
-  // A gap in which no round ran.
+  // No round runs for 30 minutes.
   t.clock.advance(minutes(30))
   await rounds(1)
   const [tag] = (await page()).tags
-  // The first minute after the gap is measured from the end of the gap: the round that found the gap added nothing.
+  // The first round after the gap adds nothing, because the state during the gap is unknown.
   expect(tag).toMatchObject({ status: 'outage', downMinutes: 5, availability: 66.66 })
 })
 
-test('hibernation is not an outage, and is shown', async () => {
+test('a hibernated squid is shown as hibernated, not as an outage', async () => {
   await save()
   await updateSquid(t.app.db, squid.id, { desiredState: 'hibernated' })
   await rounds(10, false)
@@ -107,7 +107,7 @@ test('hibernation is not an outage, and is shown', async () => {
   expect(tags[0]?.days.at(-1)).toMatchObject({ status: 'hibernated', hibernatedMinutes: 14 })
 })
 
-test('requests count once, for the version that has the tag, and follow the tag when it moves', async () => {
+test('each request counts once; after a tag moves, the requests to its new version count', async () => {
   await save()
   t.clock.advance(minutes(1))
   await count({ successes: 990, errors: 20, failures: 10 })
@@ -121,7 +121,7 @@ test('requests count once, for the version that has the tag, and follow the tag 
   expect((await page()).tags[0]?.availability).toBe(99.5)
 })
 
-test('90 days and today are shown, and older days are not', async () => {
+test('a page shows the last 90 days and today, and no older days', async () => {
   await save()
   await t.app.db.execute(sql`insert into status_days (tag_id, day, requests, failures)
     select id, d.day, 100, d.failures from status_tags, (values (date '2025-10-16', 100), (date '2025-10-17', 100)) as d (day, failures)`)
@@ -133,7 +133,7 @@ test('90 days and today are shown, and older days are not', async () => {
   expect((await page()).tags[0]?.days.every(({ status }) => status === 'unknown')).toBe(true)
 })
 
-test('a tag that is taken off disappears with its history and from incidents', async () => {
+test('a tag that is removed from the page disappears, with the incidents about it alone', async () => {
   await save({ tags: [swaps, { ...swaps, tag: 'beta', name: 'Secret beta' }] })
   const incidents = t.as(org.admin).statusPage
   const body = {
@@ -192,7 +192,7 @@ test('an incident is published, updated, edited, resolved and removed', async ()
   ).rejects.toMatchObject({ status: 404 })
 })
 
-test('an alert of a chosen rule opens one incident without its reason, and its end resolves it', async () => {
+test('an alert of a published kind opens one incident without its reason; when the alert ends, it is resolved', async () => {
   await save()
   const open = (kind: string) =>
     t.app.db.execute(sql`insert into alert_events (org_id, kind, severity, squid_id, label, reason, started_at)

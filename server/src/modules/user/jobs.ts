@@ -17,7 +17,7 @@ export function userJobs(app: App): Job<never>[] {
   return [deleteUnconfirmedJob]
 }
 
-/** Deletes accounts that were never confirmed and therefore could not be used. */
+/** Deletes a batch of accounts whose email was not confirmed in time, with their playgrounds. */
 export async function deleteUnconfirmed(app: App): Promise<void> {
   const before = new Date(app.clock.now().getTime() - unconfirmedRetentionMs)
   await app.db.transaction((tx) =>

@@ -10,7 +10,7 @@ export async function findMaintenance(db: Db, now: Date) {
   return { message, startsAt: startsAt.toISOString(), endsAt: endsAt.toISOString(), hasScreen }
 }
 
-/** Announces a maintenance instead of the previous one. */
+/** Announces a maintenance; replaces the previous announcement. */
 export async function saveMaintenance(
   db: Db,
   maintenance: Omit<typeof maintenances.$inferInsert, 'id'>,
@@ -25,7 +25,7 @@ export async function deleteMaintenance(db: Db): Promise<void> {
   await db.delete(maintenances)
 }
 
-/** Whether users see the maintenance screen instead of the console. The console shows it when it cannot read the session. */
+/** Whether users see the maintenance screen instead of the console at this time. */
 export const isScreenShown = (
   maintenance: { startsAt: string; endsAt: string; hasScreen: boolean } | null,
   now: Date,

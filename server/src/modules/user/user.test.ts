@@ -58,7 +58,7 @@ describe('onboarding', () => {
     })
   })
 
-  test('works at the path of the specification, before the email is confirmed', async () => {
+  test('is available at the path of the specification, before the email is confirmed', async () => {
     const user = await t.make.user({ isNewcomer: true, emailVerified: false })
     const response = await t.http.inject({
       method: 'PUT',

@@ -11,7 +11,10 @@ function parseReference(text: string): Reference | null {
   return separator === ':' ? { name, tag: suffix } : null
 }
 
-/** Resolves `name@slot` or `name:tag`. `reference` is null if the text is malformed; `squid` is null if the organization has no such version. */
+/**
+ * Resolves `name@slot` or `name:tag`. `reference` is null if the text is malformed; `squid` is null if the organization has no such
+ * version.
+ */
 export async function resolveReference(
   db: Db,
   orgId: number,

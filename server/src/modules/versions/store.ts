@@ -33,7 +33,7 @@ export async function selectSquidByTag(db: Db, orgId: number, name: string, tag:
   return row?.squid ?? null
 }
 
-/** Returns the ids that still belong to a version. */
+/** Returns those of the ids whose version still exists. */
 export async function existingSquids(db: Db, ids: number[]): Promise<Set<number>> {
   if (ids.length === 0) return new Set()
   const rows = await db.select({ id: squids.id }).from(squids).where(inArray(squids.id, ids))
@@ -65,7 +65,9 @@ export async function updateSquid(db: Db, id: number, change: Partial<typeof squ
   await db.update(squids).set(change).where(eq(squids.id, id))
 }
 
-/** Records the last deployment. One that only changes tags keeps the failed deployment before it, so that users still see it. */
+/**
+ * Records the last deployment. If it only changes tags, the failed deployment before it is kept too, so that users still see it.
+ */
 export async function setLastDeploy(db: Db, id: number, lastDeploy: LastDeploy): Promise<void> {
   const [row] = await db.select({ before: squids.lastDeploy }).from(squids).where(eq(squids.id, id))
   const failedBefore = row?.before && changesOnlyTags(lastDeploy) ? failedDeployIn(row.before) : undefined
@@ -132,7 +134,7 @@ export const workloadContext = (squidId: number) => `squid ${squidId} workload`
 export const sealWorkload = (sealer: Sealer, squidId: number, workload: Workload): string =>
   sealer.seal(JSON.stringify(workload), workloadContext(squidId))
 
-/** @throws Error when the key is missing */
+/** @throws Error when the key with which the workload was sealed is missing */
 export const openWorkload = (sealer: Sealer, squidId: number, sealed: string): Workload =>
   withStopGrace(JSON.parse(sealer.open(sealed, workloadContext(squidId))) as Workload)
 

@@ -19,7 +19,7 @@ import { orgs } from '../orgs/index.ts'
 
 export type LastDeploy = Pick<Deployment, 'id' | 'type' | 'status' | 'failed'> & {
   running: boolean
-  /** The version runs the code of this deployment, even if a later step failed. */
+  /** Whether the version runs the code of this deployment. True even if a later step failed. */
   isSwitched?: boolean
   /** If this deployment only changed tags: the failed deployment before it, whose code the version still lacks. */
   failedBefore?: Omit<LastDeploy, 'running' | 'failedBefore'>
@@ -62,7 +62,7 @@ export const squids = pgTable(
     processorProfile: text({ enum: profiles }),
     processors: jsonb().$type<string[]>().notNull().default([]),
     isDedicated: boolean().notNull().default(false),
-    /** Hosts of data sources that the code names, for messages about a data source that does not respond. */
+    /** Hosts of the data sources in the squid's code; named in messages about a data source that does not respond. */
     sourceHosts: jsonb().$type<string[]>().notNull().default([]),
     /** Updated by the deploy engine, so that reading a version does not need the table of deployments. */
     lastDeploy: jsonb().$type<LastDeploy>(),

@@ -3,7 +3,7 @@ import { UpstreamError, type Upstream } from '../upstream.ts'
 import { withTimeout } from '../with-timeout.ts'
 import type { BlockLog, ChainBlock } from './branch.ts'
 
-/** After this long other nodes are queried instead. */
+/** How long one node may take before other nodes are queried instead. */
 const blockTimeoutMs = 1_000
 
 const hex = (n: number) => `0x${n.toString(16)}`
@@ -36,7 +36,7 @@ export class BlockSource {
 
   /**
    * Reads the logs of a block; null when no node returns plausible logs.
-   * @param acceptEmpty also accept no logs for a block whose bloom filter announces logs
+   * @param acceptEmpty also accept an empty list for a block whose bloom filter indicates logs
    */
   async logs(block: ChainBlock, first: Upstream | null, acceptEmpty: boolean): Promise<BlockLog[] | null> {
     const params = [{ blockHash: block.hash }]

@@ -265,7 +265,7 @@ test('the gateway reads slowly from a client that ignores rejections, and serves
       for (let i = 0; i < 20; i += 1) await other.call('eth_chainId')
       const elapsedMs = performance.now() - startedMs
       const readCount = responses(busy).length
-      // In addition to the rate: four slots, each occupied for a quarter of a second.
+      // In addition to the calls within the rate, rejected calls get responses: four calls per quarter of a second.
       expect(readCount).toBeLessThan(20 + (elapsedMs / 1000) * 20 + (elapsedMs / 250 + 1) * 4 + 20)
       expect(busy.socket.readyState).toBe(1)
       expect(t.gateway.route().socketCounts()).toMatchObject([{ connections: 2 }])

@@ -33,7 +33,7 @@ export class Connection {
   readonly #options: ConnectionOptions
   #account: Account
   readonly #subscriptions: Subscriptions
-  /** Messages received while the maximum number of calls is in flight. */
+  /** Received messages that wait, because too many calls are in flight or too many bytes are buffered for the client. */
   #queue: string[] = []
   #inFlight = 0
   /** Bytes of responses that wait until the client has read earlier ones. */
@@ -157,7 +157,7 @@ export class Connection {
           )
       for (const call of calls) if (isFault(call)) replies.push({ id: call.id, text: errorText(call.id, call.error) })
       if (replies.length > 0) await this.#sendReplies(replies, isBatch)
-      // The client knows the id of its subscription only now.
+      // Notifications may follow only after the reply with the id of their subscription.
       for (const subscription of created) this.#subscriptions.release(subscription)
       if (error) await sleep(this.#options.limits.rejectionDelayMs, undefined, { ref: false })
     } catch (error) {

@@ -36,7 +36,7 @@ export class Feed {
     this.#log = log
   }
 
-  /** Resolves to false when no node returns the tip of the chain. After true, call `add` within a second. */
+  /** Starts to follow the chain. Resolves to false when no node returns its tip in time. After true, call `add` within `idleMs`. */
   async prepare({ kind }: Topic): Promise<boolean> {
     this.#follower ??= new Follower(this.#service, this.#log, {
       onMove: (change) => this.#publish(change),

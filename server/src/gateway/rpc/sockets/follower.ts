@@ -4,11 +4,11 @@ import type { Block, Upstream } from '../upstream.ts'
 import { BlockSource } from './block-source.ts'
 import { Branch, type ChainBlock, type BranchChange } from './branch.ts'
 
-/** Blocks below the tip that are read at the start, so that a reorganization soon afterwards can be reported. */
+/** Number of blocks below the tip that are read at the start, so that a reorganization soon afterwards can be reported. */
 const initialBlocks = 16
 /** Blocks read per round when catching up. */
 const blockBatchSize = 32
-/** How long all nodes must be below the tip before it is rolled back, as for heads over HTTP. */
+/** When all nodes are below the tip for this long, the tip moves back to their highest block. The same time as in `heads.ts`. */
 const rollbackAfterMs = 30_000
 /** How often implausible logs of a block are read again before they are accepted. */
 const maxLogRetries = 3

@@ -19,7 +19,7 @@ export type SocketLimits = {
   pingMs: number
   /** Interval between checks of token, account status and quota of open connections. */
   checkMs: number
-  /** How far notifications may exceed the organization's rate before its connections are closed (4429). */
+  /** A connection is closed (4429) when notifications exceed the organization's rate by more than the requests of this time. */
   maxRateDebtMs: number
   /** How long a rejected message counts as in flight, which slows down clients that ignore rejections. */
   rejectionDelayMs: number

@@ -7,8 +7,9 @@ const openedText = 'This incident was opened automatically.'
 const resolvedText = 'The cause has ended. This incident was resolved automatically.'
 
 /**
- * Opens an incident for each open alert whose kind the page publishes and whose version has a tag on the page, and resolves those whose
- * alert has ended. Texts are fixed: reasons of alerts are private. Muted alerts open none. A member's removal of an incident is final.
+ * Opens an incident for each open alert whose kind the page publishes and whose version has a tag on the page. Resolves incidents
+ * whose alert has ended. Muted alerts open no incidents. An alert opens no second incident after a member removed its first one.
+ * The texts are fixed, because the reasons of alerts are private.
  */
 export async function openAndResolveIncidents(db: Db, now: Date): Promise<void> {
   for (const alert of await listAlertsOfPages(db)) {

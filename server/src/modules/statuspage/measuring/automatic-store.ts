@@ -13,7 +13,7 @@ type PageAlert = {
   tags: { squid: string; tag: string }[]
 }
 
-/** Open alerts that should open an incident and have not. */
+/** Lists the open alerts that should open an incident and have not opened one. */
 export async function listAlertsOfPages(db: Db): Promise<PageAlert[]> {
   const { rows } = await db.execute<PageAlert>(sql`
     select e.id, e.org_id as "orgId", e.kind, (extract(epoch from e.started_at) * 1000)::float8 as "startedAtMs",
@@ -28,7 +28,7 @@ export async function listAlertsOfPages(db: Db): Promise<PageAlert[]> {
   return rows
 }
 
-/** Unresolved incidents whose alert has ended or no longer exists. */
+/** Lists unresolved incidents that follow an alert which has ended or no longer exists. */
 export async function listIncidentsOfEndedAlerts(db: Db): Promise<{ id: string }[]> {
   const { rows } = await db.execute<{ id: string }>(sql`
     select i.id from status_incidents i
@@ -37,7 +37,7 @@ export async function listIncidentsOfEndedAlerts(db: Db): Promise<{ id: string }
   return rows
 }
 
-/** Inserts the incident of an alert. Returns its id, or null if the alert has one. */
+/** Inserts the incident of an alert. Returns its id; null if the alert already has an incident. */
 export async function insertAutomaticIncident(
   db: Db,
   incident: typeof statusIncidents.$inferInsert,

@@ -14,7 +14,7 @@ const dayParts = fc
   })
   .map(({ failedShare, ...day }): Measured => ({ ...day, failures: Math.floor(day.requests * failedShare) }))
 
-test('availability is between 0 and 100, is 100 only without a failure, and never above the exact share', () => {
+test('availability is between 0 and 100, is 100 only without failures, and never exceeds the exact share', () => {
   fc.assert(
     fc.property(dayParts, (day) => {
       const percent = availabilityOf(day)
@@ -41,7 +41,7 @@ test('hibernated time changes neither availability nor minutes without a healthy
   )
 })
 
-test('days add up in any order, and the whole is between its best and its worst day with requests', () => {
+test('the order of days does not change their sum, whose availability is between those of the worst and the best day', () => {
   fc.assert(
     fc.property(
       fc.array(
@@ -82,7 +82,7 @@ test.each<[string, Partial<Measured>, string]>([
   ['one failure of 10,000', { requests: 10_000, failures: 1, upMs: days(1) }, 'good'],
   ['1 % failures', { requests: 100, failures: 1, upMs: days(1) }, 'degraded'],
   ['10 % failures', { requests: 100, failures: 10, upMs: days(1) }, 'outage'],
-  ['requests while Shoal did not observe', { requests: 100 }, 'good'],
-])('a day: %s', (_, measured, status) => {
+  ['requests, but no observed time', { requests: 100 }, 'good'],
+])('the status of a day: %s', (_, measured, status) => {
   expect(dayStatusOf({ ...nothingMeasured, ...measured })).toBe(status)
 })

@@ -1,12 +1,12 @@
-/** What was measured in one UTC day, or in several added up. */
+/** The measurements of one UTC day, or the sum of several days. */
 export type Measured = { requests: number; failures: number; upMs: number; downMs: number; hibernatedMs: number }
 
 export type DayStatus = 'good' | 'degraded' | 'outage' | 'hibernated' | 'unknown'
 
-/** A day with a larger share of failed requests, in percent, is degraded or an outage. */
+/** Shares of failed requests, in percent, from which a day counts as degraded and as an outage. */
 const degradedPercent = 0.1
 const outagePercent = 5
-/** A day with so much time without a healthy api, in minutes, is degraded or an outage. */
+/** Minutes without a healthy api from which a day counts as degraded and as an outage. */
 const degradedMinutes = 1
 const outageMinutes = 30
 
@@ -25,8 +25,9 @@ export const addUp = (days: readonly Measured[]): Measured =>
   )
 
 /**
- * Returns the availability in percent, 0 to 100 with two decimals: the share of requests that were served; without any request, the
- * share of time with a healthy api. Hibernation counts as neither. Null if nothing was measured. Rounded down, so that 100 means no failure.
+ * Returns the availability in percent, 0 to 100 with two decimals: the share of requests that did not fail; without any request,
+ * the share of time with a healthy api, in which hibernated time does not count. Null if nothing was measured. Rounded down, so
+ * that 100 means no failure.
  */
 export function availabilityOf({ requests, failures, upMs, downMs }: Measured): number | null {
   const [failed, total] = requests > 0 ? [failures, requests] : [downMs, upMs + downMs]
@@ -38,7 +39,7 @@ export function availabilityOf({ requests, failures, upMs, downMs }: Measured): 
 /** Minutes without a healthy api, rounded up, so that an outage never shows as none. */
 export const downMinutesOf = ({ downMs }: Pick<Measured, 'downMs'>): number => Math.ceil(downMs / 60_000)
 
-/** How the page shows a day. A day without requests is judged by its time alone. */
+/** Returns the status that the page shows for a day. */
 export function dayStatusOf(day: Measured): DayStatus {
   const { requests, failures, upMs, downMs, hibernatedMs } = day
   if (requests === 0 && upMs + downMs === 0) return hibernatedMs > 0 ? 'hibernated' : 'unknown'
@@ -46,6 +47,6 @@ export function dayStatusOf(day: Measured): DayStatus {
   const minutesDown = downMs / 60_000
   if (failedPercent >= outagePercent || minutesDown >= outageMinutes) return 'outage'
   if (failedPercent >= degradedPercent || minutesDown >= degradedMinutes) return 'degraded'
-  // Requests to a hibernated squid count as requests, but the day shows what its owner decided.
+  // A squid that was hibernated all day is shown as hibernated, even if it received requests.
   return upMs + downMs === 0 && hibernatedMs > 0 ? 'hibernated' : 'good'
 }

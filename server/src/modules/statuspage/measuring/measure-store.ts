@@ -9,10 +9,10 @@ export type MeasuredTag = {
   id: number
   orgId: number
   measuredUntilMs: number
-  /** Null if the squid has no such tag, or the version has no workload. */
+  /** Null if the squid has no such tag. */
   squidId: number | null
   desiredState: 'running' | 'hibernated' | 'deleted' | null
-  /** Whether an api of the serving generation is healthy; null if none was probed. */
+  /** Whether at least one api of the serving generation is healthy; null if none was probed. */
   isUp: boolean | null
 }
 
@@ -32,7 +32,7 @@ export async function lockMeasuredTags(tx: Db): Promise<MeasuredTag[]> {
   return rows
 }
 
-/** Adds measured times to the days, and records the time up to which they are complete. */
+/** Adds measured times to the days, and records `untilMs` as the time up to which the tags are measured. */
 export async function addMeasured(tx: Db, parts: DayPart[], tagIds: number[], untilMs: number): Promise<void> {
   if (tagIds.length === 0) return
   await tx.execute(sql`
@@ -47,8 +47,8 @@ export async function addMeasured(tx: Db, parts: DayPart[], tagIds: number[], un
 }
 
 /**
- * Adds the requests of the minutes before `untilMs` that were not yet counted to the days, for the version that has the tag now. The
- * tags must be locked.
+ * Adds requests to the days: those of the version that has the tag now, in all minutes before `untilMs` that are not counted yet.
+ * The tags must be locked.
  */
 export async function addRequests(tx: Db, tagIds: number[], untilMs: number): Promise<void> {
   if (tagIds.length === 0) return
@@ -66,7 +66,7 @@ export async function addRequests(tx: Db, tagIds: number[], untilMs: number): Pr
     where id = any(${sql.param(tagIds)}::bigint[])`)
 }
 
-/** Deletes days before a time that no page shows. Returns the number of deleted rows. */
+/** Deletes the days before the UTC day of `at`. Returns the number of deleted rows. */
 export async function deleteStatusDaysBefore(db: Db, at: Date): Promise<number> {
   const { rowCount } = await db.execute(sql`delete from status_days where day < ${dayOf(at.getTime())}::date`)
   return rowCount ?? 0

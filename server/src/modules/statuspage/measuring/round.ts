@@ -5,16 +5,16 @@ import { newestSampleAt } from '../../metrics/index.ts'
 import { addMeasured, addRequests, lockMeasuredTags, type MeasuredTag } from './measure-store.ts'
 import { splitDays } from './split-days.ts'
 
-/** The usual maximum delay until gateways have written the counts of a minute, with a margin. */
+/** Gateways usually write all counts of a minute within this time after its end. */
 const maxFlushDelayMs = minutes(2)
-/** If no container was sampled for so long, workers do not observe squids, and what they recorded last says nothing about the present. */
+/** If the newest sample of any container is older, no worker observes squids, and the recorded states may be out of date. */
 const maxSampleAgeMs = minutes(1)
 
 type RoundApp = Pick<App, 'db' | 'clock'>
 
 /**
- * Measures the tags of all enabled pages once: adds the time since the last round to the state that is observed now, and the requests
- * that gateways have counted. Then opens and resolves the incidents of alerts.
+ * Measures the tags of all enabled pages once: counts the time since the last round as time in the state that is observed now,
+ * and adds the requests that gateways have counted. Then opens and resolves the incidents of alerts.
  */
 export async function runStatusRound(app: RoundApp, readIsObserved = areSamplesRecent): Promise<void> {
   const now = app.clock.now()

@@ -16,7 +16,7 @@ export type PageTag = {
   apiReplicas: number | null
 }
 
-/** The tags of a page in its order, with the versions that have them now. */
+/** Returns the tags in the order of the page, with the versions that have them now. */
 export async function selectPageTags(db: Db, orgId: number): Promise<PageTag[]> {
   const { rows } = await db.execute<PageTag>(sql`
     select t.id, t.squid_name as squid, t.tag, t.name, (extract(epoch from t.added_at) * 1000)::float8 as "addedAtMs",
@@ -30,7 +30,7 @@ export async function selectPageTags(db: Db, orgId: number): Promise<PageTag[]> 
 
 export type MeasuredDay = Measured & { tagId: number; day: string }
 
-/** What was measured of tags since a day, `2026-11-22`. */
+/** Returns the measurements of the tags from a UTC day on, such as `2026-11-22`; days without measurements are omitted. */
 export async function selectDays(db: Db, tagIds: number[], sinceDay: string): Promise<MeasuredDay[]> {
   const { rows } = await db.execute<MeasuredDay>(sql`
     select tag_id as "tagId", to_char(day, 'YYYY-MM-DD') as day, requests, failures, up_ms as "upMs", down_ms as "downMs",

@@ -15,25 +15,27 @@ export const formats = ['html', 'json', 'feed'] as const
 export type Format = (typeof formats)[number]
 export const encodings = ['br', 'gzip'] as const
 
-/** A response as it is cached: the body in each encoding, and a strong tag of its content. */
+/** A cached response: the body in each encoding, and its ETag. */
 export type RenderedFile = { etag: string; identity: Buffer; br: Buffer; gzip: Buffer }
 type RenderedPage = Record<Format, RenderedFile> & {
-  /** The HTML with a notice that it is not current, rendered when it is needed. */
+  /** Renders the HTML with a notice that it is not current. */
   outdated: () => Promise<RenderedFile>
 }
 
-/** How long a process uses a rendered page and the list of addresses. Together with caches of browsers, less than a minute. */
+/**
+ * How long a process uses a rendered page and the list of addresses. Browsers cache pages too: users see changes within a minute.
+ */
 const pageLifetimeMs = 15_000
 const slugsLifetimeMs = 5_000
 const maxCachedPages = 200
-/** How long a page is served while the database does not respond. */
+/** How long the last copy of a page is served while the database does not respond. */
 const lastCopyLifetimeMs = minutes(60)
 
 type PagesApp = Pick<App, 'db' | 'clock' | 'config'>
 
 /**
- * The public pages that this process serves. However many requests arrive, it queries the addresses at most every five seconds, and
- * renders each page at most every fifteen seconds.
+ * The public pages that this process serves. Regardless of the number of requests, it reads the addresses at most every five
+ * seconds and renders each page at most every fifteen seconds.
  */
 export class PublicPages {
   readonly #app: PagesApp
@@ -41,7 +43,7 @@ export class PublicPages {
   /** What `find` returned last for each address. */
   readonly #lastCopies = new BoundedMap<{ page: RenderedPage; atMs: number }>(maxCachedPages)
   #slugs: () => Promise<Map<string, number>>
-  /** Incremented for each rendering. Tests use it. */
+  /** The number of renderings, for tests. */
   renderings = 0
 
   constructor(app: PagesApp) {
@@ -50,8 +52,9 @@ export class PublicPages {
   }
 
   /**
-   * Returns a file of the page at an address; null if there is no public page. While the database does not respond, it is the last copy
-   * that this process served, for an hour. @throws DatabaseUnavailable without such a copy
+   * Returns a file of the page at an address; null if there is no public page. While the database does not respond, returns the
+   * last copy that this process served, for up to an hour.
+   * @throws DatabaseUnavailable without such a copy
    */
   async find(slug: string, format: Format): Promise<RenderedFile | null> {
     const nowMs = this.#app.clock.now().getTime()
@@ -76,7 +79,7 @@ export class PublicPages {
     return await page()
   }
 
-  /** Discards everything that was rendered or read. Called after the commit of a change of settings or incidents. */
+  /** Discards all cached pages and addresses. Called after a change of settings or incidents was committed. */
   forget(): void {
     this.#slugs = this.#keepSlugs()
     this.#pages.clear()
@@ -121,7 +124,7 @@ async function compressed(text: string): Promise<RenderedFile> {
 
 const pagesOfProcess = new WeakMap<App['database'], PublicPages>()
 
-/** The public pages of this process, shared by those who serve and those who change them. */
+/** Returns the public pages of this process, which the routes that serve pages share with the handlers that change them. */
 export function publicPagesOf(app: PagesApp & Pick<App, 'database'>): PublicPages {
   const existing = pagesOfProcess.get(app.database)
   if (existing) return existing

@@ -28,7 +28,7 @@ export type PublicDay = {
   hibernatedMinutes: number
 }
 
-/** What is public of a tag. Counts of requests are not: they would show how much a squid is used. */
+/** The public facts of a tag. Request counts are not public, because they would show how much a squid is used. */
 export type PublicTag = {
   name: string
   status: TagStatus
@@ -36,7 +36,7 @@ export type PublicTag = {
   /** Over all days; null if nothing was measured. */
   availability: number | null
   downMinutes: number
-  /** The day from which on the tag is measured. */
+  /** The UTC day on which the tag was added to the page. */
   measuredSince: string
   /** 90 days and today, oldest first. */
   days: PublicDay[]
@@ -67,7 +67,10 @@ export type PublicPage = {
 /** If the metrics of a processor were last read longer ago than this, the freshness of its data is not known. */
 const maxScrapeAgeMs = minutes(10)
 
-/** Reads everything that the page of an organization shows. Null if there is no page. Contains no ids, references or reasons. */
+/**
+ * Reads everything that the page of an organization shows; null if there is no page. Contains no ids or slots of
+ * squids, and no reasons of alerts.
+ */
 export async function readPage(
   { db, clock, config }: Pick<App, 'db' | 'clock' | 'config'>,
   orgId: number,

@@ -2,7 +2,7 @@ import type { DayStatus } from '../measuring/availability.ts'
 import type { PublicDay } from './read-page.ts'
 import { dateText } from './texts.ts'
 
-/** The width of a day in the picture, with the gap to the next one, which the style draws as dashes. */
+/** The width of a day in the SVG, including the gap to the next day. The style creates the gaps with `stroke-dasharray`. */
 const dayWidth = 4
 const maxListedDays = 5
 
@@ -15,7 +15,10 @@ const statusTexts: Record<DayStatus, string> = {
 }
 const dayStatuses = Object.keys(statusTexts) as DayStatus[]
 
-/** Draws one bar for each day. Days with the same status in a row share a part of a path, so that 20 services fit into 15 KB. */
+/**
+ * Draws one bar for each day. Consecutive days with the same status share one line, which keeps the page small: 20 services fit
+ * into 15 KB.
+ */
 export function renderDays(days: PublicDay[]): string {
   const width = days.length * dayWidth
   const paths = dayStatuses.flatMap((status) => {
@@ -42,7 +45,7 @@ function runsOf(days: PublicDay[], status: DayStatus): { from: number; length: n
   return runs
 }
 
-/** Lists the newest days with trouble as text. Empty if there are none. */
+/** Lists the newest days with trouble (degraded or with an outage) as text. Empty if there are none. */
 export function renderTroubles(days: PublicDay[]): string {
   const troubled = days.filter(({ status }) => status === 'degraded' || status === 'outage').toReversed()
   if (troubled.length === 0) return ''

@@ -25,7 +25,7 @@ ${page.incidents.map((incident) => entryOf(page, incident)).join('\n')}
 `
 }
 
-/** A feed without entries still needs a date, which must not change with every rendering. */
+/** The date of a feed without entries. Atom requires one, and it must not change with every rendering. */
 const firstDay = ({ tags, generatedAt }: PublicPage) =>
   `${tags[0]?.measuredSince ?? generatedAt.slice(0, 10)}T00:00:00.000Z`
 

@@ -61,7 +61,7 @@ ${open.length > 0 ? `<section><h2>Open incidents</h2>${renderIncidents(open, pag
   )
 }
 
-/** The page for addresses without a public page. The same for all of them, so that it does not reveal which exist. */
+/** The response for all addresses without a public page. It is the same for all, so that it does not reveal which pages exist. */
 export const notFoundHtml = document(
   'Not found',
   '<meta name="robots" content="noindex">',
@@ -91,7 +91,7 @@ function renderTag(tag: PublicTag, now: string): string {
 `
 }
 
-/** How old the data of a service is, and how old that knowledge is. */
+/** Returns how far the data of a service is behind its chain, and when that was measured. */
 function freshnessText({ freshness, status }: PublicTag, now: string): string {
   if (!freshness)
     return status === 'hibernated' ? 'Its data is not being updated.' : 'The freshness of its data is not known.'

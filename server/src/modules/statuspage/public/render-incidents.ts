@@ -3,7 +3,7 @@ import { escapeHtml } from '../../../mail/index.ts'
 import type { PublicIncident } from './read-page.ts'
 import { timeText } from './texts.ts'
 
-/** The page shows as many incidents as fit into so many characters, and at least one; the feed has all. */
+/** Maximum length of the incidents on the page, in characters of HTML. The page shows at least one incident; the feed has all. */
 const maxLength = 6000
 
 const impactTexts = { DEGRADED: 'Degraded', OUTAGE: 'Outage' } as const

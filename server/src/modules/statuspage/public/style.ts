@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto'
 
-/** The console's tokens (`console/src/ui/tokens.css`) that the page needs. `style.test.ts` compares them; `chart-3` is the amber of bars. */
+/**
+ * The console's tokens (`console/src/ui/tokens.css`) that the page needs; `chart-3` is the amber of bars. `style.test.ts`
+ * compares them.
+ */
 export const lightTokens = {
   n1: '#ffffff',
   n2: '#f7f9fa',
@@ -41,7 +44,7 @@ const declarations = (tokens: Record<string, string>) =>
     .map(([name, value]) => `--${name}:${value}`)
     .join(';')
 
-/** The whole style of the page. Without external files, so that the page is one request. */
+/** The whole style of the page. It uses no external files, so that the page needs only one request. */
 export const style = `:root{color-scheme:light dark;${declarations(lightTokens)}}
 @media(prefers-color-scheme:dark){:root{${declarations(darkTokens)}}}
 *{box-sizing:border-box;margin:0}

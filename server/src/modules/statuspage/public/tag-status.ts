@@ -4,7 +4,10 @@ import type { PageTag } from './page-data-store.ts'
 
 export type TagStatus = 'operational' | 'degraded' | 'outage' | 'hibernated' | 'unknown'
 
-/** The status of a tag now: from the probes of its apis, or its processors if it has no api, and from open incidents about it. */
+/**
+ * Returns the current status of a tag: from the probes of its apis, or its containers if it has no api, and from its open
+ * incidents.
+ */
 export function statusOfTag(tag: PageTag, parts: VersionParts | null, openImpacts: IncidentImpact[]): TagStatus {
   if (openImpacts.includes('OUTAGE')) return 'outage'
   const observed = observedStatus(tag, parts)
@@ -23,7 +26,10 @@ function observedStatus({ desiredState, apiReplicas }: PageTag, parts: VersionPa
   return healthy.some(Boolean) ? 'degraded' : 'outage'
 }
 
-/** The status of the whole page: the worst of its tags and of open incidents; hibernated tags count only if all are. */
+/**
+ * Returns the status of the page: the worst of its tags and open incidents. It is hibernated only if no other tag has a known
+ * status.
+ */
 export function statusOfPage(tags: TagStatus[], openImpacts: IncidentImpact[]): TagStatus {
   if (openImpacts.includes('OUTAGE') || tags.includes('outage')) return 'outage'
   if (openImpacts.length > 0 || tags.includes('degraded')) return 'degraded'

@@ -6,7 +6,10 @@ export function dateText(day: string): string {
   return `${Number(date)} ${months[Number(month) - 1] ?? ''} ${year}`
 }
 
-/** Formats an ISO time as an element for readers and programs: `22 Nov 2026, 15:42 UTC`; without the date if it is `today`. */
+/**
+ * Formats an ISO time as a `time` element with the text `22 Nov 2026, 15:42 UTC`. With the ISO time `today`, adds seconds, and
+ * omits the date of the same day.
+ */
 export function timeText(iso: string, today = ''): string {
   const day = iso.slice(0, 10)
   const date = day === today.slice(0, 10) ? '' : `${dateText(day)}, `
