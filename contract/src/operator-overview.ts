@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { deploymentStatuses, deploymentTypes } from './deployments.ts'
 import { Id, Time } from './fields.ts'
 
-/** Something that does not work, for operators. */
+/** A problem of the installation, with what the operator should do. */
 export const Finding = z.object({
   severity: z.enum(['bad', 'warn']),
   /** What it is about: `Postgres of squids`. */

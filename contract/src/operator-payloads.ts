@@ -12,7 +12,7 @@ export const OperatorUsage = z.object({
   cpuCores: z.number(),
   /** Mean of the last five minutes. */
   memoryBytes: z.number(),
-  /** Disks of programs, and databases. */
+  /** Used by the files of programs and by databases. */
   diskBytes: z.number(),
   /** Lines of the last 24 hours, accurate to a thousand lines per version. */
   logLines: z.number(),
@@ -26,7 +26,7 @@ export const OperatorOrg = z.object({
   code: z.string(),
   name: z.string().nullable(),
   isPlayground: z.boolean(),
-  /** The email of the first administrator; all playgrounds have the same name. */
+  /** The email of the first administrator. It distinguishes playgrounds, which all have the same name. */
   ownerEmail: z.string().nullable(),
   status: z.enum(orgStatuses),
   suspension: z.object({ at: Time, reason: z.string() }).nullable(),

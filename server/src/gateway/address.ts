@@ -52,7 +52,7 @@ function programOf(org: string, reference: string, path: string): Target | null 
     : null
 }
 
-/** Legacy URLs: `/<name>/graphql` addresses the tag prod, `/<name>/v/v1/graphql` the slot v1. */
+/** Parses legacy URLs: `/<name>/graphql` addresses the tag `prod` of a squid, `/<name>/v/v1/graphql` its slot `v1`. */
 function legacyTarget(org: string, name: string, path: string): Target | null {
   const [, slot, query] = /^(?:\/v\/([^/]+))?\/graphql(\?.*)?$/.exec(path) ?? [undefined, undefined, null]
   if (query === null || (slot !== undefined && !shortSlot.test(slot))) return null

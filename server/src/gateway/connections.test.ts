@@ -218,7 +218,7 @@ describe('request counts', () => {
       if (req.url === '/missing') res.writeHead(404).end()
       else if (req.url === '/broken') res.writeHead(500).end()
       else if (req.url === '/cut') res.writeHead(200).write('begin', () => res.destroy())
-      // `/endless`: until the caller disconnects.
+      // `/endless` does not end until the caller disconnects.
       else res.writeHead(200).write('begin')
     })
     const send = (path: string, signal: AbortSignal | null = null) =>

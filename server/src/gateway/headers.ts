@@ -36,7 +36,7 @@ export function requestHeaders(request: IncomingMessage, isProxyTrusted: boolean
       headers.push(name, raw[i + 1] ?? '')
   }
   const address = request.socket.remoteAddress ?? ''
-  // A squid could send any address, since it reaches the gateway directly, not through the operator's proxy.
+  // A squid reaches the gateway directly, not through the operator's proxy, so its forwarding headers may be false.
   const isTrusted = isProxyTrusted && !isSquidAddress(address)
   const forwardedFor = isTrusted ? request.headers['x-forwarded-for'] : undefined
   headers.push('x-forwarded-for', forwardedFor ? `${String(forwardedFor)}, ${address}` : address)

@@ -98,20 +98,20 @@ describe('while no program of a version responds', () => {
     for (const call of calls) call.destroy()
   })
 
-  test('requests for the metrics of a processor are rejected immediately', async () => {
+  test('requests for the metrics of a processor are rejected without being held', async () => {
     const metrics = `${bed.url}/acme/test-squid@v1/processors/eth/metrics`
     expect(await elapsedMs(async () => expect((await fetch(metrics)).status).toBe(503))).toBeLessThan(12_000)
   })
 })
 
-describe('a version that stays down', () => {
+describe('requests to a version that stays down', () => {
   beforeEach(async () => {
     bed = await openGatewayTestbed({}, { maxWaitMs: 800, failedAfterMs: 4_000 })
     squid = await bed.createVersion()
   })
   afterEach(() => bed.close())
 
-  test('has its requests held until it counts as failed, and again once it has responded', async () => {
+  test('are held until the version counts as failed, and again after it has responded', async () => {
     const rejectionMs = () => elapsedMs(async () => expect((await fetch(api())).status).toBe(503))
     expect(await rejectionMs()).toBeGreaterThan(700)
     await until(async () => expect(await rejectionMs()).toBeLessThan(300))

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { requestOverheadBytes, MemoryBudget } from './memory-budget.ts'
 
-test('a flood affects only the organization that causes it', () => {
+test('when memory is full, requests of the organization that uses the most are evicted', () => {
   const budget = new MemoryBudget(10 * requestOverheadBytes)
   const evicted: string[] = []
   const reserve = (org: string, name: string) => budget.reserve(org, 0, () => evicted.push(name))

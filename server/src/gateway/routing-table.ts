@@ -10,7 +10,7 @@ export type RoutingTable = {
   /** Returns the route of `name@slot` or `name:tag`. */
   find: (org: string, reference: string) => Route | undefined
   get: (squidId: number) => Route | undefined
-  /** Registers a listener for changes of a version. Returns a function to remove it. */
+  /** Registers a listener that is called when a single version was read again. Returns a function to remove it. */
   changed: (listener: (squidId: number) => void) => () => void
   /** Reads one version again. Called when a request found that it does not exist or does not respond. */
   refresh: (squidId: number) => Promise<void>
@@ -21,7 +21,7 @@ export type RoutingTable = {
 
 /**
  * Keeps the routes of all versions in memory, updated by notifications, so that requests never wait for the database. Calls
- * `onRoute` when the route of a version has changed, without a route when the version no longer exists.
+ * `onRoute` for each route that was read, changed or not, and without a route when a version no longer exists.
  */
 export async function openRoutingTable(
   app: App,

@@ -14,7 +14,7 @@ const account = (fields: Partial<Account>): Account => ({
   ...fields,
 })
 
-test('the cap of an organization is exact to the request, and includes requests that are not written yet', () => {
+test('a cap admits exactly its number of requests, including requests that are not written yet', () => {
   expect(overQuota(account({ cap: 100, used: 90 }), 5, 5)).toBeNull()
   expect(overQuota(account({ cap: 100, used: 90 }), 5, 6)).toMatchObject({ status: 429 })
   expect(overQuota(account({ cap: 0 }), 0, 1)).toMatchObject({ status: 429 })

@@ -46,7 +46,7 @@ test('a cache returns the stored response or nothing, and stays within its memor
       const stored = new Map<string, string>()
       for (const { key, length } of steps) {
         const body = length === null ? null : `${key} `.repeat(length).slice(0, length)
-        // Stored responses never change.
+        // A stored response is never replaced by another one.
         const found = cache.get(key)?.toString()
         expect(found ?? stored.get(key)).toBe(stored.get(key))
         if (body !== null) {

@@ -200,7 +200,7 @@ test('a transaction is never sent twice', () =>
     })
     const sentCalls = [...a.calls, ...b.calls].filter((c) => c.method === 'eth_sendRawTransaction')
     expect(sentCalls).toHaveLength(1)
-    // A call that was certainly not sent may be retried elsewhere.
+    // A call that certainly did not reach one node may be sent to the other.
     await a.close()
     expect((await send('eth_sendRawTransaction', ['0x02'])).body.error?.message).not.toMatch(/may have been executed/)
     expect(b.calls.filter((c) => c.method === 'eth_sendRawTransaction')).toHaveLength(1)
@@ -306,12 +306,12 @@ test('identical concurrent calls share one response', () =>
     expect([...a.calls, ...b.calls].filter((c) => c.method === 'eth_getStorageAt')).toHaveLength(1)
   }))
 
-test('only final responses are cached, even across restarts, and they are not used for another chain at the same address', () =>
+test('only responses about final blocks are cached, across restarts, but not for another chain at the same address', () =>
   withPair(async ({ a, b, t, send }) => {
     const countCalls = (method: string) => [...a.calls, ...b.calls].filter((c) => c.method === method).length
     const finalRange = { fromBlock: '0x1', toBlock: '0x3', address: devnet.token }
     const head = heightOf(await send('eth_blockNumber'))
-    // Finality is known after the first poll of both nodes.
+    // The first call reaches a node.
     await untilValue(
       () => send('eth_getLogs', [finalRange]).then(() => countCalls('eth_getLogs')),
       (n) => n > 0,

@@ -105,7 +105,7 @@ export async function startRpcTestbed(
 }
 
 type Call = { id: unknown; method: string; params: unknown[] }
-/** Returns the fault to inject for a call: null forwards the call, `down` breaks the connection. */
+/** Returns the fault to inject for a call: null forwards the call, `delayMs` forwards it later, `down` breaks the connection. */
 export type NodeFault = (call: Call) => 'down' | { result: unknown } | { error: unknown } | { delayMs: number } | null
 
 export type FaultyNode = {

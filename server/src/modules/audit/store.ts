@@ -9,8 +9,8 @@ export async function recordAudit(db: Db, row: typeof auditLog.$inferInsert): Pr
 }
 
 /**
- * Deletes rows of the audit log older than `at`, and returns their number. The table's trigger allows no other change, and this one only
- * with the setting `shoal.audit_retention`.
+ * Deletes rows of the audit log older than `at`, and returns their number. The table's trigger rejects all updates, and deletions
+ * without the setting `shoal.audit_retention`.
  */
 export async function deleteAuditBefore(db: Db, at: Date): Promise<number> {
   const prepare = sql`set local shoal.audit_retention = on`

@@ -52,8 +52,8 @@ export function secretNamesOf(manifest: Manifest, secrets: Variables): string[] 
 }
 
 /**
- * Evaluates the environments. They contain the organization's secrets; variables of the manifest take precedence. Secret names in
- * expressions are case-insensitive, since the console stores them in upper case (spec 5).
+ * Evaluates the environments. `deploy` also contains the secrets that every version receives; variables of the manifest take
+ * precedence over these. Secret names in expressions are case-insensitive, since the console stores them in upper case (spec 5).
  * @throws UnknownSecrets when a secret is missing and the expression has no fallback
  * @throws InvalidManifest for any other expression without a value
  */

@@ -29,7 +29,7 @@ function rejectAliasBombs(raw: string): void {
   try {
     isTooLarge = countNodes(load(raw), new Map()) > maxNodes
   } catch {
-    // Not YAML: the parser returns a better message.
+    // The text is not YAML: the parser of manifests has a better message for this error.
     return
   }
   if (isTooLarge) throw new InvalidManifest(`Its aliases expand to more than ${maxNodes} values.`)
@@ -47,7 +47,7 @@ function countNodes(value: unknown, counts: Map<object, number>): number {
   return nodes
 }
 
-/** Rejects processors with the name of another container, because a processor's container has its name. */
+/** Rejects processors with a name that is reserved for other containers and other sources of log lines. */
 function rejectReservedNames(manifest: Manifest): void {
   const reserved = manifest.deploy?.processor.find((p) => !isProcessor(p) || p.name === 'db' || p.name === 'shoal')
   if (reserved)

@@ -28,7 +28,7 @@ export function programResources(profile: ScaleProfile, isDedicated: boolean): R
 export const billedProfile = (profile: ScaleProfile, isDedicated: boolean): Profile =>
   isDedicated ? profile : 'collocated'
 
-/** Converts `10Gi`, `10G` or `1Ti` to bytes. */
+/** Converts `10Gi`, `10G`, `1Ti` or `1T` to bytes; returns 0 for any other text. */
 export function storageBytes(text: string): number {
   const [, amount = '0', unit = 'Gi'] = /^(\d+)(G|Gi|T|Ti)$/.exec(text) ?? []
   const units: Record<string, number> = { G: 1e9, Gi: 2 ** 30, T: 1e12, Ti: 2 ** 40 }

@@ -23,7 +23,7 @@ export function createRedactor(values: Iterable<string>): Redactor {
   return (text) => redactors.reduce((redacted, redact) => redact(redacted), text)
 }
 
-/** V8 rejects regular expressions of some ten thousand characters, and a value may be longer. */
+/** Longer values are replaced one by one instead of by a regular expression, because V8 rejects very long expressions. */
 const maxFormLength = 1_000
 const maxPatternLength = 10_000
 const isLong = (form: string): boolean => form.length > maxFormLength

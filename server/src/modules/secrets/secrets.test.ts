@@ -49,7 +49,7 @@ test('a sealed value cannot be decrypted in another row', async () => {
   await expect(readSecrets(t.app, other.id)).rejects.toThrow()
 })
 
-test('deleting an unknown secret changes nothing', async () => {
+test('deleting an unknown secret fails, and reverts the other changes of the request', async () => {
   const before = await readSecrets(t.app, org.id)
   await expect(change(update('NEW', 'x'), remove('NO_SUCH'))).rejects.toMatchObject({
     status: 400,

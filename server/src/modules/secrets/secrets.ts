@@ -6,7 +6,10 @@ import { deleteSecret, listSealedValues, listSecrets, lockSecret, saveSecret, re
 /** Maximum number of secrets per organization. */
 const maxSecrets = 500
 
-/** Maximum size in bytes of all names and values of an organization, because each of its programs receives all of them (see `docs/secrets.md`). */
+/**
+ * Maximum total size in bytes of an organization's names and values, since nearly all are passed to each program
+ * (`docs/secrets.md`).
+ */
 const maxBytes = 256_000
 
 /** Maximum number of replaced values per name that are still redacted in logs. */
@@ -24,8 +27,8 @@ export async function readSecrets(app: Pick<App, 'db' | 'sealer'>, orgId: number
 }
 
 /**
- * Returns all values that programs of the organizations may have, including replaced values, which programs that were started earlier still
- * have. Only for redaction.
+ * Returns all values that programs of the organizations may have: the current ones, and replaced ones, which programs that were
+ * started earlier still have. Only for redaction.
  */
 export async function readHiddenValues(
   app: Pick<App, 'db' | 'sealer'>,

@@ -24,7 +24,7 @@ describe('the profile', () => {
     expect(await t.as(user).orgs.list()).toEqual(organizations)
   })
 
-  test('changes the full name, with the rules of spec 5', async () => {
+  test('has a full name, which the user can change within the rules of spec 5', async () => {
     const user = await t.make.user()
     expect(await t.as(user).user.update({ body: { fullName: ' Ada ' } })).toMatchObject({ fullName: 'Ada' })
     for (const [fullName, message] of [
@@ -34,7 +34,7 @@ describe('the profile', () => {
       await expect(t.as(user).user.update({ body: { fullName } })).rejects.toMatchObject({ status: 400, message })
   })
 
-  test('requires a session: an API token is not enough', async () => {
+  test('can be changed in a session, but not with an API token', async () => {
     const key = await t.make.token(await t.make.user())
     await expect(t.as(key).user.update({ body: { fullName: 'Ada' } })).rejects.toMatchObject({
       status: 405,

@@ -31,7 +31,7 @@ const stateParamIndex = new Map([
   ['eth_getProof', 2],
 ])
 
-/** Methods that look up a block or a transaction by hash. The response contains its block number. */
+/** Methods that look up a block or a transaction by hash. Their responses contain the number of the block. */
 const lookupsByHash = new Set([
   'eth_getBlockByHash',
   'eth_getTransactionByHash',
@@ -39,7 +39,7 @@ const lookupsByHash = new Set([
   'eth_getTransactionByBlockHashAndIndex',
 ])
 
-/** Read-only methods whose responses change over time. */
+/** Other read-only methods. Their responses are not cached, because most of them change over time. */
 const volatileReads = new Set([
   'eth_gasPrice',
   'eth_maxPriorityFeePerGas',

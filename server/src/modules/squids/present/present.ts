@@ -99,8 +99,8 @@ const alertFactsOf = ({ squid, database, containers, processors, apis, hasura }:
 const timeOrNull = (ms: number | null) => (ms === null ? null : isoTime(ms))
 
 /**
- * Returns null for a version without an api. Whether a version that never ran has an api is unknown; it is presented with one that is not
- * available (spec 4).
+ * Returns null for a version without an api. A version that never ran is presented with an api that is not available, since it is
+ * unknown whether it has one (spec 4).
  */
 function presentApi(config: Config, facts: SummaryFacts): SquidSummary['api'] | null {
   const { squid, apis } = facts

@@ -27,7 +27,10 @@ export async function presentOneSquid(app: App, org: OrgScope, squid: PresentedR
   return presentSquid(app.config, facts, app.clock.now().getTime())
 }
 
-/** Whether the caller may connect to the database: this is part of the Pro plan (spec 2.9), for members who may see credentials. */
+/**
+ * Whether the caller receives the connection to the database: a member with `credentials.read` in an organization on the Pro plan
+ * (spec 2.9) that is not in debt, while the version should run.
+ */
 const mayConnect = (org: OrgScope, squid: PresentedRow): boolean =>
   can(org, 'credentials.read') &&
   !org.isPlayground &&
@@ -36,8 +39,8 @@ const mayConnect = (org: OrgScope, squid: PresentedRow): boolean =>
   squid.desiredState === 'running'
 
 /**
- * Presents the versions of an organization, all or those with these ids, as lists show them. It reads only the columns that it
- * returns, because the console polls it.
+ * Presents the versions of an organization, all or those with these ids, as lists show them. Reads only the columns that lists
+ * show, because the console polls them.
  */
 export async function presentSummaries(app: App, org: SquidFacts['org'], ids?: number[]): Promise<SquidSummary[]> {
   const selector = { orgId: org.id, ids }
