@@ -1,6 +1,6 @@
 /** Limits shared by server, console and tests, with their sources. */
 export const limits = {
-  /** Spec 5, 9. */
+  // From spec 5 and 9:
   passwordMin: 8,
   passwordMax: 200,
   orgNameMin: 3,
@@ -8,18 +8,18 @@ export const limits = {
   orgCodeMin: 3,
   orgCodeMax: 64,
   secretNameMax: 63,
-  /** Linux limits an environment variable to 128 KiB; half of that leaves a margin. */
+  /** Half of the 128 KiB to which Linux limits an environment variable. */
   secretValueMax: 65_536,
   squidNameMin: 3,
   squidNameMax: 30,
-  /** The limits of the public client, `sqd`. */
+  // From the public client, `sqd`:
   slotMin: 2,
   slotMax: 6,
   tagMin: 2,
   tagMax: 32,
   /** The playground's code must be valid for `sqd -r`. */
   playgroundCodeMax: 30,
-  /** Spec 9. */
+  // From spec 9:
   playgroundSquids: 1,
   organizationSquids: 100,
   /** The console warns when fewer squids than this are left. */

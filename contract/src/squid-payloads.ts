@@ -12,7 +12,7 @@ export type Profile = (typeof profiles)[number]
 export const SquidUrl = z.object({
   url: z.string(),
   type: z.enum(['tag', 'prod_alias', 'canonical']),
-  /** The tag's name. */
+  /** The name of the tag, if `type` is `tag`. */
   name: z.string().optional(),
 })
 
@@ -32,10 +32,11 @@ export const Processor = z.object({
   /** When the processor entered this status; null if unknown. */
   since: Time.nullable(),
   /**
-   * Distance to the head of its chain. The head comes from the nodes of Shoal's RPC gateway (`rpc`) if the processor's environment
-   * names one of the gateway's chains, otherwise from the processor's own metrics (`processor`). `seconds` is the time the chain
-   * needs to produce that many blocks; null until known. While the processor is STALLED and the head is unknown, the lag is estimated from
-   * the chain's usual block rate. Null before the first block and while the processor is not running.
+   * Distance to the head of its chain. The head is the highest block that the processor's own metrics contain or that the nodes of
+   * Shoal's RPC gateway have returned; the latter are known if the processor's environment names one of the gateway's chains.
+   * `source` is `rpc` if the nodes' head is known, otherwise `processor`; then, while the data source is silent, the lag is
+   * estimated from the chain's usual block rate. `seconds` is the time that the chain needs for that many blocks; null until known.
+   * Null before the first block and while the processor is not running.
    */
   lag: z
     .object({
@@ -71,7 +72,7 @@ export const Connection = z.object({
   uri: z.string(),
 })
 
-/** Bytes; 0 of 0 and UNKNOWN until the first measurement: the public client needs finite numbers. */
+/** In bytes. Until the first measurement, `usedBytes` is 0 and `usageStatus` is UNKNOWN: the public client requires numbers. */
 export const Disk = z.object({ usageStatus: z.enum(diskUsageStatuses), usedBytes: z.number(), totalBytes: z.number() })
 
 export const SquidAlert = z.object({

@@ -16,8 +16,8 @@ export type CounterBufferOptions<Row> = {
 }
 
 /**
- * Counts in memory and adds the counts to the database each second. Counts that could not be written are kept for the next write.
- * A process that is killed loses the last second.
+ * Counts in memory and adds the counts to the database each second. Counts that could not be written are added to the next write.
+ * When a process is killed, the counts of its last second are lost.
  */
 export class CounterBuffer<Row> {
   readonly #options: CounterBufferOptions<Row>

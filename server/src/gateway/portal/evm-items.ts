@@ -46,7 +46,7 @@ const receiptFields = [
 export const needsReceipts = (query: EvmQuery): boolean =>
   receiptFields.some((field) => query.fields?.transaction?.[field] === true)
 
-/** Whether the query filters by transactions or returns them. */
+/** Whether the query selects transactions, directly or as those of its logs. */
 export const needsTransactions = (query: EvmQuery): boolean =>
   query.transactions.length > 0 || query.logs.some((r) => r.transaction)
 
@@ -78,7 +78,7 @@ export function selectItems(query: EvmQuery, block: RawBlock, logsOfBlock: reado
   }
 }
 
-/** Returns the selected fields of a block. `receipts`: by transaction index, if needed. */
+/** Returns a block in the Portal's format, with the requested fields of the selected items. `receipts`: by transaction index. */
 export function portalBlock(
   query: EvmQuery,
   block: RawBlock,

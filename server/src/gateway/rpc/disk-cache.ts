@@ -124,7 +124,8 @@ const schema =
 
 function openDatabase(file: string): DatabaseSync {
   if (!existsSync(file)) createDatabase(file)
-  // Earlier releases created files that every user could read. SQLite gives its other files the same mode.
+  // Earlier releases created files that every user of the host could read. SQLite creates its other files with the mode of the
+  // first.
   for (const path of [file, `${file}-wal`, `${file}-shm`]) if (existsSync(path)) chmodSync(path, 0o600)
   const db = new DatabaseSync(file, { timeout: busyMs })
   db.exec(`pragma synchronous = off; ${schema}`)

@@ -38,7 +38,7 @@ export type Parsed = { isBatch: boolean; calls: (Call | Fault)[] }
 
 export const isFault = (call: Call | Fault): call is Fault => 'error' in call
 
-/** Parses a body of one call or a batch. Never throws: invalid calls become faults that carry their id if they have one. */
+/** Parses a body of one call or a batch. Never throws: an invalid call becomes a fault with the call's id, if it has one. */
 export function parseCalls(body: string, maxBatch: number): Parsed {
   let json: unknown
   try {

@@ -106,7 +106,7 @@ function resourcesOf(profile: ScaleProfile, isDedicated: boolean): Resources {
   return resources
 }
 
-/** Returns the workload with only the containers that satisfy one of `keep`. */
+/** Returns the workload with only the containers for which one of the `keep` functions returns true. */
 export const pickContainers = (workload: Workload, ...keep: ((container: ContainerSpec) => boolean)[]): Workload => ({
   ...workload,
   containers: workload.containers.filter((container) => keep.some((isKept) => isKept(container))),

@@ -38,7 +38,7 @@ const Catalogue = z.object({
 type ListedDataset = Omit<Dataset, 'chain'>
 
 let builtIn: ListedDataset[] | null = null
-/** Returns the catalogue of this release. It is parsed on first use, since that takes a large part of a server's start. */
+/** Returns the catalogue of this release. Parses it on first use, since parsing it at startup would delay that considerably. */
 const builtInDatasets = () => (builtIn ??= readCatalogue(join(import.meta.dirname, 'catalogue.yaml')))
 
 export type Datasets = { all: () => Dataset[]; find: (id: string) => Dataset | null }

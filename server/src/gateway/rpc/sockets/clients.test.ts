@@ -28,7 +28,7 @@ afterAll(async () => {
 const transfer = parseAbiItem('event Transfer(address indexed from, address indexed to, uint256 value)')
 const callNode = async (method: string, params: unknown[] = []) =>
   (await post(devnet.rpcUrl, call(method, params))).body.result
-// The gateway must restart within these attempts, after which viem gives up.
+// viem stops reconnecting after these attempts, so the gateway must restart earlier.
 const reconnect = { attempts: 5, delay: 500 }
 const viem = () => createPublicClient({ chain: foundry, transport: webSocket(wsUrl, { reconnect }) })
 const closeViem = async (client: ReturnType<typeof viem>) => (await client.transport.getRpcClient()).close()

@@ -59,9 +59,9 @@ export async function selectPresented(db: Db, squidId: number): Promise<Presente
 export type SquidFilter = { name?: string | undefined; search?: string | undefined }
 
 /**
- * Returns versions of an organization, by name and newest first. `search` is a case-insensitive pattern for `name@slot` (spec 2.7); an
- * invalid pattern is searched for literally, as in the console. Postgres matches the pattern, because some patterns would take JavaScript's
- * engine practically forever.
+ * Returns versions of an organization, by name and newest first. `search` is a case-insensitive pattern for `name@slot` (spec
+ * 2.7); an invalid pattern is searched for literally, as in the console. Postgres matches the pattern, because JavaScript's
+ * engine would need minutes for some patterns.
  */
 export async function listPresented(db: Db, orgId: number, { name, search }: SquidFilter): Promise<PresentedRow[]> {
   if (!search) return await selectVersions(db, orgId, name)

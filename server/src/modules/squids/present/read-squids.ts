@@ -40,7 +40,7 @@ const mayConnect = (org: OrgScope, squid: PresentedRow): boolean =>
 
 /**
  * Presents the versions of an organization, all or those with these ids, as lists show them. Reads only the columns that lists
- * show, because the console polls them.
+ * show, because the console polls this.
  */
 export async function presentSummaries(app: App, org: SquidFacts['org'], ids?: number[]): Promise<SquidSummary[]> {
   const selector = { orgId: org.id, ids }
