@@ -286,7 +286,7 @@ describe('each check fails when what it checks is broken, and says what to do', 
     const later = { now: () => new Date(systemClock.now().getTime() + days(40)) }
     expect(await worst(certificatesCheck, env, { clock: later })).toMatchObject({
       status: 'failed',
-      finding: expect.stringContaining('has expired'),
+      finding: expect.stringContaining('expired on'),
     })
     const dead = { ...env, SHOAL_PUBLIC_URL: `https://localhost:${await closedPort()}` }
     expect(await worst(certificatesCheck, dead)).toMatchObject({ status: 'failed' })
