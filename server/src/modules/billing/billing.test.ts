@@ -23,7 +23,7 @@ afterAll(() => t.close())
 
 const sql = (text: string, values: unknown[] = []) => t.app.database.pool.query(text, values)
 
-test('running programs are metered and billed, with the same total by squid and merged', async () => {
+test('running programs are metered and billed; items by squid and merged items have the same total', async () => {
   const org = await t.make.org()
   const api = t.as(await t.make.member(org, 'viewer')).billing
   const params = { code: org.code }
@@ -193,7 +193,7 @@ const auditOf = async (org: TestOrg) => {
   return (rows as { status: string }[]).map((row) => row.status)
 }
 
-test('a finished month is invoiced; an organization that does not pay is terminated step by step, and restored when it pays', async () => {
+test('a finished month is invoiced; an organization that does not pay becomes TERMINATED step by step, and ACTIVE again when it pays', async () => {
   const created = await t.make.org()
   // A session would expire before the scenario ends.
   const org = { ...created, admin: { ...created.admin, token: await t.make.token(created.admin) } }
@@ -222,7 +222,7 @@ test('a finished month is invoiced; an organization that does not pay is termina
   expect([pdf.headers['content-type'], pdf.body.slice(0, 5)]).toEqual(['application/pdf', '%PDF-'])
   expect(await statusOf(org)).toBe('PAYMENT_ISSUES')
 
-  // Late counts of a closed month are billed in the next month; the closed receipt stays unchanged.
+  // RPC requests of a closed month that are counted late are billed in the next month; the closed receipt stays unchanged.
   await sql(`update rpc_usage set requests = requests + 1000000 where org_id = $1`, [org.id])
   await advance(hours(1))
   expect(await api.getReceipt({ params: month })).toEqual(closedReceipt)
@@ -264,7 +264,7 @@ test('a finished month is invoiced; an organization that does not pay is termina
   await completeAction(id, 'running')
 })
 
-test('a spending cap sends warnings, then hibernates versions in the configured order, until it is raised', async () => {
+test('as spending approaches the cap, warnings are sent and versions are hibernated in the configured order; raising the cap restarts them', async () => {
   const org = await t.make.org()
   const api = t.as(org.admin).billing
   const params = { code: org.code }

@@ -25,7 +25,7 @@ async function deleteVersions(org: TestOrg) {
   await t.app.database.pool.query(`delete from squids where org_id = $1`, [org.id])
 }
 
-/** Runs a small dedicated version for 30 hours at $0.04 each, then deletes its organization. */
+/** Runs a small dedicated version for 30 hours, at $0.04 per hour, then deletes its organization. */
 async function createDeletedOrg(number: string): Promise<TestOrg> {
   const org = await t.make.org()
   await scenario.addCard(org, number)

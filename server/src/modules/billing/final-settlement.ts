@@ -15,8 +15,9 @@ import type { Mail } from '../../mail/mailer.ts'
 import { mergeSquids } from './receipts/receipt.ts'
 
 /**
- * Closes the accounts of deleted organizations: once none of their programs runs, their last month is closed with a final invoice
- * and charged. When that is paid, or all attempts have failed, their cards are deleted and the organization's row may be removed.
+ * Settles deleted organizations. Once an organization has no versions left, closes its open months, charges the invoices and
+ * emails them. When all invoices are paid, or all attempts have failed, deletes the cards and marks the organization as settled,
+ * so that its row may be removed.
  */
 export async function settleDeleted(app: App, book: PriceBook, provider: PaymentProvider): Promise<void> {
   const meter = await readMeter(app.db)
@@ -49,7 +50,7 @@ async function sendFinalMails(app: App, orgId: number, months: string[], error: 
   for (const to of await recipientsOf(app.db, org)) await app.mailer.send(finalMail(to, org, closedInvoices, error))
 }
 
-/** The final email to a deleted organization: its last receipts in full, and whether they are paid. */
+/** Returns the final email to a deleted organization: its last invoices in full, and whether they are paid. */
 export function finalMail(to: string, org: OrgRow, invoices: readonly InvoiceRow[], error: string | null): Mail {
   const name = nameInMail(org.name ?? org.code)
   return renderMail({

@@ -106,7 +106,7 @@ export function billingHandlers(app: App): Handlers<Contract['billing']> {
       const invoice = await selectInvoice(app.db, org.id, monthParam(params))
       if (!invoice) throw notFound('Invoice')
       const fileName = `${invoiceNumber(invoice.number)}.pdf`
-      // Loaded on first use: the PDF and font libraries would take 11 MB of memory in an idle server.
+      // Loaded on first use, because the PDF and font libraries take 11 MB of memory.
       const { invoicePdf } = await import('./receipts/invoice-pdf.ts')
       const body = await invoicePdf(invoice, { log: app.log, fontFile })
       return { contentType: 'application/pdf', body, fileName }

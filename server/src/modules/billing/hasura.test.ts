@@ -3,7 +3,7 @@ import { hours } from '../../clock.ts'
 import { startTestApp, type TestApp } from '../../testing/index.ts'
 import { startScenario } from './testing/scenario.ts'
 
-/** An installation whose operator has named a program for the addon `hasura`. */
+/** An installation whose operator provides a program for the addon `hasura`. */
 let t: TestApp
 beforeAll(async () => void (t = await startTestApp({ env: { SHOAL_HASURA_PROGRAM: '/opt/graphql-engine' } })))
 afterAll(() => t.close())

@@ -5,15 +5,15 @@ import { Big } from 'big.js'
 import { changeAccount } from './payments/payment-store.ts'
 
 /**
- * Sets the status of an organization for the operator, with its consequences: TERMINATED hibernates its versions, ACTIVE starts
- * them again, and the organization is notified by email.
+ * Sets the status of an organization as the operator requests, and sends an email about the new status to the organization.
+ * TERMINATED hibernates its versions, and ACTIVE restarts them.
  */
 export async function setStatus(app: App, orgId: number, status: OrgStatus): Promise<void> {
   await changeStatus(app, orgId, { type: 'operator', status, atMs: app.clock.now().getTime() }, 'set by the operator')
 }
 
 /**
- * Sets the discount on everything an organization uses, starting with the current month.
+ * Sets the discount on all usage of an organization, starting with the current month. Returns it without trailing zeros.
  * @throws Error unless it is a percentage with at most two fraction digits
  */
 export async function setDiscount(app: Pick<App, 'db'>, orgId: number, percent: string): Promise<string> {

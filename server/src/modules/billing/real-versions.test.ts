@@ -46,7 +46,7 @@ test(
       const { perHourUsd } = await billing.getSummary({ params })
       return perHourUsd
     }
-    // Two replicas, two processors, a small database and its 10 GB.
+    // The cost of two replicas, two processors, and a small database with 10 GB.
     await until(async () => expect(await costPerHour()).toBe('0.32694444'))
     t.time.advance(hours(1))
     await runRound()

@@ -35,7 +35,7 @@ export function billingRound(app: App): (signal?: AbortSignal) => Promise<void> 
   }
   return async (signal) => {
     for (const [name, task] of Object.entries(tasks)) {
-      // Another worker is the leader now.
+      // Another worker may be the leader now.
       if (signal?.aborted) return
       await measured(app, `billing: ${name}`, intervalMs, task)().catch((error: unknown) =>
         app.log.error({ err: error, task: name }, 'billing task failed'),

@@ -27,7 +27,7 @@ export const billingAccounts = pgTable(
       .references(() => orgs.id, { onDelete: 'cascade' }),
     /** The provider's id. */
     customerId: text(),
-    /** Set by the operator; applies to everything an organization uses. */
+    /** Set by the operator; applies to all usage of the organization. */
     discountPercent: numeric({ precision: 5, scale: 2 }).notNull().default('0'),
     spendCapUsd: numeric({ precision: 12, scale: 2 }),
     atCap: text({ enum: atCapActions }).notNull().default('stop_deploys'),
@@ -36,9 +36,9 @@ export const billingAccounts = pgTable(
     /** The highest cap warning that was emailed in `warnedMonth`, in percent. */
     warnedPercent: integer().notNull().default(0),
     warnedMonth: text(),
-    /** When charges began to fail; null while all invoices are paid. */
+    /** When charges began to fail, or the operator set a status for unpaid invoices; null otherwise. */
     failingSince: time(),
-    /** Scheduled retries so far. */
+    /** The number of scheduled retries that have failed since `failingSince`. */
     retries: integer().notNull().default(0),
     nextRetryAt: time(),
   },
@@ -69,7 +69,7 @@ export const usageSpans = pgTable(
     squidId: bigId().notNull(),
     /** `name@slot` */
     squidName: text().notNull(),
-    /** Unique within the version: `api-2`, a processor's name, `db`. */
+    /** Unique within the version: `api-2`, a processor's name, `db`, `disk`. */
     resource: text().notNull(),
     /** The type on receipts: `api.small`, `storage`. */
     type: text().notNull(),
@@ -86,26 +86,27 @@ export const usageSpans = pgTable(
 )
 
 /**
- * Usage records, append-only: one per resource and hour, plus further parts for usage that was observed late. The key depends only
- * on the measured resource and hour, so recording twice adds nothing. No foreign keys: records outlive squids and organizations.
+ * Usage records, append-only: one per resource and hour, and further parts for usage that was observed late. The key depends only
+ * on the resource, the hour and the part, so recording the same usage twice adds nothing. No foreign keys, because records
+ * outlive squids and organizations.
  */
 export const usageRecords = pgTable(
   'usage_records',
   {
     orgId: bigId().notNull(),
-    /** Null for requests not made by a squid. */
+    /** Null for RPC requests that no squid made. */
     squidId: bigId(),
     squidName: text(),
     source: text({ enum: ['containers', 'databases', 'rpc'] }).notNull(),
-    /** `<squid>/<resource>/<type>/<size>` */
+    /** `<squid>/<resource>/<type>/<size>`; for RPC requests `<organization>/rpc/<version>`. */
     resource: text().notNull(),
     type: text().notNull(),
-    /** Start of the hour. The prices of this hour apply. */
+    /** Start of the hour, which determines the prices. */
     hour: time().notNull(),
     part: integer().notNull(),
     /** ms, byte-ms or requests. */
     quantity: numeric({ precision: 40, scale: 0 }).notNull(),
-    /** `yyyy-MM` of its receipt: the month of `hour`, or the first open month if that one is closed. */
+    /** The month of the receipt as `yyyy-MM`: the month of `hour`, or the first open month if that month is closed. */
     month: text().notNull(),
     recordedAt: time().notNull(),
   },
@@ -129,7 +130,7 @@ export const invoices = pgTable(
     receipt: jsonb().$type<Receipt>().notNull(),
     /** The customer's details when the month was closed. */
     customer: jsonb().$type<InvoiceCustomer>().notNull(),
-    /** Lines of the seller's address, from the price book at that time. */
+    /** Lines of the seller's address, from the price book when the month was closed. */
     seller: jsonb().$type<string[]>().notNull().default([]),
     totalUsd: dollars().notNull(),
     paidAt: time(),
@@ -142,7 +143,10 @@ export type InvoiceCustomer = {
   details: typeof orgs.$inferSelect.billingDetails
 }
 
-/** Attempts to charge an invoice. The key is stored before the provider is called, so that a retry does not charge twice. */
+/**
+ * Attempts to charge an invoice. The row is stored before the provider is called, so that a retry has the same key and charges
+ * only once.
+ */
 export const charges = pgTable(
   'charges',
   {
@@ -166,7 +170,7 @@ export const charges = pgTable(
 /** Processed events of the provider, so that each is applied only once. */
 export const billingEvents = pgTable('billing_events', { id: text().primaryKey(), at: time().notNull() })
 
-/** Versions that billing, or the suspension of their organization, has hibernated and will restart. */
+/** Versions that billing, or the suspension of their organization, hibernates and later restarts. */
 export const billingHibernations = pgTable(
   'billing_hibernations',
   {
@@ -204,7 +208,7 @@ export const meterState = pgTable(
   {
     id: integer().primaryKey().default(1),
     observedAtMs: bigId().notNull(),
-    /** All hours before this time have usage records. */
+    /** The usage of all hours before this time has been recorded. */
     recordedUntilMs: bigId().notNull(),
   },
   (t) => [oneRowCheck('meter_state', t.id)],

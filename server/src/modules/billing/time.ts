@@ -4,12 +4,12 @@ import { monthOf } from '../../clock.ts'
 
 export const msPerHour = 3_600_000
 
-/** The start of the hour. */
+/** Returns the start of the hour of a time. */
 export const hourOfMs = (atMs: number): number => Math.floor(atMs / msPerHour) * msPerHour
 
 export const monthStartMs = (month: string): number => Date.parse(`${month}-01T00:00:00Z`)
 
-/** The next month as `yyyy-MM`. */
+/** Returns the month after `month`, both as `yyyy-MM`. */
 export function monthAfter(month: string): string {
   const start = new Date(monthStartMs(month))
   return monthOf(Date.UTC(start.getUTCFullYear(), start.getUTCMonth() + 1))

@@ -4,17 +4,17 @@ import { days } from '../../../clock.ts'
 /** Payment status of an organization (spec 4). */
 export type AccountStatus = {
   status: OrgStatus
-  /** When charges began to fail. */
+  /** When charges began to fail, or the operator set a status for unpaid invoices. */
   failingSinceMs: number | null
-  /** Scheduled retries so far. */
+  /** The number of scheduled retries that have failed since `failingSinceMs`. */
   retries: number
   nextRetryMs: number | null
 }
 
 export type AccountEvent =
-  /** A card was saved and nothing is due, or everything due is paid. */
+  /** All invoices are paid, or a card was saved while nothing was due. */
   | { type: 'settled' }
-  /** A charge failed. Attempts that users start do not count towards the schedule. */
+  /** A charge failed. Only charges of the schedule count as retries, not those that users start. */
   | { type: 'failed'; atMs: number; isScheduled: boolean }
   /** Time has passed, which may require terminating the account. */
   | { type: 'time'; atMs: number }
@@ -23,7 +23,7 @@ export type AccountEvent =
 
 /** Days after the first failure on which a charge is retried: eight times in fourteen days. */
 export const retryDays = [1, 2, 4, 6, 8, 10, 12, 14] as const
-/** Days after the first failure on which all versions are hibernated. */
+/** The number of days after the first failure when all versions are hibernated. */
 export const terminatedAfterDays = 28
 
 /**
@@ -46,8 +46,8 @@ function setByOperator(status: OrgStatus, atMs: number): AccountStatus {
 }
 
 /**
- * Whether a charge has failed; false for a status that an operator set. Can be true when all invoices are paid: the server may have
- * been killed after it recorded a payment, before it updated the status.
+ * Whether a charge has failed since the account was last settled; false for a status that an operator set. May be true when all
+ * invoices are paid: the server may have been killed after it recorded a payment and before it updated the status.
  */
 export const hasFailedCharges = (account: Pick<AccountStatus, 'retries'> & { nextRetryAt: Date | null }): boolean =>
   account.retries > 0 || account.nextRetryAt !== null

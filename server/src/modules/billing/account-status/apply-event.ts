@@ -7,7 +7,7 @@ import { hibernateAllForDebt, wakeAfterDebt } from '../limits/limits-store.ts'
 import { statusMail } from './mails.ts'
 import { nextAccountStatus, type AccountEvent } from './account-status.ts'
 
-/** Applies an event to an organization's account and queues the emails about it. */
+/** Applies an event to an organization's account, and sends the emails about the new status. */
 export async function changeStatus(app: App, orgId: number, event: AccountEvent, reason: string): Promise<void> {
   await app.db.transaction(async (tx) => {
     for (const mail of await applyAccountEvent(app, tx, orgId, event, reason)) await app.mailer.send(mail)

@@ -7,7 +7,7 @@ import { retryDays, terminatedAfterDays, type AccountStatus } from './account-st
 
 const nameOf = (org: Pick<OrgRow, 'name' | 'code'>) => nameInMail(org.name ?? org.code)
 
-/** The email about a new account status: what changed, why, and what to do. */
+/** Returns the email about a new account status: what changed, why, and what to do. */
 export function statusMail(config: Config, to: string, org: OrgRow, account: AccountStatus, reason: string): Mail {
   const { subject, paragraphs } = contentOf(org, account, reason)
   return renderMail({
@@ -53,7 +53,7 @@ function contentOf(org: OrgRow, { status, retries, nextRetryMs, failingSinceMs }
   }
 }
 
-/** The email sent when spending reaches 75, 90 or 100 % of the cap. */
+/** Returns the email for spending that has reached 75, 90 or 100 % of the cap. */
 export function capMail(
   config: Config,
   to: string,

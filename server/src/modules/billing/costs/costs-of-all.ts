@@ -8,8 +8,8 @@ import type { DayUsage } from '../receipts/rate.ts'
 import { netOf, receiptOf } from '../receipts/receipt.ts'
 
 /**
- * Returns this month's cost so far of every organization with usage, in dollars without tax, by the organization's id. Reads the usage
- * records of the month, so callers must keep the result for some time.
+ * Returns this month's cost so far of every organization with usage, in dollars without tax, by the organization's id. Reads all
+ * usage records of the month, so callers must cache the result.
  */
 export async function costsOfAll(app: Pick<App, 'clock' | 'config' | 'db'>): Promise<Map<number, number>> {
   const book = readPriceBook(app.config)

@@ -102,7 +102,10 @@ const netOfSquid = (receipt: Receipt, squidId: number | null): string =>
       .map((item) => new Big(item.subtotal).minus(item.discount)),
   ).toFixed()
 
-/** Each day's increase of the receipt so far, so that included RPC requests reduce the costs of the days on which they were made. */
+/**
+ * Returns how much each day increased the net amount. Included RPC requests thus reduce the costs of the days on which they were
+ * made.
+ */
 function dailyOf(costs: Costs, now: Date): BillingSummary['daily'] {
   const daily: BillingSummary['daily'] = []
   let before = new Big(0)

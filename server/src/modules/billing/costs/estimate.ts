@@ -12,7 +12,7 @@ const bytesPerGb = 2 ** 30
 
 type OfferedAddons = Parameters<typeof planRefusal>[2]
 
-/** The payer: playgrounds are free, and some organizations have a discount. */
+/** The organization for which costs are estimated: playgrounds are free, and some organizations have a discount. */
 export type Payer = { isPlayground: boolean; discountPercent: Big }
 
 /**

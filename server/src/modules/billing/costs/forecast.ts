@@ -7,7 +7,10 @@ import { monthEndMs, monthStartMs, msPerHour } from '../time.ts'
 
 const msPerDay = 24 * msPerHour
 
-/** Forecasts usage until the end of the month, if the observed resources keep running and requests continue at this month's rate. */
+/**
+ * Forecasts usage until the end of the month, assuming that the observed resources remain and requests continue at this month's
+ * rate.
+ */
 export function forecastUsage(
   observed: readonly ObservedResource[],
   soFar: readonly DayUsage[],

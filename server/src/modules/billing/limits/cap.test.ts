@@ -10,14 +10,14 @@ const version = (id: number, perHour: number | string, hasTags = false): CapVers
   perHourUsd: new Big(perHour),
 })
 
-test('warns at 75, 90 and 100 %', () => {
+test('the warning thresholds are 75, 90 and 100 %', () => {
   const reached = ['74.99', '75', '89.99', '90', '99.99', '100', '250'].map((spent) =>
     reachedPercent(new Big(spent), new Big(100)),
   )
   expect(reached).toEqual([0, 75, 75, 90, 90, 100, 100])
 })
 
-test('spending exceeds the cap by at most 0.5 %, and versions with tags stop last', () => {
+test('spending exceeds the cap by at most 0.5 %, and versions with tags are hibernated last', () => {
   const versions = fc.array(fc.record({ cents: fc.integer({ min: 1, max: 800 }), hasTags: fc.boolean() }), {
     minLength: 1,
     maxLength: 8,
@@ -34,7 +34,7 @@ test('spending exceeds the cap by at most 0.5 %, and versions with tags stop las
         let spentUsd = new Big(0)
         let stoppedTagged = false
         const minutes = 720 * 60
-        // Checks once a minute, and skips minutes in which nothing can happen.
+        // Checks once a minute, and skips minutes in which the cap cannot be reached.
         for (let minute = 0; minute < minutes && running.length > 0;) {
           const perHourUsd = running.reduce((sum, v) => sum.plus(v.perHourUsd), new Big(0))
           const committedUsd = new Big(storageUsd).times(minutes - minute).div(minutes)

@@ -8,7 +8,7 @@ export type CapVersion = {
   /** Name of the squid, without its slot. */
   name: string
   hasTags: boolean
-  /** Costs of the version's programs, which hibernation saves. */
+  /** Cost of the version's programs per hour, which hibernation saves. */
   perHourUsd: Big
 }
 
@@ -22,7 +22,10 @@ export type CapState = {
   hibernateOrder: BillingLimits['hibernateOrder']
 }
 
-/** A version is hibernated when the remaining budget covers less than an hour at the current rate; the last one, less than two minutes. */
+/**
+ * A version is hibernated when the remaining budget covers at most one hour of the running versions; the last version, two
+ * minutes.
+ */
 const horizonHours = new Big(1)
 const lastHorizonHours = new Big(2).div(60)
 

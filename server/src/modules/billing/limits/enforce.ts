@@ -26,7 +26,7 @@ import { systemAction } from '../../deployments/index.ts'
 /** Enforces the caps of all organizations. Idempotent. */
 export async function enforceLimits(app: App, book: PriceBook): Promise<void> {
   for (const account of await listAccountsWithCaps(app.db)) {
-    // A failure for one organization must not suspend the caps of the others.
+    // A failure for one organization must not prevent the enforcement of the other caps.
     await enforceOne(app, book, account).catch((error: unknown) =>
       app.log.error({ err: error, orgId: account.orgId }, 'failed to enforce spend cap'),
     )
@@ -50,14 +50,14 @@ async function enforceOne(app: App, book: PriceBook, account: AccountRow): Promi
   const isReached = spentUsd.gte(capUsd) || hibernatedCount > 0
   await restrictOrg(app, org, {
     deploysStoppedUntil: isReached ? new Date(monthEnd) : null,
-    // With `hibernate`, RPC requests stop as well, because they cost money.
+    // With `hibernate`, no RPC requests are allowed either, because they cost money.
     rpcRequestsCap: isReached && account.atCap === 'hibernate' ? 0 : account.rpcRequestsCap,
   })
   if (!isReached) await wakeAfterCap(app.db, orgId)
   await sendCapWarning(app, org, account, costs.month, { spentUsd, capUsd, isReached })
 }
 
-/** Hibernates versions if necessary to stay within the cap. Returns how many the cap has hibernated this month. */
+/** Marks versions for hibernation if necessary to stay within the cap. Returns how many the cap has marked this month. */
 async function hibernateVersions(
   app: App,
   book: PriceBook,
@@ -127,7 +127,10 @@ async function sendCapWarning(
   })
 }
 
-/** Hibernates and restarts the versions that billing or a suspension has marked. Versions with a running deployment are retried in the next round. */
+/**
+ * Hibernates and restarts the versions that billing or a suspension has marked. Retries versions with a running deployment in the
+ * next round.
+ */
 export async function applyHibernations(app: App): Promise<void> {
   await followSuspensions(app.db, app.clock.now())
   for (const row of await listHibernations(app.db)) {

@@ -8,7 +8,7 @@ import type { AccountRow } from '../payments/payment-store.ts'
 import { billingAccounts, billingHibernations } from '../tables.ts'
 import { limits } from '@shoal/contract'
 
-/** Accounts with a cap, and those whose organization still has restrictions from an earlier cap. */
+/** Returns the accounts with a cap, and those whose organization still has restrictions from an earlier cap. */
 export async function listAccountsWithCaps(db: Db): Promise<AccountRow[]> {
   const rows = await db
     .select({ account: billingAccounts })
@@ -25,7 +25,7 @@ export async function listAccountsWithCaps(db: Db): Promise<AccountRow[]> {
   return rows.map((row) => row.account)
 }
 
-/** Returns the ids of an organization's versions with tags, since the addresses of these are likely in use. */
+/** Returns the ids of an organization's versions with tags, whose addresses are likely in use. */
 export async function versionsWithTags(db: Db, orgId: number): Promise<Set<number>> {
   const { rows } = await db.execute<{ squidId: number }>(
     sql`select distinct squid_id as "squidId" from squid_tags where org_id = ${orgId}`,
@@ -45,8 +45,8 @@ export async function hibernateAllForDebt(db: Db, orgId: number, at: Date): Prom
 }
 
 /**
- * Marks the running versions of suspended organizations for hibernation, and those that a suspension hibernated to be restarted when it
- * has ended. Versions that are hibernated for another reason keep it.
+ * Marks the running versions of suspended organizations for hibernation. When a suspension has ended, marks the versions that it
+ * hibernated for a restart. Does not change the marks of versions that are hibernated for another reason.
  */
 export async function followSuspensions(db: Db, at: Date): Promise<void> {
   await db.execute(sql`
@@ -60,7 +60,7 @@ export async function followSuspensions(db: Db, at: Date): Promise<void> {
     where o.id = h.org_id and o.suspended_at is null and h.reason = 'suspension' and not h.is_waking`)
 }
 
-/** Marks a version for hibernation. Returns false if it was marked already. */
+/** Marks a version for hibernation because of the spending cap. Returns false if the version was marked already. */
 export async function hibernateForCap(
   db: Db,
   squid: { id: number; orgId: number; name: string },
@@ -81,12 +81,12 @@ export async function hibernateForCap(
   return insertedRows.length > 0
 }
 
-/** Marks versions that were hibernated for debt to be restarted. */
+/** Marks the versions that were hibernated for debt for a restart. */
 export async function wakeAfterDebt(db: Db, orgId: number): Promise<void> {
   await markForRestart(db, orgId, 'debt')
 }
 
-/** Marks versions that were hibernated by the cap to be restarted. */
+/** Marks the versions that the cap has hibernated for a restart. */
 export async function wakeAfterCap(db: Db, orgId: number): Promise<void> {
   await markForRestart(db, orgId, 'cap')
 }
@@ -117,7 +117,10 @@ export async function deleteHibernation(db: Db, squidId: number): Promise<void> 
   await db.delete(billingHibernations).where(eq(billingHibernations.squidId, squidId))
 }
 
-/** This month's RPC requests of organizations with a cap: their own cap, or the cap of playgrounds. */
+/**
+ * Returns this month's RPC requests of the organizations with a cap. `cap`: the lower of their own cap and the cap of
+ * playgrounds.
+ */
 export async function listRpcUse(db: Db, now: Date): Promise<{ orgId: number; used: number; cap: number }[]> {
   const { rows } = await db.execute<{ orgId: number; used: number; cap: number }>(sql`
     select o.id as "orgId", q.used, c.cap

@@ -17,11 +17,11 @@ export type RunningContainer = {
   processorProfile: string | null
   hasuraProfile: string | null
   isDedicated: boolean
-  /** Start of the container's oldest current run. */
+  /** Start of the oldest current run of the container, if several generations run it. */
   sinceMs: number
 }
 
-/** Running or starting programs, each once even if two generations run it. Excludes playgrounds, which are not billed. */
+/** Returns running or starting programs, each once even if two generations run it. Excludes playgrounds, which are not billed. */
 export async function selectRunning(db: Db, orgId: number | null = null): Promise<RunningContainer[]> {
   const { rows } = await db.execute<RunningContainer>(sql`
     select s.org_id as "orgId", s.id as "squidId", s.name || '@' || s.slot as "squidName", c.container,
@@ -36,7 +36,7 @@ export async function selectRunning(db: Db, orgId: number | null = null): Promis
 
 export type StoredDatabase = { orgId: number; squidId: number; squidName: string; profile: string; totalBytes: number }
 
-/** Databases of all versions, or those of an organization. Excludes playgrounds. */
+/** Returns the databases of all versions, or those of an organization. Excludes playgrounds. */
 export async function selectDatabases(db: Db, orgId: number | null = null): Promise<StoredDatabase[]> {
   const { rows } = await db.execute<StoredDatabase>(sql`
     select s.org_id as "orgId", s.id as "squidId", s.name || '@' || s.slot as "squidName", d.profile,
@@ -46,7 +46,7 @@ export async function selectDatabases(db: Db, orgId: number | null = null): Prom
   return rows
 }
 
-/** Spans that end after `fromMs`. */
+/** Returns the spans that end after `fromMs`. */
 export function selectSpans(db: Db, fromMs: number, orgId?: number): Promise<Span[]> {
   return db
     .select()
@@ -81,7 +81,7 @@ export async function writeMeter(db: Db, state: { observedAtMs: number; recorded
     .onConflictDoUpdate({ target: meterState.id, set: state })
 }
 
-/** RPC requests by version and hour, starting with the hour `fromMs`. Excludes playgrounds. */
+/** Returns the RPC requests by version and hour, starting with the hour `fromMs`. Excludes playgrounds. */
 export async function selectRpcUsage(db: Db, fromMs: number, orgId: number | null = null): Promise<HourlyUsage[]> {
   const { rows } = await db.execute<{
     orgId: number
@@ -99,7 +99,7 @@ export async function selectRpcUsage(db: Db, fromMs: number, orgId: number | nul
   )
   return rows.map((row) => ({
     orgId: row.orgId,
-    // A deleted version has only its id left. A caller may also send text that is not the id of a version.
+    // Only the id of a deleted version is known. A caller may also send text that is not the id of a version.
     squidId: row.squidName !== null || /^\d{1,15}$/.test(row.version) ? Number(row.version) : null,
     squidName: row.squidName,
     source: 'rpc' as const,
@@ -110,7 +110,7 @@ export async function selectRpcUsage(db: Db, fromMs: number, orgId: number | nul
   }))
 }
 
-/** The recorded usage, starting with the hour `fromMs`. */
+/** Returns the recorded usage by resource and hour, starting with the hour `fromMs`. */
 export async function selectRecordedUsage(db: Db, fromMs: number, orgId?: number): Promise<RecordedUsage[]> {
   const rows = await db
     .select({
@@ -128,7 +128,7 @@ export async function selectRecordedUsage(db: Db, fromMs: number, orgId?: number
   return rows.map(({ hour, quantity, ...row }) => ({ ...row, hourMs: hour.getTime(), quantity: BigInt(quantity) }))
 }
 
-/** Adds usage records; existing ones stay unchanged. Usage of a closed month is added to the first open month. */
+/** Adds usage records; does not change existing ones. Adds usage of a closed month to the first open month. */
 export async function addRecords(db: Db, rows: readonly (HourlyUsage & { part: number })[], at: Date): Promise<void> {
   if (rows.length === 0) return
   const lastClosedMonths = new Map(
@@ -157,7 +157,10 @@ export async function addRecords(db: Db, rows: readonly (HourlyUsage & { part: n
       .onConflictDoNothing()
 }
 
-/** The recorded usage of all organizations in a month, by day; not by version, since prices do not depend on it. */
+/**
+ * Returns the recorded usage of all organizations in a month by day, with all versions together, since prices do not depend on
+ * the version.
+ */
 export async function usageOfMonthByOrg(db: Db, month: string): Promise<(DayUsage & { orgId: number })[]> {
   const day = sql<string>`to_char(${usageRecords.hour} at time zone 'UTC', 'YYYY-MM-DD')`
   const rows = await db
@@ -173,7 +176,7 @@ export async function usageOfMonthByOrg(db: Db, month: string): Promise<(DayUsag
   return rows.map((row) => ({ ...row, squidId: null, squidName: null, quantity: BigInt(row.quantity) }))
 }
 
-/** The recorded usage for the receipt of a month, by day. */
+/** Returns the recorded usage for the receipt of a month, by day and version. */
 export async function usageOfMonth(db: Db, orgId: number, month: string): Promise<DayUsage[]> {
   const day = sql<string>`to_char(${usageRecords.hour} at time zone 'UTC', 'YYYY-MM-DD')`
   const rows = await db

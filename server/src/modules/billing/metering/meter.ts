@@ -36,7 +36,8 @@ export async function meterTick(app: Pick<App, 'clock' | 'db'>): Promise<void> {
 }
 
 async function recordHours(db: Db, fromMs: number, untilMs: number, at: Date): Promise<void> {
-  // Starts an hour earlier, in case the clock was set back. RPC counts may arrive even later.
+  // Reads from an hour earlier, in case the clock was set back; RPC requests from even earlier, because gateways may write them
+  // late.
   const spansFromMs = fromMs - hours(1)
   const rpcFromMs = fromMs - maxRpcDelayMs
   const due = [
@@ -46,7 +47,7 @@ async function recordHours(db: Db, fromMs: number, untilMs: number, at: Date): P
   await store.addRecords(db, unrecordedUsage(due, await store.selectRecordedUsage(db, rpcFromMs)), at)
 }
 
-/** The usage of all organizations in the current month, including what is not recorded yet. */
+/** Returns the usage of all organizations in the current month, including usage that is not recorded yet. */
 export async function usageOfAllSoFar(app: Pick<App, 'clock' | 'db'>): Promise<(DayUsage & { orgId: number })[]> {
   const nowMs = app.clock.now().getTime()
   const [recorded, meter] = await Promise.all([
@@ -57,7 +58,9 @@ export async function usageOfAllSoFar(app: Pick<App, 'clock' | 'db'>): Promise<(
   return [...recorded, ...unrecorded.map((usage) => ({ ...toDayUsage(usage), orgId: usage.orgId }))]
 }
 
-/** An organization's usage in a month: the records and, for the current month, the usage that is not recorded yet. */
+/**
+ * Returns an organization's usage in a month: the recorded usage and, for the current month, the usage that is not recorded yet.
+ */
 export async function usageSoFar(app: Pick<App, 'clock' | 'db'>, orgId: number, month: string): Promise<DayUsage[]> {
   const [recorded, meter] = await Promise.all([store.usageOfMonth(app.db, orgId, month), store.readMeter(app.db)])
   if (monthOf(app.clock.now().getTime()) !== month) return recorded
@@ -65,7 +68,7 @@ export async function usageSoFar(app: Pick<App, 'clock' | 'db'>, orgId: number, 
   return [...recorded, ...(await unrecordedSince(app.db, fromMs, orgId)).map(toDayUsage)]
 }
 
-/** The usage since `fromMs` that is not recorded yet, of one organization or of all. */
+/** Returns the usage since `fromMs` that is not recorded yet, of one organization or of all. */
 async function unrecordedSince(db: Db, fromMs: number, orgId?: number): Promise<HourlyUsage[]> {
   const [spans, rpc, alreadyRecorded] = await Promise.all([
     store.selectSpans(db, fromMs, orgId),
@@ -83,7 +86,7 @@ const toDayUsage = ({ hourMs, type, squidId, squidName, quantity }: HourlyUsage)
   quantity,
 })
 
-/** The resources to bill now. A hibernated version is billed for its disk only. */
+/** Returns the resources to bill now. A hibernated version is billed for its disk only. */
 export function billableResources(
   containers: readonly store.RunningContainer[],
   databases: readonly store.StoredDatabase[],

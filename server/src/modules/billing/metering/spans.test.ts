@@ -20,7 +20,7 @@ const api = (type: string, sinceMs: number | null): ObservedResource => ({
   sinceMs,
 })
 
-/** An in-memory version of `meterTick`: rows are only added or extended. */
+/** An in-memory version of `meterTick`, which only adds and extends rows. */
 class Meter {
   spans = new Map<string, Span>()
   records: (HourlyUsage & { part: number })[] = []
@@ -53,7 +53,7 @@ class Meter {
 
 const start = monthEndMs('2026-03') - 90 * 60_000
 
-test('repeated, late and out-of-order readings add up to the elapsed time, even if recorded repeatedly', () => {
+test('repeated, late and out-of-order readings add up to the elapsed time, even if they are recorded repeatedly', () => {
   const readings = fc.array(fc.integer({ min: 0, max: 5 * msPerHour }), { minLength: 1, maxLength: 40 })
   fc.assert(
     fc.property(readings, fc.array(fc.boolean(), { minLength: 40, maxLength: 40 }), (times, recordsAfter) => {

@@ -6,7 +6,7 @@ export type MeteredResource = {
   squidId: number
   /** `name@slot` */
   squidName: string
-  /** Within the version: `api-2`, a processor's name, `db`, `disk`. */
+  /** Unique within the version: `api-2`, a processor's name, `db`, `disk`. */
   resource: string
   /** The type on receipts: `api.small`, `storage`. */
   type: string
@@ -17,13 +17,13 @@ export type MeteredResource = {
 /** A metered resource, and the period in which it was observed. */
 export type Span = MeteredResource & { fromMs: number; toMs: number }
 
-/** An observed resource. It has existed without interruption since `sinceMs`; null if unknown. */
+/** A resource that a reading observed. It has existed without interruption since `sinceMs`; null if unknown. */
 export type ObservedResource = MeteredResource & { sinceMs: number | null }
 
 /**
- * Returns the spans that a reading adds or extends. The span of a resource that was observed before continues from its end, even
- * across a gap in readings if the resource existed throughout. A new resource is billed from the previous reading at the earliest.
- * Spans of a resource never overlap, even if the clock is set back or a reading is repeated.
+ * Returns the spans that a reading adds or extends. The last span of a resource that existed since its end is extended to
+ * `nowMs`, even across a gap in readings. A new resource has a span from the previous reading at the earliest. Spans of a
+ * resource never overlap, even if the clock is set back or a reading is repeated.
  */
 export function extendSpans(
   spans: readonly Span[],
@@ -65,7 +65,7 @@ export type HourlyUsage = {
   quantity: bigint
 }
 
-/** Splits spans into usage by hour, for hours that begin at `fromMs` or later and before `toMs`. */
+/** Splits spans into usage by hour, from `fromMs` until `toMs`, both at the start of an hour. */
 export function usageOfSpans(spans: readonly Span[], fromMs: number, toMs: number): HourlyUsage[] {
   const byHour = new Map<string, HourlyUsage>()
   for (const span of spans) {
@@ -102,7 +102,7 @@ export type RecordedUsage = {
   parts: number
 }
 
-/** Returns the part of `due` that is not recorded yet. */
+/** Returns the usage in `due` that is not recorded yet, with the number of its next part. */
 export function unrecordedUsage(
   due: readonly HourlyUsage[],
   recorded: readonly RecordedUsage[],

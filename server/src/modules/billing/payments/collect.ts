@@ -19,14 +19,14 @@ import {
 } from './payment-store.ts'
 import type { ChargeOutcome, PaymentProvider } from './provider.ts'
 
-/** Payment providers reject smaller charges, so smaller invoices are waived. */
+/** The minimum charge. Payment providers reject smaller ones, so smaller invoices are marked as paid. */
 const minChargeCents = 50
 
 export type ChargeSummary = { status: OrgStatus; error: string | null }
 
 /**
- * Charges all unpaid invoices, oldest first, until one fails, and updates the organization's status. A charge that was
- * interrupted by a crash is repeated with the same key.
+ * Charges all unpaid invoices, oldest first, until a charge fails, and updates the organization's status. Repeats a charge that a
+ * crash interrupted, with the same key.
  */
 export async function chargeUnpaidInvoices(
   app: App,
@@ -44,7 +44,10 @@ export async function chargeUnpaidInvoices(
   return { status: (await getOrg(app.db, orgId)).status, error: null }
 }
 
-/** Charges an invoice. Returns null when it is paid, otherwise the reason for the failure, as shown to the customer. */
+/**
+ * Charges an invoice. Returns null when the invoice is paid, otherwise the reason for the failure, which is shown to the
+ * customer.
+ */
 async function chargeInvoice(app: App, provider: PaymentProvider, invoice: InvoiceRow): Promise<string | null> {
   const amountCents = Number(new Big(invoice.totalUsd).times(100).toFixed(0))
   if (amountCents < minChargeCents) {
@@ -64,12 +67,15 @@ async function chargeInvoice(app: App, provider: PaymentProvider, invoice: Invoi
     })
     await recordOutcome(app, attempt.charge, outcome)
     if (outcome.status === 'succeeded') return null
-    // A repeated attempt may have used a card that has been replaced since: try the current one.
+    // A repeated charge may have used a card that has been replaced since, so the loop tries the current card.
     if (attempt.isNew) return outcome.message
   }
 }
 
-/** Records the charge before the provider is called. The invoice may have been paid in the meantime. */
+/**
+ * Records a charge before the provider is called, or returns one that was interrupted; `paid` if the invoice has been paid
+ * meanwhile.
+ */
 async function beginCharge(app: App, invoice: InvoiceRow, amountCents: number) {
   return await app.db.transaction(async (tx) => {
     const { customerId } = await lockAccount(tx, invoice.orgId)
@@ -98,7 +104,7 @@ async function beginCharge(app: App, invoice: InvoiceRow, amountCents: number) {
 async function recordOutcome(app: App, charge: ChargeRow, outcome: ChargeOutcome): Promise<void> {
   await app.db.transaction(async (tx) => {
     await lockAccount(tx, charge.orgId)
-    // A late report of failure must not undo a payment.
+    // A failure that is reported late must not undo a payment.
     if ((await selectCharge(tx, charge.key))?.status === 'succeeded') return
     await endCharge(tx, charge.key, {
       status: outcome.status,
@@ -125,10 +131,10 @@ export async function settleCharge(app: App, charge: ChargeRow, outcome: ChargeO
     )
 }
 
-/** The invoice number as users see it. */
+/** Returns an invoice number as users see it. */
 export const invoiceNumber = (number: number): string => `SHOAL-${String(number).padStart(6, '0')}`
 
-/** Charges unpaid invoices whose attempt is due, and terminates organizations that have not paid for too long. */
+/** Charges the organizations whose next attempt is due, and terminates those that have not paid for too long. */
 export async function retryDueCharges(app: App, provider: PaymentProvider): Promise<void> {
   const now = app.clock.now()
   for (const { orgId, isDue } of await listDueOrgs(app.db, now)) {

@@ -28,8 +28,9 @@ export async function customerOf(app: App, provider: PaymentProvider, org: Org):
 type Write = () => Promise<PaymentMethod>
 
 /**
- * Reads from the provider which payment method the form has set up, and adds it, once. Deletes the payment
- * method `replaces`. `inTransaction` runs the writes in a transaction. @throws Refusal 404
+ * Reads from the provider which payment method the form has set up, and adds it unless it was added already. Deletes the payment
+ * method `replaces`. `inTransaction` runs the writes in a transaction.
+ * @throws Refusal 404 for an unknown form or payment method; 405 when the set-up did not succeed
  */
 export async function replaceMethod(
   app: App,
@@ -51,8 +52,9 @@ export async function replaceMethod(
 }
 
 /**
- * Removes a payment method from the database only. @throws Refusal 404; 405 for the last one, because a billed organization must
- * have a payment method
+ * Removes a payment method from the database only.
+ * @throws Refusal 404 for an unknown payment method; 405 for the last one, because a billed organization must have a payment
+ * method
  */
 export async function removeMethod(app: App, org: Org, id: string): Promise<void> {
   const existing = await requireMethod(app, org, id)
@@ -61,7 +63,7 @@ export async function removeMethod(app: App, org: Org, id: string): Promise<void
   await deletePaymentMethod(app.db, org.id, id)
 }
 
-/** @throws Refusal 404 */
+/** @throws Refusal 404 for an unknown payment method */
 export async function makeMethodDefault(app: App, org: Org, id: string): Promise<void> {
   await requireMethod(app, org, id)
   await setDefaultPaymentMethod(app.db, org.id, id)

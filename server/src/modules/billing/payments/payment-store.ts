@@ -48,7 +48,7 @@ export async function lockAccount(db: Db, orgId: number): Promise<AccountRow> {
   return row
 }
 
-/** Payment methods of an organization. The first one is the default, which is charged. */
+/** Returns the payment methods of an organization. The first one is the default, which is charged. */
 export async function listPaymentMethods(db: Db, orgId: number): Promise<PaymentMethod[]> {
   const rows = await db
     .select()
@@ -81,7 +81,7 @@ export async function setDefaultPaymentMethod(db: Db, orgId: number, id: string)
 const nextRank = (orgId: number) =>
   sql<number>`(select coalesce(max(m.rank), 0) + 1 from payment_methods m where m.org_id = ${orgId})`
 
-/** Returns false when the organization has no such payment method. */
+/** Deletes a payment method. Returns false when the organization has no such method. */
 export async function deletePaymentMethod(db: Db, orgId: number, id: string): Promise<boolean> {
   const deletedRows = await db
     .delete(paymentMethods)
@@ -113,7 +113,7 @@ export async function countCharges(db: Db, invoice: number): Promise<number> {
   return row?.n ?? 0
 }
 
-/** The invoice's charge whose outcome is not known yet, or null. */
+/** Returns the invoice's charge whose outcome is not known yet; null if there is none. */
 export async function selectPendingCharge(db: Db, invoice: number): Promise<ChargeRow | null> {
   const [row] = await db
     .select()
@@ -167,7 +167,10 @@ export async function changeSetup(
   await db.update(testSetups).set(change).where(eq(testSetups.clientSecret, clientSecret))
 }
 
-/** Organizations with unpaid invoices, including deleted ones: those to charge now, and those whose debt may be too old. */
+/**
+ * Returns organizations with unpaid invoices, including deleted organizations. `isDue`: whether to charge the organization now;
+ * otherwise its debt may be too old.
+ */
 export async function listDueOrgs(db: Db, now: Date): Promise<{ orgId: number; isDue: boolean }[]> {
   const { rows } = await db.execute<{ orgId: number; isDue: boolean }>(sql`
     select o.id as "orgId", (a.failing_since is null or coalesce(a.next_retry_at <= ${now}, false)) as "isDue"

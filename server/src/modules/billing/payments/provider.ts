@@ -5,13 +5,14 @@ export type PaymentProvider = {
   name: 'stripe' | 'test'
   /** Stripe's key for its form in the browser; null for the test provider, whose form is part of the console. */
   publishableKey: string | null
-  /** Returns the id of the organization's customer. Idempotent. */
+  /** Creates the customer of an organization at the provider, and returns the customer's id. Idempotent. */
   createCustomer: (org: Customer) => Promise<string>
   /** Returns the secret with which the form in the browser sets up a payment method. */
   startSetup: (customerId: string) => Promise<{ clientSecret: string }>
   /**
    * Reads the result of the set-up from the provider, because the browser is not trusted.
-   * @throws Refusal 405 with the provider's message when it did not succeed, or belongs to another customer
+   * @throws Refusal 404 for an unknown set-up or that of another customer; 405 with the provider's message when it did not
+   * succeed
    */
   finishSetup: (customerId: string, clientSecret: string) => Promise<PaymentMethod>
   /** Deletes the payment method at the provider. Idempotent. */

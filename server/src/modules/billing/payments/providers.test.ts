@@ -84,7 +84,7 @@ describe.each(['test', 'stripe'] as const)('payment by %s', (name) => {
     expect(status).toBe(/^\d+$/.test(outcome) ? 'ACTIVE' : 'DRAFT')
   })
 
-  test('an unauthenticated card is not saved; the result of a set-up is read from the provider, not from the browser', async () => {
+  test('a card is not saved without its authentication; the server reads the result of a set-up from the provider, not from the browser', async () => {
     const org = await t.make.org({ status: 'DRAFT' })
     expect(await saveCard(org, '4000002500003155', 'fail')).toMatch('We are unable to authenticate')
     const { create } = await billing(org).getSettings({ params: paramsOf(org) })
@@ -117,7 +117,7 @@ describe.each(['test', 'stripe'] as const)('payment by %s', (name) => {
       status: error ? 'PAYMENT_ISSUES' : 'ACTIVE',
       error,
     })
-    // A new card pays the invoice, which is charged only once.
+    // A new card pays the invoice if it is unpaid; the invoice is charged only once.
     expect(await saveCard(org, '4242424242424242')).toBe('4242')
     const summary = await billing(org).getSummary({ params: paramsOf(org) })
     expect(summary).toMatchObject({ status: 'ACTIVE', unpaidUsd: '0.00' })

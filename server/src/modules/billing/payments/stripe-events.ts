@@ -7,9 +7,9 @@ import { stripeKeysOf } from './provider-of.ts'
 import { createStripe, outcomeOf } from './stripe-provider.ts'
 
 /**
- * Returns a handler of Stripe's signed events, or null without Stripe. An event only causes the payment to be read from Stripe, so
- * late, repeated or reordered events do no harm.
- * @throws Refusal 400 for a signature that is invalid or too old
+ * Returns a handler of Stripe's signed events; null without Stripe. For an event about a payment, the handler reads the payment
+ * from Stripe, so late, repeated or reordered events do no harm. It throws Refusal 400 for a signature that is invalid or too
+ * old.
  */
 export function stripeEventsOf(app: App): ((body: string, signature: string) => Promise<void>) | null {
   const keys = stripeKeysOf(app)
@@ -25,7 +25,7 @@ export function stripeEventsOf(app: App): ((body: string, signature: string) => 
     if (await isEventRecorded(app.db, event.id)) return
     if (event.type === 'payment_intent.succeeded' || event.type === 'payment_intent.payment_failed')
       await settlePayment(app, stripe, event.data.object.id)
-    // Recorded last, because Stripe repeats events that failed.
+    // Recorded last, because Stripe sends an event again if its handler failed.
     await recordEvent(app.db, event.id, app.clock.now())
   }
 }

@@ -12,14 +12,14 @@ export function createStripe({ secretKey, url }: Pick<StripeSettings, 'secretKey
     host: hostname,
     port: port || (protocol === 'https:' ? 443 : 80),
     protocol: protocol === 'https:' ? 'https' : 'http',
-    // The client repeats requests with the same idempotency key.
+    // The client repeats a failed request with the same idempotency key.
     maxNetworkRetries: 2,
     timeout: 20_000,
     telemetry: false,
   })
 }
 
-/** Payments by card and Link, set up in the browser and charged off-session. Outcomes are always read from Stripe. */
+/** Charges cards and Link accounts, which customers set up in the browser, off-session. Always reads outcomes from Stripe. */
 export function createStripeProvider(settings: StripeSettings): PaymentProvider {
   const stripe = createStripe(settings)
   return {

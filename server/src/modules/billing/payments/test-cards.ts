@@ -17,7 +17,7 @@ export const notAuthenticated = cardError(
   'We are unable to authenticate your payment method. Please choose a different payment method and try again.',
 )
 
-/** Stripe's published numbers for tests (docs.stripe.com/testing); every other valid number succeeds. */
+/** Stripe's published test numbers (docs.stripe.com/testing). Cards with any other valid number succeed. */
 const behaviours: Record<string, CardBehaviour> = {
   '4000000000000002': { setup: declined, charge: declined },
   '4000000000009995': { setup: insufficientFunds, charge: insufficientFunds },

@@ -44,7 +44,7 @@ export type PriceBook = z.output<typeof PriceBookFile>
 const builtInFile = join(import.meta.dirname, 'price-book.yaml')
 
 /**
- * Reads the prices of SHOAL_PRICE_BOOK, or the built-in ones. Numbers are read as text, so that none becomes a float.
+ * Reads the prices of SHOAL_PRICE_BOOK, or the built-in prices. Reads numbers as text, so that they are not rounded to floats.
  * @throws InvalidSettingError naming the file and every invalid field
  */
 export function readPriceBook(config: Pick<Config, 'SHOAL_PRICE_BOOK'>): PriceBook {
@@ -60,7 +60,7 @@ export function listAt(book: PriceBook, atMs: number): PriceList {
   return entryInForce(book.lists, atMs)
 }
 
-/** Percent of VAT for a customer in `country` (null: unknown) at a time; spec 9. */
+/** Returns the VAT rate in percent for a customer in `country` (null: unknown) at a time (spec 9). */
 export function taxPercent({ tax }: PriceBook, country: string | null, atMs: number): Big {
   const isTaxed = country === null || country === '' || tax.countries.includes(country)
   return isTaxed ? entryInForce(tax.rates, atMs).percent : new Big(0)
@@ -78,14 +78,14 @@ const bytesPerGb = 2 ** 30
 
 /** Price of one unit. `quantity / unitQuantity` is the amount on the receipt. */
 export type Price = {
-  /** Price of `perUnits` units. Kept as a fraction, because the hourly share of a monthly price has no finite decimal. */
+  /** Price of `perUnits` units. The price is a fraction, because the hourly share of a monthly price has no finite decimal. */
   dollars: Big
   perUnits: number
-  /** Size of one unit in the meter's unit: ms per hour, byte-ms per GB-hour, requests per million. */
+  /** Quantity of one unit, as the meter counts it: ms per hour, byte-ms per GB-hour, requests per million. */
   unitQuantity: Big
 }
 
-/** @throws Error for a type without a price */
+/** Returns the price of a type. @throws Error for a type without a price */
 export function priceOf(list: PriceList, type: string): Price {
   if (type === 'rpc') return { dollars: list.rpcMillion, perUnits: 1, unitQuantity: new Big(1_000_000) }
   if (type === 'storage')
@@ -104,7 +104,7 @@ function hourlyPrice(list: PriceList, type: string): Big {
 
 type PublicPrices = PayloadOf<Contract['billing']['getPrices']>
 
-/** Returns the price list in force, and those that are announced, for what this installation offers. */
+/** Returns the prices of the programs and addons that this installation offers, in the list in force and in announced ones. */
 export function publicPrices(book: PriceBook, now: Date, offers: Offers): PublicPrices {
   const current = listAt(book, now.getTime())
   return [current, ...book.lists.filter((list) => list.from > dayOf(now.getTime()) && list !== current)].map((list) =>
@@ -124,7 +124,7 @@ const publicPrice = (list: PriceList, offers: Offers): PublicPrices[number] => (
   rpcIncludedMillions: list.rpcIncludedMillions.toFixed(),
 })
 
-/** Types with a public price. The price book also has prices for Hasura where it cannot be deployed. */
+/** Returns the types with a public price. Omits Hasura if this installation does not offer it. */
 const offeredTypes = (list: PriceList, offers: Offers): string[] => [
   ...Object.keys(list.profiles).flatMap((profile) =>
     pricedPrograms

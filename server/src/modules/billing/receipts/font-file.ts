@@ -6,7 +6,7 @@ import { InvalidSettingError } from '../../../config/invalid-setting.ts'
 const magicBytes = ['\0\u0001\0\0', 'true', 'OTTO', 'ttcf', 'wOFF', 'wOF2']
 
 /**
- * Returns the file of SHOAL_INVOICE_FONT. Reads only its first bytes, because only invoices need the font.
+ * Returns the path in SHOAL_INVOICE_FONT, after a check of the file's first bytes; undefined if the setting is not set.
  * @throws InvalidSettingError naming the file, when it cannot be read or is not a font
  */
 export function checkedFontFile({ SHOAL_INVOICE_FONT: file }: Pick<Config, 'SHOAL_INVOICE_FONT'>): string | undefined {

@@ -114,12 +114,12 @@ test.each([
   expect(warnings).toEqual([])
 })
 
-test('decomposed accents are composed, and line breaks and direction controls are removed', async () => {
+test('decomposed accents are composed, line breaks become spaces, and direction controls are removed', async () => {
   const name = `${'Łódź'.normalize('NFD')}\n\u202EAG`
   expect(await customerOf({ name })).toContain('Łódź AGStreet 1')
 })
 
-test('characters without a font are replaced by a mark, can still be copied, and are logged', async () => {
+test('characters without a font are replaced by a mark, but can be copied, and a warning is logged', async () => {
   warnings.length = 0
   const customer = await customerOf({ name: 'Երևան (東京) AG', city: 'תל אביב' })
   expect(customer).toMatch(/^Երևան \(東京\) AGStreet 18001 תל אביבSwitzerland/)
@@ -131,7 +131,7 @@ test('characters without a font are replaced by a mark, can still be copied, and
   })
 })
 
-test("the operator's font prints characters that the built-in font does not have, also within one name", async () => {
+test("the operator's font prints characters that the built-in font does not have, even within one name", async () => {
   warnings.length = 0
   const options = { name: 'Łódź Երևան Київ', fontFile: checkedFontFile({ SHOAL_INVOICE_FONT: armenianFont }) }
   expect(await customerOf(options)).toBe('Łódź Երևան КиївStreet 18001 ZürichSwitzerland')

@@ -26,7 +26,7 @@ const squidColumns: PdfColumn[] = [
   { title: 'Item', x: 172, width: 148 },
   ...numberColumns,
 ]
-/** The index of the column of costs, in which totals are printed. */
+/** The columns of the totals, which are printed in the column of costs. */
 const totalColumns: PdfColumn[] = [{ title: '', x: middle, width: 140 }, ...numberColumns]
 
 /** `fontFile`: a font for characters that the built-in fonts do not have. */
@@ -128,7 +128,7 @@ function drawFooter(pdf: Pdf, number: string): void {
   const { count } = pdf.bufferedPageRange()
   for (let page = 0; page < count; page++) {
     pdf.switchToPage(page)
-    // Text below the margin would start a new page.
+    // Without this, text below the margin would start a new page.
     pdf.page.margins.bottom = 0
     pdf
       .font(regular)

@@ -18,8 +18,8 @@ export function listInvoices(db: Db, orgId: number) {
 }
 
 /**
- * Months before `month` with usage and without an invoice; oldest first. Late usage is never added to a closed month (`addRecords`), so
- * only the months after each organization's last invoice are read.
+ * Returns the months before `month` with usage and without an invoice; oldest first. Reads only the months after each
+ * organization's last invoice, because `addRecords` never adds late usage to a closed month.
  */
 export async function listClosable(db: Db, month: string): Promise<{ orgId: number; month: string }[]> {
   const { rows } = await db.execute<{ orgId: number; month: string }>(sql`
@@ -30,13 +30,13 @@ export async function listClosable(db: Db, month: string): Promise<{ orgId: numb
   return rows
 }
 
-/** `yyyy-MM` of all months with usage; oldest first. */
+/** Returns all months with usage as `yyyy-MM`; oldest first. */
 export async function monthsOf(db: Db, orgId: number): Promise<string[]> {
   const { rows } = await db.execute<{ month: string }>(monthsAfter(sql`${orgId}::bigint`, sql`''`))
   return rows.map((row) => row.month)
 }
 
-/** The months with usage after `month`. Reads one row per month; DISTINCT would read a row for each version and hour. */
+/** Selects the months with usage after `month`. Reads one row per month; DISTINCT would read a row for each resource and hour. */
 const monthsAfter = (orgId: SQL, month: SQL): SQL => sql`
   with recursive months as (
     select min(u.month) as month from usage_records u where u.org_id = ${orgId} and u.month > ${month}
@@ -66,8 +66,8 @@ export async function addInvoice(
 }
 
 /**
- * Deleted organizations that are not settled and have no usage left to record: no version, no unrecorded span, and the hour of
- * their deletion is over.
+ * Returns the ids of deleted organizations that are not settled and have no usage left to record: they have no version and no
+ * unrecorded span, and the usage of the hour of their deletion is recorded.
  */
 export async function listUnsettledDeletedOrgs(db: Db, recordedUntilMs: number): Promise<number[]> {
   const { rows } = await db.execute<{ id: number }>(sql`
@@ -79,7 +79,7 @@ export async function listUnsettledDeletedOrgs(db: Db, recordedUntilMs: number):
   return rows.map((row) => row.id)
 }
 
-/** Months with usage and without an invoice, including the current one; oldest first. */
+/** Returns the months with usage and without an invoice, including the current month; oldest first. */
 export async function listOpenMonths(db: Db, orgId: number): Promise<string[]> {
   const { rows } = await db.execute<{ month: string }>(sql`
     select u.month from (${monthsAfter(sql`${orgId}::bigint`, sql`''`)}) u

@@ -12,7 +12,7 @@ import { monthEndMs } from '../time.ts'
 import { addInvoice, listClosable, monthsOf, selectInvoice } from './invoice-store.ts'
 import { receiptOf } from './receipt.ts'
 
-/** A month is closed this long after its end, because request counts reach the database with a delay. */
+/** The delay between the end of a month and its closing, because RPC request counts reach the database late. */
 const closedAfterMs = hours(1)
 
 /** Returns the receipt of a month, by squid. The receipt of a closed month is read from its invoice; others are computed. */
@@ -32,7 +32,7 @@ export async function receiptFor(app: App, book: PriceBook, orgId: number, month
   }
 }
 
-/** Returns the receipts of all months with usage, by squid; newest first. */
+/** Returns the receipts of the current month and of all months with usage, by squid; newest first. */
 export async function allReceipts(app: App, book: PriceBook, orgId: number): Promise<Receipt[]> {
   const months = new Set(await monthsOf(app.db, orgId)).add(monthOf(app.clock.now().getTime()))
   const receipts: Receipt[] = []
@@ -40,7 +40,7 @@ export async function allReceipts(app: App, book: PriceBook, orgId: number): Pro
   return receipts
 }
 
-/** Inputs of a receipt in addition to usage and prices. */
+/** Returns the organization's discount and country, which a receipt needs in addition to usage and prices. */
 export async function termsOf(app: Pick<App, 'db'>, orgId: number) {
   const [account, org] = await Promise.all([accountOf(app.db, orgId), getOrg(app.db, orgId)])
   return { discountPercent: new Big(account.discountPercent), country: org.billingDetails?.country ?? null }

@@ -5,7 +5,7 @@ import { drawRuns, runsOf, unprintedMark, unprintedOf, type PdfFont } from './pd
 type Pdf = InstanceType<typeof PDFKit>
 
 export const mutedColor = '#5b6673'
-/** Line metrics of names, addresses, and the invoice's number and dates. */
+/** Line metrics in points, for addresses and for the invoice's number, month, date and status. */
 export const lineMetrics = { lineHeight: 13, baseline: 7 }
 
 type AddressBlock = { x: number; width: number; faces: readonly PdfFont[] }
@@ -30,7 +30,7 @@ export function drawAddress(
   pdf.y += 8
 }
 
-/** The lines of the customer's address at the time the month was closed. */
+/** Returns the lines of the customer's address when the month was closed. */
 export function addressOf({ name, code, details }: InvoiceRow['customer']): string[] {
   if (!details) return [name, `Organization ${code}`]
   const { addressLine1, postalCode, city, country, vatId } = details

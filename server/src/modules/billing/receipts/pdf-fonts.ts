@@ -15,15 +15,17 @@ const boldFile = import.meta.resolve('@expo-google-fonts/noto-sans/600SemiBold/N
 /** A font, by its name in the PDF. */
 export type PdfFont = { name: string; hasCharacter: (codePoint: number) => boolean }
 
-/** Text in one font. `unprinted` are the characters that no font has; `text` then contains a mark for each. */
+/**
+ * Text in one font. `unprinted`: characters that no font has, each of which `text` replaces by a mark; null if there are none.
+ */
 export type TextRun = { text: string; face: string; unprinted: string | null }
 
 /** Replaces a character that no font has. */
 export const unprintedMark = '\uFFFD'
 
 /**
- * Opens the built-in fonts, and the operator's font only if `texts` need it, since it may be large. Fonts are opened for each PDF, to
- * free their memory, and so that the bytes of a PDF do not depend on the previous one.
+ * Opens the built-in fonts, and the operator's font only if `texts` need it, since it may be large. Each PDF opens its fonts
+ * again, so that their memory is freed and the bytes of a PDF do not depend on the PDF before it.
  */
 export async function openFaces(pdf: Pdf, texts: readonly string[], operatorFile?: string): Promise<PdfFont[]> {
   const faces = [await openFace(pdf, regular, fileURLToPath(regularFile))]
@@ -36,7 +38,7 @@ export async function openFaces(pdf: Pdf, texts: readonly string[], operatorFile
 async function openFace(pdf: Pdf, name: string, file: string): Promise<PdfFont> {
   const bytes = await readFile(file)
   const opened = create(bytes)
-  // The fonts of a collection have the same characters, in regional variants.
+  // The fonts of a collection are regional variants with the same characters, so the first one is enough.
   const font = 'fonts' in opened ? opened.fonts[0] : opened
   if (!font) throw new Error(`${file} contains no font`)
   pdf.registerFont(name, bytes, font === opened ? undefined : font.postscriptName)
@@ -63,7 +65,7 @@ export function runsOf(text: string, faces: readonly PdfFont[]): TextRun[] {
 
 const isMergeable = (a: TextRun, b: TextRun) => a.face === b.face && (a.unprinted === null) === (b.unprinted === null)
 
-/** Distinct characters of `texts` that no font has. */
+/** Returns the distinct characters of `texts` that no font has. */
 export function unprintedOf(texts: readonly string[], faces: readonly PdfFont[]): string[] {
   const runs = texts.flatMap((text) => runsOf(text, faces))
   return [...new Set(runs.flatMap(({ unprinted }) => unprinted?.match(/\S/gu) ?? []))]
@@ -71,7 +73,7 @@ export function unprintedOf(texts: readonly string[], faces: readonly PdfFont[])
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
 
-/** Composes accents (NFC), which fonts need, and removes line breaks and direction controls. */
+/** Composes accents (NFC), as fonts require, replaces line breaks by spaces, and removes direction controls. */
 const normalize = (text: string) =>
   text
     .normalize('NFC')
@@ -92,7 +94,7 @@ type TextBox = { x: number; width: number; lineHeight: number; baseline: number 
 export function drawRuns(pdf: Pdf, runs: readonly TextRun[], { x, width, lineHeight, baseline }: TextBox): void {
   runs.forEach(({ text, face, unprinted }, i) => {
     const lineGap = lineHeight - pdf.font(face).currentLineHeight(true)
-    // Unprinted characters can still be searched and copied.
+    // Makes unprinted characters searchable and copyable.
     if (unprinted !== null) pdf.markContent('Span', { actual: unprinted })
     const options = { width, lineGap, baseline: -baseline, continued: i < runs.length - 1 }
     if (i === 0) pdf.text(text, x, pdf.y, options)

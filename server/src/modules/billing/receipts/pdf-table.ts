@@ -13,7 +13,7 @@ export type PdfColumn = {
 type Pdf = InstanceType<typeof PDFKit>
 
 const rowHeight = 17
-/** Distance from the top of a row; negative, because pdfkit counts upwards. */
+/** Distance of the baseline from the top of a row in points; negative, because pdfkit counts upwards. */
 const baseline = -7
 const hairline = '#d5dae0'
 

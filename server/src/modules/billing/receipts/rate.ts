@@ -2,7 +2,7 @@ import { Big } from 'big.js'
 import { listAt, priceOf, type Price, type PriceBook } from '../prices/price-book.ts'
 import { monthStartMs } from '../time.ts'
 
-/** Usage of one type by one version on one day; prices change at midnight only. */
+/** Usage of one type by one version on one day. Prices change only at midnight UTC. */
 export type DayUsage = {
   /** `yyyy-MM-dd` */
   day: string
@@ -13,7 +13,10 @@ export type DayUsage = {
   quantity: bigint
 }
 
-/** The smallest item of a receipt: one version, type and price. All totals are sums of lines, so all views agree. */
+/**
+ * The smallest item of a receipt: one version, type and price. All totals are sums of lines, so receipts by squid and merged ones
+ * agree.
+ */
 export type Line = {
   type: string
   squid: { id: number; name: string } | null
@@ -25,7 +28,10 @@ export type Line = {
 }
 
 const amountDigits = 8
-/** Enough digits that amount × rate equals the subtotal to all its digits: monthly prices have no finite hourly decimal. */
+/**
+ * Enough fraction digits for amount × rate to equal the subtotal in all its digits. An hourly share of a monthly price has no
+ * finite decimal.
+ */
 export const rateDigits = 16
 const hundred = new Big(100)
 
@@ -69,11 +75,11 @@ function lineOf({ type, squidId, squidName, quantity, included, price }: Group):
   }
 }
 
-/** The unrounded cost in dollars, exact to 20 digits. */
+/** Returns the cost in dollars, with 20 fraction digits. */
 export const costOf = (quantity: bigint, price: Price): Big =>
   new Big(quantity.toString()).times(price.dollars).div(price.unitQuantity.times(price.perUnits))
 
-/** The organization's discount on a line. */
+/** Returns the organization's discount on a line, in dollars. */
 export const organizationDiscount = (line: Pick<Line, 'subtotal' | 'included'>, percent: Big): Big =>
   line.subtotal.minus(line.included).times(percent).div(hundred).round(amountDigits)
 

@@ -15,8 +15,8 @@ export type ReceiptInput = {
 }
 
 /**
- * Computes the receipt of a month (spec 3), with items by squid; `mergeSquids` merges them. The items add up to subTotal exactly; the
- * net amount, the tax and thus the total are rounded to cents.
+ * Computes the receipt of a month (spec 3), with items by squid; `mergeSquids` merges them. The items add up to `subTotal`
+ * exactly. The net amount and the tax, and therefore the total, are rounded to cents.
  */
 export function receiptOf({ book, month, usage, discountPercent, country }: ReceiptInput): Receipt {
   const lines = rateMonth(book, month, usage)
@@ -26,7 +26,7 @@ export function receiptOf({ book, month, usage, discountPercent, country }: Rece
   const includedTotal = sum(lines.map((line) => line.included))
   const organizationTotal = sum(organizationDiscounts)
   const net = subTotal.minus(includedTotal).minus(organizationTotal).round(2)
-  // The tax rate at the end of the month applies, which is the date of supply.
+  // The tax rate at the end of the month applies, because that is the date of supply.
   const percent = taxPercent(book, country, monthEndMs(month) - 1)
   const tax = net.times(percent).div(100).round(2)
   const discounts: Receipt['discounts'] = []
@@ -45,7 +45,7 @@ export function receiptOf({ book, month, usage, discountPercent, country }: Rece
   }
 }
 
-/** The amount after discounts and before tax, not rounded. */
+/** Returns the amount in dollars after discounts and before tax, not rounded. */
 export const netOf = (receipt: Pick<Receipt, 'subTotal' | 'discounts'>): Big =>
   new Big(receipt.subTotal).minus(sum(receipt.discounts.map((d) => new Big(d.amount))))
 
@@ -77,7 +77,7 @@ const itemOf = (line: Line, share: Big): ReceiptItem => ({
   squid: line.squid,
 })
 
-/** Sorts by descending subtotal, then by name, so that the order is stable. */
+/** Sorts by descending subtotal, then by type, name and rate, so that the order is stable. */
 const bySubtotal = (a: ReceiptItem, b: ReceiptItem): number =>
   new Big(b.subtotal).cmp(a.subtotal) || sortKeyOf(a).localeCompare(sortKeyOf(b))
 const sortKeyOf = (item: ReceiptItem) => `${item.type} ${item.squid?.name ?? ''} ${item.rate}`

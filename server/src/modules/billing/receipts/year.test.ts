@@ -11,7 +11,7 @@ import type { DayUsage } from './rate.ts'
 const book = readPriceBook({ SHOAL_PRICE_BOOK: undefined })
 const yearStart = Date.parse('2026-01-01T00:00:00Z')
 
-/** The hours of the year in which a resource started and stopped to exist. */
+/** A resource that exists from one hour of the year until another. */
 type Lifetime = { type: string; squidId: number; size: number; fromHour: number; toHour: number }
 /** RPC requests of a squid in one hour. */
 type Calls = { squidId: number; hour: number; requests: number }
@@ -107,7 +107,7 @@ function expectedCents(
   discount: bigint,
   isSwiss: boolean,
 ) {
-  // Thousandths of a dollar times 720, so that monthly prices stay integers.
+  // Thousandths of a dollar times 720, so that hourly shares of monthly prices stay integers.
   let milli720 = 0n
   for (const lifetime of lifetimes)
     for (let hour = Math.max(lifetime.fromHour, fromHour); hour < Math.min(lifetime.toHour, toHour); hour++) {
@@ -116,7 +116,7 @@ function expectedCents(
     }
   const requests = calls.filter((c) => c.hour >= fromHour && c.hour < toHour).reduce((sum, c) => sum + c.requests, 0)
   const billed = BigInt(Math.max(0, requests - 2_000_000))
-  // Dollars as a fraction: two per million requests.
+  // `gross / scale` is the amount in dollars. A million requests cost two dollars.
   const scale = 720n * 1000n * 1_000_000n
   const gross = milli720 * 1_000_000n + billed * 2n * 720n * 1000n
   const net = divideHalfUp(gross * (100n - discount) * 100n, scale * 100n)

@@ -1,6 +1,6 @@
 import { inflateSync } from 'node:zlib'
 
-/** Returns the text that a reader of the PDF can search and copy, by page, in drawing order. */
+/** Returns the text that users of the PDF can search and copy, by page, in drawing order. */
 export function pagesOf(pdf: Buffer): string[][] {
   const objects = new Map(
     [...pdf.toString('latin1').matchAll(/^(\d+) 0 obj\n([\s\S]*?)\nendobj/gm)].map(([, id = '', body = '']) => [
@@ -24,7 +24,7 @@ export function pagesOf(pdf: Buffer): string[][] {
 const streamOf = (body: string) =>
   inflateSync(Buffer.from(body.slice(body.indexOf('stream\n') + 7), 'latin1')).toString('latin1')
 
-/** Returns the characters of each glyph, keyed by the glyph's four hex digits. pdfkit lists them in ranges. */
+/** Returns the characters of each glyph, by the glyph's four hex digits. pdfkit lists glyphs in ranges. */
 function charactersByGlyph(toUnicode: string): Map<string, string> {
   const characters = new Map<string, string>()
   for (const [, from = '', list = ''] of toUnicode.matchAll(/<(\w+)> <\w+> \[([^\]]*)\]/g))

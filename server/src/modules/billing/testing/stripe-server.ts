@@ -6,14 +6,16 @@ import { behaviourOf, notAuthenticated } from '../payments/test-cards.ts'
 type Body = Record<string, string>
 type Stored = Record<string, unknown> & { id: string }
 
-/** A local server with Stripe's documented objects and errors, for the requests of the payment provider and of the browser's form. */
+/**
+ * A local server that responds to the payment provider with Stripe's documented objects and errors, and simulates Stripe's form.
+ */
 export type StripeServer = {
   url: string
   /** Submits Stripe's form. Returns the error it would show. */
   confirm: (clientSecret: string, number: string, authentication: 'complete' | 'fail') => string | null
   /** Submits Stripe's form with Link instead of a card. */
   confirmLink: (clientSecret: string, email: string) => void
-  /** Makes a failed payment succeed, as when the card's owner authenticates it later. */
+  /** Makes a failed payment succeed, for example because the card's owner authenticated it later. */
   succeed: (paymentId: string) => void
   /** Returns a signed event, as Stripe sends it. */
   event: (type: string, paymentId: string, at?: Date) => { payload: string; signature: string }
