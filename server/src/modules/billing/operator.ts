@@ -13,7 +13,8 @@ export async function setStatus(app: App, orgId: number, status: OrgStatus): Pro
 }
 
 /**
- * Sets the discount on all usage of an organization, starting with the current month. Returns it without trailing zeros.
+ * Sets the discount on all usage of an organization, starting with the current month. Returns the discount without trailing
+ * zeros.
  * @throws Error unless it is a percentage with at most two fraction digits
  */
 export async function setDiscount(app: Pick<App, 'db'>, orgId: number, percent: string): Promise<string> {

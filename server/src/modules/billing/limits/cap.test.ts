@@ -34,7 +34,7 @@ test('spending exceeds the cap by at most 0.5 %, and versions with tags are hibe
         let spentUsd = new Big(0)
         let stoppedTagged = false
         const minutes = 720 * 60
-        // Checks once a minute, and skips minutes in which the cap cannot be reached.
+        // Checks once a minute, and skips minutes in which no version needs to be hibernated.
         for (let minute = 0; minute < minutes && running.length > 0;) {
           const perHourUsd = running.reduce((sum, v) => sum.plus(v.perHourUsd), new Big(0))
           const committedUsd = new Big(storageUsd).times(minutes - minute).div(minutes)

@@ -23,8 +23,7 @@ export type CapState = {
 }
 
 /**
- * A version is hibernated when the remaining budget covers at most one hour of the running versions; the last version, two
- * minutes.
+ * A version is hibernated when the rest of the budget covers at most one hour of the running versions; the last one, two minutes.
  */
 const horizonHours = new Big(1)
 const lastHorizonHours = new Big(2).div(60)

@@ -45,8 +45,8 @@ export async function hibernateAllForDebt(db: Db, orgId: number, at: Date): Prom
 }
 
 /**
- * Marks the running versions of suspended organizations for hibernation. When a suspension has ended, marks the versions that it
- * hibernated for a restart. Does not change the marks of versions that are hibernated for another reason.
+ * Marks the running versions of suspended organizations for hibernation. When a suspension has ended, requests a restart of the
+ * versions that it hibernated. Does not change versions that are marked for another reason.
  */
 export async function followSuspensions(db: Db, at: Date): Promise<void> {
   await db.execute(sql`
@@ -81,12 +81,12 @@ export async function hibernateForCap(
   return insertedRows.length > 0
 }
 
-/** Marks the versions that were hibernated for debt for a restart. */
+/** Requests a restart of the versions that were hibernated for debt. */
 export async function wakeAfterDebt(db: Db, orgId: number): Promise<void> {
   await markForRestart(db, orgId, 'debt')
 }
 
-/** Marks the versions that the cap has hibernated for a restart. */
+/** Requests a restart of the versions that the cap has hibernated. */
 export async function wakeAfterCap(db: Db, orgId: number): Promise<void> {
   await markForRestart(db, orgId, 'cap')
 }

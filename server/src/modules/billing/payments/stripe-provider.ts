@@ -19,7 +19,10 @@ export function createStripe({ secretKey, url }: Pick<StripeSettings, 'secretKey
   })
 }
 
-/** Charges cards and Link accounts, which customers set up in the browser, off-session. Always reads outcomes from Stripe. */
+/**
+ * Charges cards and Link accounts off-session, after customers have set them up in the browser. Always reads outcomes from
+ * Stripe.
+ */
 export function createStripeProvider(settings: StripeSettings): PaymentProvider {
   const stripe = createStripe(settings)
   return {
