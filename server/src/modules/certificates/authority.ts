@@ -8,18 +8,18 @@ export type AuthorityApp = Pick<App, 'db' | 'sealer' | 'config' | 'clock'>
 
 export const accountContext = (directoryUrl: string): string => `acme account ${directoryUrl}`
 
-/** Loads the library when it is needed: most installations and all commands never need it. */
+/** Loads the library on first use, because most installations and all commands do not need it. */
 export const loadAcme = async (): Promise<typeof acme> => (await import('acme-client')).default
 
 const requestMs = 30_000
 
-/** Loads the library with the timeouts and the root certificate with which it connects to the authority. */
+/** Loads the library, and sets the timeout and the root certificate of its requests to the authority. */
 export async function loadAcmeFor({ config }: Pick<App, 'config'>): Promise<typeof acme> {
   const library = await loadAcme()
   const caFile = config.SHOAL_ACME_CA_FILE
   Object.assign(library.axios.defaults, {
     timeout: requestMs,
-    // A failed request is retried later, with all its steps.
+    // The library must not retry a failed request, because Shoal retries the whole order later.
     acmeSettings: { retryMaxAttempts: 1, retryDefaultDelay: 1 },
     proxy: false,
     ...(caFile === undefined ? {} : { httpsAgent: new Agent({ ca: await readFile(caFile), keepAlive: false }) }),
@@ -27,7 +27,7 @@ export async function loadAcmeFor({ config }: Pick<App, 'config'>): Promise<type
   return library
 }
 
-/** Opens the account of this installation, which is created when it is needed for the first time. */
+/** Returns a client that uses this installation's account at the authority. Creates the account on first use. */
 export async function openAccount(app: AuthorityApp): Promise<acme.Client> {
   const { db, sealer, config, clock } = app
   const library = await loadAcmeFor(app)
@@ -50,7 +50,10 @@ export async function openAccount(app: AuthorityApp): Promise<acme.Client> {
   return client
 }
 
-/** Finds or creates the account of the client's key. The library updates an existing one, and authorities refuse an update without an address. */
+/**
+ * Finds or creates the account of the client's key. `createAccount` also updates an existing account, and authorities reject an
+ * update without an email.
+ */
 async function useAccount(client: acme.Client, email: string | undefined): Promise<void> {
   if (email !== undefined)
     return void (await client.createAccount({ termsOfServiceAgreed: true, contact: [`mailto:${email}`] }))

@@ -13,9 +13,9 @@ import { insertNames, selectDueNames, selectDueRenewalChecks, updateCertificate,
 type KeepApp = AuthorityApp & Pick<App, 'log' | 'jobs'>
 
 const roundMs = 2_000
-/** Orders, or requests of renewal times, at the same time. */
+/** The maximum number of concurrent orders, and of concurrent checks of renewal times. */
 const maxOrders = 4
-/** Delay until the next request, if the authority did not respond or offers no renewal times. */
+/** The delay until the next check of a renewal time, if the authority did not respond or offers no renewal times. */
 const renewalCheckMs = hours(6)
 const maxDelayMs = hours(12)
 const maxErrorLength = 500
@@ -40,7 +40,7 @@ export function startCertificates(app: App): LeaderHandle {
   })
 }
 
-/** Orders the certificates that are due. A failed order is recorded and retried later; the others continue. */
+/** Orders the certificates that are due. Records a failed order, to retry it later, and continues with the others. */
 export async function orderDueCertificates(app: KeepApp): Promise<void> {
   const due = await selectDueNames(app.db, app.config.tls?.ownNames ?? [], app.clock.now(), maxOrders)
   await Promise.all(due.map((row) => orderOne(app, row)))
@@ -63,7 +63,7 @@ async function orderOne(app: KeepApp, row: CertificateRow): Promise<void> {
       nextOrderAt: renewalTime(notBefore, notAfter),
       renewalCheckAt: app.clock.now(),
     })
-    // Its domain was removed during the order.
+    // The domain was removed during the order.
     if (!isKept) await queueRevocation(app, chain, 'cessationOfOperation')
     app.log.info({ name, notAfter }, 'certificate issued')
   } catch (error) {
@@ -94,7 +94,7 @@ async function checkRenewalTime(app: KeepApp, row: CertificateRow): Promise<void
     information !== null && isPlanned && !(information.start <= nextOrderAt && nextOrderAt <= information.end)
   if (!isMoved || !notBefore || !notAfter) return void (await updateCertificate(app.db, name, { renewalCheckAt }))
   const { start, end } = information
-  // Random, so that the renewals of all clients of the authority are distributed.
+  // A random time within the window, so that the renewals of all clients of the authority are distributed.
   const suggestedMs = start.getTime() + Math.random() * (end.getTime() - start.getTime())
   const latestMs = notAfter.getTime() - (notAfter.getTime() - notBefore.getTime()) / 10
   const movedTo = new Date(Math.min(suggestedMs, latestMs))
@@ -107,9 +107,12 @@ function challengeFor({ config }: AuthorityApp, { failures }: CertificateRow): C
   return failures % 2 === 0 ? 'http-01' : 'tls-alpn-01'
 }
 
-/** Authorities recommend to renew when a third of the lifetime remains. */
+/** Returns the time when a third of the lifetime remains, as authorities recommend. */
 const renewalTime = (notBefore: Date, notAfter: Date): Date =>
   new Date(notAfter.getTime() - (notAfter.getTime() - notBefore.getTime()) / 3)
 
-/** Doubles from two minutes to twelve hours, since authorities limit failed orders per hour. */
+/**
+ * Returns the delay after failed orders. It doubles from two minutes to twelve hours, since authorities limit failed orders per
+ * hour.
+ */
 export const retryDelayMs = (failures: number): number => Math.min(minutes(2) * 2 ** (failures - 1), maxDelayMs)

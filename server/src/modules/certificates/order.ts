@@ -32,12 +32,12 @@ export async function orderCertificate(
   }
 }
 
-/** Authorities do not count the replacement of a certificate as a new one in their limits (RFC 9773, section 5). */
+/** Creates an order that replaces `old` if possible, because authorities do not limit replacements (RFC 9773, section 5). */
 async function createOrder(app: AuthorityApp, client: acme.Client, name: string, old: string | null) {
   const request = { identifiers: [{ type: 'dns', value: name }] }
   const replaces = old === null ? null : await replacedId(app, old)
   if (replaces === null) return await client.createOrder(request)
-  // The authority refuses if another order has replaced it already, or if it has deleted the certificate.
+  // The authority rejects the order if another order has replaced the certificate already, or if it has deleted the certificate.
   return await client.createOrder(Object.assign({ replaces }, request)).catch(() => client.createOrder(request))
 }
 

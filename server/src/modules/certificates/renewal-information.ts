@@ -6,7 +6,10 @@ import { loadAcmeFor } from './authority.ts'
 
 type InformationApp = Pick<App, 'config' | 'clock'>
 
-/** When the authority suggests to renew a certificate. A window in the past means immediately, for example because it was revoked. */
+/**
+ * The window in which the authority suggests renewing a certificate. A past window means immediately, for example after a
+ * revocation.
+ */
 export type RenewalInformation = { start: Date; end: Date; nextCheckAt: Date }
 
 const maxBytes = 65_536
@@ -22,8 +25,9 @@ const informationSchema = z
   .refine(({ start, end }) => start < end, 'the suggested window ends before it starts')
 
 /**
- * Asks the authority when to renew a certificate (RFC 9773). Null if it does not offer this.
- * @throws Error if it does not respond or does not know the certificate
+ * Reads from the authority when to renew a certificate (RFC 9773). Returns null if the authority does not offer renewal
+ * information.
+ * @throws Error if the authority does not respond, does not know the certificate, or returns a window that is not valid
  */
 export async function readRenewalInformation(app: InformationApp, chain: string): Promise<RenewalInformation | null> {
   const baseUrl = await renewalInfoUrl(app)
@@ -38,7 +42,10 @@ export async function replacedId(app: InformationApp, chain: string): Promise<st
   return (await renewalInfoUrl(app)) === null ? null : await certificateId(chain)
 }
 
-/** Returns the id of RFC 9773, section 4.1: the key identifier of the authority and the serial number. @throws Error without the former */
+/**
+ * Returns the id of a certificate (RFC 9773, section 4.1): the key identifier of the authority and the serial number.
+ * @throws Error if the certificate does not contain the key identifier
+ */
 export async function certificateId(chain: string): Promise<string> {
   const { AuthorityKeyIdentifierExtension, X509Certificate: Parsed } = await import('@peculiar/x509')
   const certificate = new X509Certificate(chain)
@@ -46,7 +53,7 @@ export async function certificateId(chain: string): Promise<string> {
   if (keyId === undefined) throw new Error('the certificate does not name the key of its authority')
   const digits = certificate.serialNumber
   const serial = digits.length % 2 === 0 ? digits : `0${digits}`
-  // In DER, a positive number does not begin with a set bit.
+  // In DER, the first bit of a positive number is 0.
   const der = /^[89a-f]/i.test(serial) ? `00${serial}` : serial
   return [keyId, der].map((hex) => Buffer.from(hex, 'hex').toString('base64url')).join('.')
 }
@@ -61,7 +68,7 @@ async function get(app: InformationApp, url: string) {
   return await axios.get<unknown>(url, { maxContentLength: maxBytes })
 }
 
-/** `header`: a number of seconds or a date. */
+/** Returns the delay in the header `retry-after`, within limits. `header`: a number of seconds or a date. */
 function retryAfterMs(header: string, now: Date): number {
   const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - now.getTime()
   if (Number.isNaN(ms)) return defaultDelayMs

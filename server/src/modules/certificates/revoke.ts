@@ -4,10 +4,10 @@ import type { Job, Queue } from '../../jobs/jobs.ts'
 import { openAccount } from './authority.ts'
 import { deleteName, selectCertificate, updateCertificate } from './store.ts'
 
-/** Retried for about two days. */
+/** Revocations that fail are retried for about two days. */
 export const revocationQueue: Queue = { name: 'certificates.revoke', retryLimit: 200, retryDelay: 30 }
 
-/** The codes of RFC 5280 that authorities accept from the owner of a certificate. */
+/** The reason codes of RFC 5280 that authorities accept from the owner of a certificate. */
 const reasonCodes = { unspecified: 0, keyCompromise: 1, superseded: 4, cessationOfOperation: 5 }
 export type RevocationReason = keyof typeof reasonCodes
 export const revocationReasons = Object.keys(reasonCodes) as RevocationReason[]
@@ -19,13 +19,17 @@ export function certificateJobs(app: App): Job<never>[] {
   return [revokeJob]
 }
 
-/** Sends the revocation of a certificate to the queue, as part of the current transaction. */
+/**
+ * Queues the revocation of a certificate, as part of the current transaction. `chain`: the certificate with its chain, in PEM.
+ */
 export async function queueRevocation({ jobs }: Pick<App, 'jobs'>, chain: string, reason: RevocationReason) {
   const revocation: Revocation = { certificate: new X509Certificate(chain).toString(), reason }
   await jobs.send(revocationQueue, revocation)
 }
 
-/** Deletes the certificate of an organization's name, which is then refused in handshakes, and revokes it. */
+/**
+ * Deletes an organization's name with its certificate, and revokes the certificate. Handshakes with the name are then rejected.
+ */
 export async function dropName(app: Pick<App, 'db' | 'jobs'>, name: string): Promise<void> {
   await app.db.transaction(async () => {
     const chain = await deleteName(app.db, name)
@@ -33,7 +37,9 @@ export async function dropName(app: Pick<App, 'db' | 'jobs'>, name: string): Pro
   })
 }
 
-/** Revokes the certificate of a name, and orders another with another key immediately. Returns false if the name has none. */
+/**
+ * Revokes the certificate of a name, and orders one with another key immediately. Returns false if the name has no certificate.
+ */
 export async function revokeCertificateOf(
   app: Pick<App, 'db' | 'jobs' | 'clock'>,
   name: string,
@@ -48,7 +54,7 @@ export async function revokeCertificateOf(
   })
 }
 
-/** @throws Error with the authority's reason, which makes the job retry */
+/** @throws Error with the authority's reason, so that the job is retried */
 async function revoke(app: App, { certificate, reason }: Revocation): Promise<void> {
   const { serialNumber, subjectAltName, validTo } = new X509Certificate(certificate)
   // Authorities refuse to revoke an expired certificate.
@@ -59,7 +65,7 @@ async function revoke(app: App, { certificate, reason }: Revocation): Promise<vo
   try {
     await client.revokeCertificate(certificate, request)
   } catch (error) {
-    // An attempt before this one was successful, but was killed before the job ended.
+    // An earlier attempt revoked the certificate, but its process was killed before the job ended.
     if (!/already (been )?revoked/i.test(String(error))) throw error
   }
   app.log.info({ names: subjectAltName, serialNumber, reason }, 'certificate revoked')

@@ -1,7 +1,7 @@
 import { certificateKeyContext } from './keep.ts'
 import { accountContext } from './authority.ts'
 
-/** The columns of this module with sealed values, for the rotation of keys. */
+/** The columns of this module with sealed values, for the rotation of the key of the installation. */
 export const sealedCertificateColumns = [
   {
     table: 'acme_accounts',

@@ -4,7 +4,7 @@ import { acmeAccounts, acmeChallenges, certificates } from './tables.ts'
 
 export type CertificateRow = typeof certificates.$inferSelect
 
-/** The channel on which the name of a changed certificate is sent. */
+/** The channel on which processes are notified of a changed certificate. The payload is its name. */
 export const certificatesChannel = 'shoal_certificates'
 
 export async function selectAccountKey(db: Db, directoryUrl: string): Promise<string | null> {
@@ -12,7 +12,7 @@ export async function selectAccountKey(db: Db, directoryUrl: string): Promise<st
   return row?.sealedKey ?? null
 }
 
-/** Keeps the key that another process may have saved first. */
+/** Inserts an account; does nothing if another process has inserted one for this authority first. */
 export async function insertAccount(db: Db, account: typeof acmeAccounts.$inferInsert): Promise<void> {
   await db.insert(acmeAccounts).values(account).onConflictDoNothing()
 }
@@ -53,7 +53,7 @@ export function selectCertificates(db: Db, names: string[]): Promise<Certificate
   return db.select().from(certificates).where(inArray(certificates.name, names)).orderBy(asc(certificates.name))
 }
 
-/** Adds names whose first order starts at `now`, and keeps those that exist. */
+/** Adds names whose first order starts at `now`. Existing names become names of the installation itself if `isOwn`. */
 export async function insertNames(db: Db, names: string[], isOwn: boolean, now: Date): Promise<void> {
   await db
     .insert(certificates)
@@ -61,12 +61,12 @@ export async function insertNames(db: Db, names: string[], isOwn: boolean, now: 
     .onConflictDoUpdate({
       target: certificates.name,
       set: { isOwn: true },
-      // Without a change, nothing is written: names of organizations are kept at every check of their records.
+      // Avoids writes without a change, because every check of an organization's domain adds its name again.
       setWhere: sql`excluded.is_own and not certificates.is_own`,
     })
 }
 
-/** Returns names that are due for an order, the longest due first. Own names are limited to `ownNames`. */
+/** Returns the names whose next order is due, by its time. Omits the installation's own names that are not in `ownNames`. */
 export function selectDueNames(db: Db, ownNames: string[], now: Date, limit: number): Promise<CertificateRow[]> {
   return db
     .select()
@@ -78,7 +78,9 @@ export function selectDueNames(db: Db, ownNames: string[], now: Date, limit: num
     .limit(limit)
 }
 
-/** Returns certificates whose time of renewal is to be requested from the authority. Own names are limited to `ownNames`. */
+/**
+ * Returns the names whose next check of the renewal time is due. Omits the installation's own names that are not in `ownNames`.
+ */
 export function selectDueRenewalChecks(
   db: Db,
   ownNames: string[],

@@ -1,14 +1,14 @@
 import { boolean, index, integer, pgTable, text, time } from '../../db/columns.ts'
 import { enumChecks } from '../../db/checks.ts'
 
-/** The account at an ACME authority. */
+/** The accounts of this installation at ACME authorities. */
 export const acmeAccounts = pgTable('acme_accounts', {
   directoryUrl: text().primaryKey(),
   sealedKey: text().notNull(),
   createdAt: time().notNull(),
 })
 
-/** What an ACME authority expects to find when it verifies that this installation controls a name. Not secret. */
+/** The responses that an ACME authority expects when it verifies that this installation controls a name. Not secret. */
 export const acmeChallenges = pgTable(
   'acme_challenges',
   {
@@ -21,12 +21,15 @@ export const acmeChallenges = pgTable(
   (t) => [index('acme_challenges_name').on(t.name), ...enumChecks('acme_challenges', t)],
 )
 
-/** The names that this installation keeps a certificate for, one certificate each. */
+/** The names for which this installation orders certificates, with the current certificate of each. */
 export const certificates = pgTable(
   'certificates',
   {
     name: text().primaryKey(),
-    /** Whether it is a name of the installation itself. Such a name gets no orders when the settings no longer contain it. */
+    /**
+     * Whether it is a name of the installation itself. No certificate is ordered for such a name if the settings no longer
+     * contain it.
+     */
     isOwn: boolean().notNull(),
     /** The certificate and its chain in PEM; null until the first order has succeeded. */
     chain: text(),
@@ -36,7 +39,10 @@ export const certificates = pgTable(
     /** Failed orders since the last success. */
     failures: integer().notNull().default(0),
     lastError: text(),
-    /** When the next order starts: now, after a failure's delay, or when the certificate is due for renewal. */
+    /**
+     * When the next order starts: immediately for a new name, after a delay if the last order failed, or at the time of the
+     * renewal.
+     */
     nextOrderAt: time().notNull(),
     /** When to ask the authority next for the time of the renewal; null until the first order has succeeded. */
     renewalCheckAt: time(),

@@ -1,13 +1,13 @@
-/** The observed block rate of a chain: averages over about the last fifty moves of its head. */
+/** The observed block rate of a chain: averages over about the last fifty moves, which are observations of a higher head. */
 export type BlockRate = { moves: number; msPerMove: number; blocksPerMove: number }
 
 export const unknownBlockRate: BlockRate = { moves: 0, msPerMove: 0, blocksPerMove: 0 }
 
-/** Number of recent moves in the average. */
+/** The number of recent moves in the average. */
 const averagedMoves = 50
-/** A longer pause is capped at this multiple of the usual interval, because a halted chain resumes at its old rate. */
+/** The time of a move counts at most as this multiple of the average, because a halted chain resumes at its old rate. */
 const haltFactor = 10
-/** Fewer moves are not significant. */
+/** The minimum number of moves for a rate; fewer moves are not significant. */
 const minMoves = 10
 
 /** Returns the rate after the head moved by `blocks` in `ms`. */

@@ -5,7 +5,7 @@ import { msPerBlockOf, msPerMoveOf, nextBlockRate, unknownBlockRate } from './bl
 const startMs = Date.parse('2026-01-15T12:00:00Z')
 const at = (seconds: number) => new Date(startMs + seconds * 1000)
 
-/** Observes, every 5 seconds, a chain that has a block every 12 seconds. */
+/** Observes a chain with a block every 12 seconds, once every 5 seconds. */
 function observe(seconds: number, from = 0, last?: ChainHead): ChainHead | undefined {
   let head = last
   for (let s = from; s <= from + seconds; s += 5)

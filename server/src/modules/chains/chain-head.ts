@@ -13,9 +13,9 @@ export type ChainHead = {
   observedAt: Date
 }
 
-/** Nodes may disagree by some blocks; if the head falls by more than this, the chain was reset. */
+/** Nodes may differ by some blocks. If the head is lower than before by more than this number, the chain was reset. */
 const toleratedBlocks = 100
-/** Moves across a longer gap in observations are not used for the rate. */
+/** Moves across a longer gap in observations do not count for the block rate. */
 const maxGapMs = minutes(1)
 
 /** Returns the head after an observation. */

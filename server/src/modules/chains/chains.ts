@@ -6,16 +6,16 @@ import { evmChains } from './evm-chains.gen.ts'
 import { readRpcConfig, type ChainSettings, type UpstreamSettings } from './rpc-config.ts'
 import { substrateTestnets, substrateTitles } from './substrate-chains.ts'
 
-/** A chain of this installation with its upstreams. Most chains that are not EVM have none until the operator configures them. */
+/** A chain of this installation. Most chains that are not EVM chains have no upstreams until the operator configures some. */
 export type Chain = {
   id: string
   title: string
   iconUrl: string | null
   type: RpcChainType
   isTestnet: boolean
-  /** Whether the `rpc` addon of manifests accepts it. */
+  /** Whether manifests may name the chain in the addon `rpc`. */
   isInManifests: boolean
-  /** Only of EVM chains. Nodes that report another id are not used. */
+  /** Null for chains that are not EVM chains. Nodes that report another id are not used. */
   chainId: number | null
   finalityBlocks: number | null
   headPollMs: number
@@ -38,8 +38,8 @@ export type Chains = { all: () => Chain[]; find: (id: string) => Chain | null }
 const chainsByConfig = new WeakMap<Config, Chains>()
 
 /**
- * Returns the known networks with their configuration, and the chains that the configuration adds.
- * @throws Error immediately when SHOAL_RPC_CONFIG is not valid
+ * Returns the known networks with the operator's configuration, and the chains that this configuration adds.
+ * @throws InvalidSettingError when SHOAL_RPC_CONFIG is not valid
  */
 export function chainsOf({ config }: Pick<App, 'config'>): Chains {
   const cached = chainsByConfig.get(config)
@@ -66,7 +66,7 @@ function chainsById(settings: Record<string, ChainSettings>, devnetUrl?: string)
 
 const publicPrefix = 'public '
 
-/** True for one of the public nodes that Shoal knows; false for one that the operator has configured. */
+/** Whether the upstream is a public node that Shoal knows, instead of one that the operator has configured. */
 export const isPublicNode = ({ name }: Pick<UpstreamSettings, 'name'>): boolean => name.startsWith(publicPrefix)
 
 function defaultChain(id: string, type: RpcChainType, facts: EvmFacts | undefined): Chain {

@@ -1,12 +1,15 @@
 import { createHash } from 'node:crypto'
 
 /**
- * Returns the path of a network's icon: relative, so that it has the console's origin under any host name. Icons are generated from the
- * title, because the logos of networks are trademarks under many licences.
+ * Returns the path of a network's icon, without a host name, so that browsers load it from the origin of the console. Icons are
+ * generated from the title, because the logos of networks are trademarks with many licences.
  */
 export const iconPathOf = (title: string): string => `/api/v1/icons/${encodeURIComponent(title)}`
 
-/** Returns a 32 px square SVG with the title's initials. Its colour depends on the first word, so networks of a family share it. */
+/**
+ * Returns a 32 px square SVG with the title's initials. Its colour depends on the first word, so that related networks have the
+ * same colour.
+ */
 export function iconOf(title: string): string {
   const words = title.match(/[A-Za-z0-9]+/g) ?? ['?']
   const [first = '?', second] = words

@@ -4,18 +4,18 @@ import { notify } from '../../db/notifications.ts'
 import { nextHead, type ChainHead } from './chain-head.ts'
 import { saveHeads, selectHeads, selectObservedHeads } from './store.ts'
 
-/** Notified when a user or a squid uses a chain; the payload is its id. Gateways then poll the chain's nodes for a while. */
+/** The channel of the notifications that a user or a squid uses a chain. The payload is the id of the chain. */
 export const rpcWatchChannel = 'shoal_rpc_watch'
 
 /** Makes the gateways poll the chain's nodes. They stop a minute after the last call. */
 export const watchChain = (db: Db, chain: string): Promise<void> => notify(db, rpcWatchChannel, chain)
 
-/** Gateways save the observed heads once a second; older rows mean that no gateway polls the chain. */
+/** Gateways save the observed heads once a second, so an older row means that no gateway polls the chain. */
 const maxHeadAgeMs = 15_000
 
 /**
- * Makes the gateways poll these chains, because squids use them.
- * Returns the current heads by chain, without chains that have no nodes.
+ * Makes the gateways poll these chains, because squids use them. Returns the last known heads by chain, without chains whose head
+ * was never observed.
  */
 export async function observeHeads(app: App, chains: string[]): Promise<Map<string, ChainHead>> {
   if (chains.length === 0) return new Map()

@@ -28,7 +28,7 @@ const ChainSettings = z.strictObject({
   testnet: z.boolean().optional(),
   iconUrl: z.url().optional(),
   chainId: z.number().int().positive().optional(),
-  /** Blocks behind the head that count as final if nodes do not report finality. */
+  /** The distance between the head and the newest final block, in blocks, if nodes do not report finality. */
   finality: z.number().int().min(0).optional(),
   /** Interval of head checks, in milliseconds. */
   headPollMs: z.number().int().min(50).max(60_000).optional(),

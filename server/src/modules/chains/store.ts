@@ -26,7 +26,10 @@ export async function saveHeads(db: Db, heads: ChainHead[]): Promise<void> {
     })
 }
 
-/** Selects the heads reported by healthy nodes. Omits chains that no gateway has checked since `since`. */
+/**
+ * Returns the highest head and final block that healthy nodes report, by chain. Omits chains that no gateway has checked since
+ * `since`.
+ */
 export async function selectObservedHeads(db: Db, chains: string[], since: Date) {
   const t = rpcUpstreamStates
   const rows = await db

@@ -1,7 +1,7 @@
 import { bigId, boolean, integer, jsonb, pgTable, primaryKey, text, time } from '../../db/columns.ts'
 import { unknownBlockRate, type BlockRate } from './block-rate.ts'
 
-/** The last state of an upstream that a gateway observed. No gateway checks upstreams whose row is missing or old. */
+/** The last state of each upstream that a gateway observed. A missing or old row means that no gateway checks the upstream. */
 export const rpcUpstreamStates = pgTable(
   'rpc_upstream_states',
   {
@@ -19,7 +19,7 @@ export const rpcUpstreamStates = pgTable(
   (t) => [primaryKey({ columns: [t.chain, t.upstream] })],
 )
 
-/** The heads of chains that squids index, as reported by nodes; compared with the blocks that processors report. */
+/** The heads of chains that squids index, as nodes report them, for comparison with the blocks that processors report. */
 export const chainHeads = pgTable('chain_heads', {
   chain: text().primaryKey(),
   /** The highest block of any healthy node. */

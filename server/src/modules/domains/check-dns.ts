@@ -2,15 +2,17 @@ import { Resolver } from 'node:dns/promises'
 
 const timeoutMs = 3_000
 const maxRecords = 50
-/** Values of other owners are shown up to this length, in characters. */
+/** The maximum length of a value from DNS in a message, in characters. */
 const maxShown = 80
 
-/** What DNS has for one record. `problem`: what it has instead, or why it is unknown; null if it has the record. */
+/** Whether DNS has one record. `problem`: what DNS has instead, or why the check failed; null if DNS has the record. */
 export type RecordCheck = { state: 'FOUND'; problem: null } | { state: 'MISSING' | 'UNKNOWN'; problem: string }
-/** `proof`: the TXT record. `target`: the CNAME record, or addresses instead. */
+/** `proof`: the TXT record. `target`: the CNAME record, or the address records that replace it. */
 export type RecordChecks = { proof: RecordCheck; target: RecordCheck }
 
-/** `unknown`: DNS could not be queried, so nothing is known about the records. `problem`: that of the first record that is not found. */
+/**
+ * `unknown`: DNS did not respond, so the check is inconclusive. `problem`: the problem of the first record that was not found.
+ */
 export type DnsResult = { checks: RecordChecks } & (
   { status: 'proven'; problem: null } | { status: 'missing' | 'unknown'; problem: string }
 )
@@ -70,7 +72,7 @@ function unknown(name: string, error: unknown): RecordCheck {
   return { state: 'UNKNOWN', problem: `The DNS records of ${name} could not be read (${code}).` }
 }
 
-/** A value from DNS, which anyone may have written: without control characters, and shortened. */
+/** Removes control characters from a value of DNS, which anyone may have written, and shortens it. */
 function shown(value: string): string {
   const text = value.replaceAll(/\p{C}/gu, '')
   return text.length > maxShown ? `${text.slice(0, maxShown)}…` : text
@@ -79,7 +81,7 @@ function shown(value: string): string {
 const addressesOf = async (resolver: Resolver, host: string): Promise<string[]> =>
   (await Promise.all([orNone(resolver.resolve4(host)), orNone(resolver.resolve6(host))])).flat()
 
-/** Returns no records if DNS says that there are none. @throws the error if DNS says nothing */
+/** Returns an empty list if DNS responds that there are no records. @throws the error if DNS does not respond */
 async function orNone<T>(records: Promise<T[]>): Promise<T[]> {
   try {
     return await records

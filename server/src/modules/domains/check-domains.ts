@@ -12,16 +12,16 @@ export type DomainsApp = Pick<App, 'db' | 'clock' | 'config' | 'log' | 'jobs'>
 
 const roundMs = 2_000
 const maxChecks = 8
-/** How long a domain stays active after its records disappeared, or after DNS last responded. */
+/** How long a domain stays active after its last successful check, while DNS has no records or does not respond. */
 const missingGraceMs = days(1)
 const unknownGraceMs = days(7)
 const activeIntervalMs = hours(1)
-/** A domain whose control was not proven is checked for this long after it was added; later only when a member requests it. */
+/** An inactive domain is checked regularly for this time after a member added it; afterwards only when a member requests it. */
 export const maxWaitMs = days(7)
-/** The delay of a check that only a member requests. */
+/** The delay of the next check of a domain that is checked only when a member requests it. */
 const neverMs = days(3650)
 
-/** Returns when the records are checked again; null if only a member requests it. */
+/** Returns when the records are checked again; null if only when a member requests it. */
 export const plannedCheck = ({ nextCheckAt }: DomainRow, now: Date): Date | null =>
   nextCheckAt.getTime() - now.getTime() > neverMs / 2 ? null : nextCheckAt
 
@@ -38,7 +38,7 @@ export function startDomains(app: App): LeaderHandle {
   })
 }
 
-/** Releases domains of deleted squids and organizations, and checks the records of those that are due. */
+/** Deletes the domains of deleted squids and organizations, and checks the records of the domains that are due. */
 export async function checkDueDomains(app: DomainsApp): Promise<void> {
   for (const row of await selectReleased(app.db, maxChecks)) await releaseDomain(app, row)
   const due = await selectDueDomains(app.db, app.clock.now(), maxChecks)
@@ -50,7 +50,7 @@ export async function checkDueDomains(app: DomainsApp): Promise<void> {
   }
 }
 
-/** Deletes an organization's domain; if the domain was active, also its certificate, which is then revoked. */
+/** Deletes an organization's domain. If the domain was active, deletes and revokes its certificate as well. */
 export async function releaseDomain(
   app: Pick<App, 'db' | 'jobs'>,
   row: Pick<DomainRow, 'orgId' | 'name' | 'isActive'>,
@@ -81,7 +81,7 @@ async function apply(app: DomainsApp, row: DomainRow, result: DnsResult): Promis
 async function activate(app: DomainsApp, row: DomainRow, recordChecks: RecordChecks, now: Date): Promise<void> {
   const current = row.isActive ? row : await selectActive(app.db, row.name)
   if (current && current.orgId !== row.orgId) {
-    // The current organization keeps the domain while its own record is there. Otherwise its owner has changed.
+    // The current organization keeps the domain unless DNS lacks its record, which means that the domain has another owner.
     const result = await checkOne(app, current)
     if (result.status !== 'missing') {
       const problem = 'Another organization serves this domain. Remove its TXT record, so that only yours remains.'
@@ -107,7 +107,10 @@ async function activate(app: DomainsApp, row: DomainRow, recordChecks: RecordChe
   await keepName(app.db, row.name, now)
 }
 
-/** Returns when to check a domain again: soon after it was added, because its records are usually set then, and later less often. */
+/**
+ * Returns when to check a domain again after a failed check: often at first, because users set the records soon after they add a
+ * domain.
+ */
 function nextCheck({ createdAt, isActive }: DomainRow, now: Date): Date {
   const ageMs = now.getTime() - createdAt.getTime()
   if (!isActive && ageMs > maxWaitMs) return new Date(now.getTime() + neverMs)

@@ -31,4 +31,4 @@ test.each([
   ...ownNames,
   'SQUIDS.shoal.test.',
   'below.squids.shoal.test',
-])('%s is refused', (text) => expect(() => normalizeDomain(text, ownNames)).toThrow(/public host|installation/))
+])('%s is rejected', (text) => expect(() => normalizeDomain(text, ownNames)).toThrow(/public host|installation/))

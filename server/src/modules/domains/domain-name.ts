@@ -7,7 +7,7 @@ const notPublic = new Set(['localhost', 'local', 'internal', 'arpa', 'onion', 'l
 const maxLength = 245
 
 /**
- * Returns a domain as it is in DNS: in lower case, in punycode, without a trailing dot.
+ * Returns a domain in the form of DNS: in lower case, in punycode, without a trailing dot.
  * @throws Refusal 400 for text that is not the name of a public host, and for `ownNames` and their subdomains
  */
 export function normalizeDomain(text: string, ownNames: string[]): string {

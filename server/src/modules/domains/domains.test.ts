@@ -75,7 +75,7 @@ describe.skipIf(!hasPebble())('with the DNS server of Pebble', { timeout: 120_00
     expect(await owner.get()).toMatchObject({
       state: 'WAITING_FOR_DNS',
       problem: 'DNS has no TXT record _shoal.api.example.com.',
-      // The DNS server of Pebble resolves all names to the same address.
+      // The DNS server of Pebble resolves all names to the same address, so the name points to the gateway.
       records: [
         { type: 'CNAME', name, value: gatewayName, state: 'FOUND', problem: null },
         { type: 'TXT', name: `_shoal.${name}`, value: expect.stringMatching(/^shoal-domain=.{20,}/), state: 'MISSING' },
@@ -106,7 +106,7 @@ describe.skipIf(!hasPebble())('with the DNS server of Pebble', { timeout: 120_00
     expect(await certificates()).toEqual([])
   })
 
-  test('a check without a change does not write the certificate', async () => {
+  test('a check that changes nothing does not write the row of the certificate', async () => {
     const owner = ownerOf(org)
     await owner.add()
     await setRecords(owner)
@@ -118,7 +118,7 @@ describe.skipIf(!hasPebble())('with the DNS server of Pebble', { timeout: 120_00
     await owner.check()
     await round()
     expect(await version()).toEqual(before)
-    // A name that becomes the installation's own.
+    // The name becomes one of the installation's own names.
     await insertNames(t.app.db, [name], true, t.clock.now())
     expect(await version()).toEqual([{ xmin: expect.any(String), is_own: true }])
   })
@@ -137,7 +137,7 @@ describe.skipIf(!hasPebble())('with the DNS server of Pebble', { timeout: 120_00
     expect(reads).toBe(1)
   })
 
-  test('each record has its own state, with what DNS has instead', async () => {
+  test('each record has its own state, and a problem that says what DNS has instead', async () => {
     const owner = ownerOf(org)
     await owner.add()
     expect(await owner.get()).toMatchObject({ records: [{ state: 'WAITING' }, { state: 'WAITING' }], checkedAt: null })
@@ -163,7 +163,7 @@ describe.skipIf(!hasPebble())('with the DNS server of Pebble', { timeout: 120_00
     })
   })
 
-  test('after a week without records, only a request checks a domain', async () => {
+  test('a domain without records for a week is checked only when a member requests it', async () => {
     const owner = ownerOf(org)
     await owner.add()
     await round()
@@ -175,7 +175,7 @@ describe.skipIf(!hasPebble())('with the DNS server of Pebble', { timeout: 120_00
     expect((await owner.get())?.nextCheckAt).not.toBeNull()
   })
 
-  test('another organization can take a domain only after its owner has removed the first proof', async () => {
+  test('another organization with a proof can serve a domain after the first organization has removed the domain', async () => {
     const [first, second] = [ownerOf(org), ownerOf(other)]
     await first.add()
     await setRecords(first)
@@ -195,7 +195,7 @@ describe.skipIf(!hasPebble())('with the DNS server of Pebble', { timeout: 120_00
     await isServed(other?.code)
   })
 
-  test('a domain stays with its organization while its own proof remains, and then passes to the organization whose proof is left', async () => {
+  test('a domain is active for its first organization while DNS has its proof, and then for the organization whose proof DNS has', async () => {
     const [first, second] = [ownerOf(org), ownerOf(other)]
     await first.add()
     await setRecords(first)
@@ -213,7 +213,7 @@ describe.skipIf(!hasPebble())('with the DNS server of Pebble', { timeout: 120_00
     expect(await first.get()).toMatchObject({ state: 'FAILED' })
   })
 
-  test('a domain whose records disappeared is deactivated after a day, and a deleted squid releases it', async () => {
+  test('a domain whose records disappeared is deactivated after a day, and is removed when its squid is deleted', async () => {
     const owner = ownerOf(org)
     await owner.add()
     await setRecords(owner)

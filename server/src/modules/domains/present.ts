@@ -9,7 +9,10 @@ type Surroundings = { gatewayName: string; certificate: CertificateState | undef
 
 const unchecked = { state: 'WAITING', problem: null } as const
 
-/** Presents a domain with the records to set and what the last check found. `certificate`: of an active domain. */
+/**
+ * Presents a domain with the records to set and the results of the last check. `certificate`: undefined for a domain that has
+ * none.
+ */
 export function presentDomain(row: DomainRow, { gatewayName, certificate, now }: Surroundings): PresentedDomain {
   const { name, squidName: squid, tag, isActive, checkedAt, createdAt, proof, recordChecks } = row
   const problem = row.problem ?? (isActive ? (certificate?.lastError ?? null) : null)

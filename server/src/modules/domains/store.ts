@@ -6,10 +6,10 @@ import { squidDomains } from './tables.ts'
 
 export type DomainRow = typeof squidDomains.$inferSelect
 
-/** The channel on which gateways learn that active domains changed. */
+/** The channel on which gateways are notified of changes to active domains. The payload is the name. */
 export const domainsChannel = 'shoal_domains'
 
-/** The domain that a gateway serves, with the tag that it serves there. */
+/** A domain that gateways serve, and the tag to which they route its requests. */
 export type ActiveDomain = { name: string; org: string; squid: string; tag: string }
 
 const notifyGateways = (db: Db, name: string) => db.execute(sql`select pg_notify(${domainsChannel}, ${name})`)
@@ -24,7 +24,7 @@ export async function selectDomain(db: Db, orgId: number, name: string): Promise
   return row ?? null
 }
 
-/** Returns the row, or null if the organization has the name already. */
+/** Inserts a domain and returns its row; null if the organization has the name already. */
 export async function insertDomain(db: Db, domain: typeof squidDomains.$inferInsert): Promise<DomainRow | null> {
   const [row] = await db.insert(squidDomains).values(domain).onConflictDoNothing().returning()
   return row ?? null
@@ -40,7 +40,7 @@ export async function deleteDomain(db: Db, { orgId, name }: Pick<DomainRow, 'org
   await notifyGateways(db, name)
 }
 
-/** Returns the organization's row for which the name is active; null if there is none. */
+/** Returns the row of the organization for which the name is active; null if there is none. */
 export async function selectActive(db: Db, name: string): Promise<DomainRow | null> {
   const [row] = await db
     .select()

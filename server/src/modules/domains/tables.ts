@@ -3,7 +3,7 @@ import { bigId, boolean, index, jsonb, pgTable, primaryKey, text, time, uniqueIn
 import { orgs } from '../orgs/index.ts'
 import type { RecordChecks } from './check-dns.ts'
 
-/** Domains of organizations. Several may claim a name; only the one that proved control is active. */
+/** Domains of organizations. Several organizations may add the same name; it is active for the one that has proven control. */
 export const squidDomains = pgTable(
   'squid_domains',
   {

@@ -7,7 +7,7 @@ let t: TestApp
 beforeAll(async () => void (t = await startTestApp()))
 afterAll(() => t.close())
 
-/** A request in which `caller` changes the role of `target` or removes that member; a member who removes themselves leaves. */
+/** A request in which `caller` changes the role of `target` or removes that member. A caller who is the target leaves. */
 type MemberRequest = { caller: number; target: number; action: 'admin' | 'developer' | 'viewer' | 'remove' }
 const memberCount = 3
 const memberIndex = fc.nat({ max: memberCount - 1 })
@@ -17,7 +17,9 @@ const memberRequest: fc.Arbitrary<MemberRequest> = fc.record({
   action: fc.constantFrom('admin', 'developer', 'viewer', 'remove'),
 })
 
-/** Sends all requests concurrently. Returns their statuses, with 0 for a success, and the remaining number of administrators. */
+/**
+ * Sends all requests concurrently. Returns their HTTP statuses (0 for a success) and the number of administrators that remain.
+ */
 async function sendConcurrently(requests: MemberRequest[]) {
   const org = await t.make.org()
   const others = [await t.make.member(org, 'admin'), await t.make.member(org, 'admin')]
@@ -42,12 +44,12 @@ async function sendConcurrently(requests: MemberRequest[]) {
   return { outcomes, admins: Number(rows[0]?.admins) }
 }
 
-test('an organization always keeps an administrator, for any concurrent changes by its administrators', async () => {
+test('an organization always has an administrator, even after any concurrent changes by its administrators', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(memberRequest, { minLength: 2, maxLength: 8 }), async (requests) => {
       const { outcomes, admins } = await sendConcurrently(requests)
       expect(admins).toBeGreaterThan(0)
-      // A deadlock or another failure would be a 500.
+      // A deadlock or another failure would return 500.
       for (const status of outcomes) expect([0, 404, 405]).toContain(status)
     }),
     { numRuns: 25 },

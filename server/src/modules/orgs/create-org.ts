@@ -16,8 +16,8 @@ const reservedCodes =
   )
 
 /**
- * Creates an organization with its first administrator. Its status is `DRAFT`: it cannot deploy before a card is added.
- * @throws Refusal 400 on the field `code` when it is taken
+ * Creates an organization with its first administrator. Its status is `DRAFT`: it cannot deploy until a user adds a card.
+ * @throws Refusal 400 on the field `code` when the code is taken or reserved
  */
 export async function createOrg(app: App, input: NewOrg & { isEmailConfirmed?: boolean }): Promise<CreatedOrg> {
   if (reservedCodes.includes(input.code)) throw codeTaken()
@@ -36,7 +36,7 @@ export async function createOrg(app: App, input: NewOrg & { isEmailConfirmed?: b
   })
 }
 
-/** Creates the personal organization of an account; called in the transaction that creates the account. */
+/** Creates the playground of a user. Must run in the transaction that creates the user's account. */
 export async function createPlayground(db: Db, userId: number, now: Date): Promise<OrgRow> {
   const org = await addOrg(db, {
     code: playgroundCode(),

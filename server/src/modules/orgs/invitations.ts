@@ -23,9 +23,9 @@ import { getOrg, lockOrg } from './store.ts'
 const lifetimeMs = days(14)
 
 /**
- * Invites a user by email. Inviting again replaces the invitation and its role; the old link becomes invalid. Does not reveal
- * whether the email has an account.
- * @throws Refusal 400 on the field `email` when a member has it
+ * Invites a user by email. A second invitation replaces the first one and its role, and makes the first link invalid. Does not
+ * reveal whether the email has an account.
+ * @throws Refusal 400 on the field `email` when a member has this email
  */
 export async function inviteMember(
   app: App,
@@ -57,13 +57,13 @@ export async function inviteMember(
   return { ...role, email, fullName: null }
 }
 
-/** `key`: the secret of the emailed link, if the caller has it. */
+/** `key`: the secret in the emailed link, if the caller has opened the link. */
 type InvitationRef = { code: string; id: number; key?: string | undefined }
 
 /**
  * Makes the caller a member. An invitation can be accepted only once.
  * @throws Refusal 404 when the caller's email has no such invitation, the invitation has expired, or the key is wrong; 405 when the key is
- * missing and the caller has not proven access to the mailbox
+ * missing and the caller has not proven access to the mailbox, or when the caller is a member already
  */
 export async function acceptInvite(
   app: App,
@@ -82,7 +82,7 @@ export async function acceptInvite(
 
 /**
  * Deletes the invitation.
- * @throws Refusal like `acceptInvite`
+ * @throws Refusal for the same reasons as `acceptInvite`, except that the caller may be a member
  */
 export async function rejectInvite(
   app: App,
@@ -94,17 +94,17 @@ export async function rejectInvite(
   return { code: invitationRef.code, orgId }
 }
 
-/** The open invitations that the caller may accept without their links. */
+/** Returns the open invitations that the caller may accept without their links. */
 export async function listInvitations(app: App, actor: Actor) {
   return actor.isEmailProven ? await listInvitationsTo(app.db, actor.email, minCreatedAt(app)) : []
 }
 
-/** The earliest creation time of invitations that have not expired. */
+/** Invitations that were created after this time have not expired. */
 const minCreatedAt = ({ clock }: App) => new Date(clock.now().getTime() - lifetimeMs)
 
 /**
- * Finds the invitation to the caller's email. The caller needs the key of its link, or must have proven access to the mailbox: a confirmed
- * email is not enough, because an earlier version confirmed it when anyone opened the link.
+ * Finds the invitation to the caller's email. The caller needs the secret in its link, or must have proven access to the mailbox.
+ * A confirmed email is not enough, because an earlier release confirmed an email when anyone opened the link.
  */
 async function requireInvitation(app: App, actor: Actor, { key, ...ref }: InvitationRef): Promise<{ orgId: number }> {
   const invitation = await findInvitation(app.db, ref, actor.email, minCreatedAt(app))

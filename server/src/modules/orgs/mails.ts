@@ -8,7 +8,7 @@ const displayName = ({ name, code }: Pick<OrgRow, 'name' | 'code'>) => nameInMai
 
 type Invitation = {
   id: number
-  /** The secret of the link. */
+  /** The secret in the link. */
   key: string
   email: string
   type: RoleType
@@ -16,9 +16,11 @@ type Invitation = {
   invitedBy: { fullName: string; email: string }
 }
 
-/** The link accepts the invitation for a user signed in with this email (spec 2.2). */
+/**
+ * Returns an invitation email. Its link accepts the invitation for a user who is signed in with this email address (spec 2.2).
+ */
 export function invitationMail(config: Config, { id, key, email, type, org, invitedBy }: Invitation): Mail {
-  // Signing in and signing up start with this email.
+  // The pages for signing in and signing up are filled in with this email address.
   const link = new URLSearchParams({ organization: org.code, acceptInviteId: String(id), inviteKey: key, email })
   return renderMail({
     to: email,
@@ -33,7 +35,10 @@ export function invitationMail(config: Config, { id, key, email, type, org, invi
   })
 }
 
-/** The URL of the page that confirms a notification email, and then opens the organization's settings for members (spec 2.6). */
+/**
+ * Returns the URL of the page that confirms a notification email, and then opens the organization's settings for members (spec
+ * 2.6).
+ */
 export const verificationUrl = (config: Config, code: string): string =>
   `${config.publicUrl}/verify-email?${new URLSearchParams({ code }).toString()}`
 

@@ -10,7 +10,7 @@ const notAllowed = { status: 405, message: 'Only administrators may manage membe
 const roleParams = (org: { code: string }, roleId: number) => ({ code: org.code, id: String(roleId) })
 
 describe('members', () => {
-  test('are listed before invitations, with names', async () => {
+  test('are listed with their names, before invitations', async () => {
     const org = await t.make.org({ admin: await t.make.user({ email: 'b@example.com', fullName: 'Bea' }) })
     await t.make.member(org, 'viewer', await t.make.user({ email: 'a@example.com', fullName: 'Al' }))
     await t.as(org.admin).orgs.inviteMember({ params: org, body: { email: 'A0@example.com' } })
@@ -75,7 +75,7 @@ describe('members', () => {
     expect(results.map((result) => result.status).toSorted()).toEqual(['fulfilled', 'rejected'])
   })
 
-  test("another organization's members cannot be changed through one's own organization", async () => {
+  test("of another organization cannot be changed or removed through the caller's organization", async () => {
     const mine = await t.make.org()
     const theirs = await t.make.org()
     const member = await t.make.member(theirs, 'viewer')
@@ -96,12 +96,12 @@ describe('invitations', () => {
   }
   const missing = { status: 404, message: 'Invitation not found' }
 
-  /** The secret of the link in the newest email to this address. */
+  /** Returns the secret in the link of the newest email to this address. */
   const keyFor = async (email: string) => {
     const mail = (await t.mails()).find(({ to }) => to === email)
     return /inviteKey=([\w-]+)/.exec(mail?.text ?? '')?.[1] ?? ''
   }
-  /** Makes the account like one whose email an earlier version confirmed when anyone opened the link. */
+  /** Turns the account into one whose email an earlier release confirmed, without a proof of access to the mailbox. */
   const clearEmailProof = (user: { id: number }) =>
     t.app.database.pool.query(`update users set email_proven_at = null where id = ${user.id}`)
 
@@ -152,7 +152,7 @@ describe('invitations', () => {
     expect(await t.as(guest).orgs.acceptInvite({ params, body: { key } })).toEqual({ code: org.code })
   })
 
-  test('can only be accepted by link if the user never proved access to the mailbox', async () => {
+  test('need their link to be accepted or rejected by a user who has not proven access to the mailbox', async () => {
     const attacker = await t.make.user()
     await clearEmailProof(attacker)
     const { params } = await invite(attacker.email, 'admin')
@@ -204,7 +204,7 @@ describe('invitations', () => {
     await expect(t.as(guest).orgs.acceptInvite({ params })).resolves.toEqual({ code: org.code })
   })
 
-  test('have a fixed role; inviting again creates a new invitation and invalidates the old one', async () => {
+  test('have a fixed role; a second invitation replaces the first one', async () => {
     const guest = await t.make.user()
     const { org, params } = await invite(guest.email, 'admin')
     await expect(t.as(org.admin).orgs.changeRole({ params, body: { roleType: 'viewer' } })).rejects.toMatchObject({
@@ -224,7 +224,7 @@ describe('invitations', () => {
     await expect(t.as(guest).orgs.acceptInvite({ params })).rejects.toMatchObject(missing)
   })
 
-  test('are rejected for existing members', async () => {
+  test('cannot be sent to members', async () => {
     const org = await t.make.org()
     await expect(
       t.as(org.admin).orgs.inviteMember({ params: org, body: { email: org.admin.email.toUpperCase() } }),

@@ -22,7 +22,7 @@ export async function addMember(app: App, member: { orgId: number; userId: numbe
 
 /**
  * Locks the organization until the transaction ends, and reads the caller's membership again, because the role may have changed while the
- * request waited. Every change of an organization's administrators starts with this call.
+ * request waited for the lock. Every change of an organization's administrators must start with this call.
  * @throws Refusal 404 when the caller is no longer a member; 405 when the role lacks `permission`
  */
 export async function lockMembership(
@@ -40,8 +40,9 @@ export async function lockMembership(
 }
 
 /**
- * Changes the role of a member. The role of an open invitation is fixed: invite again instead (spec 6).
- * @throws Refusal 404 for an unknown member; 405 for the caller's own role, an open invitation, or the last administrator
+ * Changes the role of a member. The role of an open invitation cannot be changed: invite again instead (spec 6).
+ * @throws Refusal 404 for an unknown member; 405 for a caller without the permission, their own role, an open invitation, or the
+ * last administrator
  */
 export async function changeRole(
   app: App,
@@ -64,7 +65,8 @@ export async function changeRole(
 
 /**
  * Removes a member or an invitation. Members may always remove themselves, except the last administrator.
- * @throws Refusal 404 for an unknown member; 405 with the reason, which spec 6 gives for the last administrator
+ * @throws Refusal 404 for an unknown member; 405 for a playground, a caller without the permission, or the last administrator
+ * (spec 6)
  */
 export async function removeMember(app: App, org: OrgScope, actor: Actor, id: number): Promise<RoleRow> {
   return app.db.transaction(async (tx) => {
@@ -80,7 +82,7 @@ export async function removeMember(app: App, org: OrgScope, actor: Actor, id: nu
   })
 }
 
-/** @throws Refusal 405 with spec 6's text when `role` is that of the last administrator */
+/** @throws Refusal 405 with the text of spec 6 when `role` is the role of the last administrator */
 async function requireOtherAdmin(tx: Db, { orgId, userId, type }: RoleRow): Promise<void> {
   const isAdmin = userId !== null && type === 'admin'
   if (isAdmin && (await countAdmins(tx, orgId)) === 1) throw refuse('LAST_ADMIN', 'Assign another user as admin')

@@ -25,7 +25,7 @@ export async function sendOrgEmailConfirmation(app: App, orgId: number, email: s
 }
 
 /**
- * Sends a new confirmation link to `email` or, if undefined, to the pending address.
+ * Sends a new confirmation link to `email`, or to the pending address if `email` is undefined.
  * @throws Refusal 405 when the address is already confirmed or none is pending
  */
 export async function resendOrgEmail(app: App, orgId: number, email: string | undefined): Promise<void> {
@@ -38,7 +38,7 @@ export async function resendOrgEmail(app: App, orgId: number, email: string | un
 
 /**
  * Confirms the pending email. Returns the updated organization and its previous email.
- * @throws Refusal 400 for an invalid link
+ * @throws Refusal 400 for an invalid or expired link
  */
 export async function confirmOrgEmail(app: App, code: string): Promise<{ org: OrgRow; before: string | null }> {
   const pending = await findOrgByEmailLink(app.db, hashSecret(code), app.clock.now())

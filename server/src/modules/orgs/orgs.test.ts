@@ -14,7 +14,7 @@ const fieldError = (path: string, message: string) => ({
 })
 
 describe('creating an organization', () => {
-  test('creates a draft with the creator as admin', async () => {
+  test('creates an organization with the status DRAFT, whose admin is its creator', async () => {
     const user = await t.make.user()
     const body = { code: 'acme-1', name: 'Acme', email: user.email }
     const created = await t.as(user).orgs.create({ body })
@@ -26,7 +26,7 @@ describe('creating an organization', () => {
       billingDetails: null,
     })
     expect(created.limits).toEqual({ squids: 100, playground: false })
-    // The creator's own email is already confirmed.
+    // An email that belongs to the creator's account is confirmed already.
     expect(created.email).toEqual({ email: user.email, pendingEmail: null })
     expect(await t.as(user).orgs.get({ params: { code: 'ACME-1' } })).toEqual(created)
   })
@@ -62,7 +62,7 @@ describe('the notification email', () => {
   const invalidLink = { status: 400, body: { code: 'LINK_INVALID' } }
   const mailsTo = async (email: string) => (await t.mails()).filter((mail) => mail.to === email)
 
-  test('stays pending until the page of the emailed link confirms it; opening the link alone changes nothing', async () => {
+  test('stays pending until the page of the emailed link confirms it; a request for the link alone changes nothing', async () => {
     const { admin, code, name } = await t.make.org()
     const asAdmin = t.as(admin).orgs
     const changed = await asAdmin.update({ params: { code }, body: { email: 'ops@example.com' } })
@@ -81,7 +81,7 @@ describe('the notification email', () => {
     await expect(confirm(link)).rejects.toMatchObject(invalidLink)
   })
 
-  test("of a new organization needs confirmation too, unless it is the creator's email", async () => {
+  test("of a new organization is pending too, unless it is the creator's email", async () => {
     const user = await t.make.user()
     const created = await t
       .as(user)
@@ -90,7 +90,7 @@ describe('the notification email', () => {
     expect(await mailsTo('pending@example.com')).toHaveLength(1)
   })
 
-  test('a newer link replaces the older one, and both expire after three days', async () => {
+  test('a newer link replaces the older one, and expires after three days', async () => {
     const { admin, code } = await t.make.org()
     const asAdmin = t.as(admin).orgs
     await asAdmin.update({ params: { code }, body: { email: 'again@example.com' } })
@@ -104,7 +104,7 @@ describe('the notification email', () => {
     await expect(asAdmin.sendVerifyEmail({ params: { code } })).rejects.toMatchObject({ status: 405 })
   })
 
-  test('contains an older name with line breaks and links on one line, without links', async () => {
+  test('an email shows a name that was saved before names were validated on one line, without links', async () => {
     const { id, admin, code } = await t.make.org()
     const name = 'Evil\r\nBcc: x@example.com https://evil.example now'
     await t.app.database.pool.query('update orgs set name = $1 where id = $2', [name, id])
@@ -117,7 +117,7 @@ describe('the notification email', () => {
     expect(mail?.html).not.toContain('https://evil')
   })
 
-  test('escapes text chosen by users', async () => {
+  test('contains names from users as escaped HTML', async () => {
     const { admin, code } = await t.make.org({ name: '<img src=x onerror=alert(1)>' })
     await t.as(admin).orgs.update({ params: { code }, body: { email: 'html@example.com' } })
     const [mail] = await mailsTo('html@example.com')
@@ -134,7 +134,7 @@ test('an update can change only the name: an unchanged email needs no confirmati
   expect(await t.mails()).toHaveLength(mailsBefore)
 })
 
-test('a deleted organization is invisible immediately, and its code stays taken until its squids are removed', async () => {
+test('a deleted organization is invisible immediately, but its code stays taken while its squids are being removed', async () => {
   const { admin, code, id } = await t.make.org()
   const invited = await t.make.user()
   await t.as(admin).orgs.inviteMember({ params: { code }, body: { email: invited.email } })

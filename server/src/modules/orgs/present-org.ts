@@ -1,7 +1,7 @@
 import type { Org, RoleType } from '@shoal/contract'
 import type { OrgRow } from './store.ts'
 
-/** An organization as seen by a member with `roleType`. */
+/** Returns an organization as the API presents it to a member with `roleType`. */
 export function presentOrg(org: OrgRow, roleType: RoleType): Org {
   return {
     id: org.id,
@@ -16,7 +16,7 @@ export function presentOrg(org: OrgRow, roleType: RoleType): Org {
   }
 }
 
-/** When and why the operator has suspended the organization; null if it is not suspended. */
+/** Returns when and why the operator has suspended the organization; null if it is not suspended. */
 export const suspensionOf = ({
   suspendedAt,
   suspensionReason,

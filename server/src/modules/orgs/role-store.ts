@@ -27,7 +27,7 @@ export type RoleRow = {
 
 const selectRoles = (db: Db) => db.select(columns).from(roles).leftJoin(users, eq(users.id, roles.userId))
 
-/** Members by email, then open invitations. */
+/** Returns the members of an organization, then its open invitations, both by email. */
 export function listRoles(db: Db, orgId: number): Promise<RoleRow[]> {
   return selectRoles(db).where(eq(roles.orgId, orgId)).orderBy(isNull(roles.userId), columns.email)
 }
@@ -51,7 +51,7 @@ export async function deleteRole(db: Db, id: number): Promise<void> {
   await db.delete(roles).where(eq(roles.id, id))
 }
 
-/** The number of administrators, not counting open invitations. */
+/** Returns the number of administrators, without open invitations. */
 export async function countAdmins(db: Db, orgId: number): Promise<number> {
   const [row] = await db
     .select({ admins: count() })
@@ -77,7 +77,7 @@ export async function hasMemberWithEmail(db: Db, orgId: number, email: string): 
   return row !== undefined
 }
 
-/** Open invitations to this email, created after `createdAfter`, to organizations that are not deleted. */
+/** Returns the open invitations to this email that were created after `createdAfter`, to organizations that are not deleted. */
 export function listInvitationsTo(db: Db, email: string, createdAfter: Date) {
   return db
     .select({
@@ -92,7 +92,7 @@ export function listInvitationsTo(db: Db, email: string, createdAfter: Date) {
     .orderBy(roles.id)
 }
 
-/** The open invitation with this id, email and organization, created after `createdAfter`. */
+/** Returns the open invitation with this id, email and organization, if it was created after `createdAfter`; null otherwise. */
 export async function findInvitation(
   db: Db,
   { id, code }: { id: number; code: string },
@@ -115,7 +115,9 @@ export async function findInvitation(
   return row ?? null
 }
 
-/** Turns the invitation into a membership; false when it was accepted, rejected or withdrawn in the meantime. */
+/**
+ * Turns an invitation into a membership. Returns false when the invitation was accepted, rejected or withdrawn in the meantime.
+ */
 export async function acceptInvitation(db: Db, id: number, userId: number): Promise<boolean> {
   const accepted = await db
     .update(roles)
@@ -125,7 +127,7 @@ export async function acceptInvitation(db: Db, id: number, userId: number): Prom
   return accepted.length === 1
 }
 
-/** Returns false when the email had no open invitation. */
+/** Deletes the open invitation to an email. Returns false when there is none. */
 export async function deleteInvitation(db: Db, orgId: number, email: string): Promise<boolean> {
   const deleted = await db
     .delete(roles)
@@ -143,7 +145,9 @@ export async function listAdminEmails(db: Db, orgId: number): Promise<string[]> 
   return rows.map((row) => row.email)
 }
 
-/** The address for notifications: the organization's confirmed email or, for a playground, its owner's. Null if none is confirmed. */
+/**
+ * Returns the address for notifications: the organization's email or, for a playground, the user's. Null if it is not confirmed.
+ */
 export async function notificationEmail(db: Db, orgId: number): Promise<string | null> {
   const [row] = await db
     .select({ own: orgs.email, owner: users.email })

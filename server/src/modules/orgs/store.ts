@@ -9,7 +9,7 @@ export type OrgRow = typeof orgs.$inferSelect
 
 const isNotDeleted = isNull(orgs.deletedAt)
 
-/** The user's membership; null if the user is not a member, or the organization does not exist or is deleted. */
+/** Returns the user's membership; null if the user is not a member, or the organization does not exist or is deleted. */
 export async function findMembership(db: Db, code: string, userId: number): Promise<OrgScope | null> {
   const [row] = await db
     .select({
@@ -28,7 +28,10 @@ export async function findMembership(db: Db, code: string, userId: number): Prom
   return row ?? null
 }
 
-/** An organization as an operator reads it for support: like a viewer. Null if it does not exist or is deleted. */
+/**
+ * Returns an organization, with the role of a viewer, for an operator who reads it for support. Null if it does not exist or is
+ * deleted.
+ */
 export async function findSupported(db: Db, code: string, orgId: number): Promise<OrgScope | null> {
   const org = await findOrgByCode(db, code)
   if (!org || org.id !== orgId) return null
@@ -37,8 +40,8 @@ export async function findSupported(db: Db, code: string, orgId: number): Promis
 }
 
 /**
- * The organizations that the caller may access: all of the user, or the only one of an API token. The playground is first, the others are
- * sorted by displayed name (spec 3).
+ * Returns the organizations that the caller may access: all organizations of the user, or only that of the API token. The
+ * playground is first; the others are sorted by the name that the console displays (spec 3).
  */
 export function listOrgsOf(
   db: Db,
@@ -89,8 +92,9 @@ export async function changeOrg(db: Db, id: number, change: Partial<typeof orgs.
 }
 
 /**
- * Locks the organization until the transaction ends, against concurrent changes of its members and requests for deployments. Rows that
- * only refer to it, such as counts and alerts, can still be written. Returns null when the organization does not exist.
+ * Locks the organization until the transaction ends, so that its members do not change and no deployment is requested
+ * concurrently. Other transactions can still write rows that only refer to it, such as counts and alerts. Returns null when the
+ * organization does not exist.
  */
 export async function lockOrg(tx: Db, id: number): Promise<OrgRow | null> {
   const [org] = await tx.select().from(orgs).where(eq(orgs.id, id)).for('no key update')
@@ -102,12 +106,15 @@ export async function deleteOrg(tx: Db, id: number): Promise<void> {
   await tx.delete(orgs).where(eq(orgs.id, id))
 }
 
-/** Sets the account status. Takes the App or, inside a transaction, `{ db: tx }`. */
+/** Sets the account status. In a transaction, pass `{ db: tx }` instead of the app. */
 export async function setOrgStatus({ db }: { db: Db }, id: number, status: OrgStatus): Promise<void> {
   await db.update(orgs).set({ status }).where(eq(orgs.id, id))
 }
 
-/** Finds the organization by an unexpired link that confirms its pending email. */
+/**
+ * Returns the organization whose pending email a link confirms. `hash`: of the secret in the link. Null if the link is invalid or
+ * expired.
+ */
 export async function findOrgByEmailLink(db: Db, hash: string, now: Date): Promise<OrgRow | null> {
   const [row] = await db
     .select()
@@ -116,7 +123,7 @@ export async function findOrgByEmailLink(db: Db, hash: string, now: Date): Promi
   return row ?? null
 }
 
-/** The number of requests in the calendar month of `at`, in UTC. */
+/** Returns the used part of a quota in the calendar month of `at`, in UTC. */
 export async function quotaUsed(db: Db, orgId: number, quota: 'rpc', at: Date): Promise<number> {
   const month = firstDayOfMonth(at.getTime())
   const [row] = await db
@@ -128,11 +135,14 @@ export async function quotaUsed(db: Db, orgId: number, quota: 'rpc', at: Date): 
 
 export type QuotaUse = { orgId: number; quota: 'rpc'; month: string; used: number }
 
-/** Adds `uses` to the monthly totals, and returns the new totals. `month`: the first day of the month, `yyyy-MM-01`. Ignores deleted organizations. */
+/**
+ * Adds `uses` to the monthly totals, and returns the new totals. `month`: the first day of the month, `yyyy-MM-01`. Ignores
+ * organizations whose row does not exist.
+ */
 export async function addQuotaUse(db: Db, uses: QuotaUse[]): Promise<QuotaUse[]> {
   if (uses.length === 0) return []
   const rows = JSON.stringify(uses.map((use) => ({ ...use, org_id: use.orgId })))
-  // Sorted, so that two gateways cannot deadlock.
+  // Sorted, so that the statements of two gateways cannot deadlock.
   const result = await db.execute<QuotaUse>(sql`
     insert into quota_usage (org_id, quota, month, used)
     select t.org_id, t.quota, t.month, sum(t.used)
@@ -144,7 +154,7 @@ export async function addQuotaUse(db: Db, uses: QuotaUse[]): Promise<QuotaUse[]>
   return result.rows
 }
 
-/** Deletes the playgrounds of unconfirmed accounts, which could never use them. */
+/** Deletes the playgrounds of users. The users must be unconfirmed accounts, which could never use their playgrounds. */
 export async function deletePlaygroundsOf(db: Db, userIds: number[]): Promise<void> {
   const orgIdsOfUsers = db.select({ orgId: roles.orgId }).from(roles).where(inArray(roles.userId, userIds))
   await db.delete(orgs).where(and(eq(orgs.isPlayground, true), inArray(orgs.id, orgIdsOfUsers)))

@@ -25,7 +25,7 @@ export const orgs = pgTable(
     code: text().notNull(),
     name: text(),
     email: text(),
-    /** A new address that awaits confirmation by the emailed link. */
+    /** A new address that has not been confirmed by the emailed link yet. */
     pendingEmail: text(),
     pendingEmailLinkHash: text(),
     pendingEmailExpiresAt: time(),
@@ -46,13 +46,13 @@ export const orgs = pgTable(
     deploysStoppedUntil: time(),
     /** Limit of RPC requests per calendar month; null: unlimited. Written by billing. */
     rpcRequestsCap: bigId(),
-    /** Set while an operator has suspended the organization. Its members see the reason. */
+    /** When an operator suspended the organization; null if it is not suspended. Its members see the reason. */
     suspendedAt: time(),
     suspensionReason: text(),
     createdAt: time().notNull(),
-    /** Set while its squids are being removed; the row is deleted when the last one is removed and the account is settled. */
+    /** When the organization was deleted. The row is deleted when all its squids are removed and the account is settled. */
     deletedAt: time(),
-    /** Set after deletion, when its last invoice is paid or written off and its cards are deleted. Written by billing. */
+    /** When, after the deletion, its last invoice was paid or written off and its cards were deleted. Written by billing. */
     settledAt: time(),
   },
   (t) => [
@@ -62,7 +62,7 @@ export const orgs = pgTable(
   ],
 )
 
-/** A member, with a `userId`, or an open invitation, with an `email`; never both. */
+/** Roles of members, which have a `userId`, and of open invitations, which have an `email`. */
 export const roles = pgTable(
   'roles',
   {
@@ -89,7 +89,7 @@ export const roles = pgTable(
   ],
 )
 
-/** Usage of monthly quotas. */
+/** Usage of monthly quotas, by organization and month. */
 export const quotaUsage = pgTable(
   'quota_usage',
   {

@@ -8,7 +8,10 @@ export const gatewayName = 'squids.shoal.test'
 
 export type WithPebble = { pebble: Pebble; t: TestApp; end: () => Promise<void> }
 
-/** Starts Pebble, and a server with SHOAL_TLS=acme that orders from it only when the test calls `orderDueCertificates`. */
+/**
+ * Starts Pebble, and a server with SHOAL_TLS=acme. The server orders certificates only when the test calls
+ * `orderDueCertificates`.
+ */
 export async function startWithPebble(): Promise<WithPebble> {
   const cleanup = new AsyncDisposableStack()
   try {

@@ -2,7 +2,7 @@ import * as viemChains from 'viem/chains'
 import type { Chain as ViemChain } from 'viem'
 import type { EvmFacts } from '../chains.ts'
 
-/** The name of each EVM network in `viem/chains`, which does not contain Shibuya. */
+/** The export of `viem/chains` for each EVM network, by the network's name. Without Shibuya, which viem does not contain. */
 const namesInViem: Record<string, string> = {
   'arbitrum-nova': 'arbitrumNova',
   'arbitrum-one': 'arbitrum',
@@ -45,7 +45,7 @@ const namesInViem: Record<string, string> = {
   'zksync-sepolia': 'zksyncSepoliaTestnet',
 }
 
-/** Returns the facts about EVM networks by network name, as viem lists them. */
+/** Returns viem's facts about EVM networks, by the network's name. */
 export function evmChainsOfViem(): Record<string, EvmFacts> {
   const byKey: Record<string, ViemChain | undefined> = { ...viemChains }
   const facts: Record<string, EvmFacts> = {
