@@ -8,7 +8,7 @@ import { selectOpenLogins } from './logins-store.ts'
 import type { SquidDatabaseRow } from './database-store.ts'
 import { squidDatabases } from './tables.ts'
 
-/** Counts the connections of a Postgres of squids: `max` for roles other than superusers, and `open` now. */
+/** Returns how many connections a Postgres of squids allows to roles that are not superusers (`max`), and how many are open. */
 export async function clusterConnections(cluster: Database): Promise<{ max: number; open: number }> {
   const { rows } = await cluster.pool.query<{ max: number; open: number }>(
     `select current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as max,
@@ -54,8 +54,8 @@ export async function lockConnectionLimits(db: Db): Promise<void> {
 }
 
 /**
- * Sets the connection limits that have changed. Then ends the connections above the new limits, idle ones first, because Postgres does
- * not end open connections when a limit is lowered. Skips roles that do not exist.
+ * Sets the connection limits that have changed, by role. Then ends the connections that exceed the new limits, idle ones first,
+ * because Postgres does not end open connections when a limit is lowered. Skips roles that do not exist.
  */
 export async function setConnectionLimits(cluster: Database, limits: Map<string, number>): Promise<void> {
   const { rows } = await cluster.pool.query<{ role: string; limit: number }>(

@@ -21,7 +21,7 @@ const shoalConnections = 50
 /** Shoal's own connections to a Postgres that only squids use. */
 const shoalConnectionsToSquids = 10
 
-/** The connections of a server, and how many of them the roles of squids may use in total. */
+/** `max`: the connections that a server allows. `capacity`: how many of them the roles of squids may use in total. */
 export type Capacity = { max: number; capacity: number }
 
 export async function capacityOf(app: Pick<App, 'database'>, { cluster }: DatabaseHost): Promise<Capacity> {
@@ -30,12 +30,15 @@ export async function capacityOf(app: Pick<App, 'database'>, { cluster }: Databa
   return { max, capacity: max - (isShared ? shoalConnections : shoalConnectionsToSquids) }
 }
 
-/** The limit of a hibernated version, which runs no programs. Its tenant may still read the data with the owner's password. */
+/**
+ * The owner's limit in a hibernated version, which runs no programs. The tenant may still read the data with the owner's
+ * password.
+ */
 const hibernatedConnections = 2
 
 type Limits = { owner: number; reader: number }
 
-/** Programs have priority over external users, but a few connections are always reserved for external users. */
+/** Programs have priority over external users, but up to two connections are always reserved for external users. */
 const minExternal = (user: ConnectionUser) => Math.min(2, user.maxExternalConnections)
 const minLimits = (user: ConnectionUser): Limits => ({
   owner: user.isHibernated ? hibernatedConnections : user.minConnections,
@@ -64,7 +67,7 @@ export function shareConnections(users: ConnectionUser[], capacity: number): Map
   )
 }
 
-/** Number of connections of a processor, including an additional one while it commits. */
+/** The number of connections that a processor needs: one, and another one while it commits. */
 const minPerLogin = 2
 
 /**
@@ -88,10 +91,13 @@ export function shareWithLogins(
   return shared
 }
 
-/** Returns how many connections a version needs at least. */
+/** Returns the minimum number of connections that a version needs. */
 export const neededBy = (user: ConnectionUser): number => sumLimits([user], minLimits)
 
-/** Returns how many connections of a server are left for a version, given those that all versions on the server need. */
+/**
+ * Returns how many connections of a server are left for a version after the minimums of the other versions on the server.
+ * `users`: all versions on the server.
+ */
 export const availableTo = (squidId: number, { capacity }: Capacity, users: ConnectionUser[]): number =>
   capacity -
   sumLimits(
@@ -100,9 +106,9 @@ export const availableTo = (squidId: number, { capacity }: Capacity, users: Conn
   )
 
 /**
- * Checks that the capacity of the version's server is enough for the minimums of all versions on it. `users`: these versions. A version that
- * needs no more connections than before is always accepted.
- * @throws NoConnections
+ * Checks that the capacity of the version's server is enough for the minimums of all versions on it (`users`). Always accepts a
+ * version that needs no more connections than before.
+ * @throws NoConnections if the capacity is not enough
  */
 export function checkConnections(requested: ConnectionUser, limits: Capacity, users: ConnectionUser[]): void {
   const previous = users.find(({ squidId }) => squidId === requested.squidId)
@@ -118,7 +124,7 @@ export const noConnections = (needed: number, available: number, { max }: Capaci
     `The Postgres of this installation has no connections left for this version: it needs ${needed}, and ${Math.max(0, available)} of ${max} are free. Hibernate or delete a version that is not needed, or lower scale.api.replicas; the operator can allow more with SHOAL_POSTGRES_CONNECTIONS, or max_connections of an external Postgres.`,
   )
 
-/** Sets the connection limits of the roles of all versions, and ends connections above them. */
+/** Sets the connection limits of the roles of all versions, and ends the connections that exceed them. */
 export async function limitConnections(app: App): Promise<void> {
   await onEveryHost(app.databaseHosts, (host) => limitConnectionsOf(app, host))
 }
@@ -139,7 +145,7 @@ const warnShare = 0.8
 /** The warning is repeated only after usage has dropped below this share, so that usage around `warnShare` is logged once. */
 const resetShare = 0.7
 
-/** Returns a function to call periodically. It logs a warning when nearly all connections of a server are in use. */
+/** Returns a function to call periodically, which logs a warning when 80 % of the connections of a server are in use. */
 export function createConnectionCheck(app: App): () => Promise<void> {
   const warned = new Set<string>()
   return async () => {
@@ -158,7 +164,7 @@ export function createConnectionCheck(app: App): () => Promise<void> {
   }
 }
 
-/** Counts the connections of each Postgres of squids that responds: the maximum, and those open now. */
+/** Returns the maximum and the current number of connections of each Postgres server of squids that responds. */
 export const connectionCounts = ({
   databaseHosts,
 }: Pick<App, 'databaseHosts'>): Promise<{ server: string; max: number; open: number }[]> =>

@@ -10,7 +10,7 @@ const roleSettings = [
   'idle_session_timeout',
 ] as const
 
-/** The settings that Shoal sets for the owner of a database. */
+/** The names of the settings that Shoal sets for the owner of a database. */
 export const enforcedSettings: readonly string[] = [...roleSettings, 'temp_file_limit']
 
 /** Formats a duration for users: `75 s`, `60 min`. */
@@ -20,15 +20,19 @@ export const durationText = (ms: number): string =>
 const minTemporaryBytes = 64 * 2 ** 20
 
 /**
- * Returns the limit of a connection's temporary files (sorts, hashes), such that all connections of the version together may write
- * twice the storage of its database. Only a superuser may set it, so the tenant cannot change it.
+ * Returns the limit of a connection's temporary files (for sorts and hashes), in Postgres' notation. All connections of the
+ * version together may write twice the storage of its database, and each at least 64 MiB. Only a superuser may change this
+ * setting, so the tenant cannot.
  */
 export const temporaryFileLimit = (totalBytes: number, connections: number): string =>
   `${Math.floor(Math.max(minTemporaryBytes, (2 * totalBytes) / connections) / 1024)}kB`
 
 const unitMs: Record<string, number> = { us: 0.001, ms: 1, s: 1000, min: 60_000, h: 3_600_000, d: 86_400_000 }
 
-/** Converts a duration with one of the manifest's units, which are those of Postgres, to milliseconds. Numbers without a unit are milliseconds. */
+/**
+ * Converts a duration of the manifest to milliseconds. Its units are those of Postgres; a number without a unit is in
+ * milliseconds.
+ */
 function durationMs(text: string): number {
   const [, amount = '', unit = 'ms'] = /^(\d+)(us|ms|s|min|h|d)?$/.exec(text) ?? []
   return Number(amount) * (unitMs[unit] ?? 1)
@@ -46,13 +50,16 @@ function duration(key: string, text: string): string {
   return /\d$/.test(text) ? `${text}ms` : text
 }
 
-/** The limits of the manifest, in milliseconds; 0: none. A role may lift them in its sessions, so `statement-watch.ts` enforces them. */
+/**
+ * The limits of the manifest, in milliseconds; 0: none. A session may disable these settings, so `statement-watch.ts` enforces
+ * the limits.
+ */
 export type SessionLimits = { statementMs: number; idleInTransactionMs: number }
 
 /**
- * Returns the settings of the owner's connections in Postgres' notation, including the limits, and a warning for each setting that
- * cannot be applied. `maxStatementMs`: the maximum duration of a statement in this installation.
- * @throws InvalidManifest for a duration out of range
+ * Returns the settings of the owner's connections in Postgres' notation, the limits among them, and a warning for each setting
+ * that cannot be applied. `maxStatementMs`: the maximum duration of a statement in this installation.
+ * @throws InvalidManifest for a duration of 2^31 ms or more
  */
 export function databaseSettings(
   plan: NonNullable<SquidPlan['postgres']>,

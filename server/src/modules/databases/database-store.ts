@@ -10,7 +10,9 @@ export type SquidDatabaseRow = typeof squidDatabases.$inferSelect
 const ident = escapeIdentifier
 const literal = escapeLiteral
 
-/** The prefix of the names of all databases and roles of this installation. Generated once, and never changed. */
+/**
+ * Returns the prefix of the names of all databases and roles of this installation. The first call generates it; it never changes.
+ */
 export async function installationPrefix(db: Db): Promise<string> {
   await db
     .insert(installation)
@@ -21,7 +23,10 @@ export async function installationPrefix(db: Db): Promise<string> {
   return row.prefix
 }
 
-/** Returns the id of the version whose database or role has a name that begins with `prefix`; null if the name belongs to no version. */
+/**
+ * Returns the id of the version that has the database or role `name`, which begins with `prefix`; null if the name contains no
+ * id.
+ */
 export function squidIdOfName(name: string, prefix: string): number | null {
   const id = /^\d+/.exec(name.slice(prefix.length))?.[0]
   return id === undefined ? null : Number(id)
@@ -36,7 +41,7 @@ export async function saveOwnerPassword(db: Db, squidId: number, sealedPassword:
   await db.update(squidDatabases).set({ sealedPassword }).where(eq(squidDatabases.squidId, squidId))
 }
 
-/** Returns all rows, or those of databases on the server. */
+/** Returns the rows of all databases, or of those on one server. */
 export const selectAllDatabases = (db: Db, server?: string): Promise<SquidDatabaseRow[]> =>
   db
     .select()
@@ -52,7 +57,7 @@ export async function countByServer(db: Db): Promise<Map<string, number>> {
   return new Map(rows.map(({ server, count }) => [server, count]))
 }
 
-/** Inserts or updates the row. The passwords and the server of an existing row are kept. */
+/** Inserts or updates the row. Does not change the passwords and the server of an existing row. */
 export async function saveSquidDatabase(db: Db, row: typeof squidDatabases.$inferInsert): Promise<SquidDatabaseRow> {
   const { version, profile, maxExternalConnections, totalBytes, minConnections, maxConnections } = row
   const { statementMs, idleInTransactionMs } = row
@@ -105,7 +110,7 @@ type Role = {
   connectionLimit: number
 }
 
-/** Creates the role, or changes an existing one to match. */
+/** Creates the role, or changes the password and the right to log in of an existing one. */
 export async function ensureRole(cluster: Database, role: Role): Promise<void> {
   const attributes = `${role.canLogin ? 'login' : 'nologin'} password ${literal(role.password)}`
   const limit = `connection limit ${role.connectionLimit}`
@@ -114,7 +119,7 @@ export async function ensureRole(cluster: Database, role: Role): Promise<void> {
   const { rows } = await cluster.pool.query<{ super: boolean }>(
     'select rolsuper as super from pg_roles where rolname = current_user',
   )
-  // Creating a database for a role and granting privileges on its behalf require membership, which a superuser does not need.
+  // Only a member of a role, or a superuser, may create databases for the role and grant privileges on its behalf.
   if (!rows[0]?.super) await cluster.pool.query(`grant ${ident(role.name)} to current_user`)
 }
 
@@ -146,7 +151,7 @@ export async function ensureOwnedDatabase(
   })
 }
 
-/** Replaces all settings of the role; they apply to new connections. Returns the settings that Shoal's role may not set. */
+/** Replaces all settings of the role, for new connections. Returns the names of the settings that Shoal's role may not set. */
 export async function setRoleSettings(
   cluster: Database,
   role: string,
@@ -167,7 +172,7 @@ export async function setRoleSettings(
 
 /** Drops the database and the roles, if they exist, and ends the database's connections. */
 export async function dropDatabaseAndRoles(cluster: Database, name: string, roles: string[]): Promise<void> {
-  // Postgres does not drop a template, and the owner of a database may make it one.
+  // Postgres does not drop template databases, and the owner of a database may have turned it into one.
   await ignoreError(unknownDatabase, cluster.pool.query(`alter database ${ident(name)} is_template false`))
   await cluster.pool.query(`drop database if exists ${ident(name)} with (force)`)
   for (const role of roles) {
@@ -186,7 +191,7 @@ export async function namesWithPrefix(cluster: Database, prefix: string): Promis
   return rows.map((row) => row.name)
 }
 
-/** The major version of Postgres, and the settings that apply to the whole cluster. */
+/** Returns the major version of Postgres, and the settings that apply to the whole server. */
 export async function clusterFacts(cluster: Database): Promise<{ version: string; locks: string; predLocks: string }> {
   const { rows } = await cluster.pool.query<{ locks: string; predLocks: string }>(
     `select current_setting('max_locks_per_transaction') as locks,
@@ -196,7 +201,7 @@ export async function clusterFacts(cluster: Database): Promise<{ version: string
   return { version: String(await postgresMajor(cluster.pool)), ...rows[0] }
 }
 
-/** Returns the databases that every role may connect to. */
+/** Returns the names of the databases to which every role may connect. */
 export async function publicDatabases(cluster: Database): Promise<string[]> {
   const { rows } = await cluster.pool.query<{ name: string }>(
     `select datname as name from pg_database where datallowconn and has_database_privilege('public', oid, 'connect')`,
@@ -204,7 +209,10 @@ export async function publicDatabases(cluster: Database): Promise<string[]> {
   return rows.map((row) => row.name)
 }
 
-/** Revokes the right of every role to connect to the database. Returns false when Shoal's role may not do that. */
+/**
+ * Revokes the privilege of `public`, which all roles have, to connect to the database. Returns false if all roles still may
+ * connect.
+ */
 export async function revokePublicConnect(cluster: Database, name: string): Promise<boolean> {
   try {
     await cluster.pool.query(`revoke connect on database ${ident(name)} from public`)

@@ -94,7 +94,7 @@ test('a version can connect only to its own database, with limited rights', asyn
   await expect(query(owner, `create database other`)).rejects.toThrow('permission denied')
 })
 
-test('a repeated sync keeps data, passwords and connections', async () => {
+test('a repeated sync keeps the data, the password and the address of a database', async () => {
   const id = await newSquid()
   await sync(id)
   const before = await ownerConnection(t.app, id)
@@ -104,7 +104,7 @@ test('a repeated sync keeps data, passwords and connections', async () => {
   expect(await query(before, 'select n from kept')).toEqual([{ n: 1 }])
 })
 
-test('settings of the manifest apply to new connections, and are reset when the manifest no longer has them', async () => {
+test('settings of the manifest apply to new connections, and are reset when the manifest no longer contains them', async () => {
   const id = await newSquid()
   const show = async (key: string) => (await query(await ownerConnection(t.app, id), `show ${key}`))[0]?.[key]
   await sync(
@@ -215,7 +215,7 @@ test('databases of deleted versions are dropped, but not those of existing versi
   await cluster(`drop database ${future}`)
 })
 
-test('after a restore, missing databases are created with their passwords, and a new version does not inherit an old database', async () => {
+test('after a restore, missing databases are created with their old passwords, and a new version does not get the database of an old one', async () => {
   const [missing, existing] = [await newSquid(), await newSquid()]
   await sync(missing)
   await sync(existing)
@@ -229,7 +229,7 @@ test('after a restore, missing databases are created with their passwords, and a
   expect(await query(await readerConnection(t.app, missing), 'select n from a')).toEqual([])
   expect(await query(await ownerConnection(t.app, existing), 'select n from kept')).toEqual([])
 
-  // The control plane was restored from an older backup: a new version gets an id that was used before.
+  // Simulates a restore of the control plane from an older backup, after which a new version gets an id that was used before.
   await t.app.database.pool.query('delete from squid_databases where squid_id = $1', [existing])
   await sync(existing)
   await expect(query(await ownerConnection(t.app, existing), 'select n from kept')).rejects.toThrow('does not exist')

@@ -42,9 +42,10 @@ type DesiredDatabase = {
 }
 
 /**
- * Creates or updates the version's database and roles as its manifest requests. It is idempotent and may be interrupted at any point.
- * Returns warnings about settings of the manifest that cannot be applied.
- * @throws NoConnections when no server has room or connections left for it
+ * Creates or updates the version's database and roles as its manifest requests. It is idempotent and may be interrupted at any
+ * point. Returns warnings about settings of the manifest that cannot be applied.
+ * @throws NoConnections when no server has room or enough connections; InvalidManifest for a duration that is too long;
+ * DatabaseUnavailable when the server of the database, or every server, does not respond
  */
 export async function syncDatabase(app: App, desired: DesiredDatabase): Promise<string[]> {
   const { squidId, plan, isPlayground, inTransaction = (work) => app.db.transaction(work) } = desired
@@ -63,7 +64,8 @@ export async function syncDatabase(app: App, desired: DesiredDatabase): Promise<
     totalBytes: postgres.totalBytes,
     ...connectionRange(postgres.profile, plan),
   }
-  // After a restore of an older control plane, the database of a version that no longer exists may have this name.
+  // If the control plane was restored from an older backup, a version that no longer exists may have left a database with this
+  // name.
   if (!(await selectSquidDatabase(app.db, squidId))) await eraseDatabase(app, squidId)
   const candidates = await readCandidates(app, squidId)
   const { row, host, settings, warnings } = await inTransaction(async (tx) => {
@@ -120,7 +122,7 @@ async function eraseOn(app: App, { cluster }: DatabaseHost, squidId: number): Pr
   await dropDatabaseAndRoles(cluster, database, [...logins, readRole, role, ownerWhileFull(role)])
 }
 
-/** Deletes the database and its row; does nothing if there is none. */
+/** Deletes the version's database and its row; does nothing if there is none. */
 export async function dropDatabase(app: App, squidId: number): Promise<void> {
   await eraseDatabase(app, squidId)
   await deleteSquidDatabase(app.db, squidId)
@@ -128,7 +130,7 @@ export async function dropDatabase(app: App, squidId: number): Promise<void> {
 
 export type SquidConnection = NonNullable<Contexts['addons']['postgres']>
 
-/** Returns the connection of the version's own programs; null without a database. */
+/** Returns the connection as the owner of the version's database, which its programs use; null without a database. */
 export async function ownerConnection(app: App, squidId: number): Promise<SquidConnection | null> {
   const row = await selectSquidDatabase(app.db, squidId)
   return row && connectionOf(app, row, row.role, ownerPasswordOf(app.sealer, row))
@@ -154,8 +156,9 @@ export const databaseVariables = (c: SquidConnection): Variables => ({
 })
 
 /**
- * Drops databases and roles of deleted versions, and returns the versions' ids. Databases with an id above the highest one ever assigned
- * are kept: Shoal's database was restored from a backup, and they belong to versions created after that backup.
+ * Drops databases and roles of deleted versions, and returns the versions' ids. Does not drop databases with an id above the
+ * highest one that was ever assigned: Shoal's database was restored from a backup, and these databases belong to versions that
+ * were created after the backup.
  */
 export async function collectDatabases(app: App): Promise<number[]> {
   const orphans = await onEveryHost(app.databaseHosts, (host) => collectOn(app, host))

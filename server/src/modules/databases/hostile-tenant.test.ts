@@ -39,7 +39,7 @@ beforeEach(async () => {
 })
 
 async function open(url: string): Promise<Client> {
-  // The tests' own statements must not be ended by the short timeouts that a tenant has set for its database.
+  // Short timeouts that a tenant has set for its database must not end the statements of the tests.
   const options = '-c statement_timeout=0 -c lock_timeout=0 -c transaction_timeout=0'
   const client = new Client({ connectionString: url, options })
   client.on('error', () => {})
@@ -153,7 +153,7 @@ test.each([
   expect(gunzipSync(exported.rawPayload).toString()).toContain('create table public.filler')
 })
 
-test('an open transaction of the tenant does not delay the limit of its database, nor those of others', async () => {
+test('an open transaction of a tenant does not prevent Shoal from limiting the size of its database, or of others', async () => {
   const other = await addTenant()
   await asTenant('create table filler (n int)')
   const client = await open(tenant.url)
@@ -177,7 +177,7 @@ test('a version can log in again when its database has space, even if Shoal was 
   await asTenant('select 1')
 })
 
-test('a tenant cannot prevent the deletion of its own database, nor of the roles of another tenant', async () => {
+test('a tenant cannot prevent the deletion of its own database or of the roles of another tenant', async () => {
   const victim = await addTenant()
   await asTenant(`create table shared (n int); grant select on shared to ${victim.user}, ${victim.user}_ro;
     alter default privileges grant select on tables to ${victim.user};

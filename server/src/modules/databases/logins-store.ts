@@ -57,9 +57,9 @@ export async function deleteLogin(db: Db, id: number): Promise<void> {
 }
 
 /**
- * Creates a role whose sessions act as the owner of the database from their start, so what they create belongs to the owner. Does nothing
- * if the role can log in already. Returns whether its connection limit must be set, as for a new role.
- * @throws DatabaseError if Shoal's role may not do that
+ * Creates a role whose sessions act as the owner of the database, so that the owner owns the objects that they create. Does
+ * nothing if the role can log in already. Returns whether the role's connection limit must be set, as for a new role.
+ * @throws DatabaseError if Shoal's role may not create such roles
  */
 export async function openLoginRole(
   cluster: Database,
@@ -85,7 +85,9 @@ export async function openLoginRole(
   return true
 }
 
-/** Tests the changes to roles that `openLoginRole` and `closeLoginRole` make, and rolls them back. */
+/**
+ * Whether Shoal's role may do what `openLoginRole` and `closeLoginRole` do: tries their changes to roles, and rolls them back.
+ */
 export async function mayCreateLogins(cluster: Database): Promise<boolean> {
   const [owner, login] = ['owner', 'login'].map((name) => ident(`shoal_try_${name}_${randomBytes(6).toString('hex')}`))
   const client = await cluster.pool.connect()
@@ -114,8 +116,8 @@ function splitSetting(setting: string): [string, string] {
 
 /**
  * Prevents the role from logging in and acting as the owner, and ends its sessions, whose transactions are rolled back. Afterwards, no
- * program that has only this login can write.
- * @throws DatabaseError if Shoal's role may not do that; Error if the sessions do not end
+ * program that has only this login can write. Does nothing if the role does not exist.
+ * @throws DatabaseError if Shoal's role may not change the role; Error if the sessions do not end
  */
 export async function closeLoginRole(cluster: Database, login: string): Promise<void> {
   const { rowCount } = await cluster.pool.query('select from pg_roles where rolname = $1', [login])
@@ -132,7 +134,7 @@ export async function closeLoginRole(cluster: Database, login: string): Promise<
 /**
  * Replaces the password of the role, and ends its sessions, whose transactions are rolled back. Afterwards, no program that has only the
  * old password can write. Does nothing if the role does not exist.
- * @throws DatabaseError if Shoal's role may not do that; Error if the sessions do not end
+ * @throws DatabaseError if Shoal's role may not change the role; Error if the sessions do not end
  */
 export async function replacePassword(cluster: Database, role: string, password: string): Promise<void> {
   const { rowCount } = await cluster.pool.query('select from pg_roles where rolname = $1', [role])

@@ -34,7 +34,7 @@ beforeEach(async () => {
 
 const user = (container = 'processor', workload = `${squidId}.1`) => ({ workload, container })
 
-/** Opens a login, as before a processor starts. */
+/** Creates and opens a login, as Shoal does before it starts a processor. */
 async function login(of = user()): Promise<SquidConnection> {
   const connection = await t.app.db.transaction((tx) => logins.add(t.app, tx, squidId, of))
   await logins.open(t.app, squidId, of.workload)
@@ -84,14 +84,14 @@ test('a login acts as the owner: it has the settings of the owner, who owns the 
   expect((await client.query('select * from blocks')).rows).toEqual([{ height: 1, hash: null }])
 })
 
-test('after a login is closed, it writes nothing more, and the next login continues with the same tables', async () => {
+test('after a login is closed, no session writes with it, and the next login continues with the same tables', async () => {
   const first = await login()
   const [idle, writing, inserting] = [await signIn(first), await signIn(first), await signIn(first)]
   await idle.query('create table blocks (height int primary key)')
   await writing.query('begin')
   await writing.query('insert into blocks values (1)')
   const waits = inserting.query('insert into blocks select i from generate_series(2, 100000000) i').catch(String)
-  // Simulates a program that keeps signing in again, as after a lost connection.
+  // Simulates a program that signs in again whenever it has lost its connection.
   let isEnding = false
   const again = (async () => {
     while (!isEnding)
@@ -129,7 +129,7 @@ test('a session that stops acting as the owner has no rights, and its objects ar
   ])
 })
 
-test('only the given logins are closed, and a closed login is never opened again', async () => {
+test('closing a login does not close the other logins, and a closed login is never opened again', async () => {
   const [one, two] = [await login(user('one')), await login(user('two'))]
   await close('one')
   await logins.open(t.app, squidId, user().workload)
@@ -147,7 +147,7 @@ test('only the given logins are closed, and a closed login is never opened again
   expect(await logins.has(t.app, squidId, user('one'))).toBe(false)
 })
 
-test('after a restore of the Postgres, missing logins exist again, and closed ones do not work', async () => {
+test('after a restore of the Postgres, missing logins are created, and logins without a row are dropped', async () => {
   const [kept, stale] = [await login(user('kept')), await login(user('stale'))]
   await t.app.databaseHosts
     .get('main')
@@ -160,14 +160,14 @@ test('after a restore of the Postgres, missing logins exist again, and closed on
   expect(await rolesOf(`${(await owner()).user}_l`)).toEqual([kept.user])
 })
 
-test('a role that may not create roles may not create logins', async () => {
+test('Shoal detects that its role may not create logins', async () => {
   expect(await mayCreateLogins(t.app.databaseHosts.get('main').cluster)).toBe(true)
   const limited = new Pool({ connectionString: (await owner()).url })
   expect(await mayCreateLogins({ ...t.app.databaseHosts.get('main').cluster, pool: limited })).toBe(false)
   await limited.end()
 })
 
-test('connection limits are set for new logins only', async () => {
+test('opening logins sets connection limits only if a login is new, or was created without a limit', async () => {
   const { user: name } = await login()
   const limitOf = async () => {
     const text = 'select rolconnlimit as "limit" from pg_roles where rolname = $1'
@@ -193,7 +193,7 @@ test('erasing the database drops its logins', async () => {
   expect(name).toMatch(/_l\d+$/)
 })
 
-test('a login of a full database can only read and free space, and writes again afterwards', async () => {
+test('a login of a full database can only read and free space, until the database has space again', async () => {
   const connection = await login()
   const client = await signIn(connection)
   await client.query(`create table filler as select repeat(md5(i::text), 20) as text from generate_series(1, 5000) i`)

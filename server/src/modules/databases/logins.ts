@@ -47,14 +47,15 @@ async function add(app: App, tx: Db, squidId: number, user: LoginUser): Promise<
   return connectionOf(app, database, loginRoleName(database.role, id), password)
 }
 
-/** Creates the roles of the workload's logins that were not closed. If any is new, sets the connection limits of all roles. */
+/** Creates the roles of the workload's open logins. If a role is new, sets the connection limits of all roles on its server. */
 async function open(app: App, squidId: number, workload: string): Promise<void> {
   const logins = (await selectLogins(app.db, squidId)).filter((row) => row.workload === workload && !row.closedAt)
   await openRoles(app, squidId, logins)
 }
 
 /**
- * Closes the version's logins of these users permanently, so that no program can write with them. Returns true if any of them was open.
+ * Permanently closes the logins of the version's programs for which `isOf` returns true, so that no program can write with them.
+ * Returns true if any of these logins was open.
  * @throws DatabaseError if Shoal's role may not close them
  */
 async function close(app: App, squidId: number, isOf: (user: LoginUser) => boolean): Promise<boolean> {
@@ -62,7 +63,8 @@ async function close(app: App, squidId: number, isOf: (user: LoginUser) => boole
   if (!database) return false
   let wasOpen = false
   for (const row of await selectLogins(app.db, squidId)) {
-    // An earlier worker may have marked the login as closed, and died before it closed the role.
+    // Closes the roles of logins that are marked as closed again: the worker that marked them may have ended before it closed the
+    // roles.
     if (!row.closedAt && !isOf(row)) continue
     await markClosed(app.db, row.id, app.clock.now())
     await closeLoginRole(clusterOf(app, database), loginRoleName(database.role, row.id))
@@ -87,17 +89,17 @@ async function dropClosed(app: App, squidId: number): Promise<void> {
   }
 }
 
-/** True if Shoal's role may create logins on the version's server. */
+/** Whether Shoal's role may create logins on the server of the version's database; true without a database. */
 async function areAllowed(app: App, squidId: number): Promise<boolean> {
   const database = await selectSquidDatabase(app.db, squidId)
   return database === null || (await mayCreateLogins(clusterOf(app, database)))
 }
 
-/** True if the program has or had its own login. */
+/** Whether the program has its own login, open or closed, whose role was not dropped yet. */
 const has = async (app: App, squidId: number, { workload, container }: LoginUser): Promise<boolean> =>
   (await selectLogins(app.db, squidId)).some((row) => row.workload === workload && row.container === container)
 
-/** Returns which of these roles are logins of the version's programs, and which of the logins are open. */
+/** Returns functions that check whether a role is a login of one of the version's programs, and whether such a login is open. */
 async function names(
   app: App,
   squidId: number,
@@ -129,7 +131,7 @@ async function reconcile(app: App, { name: server, cluster }: DatabaseHost): Pro
   }
 }
 
-/** Creates the roles of logins. If any is new, sets the connection limits of all roles of the server. */
+/** Creates the roles of logins. If a role is new, sets the connection limits of all roles on the server. */
 async function openRoles(app: App, squidId: number, logins: LoginRow[]): Promise<void> {
   const database = logins.length > 0 ? await selectSquidDatabase(app.db, squidId) : null
   if (!database) return
@@ -148,9 +150,10 @@ async function openRoles(app: App, squidId: number, logins: LoginRow[]): Promise
 }
 
 /**
- * Changes the password of the owner of each version's database, and ends the owner's sessions, so that programs that were started with the
- * old passwords can no longer write. `save` replaces the stored password of one version in the same transaction.
- * @throws DatabaseError if Shoal's role may not do that; Error if sessions do not end
+ * Changes the password of the owner of each version's database, and ends the owner's sessions, so that programs that were started
+ * with the old passwords can no longer write. `save` replaces other stored copies of a version's password, in the transaction
+ * that saves the new one.
+ * @throws DatabaseError if Shoal's role may not change a password; Error if sessions do not end
  */
 async function renewOwners(app: App, save: (tx: Db, renewed: RenewedPassword) => Promise<void>): Promise<void> {
   const renew = async (row: SquidDatabaseRow): Promise<void> => {
@@ -162,7 +165,7 @@ async function renewOwners(app: App, save: (tx: Db, renewed: RenewedPassword) =>
     })
     await replacePassword(clusterOf(app, row), role, password)
   }
-  // A failure of one version must not leave the others with passwords that programs of the other host know.
+  // A failure for one version must not leave the others with passwords that programs on another host know.
   const failures: unknown[] = []
   await mapConcurrently(await selectAllDatabases(app.db), maxConcurrent, (row) =>
     renew(row).catch((error: unknown) => void failures.push(error)),

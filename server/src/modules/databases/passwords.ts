@@ -9,15 +9,15 @@ export const newPassword = (): string => randomBytes(24).toString('base64url')
 export const passwordContext = (squidId: number, role: 'owner' | 'reader' | 'login'): string =>
   `squid ${squidId} database ${role}`
 
-/** Opens the password of the role that owns the database. */
+/** Unseals the password of the role that owns the database. */
 export const ownerPasswordOf = (sealer: Sealer, row: { squidId: number; sealedPassword: string }): string =>
   sealer.open(row.sealedPassword, passwordContext(row.squidId, 'owner'))
 
-/** Opens the password of the role that may only read the database. */
+/** Unseals the password of the role that may only read the database. */
 export const readerPasswordOf = (sealer: Sealer, row: { squidId: number; sealedReadPassword: string }): string =>
   sealer.open(row.sealedReadPassword, passwordContext(row.squidId, 'reader'))
 
-/** Opens the password of a login. */
+/** Unseals the password of a login of a single program. */
 export const loginPasswordOf = (sealer: Sealer, row: { squidId: number; sealedPassword: string }): string =>
   sealer.open(row.sealedPassword, passwordContext(row.squidId, 'login'))
 

@@ -19,7 +19,7 @@ export type Candidate = { host: DatabaseHost; limits: Capacity; facts: Awaited<R
 
 /**
  * Returns the server of the version's database; without a database, all servers that respond.
- * @throws DatabaseUnavailable if its server, or every server, does not respond
+ * @throws DatabaseUnavailable if the server of the database does not respond or, without a database, no server responds
  */
 export async function readCandidates(app: App, squidId: number): Promise<Candidate[]> {
   const read = async (host: DatabaseHost): Promise<Candidate> => {
@@ -34,9 +34,10 @@ export async function readCandidates(app: App, squidId: number): Promise<Candida
 }
 
 /**
- * Chooses the server of a version: the one with its database, or the one with the most room for further databases, times its weight. Room is
- * the number of versions like this one for which it has connections, within `shoal_room`. Must run in the transaction that saves the row.
- * @throws NoConnections
+ * Chooses the server of a version: the one with its database, otherwise the one with the highest product of room and weight. The
+ * room of a server is the number of further versions like this one for which it has connections, up to `shoal_room` databases in
+ * total. Must run in the transaction that saves the row.
+ * @throws NoConnections if the server of the database has too few connections or, without a database, no server has room
  */
 export async function chooseServer(
   tx: Db,
@@ -74,8 +75,8 @@ export async function chooseServer(
 }
 
 /**
- * Returns a sentence about the server of the version's database if it does not respond, or about all servers if the version has no
- * database and none responds; null otherwise.
+ * Returns a sentence for users if the server of the version's database does not respond or, without a database, if no server
+ * responds; null otherwise.
  * @throws DatabaseUnavailable if the control plane does not respond
  */
 export async function unavailableServer(app: App, squidId: number): Promise<string | null> {

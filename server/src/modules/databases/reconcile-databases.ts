@@ -16,10 +16,10 @@ import { ownerWhileFull } from './measuring/writers-store.ts'
 import { ownerPasswordOf, readerPasswordOf } from './passwords.ts'
 
 /**
- * Makes the Postgres servers of squids match the rows, as after a restore: creates missing databases, roles and logins, and closes other
- * logins and databases. Adds the names of the servers that match to `restored`, and skips those in it, so that it can be repeated for a
- * server that does not respond yet. Returns the databases that stay open to every role, for a warning to operators who share a Postgres
- * with other programs.
+ * Makes the Postgres servers of squids match the rows, for example after a restore: creates missing databases, roles and logins,
+ * closes other logins, and prevents the roles of versions from connecting to Shoal's own databases. Skips the servers in
+ * `restored`, and adds the names of those that now match, so that the caller can repeat the call for servers that do not respond
+ * yet. Returns the databases that stay open to every role, for a warning to operators who share a Postgres with other programs.
  */
 export async function restoreDatabases(app: App, restored: Set<string>): Promise<string[]> {
   const open = await onEveryHost(app.databaseHosts, async (host) => {
@@ -43,9 +43,9 @@ export async function restoreDatabases(app: App, restored: Set<string>): Promise
 }
 
 /**
- * Creates databases and roles that are recorded in a row but do not exist, as after a restore of the squids' Postgres from
- * an older backup than the control plane. Such a database is empty: its squid must be deployed again to create its tables. Databases
- * without a row are dropped by `collectDatabases`. Returns the ids of the versions.
+ * Creates databases and roles that are recorded in a row but do not exist, for example after the squids' Postgres was restored
+ * from an older backup than the control plane. Such a database is empty, so its version must be deployed again.
+ * `collectDatabases` drops databases without a row. Returns the ids of the versions.
  */
 export async function createMissingDatabases(app: App): Promise<number[]> {
   return (await onEveryHost(app.databaseHosts, (host) => createMissingOn(app, host))).flat()

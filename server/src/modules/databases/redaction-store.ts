@@ -1,16 +1,16 @@
-// Reads tables of other modules: retired_secrets, rpc_tokens, secrets, squids. One query detects whether any value to redact has changed.
+// Reads tables of other modules: retired_secrets, rpc_tokens, secrets, squids. One query detects changes of the values to redact.
 
 import { inArray, sql } from '../../db/sql.ts'
 import type { Db } from '../../db/database.ts'
 import { squidDatabases, squidLogins } from './tables.ts'
 
-/** `stamp` changes whenever any value changes that must be redacted in the version's output. */
+/** `stamp`: changes whenever a value changes that must be redacted in the version's output. */
 export type RedactionStamp = { squidId: number; orgId: number; stamp: string }
 
-/** Selects the stamps of versions; deleted versions are omitted. */
+/** Returns the stamps of versions. Omits deleted versions. */
 export async function selectHiddenStamps(db: Db, squidIds: number[]): Promise<RedactionStamp[]> {
-  // Every write of a row changes its xmin, even two writes within the same millisecond. Materialized, since otherwise the secrets of an
-  // organization would be read again for each of its versions.
+  // Every write of a row changes its xmin, even if two writes have the same time. `org_stamps` is materialized, since otherwise
+  // Postgres would read the secrets of an organization again for each of its versions.
   const { rows } = await db.execute<RedactionStamp>(sql`
     with requested as (select id, org_id from squids where id = any(${sql.param(squidIds)}::bigint[])),
     org_stamps as materialized (
@@ -25,7 +25,7 @@ export async function selectHiddenStamps(db: Db, squidIds: number[]): Promise<Re
   return rows
 }
 
-/** Selects the sealed passwords of versions with a database. `sealedReadPassword` is null if external access is not allowed. */
+/** Returns the sealed passwords of versions with a database. `sealedReadPassword` is null if external access is not allowed. */
 export async function selectSealedPasswords(
   db: Db,
   squidIds: number[],
@@ -43,7 +43,7 @@ export async function selectSealedPasswords(
     .where(inArray(squidId, squidIds))
 }
 
-/** Selects the sealed passwords of logins of single programs. */
+/** Returns the sealed passwords of the logins of single programs. */
 export const selectSealedLoginPasswords = (
   db: Db,
   squidIds: number[],

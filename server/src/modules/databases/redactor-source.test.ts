@@ -52,7 +52,7 @@ async function countQueries(work: (app: TestApp['app']) => Promise<unknown>): Pr
   return queries
 }
 
-test('redactors are complete even if there are more versions than the cache may contain', async () => {
+test('redactors redact all values even if there are more versions than the cache may contain', async () => {
   const org = await createOrg('secret of many')
   const ids = [await createVersion(org, 'first', 0), await createVersion(org, 'second', 0)]
   const redactorsOf = createRedactorSource(t.app, 1)
@@ -62,7 +62,7 @@ test('redactors are complete even if there are more versions than the cache may 
   }
 })
 
-test('each version has its own redactor, and creating many takes as many queries as one', async () => {
+test('each version has its own redactor, and many redactors need as many queries as one', async () => {
   const [a, b] = [await createOrg('secret of a'), await createOrg('secret of b')]
   const open = await createVersion(a, 'open', 5)
   const closed = await createVersion(a, 'closed', 0)

@@ -4,16 +4,17 @@ import { createRedactor, readHiddenValues, type Redactor } from '../secrets/inde
 import { loginPasswordOf, ownerPasswordOf, readerPasswordOf } from './passwords.ts'
 import { selectHiddenStamps, selectSealedLoginPasswords, selectSealedPasswords } from './redaction-store.ts'
 
-/** Returns the redactors of versions, for the output of their programs before it is stored or shown. */
+/**
+ * Returns the redactors of versions, which remove secrets from the output of programs before Shoal stores or displays the output.
+ */
 export type RedactorSource = (squidIds: number[]) => Promise<(squidId: number) => Redactor>
 
 const noRedaction: Redactor = (text) => text
 
 /**
- * Creates redactors for the values that Shoal stores: secrets of the organization, its RPC token, the passwords of the version's
- * database. Each call runs one query for all its versions, and four more if any of them has changed. A value is committed before any
- * program can receive it, so the redactor always includes the values in the text.
- *
+ * Returns a source of redactors for the values that Shoal stores: the secrets of the organization, its RPC token, and the
+ * passwords of the version's database. Each call runs one query for all versions, and a few more if any value has changed. Shoal
+ * commits a value before a program can receive it, so a redactor always knows the values in the output.
  * @param maxCached number of versions above which the cached redactors are discarded
  */
 export function createRedactorSource(app: App, maxCached = 5_000): RedactorSource {
@@ -21,7 +22,7 @@ export function createRedactorSource(app: App, maxCached = 5_000): RedactorSourc
   return async (squidIds) => {
     const stamps = await selectHiddenStamps(app.db, squidIds)
     const changed = stamps.filter(({ squidId, stamp }) => cached.get(squidId)?.stamp !== stamp)
-    // Collected first, because this call and concurrent ones may clear the cache.
+    // Copied from the cache first, because this call and concurrent ones may clear the cache.
     const redactors = new Map(squidIds.map((id) => [id, cached.get(id)?.redactor ?? noRedaction]))
     if (cached.size > maxCached) cached.clear()
     if (changed.length > 0) {
@@ -48,7 +49,10 @@ async function valuesOfOrgs(app: App, orgIds: number[]): Promise<Map<number, str
   return new Map([...Map.groupBy(values, ({ orgId }) => orgId)].map(([orgId, of]) => [orgId, of.map((v) => v.value)]))
 }
 
-/** Returns the passwords for each version's database: those of its own programs and their logins, and that of users if external access is allowed. */
+/**
+ * Returns the passwords of each version's database: of its owner, of its logins, and of the read-only role if external access is
+ * allowed.
+ */
 async function passwordsOf({ db, sealer }: App, squidIds: number[]): Promise<Map<number, string[]>> {
   const rows = await selectSealedPasswords(db, squidIds)
   const logins = Map.groupBy(await selectSealedLoginPasswords(db, squidIds), ({ squidId }) => squidId)

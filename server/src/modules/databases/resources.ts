@@ -17,12 +17,12 @@ const resourcesByProfile: Record<Profile, Resources> = {
 }
 
 /**
- * The nominal resources of a database profile, which charts show next to its usage. All databases share one Postgres, and only the whole
- * Postgres is limited, so a database may use more.
+ * Returns the nominal resources of a database profile, which charts show next to the usage. The databases of a Postgres share its
+ * resources, so a database may use more.
  */
 export const databaseResources = (profile: Profile): Resources => resourcesByProfile[profile]
 
-/** Connections of the owner, in addition to those for api replicas and processors. */
+/** The maximum number of connections of the owner, in addition to those for apis, Hasura and processors. */
 const connectionsByProfile: Record<ScaleProfile, number> = {
   small: 30,
   medium: 50,
@@ -32,10 +32,9 @@ const connectionsByProfile: Record<ScaleProfile, number> = {
 }
 
 /**
- * Returns the bounds of the owner's connection limit. The minimum suffices for its programs; the maximum applies while the Postgres has
- * enough connections for all versions.
- * An update runs two generations of apis and Hasura side by side, each api with a pool of 5; a processor has one connection, and a second one
- * while it commits.
+ * Returns the bounds of the owner's connection limit. The minimum is enough for the version's programs; the maximum applies while
+ * the Postgres has enough connections for all versions. An update runs two generations of apis and Hasura at the same time. Each
+ * api has a pool of 5 connections; a processor has one connection, and a second one while it commits.
  */
 export function connectionRange(
   profile: ScaleProfile,

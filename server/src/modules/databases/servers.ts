@@ -7,7 +7,8 @@ import { countByServer } from './database-store.ts'
 import { unavailableServer } from './placement.ts'
 
 /**
- * Checks that every server with databases is listed, so that a server cannot be removed while versions need it.
+ * Checks that SHOAL_SQUIDS_DATABASE_URL lists every server with databases, so that operators do not remove a server that versions
+ * need.
  * @throws InvalidSettingError with the number of databases on each missing server
  */
 async function requireListed(db: Db, hosts: DatabaseHosts): Promise<void> {

@@ -84,15 +84,15 @@ async function signIn(url: string): Promise<Client> {
   return client
 }
 
-test('databases are created where weight × room is highest, until no server has room', async () => {
+test('a database is created on the server with the highest product of weight and room, until no server has room', async () => {
   second.addTo(t.app, { main: { room: 1 }, second: { room: 1, weight: 2 } })
   expect(await serverOf(await create())).toBe('second')
   expect(await serverOf(await create())).toBe('main')
   await expect(create()).rejects.toThrow('has no room for another database')
 })
 
-test('a server without free connections gets no further database, and versions on it are deployed again', async () => {
-  // It has 17 connections for versions, each of which needs 7.
+test('a server without free connections gets no further database, but the versions on it can be deployed again', async () => {
+  // The second server has 17 connections for versions, each of which needs 7.
   second.addTo(t.app, { second: { weight: 1000 } })
   const id = await create()
   expect(await serverOf(id)).toBe('second')
@@ -102,7 +102,7 @@ test('a server without free connections gets no further database, and versions o
   expect(await serverOf(id)).toBe('second')
 })
 
-test('the connections, the export, the size and the limits of a version are those of its server', async () => {
+test('a version connects to the server of its database, where it is also exported, measured and limited', async () => {
   const [here, there] = [await createOnMain(), await createOnSecond()]
   const owner = await ownerConnection(t.app, there)
   expect(owner?.port).toBe(second.port)
@@ -158,7 +158,7 @@ test('the login of a processor is opened and closed on the server of its version
   expect(await onSecond('select 1 from pg_roles where rolname = $1', [connection?.user])).toEqual([])
 })
 
-test('another host takes the databases of every server', async () => {
+test('renewing the passwords of owners ends the sessions with the old passwords on every server', async () => {
   const ids = [await createOnMain(), await createOnSecond()]
   const sessions = await Promise.all(ids.map(async (id) => await signIn((await ownerConnection(t.app, id))?.url ?? '')))
   await logins.renewOwners(t.app, async () => {})
@@ -166,7 +166,7 @@ test('another host takes the databases of every server', async () => {
   for (const id of ids) await (await signIn((await ownerConnection(t.app, id))?.url ?? '')).query('select 1')
 })
 
-test('after a restore, missing databases are created on their server, and unknown ones are removed from it', async () => {
+test('after a restore, missing databases are created on their server, and databases without a row are removed', async () => {
   const [kept, lost] = [await createOnSecond(), await createOnSecond()]
   await second.cluster.pool.query(`drop database "${await databaseOf(lost)}" with (force)`)
   await second.cluster.pool.query(`drop role "${await databaseOf(lost)}_ro"`)
@@ -178,7 +178,7 @@ test('after a restore, missing databases are created on their server, and unknow
   expect(await existsOnSecond(name)).toBe(false)
 })
 
-test('while a server is down, the versions on the others are measured and limited, and new ones are created there', async () => {
+test('while a server does not respond, the versions on the others are measured, limited and deployed', async () => {
   const [here, there] = [await createOnMain(), await createOnSecond()]
   await second.proxy.stop()
   await expect(observeDatabases(t.app)).rejects.toThrow('The Postgres server "second" of squids failed')

@@ -4,7 +4,7 @@ import { enumChecks, oneRowCheck } from '../../db/checks.ts'
 import { mainServer } from '../../config/database-settings.ts'
 import { squids } from '../versions/index.ts'
 
-/** The database of a version with addon postgres. `role` owns it; `readRole` may only read. */
+/** The databases of versions with the addon `postgres`. `role` owns the database; `readRole` may only read it. */
 export const squidDatabases = pgTable(
   'squid_databases',
   {
@@ -49,13 +49,18 @@ export const squidLogins = pgTable(
     workload: text().notNull(),
     container: text().notNull(),
     sealedPassword: text().notNull(),
-    /** Once set, the login is never opened again. The row exists until its role has been dropped. */
+    /**
+     * When the login was closed, after which it is never opened again. The row exists until the login's role has been dropped.
+     */
     closedAt: time(),
   },
   (t) => [index('squid_logins_squid').on(t.squidId)],
 )
 
-/** The prefix of this installation's databases and roles, in one row. It allows several installations to share a Postgres. */
+/**
+ * The prefix of the names of this installation's databases and roles, so that several installations can share a Postgres. One
+ * row.
+ */
 export const installation = pgTable(
   'installation',
   {

@@ -2,9 +2,9 @@ import { Client, escapeIdentifier } from 'pg'
 import type { Database } from '../../db/database.ts'
 
 /**
- * Settings of Shoal's connections to the databases of tenants. A tenant may create functions and operators in its database, and may set
- * defaults of all connections to it (`alter database … set`). Settings at the start of a connection override those defaults. Without them,
- * Shoal's role would call the tenant's functions, or its statements would fail.
+ * Settings of Shoal's connections to the databases of tenants. A tenant may create functions and operators in its database, and
+ * may set defaults for all connections to it (`alter database … set`). The settings with which a connection starts override those
+ * defaults. Without these settings, Shoal's statements would call the tenant's functions, or would fail.
  */
 const safeSettings: Record<string, string> = {
   search_path: 'pg_catalog,pg_temp',
@@ -12,7 +12,7 @@ const safeSettings: Record<string, string> = {
   default_transaction_read_only: 'off',
   default_transaction_isolation: 'read\\ committed',
   statement_timeout: '0',
-  // A tenant may hold locks on its tables and schemas for as long as it likes.
+  // A tenant may hold locks on its tables and schemas for any length of time.
   lock_timeout: '30s',
   idle_in_transaction_session_timeout: '0',
   idle_session_timeout: '0',
@@ -23,7 +23,7 @@ const safeSettings: Record<string, string> = {
   extra_float_digits: '1',
   bytea_output: 'hex',
 }
-/** Settings that exist from a major version of Postgres on. */
+/** Settings that exist only since a major version of Postgres. */
 const newerSettings: [major: number, key: string, value: string][] = [[17, 'transaction_timeout', '0']]
 
 const connectTimeoutMs = 10_000
@@ -35,7 +35,10 @@ export type TenantLogin = {
   applicationName: string
 }
 
-/** Opens a connection to the database of a tenant, which the caller ends. Neither the objects nor the settings in it affect Shoal's statements. */
+/**
+ * Opens a connection to the database of a tenant. The caller must end the connection. Neither the objects nor the settings in the
+ * database affect Shoal's statements.
+ */
 export async function connectToTenant(
   cluster: Database,
   { database, as, applicationName }: TenantLogin,
@@ -51,7 +54,7 @@ export async function connectToTenant(
     connectionTimeoutMillis: connectTimeoutMs,
     options: [ownOptions ?? '', await startOptions(cluster)].join(' ').trim(),
   })
-  // A broken connection makes its query fail; without a listener it would also end the process.
+  // A broken connection rejects its query. Without a listener, its error would also end the process.
   client.on('error', () => {})
   await client.connect()
   return client
@@ -83,8 +86,8 @@ async function startOptions(cluster: Database): Promise<string> {
 }
 
 /**
- * Revokes the privileges that a role has in other databases: the tenants of those may grant some to any role, and Postgres does not drop
- * a role that has privileges.
+ * Revokes the privileges that a role has in other databases, whose tenants may grant privileges to any role. Postgres does not
+ * drop a role that has privileges.
  */
 export async function revokePrivilegesElsewhere(cluster: Database, role: string, ownDatabase: string): Promise<void> {
   const { rows } = await cluster.pool.query<{ name: string }>(

@@ -34,10 +34,11 @@ const refusals: Record<ExportProblem, [code: string, message: string]> = {
 type ExportRequest = { squidId: number; reference: string; signal: AbortSignal }
 
 /**
- * Exports the current contents of the version's database as a gzipped SQL script, which `psql` restores into an empty database: schemas,
- * enumerations, sequences, tables with their rows, constraints and indexes. Views, functions and triggers are omitted: the squid's
- * migrations create them. Rows are streamed, so memory use does not depend on the size of the database.
- * @throws Refusal 405 when there is no database, another export of it is running, it has too many tables, or its role cannot connect
+ * Exports the current contents of the version's database as a gzipped SQL script, which `psql` restores into an empty database:
+ * schemas, enumerations, sequences, tables with their rows, constraints and indexes. Views, functions and triggers are omitted:
+ * the squid's migrations create them. Rows are streamed, so memory use does not depend on the size of the database.
+ * @throws Refusal 405 when there is no database, its server does not respond, another export of it is running, it has too many
+ * tables, or its role cannot connect
  */
 export async function exportDatabase(app: App, { squidId, reference, signal }: ExportRequest): Promise<Readable> {
   const row = await selectSquidDatabase(app.db, squidId)

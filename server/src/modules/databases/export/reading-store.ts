@@ -6,7 +6,10 @@ import { connectToTenant } from '../tenant-client-store.ts'
 /** A connection with a snapshot of one database, as a role of the tenant. */
 export type ExportConnection = Client
 
-/** The maximum number of columns of all tables of an exported database, and the maximum length of their definitions, which are read into memory. */
+/**
+ * The maximum number of columns in all tables of an exported database, and the maximum size of the definitions; both are read
+ * into memory.
+ */
 const maxColumns = 200_000
 const maxDefinitionBytes = 64 * 2 ** 20
 
@@ -14,8 +17,8 @@ export type ExportProblem = 'running' | 'too many tables' | 'no connection'
 type Opened = { connection: ExportConnection } | { problem: ExportProblem }
 
 /**
- * Opens a connection as a role of the tenant. Shoal's own role must not read tables of tenants, not even after `set role`: their policies
- * can call functions of the tenant, which could reset the role.
+ * Opens a connection as a role of the tenant, with a snapshot of the database. Shoal's own role must not read tables of tenants,
+ * not even after `set role`, because their policies can call functions of the tenant, which could reset the role.
  */
 export async function openExport(
   cluster: Database,
@@ -74,7 +77,7 @@ export async function* copyRows(connection: ExportConnection, target: string): A
   for await (const chunk of connection.query(copyTo(`copy ${target} to stdout`))) yield chunk as Buffer
 }
 
-/** The definition of a table in the script. */
+/** The definition of a table in the script of an export. */
 export type TableShape = {
   /** Quoted, with its schema. */
   name: string
@@ -107,7 +110,7 @@ export async function statementsBeforeRows(connection: ExportConnection): Promis
          (select string_agg(quote_literal(e.enumlabel), ', ' order by e.enumsortorder) from pg_enum e where e.enumtypid = t.oid)) as text
        from pg_type t join pg_namespace n on n.oid = t.typnamespace where t.typtype = 'e' and ${inUserSchema} order by 1`,
     )),
-    // Sequences of identity columns are created with their column.
+    // Omits sequences of identity columns, which Postgres creates with the column.
     ...(await selectTexts(
       connection,
       `select format('create sequence %I.%I;', n.nspname, c.relname) as text

@@ -39,11 +39,11 @@ export async function saveUsedBytes(db: Db, squidId: number, usedBytes: number, 
 export type DatabaseMeasurement = {
   database: string
   usedBytes: number
-  /** Whether the rights of its writers were revoked. */
+  /** Whether write access to the database is revoked. */
   isFull: boolean
-  /** Whether the role of its programs may log in. */
+  /** Whether the role of the version's programs may log in. */
   canLogin: boolean
-  /** Whether an earlier release of Shoal made the owner read-only. */
+  /** Whether an earlier release of Shoal restricted the owner to read-only transactions. */
   hasOldLimit: boolean
 }
 
@@ -67,7 +67,7 @@ export async function measureDatabases(
   return rows
 }
 
-/** Removes the restriction that an earlier release of Shoal set. */
+/** Removes the read-only setting with which an earlier release of Shoal restricted full databases. */
 export async function removeOldLimit(cluster: Database, role: string): Promise<void> {
   await cluster.pool.query(`alter role ${escapeIdentifier(role)} reset default_transaction_read_only`)
 }

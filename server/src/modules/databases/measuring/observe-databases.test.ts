@@ -78,7 +78,7 @@ test('the size of a database is measured and reported, with a warning when it is
   })
 })
 
-/** Selects owners, privileges and settings in the database. */
+/** Selects the owners and privileges of the objects in the database, and the limits and settings of its roles. */
 const rightsQuery = `select jsonb_agg(x order by x) as rights from (
   select jsonb_build_array(relname, pg_get_userbyid(relowner), relacl::text) x from pg_class
     where relnamespace = 'public'::regnamespace
@@ -158,7 +158,7 @@ test('a tenant cannot write to a full database, or lift the restriction, until t
   await asOwner('drop table kept; drop sequence counter')
 })
 
-test('a full database with functions can only be read; if they run with the rights of its owner, it cannot be used at all', async () => {
+test('a full database with functions can only be read; if they run with the rights of its owner, or all roles may write to a table, the tenant cannot log in', async () => {
   await asOwner(`create table t (n int); insert into t values (1);
     create function grow() returns trigger language plpgsql as
       $$ begin insert into filler select repeat('x', 1000) from generate_series(1, 1000); return old; end $$;
@@ -178,7 +178,7 @@ test('a full database with functions can only be read; if they run with the righ
   await asOwner('revoke insert on filler from public; insert into filler values (1)')
 })
 
-test('a full database becomes writable again by a deployment with more storage or by a hard reset', async () => {
+test('a full database becomes writable again after a deployment with more storage or a hard reset', async () => {
   await asOwner('vacuum full')
   await observeWhen('full')
   const used = (await postgres())?.disk.usedBytes ?? 0
@@ -194,7 +194,7 @@ test('a full database becomes writable again by a deployment with more storage o
   await observeDatabases(t.app)
 })
 
-test('members of a paying organization who may see credentials get a read-only connection', async () => {
+test('members who may see credentials get a read-only connection, unless the organization has the status DRAFT', async () => {
   const viewer = await get(await t.make.member(org, 'viewer'))
   expect(viewer.addons.postgres).toMatchObject({ connections: [], disk: { totalBytes: expect.any(Number) } })
   const developer = await t.make.member(org, 'developer')

@@ -11,7 +11,10 @@ import {
 } from './measure-store.ts'
 import { allowLogin, removeWriters, restoreWriters } from './writers-store.ts'
 
-/** A full database becomes writable again below this share of its storage, so that it does not switch back and forth at the limit. */
+/**
+ * A full database becomes writable again below this share of its storage, so that it does not change its state repeatedly at the
+ * limit.
+ */
 const writableShare = 0.95
 
 /**
@@ -38,7 +41,10 @@ async function observeHost(app: App, { name, cluster }: DatabaseHost): Promise<v
   }
 }
 
-/** Revokes write access to a full database, or restores it when the database has space again. Returns whether it is full. */
+/**
+ * Revokes write access to a full database, or restores it when the database has space again. Returns whether the database is
+ * full.
+ */
 export async function enforceStorage(
   app: App,
   row: Omit<MeasurableDatabase, 'usedBytes' | 'profile'>,

@@ -9,24 +9,24 @@ const ident = escapeIdentifier
 const literal = escapeLiteral
 
 /**
- * The name of the owner role while its database is full. The owner is renamed and cannot log in. A role with the old name and password
- * replaces it, which may only read and free space. So the tenant cannot lift the limit, and the objects in the database keep their
- * owner.
+ * The name of the owner role while its database is full. Shoal renames the owner, which then cannot log in, and creates a role
+ * with the old name and password, which may only read and free space. The tenant therefore cannot lift the limit, and the owner
+ * of the objects in the database does not change.
  */
 export const ownerWhileFull = (role: string): string => `${role}_own`
 
 /**
- * The tenant's access while the database is full. `free`: read, delete rows, truncate and vacuum tables. `read`: read only, because the
- * database has functions or rules, which could write when rows are deleted. `none`: no connection, because the database has functions
- * that run with the rights of the owner, or other roles have write privileges.
+ * The tenant's access while the database is full. `free`: read, delete rows, and truncate and vacuum tables. `read`: only read,
+ * because the database has functions or rules, which could write when rows are deleted. `none`: no access, because the database
+ * has functions that run with the rights of the owner, or other roles have privileges to write.
  */
 export type AccessWhileFull = 'free' | 'read' | 'none'
 
 export type FullDatabase = { database: string; role: string; readRole: string }
 
 /**
- * Revokes write access from all roles of the version and ends their connections. Returns the access that remains. If it fails or is
- * interrupted, the owner cannot log in until it is repeated, or `allowLogin` is called.
+ * Revokes write access from all roles of the version and ends their connections. Returns the access that remains. After a failure
+ * or an interruption, the owner cannot log in until `removeWriters` succeeds or `allowLogin` is called.
  */
 export async function removeWriters(
   cluster: Database,
@@ -47,14 +47,14 @@ export async function removeWriters(
     await client.query(`create role ${ident(role)} ${login} password ${literal(password)} connection limit ${limit}`)
     for (const [key, value] of settings)
       await runIfPermitted(client, `alter role ${ident(role)} set ${ident(key)} = ${literal(value)}`)
-    // The logins act as the role with the old name.
+    // The logins now act as the new role.
     for (const login of logins) {
       await client.query(`grant ${ident(role)} to ${ident(login)}`)
       if (remaining !== 'none') await client.query(`alter role ${ident(login)} login`)
     }
     if (remaining === 'none') await client.query(`alter role ${ident(readRole)} nologin`)
     else await grantReadAccess(client, database, role, remaining)
-    // Every role may create large objects.
+    // Without this, every role could write large objects.
     await setLargeObjectAccess(client, 'revoke')
     await client.query('commit')
     return remaining
@@ -63,7 +63,7 @@ export async function removeWriters(
   return access
 }
 
-/** Restores write access; can be repeated if it fails. @param isReaderAllowed whether the reader may log in */
+/** Restores write access. Can be repeated after a failure. @param isReaderAllowed whether the read-only role may log in */
 export async function restoreWriters(
   cluster: Database,
   { database, role, readRole }: FullDatabase,
@@ -92,8 +92,9 @@ export async function restoreWriters(
 }
 
 /**
- * Prevents the role from logging in, and ends its connections: their transactions could hold locks for which the following statements
- * would wait, or create functions after `accessOf` has searched for them.
+ * Prevents the role and its logins from logging in, and ends the tenant's connections to the database. Otherwise, open
+ * transactions could hold locks for which the following statements would wait, or create functions after `accessOf` has searched
+ * for functions.
  */
 async function suspendRole(cluster: Database, database: string, role: string): Promise<void> {
   for (const name of [role, ...(await loginsOf(cluster.pool, role))])
@@ -101,13 +102,13 @@ async function suspendRole(cluster: Database, database: string, role: string): P
   await endConnections(cluster, database)
 }
 
-/** Allows the role to log in again, after `removeWriters` was interrupted and the database has space again. */
+/** Allows the role and its logins to log in again, if `removeWriters` was interrupted and the database now has space. */
 export async function allowLogin(cluster: Database, role: string): Promise<void> {
   for (const name of [role, ...(await loginsOf(cluster.pool, role))])
     await cluster.pool.query(`alter role ${ident(name)} login`)
 }
 
-/** Returns the logins that act as the role, which closed logins do not. */
+/** Returns the login roles that may act as the role. Closed logins may not. */
 async function loginsOf(connection: Pick<Client, 'query'>, role: string): Promise<string[]> {
   const { rows } = await connection.query<{ name: string }>(
     `select login.rolname as name from pg_auth_members m join pg_roles login on login.oid = m.member
@@ -168,7 +169,7 @@ async function grantReadAccess(client: Client, database: string, role: string, a
   for (const { name } of tables.rows) await client.query(`grant ${privileges} on ${name} to ${ident(role)}`)
 }
 
-/** Returns the role's connection limit, and those of its settings that Shoal set. */
+/** Returns the role's connection limit, and its settings that Shoal has set. */
 async function readRoleLimits(client: Client, role: string): Promise<{ limit: number; settings: [string, string][] }> {
   const { rows } = await client.query<{ limit: number; settings: string[] | null }>(
     'select rolconnlimit as limit, rolconfig as settings from pg_roles where rolname = $1',
@@ -206,8 +207,8 @@ async function runIfPermitted(client: Client, statement: string): Promise<void> 
 }
 
 /**
- * Ends the database's connections, because open ones keep the rights of the role with which they logged in. Waits until they have
- * ended, up to five seconds for each.
+ * Ends the tenant's connections to the database, because open connections have the rights of the role as which they logged in.
+ * Waits up to five seconds for the end of each.
  */
 async function endConnections(cluster: Database, database: string): Promise<void> {
   await cluster.pool.query(

@@ -2,7 +2,7 @@ import { inArray } from '../../../db/sql.ts'
 import type { Database, Db } from '../../../db/database.ts'
 import { squidDatabases } from '../tables.ts'
 
-/** A session of a tenant that has run one statement, or been idle in a transaction, for some time. */
+/** A session of a tenant that has run one statement, or has been idle in a transaction, for at least a given time. */
 export type LongSession = {
   pid: number
   role: string
@@ -16,7 +16,7 @@ export type LongSession = {
   isMaintenance: boolean
 }
 
-/** Table locks that only such statements (or `lock table`) take; queries and changes of rows take weaker locks. */
+/** Table locks that only maintenance statements (or `lock table`) acquire. Queries and changes of rows acquire weaker locks. */
 const strongLocks = [
   'ShareUpdateExclusiveLock',
   'ShareLock',
@@ -59,7 +59,7 @@ export async function endSession(
   return rowCount === 1
 }
 
-/** The limits of a version, as in `SessionLimits`; null if its last deployment did not record them. */
+/** `SessionLimits` of a version; null if its last deployment did not record them. `role`: the owner of its database. */
 export type RecordedLimits = {
   squidId: number
   role: string

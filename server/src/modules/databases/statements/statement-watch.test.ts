@@ -43,7 +43,7 @@ async function open(url: string | undefined): Promise<Client> {
   return client
 }
 
-/** Opens a session of the version's programs that has disabled its own limits. */
+/** Opens a session as the owner of the database, which disables its limits. */
 async function openUnlimited(): Promise<Client> {
   const client = await open((await ownerConnection(t.app, squidId))?.url)
   await client.query('set statement_timeout = 0; set idle_in_transaction_session_timeout = 0')
@@ -58,7 +58,10 @@ const codeOf = (query: Promise<unknown>): Promise<string | null> =>
 const queryCanceled = '57014'
 const adminShutdown = '57P01'
 
-/** Runs rounds of the watch until `isDone`. There is no grace period, so that limits of a second suffice. */
+/**
+ * Runs rounds of the watch until `isDone` returns a truthy value. Adds no time to the limits, so that limits of a second are
+ * enough.
+ */
 async function watchUntil(isDone: () => unknown, app: App = t.app): Promise<void> {
   const watch = createStatementWatch(app, { graceMs: 0 })
   await expect
@@ -140,7 +143,7 @@ test('a transaction that stays idle is ended', async () => {
   expect(await notices()).toEqual([expect.stringContaining('its transaction was idle for')])
 })
 
-test('the limit of the installation applies to statements that build indexes, to users of the read-only role and to other sessions', async () => {
+test('only the limit of the installation applies to statements that build indexes and to the read-only role; none applies to the role of Shoal', async () => {
   const builder = await openUnlimited()
   await builder.query('create table built (n int)')
   const reader = await open((await readerConnection(t.app, squidId))?.url)
@@ -151,7 +154,7 @@ test('the limit of the installation applies to statements that build indexes, to
     reader.query('select pg_sleep(3)'),
     superuser.query('select pg_sleep(3)'),
   ].map(async (query) => void results.push(await codeOf(query)))
-  // An ordinary statement in another session shows that the limit of the manifest has passed.
+  // The end of an ordinary statement in another session shows that the limit of the manifest has passed.
   let code: string | null | undefined
   void codeOf((await openUnlimited()).query('select pg_sleep(60)')).then((result) => (code = result))
   await watchUntil(() => code)
@@ -168,7 +171,7 @@ test('the limit of the installation applies to statements that build indexes, to
   expect((await notices()).join()).toContain('(the limit of this installation)')
 })
 
-test('works in a Postgres where the role of Shoal is not a superuser', async () => {
+test('a statement is cancelled at its limit even if the role of Shoal is not a superuser', async () => {
   await t.app.database.pool.query(`create role operator_${squidId} login password 'x' createrole createdb`)
   const url = new URL(t.app.database.url)
   Object.assign(url, { username: `operator_${squidId}`, password: 'x' })
@@ -188,7 +191,7 @@ test('works in a Postgres where the role of Shoal is not a superuser', async () 
   }
 })
 
-test('a manifest that allows longer statements than the installation gets a warning', async () => {
+test('a deployment whose manifest allows longer statements than the installation returns a warning', async () => {
   const sync = (value: string) =>
     syncDatabase(t.app, { squidId, plan: plan({ statement_timeout: value }), isPlayground: false })
   expect(await sync('60min')).toEqual([])

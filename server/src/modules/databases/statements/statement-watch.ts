@@ -13,14 +13,15 @@ import {
   type RecordedLimits,
 } from './sessions-store.ts'
 
-/** Added to limits: Postgres itself enforces the limits of sessions that have not disabled them, and must cancel their statements first. */
+/** The time added to each limit, in which Postgres itself ends the statements of sessions that have not disabled their limits. */
 const graceMs = 10_000
 
 type Overdue = LongSession & { squidId: number; limitMs: number; isOwnLimit: boolean }
 
 /**
- * Returns the limit of a session. The limit of the manifest applies to the queries and changes of the version's programs. The limit of
- * the installation, `maxMs`, applies to users of the read-only role, and to statements that copy rows or build tables or indexes.
+ * Returns the limit of a session in milliseconds. The limit of the manifest applies to the queries and changes of the version's
+ * programs. The limit of the installation (`maxMs`) applies to users of the read-only role, and to statements that copy rows or
+ * build tables or indexes.
  */
 export function limitOf(
   { role, isIdle, isMaintenance }: Pick<LongSession, 'role' | 'isIdle' | 'isMaintenance'>,
@@ -33,9 +34,9 @@ export function limitOf(
 }
 
 /**
- * Returns a function to call periodically, which ends statements and idle transactions of tenants that exceed their limits because
- * their session has disabled the limits of Postgres. A statement is cancelled first; if it catches the
- * cancellation, its session is ended. The version's log shows why. `graceMs` is added to limits.
+ * Returns a function to call periodically, which ends statements and idle transactions of tenants that exceed their limits
+ * because their session has disabled the limits of Postgres. It first cancels a statement; if the statement catches the
+ * cancellation, it ends the session. It adds the reason to the version's log. `graceMs`: the time added to each limit.
  */
 export function createStatementWatch(app: App, options: { graceMs?: number } = {}): () => Promise<void> {
   const watches = new Map(app.databaseHosts.all.map((host) => [host.name, createHostWatch(app, host, options)]))
@@ -68,7 +69,7 @@ function createHostWatch(app: App, { cluster }: DatabaseHost, options: { graceMs
     })
   }
 
-  /** Returns the message for users; null if the statement has already ended. */
+  /** Cancels a statement or ends a session. Returns the message for users; null if the statement has already ended. */
   const end = async (session: Overdue, stillCanceled: Set<string>): Promise<string | null> => {
     const key = `${session.pid} ${session.startedAt} ${session.since}`
     const isCanceled = canceled.has(key)
@@ -95,7 +96,7 @@ function createHostWatch(app: App, { cluster }: DatabaseHost, options: { graceMs
       }
     canceled = stillCanceled
     const at = app.clock.now()
-    // Only one line per role and round, so that many sessions cannot flood the log of a version.
+    // Adds only one line per role and round, so that many sessions do not fill the log of a version.
     const notices = [...Map.groupBy(messages, ({ role }) => role).values()].flatMap(([first, ...others]) => {
       if (!first) return []
       const more = others.length > 0 ? ` The same applied to ${others.length} more sessions of the same user.` : ''

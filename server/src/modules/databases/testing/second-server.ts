@@ -11,14 +11,14 @@ import { startPostgresProxy, type PostgresProxy } from '../../../testing/postgre
 export type SecondServer = {
   proxy: PostgresProxy
   cluster: Database
-  /** Port at which squids reach it. */
+  /** The port at which squids reach the server. */
   port: number
-  /** Gives the app two servers, `main` and `second`. */
+  /** Sets the servers of the app to `main` and `second`. */
   addTo: (app: App, options?: { main?: Partial<DatabaseHost>; second?: Partial<DatabaseHost> }) => void
   close: () => Promise<void>
 }
 
-/** @param maxConnections `max_connections` of the server; 13 of them are not for squids */
+/** @param maxConnections `max_connections` of the server, of which squids may use all but 13 */
 export async function startSecondServer(maxConnections = 60): Promise<SecondServer> {
   const dir = mkdtempSync(join(inject('testsDir'), 'second-'))
   chmodSync(dir, 0o711)
