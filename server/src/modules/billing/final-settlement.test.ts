@@ -36,7 +36,7 @@ async function createDeletedOrg(number: string): Promise<TestOrg> {
   return org
 }
 
-test('the last month of a deleted organization is charged once its programs have stopped, and the invoice is emailed', async () => {
+test('the last month of a deleted organization is charged once its versions are deleted, and the invoice is emailed', async () => {
   const org = await createDeletedOrg('4242424242424242')
   await scenario.advance(hours(3))
   // The version still exists, so it is metered and the account stays open.

@@ -175,7 +175,7 @@ function rejectPlayground(org: OrgScope): void {
   if (org.isPlayground) throw refuse('PLAYGROUND', 'The playground is free. Create an organization to set up billing.')
 }
 
-/** Returns the month as `yyyy-MM`. @throws Refusal 400 */
+/** Returns the month as `yyyy-MM`. @throws Refusal 400 for a year or month that is not valid */
 function monthParam({ year, month }: { year: string; month: string }): string {
   if (!/^20\d{2}$/.test(year) || !/^(0?[1-9]|1[0-2])$/.test(month))
     throw invalid('INVALID', 'The month must have the form receipts/2026/4')

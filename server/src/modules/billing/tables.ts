@@ -25,7 +25,7 @@ export const billingAccounts = pgTable(
     orgId: bigId()
       .primaryKey()
       .references(() => orgs.id, { onDelete: 'cascade' }),
-    /** The provider's id. */
+    /** The id of the customer at the provider. */
     customerId: text(),
     /** Set by the operator; applies to all usage of the organization. */
     discountPercent: numeric({ precision: 5, scale: 2 }).notNull().default('0'),
@@ -48,7 +48,7 @@ export const billingAccounts = pgTable(
 export const paymentMethods = pgTable(
   'payment_methods',
   {
-    /** The provider's id. */
+    /** The id of the payment method at the provider. */
     id: text().primaryKey(),
     orgId: bigId()
       .notNull()
@@ -159,7 +159,7 @@ export const charges = pgTable(
     paymentMethodId: text().notNull(),
     amountCents: bigId().notNull(),
     status: text({ enum: ['pending', 'succeeded', 'failed'] }).notNull(),
-    /** The provider's id. */
+    /** The id of the payment at the provider. */
     providerId: text(),
     failure: text(),
     at: time().notNull(),

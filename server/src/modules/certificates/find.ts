@@ -39,7 +39,7 @@ export type CertificateFact = {
   name: string
   /** Null until the first order has succeeded. */
   validUntil: string | null
-  /** Failed orders since the last success. */
+  /** The number of failed orders since the last successful one. */
   failures: number
   /** Why the last order failed; null if it succeeded or there was none. */
   problem: string | null

@@ -87,7 +87,7 @@ describe.skipIf(!hasPebble())('orders from Pebble', { timeout: 120_000 }, () => 
     expect(await read()).toMatchObject({ failures: 1, last_error: expect.stringContaining('blocked') })
     const { next_order_at } = (await read()) as { next_order_at: Date }
     expect(next_order_at.getTime()).toBeGreaterThan(Date.now())
-    // Not due yet.
+    // The next order is not due yet.
     await order()
     expect(await read()).toMatchObject({ failures: 1 })
     expect([1, 2, 3, 20].map(retryDelayMs)).toEqual([120_000, 240_000, 480_000, hours(12)])

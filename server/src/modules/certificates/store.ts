@@ -107,7 +107,7 @@ export async function updateCertificate(db: Db, name: string, change: Partial<Ce
 
 /**
  * Deletes the certificate of a name that is not the installation's own, and notifies all processes that serve it.
- * Returns its chain; null if there was none.
+ * Returns the certificate with its chain, in PEM; null if the name had none.
  */
 export async function deleteName(db: Db, name: string): Promise<string | null> {
   const [deleted] = await db

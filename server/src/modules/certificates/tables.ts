@@ -36,7 +36,7 @@ export const certificates = pgTable(
     sealedKey: text(),
     notBefore: time(),
     notAfter: time(),
-    /** Failed orders since the last success. */
+    /** The number of failed orders since the last successful one. */
     failures: integer().notNull().default(0),
     lastError: text(),
     /**
@@ -44,7 +44,7 @@ export const certificates = pgTable(
      * renewal.
      */
     nextOrderAt: time().notNull(),
-    /** When to ask the authority next for the time of the renewal; null until the first order has succeeded. */
+    /** When the next check of the renewal time at the authority is due; null until the first order has succeeded. */
     renewalCheckAt: time(),
   },
   (t) => [index('certificates_next_order').on(t.nextOrderAt), index('certificates_renewal_check').on(t.renewalCheckAt)],

@@ -1,4 +1,4 @@
-// Reads tables of other modules: squids. Hibernated versions need no connections.
+// Reads tables of other modules: squids. Hibernated versions need fewer connections.
 
 import { escapeIdentifier } from 'pg'
 import { eq, sql } from '../../db/sql.ts'

@@ -86,7 +86,7 @@ export async function deleteSquidDatabase(db: Db, squidId: number): Promise<void
   await db.delete(squidDatabases).where(eq(squidDatabases.squidId, squidId))
 }
 
-/** Returns the highest id that was ever assigned to a version. */
+/** Returns the highest id that was ever assigned to a version; 0 if there was none. */
 export async function lastSquidId(db: Db): Promise<number> {
   const { rows } = await db.execute<{ last: number }>(
     sql`select coalesce(pg_sequence_last_value(pg_get_serial_sequence('squids', 'id')::regclass), 0)::int8 as last`,

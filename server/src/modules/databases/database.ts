@@ -103,9 +103,9 @@ export async function syncDatabase(app: App, desired: DesiredDatabase): Promise<
 }
 
 /**
- * Deletes the version's data; does nothing if there is none. Keeps the passwords for the database that `syncDatabase` creates next. Without
- * a row, deletes the databases and roles that earlier versions with this id left on the servers that respond; `collectDatabases` deletes
- * those on the others.
+ * Deletes the version's data; does nothing if there is none. Keeps the passwords for the database that `syncDatabase` creates
+ * next. Without a row, deletes the databases and roles that earlier versions with this id left on the servers. If there are
+ * several servers, skips those that do not respond, because `collectDatabases` deletes what is left on them.
  */
 export async function eraseDatabase(app: App, squidId: number): Promise<void> {
   const row = await selectSquidDatabase(app.db, squidId)
@@ -179,8 +179,8 @@ async function collectOn(app: App, host: DatabaseHost): Promise<number[]> {
 }
 
 /**
- * Prevents the roles of versions on a server from connecting to Shoal's own databases. Returns the databases that stay open to every role, for a
- * warning to operators who share a Postgres with other programs.
+ * Prevents the roles of versions on a server from connecting to Shoal's own databases. Returns the databases that stay open to
+ * every role, for a warning to operators who share a Postgres with other programs.
  */
 export async function closeOtherDatabases(app: App, { cluster }: DatabaseHost): Promise<string[]> {
   const shoalDatabases = new Set(['postgres', 'template1', databaseOf(app.database.url), databaseOf(cluster.url)])

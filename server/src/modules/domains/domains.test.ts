@@ -68,7 +68,7 @@ describe.skipIf(!hasPebble())('with the DNS server of Pebble', { timeout: 120_00
     until(() => expect(table.find(name, '/graphql')?.org ?? null).toBe(code ?? null))
   const certificates = async () => (await t.app.database.pool.query('select name from certificates')).rows
 
-  test('a domain waits for its records, is then served, and gets a certificate', async () => {
+  test('a domain waits for its records; then it is served, and a certificate is ordered, until a member removes the domain', async () => {
     const owner = ownerOf(org)
     await owner.add()
     await round()

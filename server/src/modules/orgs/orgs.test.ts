@@ -71,7 +71,7 @@ describe('the notification email', () => {
     expect(mail?.subject).toBe(`Confirm the email of ${name}`)
     const link = linkIn(mail?.text)
     expect(link.origin + link.pathname).toBe('http://localhost:4000/verify-email')
-    // Emails of earlier versions link to this path.
+    // Emails of earlier releases link to this path.
     const opened = await t.http.inject(`/api/v1/orgs/verify-email${link.search}`)
     expect([opened.statusCode, opened.headers.location]).toEqual([302, link.href])
     await t.http.inject(link.pathname + link.search)

@@ -12,8 +12,8 @@ const maxRpcDelayMs = days(2)
 const spanRetentionMs = days(3)
 
 /**
- * Reads the meter once: extends the spans of running programs and stored data, and records the hours that have ended. Concurrent calls
- * are safe, because records are keyed by resource and hour.
+ * Takes one reading of the meter: extends the spans of running programs and stored data, and records the usage of the hours that
+ * have ended. Concurrent calls are safe, because the key of a usage record depends only on the resource, the hour and the part.
  */
 export async function meterTick(app: Pick<App, 'clock' | 'db'>): Promise<void> {
   const now = app.clock.now()

@@ -6,7 +6,7 @@ import { createTestProvider } from './test-provider.ts'
 
 export type StripeKeys = StripeSettings & { webhookSecret: string }
 
-/** Returns Stripe's keys from the settings, null without any. @throws Error when only some of the three are set */
+/** Returns Stripe's keys from the settings; null if none is set. @throws Error when only some of the three are set */
 export function stripeKeysOf({ config, external }: Pick<App, 'config' | 'external'>): StripeKeys | null {
   const secretKey = config.SHOAL_STRIPE_SECRET_KEY
   const publishableKey = config.SHOAL_STRIPE_PUBLISHABLE_KEY

@@ -1,6 +1,6 @@
 import type { PaymentMethod } from '@shoal/contract'
 
-/** Charges customers. `stripe` is used when its keys are set, `test` otherwise; one test suite runs against both. */
+/** Charges customers: Stripe if its keys are set, otherwise the test provider. One suite tests both. */
 export type PaymentProvider = {
   name: 'stripe' | 'test'
   /** Stripe's key for its form in the browser; null for the test provider, whose form is part of the console. */
@@ -18,8 +18,8 @@ export type PaymentProvider = {
   /** Deletes the payment method at the provider. Idempotent. */
   deleteMethod: (paymentMethodId: string) => Promise<void>
   /**
-   * Charges without the customer being present. A repeated key charges once and returns the same outcome.
-   * @throws Error when the outcome is unknown: retry with the same key
+   * Charges a payment method off-session. Repeated calls with the same key charge only once and return the same outcome.
+   * @throws Error when the outcome is unknown; the caller must retry with the same key
    */
   charge: (charge: ChargeRequest) => Promise<ChargeOutcome>
 }

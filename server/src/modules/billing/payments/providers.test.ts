@@ -95,7 +95,7 @@ describe.each(['test', 'stripe'] as const)('payment by %s', (name) => {
     await expect(billing(org).addPaymentMethod({ params: paramsOf(org), body: forged })).rejects.toMatchObject({
       status: 404,
     })
-    // An organization cannot use the form of another one.
+    // An organization cannot use the form of another organization.
     const other = await t.make.org()
     await confirm(org, create.clientSecret, '4242424242424242', 'complete')
     await expect(billing(other).addPaymentMethod({ params: paramsOf(other), body: create })).rejects.toMatchObject({

@@ -98,7 +98,7 @@ const pricesFromApril: Record<string, bigint> = {
 }
 const firstHourOfApril = (31 + 28 + 31) * 24
 
-/** Calculates a receipt independently: hour by hour, in integers, rounded once at the end. Returns cents. */
+/** Calculates the net amount and the tax of a receipt in cents, independently: hour by hour, in integers, rounded once each. */
 function expectedCents(
   lifetimes: Lifetime[],
   calls: Calls[],

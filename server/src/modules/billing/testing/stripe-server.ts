@@ -11,7 +11,7 @@ type Stored = Record<string, unknown> & { id: string }
  */
 export type StripeServer = {
   url: string
-  /** Submits Stripe's form. Returns the error it would show. */
+  /** Submits Stripe's form. Returns the error that the form would show; null if there is none. */
   confirm: (clientSecret: string, number: string, authentication: 'complete' | 'fail') => string | null
   /** Submits Stripe's form with Link instead of a card. */
   confirmLink: (clientSecret: string, email: string) => void

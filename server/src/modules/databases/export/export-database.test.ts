@@ -172,7 +172,7 @@ test('a database has one export at a time, which ends when its client disconnect
   expect((await download(playground, org.admin.token, 'any@v1')).statusCode).toBe(405)
 })
 
-test('an export that fails before its response begins is an error response, and the server continues', async () => {
+test('an export that fails before its response begins returns an error, and the server continues to run', async () => {
   const org = await t.make.org()
   const { reference, url } = await makeVersionWithDatabase(org, 'guarded')
   await withClient(url, (client) =>

@@ -79,7 +79,7 @@ export async function* copyRows(connection: ExportConnection, target: string): A
 
 /** The definition of a table in the script of an export. */
 export type TableShape = {
-  /** Quoted, with its schema. */
+  /** The quoted name, with its schema. */
   name: string
   /** Column definitions of `create table`. */
   columns: string[]

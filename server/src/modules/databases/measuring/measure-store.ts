@@ -1,4 +1,4 @@
-// Reads tables of other modules: squids. Skips databases of hibernated versions.
+// Reads tables of other modules: squids. Skips hibernated versions, whose databases do not grow.
 
 import { escapeIdentifier } from 'pg'
 import { and, eq, isNull, ne, or } from '../../../db/sql.ts'
