@@ -9,7 +9,7 @@ test('polls fast while active, but not for longer than the limit, and slowly oth
   let now = 0
   const poll = pollWhile<string[]>(
     (jobs) => jobs.length > 0,
-    { fastMs: 1000, slowMs: 10_000, maxFastMs: 60_000 },
+    { fastMs: 1000, slowMs: 10_000, slowAfterMs: 60_000 },
     () => now,
   )
 

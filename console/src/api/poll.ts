@@ -3,16 +3,16 @@ import type { Query } from '@tanstack/react-query'
 type PollIntervals = {
   fastMs: number
   slowMs: number
-  /** The time after which polling slows down: a task that takes longer is not worth a request per second. */
-  maxFastMs?: number
+  /** Polling slows down after this time: a task that takes longer is not worth a request per second. */
+  slowAfterMs?: number
 }
 
-const defaultMaxFastMs = 15 * 60_000
+const defaultSlowAfterMs = 15 * 60_000
 
-/** A `refetchInterval` that depends on the data: fast while `isActive`, slow otherwise. `nowMs` is for tests. */
+/** A `refetchInterval` that depends on the data: `fastMs` while `isActive`, but not for longer than `slowAfterMs`; otherwise `slowMs`. `nowMs` is for tests. */
 export function pollWhile<T>(
   isActive: (data: T) => boolean,
-  { fastMs, slowMs, maxFastMs = defaultMaxFastMs }: PollIntervals,
+  { fastMs, slowMs, slowAfterMs = defaultSlowAfterMs }: PollIntervals,
   nowMs: () => number = Date.now,
 ) {
   const activeSince = new Map<string, number>()
@@ -23,6 +23,6 @@ export function pollWhile<T>(
     }
     const since = activeSince.get(queryHash) ?? nowMs()
     activeSince.set(queryHash, since)
-    return nowMs() - since < maxFastMs ? fastMs : slowMs
+    return nowMs() - since < slowAfterMs ? fastMs : slowMs
   }
 }

@@ -29,13 +29,13 @@ async function statusAfter(...statuses: number[]) {
   return { status, client }
 }
 
-test('a new tab requests the session a second time before it shows maintenance', async () => {
+test('a new tab requests the session again after a 503, but not after a 200 or 401', async () => {
   expect((await statusAfter(503, 200)).status).toBe('signedIn')
   expect((await statusAfter(200)).status).toBe('signedIn')
   expect((await statusAfter(401)).status).toBe('signedOut')
 })
 
-test('during maintenance, each check is a single request', async () => {
+test('while the server stays unavailable, each refetch after the first load sends one request', async () => {
   const { status, client } = await statusAfter(503, 503)
   expect(status).toBe('unavailable')
   fetchMock.mockImplementationOnce(async () => respond(503))
@@ -43,7 +43,7 @@ test('during maintenance, each check is a single request', async () => {
   expect(fetchMock).toHaveBeenCalledTimes(3)
 })
 
-test('during an announced maintenance, a new tab shows it after one request, and an open page keeps its connection', async () => {
+test('during an announced maintenance, a new tab shows it after one request, and an open page keeps its session and records no outage', async () => {
   const maintenance = Response.json({ error: 'A disk is replaced.', code: 'MAINTENANCE' }, { status: 503 })
   fetchMock.mockImplementation(async () => maintenance.clone())
   expect(await createQueryClient().fetchQuery(sessionQuery)).toEqual({ status: 'unavailable' })

@@ -104,7 +104,7 @@ function SignedIn() {
   )
 }
 
-/** Reports refused copies. Components in `ui/` copy text, but must not depend on toasts. */
+/** Shows a toast when the browser refuses to copy text. Components in `ui/` only dispatch an event, because they must not depend on toasts. */
 function useCopyRefusedToast(): void {
   useEffect(() => {
     const showToast = () =>

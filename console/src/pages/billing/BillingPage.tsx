@@ -6,7 +6,7 @@ import { useDeniedReason } from '../../components/access.tsx'
 import { Card } from '../../ui/Card.tsx'
 import { SkeletonRows } from '../../ui/Skeleton.tsx'
 import { BillingFrame } from './BillingFrame.tsx'
-import { CardDetails } from './cards/CardDetails.tsx'
+import { PaymentMethods } from './cards/PaymentMethods.tsx'
 import { DetailsForm } from './DetailsForm.tsx'
 import { PlanCard } from './PlanCard.tsx'
 import { prefetchSettings, summaryQuery } from './queries.ts'
@@ -42,8 +42,8 @@ function Sections() {
       </Suspense>
       {deniedReason === null ? (
         <>
-          <div id="card" className="scroll-mt-20">
-            <CardDetails code={org.code} />
+          <div id="payment-methods" className="scroll-mt-20">
+            <PaymentMethods code={org.code} />
           </div>
           <Card title="Billing details" isPadded>
             <DetailsForm org={org} />

@@ -29,7 +29,7 @@ export function PlanCard({ org }: { org: Org }) {
           </a>
         )}
         {!isPro && (
-          <LinkButton to="/billing" hash="card" variant="primary" disabledReason={deniedReason}>
+          <LinkButton to="/billing" hash="payment-methods" variant="primary" disabledReason={deniedReason}>
             Upgrade
           </LinkButton>
         )}

@@ -10,7 +10,7 @@ export const chainsQuery = (code: string) => q('rpc.listChains', { params: { cod
 const refetchInterval = pollWhile<RpcChainDetails>((chain) => chain.isConfigured && chain.upstreams.length === 0, {
   fastMs: 1_000,
   slowMs: 3_000,
-  maxFastMs: 60_000,
+  slowAfterMs: 60_000,
 })
 
 export const chainQuery = (code: string, id: string) => q('rpc.getChain', { params: { code, id } }, { refetchInterval })

@@ -13,11 +13,11 @@ type Props = {
   onPress: () => void
 }
 
-/** While paused, a button that shows the number of new lines and jumps to them. */
+/** While paused, a button that jumps to the newest lines. Shows how many are new, if all of them are loaded. */
 export function NewLines({ nextNumber, isFollowing, isEndUnloaded, order, onPress }: Props) {
-  const [seenNumber, setSeenNumber] = useState(nextNumber)
-  if (isFollowing && seenNumber !== nextNumber) setSeenNumber(nextNumber)
-  const count = Math.max(0, nextNumber - seenNumber)
+  const [firstUnseenNumber, setFirstUnfirstUnseenNumber] = useState(nextNumber)
+  if (isFollowing && firstUnseenNumber !== nextNumber) setFirstUnfirstUnseenNumber(nextNumber)
+  const count = Math.max(0, nextNumber - firstUnseenNumber)
   if (isFollowing || (count === 0 && !isEndUnloaded)) return null
   const Arrow = order === 'asc' ? ArrowDown : ArrowUp
   const text = isEndUnloaded ? 'Newest lines' : `${formatInteger(count)} new ${count === 1 ? 'line' : 'lines'}`

@@ -1,8 +1,8 @@
 import { createStore } from '../../../lib/store.ts'
 
-/** How lines are displayed. Stored in the browser, separately from the settings that every page loads. */
+/** How log lines are displayed. Stored in the browser, separately from the settings that every page loads. */
 type Display = {
-  /** Whether all lines of a text are shown. */
+  /** Whether long messages and messages of several lines wrap. Otherwise a row shows the first line, truncated. */
   isWrapped: boolean
   /** Whether times are in UTC instead of the user's time zone. */
   isUtc: boolean

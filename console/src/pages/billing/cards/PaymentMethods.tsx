@@ -8,7 +8,7 @@ import { CardDialog, CardForm } from './CardForm.tsx'
 import { PaymentMethodRow } from './PaymentMethodRow.tsx'
 
 /** Lists the saved payment methods, the default first, or shows the card form if there are none. */
-export function CardDetails({ code }: { code: string }) {
+export function PaymentMethods({ code }: { code: string }) {
   const settings = useQuery(settingsQuery(code))
   const [isAdding, setIsAdding] = useState(false)
   const hasMethods = (settings.data?.existing.length ?? 0) > 0
