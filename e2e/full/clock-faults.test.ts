@@ -32,7 +32,7 @@ describe.skipIf(!existsSync(fakeTime))('a clock that jumps (needs libfaketime)',
         const deployer = await deploySimulatedTo(shoal)
         const timeline = watchHost(deployer, deployer.endpoint)
         await until(() => timeline.latest('neighbour') === '200', 'the neighbour responds')
-        timeline.mark()
+        timeline.markFault()
         writeFileSync(file, `${by}\n`)
         const deployed = await deploySimulated(
           { ...deployer, api: shoal.as(deployer.token) },

@@ -121,7 +121,7 @@ describe.skipIf(missing)('deploy/compose.yaml', { timeout: 900_000 }, () => {
     expect(await (await fetch(`${settings['SHOAL_PUBLIC_URL']}/readyz`)).json()).toMatchObject({ status: 'ok' })
   })
 
-  test('the log says which parts of the sandbox the container lacks, and the doctor reports the same', () => {
+  test('the log names the parts of the sandbox in use, and the log and the doctor report that cgroups are missing', () => {
     const log = compose('logs', '--no-color', 'shoal')
     console.log(/Squids run with[^"\n]*/.exec(log)?.[0])
     expect(log).toContain('sandbox bubblewrap')
@@ -131,11 +131,11 @@ describe.skipIf(missing)('deploy/compose.yaml', { timeout: 900_000 }, () => {
     const report = JSON.parse(compose('exec', '-T', 'shoal', 'sh', '-c', 'shoal doctor --json || true')) as {
       checks: { name: string; status: string }[]
     }
-    const notWell = report.checks.filter(({ status }) => status === 'failed').map(({ name }) => name)
-    expect(notWell).toEqual(['cgroups'])
+    const failedChecks = report.checks.filter(({ status }) => status === 'failed').map(({ name }) => name)
+    expect(failedChecks).toEqual(['cgroups'])
   })
 
-  test('a squid is deployed with the public client, and runs again after a restart with its volumes', async () => {
+  test('a squid is deployed with the public client, and has its data after the services were removed and started again', async () => {
     endpoint = await deployExample(sqd, {
       shoal,
       url: settings['SHOAL_PUBLIC_URL'] ?? '',

@@ -88,7 +88,7 @@ describe('a Postgres fault', () => {
     async ({ fault, inflict }) => {
       const timeline = watch()
       await until(() => timeline.latest('data') === '200', 'the squid returns data')
-      timeline.mark()
+      timeline.markFault()
       await inflict()
       // The probes can miss a short fault.
       await until(

@@ -71,7 +71,7 @@ describe('a squid that attacks its host', () => {
       ).toMatchObject({
         status: 'OK',
       })
-      timeline.mark()
+      timeline.markFault()
       const attackedMs = performance.now()
       const message = await until(effectOf[attack], 'Shoal has noticed the attack', 90_000)
       const noticedMs = performance.now() - attackedMs
@@ -101,7 +101,7 @@ describe.skipIf(!isRoot)('a full disk (a tmpfs as data directory; needs root)', 
       const simulated = await deploySimulatedTo(shoal)
       const timeline = watchHost(simulated, simulated.endpoint)
       await until(() => timeline.latest('neighbour') === '200', 'the squid responds')
-      timeline.mark()
+      timeline.markFault()
       const filler = join(dataDir, 'filler')
       fill(filler, dataDir)
       await until(() => timeline.latest('readyz') === '503', '`/readyz` reports the full disk')

@@ -18,14 +18,14 @@ import { totalTransfers } from '../support/squid.ts'
 import { until } from '../support/until.ts'
 
 const missing = missingForContainer()
-if (missing) console.log(`The tests of installing are skipped. ${missing}`)
+if (missing) console.log(`The installation tests are skipped. ${missing}`)
 
 const versions = { first: '1.0.0', second: '1.1.0', broken: '1.2.0' }
 
 /** Installs, upgrades and removes Shoal on a Debian whose process 1 is systemd. */
 describe.skipIf(missing)('an installation as a service of systemd', { timeout: 1_800_000 }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'shoal-install-'))
-  let vm: DebianContainer
+  let debian: DebianContainer
   /** The URLs of the console and of the gateway. */
   let url = ''
   let gatewayUrl = ''
@@ -37,39 +37,39 @@ describe.skipIf(missing)('an installation as a service of systemd', { timeout: 1
   async function addRelease(version: string, change = 'true'): Promise<string> {
     const name = releaseName(version)
     const parent = `/var/releases/${version}`
-    await vm.run(`mkdir -p ${parent} && tar -xzf /var/release.tar.gz -C ${parent}`)
-    if (version !== versions.first) await vm.run(`mv ${parent}/${releaseName(versions.first)} ${parent}/${name}`)
+    await debian.run(`mkdir -p ${parent} && tar -xzf /var/release.tar.gz -C ${parent}`)
+    if (version !== versions.first) await debian.run(`mv ${parent}/${releaseName(versions.first)} ${parent}/${name}`)
     const path = `/var/releases/${version}/${name}`
     // All releases come from one archive, because only their versions differ.
-    await vm.run(
+    await debian.run(
       `cd ${path} && sed -i 's/"version": "${versions.first}"/"version": "${version}"/' package.json server/package.json && ${change}`,
     )
     return path
   }
 
   /** Returns the process ids and start times of the squid's programs. */
-  const programsOf = () => vm.run(`ps -eo pid,lstart,args --no-headers | grep '[l]ib/main.js' | sort`)
-  const transfersOf = () => totalTransfers(endpoint).catch(() => null)
-  const responds = () => until(async () => (await transfersOf()) !== null, 'the squid responds', 240_000)
-  const versionOf = async () =>
-    (JSON.parse(await vm.run('curl -s http://127.0.0.1:4000/healthz')) as { version?: string }).version
+  const squidPrograms = () => debian.run(`ps -eo pid,lstart,args --no-headers | grep '[l]ib/main.js' | sort`)
+  const countTransfers = () => totalTransfers(endpoint).catch(() => null)
+  const responds = () => until(async () => (await countTransfers()) !== null, 'the squid responds', 240_000)
+  const runningVersion = async () =>
+    (JSON.parse(await debian.run('curl -s http://127.0.0.1:4000/healthz')) as { version?: string }).version
 
   const installFlags = () =>
-    `--public-url ${url} --gateway-url ${gatewayUrl}/{org} --set SHOAL_HOST=0.0.0.0 --set SHOAL_NETWORK_ALLOW=${vm.hostAddress}:${new URL(devnet.rpcUrl).port}`
+    `--public-url ${url} --gateway-url ${gatewayUrl}/{org} --set SHOAL_HOST=0.0.0.0 --set SHOAL_NETWORK_ALLOW=${debian.hostAddress}:${new URL(devnet.rpcUrl).port}`
 
   const doctor = async () =>
     (
-      JSON.parse(await vm.run('shoal doctor --json || true')) as {
+      JSON.parse(await debian.run('shoal doctor --json || true')) as {
         checks: { name: string; status: string; finding: string }[]
       }
     ).checks
 
   const deploy = () =>
     deployExample(sqd, {
-      shoal: (...args) => vm.run(`shoal ${args.join(' ')}`),
+      shoal: (...args) => debian.run(`shoal ${args.join(' ')}`),
       url,
       gatewayUrl,
-      rpcUrl: devnet.rpcUrl.replace('127.0.0.1', vm.hostAddress),
+      rpcUrl: devnet.rpcUrl.replace('127.0.0.1', debian.hostAddress),
     })
 
   beforeAll(async () => {
@@ -79,139 +79,141 @@ describe.skipIf(missing)('an installation as a service of systemd', { timeout: 1
     })
     devnet = await startDevnet({ transfers: 5, isStreaming: false })
     sqd = await openClient()
-    vm = await startDebianContainer()
-    await vm.forward(Number(new URL(devnet.rpcUrl).port))
-    ;[url, gatewayUrl] = [`http://${vm.address}:4000`, `http://${vm.address}:4001`]
-    cpSync(join(folder, 'dist', `${releaseName(versions.first)}.tar.gz`), join(vm.folder, 'var/release.tar.gz'))
+    debian = await startDebianContainer()
+    await debian.forward(Number(new URL(devnet.rpcUrl).port))
+    ;[url, gatewayUrl] = [`http://${debian.address}:4000`, `http://${debian.address}:4001`]
+    cpSync(join(folder, 'dist', `${releaseName(versions.first)}.tar.gz`), join(debian.folder, 'var/release.tar.gz'))
   }, 900_000)
 
   afterAll(async () => {
     sqd?.close()
     await devnet?.stop()
-    await vm?.stop()
+    await debian?.stop()
     rmSync(folder, { recursive: true, force: true })
   }, 600_000)
 
   test('--dry-run prints every step and changes nothing', async () => {
     const release = await addRelease(versions.first)
-    const output = await vm.run(`${release}/bin/shoal install --dry-run`)
+    const output = await debian.run(`${release}/bin/shoal install --dry-run`)
     for (const text of ['/opt/shoal/current', '/etc/shoal/shoal.env', 'shoal.service', 'enable and start'])
       expect(output).toContain(text)
-    expect(await vm.run('ls -d /opt/shoal /etc/shoal /var/lib/shoal-data 2>/dev/null || true')).toBe('')
+    expect(await debian.run('ls -d /opt/shoal /etc/shoal /var/lib/shoal-data 2>/dev/null || true')).toBe('')
   })
 
   test('the service becomes ready, with a sandbox and a user for each version, and a repeated installation changes nothing', async () => {
     const release = `/var/releases/${versions.first}/${releaseName(versions.first)}`
     const flags = installFlags()
-    const output = await vm.run(`${release}/bin/shoal install ${flags}`)
+    const output = await debian.run(`${release}/bin/shoal install ${flags}`)
     expect(output).toContain(`Shoal ${versions.first} is ready`)
-    const again = await vm.run(`${release}/bin/shoal install ${flags}`)
-    expect(again.split('\n').filter((line) => /^ {2}now/.test(line))).toEqual([])
+    const again = await debian.run(`${release}/bin/shoal install ${flags}`)
+    // The line of a step that changes something begins with `now`.
+    const changes = again.split('\n').filter((line) => /^ {2}now/.test(line))
+    expect(changes).toEqual([])
     const names = (await doctor())
       .filter(({ status }) => status !== 'ok' && status !== 'skipped')
       .map(({ name }) => name)
-    // This installation has no mail server, no backup and no certificates.
+    // This installation has no mail server and no backup, and neither of its two origins has a certificate.
     const expected = ['mail', 'backup', 'certificates', 'certificates']
     expect(names).toEqual(mayRaiseLimits ? expected : ['limits', ...expected])
-    const process = await vm.run('cat /proc/$(systemctl show shoal --property=MainPID --value)/status')
+    const process = await debian.run('cat /proc/$(systemctl show shoal --property=MainPID --value)/status')
     expect(process).toMatch(/^NoNewPrivs:\t1$/m)
     expect(process).toMatch(/^Seccomp:\t2$/m)
     // CAP_SYS_MODULE is bit 16, CAP_SYS_TIME bit 25, CAP_SYSLOG bit 34, CAP_BPF bit 39.
     const capabilities = BigInt(`0x${/^CapBnd:\t([0-9a-f]+)$/m.exec(process)?.[1]}`)
     expect([16n, 25n, 34n, 39n].filter((bit) => (capabilities >> bit) & 1n)).toEqual([])
-    expect(await vm.run('systemctl is-enabled shoal.service shoal-backup.timer')).toBe('enabled\nenabled\n')
-    expect(await vm.run('stat -c %a:%U /etc/shoal/shoal.env /var/backups/shoal')).toBe('600:root\n700:root\n')
+    expect(await debian.run('systemctl is-enabled shoal.service shoal-backup.timer')).toBe('enabled\nenabled\n')
+    expect(await debian.run('stat -c %a:%U /etc/shoal/shoal.env /var/backups/shoal')).toBe('600:root\n700:root\n')
   })
 
   test('a squid is deployed with the public client, and keeps running while the service restarts', async () => {
     endpoint = await deploy()
     const transfers = await devnet.chain.countTransfers()
-    await until(async () => (await transfersOf()) === transfers, 'GraphQL returns all transfers', 240_000)
+    await until(async () => (await countTransfers()) === transfers, 'GraphQL returns all transfers', 240_000)
 
-    const programs = await programsOf()
+    const programs = await squidPrograms()
     expect(programs.split('\n').length).toBeGreaterThan(1)
-    await vm.run('systemctl restart shoal')
+    await debian.run('systemctl restart shoal')
     await responds()
-    expect(await programsOf()).toBe(programs)
-    expect(await vm.run('journalctl -u shoal --no-pager | grep -c "server ended" || true')).toBe('0\n')
+    expect(await squidPrograms()).toBe(programs)
+    expect(await debian.run('journalctl -u shoal --no-pager | grep -c "server ended" || true')).toBe('0\n')
   })
 
   test('an upgrade makes a backup, runs the new version, and leaves the squid running', async () => {
-    const programs = await programsOf()
+    const programs = await squidPrograms()
     const release = await addRelease(versions.second)
-    expect(await vm.run(`${release}/bin/shoal upgrade --dry-run`)).toContain('would')
-    expect(await versionOf()).toBe(versions.first)
-    const output = await vm.run(`${release}/bin/shoal upgrade`)
+    expect(await debian.run(`${release}/bin/shoal upgrade --dry-run`)).toContain('would')
+    expect(await runningVersion()).toBe(versions.first)
+    const output = await debian.run(`${release}/bin/shoal upgrade`)
     expect(output).toContain(`Version ${versions.second} is ready.`)
-    expect(await versionOf()).toBe(versions.second)
-    expect(await vm.run('readlink /opt/shoal/current')).toBe(`/opt/shoal/releases/${versions.second}\n`)
-    expect(await vm.run('ls /var/backups/shoal')).toMatch(/^shoal-before-1\.1\.0-\d+\.tar\n$/)
+    expect(await runningVersion()).toBe(versions.second)
+    expect(await debian.run('readlink /opt/shoal/current')).toBe(`/opt/shoal/releases/${versions.second}\n`)
+    expect(await debian.run('ls /var/backups/shoal')).toMatch(/^shoal-before-1\.1\.0-\d+\.tar\n$/)
     await responds()
-    expect(await programsOf()).toBe(programs)
+    expect(await squidPrograms()).toBe(programs)
   })
 
   test('after an upgrade to a broken release, the old release runs again, with the newer schema', async () => {
-    const programs = await programsOf()
+    const programs = await squidPrograms()
     // This release migrates the database, may become ready, and then ends.
     const migration = `echo 'create table added_by_the_broken_release (id int);' > server/migrations/9999_broken.sql`
     const release = await addRelease(
       versions.broken,
       `${migration} && echo 'setTimeout(() => process.exit(3), 15000)' >> server/src/version.ts`,
     )
-    const failure = vm.run(`${release}/bin/shoal upgrade --timeout 40`)
+    const failure = debian.run(`${release}/bin/shoal upgrade --timeout 40`)
     await expect(failure).rejects.toThrow(`Version ${versions.second} runs again.`)
-    expect(await versionOf()).toBe(versions.second)
+    expect(await runningVersion()).toBe(versions.second)
     await responds()
-    expect(await programsOf()).toBe(programs)
+    expect(await squidPrograms()).toBe(programs)
   })
 
   test('after a reboot, the service and the squid run again, and the nightly backup works', async () => {
-    await vm.reboot()
+    await debian.reboot()
     await until(
       async () =>
-        (await vm.run('curl -s -o /dev/null -w "%{http_code}" http://127.0.0.1:4000/readyz || true')) === '200',
+        (await debian.run('curl -s -o /dev/null -w "%{http_code}" http://127.0.0.1:4000/readyz || true')) === '200',
       'the service is ready',
       300_000,
     )
     await responds()
-    await vm.run('systemctl start shoal-backup.service')
-    expect(await vm.run('ls /var/backups/shoal')).toMatch(/shoal-\d{4}-\d\d-\d\d-\d{6}\.tar/)
+    await debian.run('systemctl start shoal-backup.service')
+    expect(await debian.run('ls /var/backups/shoal')).toMatch(/shoal-\d{4}-\d\d-\d\d-\d{6}\.tar/)
   })
 
   test('uninstall stops the squids and keeps the data, with which a new installation continues', async () => {
-    await vm.run('shoal uninstall --dry-run')
-    expect(await versionOf()).toBe(versions.second)
-    expect(await vm.run('shoal uninstall')).toContain('kept   /var/lib/shoal-data')
-    expect(await vm.run('ls -d /opt/shoal /usr/local/bin/shoal /etc/systemd/system/shoal* 2>/dev/null || true')).toBe(
+    await debian.run('shoal uninstall --dry-run')
+    expect(await runningVersion()).toBe(versions.second)
+    expect(await debian.run('shoal uninstall')).toContain('kept   /var/lib/shoal-data')
+    expect(await debian.run('ls -d /opt/shoal /usr/local/bin/shoal /etc/systemd/system/shoal* 2>/dev/null || true')).toBe(
       '',
     )
-    expect((await programsOf().catch(() => '')).trim()).toBe('')
-    expect(await vm.run('pgrep -c postgres || true')).toBe('0\n')
-    await vm.run(`/var/releases/${versions.second}/${releaseName(versions.second)}/bin/shoal install`)
+    expect((await squidPrograms().catch(() => '')).trim()).toBe('')
+    expect(await debian.run('pgrep -c postgres || true')).toBe('0\n')
+    await debian.run(`/var/releases/${versions.second}/${releaseName(versions.second)}/bin/shoal install`)
     await responds()
   })
 
-  test('with --user, everything runs as an ordinary user, without capabilities, and a squid is deployed', async () => {
-    await vm.run('shoal uninstall && rm -r /var/lib/shoal-data /etc/shoal /var/backups/shoal')
+  test('with --user, everything runs as an ordinary user, and a squid is deployed', async () => {
+    await debian.run('shoal uninstall && rm -r /var/lib/shoal-data /etc/shoal /var/backups/shoal')
     const release = `/var/releases/${versions.second}/${releaseName(versions.second)}`
-    const output = await vm.run(`${release}/bin/shoal install --user shoal ${installFlags()}`)
+    const output = await debian.run(`${release}/bin/shoal install --user shoal ${installFlags()}`)
     expect(output).toContain(`Shoal ${versions.second} is ready`)
     endpoint = await deploy()
     const transfers = await devnet.chain.countTransfers()
-    await until(async () => (await transfersOf()) === transfers, 'GraphQL returns all transfers', 240_000)
-    const users = await vm.run("ps -eo user:20,args --no-headers | grep -E '[l]ib/main.js|[b]in/postgres -D|[m]ain.ts'")
+    await until(async () => (await countTransfers()) === transfers, 'GraphQL returns all transfers', 240_000)
+    const users = await debian.run("ps -eo user:20,args --no-headers | grep -E '[l]ib/main.js|[b]in/postgres -D|[m]ain.ts'")
     expect(
       users
         .trim()
         .split('\n')
         .filter((line) => !line.startsWith('shoal ')),
     ).toEqual([])
-    // As docs/install says, an ordinary user cannot limit the memory and disk of squids.
+    // As docs/install/one-server.md says, an ordinary user cannot limit the memory and disk of squids.
     const problems = (await doctor()).filter(({ status }) => status !== 'ok' && status !== 'skipped')
     console.log(
       `With --user, the doctor reports: ${problems.map(({ name, finding }) => `${name}: ${finding}`).join('\n')}`,
     )
-    expect(await vm.run('shoal uninstall')).toContain('kept   /var/lib/shoal-data')
-    expect((await programsOf().catch(() => '')).trim()).toBe('')
+    expect(await debian.run('shoal uninstall')).toContain('kept   /var/lib/shoal-data')
+    expect((await squidPrograms().catch(() => '')).trim()).toBe('')
   })
 })

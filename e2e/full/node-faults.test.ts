@@ -13,7 +13,7 @@ import { startTimeline, type Timeline } from '../support/timeline.ts'
 import { until } from '../support/until.ts'
 
 const squid = 'erc20-transfers@v1'
-/** The duration of a fault that callers of the gateway do not notice. */
+/** How long a fault lasts that callers of the gateway must not notice. */
 const hiddenFaultMs = 45_000
 /** Within this time, the processor must have the status STALLED. */
 const stalledMs = 60_000
@@ -21,15 +21,15 @@ const stalledMs = 60_000
 /** A squid reads a chain through Shoal's RPC gateway, while one or both of its two nodes misbehave. */
 describe('a fault in RPC nodes', () => {
   let cloud: TestCloud
-  let chain: Devnet
+  let devnet: Devnet
   let nodes: FaultyNode[] = []
   let folder: string
   let rpcUrl: string
 
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'rpc-'))
-    chain = await startDevnet({ transfers: 25 })
-    nodes = [await startFaultyNode(chain.rpcUrl), await startFaultyNode(chain.rpcUrl)]
+    devnet = await startDevnet({ transfers: 25 })
+    nodes = [await startFaultyNode(devnet.rpcUrl), await startFaultyNode(devnet.rpcUrl)]
     const upstreams = nodes.map(({ url }, index) => ({ name: `node ${index + 1}`, url }))
     const config = { chains: { devnet: { type: 'evm', title: 'Devnet', chainId: 31337, headPollMs: 500, upstreams } } }
     writeFileSync(join(folder, 'rpc.json'), JSON.stringify(config))
@@ -53,12 +53,12 @@ describe('a fault in RPC nodes', () => {
     printFaults('a call to the gateway', 'slowest call', "the processor's status", 'indexed again after')
     await cloud?.end()
     for (const node of nodes) await node.close()
-    await chain?.stop()
+    await devnet?.stop()
     rmSync(folder, { recursive: true, force: true })
   })
 
   const untilIndexed = async () => {
-    const expected = await chain.chain.countTransfers()
+    const expected = await devnet.chain.countTransfers()
     await until(
       async () => (await totalTransfers(cloud.endpointOf(squid)).catch(() => null)) === expected,
       'the squid has indexed all transfers',
@@ -75,7 +75,7 @@ describe('a fault in RPC nodes', () => {
           signal,
         })
         const { error } = (await response.json()) as { error?: { code: number } }
-        return error ? `error ${error.code}` : 'right'
+        return error ? `error ${error.code}` : 'ok'
       },
       status: async () => {
         const { processors } = await cloud.api.squids.get({ params: { code: cloud.org, reference: squid } })
@@ -83,35 +83,37 @@ describe('a fault in RPC nodes', () => {
       },
     })
 
-  const both = (fault: Fault) => async () => {
+  const setBothNodes = (fault: Fault) => async () => {
     for (const node of nodes) await node.setFault(fault)
   }
   const setFirstNode = (fault: Fault) => async () => await nodes[0]?.setFault(fault)
 
+  const hidden = { isServed: true, effect: 'calls succeed and the processor stays SYNCED' }
+  const visible = { isServed: false, effect: 'the processor becomes STALLED, and recovers' }
   test.each([
-    { fault: 'one of two dead', begin: setFirstNode('dead'), isServed: true },
-    { fault: 'one of two silent', begin: setFirstNode('silent'), isServed: true },
-    { fault: 'one of two slow (5 s)', begin: setFirstNode('slow'), isServed: true },
-    { fault: 'one of two lying (a head 1,000 blocks too high)', begin: setFirstNode('lying'), isServed: true },
-    { fault: 'both dead', begin: both('dead'), isServed: false },
-    { fault: 'both silent', begin: both('silent'), isServed: false },
+    { fault: 'one of two nodes dead', begin: setFirstNode('dead'), ...hidden },
+    { fault: 'one of two nodes silent', begin: setFirstNode('silent'), ...hidden },
+    { fault: 'one of two nodes slow (5 s)', begin: setFirstNode('slow'), ...hidden },
+    { fault: 'one of two nodes wrong (reports a head 1,000 blocks too high)', begin: setFirstNode('lying'), ...hidden },
+    { fault: 'both nodes dead', begin: setBothNodes('dead'), ...visible },
+    { fault: 'both nodes silent', begin: setBothNodes('silent'), ...visible },
   ])(
-    '$fault',
+    'with $fault, $effect',
     async ({ fault, begin, isServed }) => {
       const timeline = watch()
       await until(() => timeline.latest('status') === 'SYNCED', 'the processor is synced')
-      timeline.mark()
+      timeline.markFault()
       await begin()
       if (isServed) {
-        await chain.chain.transfer(5)
+        await devnet.chain.transfer(5)
         await untilIndexed()
       }
       if (isServed) await pause(hiddenFaultMs)
-      else await until(() => timeline.latest('status') !== 'SYNCED', 'users see that the head is unknown', stalledMs)
+      else await until(() => timeline.latest('status') !== 'SYNCED', 'the processor is no longer SYNCED', stalledMs)
       const during = { call: timeline.history('call'), status: timeline.history('status') }
-      await both('none')()
+      await setBothNodes('none')()
       const repairedMs = performance.now()
-      await chain.chain.transfer(5)
+      await devnet.chain.transfer(5)
       await untilIndexed()
       const indexedMs = performance.now() - repairedMs
       await until(() => timeline.latest('status') === 'SYNCED', 'the processor is synced again')
@@ -123,7 +125,7 @@ describe('a fault in RPC nodes', () => {
         during.status,
         `${(indexedMs / 1000).toFixed(1)} s`,
       )
-      if (isServed) expect(during).toEqual({ call: 'right', status: 'SYNCED' })
+      if (isServed) expect(during).toEqual({ call: 'ok', status: 'SYNCED' })
       else expect(during.status).toMatch(/→ STALLED at/)
     },
     240_000,
@@ -132,12 +134,12 @@ describe('a fault in RPC nodes', () => {
   test('after a reorganisation of four blocks, the squid has the data of the new chain', async () => {
     const timeline = watch()
     await until(() => timeline.latest('status') === 'SYNCED', 'the processor is synced')
-    timeline.mark()
-    const before = await chain.chain.countTransfers()
+    timeline.markFault()
+    const before = await devnet.chain.countTransfers()
     const startedMs = performance.now()
-    await chain.chain.reorg(4)
-    await chain.chain.transfer(1)
-    expect(await chain.chain.countTransfers()).not.toBe(before)
+    await devnet.chain.reorg(4)
+    await devnet.chain.transfer(1)
+    expect(await devnet.chain.countTransfers()).not.toBe(before)
     await untilIndexed()
     const elapsed = `${((performance.now() - startedMs) / 1000).toFixed(1)} s`
     await timeline.stop()
@@ -149,6 +151,6 @@ describe('a fault in RPC nodes', () => {
       history('status'),
       elapsed,
     )
-    expect(history('call')).toBe('right')
+    expect(history('call')).toBe('ok')
   })
 })

@@ -35,8 +35,8 @@ describe('the programs of a squid', () => {
     readdirSync('/proc')
       .map(Number)
       .filter((pid) => {
-        const isOurs = partsOf(pid, 'environ').some((variable) => variable.includes(cloud.shoal.dataDir))
-        return isOurs && isMatch(partsOf(pid, 'cmdline'))
+        const isOurs = readProcList(pid, 'environ').some((variable) => variable.includes(cloud.shoal.dataDir))
+        return isOurs && isMatch(readProcList(pid, 'cmdline'))
       })
 
   test('the api has the variable BASE_PATH, exposes no file paths in errors, and allows introspection', async () => {
@@ -52,7 +52,7 @@ describe('the programs of a squid', () => {
     expect(error).not.toContain(cloud.shoal.dataDir)
     expect(await send('{ __schema { queryType { name } } }')).toContain('"Query"')
     const [api = 0] = programs((words) => words.some((word) => word.endsWith('squid-graphql-server')))
-    const variables = partsOf(api, 'environ')
+    const variables = readProcList(api, 'environ')
     expect(variables).toContain('NODE_ENV=production')
     expect(variables).toContain(`BASE_PATH=${new URL(endpoint).pathname.replace(/\/graphql$/, '')}`)
   })
@@ -72,8 +72,8 @@ describe('the programs of a squid', () => {
   })
 })
 
-/** Returns the arguments or variables of a process; an empty list if it has ended. */
-function partsOf(pid: number, file: 'cmdline' | 'environ'): string[] {
+/** Returns the arguments (`cmdline`) or the environment variables (`environ`) of a process; an empty list if it has ended. */
+function readProcList(pid: number, file: 'cmdline' | 'environ'): string[] {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8').split('\0').filter(Boolean)
   } catch {

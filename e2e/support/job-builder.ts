@@ -16,7 +16,7 @@ export type JobBuilder = {
   builder: Builder
   /** The namespace of the tenant, in which builds run. */
   namespace: string
-  /** Builds the project in a folder, or one of these files by name. */
+  /** Builds a project: the path of its folder, or the contents of its files by name. */
   build: (source: string | Record<string, string>, overrides?: Partial<BuildRequest>) => Promise<BuildOutcome>
   end: () => Promise<void>
 }
@@ -26,7 +26,7 @@ export type BuildOutcome = { image: Image | null; error: Error | null; log: stri
 
 export const defaultLimits = { memoryBytes: 512 * 2 ** 20, cpuCores: 1, timeMs: 900_000, diskBytes: 2 ** 30 }
 
-/** Opens a builder whose builds run in the test cluster, for a new installation and tenant. `targets`: the ports of this host that builds may reach. */
+/** Opens a builder whose builds run in the test cluster, for a new installation and tenant. `targets`: further addresses that builds may reach. */
 export async function startJobBuilder(
   quota: Record<string, string> = { pods: '10' },
   targets: { host: string; port: number }[] = [],

@@ -5,7 +5,7 @@ type Period = { result: string; fromMs: number; untilMs: number }
 
 export type Timeline = {
   /** Marks the beginning of a fault. Only the first call counts. */
-  mark: () => void
+  markFault: () => void
   /** Returns the results of one probe since the mark, such as `200 → 503 at 0.4 s → 200 at 12.1 s`. */
   history: (probe: string) => string
   /** Returns the newest result of one probe. */
@@ -47,7 +47,7 @@ export function startTimeline(probes: Record<string, (signal: AbortSignal) => Pr
   const periodsSinceMark = (probe: string) =>
     (periodsByProbe.get(probe) ?? []).filter((period) => period.untilMs >= (markedMs ?? 0))
   return {
-    mark: () => {
+    markFault: () => {
       markedMs ??= now()
     },
     history: (probe) => {

@@ -106,6 +106,9 @@ test('a chart has the same height while it loads, and a failed chart does not af
   await page.unrouteAll()
   await press(page, 'Try again')
   await card('CPU usage').waitFor()
+})
+
+test('a time range that ends before it begins shows an error', async () => {
   await open(`from=${new Date(Date.now() - 60_000).toISOString()}&to=2001-01-01T00:00:00.000Z`)
   await waitForText(page, 'The metrics could not be loaded')
 })
@@ -155,12 +158,12 @@ test('CPU and memory show usage and limits; a minute without samples is a gap', 
   await canvas('CPU usage').waitFor()
 })
 
-test('dragging zooms in; the back button and a link zoom out again', async () => {
+test('charts of a new version begin at its creation; dragging zooms in; the back button and a link zoom out again', async () => {
   await waitForMetrics()
   await open()
   await page.getByRole('button', { name: /^Last 7 days/ }).waitFor()
   await canvas('CPU usage').waitFor()
-  // Charts begin at the creation of the version. Otherwise, a version that is a minute old would be a thin line in a chart of seven days.
+  // Charts of a new version begin at its creation, but show at least 15 minutes.
   const { createdAt } = await deployer.api.squids.get({ params: { code, reference: 'transfers@v1' } })
   await waitForText(page, /^since created, \d+ (s|min)$/)
   const shownFromMs = Math.min(Date.parse(createdAt), Date.now() - 15 * 60_000)
@@ -188,6 +191,10 @@ test('dragging zooms in; the back button and a link zoom out again', async () =>
   await drag()
   await press(page, 'Back to last 7 days')
   await page.waitForURL((url) => !url.searchParams.has('from'))
+})
+
+test('the URL keeps the selected time range; a range without data shows a message', async () => {
+  await open()
   await page.getByRole('button', { name: /Time range$/ }).click()
   await page.getByRole('option', { name: 'Last hour' }).click()
   await page.waitForURL(/range=1h/)
@@ -216,11 +223,17 @@ test('all charts share a crosshair, which the arrow keys also move', async () =>
       return after === before ? '' : after
     }, `${key} moves the crosshair`)
   }
-  // The minutes of now and of the deployment may have no samples, so move back to a minute with samples.
+  // The current minute and that of the deployment may have no samples, so move back to a minute with samples.
   let text = await pressKey('End')
   for (let steps = 0; steps < 15 && text.includes('API –'); steps++) text = await pressKey('ArrowLeft')
   expect(text).toMatch(/:00: API 100 MB, DB .*, Processor 64 MB, API limit/)
   await expect.poll(async () => [(await times()).length, new Set(await times()).size]).toEqual([4, 1])
+})
+
+test('a button in the legend shows and hides a percentile', async () => {
+  await waitForMetrics()
+  await open('range=1h')
+  await canvas('Response latency').waitFor()
   const p50 = card('Response latency').getByRole('button', { name: 'P50' })
   await expect.poll(() => p50.getAttribute('aria-pressed')).toBe('false')
   await p50.click()

@@ -6,8 +6,8 @@ import { waitForText } from '../../support/page.ts'
 import { signInAs } from '../../support/people.ts'
 import { deploySimulated } from '../../support/simulated-squid.ts'
 
-const code = 'after-call-labs'
-const email = 'ann@after-call.dev'
+const code = 'refetch-labs'
+const email = 'ann@refetch.dev'
 const shoal = consoleShoal()
 let browser: Browser
 let page: Page
@@ -16,7 +16,7 @@ beforeAll(async () => {
   browser = await openBrowser()
   const person = await signInAs(browser, shoal, email)
   page = person.page
-  await person.api.orgs.create({ body: { code, name: 'After-Call Labs', email } })
+  await person.api.orgs.create({ body: { code, name: 'Refetch Labs', email } })
   await shoal.cli('org', 'set-status', '--code', code, '--status', 'ACTIVE')
   await deploySimulated({ ...person, shoal, org: code }, { name: 'transfers', slot: 'v1' })
 }, 120_000)
@@ -41,7 +41,7 @@ async function withoutRefetches(act: () => Promise<void>): Promise<void> {
   }
 }
 
-test('a dialog closes when the API responds to its call, and all pages of the version show the new state', async () => {
+test('a dialog closes when the API responds, and the header and the list show the new state without a refetch', async () => {
   await open('/squids')
   await page.getByRole('link', { name: 'transfers@v1' }).click()
   const header = page.locator('header').filter({ has: page.getByRole('heading', { name: /^transfers/, level: 1 }) })
@@ -77,13 +77,13 @@ test('a switch shows the state that the server confirmed, without a refetch', as
   expect(await first.isChecked()).toBe(false)
 })
 
-test('an invited member and a new secret appear in their lists without a refetch', async () => {
+test('an invited member and a new secret appear, and a deleted secret disappears, without a refetch', async () => {
   await open('/settings')
   await page.getByRole('button', { name: 'Invite' }).first().click()
   await withoutRefetches(async () => {
-    await page.getByRole('dialog').getByLabel('Email').fill('bob@after-call.dev')
+    await page.getByRole('dialog').getByLabel('Email').fill('bob@refetch.dev')
     await page.getByRole('dialog').getByRole('button', { name: 'Invite' }).click()
-    await waitForText(page, 'bob@after-call.dev')
+    await waitForText(page, 'bob@refetch.dev')
   })
   await open('/secrets')
   await waitForText(page, 'No secrets yet')
