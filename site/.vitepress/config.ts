@@ -3,7 +3,7 @@ import { defineConfig } from 'vitepress'
 import { compressFiles } from '../../console/build/compressed.ts'
 import { accessibleSearch } from './build/accessible-search.ts'
 import { packExample } from './build/example-archive.ts'
-import { inlineScriptHashes } from './build/inline-scripts.ts'
+import { writeInlineScriptHashes } from './build/inline-scripts.ts'
 import { writePages } from './generate/write-pages.ts'
 import { sidebar } from './sidebar.ts'
 
@@ -66,7 +66,7 @@ export default defineConfig({
   },
   async buildEnd({ outDir }) {
     await packExample(outDir)
-    inlineScriptHashes(outDir)
+    writeInlineScriptHashes(outDir)
     compressFiles(outDir)
   },
 })

@@ -8,7 +8,7 @@ const inlineScript = /<script(?![^>]*\bsrc=)[^>]*>([\s\S]*?)<\/script>/g
  * Writes `csp.json` with the hashes of all inline scripts of the pages in a folder. The server adds them to its content security policy,
  * so that only the inline scripts of this build run.
  */
-export function inlineScriptHashes(folder: string): void {
+export function writeInlineScriptHashes(folder: string): void {
   const scripts = new Set<string>()
   for (const page of globSync('**/*.html', { cwd: folder }))
     for (const [, text = ''] of readFileSync(join(folder, page), 'utf8').matchAll(inlineScript)) scripts.add(text)

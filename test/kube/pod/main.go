@@ -1,4 +1,5 @@
-// The program of the cluster's own image: the container that keeps a pod's namespaces, and pods with which tests probe the network.
+// The program in the test cluster's own image. It is the pause container of each pod, and runs in the pods with which tests probe the
+// network.
 package main
 
 import (
@@ -17,11 +18,11 @@ import (
 const usage = `pod pause           waits for SIGTERM, and reaps processes
 pod serve PORT…     responds to HTTP requests with the pod's name
 pod get URL         prints the body of the response; exit code 1 if there is none within 2 s
-pod connect ADDRESS connects over TCP; exit code 1 if that takes more than 2 s
+pod connect ADDRESS connects over TCP; exit code 1 if it fails or takes more than 2 s
 pod burn            uses one core until SIGTERM
 pod print COUNT RATE [BYTES]
-                    prints lines "1 …" to "COUNT …" of about BYTES, RATE a second (0: as fast as possible); at SIGTERM
-                    stops printing, and prints "end N" after N lines`
+                    prints COUNT numbered lines of about BYTES bytes, RATE per second (0: as fast as possible), and waits
+                    for SIGTERM, at which it stops, and prints "end N", N being the number of printed lines`
 
 const timeout = 2 * time.Second
 

@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// A host is a process in its own network namespace, which connects on command. The namespace ends with the process.
+// A host simulates a pod or a machine outside of the cluster: a process in its own network namespace, which opens connections on
+// command. The namespace ends with the process.
 type host struct {
 	commands io.Writer
 	results  *bufio.Reader
@@ -25,7 +26,7 @@ const (
 	asHost     = "SHOAL_POLICY_TEST_HOST"
 	// A test waits this long for packets that are dropped.
 	refusedAfter = 400 * time.Millisecond
-	// On a busy machine, an allowed connection may take longer.
+	// Much longer than refusedAfter, because an allowed connection may be slow on a busy machine.
 	allowedWithin = 20 * time.Second
 )
 
@@ -33,12 +34,12 @@ var listenedPorts = []int{80, 81, 8080, 9000}
 
 const (
 	udpPort = 5353
-	// If the kernel has IPv6, nodes and pods have link-local addresses on each link.
+	// If the kernel has IPv6, the node and the hosts have these link-local addresses on each link.
 	nodeLinkLocal = "fe80::1"
 	hostLinkLocal = "fe80::2"
 )
 
-// TestMain runs the tests in a network namespace, which is their node. The tests need no root, and leave nothing, since the
+// TestMain runs the tests in a network namespace that simulates the node. They do not need root, and leave nothing behind, since the
 // namespaces end with the processes.
 func TestMain(m *testing.M) {
 	switch {
@@ -73,7 +74,7 @@ func inNamespace() *syscall.SysProcAttr {
 	return attributes
 }
 
-// startHost starts a host behind interface link of the node, with these addresses.
+// startHost starts a host with these addresses. The interface named link connects the node to the host.
 func startHost(t *testing.T, link string, addresses ...string) *host {
 	command := exec.Command("/proc/self/exe")
 	command.Env = append(os.Environ(), asHost+"=1")
@@ -180,7 +181,7 @@ func listen() {
 	}()
 }
 
-// The addresses that a host has received UDP packets from.
+// The addresses from which this host has received UDP packets.
 var senders sync.Map
 
 func probeAll(within time.Duration, targets []string) []bool {
@@ -200,8 +201,9 @@ func probeAll(within time.Duration, targets []string) []bool {
 	return reached
 }
 
-// isReached also has two targets for tests: "spoof ADDRESS SENDER" sends UDP packets with another host's address, and reports whether it
-// could; "received SENDER" reports whether such packets have arrived here.
+// isReached reports whether a target can be reached within a time. Two targets are commands: "spoof RECEIVER SENDER" sends a UDP packet
+// with the source address SENDER, and reports whether the kernel accepted it; "received SENDER" reports whether a UDP packet from SENDER
+// has arrived at this host.
 func isReached(within time.Duration, target string) bool {
 	protocol, address, _ := strings.Cut(target, " ")
 	switch protocol {
