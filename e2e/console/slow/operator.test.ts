@@ -122,7 +122,7 @@ test('the overview shows the processes and problems; a stuck deployment is liste
   await page.goto('/admin')
   await page.getByRole('table', { name: 'Processes' }).getByText('Ready').waitFor()
   // This installation has no backup.
-  await waitForText(page, 'None has been made')
+  await waitForText(page, 'No backup exists')
   await page.getByRole('table', { name: 'Loops' }).getByText('heartbeat').waitFor()
   expect(await accessibilityFlaws(page, 'operator-overview')).toEqual([])
   await page.getByRole('navigation', { name: "Operator's console" }).getByRole('link', { name: 'Deployments' }).click()

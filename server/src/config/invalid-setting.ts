@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 
-/** A setting that the operator has to correct. The message contains its name, its value and the allowed values. */
+/** A setting that the operator has to correct. The message names the setting and says what is wrong, without values that may be secret. */
 export class InvalidSettingError extends Error {
   override name = 'InvalidSettingError'
 }
@@ -29,7 +29,7 @@ export function describeAllowed(schema: z.ZodType): string {
     return joinWithOr(output.anyOf.map((part) => ('const' in part ? part.const : describeNumbers(part))))
   if (isNumeric(output)) return describeNumbers(output)
   if (output.format === 'uri') return 'a URL such as https://shoal.example.com'
-  return output.minLength ? `at least ${output.minLength} characters long` : 'text'
+  return output.minLength ? `at least ${output.minLength} characters long` : 'a valid value'
 }
 
 const isNumeric = ({ type }: z.core.JSONSchema.BaseSchema) => type === 'integer' || type === 'number'
@@ -54,6 +54,6 @@ export function readFileOfSetting(name: string, file: string): string {
   }
 }
 
-/** Returns the code of a failed system call, such as ENOENT. */
+/** Returns the code of a failed system call, such as ENOENT; `unknown reason` if the error has no code. */
 export const errorCodeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason'

@@ -44,7 +44,7 @@ function orderResult({ name, validUntil, failures, problem, nextOrderAt }: Certi
   return warning(
     'certificates',
     `${name} ${state}: ${failures} failed orders, ${next}: ${problem}`,
-    'Let the name resolve to this host, and let the authority reach it on ports 80 and 443. Orders are repeated automatically.',
+    'Point the DNS record of this name to this host, and make ports 80 and 443 reachable for the certificate authority. Shoal retries automatically.',
   )
 }
 

@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { days, hours } from '../clock.ts'
-import { freeShare, fullFreeShare, readDisk, reserveBytes } from '../health/disk.ts'
+import { freeShare, minFreeShare, readDisk, reserveBytes } from '../health/disk.ts'
 import { lastBackupFile, readLastBackup } from '../health/readiness.ts'
 import { keysFile } from '../sealing/key-ring.ts'
 import { clusterNames } from '../startup/open-postgres.ts'
@@ -17,7 +17,7 @@ export const diskCheck: Check = {
     const finding = `${(disk.freeBytes / 1e9).toFixed(1)} of ${(disk.sizeBytes / 1e9).toFixed(1)} GB (${(share * 100).toFixed(1)} %) are free in ${dir}`
     const remedy =
       'Free space: delete versions or old backups, or builds/cache in the data directory while the server is stopped.'
-    if (share < fullFreeShare) return [failed('disk', `${finding}; programs fail to write`, remedy)]
+    if (share < minFreeShare) return [failed('disk', `${finding}; programs fail to write`, remedy)]
     const reserve = reserveBytes(disk, config)
     return [
       disk.freeBytes < reserve

@@ -36,7 +36,7 @@ const fetchEchoed = async (path: string, init?: RequestInit) =>
   (await (await fetchSquid(path, init)).json()) as ReceivedRequest
 
 describe('a request', () => {
-  test('reaches Hasura by its own path, in turn over its replicas, only if the version has the addon', async () => {
+  test('to /hasura reaches the replicas of Hasura in turn, and is refused with 404 if the version lacks the addon', async () => {
     const squid = await bed.createVersion({ name: 'with-hasura', row: { hasuraReplicas: 2 } })
     for (const container of ['hasura', 'hasura-2'])
       await bed.serve(squid, (req, res) => void res.end(`${container} ${req.url}`), { container, port: hasuraPort })
@@ -73,7 +73,7 @@ describe('a request', () => {
       })
   })
 
-  test('has forwarding headers added, and cookies and hop-by-hop headers removed in both directions', async () => {
+  test('has its forwarding headers replaced, and cookies and hop-by-hop headers removed in both directions', async () => {
     await serveEcho('headers', {
       headers: {
         'set-cookie': 'a=b',
@@ -201,7 +201,7 @@ describe('errors from the gateway are JSON', () => {
   test('503 with the reason while a version is starting, hibernated or not deployed', async () => {
     await bed.createVersion({ name: 'starting' })
     await bed.createVersion({ name: 'hibernated', row: { desiredState: 'hibernated' } })
-    await bed.createVersion({ name: 'first', row: { image: null } })
+    await bed.createVersion({ name: 'not-deployed', row: { image: null } })
     await until(async () =>
       expect(await fetchError('hibernated@v1/api/graphql')).toMatchObject({
         status: 503,
@@ -214,7 +214,7 @@ describe('errors from the gateway are JSON', () => {
       code: 'NOT_ANSWERING',
       retryAfter: '5',
     })
-    expect(await fetchError('first@v1/api/graphql')).toMatchObject({
+    expect(await fetchError('not-deployed@v1/api/graphql')).toMatchObject({
       status: 503,
       code: 'NOT_DEPLOYED',
       retryAfter: '5',

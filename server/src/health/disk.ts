@@ -17,7 +17,7 @@ export async function readDisk(dir: string): Promise<Disk> {
 export const freeShare = ({ freeBytes, sizeBytes }: Disk): number => (sizeBytes === 0 ? 1 : freeBytes / sizeBytes)
 
 /** Below this share of free disk space, programs may fail to write. */
-export const fullFreeShare = 0.01
+export const minFreeShare = 0.01
 
 type ReserveConfig = Pick<Config, 'dataDir' | 'SHOAL_DISK_RESERVE_PERCENT'>
 

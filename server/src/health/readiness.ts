@@ -5,7 +5,7 @@ import type { App } from '../app.ts'
 import type { Config } from '../config/config.ts'
 import { canQuery } from '../db/probe.ts'
 import type { CertificateFact } from '../modules/certificates/index.ts'
-import { freeShare, fullFreeShare, readDisk, reserveBytes, type Disk } from './disk.ts'
+import { freeShare, minFreeShare, readDisk, reserveBytes, type Disk } from './disk.ts'
 
 export type Readiness = {
   isReady: boolean
@@ -79,7 +79,7 @@ const diskWarning = (disk: Disk, config: Config): string | null =>
 
 function diskProblem(disk: Disk | null): string | null {
   if (disk === null) return 'does not respond'
-  return freeShare(disk) < fullFreeShare ? freeText(disk) : null
+  return freeShare(disk) < minFreeShare ? freeText(disk) : null
 }
 
 function workerProblem({

@@ -3,7 +3,7 @@ import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 
 /**
  * Gives a request over HTTP/2 the headers that it would have over HTTP/1.1: `host`, and `transfer-encoding` for a body of unknown
- * length. Node's compatible request and response have the same methods.
+ * length. The casts are safe, because the request and response of Node's HTTP/2 compatibility API have the methods of those of HTTP/1.1.
  */
 export function likeHttp1(req: Http2ServerRequest, res: Http2ServerResponse): [IncomingMessage, ServerResponse] {
   const { headers, rawHeaders } = req

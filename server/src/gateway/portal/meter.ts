@@ -4,7 +4,7 @@ import { CounterBuffer } from '../counter-buffer.ts'
 import { HourlyNames } from '../hourly-names.ts'
 
 const hourLengthMs = 3_600_000
-/** Bounds the number of rows, since callers choose the version they send. */
+/** Bounds the number of rows, since the version is a header of the caller (`x-squid-id`) that is not verified. */
 const maxVersionsPerHour = 1_000
 
 /** Counts requests and bytes by dataset, version and hour. */
@@ -26,9 +26,9 @@ export class PortalMeter {
     })
   }
 
-  count(dataset: string, callerVersion: string, bytes: number): void {
+  count(dataset: string, claimedVersion: string, bytes: number): void {
     const hourMs = Math.floor(this.#app.clock.now().getTime() / hourLengthMs) * hourLengthMs
-    const version = this.#versions.limit(hourMs, 'version', callerVersion)
+    const version = this.#versions.limit(hourMs, 'version', claimedVersion)
     const create = () => ({ dataset, version, hour: new Date(hourMs), requests: 0, bytes: 0 })
     const row = this.#buffer.row(`${dataset} ${version} ${hourMs}`, create)
     if (!row) return

@@ -1,16 +1,16 @@
 import type { Finding } from '@shoal/contract'
 import { days, hours, minutes } from '../../clock.ts'
-import { freeShare, fullFreeShare } from '../../health/disk.ts'
+import { freeShare, minFreeShare } from '../../health/disk.ts'
 import type { LoopReport } from '../../health/loops.ts'
 import type { Replica } from '../../installation/replicas-store.ts'
 import { isAlive } from './replicas.ts'
 import type { CertificateRow, RunningRow } from './running-store.ts'
 
-/** The facts from which the overview's findings are computed. */
+/** The facts from which the overview's findings are computed. `unfinished`: the deployments that have not ended. */
 export type Facts = {
   now: Date
   replicas: Replica[]
-  running: Pick<RunningRow, 'createdMs' | 'worker'>[]
+  unfinished: Pick<RunningRow, 'createdMs' | 'worker'>[]
   postgres: { name: string; isEmbedded: boolean; connections: { open: number; max: number } | null }[]
   backup: { at: Date | null; isExternal: boolean }
   certificates: CertificateRow[]
@@ -20,9 +20,9 @@ type Found = Omit<Finding, 'since'> & { since: Date | null }
 
 /** A worker that is not busy claims a deployment within seconds. */
 const maxUnclaimedMs = minutes(2)
-/** A loop is late when no round has ended for its interval, the duration of its last round, and this time. */
+/** A loop is late when no round has ended for longer than the sum of its interval, the duration of its last round and this time. */
 const maxLateMs = minutes(2)
-const tolerated = 3
+const minFailedRounds = 3
 
 /** Returns the problems of the installation, the most severe first. The limits are those of `shoal doctor` where it has the same check. */
 export function findingsOf(facts: Facts): Found[] {
@@ -103,15 +103,15 @@ function loopFindings({ replicas, now }: Facts): Found[] {
     const remedy = `Read the log of ${loop.replica}.`
     const isLate = now.getTime() - timeOf(loop) > loop.intervalMs + (loop.lastMs ?? 0) + maxLateMs
     const endedAt = new Date(timeOf(loop))
-    if (isLate) return [bad('loops', `No round of "${loop.name}" has ended`, endedAt, remedy)]
-    return loop.failures >= tolerated
+    if (isLate) return [bad('loops', `A round of "${loop.name}" is overdue`, endedAt, remedy)]
+    return loop.failures >= minFailedRounds
       ? [bad('loops', `The last ${loop.failures} rounds of "${loop.name}" failed: ${loop.error ?? ''}`, null, remedy)]
       : []
   })
 }
 
-function queueFindings({ running, now }: Facts): Found[] {
-  const waiting = running.filter(
+function queueFindings({ unfinished, now }: Facts): Found[] {
+  const waiting = unfinished.filter(
     ({ worker, createdMs }) => worker === null && now.getTime() - createdMs > maxUnclaimedMs,
   )
   const [oldest] = waiting
@@ -154,7 +154,7 @@ function diskFindings({ replicas }: Facts): Found[] {
     if (disk === null) return []
     const share = freeShare({ freeBytes: disk.free, sizeBytes: disk.size })
     const text = `${(share * 100).toFixed(1)} % of its disk is free`
-    if (share < fullFreeShare) return [bad(name, `${text}: programs fail to write`, null, remedy)]
+    if (share < minFreeShare) return [bad(name, `${text}: programs fail to write`, null, remedy)]
     if (disk.free < disk.reserve) return [bad(name, `${text}: deployments are refused`, null, remedy)]
     return disk.free < 2 * disk.reserve ? [warn(name, `${text}: deployments will soon be refused`, null, remedy)] : []
   })
@@ -163,23 +163,23 @@ function diskFindings({ replicas }: Facts): Found[] {
 function backupFindings({ backup: { at, isExternal }, now }: Facts): Found[] {
   const remedy = 'Run shoal backup --to <file> on a timer, to another disk.'
   if (isExternal) return []
-  if (at === null) return [warn('backup', 'None has been made', null, remedy)]
+  if (at === null) return [warn('backup', 'No backup exists', null, remedy)]
   const ageMs = now.getTime() - at.getTime()
   if (ageMs <= hours(26)) return []
-  return [(ageMs > days(7) ? bad : warn)('backup', 'No backup has been made', at, remedy)]
+  return [(ageMs > days(7) ? bad : warn)('backup', 'No recent backup exists', at, remedy)]
 }
 
 function certificateFindings({ certificates, now }: Facts): Found[] {
   return certificates.flatMap(({ name, validUntilMs, failures, lastError }) => {
     const remedy =
-      'Let the name resolve to this installation, and its authority reach ports 80 and 443. Orders are repeated automatically.'
+      'Point the DNS record of this name to this installation, and make ports 80 and 443 reachable for the certificate authority. Shoal retries automatically.'
     const failure = lastError === null ? '' : `; ${failures} orders failed: ${lastError}`
     if (validUntilMs === null)
       return lastError === null ? [] : [warn(name, `It has no certificate${failure}`, null, remedy)]
     const leftMs = validUntilMs - now.getTime()
     if (leftMs <= 0) return [bad(name, `Its certificate has expired${failure}`, new Date(validUntilMs), remedy)]
     return leftMs < days(14)
-      ? [warn(name, `Its certificate ends in ${Math.floor(leftMs / days(1))} days${failure}`, null, remedy)]
+      ? [warn(name, `Its certificate expires in ${Math.floor(leftMs / days(1))} days${failure}`, null, remedy)]
       : []
   })
 }

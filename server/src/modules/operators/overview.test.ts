@@ -63,11 +63,11 @@ test('a loop whose rounds fail or stop is reported', async () => {
   const ofLoop = async () => (await findings('loops')).filter(({ text }) => text.includes('"failing"'))
   expect(await ofLoop()).toMatchObject([{ severity: 'bad', text: 'The last 3 rounds of "failing" failed: no disk' }])
   t.clock.advance(minutes(10))
-  expect((await ofLoop())[0]?.text).toBe('No round of "failing" has ended')
+  expect((await ofLoop())[0]?.text).toBe('A round of "failing" is overdue')
   await heartbeat.close()
 })
 
-test('the age of the last backup and certificates that end are reported', async () => {
+test('the age of the last backup and certificates that expire are reported', async () => {
   const heartbeat = startHeartbeat(t.app, minutes(60))
   await heartbeat.beat()
   const isExternal = t.app.config.DATABASE_URL !== undefined

@@ -15,7 +15,7 @@ const maxStatements = 20
 export async function readOverview(
   app: Pick<App, 'db' | 'clock' | 'config' | 'database' | 'databaseHosts'>,
 ): Promise<Overview> {
-  const [replicas, running, ordered, postgres, statistics] = await Promise.all([
+  const [replicas, unfinished, ordered, postgres, statistics] = await Promise.all([
     listReplicas(app.db),
     listRunning(app.db),
     listCertificates(app.db),
@@ -36,17 +36,17 @@ export async function readOverview(
     at: backups.length > 0 ? new Date(Math.max(...backups)) : null,
     isExternal: app.config.DATABASE_URL !== undefined,
   }
-  const [oldest] = running
+  const [oldest] = unfinished
   return {
-    findings: findingsOf({ now: app.clock.now(), replicas, running, postgres, backup, certificates }),
+    findings: findingsOf({ now: app.clock.now(), replicas, unfinished, postgres, backup, certificates }),
     replicas: replicas.map(({ report, silentMs, ...replica }) => ({
       ...replica,
       ...report,
       isAlive: isAlive({ silentMs }),
     })),
     deployments: {
-      running: running.filter(({ worker }) => worker !== null).length,
-      queued: running.filter(({ worker }) => worker === null).length,
+      running: unfinished.filter(({ worker }) => worker !== null).length,
+      queued: unfinished.filter(({ worker }) => worker === null).length,
       oldestAt: oldest ? new Date(oldest.createdMs) : null,
     },
     postgres,

@@ -3,7 +3,7 @@ import { days } from '../../../clock.ts'
 import { startTestApp, type TestApp, type TestOrg } from '../../../testing/index.ts'
 import { deleteSquid } from '../../versions/index.ts'
 import { makeVersion } from '../../versions/testing/make-version.ts'
-import { alertMaker } from './testing/make-alert.ts'
+import { alertMaker } from './testing/alert-maker.ts'
 import { startReceiver, type Receiver } from './testing/receiver.ts'
 import { signatureHeaders } from './webhook.ts'
 

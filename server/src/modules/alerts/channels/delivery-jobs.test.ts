@@ -9,7 +9,7 @@ import { listDeliveries } from './delivery-store.ts'
 import { channelJobs } from './delivery-jobs.ts'
 import { retryDelaysMs } from './delivery-schedule.ts'
 import { systemNetwork } from './network-access.ts'
-import { alertMaker } from './testing/make-alert.ts'
+import { alertMaker } from './testing/alert-maker.ts'
 import { startReceiver, type Receiver } from './testing/receiver.ts'
 import { signatureHeaders } from './webhook.ts'
 

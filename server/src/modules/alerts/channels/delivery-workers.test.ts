@@ -7,7 +7,7 @@ import { until } from '../../../testing/until.ts'
 import { channelJobs, queueDeliveriesWithoutJob } from './delivery-jobs.ts'
 import { deliverQueue } from './delivery-queue.ts'
 import { systemNetwork } from './network-access.ts'
-import { alertMaker } from './testing/make-alert.ts'
+import { alertMaker } from './testing/alert-maker.ts'
 import { startReceiver, type Receiver } from './testing/receiver.ts'
 
 let t: TestApp

@@ -7,14 +7,14 @@ type Counters = { stored: Counter; dropped: Counter }
 const countersByRegistry = new WeakMap<Registry, Counters>()
 
 /** Counts stored and dropped lines in the metrics of this process, and logs which versions exceed their limits. */
-export function recordWrite(app: App, { storedLines, dropped, reported }: WriteResult): void {
+export function recordWrite(app: App, { storedLines, dropped, dueReports }: WriteResult): void {
   const registry = metricsRegistry(app)
   const counters = countersByRegistry.get(registry) ?? createCounters(registry)
   countersByRegistry.set(registry, counters)
   counters.stored.inc(storedLines)
-  // Counts dropped lines immediately, not when the log reports them: while a daily quota is used up, that is only once an hour.
+  // Counts dropped lines now, not when the version's log reports them: once a daily quota is used up, the log reports them only once an hour.
   for (const { exceeded, lines } of dropped) counters.dropped.inc({ limit: exceeded }, lines)
-  for (const { squidId, lines, exceeded } of reported)
+  for (const { squidId, lines, exceeded } of dueReports)
     app.log.warn(
       { squidId, lines, exceeded },
       'log lines were dropped because the version or its organization exceeded a limit',
@@ -26,12 +26,12 @@ function createCounters(registry: Registry): Counters {
   return {
     stored: new Counter({
       name: 'shoal_log_lines_stored_total',
-      help: 'Stored lines of the logs of squids.',
+      help: 'Stored log lines of squids.',
       registers,
     }),
     dropped: new Counter({
       name: 'shoal_log_lines_dropped_total',
-      help: 'Lines of the logs of squids that were dropped because their version or organization exceeded a limit, by that limit.',
+      help: 'Dropped log lines of squids, by the limit that their version or organization exceeded.',
       labelNames: ['limit'],
       registers,
     }),

@@ -20,8 +20,8 @@ export type PendingDrop = {
 export type DropsOfBatch = {
   /** The lines that the batch has dropped, by the limit that was exceeded. */
   dropped: { exceeded: LimitKind; lines: number }[]
-  /** Drops of this and earlier batches that must be reported now. */
-  reported: PendingDrop[]
+  /** Drops of this and earlier batches that the logs of their versions must report now. */
+  dueReports: PendingDrop[]
 }
 
 /** Dropped lines are reported when no more were dropped for this time … */
@@ -71,14 +71,14 @@ export function createDrops(
   return {
     record: (drops, nowMs) => {
       const dropped: DropsOfBatch['dropped'] = []
-      const reported: PendingDrop[] = []
+      const dueReports: PendingDrop[] = []
       for (const { workload, lines, isEstimate } of drops) {
         const squidId = squidOf(workload)
         if (squidId === null) continue
         const exceeded = limiter.exceededBy(squidId)
         dropped.push({ exceeded, lines })
         const earlier = bySquid.get(squidId)
-        if (earlier && !isContinued(earlier, exceeded, nowMs)) reported.push(report(earlier))
+        if (earlier && !isContinued(earlier, exceeded, nowMs)) dueReports.push(report(earlier))
         const drop = bySquid.get(squidId) ?? {
           squidId,
           lines: 0,
@@ -94,8 +94,8 @@ export function createDrops(
           toMs: nowMs,
         })
       }
-      for (const drop of bySquid.values()) if (isDue(drop, nowMs)) reported.push(report(drop))
-      return { dropped, reported }
+      for (const drop of bySquid.values()) if (isDue(drop, nowMs)) dueReports.push(report(drop))
+      return { dropped, dueReports }
     },
     pendingOf: (squidIds) => squidIds.flatMap((squidId) => bySquid.get(squidId) ?? []),
     quotaReportedOn: (squidId) => quotaReportedOn.get(squidId) ?? null,

@@ -91,8 +91,8 @@ export function createWriter(client: ClientBase, options: WriterOptions): Writer
     const bySquid = Map.groupBy(raw, (line) => squidOf(line.workload))
     bySquid.delete(null)
     const loggingIds = [...bySquid.keys()].filter((id) => id !== null)
-    const { dropped, reported } = drops.record(batchDrops, nowMs)
-    const droppingIds = [...batchDrops.map((drop) => squidOf(drop.workload)), ...reported.map((drop) => drop.squidId)]
+    const { dropped, dueReports } = drops.record(batchDrops, nowMs)
+    const droppingIds = [...batchDrops.map((drop) => squidOf(drop.workload)), ...dueReports.map((drop) => drop.squidId)]
     const squidIds = [...new Set([...loggingIds, ...droppingIds])].filter((id) => id !== null)
     await loadStreams(squidIds)
     const redactorOf = await options.redactors(loggingIds)
@@ -102,7 +102,7 @@ export function createWriter(client: ClientBase, options: WriterOptions): Writer
       const rawOfSquid = bySquid.get(id) ?? []
       const stored = rawOfSquid.length === 0 ? [] : numberLines(stream, rawOfSquid, redactorOf(id), options)
       limiter.addUsage(id, Math.max(0, storedBytes(stored) - writtenBytes(rawOfSquid)))
-      const reports = reported.filter((drop) => drop.squidId === id)
+      const reports = dueReports.filter((drop) => drop.squidId === id)
       const lines = [...stored, ...reports.map((drop) => reportLine(stream, drop, nowMs))]
       return [{ stream, lines, usage: limiter.usageOf(id) }]
     })
@@ -134,7 +134,7 @@ export function createWriter(client: ClientBase, options: WriterOptions): Writer
       stream.open = open
       for (const block of full) limiter.addUsage(stream.squidId, await indexBlock(client, stream.squidId, block))
     }
-    return { storedLines: lines.length, dropped, reported }
+    return { storedLines: lines.length, dropped, dueReports }
   }
 
   const reportLine = (stream: StreamEnd, drop: PendingDrop, nowMs: number): NewLine => ({
@@ -144,7 +144,7 @@ export function createWriter(client: ClientBase, options: WriterOptions): Writer
 
   const writeNotices = async (): Promise<WriteResult> => {
     const notices = await readNotices(client, maxNotices)
-    if (notices.length === 0) return { storedLines: 0, dropped: [], reported: [] }
+    if (notices.length === 0) return { storedLines: 0, dropped: [], dueReports: [] }
     return write(
       { lines: notices.map(lineOf), dropped: [], cursor: {} },
       notices.map(({ id }) => id),

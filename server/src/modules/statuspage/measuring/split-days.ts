@@ -1,6 +1,6 @@
 import { dayOf, days, minutes } from '../../../clock.ts'
 
-/** A longer time between two rounds is not counted, because the state in between is unknown. */
+/** Maximum time between two rounds. The state during a longer gap is unknown, so the gap is not counted. */
 export const maxGapMs = minutes(2)
 
 /** Splits a time span at midnight UTC. Returns the milliseconds in each day; nothing if the span is empty or longer than `maxGapMs`. */

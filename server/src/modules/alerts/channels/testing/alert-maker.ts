@@ -5,7 +5,7 @@ import { enqueueTransition } from '../enqueue.ts'
 
 type AlertOptions = Partial<typeof alertEvents.$inferInsert>
 
-/** Opens and ends alerts as rules do: the row and its deliveries in one transaction. */
+/** Opens, worsens and ends alerts as rules do: the row and its deliveries in one transaction. */
 export function alertMaker(t: Pick<TestApp, 'app' | 'clock'>) {
   let count = 0
   return {
@@ -33,7 +33,7 @@ export function alertMaker(t: Pick<TestApp, 'app' | 'clock'>) {
         return row.id
       })
     },
-    /** Makes the alert critical, so that channels are notified once more. */
+    /** Makes the alert critical. Channels are notified as if it had opened again. */
     worsen: async (org: Pick<TestOrg, 'id'>, eventId: number): Promise<void> => {
       await t.app.db.transaction(async (tx) => {
         const [row] = await tx
