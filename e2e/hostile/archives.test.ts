@@ -61,12 +61,12 @@ test('each hostile archive is rejected with a sentence that names the path, and 
   const faults: string[] = []
   const remaining = archives.values()
   const upload = async (slot: string) => {
-    for (const { title, bytes, culprit } of remaining) {
+    for (const { title, bytes, rejectedPath } of remaining) {
       const { failed, reason } = await rejectionOf(bytes, slot)
       if (!expectedFailures.includes(failed)) faults.push(`${title}: ${failed} ${reason}`)
-      if (culprit !== null && failed !== 'REQUIRED_SOURCE_FILE_INVALID') faults.push(`${title} was unpacked: ${reason}`)
-      if (culprit !== null && !reason.includes(asInMessages(culprit)))
-        faults.push(`${title}: the reason does not name ${culprit}: ${reason}`)
+      if (rejectedPath !== null && failed !== 'REQUIRED_SOURCE_FILE_INVALID') faults.push(`${title} was unpacked: ${reason}`)
+      if (rejectedPath !== null && !reason.includes(asInMessages(rejectedPath)))
+        faults.push(`${title}: the reason does not name ${rejectedPath}: ${reason}`)
       if (!/^[A-Z“"][^]{10,600}$/.test(reason)) faults.push(`${title}: the reason is not a short sentence: ${reason}`)
       if (reason.includes(shoal.dataDir)) faults.push(`${title}: the reason reveals a path of the host: ${reason}`)
     }

@@ -9,8 +9,8 @@ import { Header } from 'tar'
 import { headerOf, padding, tarOf, type TarEntry } from './tar-stream.ts'
 
 /**
- * A backup is a tar of two files, readable with ordinary tools: `manifest.json`, padded with spaces to a fixed length since it is
- * written last, and the compressed `content.tar.zst`.
+ * A backup is a tar of two files, readable with ordinary tools: `manifest.json` and the compressed `content.tar.zst`. The manifest comes
+ * first but is written last, so it is padded with spaces to a fixed length.
  */
 const MANIFEST = 'manifest.json'
 const CONTENT = 'content.tar.zst'
@@ -23,19 +23,19 @@ export type ContentSum = { bytes: number; sha256: string }
 
 /**
  * Writes a backup to a temporary file, which is renamed when it is complete and synced. Only the owner of the file may read it.
- * Calls `manifest`, which returns the manifest, after all entries have been read.
+ * Calls `makeManifest` with the size and checksum of the content after all entries have been read.
  */
 export async function writeBackupFile(
   file: string,
   entries: AsyncIterable<TarEntry>,
-  manifest: (content: ContentSum) => unknown,
+  makeManifest: (content: ContentSum) => unknown,
   signal: AbortSignal,
 ): Promise<ContentSum> {
   const temporary = `${file}.${randomBytes(4).toString('hex')}.part`
   const handle = await open(temporary, 'wx', 0o600)
   try {
     const content = await writeContent(handle, entries, signal)
-    await handle.write(manifestAndHeaders(manifest(content), content), 0, CONTENT_START, 0)
+    await handle.write(manifestAndHeaders(makeManifest(content), content), 0, CONTENT_START, 0)
     await handle.sync()
     await handle.close()
     await rename(temporary, file)

@@ -9,11 +9,11 @@ export const canBeStored = (text: string): boolean => !/[\u0000-\u001f\u007f\uff
 export function pathRejection(path: string): string | null {
   if (isAbsolute(path)) return `${quoted(path)} is an absolute path`
   if (path.split('/').includes('..')) return `${quoted(path)} points outside of the backup`
-  return canBeStored(path) ? null : `${quoted(path)} has a name with control characters`
+  return canBeStored(path) ? null : `${quoted(path)} has a name with control characters or that is not UTF-8`
 }
 
-/** Whether the link at `path` points outside of the folder formed by the first two components of its path. `links`: path → target. */
-export function pointsOutside(links: ReadonlyMap<string, string>, path: string): boolean {
+/** Whether the link at `path` leaves its top folder, such as `images/<id>`: the first two components of its path. `links`: path → target. */
+export function leavesTopFolder(links: ReadonlyMap<string, string>, path: string): boolean {
   const folder = path.split('/').slice(0, 2).join('/')
   const isInside = (location: string) => location === folder || location.startsWith(`${folder}/`)
   const resolved = resolveLink(links, path)

@@ -8,7 +8,7 @@ import { ReadEntry, Unpack } from 'tar'
 import { plainPath, quoted } from '../build/archive-rules.ts'
 import { whenClosed } from '../build/tar-closing.ts'
 import { walk } from '../build/tree.ts'
-import { pointsOutside, pathRejection } from './safe-path.ts'
+import { leavesTopFolder, pathRejection } from './safe-path.ts'
 
 /** Folder and file modes by the first component of a path. `isRunnable`: executables and links are allowed. */
 const RULES_BY_AREA: Record<string, { folder: number; file: number; isRunnable?: true }> = {
@@ -103,7 +103,7 @@ async function makeLinks(dir: string, links: ReadonlyMap<string, string>): Promi
   for (const [path, target] of links) {
     const parents = path.split('/').slice(0, -1)
     const isBelowLink = parents.some((_, depth) => links.has(parents.slice(0, depth + 1).join('/')))
-    if (isBelowLink || pointsOutside(links, path)) skipped.push(path)
+    if (isBelowLink || leavesTopFolder(links, path)) skipped.push(path)
     else {
       await mkdir(dirname(join(dir, path)), { recursive: true, mode: 0o755 })
       await symlink(target, join(dir, path))

@@ -6,7 +6,7 @@ export type HostileArchive = {
   title: string
   bytes: Buffer
   /** A path that a rejection must name; null if the archive may be accepted or its damage concerns no single path. */
-  culprit: string | null
+  rejectedPath: string | null
 }
 
 /** Returns a path as messages show it, without quotes. */
@@ -86,8 +86,8 @@ const longName = (name: string): Entry => ({ name: '././@LongLink', type: 'L', b
 const zeros = Buffer.alloc(8 * 1024 * 1024)
 const largeHeaders = [100_000, 2_000_000].map((length) => pax({ comment: 'c'.repeat(length) }))
 
-/** Entries that attack the unpacker. `culprit`: see `HostileArchive`. */
-type Trick = { title: string; entries: Entry[]; culprit: string | null }
+/** Entries that attack the unpacker. `rejectedPath`: see `HostileArchive`. */
+type Trick = { title: string; entries: Entry[]; rejectedPath: string | null }
 
 const base256 = (first: number, rest: number) => Buffer.from([first, ...Array.from({ length: 11 }, () => rest)])
 
@@ -99,12 +99,12 @@ function tricks(random: Random, n: number): Trick[] {
   const absolute = pick(['/etc/passwd', '/tmp/hostile', '//tmp/hostile', 'C:/hostile', 'C:\\hostile', '\\hostile'])
   const control = pick(['\n', '\r', '\t', '\u001b[2J', '\u007f', '\u0007', '\u0085', '\u2028'])
   const direction = pick(['\u202e', '\u202d', '\u2066', '\u2067', '\u2069', '\u200f', '\u200e', '\u061c'])
-  const one = (title: string, entry: Entry, culprit: string | null = String(entry.name)): Trick => ({
+  const one = (title: string, entry: Entry, rejectedPath: string | null = String(entry.name)): Trick => ({
     title,
     entries: [entry],
-    culprit,
+    rejectedPath,
   })
-  const several = (title: string, entries: Entry[], culprit: string | null): Trick => ({ title, entries, culprit })
+  const several = (title: string, entries: Entry[], rejectedPath: string | null): Trick => ({ title, entries, rejectedPath })
   return [
     one('traversal', file(outside)),
     one('traversal of a folder', folder(`${outside}/`)),
@@ -257,7 +257,7 @@ export function* hostileArchives(seed: number, count: number): Generator<Hostile
     yield {
       title: `${i}: ${chosen.map((trick) => trick.title).join(' + ')}, ${archiveChange.title}`,
       bytes: archiveChange.apply(tar, random),
-      culprit: isAlone ? first.culprit : null,
+      rejectedPath: isAlone ? first.rejectedPath : null,
     }
   }
 }

@@ -37,7 +37,7 @@ export async function readNpmConfig(npm: HostNpm): Promise<NpmConfig> {
   }
 }
 
-/** Returns the addresses that builds must reach even in a private network: the configured registry and the proxy. */
+/** Returns the configured registry and the proxy as targets that builds may reach even if their addresses are private. */
 export function npmTargets({ registry, proxy }: NpmConfig): NetworkTarget[] {
   const urls = [registry, proxy].filter((url) => url !== null && URL.canParse(url)).map((url) => new URL(url ?? ''))
   return urls.map(({ hostname, port, protocol }) => ({

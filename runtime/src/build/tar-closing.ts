@@ -1,14 +1,15 @@
 import type { Unpack } from 'tar'
 
 /**
- * Resolves when tar has closed all files and finished its work in the folder, even after a failure. The caller must call `end()`.
- * Otherwise files of rejected archives would stay open, and appear in a folder that the caller deletes.
+ * Resolves when tar has closed all files and finished its work in the folder, even after a failure. Callers call this function before
+ * they write, then `unpack.end()`, and await the promise before they delete the folder. Otherwise tar may still create files in it.
  */
 export function whenClosed(unpack: Unpack): Promise<void> {
   return new Promise((resolve) => {
     unpack.once('end', resolve)
-    // tar emits no `end` if it aborts, which it does only before the first entry, or if `cwd` does not exist.
+    // If tar aborts, which it does only before the first entry, it emits no `end`.
     unpack.once('abort', resolve)
+    // If `cwd` does not exist, tar emits only an error.
     unpack.on('error', (error) => {
       if (error instanceof Error && error.name === 'CwdError') resolve()
     })

@@ -6,8 +6,8 @@ import { commandLine, isInSandbox, listProcesses } from './processes.ts'
 import { endPrograms } from './program-tree.ts'
 
 /**
- * Kills programs of this state directory that do not belong to the recorded run of one of `containers`: programs without a record,
- * and second copies that another worker started. `shim`: pid of the shim of the recorded run.
+ * Kills programs of this installation that belong to no recorded run: isolated programs of containers that are not in `containers`, and
+ * duplicates of a recorded run that another worker started. `shim`: pid of the shim of the recorded run; null without a run.
  */
 export async function endUnrecordedPrograms(
   hostContext: HostContext,
@@ -18,18 +18,18 @@ export async function endUnrecordedPrograms(
     CONTAINER_NAME_PREFIX,
     new Set(containers.map(({ key }) => isolationName(key))),
   )
-  for (const root of findCopies(hostContext, new Set(containers.map(({ shim }) => shim)))) {
+  for (const root of findUnrecordedShims(hostContext, new Set(containers.map(({ shim }) => shim)))) {
     const tree = { mark: `${hostContext.host.label}/copy`, cgroup: null, root }
     await endPrograms(tree, { graceMs: STOP_GRACE_MS, exceptPid: null })
   }
   hostContext.sockets.keepOnly(containers.map(({ key }) => key))
 }
 
-/** Finds the shims without a record. A fork of a recorded shim has its command line until it executes the program, so it is excluded. */
-function findCopies({ host }: HostContext, shims: Set<number | null>) {
+/** Finds the shims without a record. Excludes the children of recorded shims, which have the command line of the shim until they execute the program. */
+function findUnrecordedShims({ host }: HostContext, recordedShims: Set<number | null>) {
   const dir = join(workloadsDirIn(host.stateDir), '/')
   return listProcesses().filter(
     ({ pid, parent }) =>
-      !shims.has(pid) && !shims.has(parent) && commandLine(pid)[2]?.startsWith(dir) && !isInSandbox(pid),
+      !recordedShims.has(pid) && !recordedShims.has(parent) && commandLine(pid)[2]?.startsWith(dir) && !isInSandbox(pid),
   )
 }

@@ -33,7 +33,7 @@ export class RegistryClient {
   /** Verifies that the registry responds and accepts the credentials. */
   async check(signal: AbortSignal): Promise<void> {
     const purpose = `sign in to ${this.#host}`
-    const request = { purpose, method: 'GET', url: '/v2/', isRepeated: false, signal } as const
+    const request = { purpose, method: 'GET', url: '/v2/', mayRetry: false, signal } as const
     const response = await this.#http.send({ ...request, scopes: [] })
     await response.body.dump()
   }
@@ -70,7 +70,7 @@ export class RegistryClient {
       // The registry opened an upload instead. Cancel it, rather than let it expire.
       const url = new URL(location, response.url).href
       await this.#http
-        .send({ purpose, method: 'DELETE', url, scopes, isRepeated: false, signal })
+        .send({ purpose, method: 'DELETE', url, scopes, mayRetry: false, signal })
         .then(({ body }) => body.dump())
         .catch(() => undefined)
     }

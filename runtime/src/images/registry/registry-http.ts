@@ -16,8 +16,8 @@ export type RegistryRequest = {
   body?: () => Buffer | Readable
   /** Statuses, in addition to 2xx, that are not errors. */
   accepts?: number[]
-  /** False: the request is not repeated after a temporary failure. Default: true. */
-  isRepeated?: boolean
+  /** False: the request is not sent again after a temporary failure. Default: true. */
+  mayRetry?: boolean
   signal: AbortSignal
 }
 
@@ -31,7 +31,7 @@ export type RegistryResponse = {
 
 const ATTEMPTS = 5
 const FIRST_DELAY_MS = 500
-/** Maximum delay before a repetition, even if the registry requests a longer one (`Retry-After`). */
+/** Maximum delay before a retry, even if the registry requests a longer one (`Retry-After`). */
 const MAX_DELAY_MS = 60_000
 const MAX_REDIRECTS = 5
 const MAX_ERROR_BYTES = 65_536
@@ -58,7 +58,7 @@ export class RegistryHttp {
         throw refused(requested.purpose, response.status, await readError(response))
       } catch (error) {
         requested.signal.throwIfAborted()
-        const isLast = attempt === ATTEMPTS || requested.isRepeated === false
+        const isLast = attempt === ATTEMPTS || requested.mayRetry === false
         if (isLast || !isTemporary(error)) throw error
       }
       await delay(Math.min(Math.max(retryAfterMs, FIRST_DELAY_MS * 2 ** (attempt - 1)), MAX_DELAY_MS), requested.signal)

@@ -11,9 +11,8 @@ const ATTEMPTS = 5
 const FIRST_DELAY_MS = 500
 
 /**
- * Uploads a blob as a stream, with bounded memory. An interrupted upload starts again from the beginning: registries discard the
- * received part, or no
- * longer find it at the address that they returned.
+ * Uploads a blob as a stream, with bounded memory. An interrupted upload starts again from the beginning, because registries discard
+ * the received part or the URL of the upload.
  * @throws RegistryError
  */
 export async function uploadBlob(http: RegistryHttp, target: UploadTarget, content: BlobContent): Promise<void> {
@@ -45,26 +44,26 @@ async function uploadOnce(
     const sent = await http.send({
       ...shared,
       method: 'PATCH',
-      url: await locationOf(purpose, begun),
+      url: await nextUrl(purpose, begun),
       headers: { 'content-type': 'application/octet-stream', 'content-length': String(size) },
       body: () => {
         const body = open()
         bodies.push(body)
         return body
       },
-      isRepeated: false,
+      mayRetry: false,
     })
-    const end = new URL(await locationOf(purpose, sent))
+    const end = new URL(await nextUrl(purpose, sent))
     end.searchParams.set('digest', digest)
-    const ended = await http.send({ ...shared, method: 'PUT', url: end.href, headers: empty, isRepeated: false })
+    const ended = await http.send({ ...shared, method: 'PUT', url: end.href, headers: empty, mayRetry: false })
     await ended.body.dump()
   } finally {
     for (const body of bodies) body.destroy()
   }
 }
 
-/** @throws RegistryError if the response does not say where to continue */
-async function locationOf(purpose: string, { headers, url, body }: RegistryResponse): Promise<string> {
+/** Discards the body, and returns the URL at which the upload continues. @throws RegistryError if the response has none */
+async function nextUrl(purpose: string, { headers, url, body }: RegistryResponse): Promise<string> {
   await body.dump()
   const { location } = headers
   if (location !== undefined) return new URL(location, url).href

@@ -30,8 +30,8 @@ const MAX_CONNECTIONS = 16
 const HEADERS_TIMEOUT_MS = 15_000
 
 /**
- * Serves the containers of builds: `GET actions`, `GET` and `PUT` of archives, and `POST events`, each once per token. The
- * connections end with this process, and a container ends with its connection.
+ * Serves the containers of builds: `GET actions`, `GET` and `PUT` of archives, and `POST events`, each once per token. A container ends
+ * when its connection ends, so builds end with this process.
  */
 export class BuildServer {
   readonly #entries = new Map<string, Entry>()
@@ -42,7 +42,7 @@ export class BuildServer {
   private constructor(server: Server) {
     this.#server = server
     server.on('connection', (socket) => this.#limitConnections(socket))
-    // A request lasts as long as the build that sends it.
+    // The request `events` lasts as long as its build.
     server.requestTimeout = 0
     server.headersTimeout = HEADERS_TIMEOUT_MS
     server.on('request', (request: IncomingMessage, response: ServerResponse) => {
