@@ -166,6 +166,7 @@ export const billing = {
         .regex(/^\d{1,7}(\.\d{1,2})?$/, 'An amount in dollars, as in 100 or 99.50')
         .nullable(),
       atCap: z.enum(atCapActions),
+      /** Names of squids, in the order in which they are hibernated at the cap. */
       hibernateOrder: z.array(z.string().min(1).max(30)).max(200).default([]),
       rpcRequestsCap: z.number().int().min(0).max(1_000_000_000_000).nullable(),
     }),

@@ -5,8 +5,8 @@ import type { TokenScope } from './token-scope.ts'
 /**
  * Who may call an endpoint. `user`: signed in. `verified`: signed in with a confirmed email. `member`: a member of the
  * organization in `{code}`, with a confirmed email. A permission: a member whose role has it. `operator`: a session of a user with
- * the operator's flag; for all other callers the endpoint does not exist. `operator.write`: an `operator` who recently entered the
- * password in this session.
+ * the operator's flag; for all other callers the endpoint does not exist. `operator.write`: like `operator`, if the user has
+ * entered the password recently.
  */
 export type Access = 'public' | 'user' | 'verified' | 'member' | 'operator' | 'operator.write' | Permission
 
@@ -14,7 +14,7 @@ export type Access = 'public' | 'user' | 'verified' | 'member' | 'operator' | 'o
 export type Scope = TokenScope | 'session'
 
 /**
- * The response format. `json`: `{payload}`. `lines`: newline-delimited JSON arrays of `payload` items until the client
+ * The format of request and response. `json`: `{payload}`. `lines`: newline-delimited JSON arrays of `payload` items until the client
  * disconnects. `file`: bytes with their own content type. `upload`: like json, but the request is multipart with one file.
  */
 export type Kind = 'json' | 'lines' | 'file' | 'upload'
@@ -76,8 +76,8 @@ type Declaration<
 
 /**
  * Declares an endpoint. The server mounts it, the client calls it, and OpenAPI and the permission tests are generated from it.
- * Query parameters are optional strings on the wire; clients may omit empty ones. `POST` and `DELETE`
- * return 201, `GET` and `PUT` 200, like the hosted service.
+ * On the wire, query parameters are strings; `urlOf` omits empty ones. `POST` and `DELETE` return 201, `GET` and `PUT` 200, like the
+ * hosted service.
  */
 export function endpoint<
   const P extends string,
@@ -128,13 +128,13 @@ export type PayloadOf<E extends Endpoint> = z.output<E['payload']>
 /** The result of a handler, before the payload schema strips undeclared fields. */
 export type PayloadInputOf<E extends Endpoint> = z.input<E['payload']>
 
-/** Areas of endpoints: `contract.squids.restart`. */
+/** Endpoints by area and name: `contract.squids.restart`. */
 export type Areas = Record<string, Record<string, Endpoint>>
 
-/** `['squids.restart', endpoint]` for every leaf, in declaration order. */
+/** Returns each endpoint with its full name, such as `squids.restart`, in declaration order. */
 export function endpointsOf(areas: Areas): [name: string, endpoint: Endpoint][] {
-  return Object.entries(areas).flatMap(([area, verbs]) =>
-    Object.entries(verbs).map(([verb, declared]): [string, Endpoint] => [`${area}.${verb}`, declared]),
+  return Object.entries(areas).flatMap(([area, endpoints]) =>
+    Object.entries(endpoints).map(([name, declared]): [string, Endpoint] => [`${area}.${name}`, declared]),
   )
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { Time } from './fields.ts'
 
-/** Money and amounts are decimal strings, never floats; money is in US dollars. */
+/** A decimal string, since floats are inexact. Money is in US dollars. */
 export const Decimal = z.string().regex(/^-?\d+(\.\d+)?$/)
 
 /** `yyyy-MM`, in UTC. */
@@ -20,7 +20,7 @@ export const ReceiptItem = z.object({
   subtotal: Decimal,
   /** This item's share of the receipt's discounts. */
   discount: Decimal,
-  /** `name` is `name@slot`. Null unless `bySquid` is set, and for requests that no squid made. */
+  /** The version that caused the cost; its `name` has the form `name@slot`. Null unless `bySquid` is set, and for requests that no squid made. */
   squid: SquidRef.nullable(),
 })
 export type ReceiptItem = z.infer<typeof ReceiptItem>
@@ -30,7 +30,9 @@ export const Receipt = z.object({
   /** Sorted by descending subtotal. */
   items: z.array(ReceiptItem),
   subTotal: Decimal,
+  /** `amount`: in dollars, unlike the `amount` of items. */
   discounts: z.array(z.object({ type: z.enum(['organization', 'rpc_included']), percent: Decimal, amount: Decimal })),
+  /** `amount`: in dollars. */
   tax: z.object({ percent: Decimal, amount: Decimal }),
   total: Decimal,
   /** False for the current month, which still changes; the receipt of a closed month never does. */

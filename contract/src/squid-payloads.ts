@@ -12,7 +12,7 @@ export type Profile = (typeof profiles)[number]
 export const SquidUrl = z.object({
   url: z.string(),
   type: z.enum(['tag', 'prod_alias', 'canonical']),
-  /** The name of the tag, if `type` is `tag`. */
+  /** The tag's name. */
   name: z.string().optional(),
 })
 
@@ -32,11 +32,10 @@ export const Processor = z.object({
   /** When the processor entered this status; null if unknown. */
   since: Time.nullable(),
   /**
-   * Distance to the head of its chain. The head is the highest block that the processor's own metrics contain or that the nodes of
-   * Shoal's RPC gateway have returned; the latter are known if the processor's environment names one of the gateway's chains.
-   * `source` is `rpc` if the nodes' head is known, otherwise `processor`; then, while the data source is silent, the lag is
-   * estimated from the chain's usual block rate. `seconds` is the time that the chain needs for that many blocks; null until known.
-   * Null before the first block and while the processor is not running.
+   * Distance to the head of its chain. The head comes from the nodes of Shoal's RPC gateway (`rpc`) if the processor's environment
+   * names one of the gateway's chains, otherwise from the processor's own metrics (`processor`). `seconds` is the time the chain
+   * needs to produce that many blocks; null until known. While the processor is STALLED and the head is unknown, the lag is estimated from
+   * the chain's usual block rate. Null before the first block and while the processor is not running.
    */
   lag: z
     .object({
@@ -72,7 +71,7 @@ export const Connection = z.object({
   uri: z.string(),
 })
 
-/** In bytes. Until the first measurement, `usedBytes` is 0 and `usageStatus` is UNKNOWN: the public client requires numbers. */
+/** Until the first measurement, both sizes are 0 and the status is UNKNOWN, because the public client does not accept null. */
 export const Disk = z.object({ usageStatus: z.enum(diskUsageStatuses), usedBytes: z.number(), totalBytes: z.number() })
 
 export const SquidAlert = z.object({
@@ -88,8 +87,9 @@ const DeploymentState = z.object({
   id: Id,
   type: z.enum(deploymentTypes),
   status: z.enum(deploymentStatuses),
+  /** The kind of failure; `NO`: the deployment has not failed. The public client uses this name. */
   failed: z.enum(deploymentFailures),
-  /** Whether the version runs the code of this deployment. True even if a later step failed. */
+  /** True if the version runs the code of this deployment, even if a later step failed. */
   isSwitched: z.boolean().optional(),
 })
 
@@ -104,6 +104,7 @@ export const Squid = z.object({
   tags: z.array(z.object({ name: z.string() })),
   manifest: z.object({ current: z.record(z.string(), z.unknown()), raw: z.string() }),
   packageJson: z.record(z.string(), z.unknown()),
+  /** Always 4: clients may rely on canonical URLs (spec 2.9). The public client uses this name. */
   spec: z.number(),
   status: z.enum(squidStatuses),
   /** The image that the version runs; null before the first successful deployment. */
@@ -119,7 +120,7 @@ export const Squid = z.object({
         profile: z.enum(profiles),
       })
       .optional(),
-    /** Never present: the public client knows this addon, but Shoal rejects manifests that request it. */
+    /** Part of the public client's interface; Shoal rejects manifests that request it. */
     neon: z.object({ connections: z.array(Connection) }).optional(),
     /** Present if the manifest has the addon, which some installations offer. */
     hasura: Hasura.optional(),
@@ -139,7 +140,7 @@ export const Squid = z.object({
 })
 export type Squid = z.infer<typeof Squid>
 
-/** The fields that lists of versions need: without sources, which make up most of a version's size. */
+/** The fields that lists of versions need: without `manifest` and `packageJson`, which make up most of the size. */
 export const SquidSummary = Squid.pick({
   id: true,
   name: true,

@@ -1,4 +1,4 @@
-/** Constants of status pages, in a separate file so that the console can use them without loading zod. */
+/** Values of status pages that the console shows without loading zod. */
 
 export const statusPageLimits = {
   tags: 20,
@@ -6,9 +6,9 @@ export const statusPageLimits = {
   /** Per organization. Old incidents can be removed. */
   incidents: 500,
   updatesPerIncident: 50,
-  /** How many days before today the page shows availability and resolved incidents. */
+  /** The page shows the availability and the resolved incidents of this many days. */
   days: 90,
-  /** Maximum number of previous addresses that are reserved for an organization, each for 90 days after its change. */
+  /** Maximum number of previous slugs that are held for an organization: others cannot use them for 90 days after the change. */
   heldSlugs: 5,
 } as const
 
@@ -25,7 +25,7 @@ export const incidentStateTexts: Record<IncidentState, string> = {
   RESOLVED: 'Resolved',
 }
 
-/** The kinds of alerts that may open an incident, with its public title and its impact. Reasons of alerts are private. */
+/** The alerts that may open an incident, with its public texts. Reasons of alerts are private and never published. */
 export const statusAlertTexts = {
   API_DOWN: { title: 'The API does not respond', impact: 'OUTAGE' },
   API_SLOW: { title: 'The API responds slowly', impact: 'DEGRADED' },
