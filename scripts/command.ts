@@ -1,13 +1,14 @@
 import { spawn } from 'node:child_process'
 import { root } from './root.ts'
 
+/** `output`: of both stdout and stderr. */
 export type CommandResult = { code: number; output: string; elapsedMs: number }
 
 type CommandOptions = {
   cwd?: string
   env?: NodeJS.ProcessEnv
-  /** Prints the output immediately instead of returning it as `output`. */
-  isShown?: boolean
+  /** True: the program writes to the output of this process, and `output` stays empty. */
+  inheritsOutput?: boolean
 }
 
 const running = new Set<number>()
@@ -19,24 +20,24 @@ let isEnding = false
  */
 export async function runCommand(file: string, args: string[], options: CommandOptions = {}): Promise<CommandResult> {
   const startedAt = performance.now()
-  const { cwd = root, env = process.env, isShown = false } = options
-  const output = isShown ? 'inherit' : 'pipe'
-  const child = spawn(file, args, { cwd, env, detached: true, stdio: ['ignore', output, output] })
+  const { cwd = root, env = process.env, inheritsOutput = false } = options
+  const destination = inheritsOutput ? 'inherit' : 'pipe'
+  const child = spawn(file, args, { cwd, env, detached: true, stdio: ['ignore', destination, destination] })
   if (child.pid) running.add(child.pid)
-  let printed = ''
+  let captured = ''
   for (const stream of [child.stdout, child.stderr]) {
     stream?.setEncoding('utf8').on('data', (text: string) => {
-      printed += text
+      captured += text
     })
   }
   return await new Promise((resolve) => {
     const finish = (code: number) => {
       if (child.pid) running.delete(child.pid)
       // During shutdown, the caller must not continue with the next command.
-      if (!isEnding) resolve({ code, output: printed, elapsedMs: performance.now() - startedAt })
+      if (!isEnding) resolve({ code, output: captured, elapsedMs: performance.now() - startedAt })
     }
     child.once('error', (error) => {
-      printed += error.message
+      captured += error.message
       finish(127)
     })
     child.once('exit', () => child.pid && signalGroup(child.pid, 'SIGKILL'))
@@ -52,10 +53,10 @@ function signalGroup(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** On SIGINT, SIGTERM or SIGHUP: passes the signal to all running commands, kills those that run after ten seconds, calls `cleanUp`, and exits. */
+/** On SIGINT, SIGTERM or SIGHUP: passes the signal to all running commands, kills those that still run ten seconds later, calls `cleanUp`, and exits. */
 export function endCommandsOnSignal(cleanUp: () => void = () => undefined): void {
   const end = (signal: NodeJS.Signals) => {
-    // A second signal: npm forwards the Ctrl-C that the terminal has already sent to this process.
+    // Ignores a second signal: after Ctrl-C, the terminal and npm send one each.
     if (isEnding) return
     isEnding = true
     for (const pid of running) signalGroup(pid, signal)

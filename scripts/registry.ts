@@ -35,7 +35,7 @@ export const hasRegistry = findRegistry() !== null
  */
 export async function startRegistry(options: RegistryOptions = {}): Promise<Registry> {
   const program = findRegistry()
-  if (program === null) throw new Error('docker-registry is not installed. To install it, run npm test.')
+  if (program === null) throw new Error('docker-registry is not installed. `npm test` downloads it into node_modules/.cache/debian.')
   const folder = mkdtempSync(join(tmpdir(), 'registry-'))
   const file = join(folder, 'config.json')
   const log = join(folder, 'registry.log')
@@ -51,9 +51,9 @@ export async function startRegistry(options: RegistryOptions = {}): Promise<Regi
     return child
   }
   const start = async () => {
-    const known = existsSync(log) ? readFileSync(log, 'utf8').length : 0
+    const lengthBefore = existsSync(log) ? readFileSync(log, 'utf8').length : 0
     registry = run('serve', file)
-    host = await untilListening(registry, () => readFileSync(log, 'utf8').slice(known))
+    host = await untilListening(registry, () => readFileSync(log, 'utf8').slice(lengthBefore))
   }
   const end = async () => {
     if (registry !== null && registry.exitCode === null && registry.signalCode === null) {

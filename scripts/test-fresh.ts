@@ -66,7 +66,7 @@ async function tryStart(fresh: FreshClone): Promise<void> {
 
 async function tryTest(fresh: FreshClone, paths: string[]): Promise<void> {
   const [file = '', ...args] = fresh.as('npm', 'test', ...(paths.length > 0 ? ['--', ...paths] : []))
-  const { code } = await runCommand(file, args, { cwd: fresh.clone, env: fresh.env, isShown: true })
+  const { code } = await runCommand(file, args, { cwd: fresh.clone, env: fresh.env, inheritsOutput: true })
   if (code !== 0) throw new Error(`npm test ended with ${code}`)
   const remaining = await fresh.processes()
   if (remaining.length > 0) throw new Error(`npm test left processes behind:\n${remaining.join('\n')}`)

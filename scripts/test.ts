@@ -64,7 +64,7 @@ async function runTests(args: string[], extraEnv: Record<string, string> = {}): 
     ...(memoryFolder ? { SHOAL_TEST_MEMORY: memoryFolder } : {}),
     ...extraEnv,
   }
-  const { code } = await runCommand('vitest', ['run', ...reporters, ...args], { env, isShown: true })
+  const { code } = await runCommand('vitest', ['run', ...reporters, ...args], { env, inheritsOutput: true })
   const countBefore = failures.length
   countTests(reportFile, args)
   if (code !== 0 && failures.length === countBefore)

@@ -8,7 +8,8 @@ const usage = `bin/shoal install    install this release as a service, or change
     --gateway-url URL    address of squids, as in https://squids.example.com/{org}
     --mail-url URL       SMTP server, as in smtps://user:password@host
     --set NAME=VALUE     any other setting of docs/operate.md; can be repeated
-    --user NAME          run as this user, which is created; default: root, which protects tenants best
+    --user NAME          run as this user, which is created; default: root, because only root can give each squid its own user,
+                         network and disk
     --no-start           prepare everything, but start nothing
 bin/shoal upgrade    replace the installed release with this one; returns to the old one if it does not become ready
     --no-backup          do not back up first
@@ -50,7 +51,7 @@ async function main(): Promise<void> {
     await install({ user: values.user ?? null, settings, isDry, isStarted: !values['no-start'], print })
   } else if (command === 'upgrade') {
     const maxStartMs = Number(values.timeout ?? 120) * 1000
-    await upgrade({ hasBackup: !values['no-backup'], isDry, maxStartMs, print })
+    await upgrade({ backsUpFirst: !values['no-backup'], isDry, maxStartMs, print })
   } else await uninstall({ isDry, print })
 }
 
@@ -60,14 +61,14 @@ function parseSetting(text: string): [string, string] {
   return [name, value]
 }
 
-/** Characters that a value must not contain, because systemd and a shell, which both read the file, would interpret them. */
+/** Characters that a value must not contain, because systemd and the shell, which both read the settings file, would interpret them. */
 const specialCharacters = /["\\$`\n]/
 
 function settingsOf(values: Record<string, string | undefined>): Record<string, string> {
   const given = Object.entries(values).filter((entry): entry is [string, string] => entry[1] !== undefined)
   const invalid = given.filter(([, value]) => specialCharacters.test(value)).map(([name]) => name)
   if (invalid.length > 0)
-    throw new Error(`${invalid.join(', ')} must not contain quotes, backslashes, $ or line breaks.`)
+    throw new Error(`${invalid.join(', ')} must not contain double quotes, backslashes, backticks, $ or line breaks.`)
   return Object.fromEntries(given)
 }
 

@@ -5,7 +5,7 @@ import { logTail, processesFrom, run, systemctl, waitUntilReady, watchServer } f
 import { releaseStep } from './steps.ts'
 
 export type UpgradeOptions = {
-  hasBackup: boolean
+  backsUpFirst: boolean
   isDry: boolean
   /** Time limit for the new release to become ready. */
   maxStartMs: number
@@ -21,49 +21,49 @@ const settleMs = 20_000
  * it can use the newer schema, since migrations only add. Squids keep running.
  * @throws Error if the new release does not work, after the previous one has been started again
  */
-export async function upgrade({ hasBackup, isDry, maxStartMs, print }: UpgradeOptions): Promise<void> {
+export async function upgrade({ backsUpFirst, isDry, maxStartMs, print }: UpgradeOptions): Promise<void> {
   const version = versionOf(ownRelease)
-  const before = installedVersion()
-  if (before === null) throw new Error('Shoal is not installed here. Run: bin/shoal install')
-  if (before === version) return print(`Version ${version} is already installed.`)
+  const previousVersion = installedVersion()
+  if (previousVersion === null) throw new Error('Shoal is not installed here. Run: bin/shoal install')
+  if (previousVersion === version) return print(`Version ${version} is already installed.`)
   const file = join(layout.backups, `shoal-before-${version}-${Date.now()}.tar`)
   const isExternal = readSettings()['DATABASE_URL'] !== undefined
-  if (hasBackup && isExternal)
+  if (backsUpFirst && isExternal)
     throw new Error(
       'Postgres is external (DATABASE_URL): back it up with its own tools, then upgrade with --no-backup.',
     )
   if (isDry) {
     for (const text of [
       `copy the release to ${join(layout.releases, version)}`,
-      ...(hasBackup ? [`back up to ${file}`] : []),
+      ...(backsUpFirst ? [`back up to ${file}`] : []),
       'stop the server; squids keep running',
-      `let ${layout.current} point to ${version} instead of ${before}`,
-      `start the server, and return to ${before} if it is not ready within ${maxStartMs / 1000} s`,
+      `switch ${layout.current} from ${previousVersion} to ${version}`,
+      `start the server, and return to ${previousVersion} if it is not ready within ${maxStartMs / 1000} s`,
     ])
       print(`  would  ${text}`)
     return
   }
   const release = releaseStep(ownRelease, join(layout.releases, version))
   if (!release.isDone()) await release.run()
-  if (hasBackup) {
+  if (backsUpFirst) {
     print(`Backing up to ${file} …`)
     run(layout.command, ['backup', '--to', file])
   }
-  print(`Stopping version ${before}; squids keep running …`)
-  const problem = await swap(version, maxStartMs)
+  print(`Stopping version ${previousVersion}; squids keep running …`)
+  const problem = await switchTo(version, maxStartMs)
   if (problem === null) return print(`Version ${version} is ready.`)
   const log = logTail()
-  print(`Version ${version} does not work. ${problem} Returning to ${before} …`)
-  const problemBefore = await swap(before, maxStartMs)
-  // Removed, so that a corrected release of the same version can be copied, unless Postgres runs from this folder.
+  print(`Version ${version} does not work. ${problem} Returning to ${previousVersion} …`)
+  const previousProblem = await switchTo(previousVersion, maxStartMs)
+  // Removes the failed release, unless Postgres runs from its folder, so that a corrected release with this version can be copied there.
   const failedRelease = join(layout.releases, version)
   if (processesFrom(failedRelease).length === 0) rmSync(failedRelease, { recursive: true, force: true })
-  const state = problemBefore === null ? `Version ${before} runs again.` : `Version ${before}: ${problemBefore}`
+  const state = previousProblem === null ? `Version ${previousVersion} runs again.` : `Version ${previousVersion}: ${previousProblem}`
   throw new Error(`Version ${version} was not installed. ${problem} ${state}\nThe end of its log:\n${log}`)
 }
 
 /** Stops the server, and starts this version. Returns null, or a sentence about why it does not work. */
-async function swap(version: string, maxStartMs: number): Promise<string | null> {
+async function switchTo(version: string, maxStartMs: number): Promise<string | null> {
   if (!existsSync(join(layout.releases, version))) return `${layout.releases}/${version} does not exist.`
   systemctl('stop', 'shoal.service')
   setCurrent(version)

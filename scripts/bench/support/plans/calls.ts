@@ -79,7 +79,7 @@ export async function callChanges(
   http: HttpApp,
   recorder: PlanRecorder,
   subject: Subject,
-  { newCaller, ...context }: Omit<SampleContext, 'orgId' | 'caller'> & { newCaller: () => Promise<TestUser> },
+  { makeMember, ...context }: Omit<SampleContext, 'orgId' | 'caller'> & { makeMember: () => Promise<TestUser> },
 ): Promise<void> {
   const changes = endpointsOf(contract).filter(([, e]) => e.isChange)
   // The organization is deleted last.
@@ -87,7 +87,7 @@ export async function callChanges(
   const failures: string[] = []
   for (const [name, e] of ordered)
     for (const prepare of samples[name] ?? [async () => ({})]) {
-      const caller = isForOperators(e) ? subject.operator : await newCaller()
+      const caller = isForOperators(e) ? subject.operator : await makeMember()
       const { params, token = caller.token, body }: Sample = await prepare({ ...context, orgId: subject.id, caller })
       const sample = { token, params: { ...subject.params, ...params }, body }
       failures.push(...(await call(http, recorder, name, subject.code, { sample })))

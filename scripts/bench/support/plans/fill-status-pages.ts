@@ -1,7 +1,7 @@
 /** SQL statements that insert a status page for each organization, with three tags, 90 days and twenty incidents. Some have an alert that opens an incident. */
 export const statusPages = [
   `insert into status_pages (org_id, is_enabled, title, slug, alert_kinds) select id, true, 'Status', 'status-' || id, '["STALLED"]' from orgs`,
-  // Without fractions of milliseconds, as the server writes these times: it adds their differences to columns of integers.
+  // Times in whole seconds and minutes, because the server adds their differences, in milliseconds, to integer columns.
   `insert into status_tags (org_id, squid_name, tag, name, position, added_at, measured_until, counted_until)
    select org_id, squid_name, tag, squid_name, n, now() - interval '90 days', date_trunc('second', now() - interval '15 seconds'),
      date_trunc('minute', now() - interval '5 minutes')

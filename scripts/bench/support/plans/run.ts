@@ -44,7 +44,7 @@ const statusPageSlug = 'status-1'
 
 type Closable = { close: () => Promise<unknown> }
 
-/** Runs every background loop, job and endpoint of a filled installation at least once, and records each under its own name. */
+/** Runs every background loop, job and endpoint of a filled installation at least once, and records the statements of each under its name. */
 export async function runEverything(app: WorkerApp, recorder: PlanRecorder): Promise<void> {
   await using stack = new AsyncDisposableStack()
   const startRecorded = <T extends Closable>(caller: string, start: () => T): T => {
@@ -92,10 +92,10 @@ export async function runEverything(app: WorkerApp, recorder: PlanRecorder): Pro
   const [, averageOrg] = subjects
   await deployAndChange({ url, gatewayUrl, subject: averageOrg })
   const make = createFactories(app)
-  const newCaller = () => make.member(averageOrg, 'admin')
+  const makeMember = () => make.member(averageOrg, 'admin')
   const cardForm = (hasCard: boolean) => openCardForm(createApi(url, averageOrg.token), averageOrg.code, hasCard)
   const context = { app, make, cardForm, solveBotCheck: () => solveBotCheck({ http }) }
-  await callChanges(http, recorder, averageOrg, { ...context, newCaller })
+  await callChanges(http, recorder, averageOrg, { ...context, makeMember })
   await waitForRounds(recorder, ['deploy engine', ...Object.keys(loops), 'gateway'])
 }
 
@@ -124,6 +124,7 @@ async function waitForRounds(recorder: PlanRecorder, callers: string[]): Promise
 
 /** Starts the containers of all versions, as the reconcile loop does, but without its lock and its queries for each version. */
 async function startContainers({ database, runtime }: WorkerApp): Promise<void> {
+  // `fill.ts` inserts workloads without encrypting them.
   const { rows } = await database.pool.query<{ workload: string }>('select sealed_workload as workload from squids')
   for (const { workload } of rows) await runtime.apply(JSON.parse(workload) as Workload)
 }
