@@ -4,13 +4,13 @@ import { freeShare, minFreeShare } from '../../health/disk.ts'
 import type { LoopReport } from '../../health/loops.ts'
 import type { Replica } from '../../installation/replicas-store.ts'
 import { isAlive } from './replicas.ts'
-import type { CertificateRow, RunningRow } from './running-store.ts'
+import type { CertificateRow, UnfinishedRow } from './unfinished-store.ts'
 
 /** The facts from which the overview's findings are computed. `unfinished`: the deployments that have not ended. */
 export type Facts = {
   now: Date
   replicas: Replica[]
-  unfinished: Pick<RunningRow, 'createdMs' | 'worker'>[]
+  unfinished: Pick<UnfinishedRow, 'createdMs' | 'worker'>[]
   postgres: { name: string; isEmbedded: boolean; connections: { open: number; max: number } | null }[]
   backup: { at: Date | null; isExternal: boolean }
   certificates: CertificateRow[]

@@ -8,7 +8,7 @@ import { hibernateSquid } from './hibernate-squid.ts'
 import { createOrgList } from './org-list.ts'
 import { keepFor } from '../../keep-for.ts'
 import { readOverview } from './overview.ts'
-import { listRunningDeployments } from './running.ts'
+import { listUnfinishedDeployments } from './unfinished.ts'
 import { closeSupport, openSupport } from './support.ts'
 import { deleteMaintenance, saveMaintenance } from '../user/index.ts'
 import { parseId } from '../parse-id.ts'
@@ -31,7 +31,7 @@ export function operatorsHandlers(app: App): Handlers<Contract['operators']> {
       passwordUntil: (await operatorAuth.enterPassword(app, actor, body.password)).toISOString(),
     }),
     getOverview: () => readOverview(app),
-    listDeployments: () => listRunningDeployments(app),
+    listDeployments: () => listUnfinishedDeployments(app),
     listOrgs: ({ query }) => orgList(query),
     suspendOrg: async ({ params, body, request }) => {
       request.audit(await suspendOrg(app, params.code, body.reason))

@@ -9,7 +9,7 @@ import { replicaName } from '../../installation/replica-name.ts'
 import { listOrgs, listSquids, status } from '../../cli-lists.ts'
 import { startTestApp, type TestApp, type TestUser } from '../../testing/index.ts'
 import type { CliOptions } from '../../cli-commands.ts'
-import { waitsFor } from './running.ts'
+import { waitsFor } from './unfinished.ts'
 
 let t: TestApp
 let operator: TestUser

@@ -4,7 +4,7 @@ import { listReplicas } from '../../installation/replicas-store.ts'
 import { servers } from '../databases/index.ts'
 import { findingsOf } from './findings.ts'
 import { isAlive } from './replicas.ts'
-import { listCertificates, listRunning } from './running-store.ts'
+import { listCertificates, listUnfinishedRows } from './unfinished-store.ts'
 import { readStatistics } from './statements-store.ts'
 
 type Overview = PayloadInputOf<Contract['operators']['getOverview']>
@@ -17,7 +17,7 @@ export async function readOverview(
 ): Promise<Overview> {
   const [replicas, unfinished, ordered, postgres, statistics] = await Promise.all([
     listReplicas(app.db),
-    listRunning(app.db),
+    listUnfinishedRows(app.db),
     listCertificates(app.db),
     readPostgres(app),
     readStatistics(app.db, maxStatements),

@@ -18,10 +18,10 @@ export function listTags(db: Db, orgId: number): Promise<TagRow[]> {
   return db.select().from(statusTags).where(eq(statusTags.orgId, orgId)).orderBy(asc(statusTags.position))
 }
 
-/** Matches organizations whose page may be shown: neither deleted, suspended nor terminated. */
+/** Organizations that may have a page: neither deleted, suspended nor terminated. */
 const isActive = and(isNull(orgs.deletedAt), isNull(orgs.suspendedAt), ne(orgs.status, 'TERMINATED'))
 
-/** Whether the organization is in a state in which its page may be shown. */
+/** Whether an organization may show its page to anyone. */
 export async function mayBeShown(db: Db, orgId: number): Promise<boolean> {
   const rows = await db
     .select({ id: orgs.id })
@@ -30,7 +30,7 @@ export async function mayBeShown(db: Db, orgId: number): Promise<boolean> {
   return rows.length > 0
 }
 
-/** Lists the addresses of all public pages: enabled, and of organizations whose page may be shown. */
+/** Returns the slugs of all public pages: enabled pages of active organizations. */
 export async function listPublicSlugs(db: Db): Promise<{ slug: string; orgId: number }[]> {
   return await db
     .select({ slug: statusPages.slug, orgId: statusPages.orgId })
@@ -39,15 +39,12 @@ export async function listPublicSlugs(db: Db): Promise<{ slug: string; orgId: nu
     .where(and(eq(statusPages.isEnabled, true), isActive))
 }
 
-/** Serializes changes of addresses until the transaction ends, so that two organizations cannot choose the same one. */
+/** Serializes changes of addresses until the transaction ends, so that two organizations cannot take the same one. */
 export async function lockSlugs(tx: Db): Promise<void> {
   await tx.execute(sql`select pg_advisory_xact_lock(hashtext('shoal_status_slugs'))`)
 }
 
-/**
- * Whether an organization may use an address: it is neither used nor reserved by another organization, and is not the code of
- * another organization.
- */
+/** Whether an organization may use an address: no other page has it or had it lately, and it is not the code of another organization. */
 export async function isSlugFree(db: Db, orgId: number, slug: string, now: Date): Promise<boolean> {
   const pages = await db
     .select({ orgId: statusPages.orgId })
@@ -100,7 +97,7 @@ export async function savePage(db: Db, page: PageRow): Promise<void> {
   await db.insert(statusPages).values(page).onConflictDoUpdate({ target: statusPages.orgId, set: change })
 }
 
-/** Replaces the tags of a page. Removed tags lose their measurements, the others keep them. New tags are measured from `now` on. */
+/** Replaces the tags of a page. Tags that stay keep what was measured; removed ones lose it. Measuring starts at `now`. */
 export async function replaceTags(db: Db, orgId: number, tags: StatusPageTag[], now: Date): Promise<void> {
   const kept: number[] = []
   for (const [position, { squid, tag, name }] of tags.entries()) {
@@ -125,9 +122,7 @@ export async function replaceTags(db: Db, orgId: number, tags: StatusPageTag[], 
     .where(and(eq(statusTags.orgId, orgId), kept.length > 0 ? notInArray(statusTags.id, kept) : undefined))
 }
 
-/**
- * Measures the tags of a page from `now` on. Called when the page is turned on, so that the time while it was off does not count.
- */
+/** Starts to measure at `now`. Called when a page is turned on, so that the time before does not count. */
 export async function restartMeasuring(db: Db, orgId: number, now: Date): Promise<void> {
   await db
     .update(statusTags)
@@ -135,5 +130,5 @@ export async function restartMeasuring(db: Db, orgId: number, now: Date): Promis
     .where(eq(statusTags.orgId, orgId))
 }
 
-/** Rounds up to a full minute, because the counts of the current minute include requests from before `at`. */
+/** Returns the start of the next minute, because the current one also has requests from before. */
 const minuteOf = (at: Date) => new Date(Math.ceil(at.getTime() / 60_000) * 60_000)

@@ -31,13 +31,13 @@ export const statusPages = pgTable(
     isEnabled: boolean().notNull(),
     title: text().notNull(),
     slug: text().notNull(),
-    /** The kinds of alerts that open an incident. No CHECK constraint, so that a release can add a kind without a migration. */
+    /** The alerts that open an incident. Without a CHECK, so that a release can add a kind without a migration. */
     alertKinds: jsonb().$type<StatusAlertKind[]>().notNull(),
   },
   (t) => [uniqueIndex('status_pages_slug').on(t.slug)],
 )
 
-/** Previous addresses of pages. They stay reserved, so that links to a page do not lead to the page of another organization. */
+/** Slugs that pages had before. They are held, so that another organization cannot take over links to a page. */
 export const statusHeldSlugs = pgTable(
   'status_held_slugs',
   {
@@ -69,7 +69,7 @@ export const statusTags = pgTable(
   (t) => [uniqueIndex('status_tags_tag').on(t.orgId, t.squidName, t.tag)],
 )
 
-/** The measurements of a tag in one UTC day, of the versions that had the tag at the time. */
+/** What was measured of a tag in one UTC day: of the versions that had the tag at the time. */
 export const statusDays = pgTable(
   'status_days',
   {
@@ -80,7 +80,7 @@ export const statusDays = pgTable(
     requests: bigId().notNull().default(0),
     /** Requests that the squid or the gateway failed to serve. */
     failures: bigId().notNull().default(0),
-    /** Milliseconds with at least one healthy api, without one, and in hibernation. The rest of the day was not measured. */
+    /** Milliseconds with at least one healthy api, without one, and hibernated by the owner. The rest of the day was not measured. */
     upMs: bigId().notNull().default(0),
     downMs: bigId().notNull().default(0),
     hibernatedMs: bigId().notNull().default(0),
@@ -101,9 +101,9 @@ export const statusIncidents = pgTable(
     alertId: bigId(),
     startedAt: time().notNull(),
     resolvedAt: time(),
-    /** Set when a member removed an incident that an alert opened, so that the alert opens no second one. */
+    /** Set when a member removed the incident of an alert, so that the same alert does not open it again. */
     removedAt: time(),
-    /** Whether the end of the alert resolves the incident. False after a member reopened the incident. */
+    /** Whether the end of the alert resolves the incident. False after a member opened it again. */
     followsAlert: boolean().notNull().default(true),
   },
   (t) => [

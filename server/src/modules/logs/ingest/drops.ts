@@ -40,7 +40,7 @@ export type Drops = {
   quotaReportedOn: (squidId: number) => string | null
   /** Removes the state of deleted versions. */
   evict: (squidIds: number[]) => void
-  /** Whether a drop is due to be reported, even if no new lines arrive. */
+  /** Returns true if a drop is due to be reported, even if no new lines arrive. */
   hasDue: (nowMs: number) => boolean
 }
 
@@ -62,7 +62,8 @@ export function createDrops(
     return nowMs - toMs >= quietMs || nowMs - fromMs >= reportMs
   }
 
-  const report = (drop: PendingDrop): PendingDrop => {
+  /** Removes a drop from the pending ones, and returns it for its report. Records the day on which a quota was reported. */
+  const takePending = (drop: PendingDrop): PendingDrop => {
     bySquid.delete(drop.squidId)
     if (isQuota(drop.exceeded)) quotaReportedOn.set(drop.squidId, dayOf(drop.fromMs))
     return drop
@@ -78,7 +79,7 @@ export function createDrops(
         const exceeded = limiter.exceededBy(squidId)
         dropped.push({ exceeded, lines })
         const earlier = bySquid.get(squidId)
-        if (earlier && !isContinued(earlier, exceeded, nowMs)) dueReports.push(report(earlier))
+        if (earlier && !isContinued(earlier, exceeded, nowMs)) dueReports.push(takePending(earlier))
         const drop = bySquid.get(squidId) ?? {
           squidId,
           lines: 0,
@@ -94,7 +95,7 @@ export function createDrops(
           toMs: nowMs,
         })
       }
-      for (const drop of bySquid.values()) if (isDue(drop, nowMs)) dueReports.push(report(drop))
+      for (const drop of bySquid.values()) if (isDue(drop, nowMs)) dueReports.push(takePending(drop))
       return { dropped, dueReports }
     },
     pendingOf: (squidIds) => squidIds.flatMap((squidId) => bySquid.get(squidId) ?? []),

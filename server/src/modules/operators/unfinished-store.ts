@@ -4,7 +4,7 @@ import type { DeploymentStatus, DeploymentType } from '@shoal/contract'
 import type { Db } from '../../db/database.ts'
 import { sql } from '../../db/sql.ts'
 
-export type RunningRow = {
+export type UnfinishedRow = {
   id: number
   orgCode: string
   orgName: string | null
@@ -20,8 +20,8 @@ export type RunningRow = {
 }
 
 /** Returns the deployments of all organizations that have not ended, the oldest first. */
-export async function listRunning(db: Db): Promise<RunningRow[]> {
-  const { rows } = await db.execute<RunningRow>(sql`
+export async function listUnfinishedRows(db: Db): Promise<UnfinishedRow[]> {
+  const { rows } = await db.execute<UnfinishedRow>(sql`
     select d.id, o.code as "orgCode", o.name as "orgName", d.squid_name as name, d.squid_slot as slot,
       case when d.is_redeploy then 'REDEPLOY' else d.type end as type, d.status, d.worker,
       coalesce(d.notes ->> 'leftQueue' = d.status, false) as "hasLeftQueue",

@@ -2,13 +2,13 @@ import type { Contract, PayloadInputOf } from '@shoal/contract'
 import type { App } from '../../app.ts'
 import { listReplicas, type Replica } from '../../installation/replicas-store.ts'
 import { isAlive } from './replicas.ts'
-import { listRunning, type RunningRow } from './running-store.ts'
+import { listUnfinishedRows, type UnfinishedRow } from './unfinished-store.ts'
 
-type Running = PayloadInputOf<Contract['operators']['listDeployments']>
+type UnfinishedDeployments = PayloadInputOf<Contract['operators']['listDeployments']>
 
 /** Returns the deployments that have not ended, each with the reason why it waits. */
-export async function listRunningDeployments(app: Pick<App, 'db'>): Promise<Running> {
-  const [rows, replicas] = await Promise.all([listRunning(app.db), listReplicas(app.db)])
+export async function listUnfinishedDeployments(app: Pick<App, 'db'>): Promise<UnfinishedDeployments> {
+  const [rows, replicas] = await Promise.all([listUnfinishedRows(app.db), listReplicas(app.db)])
   return {
     deployments: rows.map((row) => ({
       id: row.id,
@@ -26,7 +26,7 @@ export async function listRunningDeployments(app: Pick<App, 'db'>): Promise<Runn
 
 /** Returns why a deployment waits; null while it is running. */
 export function waitsFor(
-  { worker, status, hasLeftQueue }: Pick<RunningRow, 'worker' | 'status' | 'hasLeftQueue'>,
+  { worker, status, hasLeftQueue }: Pick<UnfinishedRow, 'worker' | 'status' | 'hasLeftQueue'>,
   replicas: Pick<Replica, 'name' | 'silentMs' | 'report'>[],
 ): string | null {
   const workers = replicas.filter((replica) => isAlive(replica) && replica.report.worker === 'active')
