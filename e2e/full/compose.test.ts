@@ -145,11 +145,11 @@ describe.skipIf(missing)('deploy/compose.yaml', { timeout: 900_000 }, () => {
       throw new Error(compose('logs', '--tail=80'), { cause: error })
     })
     const transfers = await devnet.chain.countTransfers()
-    const hasAll = async () => (await totalTransfers(endpoint).catch(() => null)) === transfers
-    await until(hasAll, 'GraphQL returns all transfers', 240_000)
+    const hasAllTransfers = async () => (await totalTransfers(endpoint).catch(() => null)) === transfers
+    await until(hasAllTransfers, 'GraphQL returns all transfers', 240_000)
 
     compose('down', '--timeout', '60')
     await up()
-    await until(hasAll, 'GraphQL returns all transfers after the restart', 240_000)
+    await until(hasAllTransfers, 'GraphQL returns all transfers after the restart', 240_000)
   })
 })

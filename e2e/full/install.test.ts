@@ -50,7 +50,7 @@ describe.skipIf(missing)('an installation as a service of systemd', { timeout: 1
   /** Returns the process ids and start times of the squid's programs. */
   const squidPrograms = () => debian.run(`ps -eo pid,lstart,args --no-headers | grep '[l]ib/main.js' | sort`)
   const countTransfers = () => totalTransfers(endpoint).catch(() => null)
-  const responds = () => until(async () => (await countTransfers()) !== null, 'the squid responds', 240_000)
+  const untilSquidResponds = () => until(async () => (await countTransfers()) !== null, 'the squid responds', 240_000)
   const runningVersion = async () =>
     (JSON.parse(await debian.run('curl -s http://127.0.0.1:4000/healthz')) as { version?: string }).version
 
@@ -133,7 +133,7 @@ describe.skipIf(missing)('an installation as a service of systemd', { timeout: 1
     const programs = await squidPrograms()
     expect(programs.split('\n').length).toBeGreaterThan(1)
     await debian.run('systemctl restart shoal')
-    await responds()
+    await untilSquidResponds()
     expect(await squidPrograms()).toBe(programs)
     expect(await debian.run('journalctl -u shoal --no-pager | grep -c "server ended" || true')).toBe('0\n')
   })
@@ -148,7 +148,7 @@ describe.skipIf(missing)('an installation as a service of systemd', { timeout: 1
     expect(await runningVersion()).toBe(versions.second)
     expect(await debian.run('readlink /opt/shoal/current')).toBe(`/opt/shoal/releases/${versions.second}\n`)
     expect(await debian.run('ls /var/backups/shoal')).toMatch(/^shoal-before-1\.1\.0-\d+\.tar\n$/)
-    await responds()
+    await untilSquidResponds()
     expect(await squidPrograms()).toBe(programs)
   })
 
@@ -163,7 +163,7 @@ describe.skipIf(missing)('an installation as a service of systemd', { timeout: 1
     const failure = debian.run(`${release}/bin/shoal upgrade --timeout 40`)
     await expect(failure).rejects.toThrow(`Version ${versions.second} runs again.`)
     expect(await runningVersion()).toBe(versions.second)
-    await responds()
+    await untilSquidResponds()
     expect(await squidPrograms()).toBe(programs)
   })
 
@@ -175,7 +175,7 @@ describe.skipIf(missing)('an installation as a service of systemd', { timeout: 1
       'the service is ready',
       300_000,
     )
-    await responds()
+    await untilSquidResponds()
     await debian.run('systemctl start shoal-backup.service')
     expect(await debian.run('ls /var/backups/shoal')).toMatch(/shoal-\d{4}-\d\d-\d\d-\d{6}\.tar/)
   })
@@ -190,7 +190,7 @@ describe.skipIf(missing)('an installation as a service of systemd', { timeout: 1
     expect((await squidPrograms().catch(() => '')).trim()).toBe('')
     expect(await debian.run('pgrep -c postgres || true')).toBe('0\n')
     await debian.run(`/var/releases/${versions.second}/${releaseName(versions.second)}/bin/shoal install`)
-    await responds()
+    await untilSquidResponds()
   })
 
   test('with --user, everything runs as an ordinary user, and a squid is deployed', async () => {

@@ -57,7 +57,7 @@ function specialFiles(): string[] {
   })
 }
 
-test('each hostile archive is rejected with a sentence that names the path, and leaves no special files', async () => {
+test('each hostile archive is rejected with a sentence that names the offending path, and leaves no special files', async () => {
   const faults: string[] = []
   const remaining = archives.values()
   const upload = async (slot: string) => {

@@ -24,7 +24,7 @@ const RULES_BY_AREA: Record<string, { folder: number; file: number; isRunnable?:
 
 /**
  * Writes the content of a backup into the empty folder `dir`, with links last. Ignores owners and modes in the backup.
- * @returns the paths of links that were skipped because they point outside of their folder
+ * @returns the paths of links that were skipped because they leave their top folder, or are located behind another link
  * @throws Error when the backup contains unexpected entries
  */
 export async function unpackBackup(content: Readable, dir: string, signal: AbortSignal): Promise<string[]> {

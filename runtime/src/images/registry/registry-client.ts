@@ -12,7 +12,7 @@ import { type BlobContent, uploadBlob } from './upload-blob.ts'
 /** A manifest with its descriptor, whose digest is that of `content`. */
 export type Manifest = { descriptor: Descriptor; content: Buffer }
 
-/** Downloads whose connection breaks are repeated from their start. */
+/** A download whose connection breaks starts again from the beginning. */
 const PULL_ATTEMPTS = 3
 const MAX_MANIFEST_BYTES = 4 * 2 ** 20
 const ACCEPTED = [MEDIA_TYPES.manifest, MEDIA_TYPES.index, MEDIA_TYPES.dockerManifest, MEDIA_TYPES.dockerIndex]
