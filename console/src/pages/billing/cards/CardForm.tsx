@@ -18,7 +18,7 @@ type Props = {
   onSaved: () => void
 }
 
-/** The payment provider's card form. Our server then saves the payment method and charges unpaid bills. */
+/** The payment provider's card form. Afterwards the server saves the payment method and charges unpaid bills. */
 export function CardForm({ code, replaces, onSaved }: Props) {
   const settings = useQuery(settingsQuery(code))
   const add = useApiMutation('billing.addPaymentMethod', {

@@ -25,7 +25,7 @@ type Props = {
   isTarget: boolean
   /** Only the hovered row renders buttons: scrolling creates thousands of rows. */
   isHovered: boolean
-  /** Whether to show all lines of the text. */
+  /** Whether the message wraps. Otherwise the row shows its first line, truncated. */
   isWrapped: boolean
   isUtc: boolean
   rowPx: number
@@ -33,7 +33,7 @@ type Props = {
   onResize: (number: number, px: number) => void
 }
 
-/** One line. `LogView` handles the clicks on its buttons by their `data-act`. */
+/** One log line. `LogView` handles the clicks on its buttons by their `data-act`. */
 function Row(props: Props) {
   const { entry, rowIndex, rowPx } = props
   return entry.container === gapContainer ? <GapMarker {...{ entry, rowIndex, rowPx }} /> : <LineRow {...props} />
