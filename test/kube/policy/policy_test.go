@@ -65,7 +65,7 @@ var cases = []struct {
 		refused: "ended>web:80 web>ended:80 ended>internet:80 ended>node:80",
 	},
 	{
-		title:    "an empty podSelector selects the whole namespace, and no rule allows nothing",
+		title:    "an empty podSelector selects the whole namespace, and a policy without rules allows nothing",
 		policies: []string{`{podSelector: {}, policyTypes: [Ingress, Egress]}`},
 		allowed:  "node>web:80 node>api:80 job>spy:80 job>internet:80",
 		refused:  "web>api:80 api>web:80 job>web:80 internet>web:80 web>internet:80 web>private:80 web>metadata:80 web>node:80 web>spy:80 web>spy:5353/udp",
@@ -83,13 +83,13 @@ var cases = []struct {
 		refused:  "web>api:81 web>internet:81 web>node:81 api>web:80 job>web:80",
 	},
 	{
-		title:    "policyTypes Egress leaves ingress open, though there are ingress rules",
+		title:    "policyTypes Egress leaves ingress open, although there are ingress rules",
 		policies: []string{`{podSelector: {matchLabels: {app: web}}, policyTypes: [Egress], ingress: [{ports: [{port: 81}]}]}`},
 		allowed:  "job>web:80 job>web:81 internet>web:80",
 		refused:  "web>job:80 web>api:80 web>node:80",
 	},
 	{
-		title:    "policyTypes Ingress leaves egress open, though there are egress rules",
+		title:    "policyTypes Ingress leaves egress open, although there are egress rules",
 		policies: []string{`{podSelector: {matchLabels: {app: web}}, policyTypes: [Ingress], egress: [{ports: [{port: 81}]}]}`},
 		allowed:  "web>job:80 web>internet:80",
 		refused:  "job>web:80",
