@@ -94,7 +94,7 @@ describe('a fault in RPC nodes', () => {
     { fault: 'one of two nodes dead', begin: setFirstNode('dead'), ...hidden },
     { fault: 'one of two nodes silent', begin: setFirstNode('silent'), ...hidden },
     { fault: 'one of two nodes slow (5 s)', begin: setFirstNode('slow'), ...hidden },
-    { fault: 'one of two nodes wrong (reports a head 1,000 blocks too high)', begin: setFirstNode('lying'), ...hidden },
+    { fault: 'one of two nodes wrong (reports a head 1,000 blocks too high)', begin: setFirstNode('wrong'), ...hidden },
     { fault: 'both nodes dead', begin: setBothNodes('dead'), ...visible },
     { fault: 'both nodes silent', begin: setBothNodes('silent'), ...visible },
   ])(

@@ -2,8 +2,8 @@ import { createServer, request, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 
-/** `dead`: refuses connections. `silent`: accepts requests and never responds. `slow`: responds after five seconds. `lying`: reports a head 1,000 blocks too high. */
-export type Fault = 'none' | 'dead' | 'silent' | 'slow' | 'lying'
+/** `dead`: refuses connections. `silent`: accepts requests and never responds. `slow`: responds after five seconds. `wrong`: reports a head 1,000 blocks too high. */
+export type Fault = 'none' | 'dead' | 'silent' | 'slow' | 'wrong'
 
 export type FaultyNode = { url: string; setFault: (fault: Fault) => Promise<void>; close: () => Promise<void> }
 
@@ -28,7 +28,7 @@ export async function startFaultyNode(targetUrl: string): Promise<FaultyNode> {
       else
         res
           .writeHead(200, { 'content-type': 'application/json' })
-          .end(fault === 'lying' ? raiseHead(body, response) : response)
+          .end(fault === 'wrong' ? raiseHead(body, response) : response)
     })
     await new Promise<void>((done) => server.listen(port, '127.0.0.1', done))
     return server
