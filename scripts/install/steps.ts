@@ -16,7 +16,7 @@ import { run } from './service.ts'
 /** One change of the machine. `isDone` returns true if the machine already has the change, so that an installation can be repeated. */
 export type Step = { text: string; isDone: () => boolean; run: () => void | Promise<void> }
 
-/** Runs the steps that are not done; with `isDry`, only prints them. Returns whether there were any. */
+/** Runs the steps that are not done; with `isDry`, only prints them. Returns true if at least one was not done. */
 export async function runSteps(
   steps: Step[],
   { isDry, print }: { isDry: boolean; print: (line: string) => void },

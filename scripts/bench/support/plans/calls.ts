@@ -71,7 +71,7 @@ export async function callReads(http: HttpApp, recorder: PlanRecorder, subject: 
 }
 
 /**
- * Calls every endpoint that makes changes, each as a new user, since some sign the caller out or delete resources that others need.
+ * Calls every endpoint that makes changes, each as a new member, since some sign the caller out or delete resources that others need.
  * One operator calls all endpoints for operators, in one session.
  * @throws if a call fails, see `call`
  */
