@@ -31,7 +31,7 @@ export const diskCheck: Check = {
 
 const nearestExisting = (dir: string): string => (existsSync(dir) ? dir : nearestExisting(dirname(dir)))
 
-/** Checks that files with keys and passwords can be read by their owner only, and that the keys exist where there is a database. */
+/** Checks that files with keys and passwords can be read by their owner only, and that the keys exist if a database exists. */
 export const keysCheck: Check = {
   name: 'keys',
   run: ({ config, stateDir }) => {
@@ -76,7 +76,7 @@ export const backupCheck: Check = {
       return Promise.resolve([skipped('backup', 'Postgres is external (DATABASE_URL): back it up with its own tools')])
     const remedy = 'Run shoal backup --to <file> on a timer, to another disk (docs/operate.md, Backups).'
     const file = lastBackupFile(config.dataDir)
-    if (!existsSync(file)) return Promise.resolve([warning('backup', 'none has been made', remedy)])
+    if (!existsSync(file)) return Promise.resolve([warning('backup', 'no backup exists', remedy)])
     const at = readLastBackup(config.dataDir)
     if (at === null) return Promise.resolve([failed('backup', `${file} cannot be read`, remedy)])
     const ageMs = clock.now().getTime() - at.getTime()

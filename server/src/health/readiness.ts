@@ -21,7 +21,7 @@ export type ReadinessApp = Pick<App, 'config' | 'clock' | 'database' | 'vitals' 
 const checkTimeoutMs = 1_800
 /** Results are cached, since anyone may send requests and each check opens a connection to the database. */
 const maxResultAgeMs = 1_000
-/** Far more than the second at which a worker observes its containers. */
+/** Far longer than the second between two observations of a worker. */
 const maxObservationAgeMs = 30_000
 const maxRoutesAgeMs = 120_000
 

@@ -18,7 +18,7 @@ import {
   savePage,
 } from './page-store.ts'
 
-/** How long the previous address of a page stays reserved for its organization. */
+/** How long a previous slug of a page is held for its organization. */
 const heldMs = days(90)
 
 /** Returns the settings of the organization's page; defaults if it has never saved any. */
@@ -40,13 +40,10 @@ export async function readSettings(
   }
 }
 
-/** Returns the public URL of a page, from the configuration and never from headers of a request. */
+/** Returns the public URL of a page. Its origin is that of the configuration, never of headers of a request. */
 export const pageUrl = ({ config }: Pick<App, 'config'>, slug: string): string => `${config.publicUrl}/status/${slug}`
 
-/**
- * Saves the settings. Must run in a transaction.
- * @throws Refusal if the address is not free, or the organization has too many reserved addresses
- */
+/** Saves the settings. @throws Refusal if the address is not free. Must run in a transaction */
 export async function saveSettings(
   app: Pick<App, 'db' | 'config' | 'clock'>,
   org: OrgScope,
