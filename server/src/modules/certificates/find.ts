@@ -8,14 +8,14 @@ type FindApp = Pick<App, 'db' | 'sealer'>
 /** A certificate with its chain, and its private key, in PEM. */
 export type KeyPair = { cert: string; key: string }
 
-/** Returns the certificate for a name; null if there is none. @throws Error if its private key is sealed with an unknown key */
+/** Returns the certificate for a name; null if there is none. @throws Error if it is sealed with an unknown key */
 export async function findCertificate({ db, sealer }: FindApp, name: string): Promise<KeyPair | null> {
   const row = await selectCertificate(db, name)
   if (!row?.chain || !row.sealedKey) return null
   return { cert: row.chain, key: sealer.open(row.sealedKey, certificateKeyContext(name)) }
 }
 
-/** Returns the certificate that responds to a TLS-ALPN-01 challenge (RFC 8737); null if no order expects one for this name. */
+/** Returns the certificate for the response to a TLS-ALPN-01 challenge (RFC 8737); null if no order expects one for this name. */
 export async function findChallengeCertificate({ db }: FindApp, name: string): Promise<KeyPair | null> {
   const keyAuthorization = await selectAlpnAuthorization(db, name)
   if (keyAuthorization === null) return null
@@ -39,7 +39,7 @@ export type CertificateFact = {
   name: string
   /** Null until the first order has succeeded. */
   validUntil: string | null
-  /** The number of failed orders since the last successful one. */
+  /** Failed orders since the last success. */
   failures: number
   /** Why the last order failed; null if it succeeded or there was none. */
   problem: string | null

@@ -27,7 +27,7 @@ describe.skipIf(!hasPebble())('orders from Pebble', { timeout: 120_000 }, () => 
   const state = (name: string) => selectCertificate(t.app.db, name)
   const order = () => orderDueCertificates(t.app)
 
-  test('until the first order succeeds, the certificate is self-signed; unknown names get neither a certificate nor an order', async () => {
+  test('until the first order succeeds, the certificate is self-signed, and unknown names get neither a certificate nor an order', async () => {
     const first = await handshake(pebble.tlsPort, consoleName, await pebble.root())
     expect(first.certificate.subject.CN).toBe('Shoal self-signed')
     expect(first.problem).not.toBeNull()
@@ -46,14 +46,14 @@ describe.skipIf(!hasPebble())('orders from Pebble', { timeout: 120_000 }, () => 
       expect(await state(name)).toMatchObject({ failures: 0, lastError: null })
       await expect.poll(() => handshake(pebble.tlsPort, name, ca).then(({ problem }) => problem)).toBeNull()
     }
-    // The certificate is renewed when a third of its lifetime remains.
+    // Renewed when a third of the lifetime remains.
     const row = await state(consoleName)
     const remaining = Number(row?.notAfter) - Number(row?.nextOrderAt)
     expect(remaining / (Number(row?.notAfter) - Number(row?.notBefore))).toBeCloseTo(1 / 3)
     expect((await t.app.database.pool.query('select * from acme_challenges')).rows).toEqual([])
   })
 
-  test('the private keys of certificates and of the account are stored sealed', async () => {
+  test('keys are sealed, and the account is kept', async () => {
     await own([consoleName])
     await order()
     const { rows } = await t.app.database.pool.query<{ sealed_key: string }>(
@@ -63,7 +63,7 @@ describe.skipIf(!hasPebble())('orders from Pebble', { timeout: 120_000 }, () => 
     for (const { sealed_key } of rows) expect(sealed_key).toMatch(/^v1:/)
   })
 
-  test('without an email of the operator, further orders use the account of the first order', async () => {
+  test('without an address of the operator, further orders use the account of the first', async () => {
     const { SHOAL_ACME_EMAIL } = t.app.config
     onTestFinished(async () => {
       Object.assign(t.app.config, { SHOAL_ACME_EMAIL })
@@ -78,7 +78,7 @@ describe.skipIf(!hasPebble())('orders from Pebble', { timeout: 120_000 }, () => 
     }
   })
 
-  test('a rejected order is recorded with its cause, and retried with increasing delays', async () => {
+  test('a refused order is recorded with its cause, retried later with growing delays, and then succeeds', async () => {
     const blocked = 'blocked.shoal.test'
     await insertNames(t.app.db, [blocked], false, new Date(0))
     await order()
@@ -87,13 +87,13 @@ describe.skipIf(!hasPebble())('orders from Pebble', { timeout: 120_000 }, () => 
     expect(await read()).toMatchObject({ failures: 1, last_error: expect.stringContaining('blocked') })
     const { next_order_at } = (await read()) as { next_order_at: Date }
     expect(next_order_at.getTime()).toBeGreaterThan(Date.now())
-    // The next order is not due yet.
+    // Not due yet.
     await order()
     expect(await read()).toMatchObject({ failures: 1 })
     expect([1, 2, 3, 20].map(retryDelayMs)).toEqual([120_000, 240_000, 480_000, hours(12)])
   })
 
-  test('an order fails, with the cause, if the authority receives a wrong key authorization', async () => {
+  test('a wrong key authorization fails the order, with the cause', async () => {
     t.app.config.SHOAL_ACME_CHALLENGE = 'http-01'
     await own([consoleName])
     const impostor = createServer((_, res) => void res.end('made-up.key-authorization'))
@@ -120,7 +120,7 @@ describe.skipIf(!hasPebble())('orders from Pebble', { timeout: 120_000 }, () => 
     expect(await state(consoleName)).toMatchObject({ failures: 0, lastError: null })
   })
 
-  test('while the authority does not respond, the name has its previous certificate', async () => {
+  test('while the authority does not respond, the previous certificate is kept', async () => {
     await own([consoleName])
     await order()
     const before = await state(consoleName)
@@ -128,7 +128,7 @@ describe.skipIf(!hasPebble())('orders from Pebble', { timeout: 120_000 }, () => 
     await updateCertificate(t.app.db, consoleName, { nextOrderAt: new Date(0) })
     await order()
     expect(await state(consoleName)).toMatchObject({ chain: before?.chain, failures: 1 })
-    // A restart of Pebble deletes the account. The next order creates it again with the same key.
+    // After its restart it has forgotten the account, which is created again with the same key.
     await pebble.start()
     await updateCertificate(t.app.db, consoleName, { nextOrderAt: new Date(0) })
     await order()
@@ -137,7 +137,7 @@ describe.skipIf(!hasPebble())('orders from Pebble', { timeout: 120_000 }, () => 
     expect(after?.chain).not.toBe(before?.chain)
   })
 
-  test('a certificate that has expired is replaced in the next round, and the new one is served without a restart', async () => {
+  test('a certificate that has expired is replaced at the next round, and served without a restart', async () => {
     await own([consoleName])
     await order()
     const old = await handshake(pebble.tlsPort, consoleName, await pebble.root())
@@ -149,7 +149,7 @@ describe.skipIf(!hasPebble())('orders from Pebble', { timeout: 120_000 }, () => 
       .not.toBe(old.certificate.serialNumber)
   })
 
-  test('a name gets a certificate even if a killed process has left a challenge of an earlier order', async () => {
+  test('an order that a killed process left behind is started again', async () => {
     await own([consoleName])
     await insertChallenge(t.app.db, {
       token: 'left-behind-by-a-killed-process',
@@ -163,7 +163,7 @@ describe.skipIf(!hasPebble())('orders from Pebble', { timeout: 120_000 }, () => 
     expect(await state(consoleName)).toMatchObject({ failures: 0, lastError: null })
   })
 
-  test('the server responds to challenges only for their name, and redirects HTTP only for names that it serves', async () => {
+  test('a challenge gets a response only under its name, and HTTP is redirected only for names that are served', async () => {
     const challenge = { token: 'token-of-an-authority', name: consoleName, type: 'http-01' as const }
     await insertChallenge(t.app.db, { ...challenge, keyAuthorization: 'expected', createdAt: new Date() })
     expect(await findKeyAuthorization(t.app, challenge.token, gatewayName)).toBeNull()
@@ -184,7 +184,7 @@ describe.skipIf(!hasPebble())('orders from Pebble', { timeout: 120_000 }, () => 
 
 type Handshake = { problem: string | null; certificate: PeerCertificate }
 
-/** Connects to a TLS port with this server name. `problem`: why a client would reject the certificate; null if it would not. */
+/** Connects to a TLS port with this name. `problem`: why the client would reject the certificate. */
 function handshake(port: number, servername: string | undefined, ca: string): Promise<Handshake> {
   return new Promise((done, fail) => {
     const name = servername === undefined ? {} : { servername }

@@ -22,7 +22,7 @@ yNQwCgYIKoZIzj0EAwIDRwAwRAIge09+S5TZAlw5tgtiVvuERV6cT4mfutXIlwTb
 -----END CERTIFICATE-----
 `
 
-test('the id of a certificate has the form of RFC 9773', async () => {
+test('the id of a certificate is that of RFC 9773', async () => {
   expect(await certificateId(example)).toBe('aYhba4dGQEHhs3uEe6CuLN4ByNQ.AIdlQyE')
 })
 
@@ -72,7 +72,7 @@ describe.skipIf(!hasPebble())('with Pebble', { timeout: 120_000 }, () => {
     expect(await state()).toMatchObject({ nextOrderAt: moved.nextOrderAt, chain: issued.chain })
   })
 
-  test('a certificate whose renewal window has passed, for example because it was revoked, is replaced in the next round', async () => {
+  test('a certificate whose window has passed, as that of a revoked one, is replaced at the next round', async () => {
     const issued = await issue()
     await pebble.suggestRenewal(issued.chain, {
       start: new Date(Date.now() - days(2)),
@@ -83,7 +83,7 @@ describe.skipIf(!hasPebble())('with Pebble', { timeout: 120_000 }, () => {
     expect((await state()).serial).not.toBe(issued.serial)
   })
 
-  test('a renewal window after the expiry of the certificate does not delay its renewal until then', async () => {
+  test('a window after the end of the certificate does not delay its renewal beyond its lifetime', async () => {
     const issued = await issue()
     await pebble.suggestRenewal(issued.chain, {
       start: new Date(Date.now() + days(900)),
@@ -93,7 +93,7 @@ describe.skipIf(!hasPebble())('with Pebble', { timeout: 120_000 }, () => {
     expect((await state()).nextOrderAt.getTime()).toBeLessThan(issued.notAfter.getTime())
   })
 
-  test('if the authority suggests no valid window or does not respond, the time of the renewal stays unchanged', async () => {
+  test('without a valid response from the authority, the renewal stays at a third of the lifetime', async () => {
     const issued = await issue()
     const nothing = { start: new Date(Date.now() + days(2)), end: new Date(Date.now() + days(1)) }
     await pebble.suggestRenewal(issued.chain, nothing)
@@ -118,7 +118,7 @@ describe.skipIf(!hasPebble())('with Pebble', { timeout: 120_000 }, () => {
     expect(await pebble.revocationReason(serial)).toBe(5)
   })
 
-  test('a revocation is queued only if the transaction that removes the domain is committed', async () => {
+  test('a revocation is queued with the removal of the domain, or not at all', async () => {
     await issue(domain)
     await expect(
       t.app.db.transaction(async () => {
@@ -130,7 +130,7 @@ describe.skipIf(!hasPebble())('with Pebble', { timeout: 120_000 }, () => {
     await state(domain)
   })
 
-  test('a certificate that the operator revokes is replaced by one with another key, and the audit log records the revocation', async () => {
+  test('the operator revokes a certificate: it is replaced by one with another key, and the log of changes says so', async () => {
     const issued = await issue()
     const options = { name: consoleName.toUpperCase(), email: '', password: '', code: '', status: '', percent: '' }
     await expect(revokeCertificate(t.app, { ...options, name: 'unknown.shoal.test' })).rejects.toThrow('no certificate')
@@ -151,7 +151,7 @@ describe.skipIf(!hasPebble())('with Pebble', { timeout: 120_000 }, () => {
     expect(rows).toEqual([{ subject: consoleName }])
   })
 
-  test('a revocation that failed succeeds when it is retried, even if the certificate is revoked already', async () => {
+  test('a revocation is retried until the authority responds, and succeeds when it was done before', async () => {
     const { serial } = await issue(domain)
     await dropName(t.app, domain)
     const [job] = certificateJobs(t.app)

@@ -9,7 +9,7 @@ import { multipartOf } from './testing/archive.ts'
 import { startDeployApp, type DeployApp, type Deployer } from './testing/deploy-app.ts'
 import { collectUploads } from './uploads.ts'
 
-test('a deployment whose archive no longer exists asks the user to deploy again', async () => {
+test('a deployment whose archive no longer exists fails with a message to deploy again', async () => {
   const t = await startDeployApp()
   try {
     const d = await t.deployer()

@@ -121,7 +121,7 @@ function queueFindings({ unfinished, now }: Facts): Found[] {
           'deployments',
           `No worker has claimed ${waiting.length} ${waiting.length === 1 ? 'deployment' : 'deployments'} yet`,
           new Date(oldest.createdMs),
-          'Open Deployments to see what they wait for.',
+          'Open Deployments to see what they are waiting for.',
         ),
       ]
     : []
