@@ -230,7 +230,7 @@ test('all charts share a crosshair, which the arrow keys also move', async () =>
   await expect.poll(async () => [(await times()).length, new Set(await times()).size]).toEqual([4, 1])
 })
 
-test('a button in the legend shows and hides a percentile', async () => {
+test('a button in the legend shows a percentile', async () => {
   await waitForMetrics()
   await open('range=1h')
   await canvas('Response latency').waitFor()
