@@ -35,7 +35,8 @@ export const hasRegistry = findRegistry() !== null
  */
 export async function startRegistry(options: RegistryOptions = {}): Promise<Registry> {
   const program = findRegistry()
-  if (program === null) throw new Error('docker-registry is not installed. `npm test` downloads it into node_modules/.cache/debian.')
+  if (program === null)
+    throw new Error('docker-registry is not installed. `npm test` downloads it into node_modules/.cache/debian.')
   const folder = mkdtempSync(join(tmpdir(), 'registry-'))
   const file = join(folder, 'config.json')
   const log = join(folder, 'registry.log')

@@ -184,9 +184,9 @@ describe.skipIf(missing)('an installation as a service of systemd', { timeout: 1
     await debian.run('shoal uninstall --dry-run')
     expect(await runningVersion()).toBe(versions.second)
     expect(await debian.run('shoal uninstall')).toContain('kept   /var/lib/shoal-data')
-    expect(await debian.run('ls -d /opt/shoal /usr/local/bin/shoal /etc/systemd/system/shoal* 2>/dev/null || true')).toBe(
-      '',
-    )
+    expect(
+      await debian.run('ls -d /opt/shoal /usr/local/bin/shoal /etc/systemd/system/shoal* 2>/dev/null || true'),
+    ).toBe('')
     expect((await squidPrograms().catch(() => '')).trim()).toBe('')
     expect(await debian.run('pgrep -c postgres || true')).toBe('0\n')
     await debian.run(`/var/releases/${versions.second}/${releaseName(versions.second)}/bin/shoal install`)
@@ -201,7 +201,9 @@ describe.skipIf(missing)('an installation as a service of systemd', { timeout: 1
     endpoint = await deploy()
     const transfers = await devnet.chain.countTransfers()
     await until(async () => (await countTransfers()) === transfers, 'GraphQL returns all transfers', 240_000)
-    const users = await debian.run("ps -eo user:20,args --no-headers | grep -E '[l]ib/main.js|[b]in/postgres -D|[m]ain.ts'")
+    const users = await debian.run(
+      "ps -eo user:20,args --no-headers | grep -E '[l]ib/main.js|[b]in/postgres -D|[m]ain.ts'",
+    )
     expect(
       users
         .trim()

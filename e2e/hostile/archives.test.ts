@@ -64,7 +64,8 @@ test('each hostile archive is rejected with a sentence that names the offending 
     for (const { title, bytes, rejectedPath } of remaining) {
       const { failed, reason } = await rejectionOf(bytes, slot)
       if (!expectedFailures.includes(failed)) faults.push(`${title}: ${failed} ${reason}`)
-      if (rejectedPath !== null && failed !== 'REQUIRED_SOURCE_FILE_INVALID') faults.push(`${title} was unpacked: ${reason}`)
+      if (rejectedPath !== null && failed !== 'REQUIRED_SOURCE_FILE_INVALID')
+        faults.push(`${title} was unpacked: ${reason}`)
       if (rejectedPath !== null && !reason.includes(asInMessages(rejectedPath)))
         faults.push(`${title}: the reason does not name ${rejectedPath}: ${reason}`)
       if (!/^[A-Z“"][^]{10,600}$/.test(reason)) faults.push(`${title}: the reason is not a short sentence: ${reason}`)

@@ -58,7 +58,10 @@ export async function upgrade({ backsUpFirst, isDry, maxStartMs, print }: Upgrad
   // Removes the failed release, unless Postgres runs from its folder, so that a corrected release with this version can be copied there.
   const failedRelease = join(layout.releases, version)
   if (processesFrom(failedRelease).length === 0) rmSync(failedRelease, { recursive: true, force: true })
-  const state = previousProblem === null ? `Version ${previousVersion} runs again.` : `Version ${previousVersion}: ${previousProblem}`
+  const state =
+    previousProblem === null
+      ? `Version ${previousVersion} runs again.`
+      : `Version ${previousVersion}: ${previousProblem}`
   throw new Error(`Version ${version} was not installed. ${problem} ${state}\nThe end of its log:\n${log}`)
 }
 

@@ -104,7 +104,11 @@ function tricks(random: Random, n: number): Trick[] {
     entries: [entry],
     rejectedPath,
   })
-  const several = (title: string, entries: Entry[], rejectedPath: string | null): Trick => ({ title, entries, rejectedPath })
+  const several = (title: string, entries: Entry[], rejectedPath: string | null): Trick => ({
+    title,
+    entries,
+    rejectedPath,
+  })
   return [
     one('traversal', file(outside)),
     one('traversal of a folder', folder(`${outside}/`)),

@@ -58,7 +58,8 @@ function faultsOfRejection(error: unknown, { rejectedPath }: HostileArchive): st
   // oxlint-disable-next-line no-control-regex -- detects control characters
   if (/[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/.test(message))
     faults.push(`contains control characters: ${JSON.stringify(message)}`)
-  if (rejectedPath !== null && !message.includes(asInMessages(rejectedPath))) faults.push(`does not name ${rejectedPath}: ${message}`)
+  if (rejectedPath !== null && !message.includes(asInMessages(rejectedPath)))
+    faults.push(`does not name ${rejectedPath}: ${message}`)
   return faults
 }
 

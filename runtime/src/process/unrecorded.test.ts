@@ -76,10 +76,13 @@ describe.each([
     expect(programs()).toEqual(before)
   }
 
-  test.runIf(kind.sandbox === 'auto')('keeps a sandboxed program whose arguments name a file of the state directory, like those of a shim', async () => {
-    const command = ['node', 'main.cjs', join(harness.host.stateDir, 'containers/two/processor/run')]
-    await expectKept(command)
-  })
+  test.runIf(kind.sandbox === 'auto')(
+    'keeps a sandboxed program whose arguments name a file of the state directory, like those of a shim',
+    async () => {
+      const command = ['node', 'main.cjs', join(harness.host.stateDir, 'containers/two/processor/run')]
+      await expectKept(command)
+    },
+  )
 
   test('keeps a program that sets its mark SHOAL_BOX to a path', async () => {
     const command = ['/bin/sh', '-c', `SHOAL_BOX=${harness.host.label}/c-x/.. exec node main.cjs`]

@@ -30,6 +30,9 @@ function findUnrecordedShims({ host }: HostContext, recordedShims: Set<number | 
   const dir = join(workloadsDirIn(host.stateDir), '/')
   return listProcesses().filter(
     ({ pid, parent }) =>
-      !recordedShims.has(pid) && !recordedShims.has(parent) && commandLine(pid)[2]?.startsWith(dir) && !isInSandbox(pid),
+      !recordedShims.has(pid) &&
+      !recordedShims.has(parent) &&
+      commandLine(pid)[2]?.startsWith(dir) &&
+      !isInSandbox(pid),
   )
 }
