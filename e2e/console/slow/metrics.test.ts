@@ -110,7 +110,7 @@ test('a chart has the same height while it loads, and a failed chart does not af
 
 test('a time range that ends before it begins shows an error', async () => {
   await open(`from=${new Date(Date.now() - 60_000).toISOString()}&to=2001-01-01T00:00:00.000Z`)
-  await waitForText(page, 'The metrics could not be loaded')
+  await expect.poll(() => page.getByText('The metrics could not be loaded').isVisible()).toBe(true)
 })
 
 test('charts count every request, valid or not, and show the latencies', async () => {
@@ -200,6 +200,7 @@ test('the URL keeps the selected time range; a range without data shows a messag
   await page.waitForURL(/range=1h/)
   await page.reload()
   await page.getByRole('button', { name: /^Last hour/ }).waitFor()
+  expect(parameter('range')).toBe('1h')
   await open(longAgo)
   await waitForText(page, 'No data available for the selected time range')
 })
