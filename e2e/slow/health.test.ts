@@ -92,7 +92,7 @@ describe('one server with all roles', () => {
   test('restarts its database when the database is killed, and exits when that happens repeatedly', async () => {
     const killedPid = postmasterOf(dataDir)
     process.kill(killedPid, 'SIGKILL')
-    const restartCount = () => server.output().match(/The embedded Postgres in \S+ runs again\./g)?.length ?? 0
+    const restartCount = () => server.output().match(/The embedded Postgres in \S+ was restarted\./g)?.length ?? 0
     await until(() => restartCount() > 0, 'the server restarts Postgres')
     expect(server.output()).toMatch(/stopped unexpectedly and is being restarted\. The end of its log/)
     expect(postmasterOf(dataDir)).not.toBe(killedPid)
