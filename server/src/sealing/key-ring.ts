@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, linkSync, readFileSync, renameSync, statSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../config/config.ts'
 import { InvalidSettingError } from '../config/invalid-setting.ts'
@@ -39,7 +39,7 @@ function fixedRing(keys: [Key, ...Key[]]): KeyRing {
 }
 
 function fileRing(file: string): KeyRing {
-  if (!existsSync(file)) writeFileSync(file, `${newKey().text}\n`, { mode: 0o600, flag: 'wx' })
+  if (!existsSync(file)) createKeys(file)
   let cached: { fileVersion: string; keys: [Key, ...Key[]] } | null = null
   return {
     keys: () => {
@@ -53,6 +53,19 @@ function fileRing(file: string): KeyRing {
       writeFileSync(`${file}.new`, keys.map(({ text }) => `${text}\n`).join(''), { mode: 0o600 })
       renameSync(`${file}.new`, file)
     },
+  }
+}
+
+/** Creates the file with a new key, unless another process of the installation creates it first. A link appears with its content. */
+function createKeys(file: string): void {
+  const draft = `${file}.${process.pid}`
+  writeFileSync(draft, `${newKey().text}\n`, { mode: 0o600 })
+  try {
+    linkSync(draft, file)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  } finally {
+    unlinkSync(draft)
   }
 }
 
