@@ -168,6 +168,12 @@ export interface Runtime {
   observe(): Promise<Observation[]>
 
   /**
+   * Reports a workload that the caller applied last, from its own records, without applying it again. Called after `start`. A host that was restored may have an earlier desired state of an `on-failure` container; `observe` then lacks it until
+   * the next `apply`. Missing in drivers whose host cannot be restored without the caller.
+   */
+  recall?(workload: Workload): void
+
+  /**
    * Abandons the programs of a container on hosts that do not respond, so that the container can start on another host, as last applied.
    * The caller has made sure that these programs can no longer write to the version's data.
    */

@@ -126,6 +126,10 @@ class KubernetesRuntime implements Runtime {
     })
   }
 
+  recall(workload: Workload): void {
+    this.#started().state.recall(desiredStateOf(workload))
+  }
+
   async retry(id: WorkloadId, container: ContainerName, reason: string): Promise<void> {
     const workload = this.#started().state.findById(id)
     const observation = workload?.observations().find((candidate) => candidate.container === container)
@@ -226,8 +230,7 @@ class KubernetesRuntime implements Runtime {
   async #storeRuns(workload: WorkloadState): Promise<void> {
     const { anchor, desired, namespace } = workload
     if (!anchor || !desired) return
-    const { name, uid } = anchor.metadata
-    const metadata = { name, namespace, uid }
+    const metadata = { name: anchor.metadata.name, namespace, uid: anchor.metadata.uid }
     const data = { [RUNS]: workload.storedRecords() }
     await this.#started().client.apply({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data }, RUNS_MANAGER)
   }

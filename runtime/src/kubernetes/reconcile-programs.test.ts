@@ -104,6 +104,20 @@ test('a processor whose desired state is an earlier one, as after a restore, is 
   expect(observedContainers()).toEqual([])
 })
 
+test('a worker that has just started knows from its caller whether the desired state is an earlier one', () => {
+  setDesired('job-1')
+  setJob('job-1')
+  expect(observedContainers()).toEqual(['processor'])
+  state.recallObjects(['job-2'])
+  expect(observedContainers()).toEqual([])
+  setDesired('job-2')
+  state.permitCreation()
+  expect(observedContainers()).toEqual(['processor'])
+  // A late report of what was applied before does not replace what was applied since.
+  state.recallObjects(['job-1'])
+  expect(observedContainers()).toEqual(['processor'])
+})
+
 test.each(['always', 'never'] as const)(
   'other programs (%s) are created whenever they are missing',
   async (restart) => {

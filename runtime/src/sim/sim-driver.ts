@@ -73,6 +73,7 @@ export class SimRuntime implements Runtime {
   readonly host: SimHost
   readonly directory: Directory
   readonly #options: SimRuntimeOptions
+  readonly #recalled = new Map<WorkloadId, Workload>()
 
   constructor(options: SimRuntimeOptions) {
     this.#options = options
@@ -97,6 +98,7 @@ export class SimRuntime implements Runtime {
       if (previous && !isUnchanged) previous.stop()
       containers.set(spec.name, isUnchanged ? previous : this.#open(desired, spec, previous))
     }
+    this.#recalled.delete(desired.id)
     this.host.workloads.set(desired.id, { desired: structuredClone(desired), containers })
     for (const [name, container] of current?.containers ?? []) {
       if (containers.has(name)) continue
@@ -107,12 +109,17 @@ export class SimRuntime implements Runtime {
     for (const name of containers.keys()) this.host.notify(desired.id, name)
   }
 
+  recall(workload: Workload): void {
+    this.#recalled.set(workload.id, workload)
+  }
+
   async retry(id: WorkloadId, container: ContainerName, reason: string): Promise<void> {
     this.host.find(id, container)?.retry(reason)
   }
 
   async observe(): Promise<Observation[]> {
-    return this.#all().map((container) => {
+    const current = this.#all().filter((container) => !this.#isReverted(container))
+    return current.map((container) => {
       const observation = container.observation()
       const hostLostSince = this.host.lost.get(`${observation.workload}/${observation.container}`)
       if (!hostLostSince) return { ...observation, hostLostSince: null }
@@ -187,6 +194,13 @@ export class SimRuntime implements Runtime {
     this.host.notify(id, container.spec.name)
     container.log.isEnded = true
     this.host.logs.wake()
+  }
+
+  /** True if the host has another desired state of the container than the one that was recalled. */
+  #isReverted(container: SimContainer): boolean {
+    const { workload, container: name } = container.observation()
+    const recalled = this.#recalled.get(workload)?.containers.find((spec) => spec.name === name)
+    return recalled?.restart === 'on-failure' && !isSameProgram(recalled, container.spec)
   }
 
   #all(): SimContainer[] {

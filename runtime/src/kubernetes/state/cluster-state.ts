@@ -4,6 +4,7 @@ import { Watch } from '../client/watch.ts'
 import type { Clock } from '../../clock.ts'
 import { MANAGER, labelValue, labels, anchorName, namespaceOf } from '../names.ts'
 import type { ConfigMap, Deployment, Event, Job, KubeObject, Node, Pod } from '../objects/object-types.ts'
+import type { DesiredWorkload } from '../objects/workload-objects.ts'
 import { Nodes } from './nodes.ts'
 import { WorkloadState } from './workload-state.ts'
 
@@ -26,6 +27,8 @@ export const installationSelector = (installation: string): string =>
 export class ClusterState {
   readonly #options: ClusterStateOptions
   readonly #workloads = new Map<string, WorkloadState>()
+  /** The names of the Jobs and Deployments that earlier processes applied, by workload. */
+  readonly #recalled = new Map<string, string[]>()
   readonly #anchors: Watch<ConfigMap>
   readonly #nodes: Nodes
   readonly #startedWatches = new Set<Watch<KubeObject>>()
@@ -102,7 +105,15 @@ export class ClusterState {
 
   /** Returns the workload; undefined if the cluster has no object of it. */
   find(tenant: string, id: string): WorkloadState | undefined {
-    return this.#workloads.get(`${namespaceOf(this.#options.installation, tenant)}/${labelValue(id)}`)
+    return this.#workloads.get(this.#keyOf({ tenant, id }))
+  }
+
+  /** Records what an earlier process applied last, even if the objects of the workload are not known yet. */
+  recall({ tenant, id, containers }: DesiredWorkload): void {
+    const key = this.#keyOf({ tenant, id })
+    const names = containers.map(({ object }) => object)
+    this.#recalled.set(key, names)
+    this.#workloads.get(key)?.recallObjects(names)
   }
 
   /** Returns the workload with this id, of any tenant. */
@@ -130,12 +141,25 @@ export class ClusterState {
   #change(object: KubeObject, change: (state: WorkloadState) => void): WorkloadState | null {
     const { namespace = '', labels: own = {} } = object.metadata
     const key = `${namespace}/${own[labels.workload]}`
-    const state = this.#workloads.get(key) ?? new WorkloadState(namespace, this.#nodes)
+    const state = this.#workloads.get(key) ?? this.#newWorkload(namespace, key)
     change(state)
-    if (state.isEmpty) this.#workloads.delete(key)
-    else this.#workloads.set(key, state)
+    if (state.isEmpty) {
+      this.#workloads.delete(key)
+      this.#recalled.delete(key)
+    } else this.#workloads.set(key, state)
     this.#options.onChange(state)
     return state.isEmpty ? null : state
+  }
+
+  #newWorkload(namespace: string, key: string): WorkloadState {
+    const state = new WorkloadState(namespace, this.#nodes)
+    const recalled = this.#recalled.get(key)
+    if (recalled) state.recallObjects(recalled)
+    return state
+  }
+
+  #keyOf({ tenant, id }: Pick<DesiredWorkload, 'tenant' | 'id'>): string {
+    return `${namespaceOf(this.#options.installation, tenant)}/${labelValue(id)}`
   }
 
   #changeNode(node: Node, isDeleted: boolean): void {

@@ -24,7 +24,7 @@ export class WorkloadState {
   #anchor: ConfigMap | null = null
   #desired: DesiredWorkload | null = null
   #observations: Observation[] | null = null
-  /** The names of the Jobs and Deployments that this process last applied; null if it has applied none. */
+  /** The names of the Jobs and Deployments that were last applied; null if this process has neither applied nor recalled any. */
   #applied: Set<string> | null = null
   readonly #nodes: Nodes
 
@@ -69,6 +69,12 @@ export class WorkloadState {
   /** Called before `apply` changes the anchor, with the names of the Jobs and Deployments that it requests. */
   expectObjects(names: string[]): void {
     for (const name of names) this.#applied?.add(name)
+  }
+
+  /** Called with the names of the Jobs and Deployments that an earlier process applied last. */
+  recallObjects(names: string[]): void {
+    this.#applied ??= new Set(names)
+    this.invalidate()
   }
 
   /** Called when `apply` has changed the anchor: permits to create the programs that do not exist. */

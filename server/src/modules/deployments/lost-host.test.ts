@@ -159,6 +159,33 @@ test('processors that the runtime has forgotten are started with other logins', 
   for (const name of ['one', 'two']) expect(await canSignIn(second[name]?.['DB_URL'])).toBe(false)
 })
 
+test('a worker that starts after its cluster was restored closes the login of an earlier desired state', async () => {
+  const { squid } = await d.deployAndWait({ processors: { one: {}, two: {} } }, { slot: 'v1' })
+  const id = `${squid?.id}.1`
+  const first = structuredClone(t.runtime.host.workloads.get(id)?.desired)
+  if (!first) throw new Error('unreachable')
+  t.runtime.host.workloads.get(id)?.containers.delete('one')
+  await untilValue(
+    () => environments(id)['one']?.['DB_USER'],
+    (user) => user !== first.containers.find(({ name }) => name === 'one')?.env['DB_USER'],
+  )
+  const second = environments(id)
+  await worker.close()
+  // The restored cluster has the first desired state again. Its worker knows nothing that it applied.
+  await t.runtime.apply(first)
+  worker = t.startWorker()
+  await untilValue(
+    () => environments(id)['one']?.['DB_URL'] ?? '',
+    (url) =>
+      ![first.containers.find(({ name }) => name === 'one')?.env['DB_URL'], second['one']?.['DB_URL']].includes(url),
+  )
+  const third = environments(id)
+  expect(await canSignIn(third['one']?.['DB_URL'])).toBe(true)
+  // The program of the second desired state may still run, and must not write.
+  expect(await canSignIn(second['one']?.['DB_URL'])).toBe(false)
+  expect(third['two']).toEqual(second['two'])
+})
+
 test('where the Postgres does not allow logins, the log says so, and a processor on a lost host waits', async () => {
   const areAllowed = vi.spyOn(logins, 'areAllowed').mockResolvedValue(false)
   const deployment = await d.deployAndWait({}, { slot: 'v1' }).finally(() => areAllowed.mockRestore())

@@ -12,6 +12,7 @@ import { enqueue } from './enqueue.ts'
 import type { RuntimeSnapshot } from './runtime-snapshot.ts'
 import type { Worker } from './run-deployment.ts'
 import { versionsOnLostHosts } from './processor-logins.ts'
+import { recallWorkloads } from './recall-workloads.ts'
 import { reconcileVersion } from './reconcile-version.ts'
 import { deleteOrg, lockOrg } from '../orgs/index.ts'
 import {
@@ -39,6 +40,7 @@ const retryDeletionMs = minutes(1)
 export function startReconcile(worker: Worker, locks: Locks): LeaderHandle {
   const { app, intervals } = worker
   return runAsLeader(app.database, app.log, 'reconcile', async (_, signal) => {
+    await recallWorkloads(app, signal)
     const restoredServers = new Set<string>()
     warnOfOpenDatabases(app, await restoreDatabases(app, restoredServers))
     let round = 0
