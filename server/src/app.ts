@@ -4,6 +4,7 @@ import type { ArtifactStore } from './artifacts/artifact-store.ts'
 import type { Clock } from './clock.ts'
 import type { Config } from './config/config.ts'
 import type { Database, Db } from './db/database.ts'
+import type { Locks } from './db/leases.ts'
 import type { DatabaseHosts } from './db/database-hosts.ts'
 import type { ExternalServices } from './config/external-services.ts'
 import type { Jobs } from './jobs/jobs.ts'
@@ -26,6 +27,8 @@ export type App = {
   outboxKey: string | null
   sealer: Sealer
   artifacts: ArtifactStore
+  /** Limits the concurrent uploads of an organization to all api processes. */
+  uploadLocks: Locks
   /** Resolves the ports of squids. */
   directory: Directory
   /** The state of the roles of this process, for `/readyz` and `/metrics`. Missing in most tests. */

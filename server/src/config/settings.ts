@@ -106,6 +106,12 @@ export const settings = {
     .max(5_000_000_000)
     .default(100_000_000)
     .describe('Maximum size of the archive of a squid.'),
+  SHOAL_ORG_ARCHIVES_MB: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .default(5_000)
+    .describe('Maximum size of all archives that an organization sends in a day; 0 does not limit it.'),
   ...s3Settings,
   ...registrySettings,
   SHOAL_BUILDS_AT_ONCE: z.coerce

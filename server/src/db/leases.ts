@@ -50,6 +50,9 @@ export type Locks = {
   close: () => Promise<void>
 }
 
+/** Namespaces of locks, so that their ids do not collide. */
+export const lockSpaces = { deployments: 5_404_101, uploads: 5_404_104 }
+
 /** Creates the locks of this process. `space` is the namespace of the ids: a 32-bit number that no other kind of lock uses. */
 export function openLocks(database: Database, space: number): Locks {
   type Connection = LeaseConnection & { held: Set<number> }

@@ -1,3 +1,4 @@
+import { lockSpaces, openLocks } from '../db/leases.ts'
 import { traversableDir } from '@shoal/runtime'
 import { mkdirSync } from 'node:fs'
 import type { Logger } from 'pino'
@@ -73,6 +74,8 @@ export async function openApp(config: Config, server?: ServerProcess): Promise<O
   const sealer = createSealer({ ring })
   const artifacts = await openArtifactStore(config, () => installationPrefix(database.db))
   cleanup.defer(() => artifacts.close())
+  const uploadLocks = openLocks(database, lockSpaces.uploads)
+  cleanup.defer(() => uploadLocks.close())
   const hasRole = (...roles: Config['SHOAL_ROLES']) =>
     server !== undefined && config.SHOAL_ROLES.some((role) => roles.includes(role))
   if (hasRole('api', 'worker')) await checkArtifacts(artifacts, log)
@@ -97,6 +100,7 @@ export async function openApp(config: Config, server?: ServerProcess): Promise<O
     jobs,
     sealer,
     artifacts,
+    uploadLocks,
     outboxKey: newOutboxKey(config),
     directory: squids.directory,
     vitals: { ...noVitals(), directory: () => squids.directory.problem?.() ?? null },
@@ -107,6 +111,7 @@ export async function openApp(config: Config, server?: ServerProcess): Promise<O
     await squids.directory.close()
     await jobs.close()
     artifacts.close()
+    await uploadLocks.close()
     await closeSquidServers()
     await database.close()
   }

@@ -1,3 +1,4 @@
+import { lockSpaces, openLocks } from '../db/leases.ts'
 import { contract, createClient, type Client, type Contract } from '@shoal/contract'
 import { createSimBuilder, createSimRuntime, type Builder, type Directory, type SimRuntime } from '@shoal/runtime'
 import type { FastifyInstance } from 'fastify'
@@ -93,6 +94,8 @@ async function openTestApp(options: TestAppOptions, cleanup: AsyncDisposableStac
   if (!options.clock) await setJobClock(database, clock)
   const artifacts = await openArtifactStore(config, () => installationPrefix(database.db))
   cleanup.defer(() => artifacts.close())
+  const uploadLocks = openLocks(database, lockSpaces.uploads)
+  cleanup.defer(() => uploadLocks.close())
   const runtime = options.runtime ?? createSimRuntime()
   cleanup.defer(() => runtime.close('stop'))
   const appWithoutMailer = {
@@ -105,6 +108,7 @@ async function openTestApp(options: TestAppOptions, cleanup: AsyncDisposableStac
     jobs,
     sealer: createSealer({ dataDir }),
     artifacts,
+    uploadLocks,
     outboxKey: newOutboxKey(config),
     directory: options.directory ?? runtime.directory,
     runtime,

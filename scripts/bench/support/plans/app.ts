@@ -8,6 +8,7 @@ import { systemClock } from '../../../../server/src/clock.ts'
 import { loadConfig } from '../../../../server/src/config/config.ts'
 import { connect } from '../../../../server/src/db/database.ts'
 import { singleHost } from '../../../../server/src/db/database-hosts.ts'
+import { lockSpaces, openLocks } from '../../../../server/src/db/leases.ts'
 import { migrate } from '../../../../server/src/db/migrate.ts'
 import { noVitals } from '../../../../server/src/health/vitals.ts'
 import { startJobs } from '../../../../server/src/jobs/jobs.ts'
@@ -59,6 +60,7 @@ export async function openBenchApp(databaseUrl: string, filledVersions: number):
     jobs,
     sealer: identitySealer,
     artifacts: await openArtifactStore(config, () => installationPrefix(database.db)),
+    uploadLocks: openLocks(database, lockSpaces.uploads),
     directory: refusingFilledVersions(runtime.directory, filledVersions),
     runtime,
     builder,
@@ -68,6 +70,7 @@ export async function openBenchApp(databaseUrl: string, filledVersions: number):
   const close = async () => {
     await runtime.close('stop')
     await jobs.close()
+    await base.uploadLocks.close()
     await database.close()
   }
   return { app: { ...base, mailer: createMailer(base) }, failedStatements, close }

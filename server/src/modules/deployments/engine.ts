@@ -1,5 +1,5 @@
 import type { WorkerApp } from '../../app.ts'
-import { openLocks, type Lock, type Locks } from '../../db/leases.ts'
+import { lockSpaces, openLocks, type Lock, type Locks } from '../../db/leases.ts'
 import { notificationsOf } from '../../db/notifications.ts'
 import { measured } from '../../health/loops.ts'
 import { createRedactorSource } from '../databases/index.ts'
@@ -7,8 +7,6 @@ import { createSnapshotReader } from './runtime-snapshot.ts'
 import { runDeployment, type Worker } from './run-deployment.ts'
 import type { EngineIntervals } from './step.ts'
 import { deploymentsChannel, listUnfinished } from './store.ts'
-
-const lockSpace = 5_404_101
 
 /** The maximum number of deployments that one worker runs concurrently; they spend most of their time waiting. */
 const maxConcurrent = 32
@@ -31,7 +29,7 @@ export function startEngine(app: WorkerApp, intervals: EngineIntervals): Engine 
     snapshots: createSnapshotReader(app.runtime),
     redactors: createRedactorSource(app),
   }
-  const locks = openLocks(app.database, lockSpace)
+  const locks = openLocks(app.database, lockSpaces.deployments)
   let sweeping: Promise<void> | null = null
   let isRequestedAgain = false
 

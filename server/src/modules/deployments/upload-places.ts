@@ -1,37 +1,42 @@
+import type { App } from '../../app.ts'
+import { asUnavailable } from '../../db/unavailable.ts'
 import { Refusal } from '../../errors.ts'
 
 /**
- * Maximum number of archives that an organization may send to one process at the same time. Each uses memory or disk space up to the
- * maximum size of an archive, before any other limit applies.
+ * Maximum number of archives that an organization may send at the same time, to all api processes together. Each uses memory or disk
+ * space up to the maximum size of an archive, before any other limit applies.
  */
 export const maxConcurrentUploads = 8
 
 const retryAfterMs = 15_000
 
-/** The number of uploads in progress, by organization. */
-const uploads = new Map<number, number>()
+/** The first id of the locks of an organization. Ids must be below 2^31; organizations whose ids coincide share the limit. */
+const firstLockOf = (orgId: number) => (orgId % 2 ** 28) * maxConcurrentUploads
+
+export type UploadPlace = AsyncDisposable & {
+  /** Aborts when another upload may have taken the place, because the connection to Postgres broke. */
+  lost: AbortSignal
+}
 
 /**
- * Counts an upload of the organization as in progress until the result is disposed.
+ * Counts an upload of the organization as in progress until the result is disposed, or this process ends: places are locks in Postgres.
  * @throws Refusal 429 when the organization has the maximum of uploads in progress; not 503, whose text the public client does not print
  */
-export function takeUploadPlace(orgId: number): Disposable {
-  const inProgress = uploads.get(orgId) ?? 0
-  if (inProgress >= maxConcurrentUploads)
-    throw Object.assign(
-      new Refusal(
-        429,
-        'TOO_MANY_CONCURRENT_UPLOADS',
-        `The organization is already sending ${maxConcurrentUploads} archives, which is the maximum. Please repeat the command when one of them has arrived.`,
-      ),
-      { retryAfterMs },
-    )
-  uploads.set(orgId, inProgress + 1)
-  return {
-    [Symbol.dispose]: () => {
-      const remaining = (uploads.get(orgId) ?? 1) - 1
-      if (remaining > 0) uploads.set(orgId, remaining)
-      else uploads.delete(orgId)
-    },
+export async function takeUploadPlace(app: Pick<App, 'uploadLocks'>, orgId: number): Promise<UploadPlace> {
+  for (let place = 0; place < maxConcurrentUploads; place += 1) {
+    const lock = await app.uploadLocks.tryLock(firstLockOf(orgId) + place).catch((error: unknown) => {
+      throw asUnavailable(error)
+    })
+    // If the connection broke, Postgres has released the lock.
+    const release = () => lock?.release().catch(() => undefined)
+    if (lock) return { lost: lock.lost, [Symbol.asyncDispose]: async () => await release() }
   }
+  throw Object.assign(
+    new Refusal(
+      429,
+      'TOO_MANY_CONCURRENT_UPLOADS',
+      `The organization is already sending ${maxConcurrentUploads} archives, which is the maximum. Please repeat the command when one of them has arrived.`,
+    ),
+    { retryAfterMs },
+  )
 }

@@ -1,4 +1,4 @@
-import { and, count, eq, isNotNull, lt, sql } from '../../db/sql.ts'
+import { and, count, eq, isNotNull, lt, ne, sql } from '../../db/sql.ts'
 import type { Db } from '../../db/database.ts'
 import { uploads } from './tables.ts'
 
@@ -25,6 +25,15 @@ export async function countWaitingUploads(db: Db, orgId: number): Promise<number
       and(eq(uploads.orgId, orgId), sql`not exists (select 1 from deployments d where d.upload_id = ${uploads.id})`),
     )
   return row?.uploads ?? 0
+}
+
+/** Returns the size of the organization's archives, without that of upload `id`. */
+export async function sumStoredBytes(db: Db, orgId: number, id: string): Promise<number> {
+  const [row] = await db
+    .select({ bytes: sql<number>`coalesce(sum(${uploads.bytes}), 0)::float8` })
+    .from(uploads)
+    .where(and(eq(uploads.orgId, orgId), ne(uploads.id, id)))
+  return row?.bytes ?? 0
 }
 
 /** Locks the file with this content until the transaction ends. */

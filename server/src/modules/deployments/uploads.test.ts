@@ -96,6 +96,13 @@ test('uploads that wait for the archive store leave database connections for oth
   }
 })
 
+test('an upload that is repeated with other content does not keep the earlier archive', async () => {
+  const before = await stored()
+  const { uploadUrl } = await d.api.deployments.createUpload({ params: { code: d.org.code } })
+  for (let sent = 0; sent < 3; sent += 1) expect((await post(uploadUrl, randomBytes(5_000))).statusCode).toBe(201)
+  expect(await stored()).toHaveLength(before.length + 1)
+})
+
 test('an empty archive, an unknown upload and the upload of another organization are rejected', async () => {
   const { uploadUrl } = await d.api.deployments.createUpload({ params: { code: d.org.code } })
   expect((await post(uploadUrl, Buffer.alloc(0))).statusCode).toBe(405)

@@ -17,6 +17,7 @@ import {
   markReceived,
   removeStaleUploads,
   selectUpload,
+  sumStoredBytes,
   type UploadRow,
 } from './uploads-store.ts'
 
@@ -61,28 +62,44 @@ export async function receiveUpload(
   file: Readable,
   inTransaction: (bytes: number, write: () => Promise<void>) => Promise<void>,
 ): Promise<{ bytes: number }> {
-  if (!isUuid(id) || !(await selectUpload(app.db, orgId, id))) throw notFound('Upload')
-  using _ = takeUploadPlace(orgId)
+  const upload = isUuid(id) ? await selectUpload(app.db, orgId, id) : null
+  if (!upload) throw notFound('Upload')
+  await using place = await takeUploadPlace(app, orgId)
   await checkDiskForRequest(app.config)
+  await checkStoredBytes(app, orgId, id, 0)
+  // Without its place, the upload would no longer be counted.
+  place.lost.addEventListener('abort', () => file.destroy(unavailable()), { once: true })
   try {
     await using artifact = disposable(await app.artifacts.receive(checked(file, app.config.SHOAL_MAX_UPLOAD_BYTES)))
     const { sha256, bytes } = artifact
+    await checkStoredBytes(app, orgId, id, bytes)
     const write = async () => {
       await lockContent(app.db, sha256)
       await artifact.keep()
       await markReceived(app.db, id, { sha256, bytes, receivedAt: app.clock.now() })
     }
     await transactions.run(() => inTransaction(bytes, write))
+    if (upload.sha256 && upload.sha256 !== sha256) await removeUnneeded(app, upload.sha256)
     return { bytes }
   } catch (error) {
     if (!(error instanceof ArtifactsUnavailable)) throw error
     app.log.error(error.message)
-    throw new Refusal(
-      503,
-      'ARCHIVES_UNAVAILABLE',
-      'The archive cannot be stored at the moment. Please try again in a minute.',
-    )
+    throw unavailable()
   }
+}
+
+const unavailable = () =>
+  new Refusal(503, 'ARCHIVES_UNAVAILABLE', 'The archive cannot be stored at the moment. Please try again in a minute.')
+
+/** @throws Refusal 429 when the organization's archives, with `bytes` instead of those of upload `id`, would exceed their limit */
+async function checkStoredBytes(app: App, orgId: number, id: string, bytes: number): Promise<void> {
+  const limitMb = app.config.SHOAL_ORG_ARCHIVES_MB
+  if (limitMb === 0 || (await sumStoredBytes(app.db, orgId, id)) + bytes <= limitMb * 1e6) return
+  throw new Refusal(
+    429,
+    'TOO_MANY_ARCHIVES',
+    `The archives that the organization sent in the last day may have ${limitMb} MB together. Please send smaller ones, or try again later.`,
+  )
 }
 
 const disposable = (artifact: ReceivedArtifact) => ({ ...artifact, [Symbol.asyncDispose]: artifact.discard })
@@ -106,13 +123,16 @@ const scheme = 'shoal-upload:'
 /** Removes unused archives, and the leftovers of interrupted uploads. @throws ArtifactsUnavailable */
 export async function collectUploads(app: App): Promise<void> {
   const stale = await removeStaleUploads(app.db, new Date(app.clock.now().getTime() - maxAgeMs))
-  for (const sha256 of new Set([...stale, ...(await app.artifacts.list())]))
-    await app.db.transaction(async (tx) => {
-      await lockContent(tx, sha256)
-      if (!(await isContentNeeded(tx, sha256))) await app.artifacts.remove(sha256)
-    })
+  for (const sha256 of new Set([...stale, ...(await app.artifacts.list())])) await removeUnneeded(app, sha256)
   // Runs last, because it can fail: in S3 it needs permissions that nothing else needs.
   await app.artifacts.removeInterrupted(systemClock.now())
+}
+
+async function removeUnneeded(app: App, sha256: string): Promise<void> {
+  await app.db.transaction(async (tx) => {
+    await lockContent(tx, sha256)
+    if (!(await isContentNeeded(tx, sha256))) await app.artifacts.remove(sha256)
+  })
 }
 
 /** Yields the content of the archive. @throws Refusal 405 when it is empty or larger than `maxBytes` */
