@@ -49,6 +49,18 @@ test('every foreign key has an index that begins with its columns', async () => 
   expect(unindexed).toEqual([])
 })
 
+/** Tables whose rows are found by other columns only. */
+const withoutOrgIndex = ['billing_test_setups', 'charges']
+
+test('every table that refers to an organization has an index for that, even without a foreign key', async () => {
+  const unindexed = await query<{ table: string }>(`
+    select attrelid::regclass::text as table from pg_attribute a join pg_class t on t.oid = attrelid
+    where attname = 'org_id' and relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition
+      and not exists (select from pg_index i where i.indrelid = attrelid and i.indpred is null and i.indkey[0] = a.attnum)
+    order by 1`)
+  expect(unindexed.map(({ table }) => table)).toEqual(withoutOrgIndex)
+})
+
 test('every enum column has a CHECK with exactly its values', async () => {
   const checks = await query<{ table: string; name: string; definition: string }>(`
     select conrelid::regclass::text as table, conname as name, pg_get_constraintdef(oid) as definition

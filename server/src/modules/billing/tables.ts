@@ -183,7 +183,7 @@ export const billingHibernations = pgTable(
     isWaking: boolean().notNull().default(false),
     at: time().notNull(),
   },
-  (t) => enumChecks('billing_hibernations', t),
+  (t) => [...enumChecks('billing_hibernations', t), index('billing_hibernations_org').on(t.orgId)],
 )
 
 /** Payment method set-ups of the test provider, modelled on Stripe's SetupIntents. */

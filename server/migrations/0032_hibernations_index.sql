@@ -1,0 +1,1 @@
+CREATE INDEX "billing_hibernations_org" ON "billing_hibernations" USING btree ("org_id");
