@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { installedVersion, layout, ownRelease, readSettings, setCurrent, versionOf } from './layout.ts'
 import { hasSystemd, logTail, systemctl, waitUntilReady } from './service.ts'
+import { combineSettings } from './settings.ts'
 import { fileStep, folderStep, releaseStep, runSteps, userStep, type Step } from './steps.ts'
 import { backupTimer, backupUnit, commandFile, serverUnit } from './units.ts'
 
@@ -32,7 +33,7 @@ export async function install({ user: givenUser, settings, isDry, isStarted, pri
   if (isStarted && !isDry && !hasSystemd())
     throw new Error('systemd is not process 1 of this machine. With --no-start, everything except the start is done.')
   const user = givenUser ?? installedUser() ?? 'root'
-  const env = settingsFile({ SHOAL_DATA_DIR: layout.data, ...readSettings(), ...settings })
+  const env = settingsFile(combineSettings({ SHOAL_DATA_DIR: layout.data, ...readSettings() }, settings))
   const release = join(layout.releases, version)
   const steps: Step[] = [
     ...(user === 'root' ? [] : [userStep(user, layout.data)]),

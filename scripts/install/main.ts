@@ -44,8 +44,6 @@ async function main(): Promise<void> {
       SHOAL_PUBLIC_URL: values['public-url'],
       SHOAL_GATEWAY_URL: values['gateway-url'],
       SHOAL_MAIL_URL: values['mail-url'],
-      // The service listens only on loopback: a proxy in front of it serves the public addresses.
-      SHOAL_TRUST_PROXY: values['public-url']?.startsWith('https:') ? 'true' : undefined,
       ...Object.fromEntries((values.set ?? []).map(parseSetting)),
     })
     await install({ user: values.user ?? null, settings, isDry, isStarted: !values['no-start'], print })

@@ -25,8 +25,8 @@ HTML of squids, so give it a separate origin, never a path of the console's orig
 ## HTTPS without a proxy
 
 With \`SHOAL_TLS=acme\`, an \`https:\` SHOAL_PUBLIC_URL and SHOAL_GATEWAY_URL with different names, and both names resolving to the host, Shoal orders certificates itself (by default from Let's Encrypt, whose terms you accept), and serves
-both names on port 443, with HTTP/2. Port 80 redirects. The ports SHOAL_PORT and SHOAL_GATEWAY_PORT stay open without encryption for squids and health checks: leave SHOAL_HOST on loopback. A service needs the capability to open ports
-below 1024 (\`AmbientCapabilities=CAP_NET_BIND_SERVICE\`) unless it runs as root.
+both names on port 443, with HTTP/2. Port 80 redirects. The ports SHOAL_PORT and SHOAL_GATEWAY_PORT stay open without encryption for squids and health checks: leave SHOAL_HOST on loopback. A service that does not run as root may open ports
+from 80 on after \`sysctl -w net.ipv4.ip_unprivileged_port_start=80\`. Do not give it \`AmbientCapabilities\`: bubblewrap, the sandbox of squids, does not start with them.
 
 - Until the first order succeeds, the server uses a self-signed certificate, which clients reject, and logs a warning. It repeats failed orders after two minutes, then at growing intervals of up to twelve hours; \`/readyz\` and \`shoal doctor\` show the cause.
 - The active worker orders certificates, and renews them at the time that the authority suggests (ACME renewal information, RFC 9773), which the worker reads as often as the authority requests, or when a third of the lifetime remains if it suggests none. The authority suggests a time in the past for a certificate that it has revoked or will revoke; after the worker has read that, it replaces the certificate within seconds. Certificates, their keys and the account's key are sealed in Postgres, so every \`api\` and \`gateway\` process serves them, and any of them responds to the authority's challenges. Give all processes the same settings.
