@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createGateway, type Gateway } from '../gateway/gateway.ts'
+import { recordWrite } from '../modules/logs/ingest/counts.ts'
 import { startTestApp, type TestApp } from '../testing/index.ts'
 
 const token = 'a-token-of-the-operator'
@@ -10,6 +11,8 @@ let gateway: Gateway
 beforeAll(async () => {
   t = await startTestApp({ env: { SHOAL_METRICS_TOKEN: token } })
   gateway = await createGateway(t.app)
+  // A worker adds the metrics of logs with the first lines that it writes.
+  recordWrite(t.app, { storedLines: 0, dropped: [], dueReports: [] })
 })
 afterAll(async () => {
   await gateway?.close()
@@ -40,6 +43,14 @@ test('the dashboard uses only metrics that exist', async () => {
   const exists = (name: string) =>
     new RegExp(`^# TYPE ${name.replace(/_(bucket|count)$/, '(_count)?')} `, 'm').test(body)
   expect([...used].filter((name) => !exists(name))).toEqual([])
+})
+
+test('the dashboard shows each metric of Shoal', async () => {
+  const { body } = await readMetrics(t, { authorization: `Bearer ${token}` })
+  const dashboard = readFileSync(new URL('../../../docs/grafana/server.json', import.meta.url), 'utf8')
+  const names = [...body.matchAll(/^# TYPE (shoal_\w+) /gm)].map(([, name = '']) => name)
+  expect(names.length).toBeGreaterThan(10)
+  expect(names.filter((name) => !new RegExp(`\\b${name}(_bucket|_count)?\\b`).test(dashboard))).toEqual([])
 })
 
 test('requests without the token are rejected, even from this machine', async () => {
