@@ -2,6 +2,7 @@
 export const operatorPages = [
   { name: 'try-it', title: 'Try it', file: 'install/try-it.md' },
   { name: 'one-server', title: 'One server', file: 'install/one-server.md' },
+  { name: 'containers', title: 'Docker Compose', file: 'install/containers.md' },
   { name: 'kubernetes', title: 'Kubernetes', file: 'kubernetes.md' },
   { name: 'operate', title: 'Operate an installation', file: 'operate.md' },
   { name: 'console', title: 'Operator’s console', file: 'operators.md' },
