@@ -2,10 +2,12 @@ import { startEmbeddedPostgres } from '@shoal/runtime'
 import { execFile, execFileSync } from 'node:child_process'
 import { chmodSync, copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
+import { connect, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { createServer as createTlsServer } from 'node:tls'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { hasRegistry, startRegistry } from '../../../scripts/registry.ts'
 import { trustAuthorities } from './ca-file.ts'
 import { loadConfig } from './config.ts'
 
@@ -83,19 +85,55 @@ async function connectAs(env: Record<string, string>): Promise<string[]> {
     await database.close()
     process.stdout.write(JSON.stringify(outcomes))
     process.exit()`
+  return (await runProgram(program, env)) as string[]
+}
+
+/** Runs a program in a new process, and returns the JSON that it prints. */
+async function runProgram(program: string, env: Record<string, string>): Promise<unknown> {
   const { PATH = '' } = process.env
   const args = ['--input-type=module-typescript', '-e', program]
   const { stdout } = await promisify(execFile)(process.execPath, args, {
     env: { PATH, ...env },
     cwd: import.meta.dirname,
   })
-  return JSON.parse(stdout) as string[]
+  return JSON.parse(stdout)
 }
 
 test('with SHOAL_CA_FILE, connections to Postgres and over HTTPS trust a private authority, and without it they fail', async () => {
   for (const outcome of await connectAs({})) expect(outcome).toMatch(/^failed: .*certificate/)
   expect(await connectAs({ SHOAL_CA_FILE: authority })).toEqual(['true', 'answered', 'answered'])
 })
+
+test.skipIf(!hasRegistry)(
+  'a registry with a certificate of a private authority is trusted with SHOAL_CA_FILE only',
+  async () => {
+    const registry = await startRegistry()
+    cleanup.defer(() => registry.stop())
+    const [host, port] = registry.host.split(':')
+    const tls = { cert: readFileSync(join(folder, 'server.pem')), key: readFileSync(join(folder, 'server.key')) }
+    const proxy = createTlsServer(tls, (socket) => {
+      const upstream = connect(Number(port), host)
+      socket.pipe(upstream).pipe(socket)
+      socket.on('error', () => upstream.destroy())
+      upstream.on('error', () => socket.destroy())
+    })
+    await new Promise<void>((done) => void proxy.listen(0, '127.0.0.1', done))
+    cleanup.defer(() => void proxy.close())
+    const program = `
+    import { trustAuthorities } from '${import.meta.dirname}/ca-file.ts'
+    import { loadConfig } from '${import.meta.dirname}/config.ts'
+    import { registryCheck } from '${import.meta.dirname}/../doctor/check-services.ts'
+    const config = loadConfig()
+    trustAuthorities(config)
+    process.stdout.write(JSON.stringify(await registryCheck.run({ config })))
+    process.exit()`
+    const env = { SHOAL_REGISTRY: `https://localhost:${(proxy.address() as AddressInfo).port}/squids` }
+    expect(await runProgram(program, env)).toMatchObject([
+      { status: 'failed', finding: expect.stringContaining('UNABLE_TO_VERIFY') },
+    ])
+    expect(await runProgram(program, { ...env, SHOAL_CA_FILE: authority })).toMatchObject([{ status: 'ok' }])
+  },
+)
 
 test('npm and builds receive SHOAL_CA_FILE as NODE_EXTRA_CA_CERTS, unless that is set', () => {
   const other = { NODE_EXTRA_CA_CERTS: '/other.pem' }

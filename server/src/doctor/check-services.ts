@@ -63,7 +63,7 @@ export const registryCheck: Check = {
         failed(
           'registry',
           reasonOf(error),
-          'Check SHOAL_REGISTRY, SHOAL_REGISTRY_AUTH_FILE and its certificate (NODE_EXTRA_CA_CERTS).',
+          'Check SHOAL_REGISTRY, SHOAL_REGISTRY_AUTH_FILE and its certificate (SHOAL_CA_FILE).',
         ),
       ]
     }

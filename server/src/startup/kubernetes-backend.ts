@@ -1,10 +1,10 @@
 import {
   createKubernetesDirectory,
   createKubernetesRuntime,
+  egressTargets,
   openHostBuilder,
   openJobBuilder,
   type HostBuilderOptions,
-  resolveTargets,
 } from '@shoal/runtime'
 import { readFileSync } from 'node:fs'
 import type { KubernetesSettings } from '../config/runtime-settings.ts'
@@ -31,7 +31,7 @@ export function createKubernetesBackend(
         runtimeClass,
         containerDiskBytes,
         ingressFrom: gateways,
-        egressTo: await resolveTargets(targets.squid),
+        egressTo: await egressTargets(targets.squid),
         registryAuth: pullAuthFile === null ? null : readFileSync(pullAuthFile, 'utf8'),
         log,
       }

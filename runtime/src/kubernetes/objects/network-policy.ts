@@ -3,8 +3,8 @@ import { PRIVATE_RANGES } from '../../process/network/addresses.ts'
 import { labels } from '../names.ts'
 import type { NewObject } from './object-types.ts'
 
-/** An address range that squids may reach; `port` null: every port and protocol. */
-export type EgressTarget = { cidr: string; port: number | null }
+/** An address range, or the pods of a namespace, that squids may reach; `port` null: every port and protocol. */
+export type EgressTarget = ({ cidr: string } | { namespace: string }) & { port: number | null }
 
 /** The permitted sources of connections to squids: the pods of a namespace, or addresses. */
 export type IngressSource = { namespace: string } | { cidr: string }
@@ -84,8 +84,8 @@ const publicRules = [
   },
 ]
 
-const targetRule = ({ cidr, port }: EgressTarget) => ({
-  to: [ipBlock(cidr)],
+const targetRule = ({ port, ...target }: EgressTarget) => ({
+  to: [peerOf(target)],
   ...(port === null ? {} : { ports: [{ port, protocol: 'TCP' }] }),
 })
 

@@ -12,6 +12,7 @@ const tenantOptions: TenantOptions = {
   egressTo: [
     { cidr: '10.0.0.5', port: 5432 },
     { cidr: '10.2.0.0/16', port: null },
+    { namespace: 'shoal-postgres', port: 5432 },
   ],
 }
 
