@@ -54,6 +54,8 @@ const Api = z.object({
   replicas: z.number(),
   profile: z.enum(profiles),
   reason: z.string().nullable(),
+  /** True for the first two minutes after its programs started, unless it responds or has crashed since. */
+  isStarting: z.boolean().optional(),
   /** When the API became unavailable; null while it is available, or if unknown. */
   since: Time.nullable(),
 })
@@ -152,7 +154,7 @@ export const SquidSummary = Squid.pick({
   deployedAt: true,
   hibernatedAt: true,
 }).extend({
-  api: Api.pick({ status: true, urls: true, reason: true, since: true }).optional(),
+  api: Api.pick({ status: true, urls: true, reason: true, isStarting: true, since: true }).optional(),
   processors: z
     .array(
       Processor.pick({
@@ -168,7 +170,7 @@ export const SquidSummary = Squid.pick({
     .optional(),
   addons: z.object({
     postgres: z.object({ disk: Disk }).optional(),
-    hasura: Hasura.pick({ status: true }).optional(),
+    hasura: Hasura.pick({ status: true, isStarting: true }).optional(),
   }),
 })
 export type SquidSummary = z.infer<typeof SquidSummary>

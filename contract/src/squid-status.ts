@@ -33,7 +33,7 @@ const whileDeploying: Partial<Record<Deployment['type'], SquidDisplayStatus>> = 
   RESTART: 'RESTARTING',
 }
 
-/** The display status of spec 4. */
+/** The display status of spec 4, except that endpoints which have just started count as processing. */
 export function displayStatus(squid: SquidSummary): SquidDisplayStatus {
   if (squid.status === 'HIBERNATED') return 'HIBERNATED'
   if (squid.status === 'DEPLOYING') return (squid.lastDeploy && whileDeploying[squid.lastDeploy.type]) ?? 'DEPLOYING'
@@ -41,8 +41,10 @@ export function displayStatus(squid: SquidSummary): SquidDisplayStatus {
   const database = databaseStatus(squid)
   if (processors.some((p) => p.status === 'STUCK')) return 'DEGRADED'
   const endpoints = [squid.api, squid.addons.hasura]
-  if (endpoints.some((endpoint) => endpoint?.status === 'NOT_AVAILABLE') || database === 'NO_SPACE') return 'DEGRADED'
-  if (processors.some((p) => p.status !== 'SYNCED') || database === 'PROCESSING') return 'PROCESSING'
+  const unavailable = endpoints.filter((endpoint) => endpoint?.status === 'NOT_AVAILABLE')
+  if (unavailable.some((endpoint) => !endpoint?.isStarting) || database === 'NO_SPACE') return 'DEGRADED'
+  if (unavailable.length > 0 || processors.some((p) => p.status !== 'SYNCED') || database === 'PROCESSING')
+    return 'PROCESSING'
   return 'HEALTHY'
 }
 

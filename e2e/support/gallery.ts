@@ -31,7 +31,17 @@ export async function openGallery(browser: Browser): Promise<Page> {
   await page.locator('[data-section]').first().waitFor()
   await page.waitForLoadState('networkidle')
   await page.evaluate('document.fonts.ready')
+  await loadFonts(page)
   return page
+}
+
+/** Chromium may reject fonts that a route responds with while the page loads. It requests them again when the layout changes. */
+async function loadFonts(page: Page): Promise<void> {
+  const areLoaded = "[...document.fonts].every(({ status }) => status === 'loaded')"
+  if (await page.evaluate<boolean>(areLoaded)) return
+  await page.setViewportSize({ width: galleryWidths[1], height: windowPx })
+  await page.waitForFunction(areLoaded)
+  await page.setViewportSize({ width: galleryWidths[0], height: windowPx })
 }
 
 /** Sets the theme and width of the gallery. */

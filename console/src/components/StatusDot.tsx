@@ -16,10 +16,13 @@ type Props = {
 export function StatusDot({ tone, children, isPulsing = false, reason }: Props) {
   return (
     <span
-      className={cx('status-dot inline-flex items-center gap-1.75 font-medium whitespace-nowrap', toneText[tone])}
+      className={cx(
+        'status-dot ml-0.75 inline-flex items-baseline gap-1.75 font-medium whitespace-nowrap',
+        toneText[tone],
+      )}
       {...(reason && { 'data-tip': reason, 'aria-description': reason, tabIndex: 0 })}
     >
-      <span aria-hidden className="relative size-1.75 shrink-0 rounded-full bg-current">
+      <span aria-hidden className="relative size-1.75 shrink-0 self-center rounded-full bg-current">
         <span className={cx('absolute -inset-0.75 rounded-full bg-current opacity-18', isPulsing && 'pulse-dot')} />
       </span>
       {children}

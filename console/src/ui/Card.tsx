@@ -43,7 +43,9 @@ export function KeyValue({ rows, isNarrow = false }: { rows: readonly KeyValueRo
               : 'grid grid-cols-1 xs:grid-cols-[150px_minmax(0,1fr)]'
           }
         >
-          <dt className={cx('text-ink-2', isNarrow ? 'shrink-0' : 'px-3.5 pt-2.5 xs:pb-2.5')}>{label}</dt>
+          <dt className={cx('text-ink-2', isNarrow ? 'shrink-0' : 'px-3.5 pt-2.5 xs:pb-2.5', isFlush && 'pb-2')}>
+            {label}
+          </dt>
           <dd
             className={cx(
               'min-w-0',

@@ -15,12 +15,12 @@ const column = <T,>(header: string, cell: Column<T>['cell'], options: Options<T>
 
 const muted = (text: string) => <span className="text-ink-3">{text}</span>
 
-/** The name of the row on one line, with the full name as a tooltip. */
+/** The name of the row on up to two lines, with the full name as a tooltip. */
 export const nameColumn = <T,>(header: string, nameOf: (row: T) => string, options: Options<T> = {}): Column<T> =>
   column(
     header,
     (row) => (
-      <span className="block truncate font-medium" title={nameOf(row)}>
+      <span className="my-2 line-clamp-2 font-medium wrap-anywhere whitespace-normal" title={nameOf(row)}>
         {nameOf(row)}
       </span>
     ),

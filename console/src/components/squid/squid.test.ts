@@ -38,6 +38,9 @@ test('each status has a reason', () => {
   )
   expect(statusReason({ ...healthy, addons: { hasura: { status: 'NOT_AVAILABLE' } } })).toBe('Hasura: no response.')
   expect(statusReason({ ...healthy, processors: [{ ...processor, status: 'SYNCING' }] })).toBe('eth: syncing.')
+  expect(statusReason({ ...healthy, api: { ...down, urls: [], isStarting: true } })).toBe(
+    `API: starting.\nSince ${formatDateTime('2026-01-15T12:00:00Z')}.`,
+  )
   expect(statusReason({ ...healthy, status: 'DEPLOYING' })).toBe('Deployment 7 is restarting its programs.')
   expect(statusReason({ ...healthy, status: 'HIBERNATED', hibernatedAt: null })).toBe('Hibernated. Data is kept.')
 })

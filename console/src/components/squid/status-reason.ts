@@ -39,10 +39,12 @@ const causeWithoutTime = (text: string): Cause => ({ text, since: null })
 function degradedCauses(squid: SquidSummary): Cause[] {
   const { api, processors = [], addons } = squid
   const stuck = processors.filter(({ status }) => status === 'STUCK')
-  const isDown = api?.status === 'NOT_AVAILABLE'
+  const isDown = api?.status === 'NOT_AVAILABLE' && !api.isStarting
   return [
     ...(isDown ? [{ text: `API: ${api.reason ?? 'no response.'}`, since: api.since }] : []),
-    ...(addons.hasura?.status === 'NOT_AVAILABLE' ? [causeWithoutTime('Hasura: no response.')] : []),
+    ...(addons.hasura?.status === 'NOT_AVAILABLE' && !addons.hasura.isStarting
+      ? [causeWithoutTime('Hasura: no response.')]
+      : []),
     ...stuck.map(({ name, reason, since }) => ({ text: `${name}: ${reason ?? 'stuck.'}`, since })),
     ...(databaseStatus(squid) === 'NO_SPACE' ? [causeWithoutTime('Database: no space left.')] : []),
   ]
@@ -59,7 +61,10 @@ const processorStates: Record<Processor['status'], string> = {
 
 function processingCauses(squid: SquidSummary): Cause[] {
   const behind = (squid.processors ?? []).filter(({ status }) => status !== 'SYNCED')
+  const { api, addons } = squid
   return [
+    ...(api?.isStarting ? [{ text: 'API: starting.', since: api.since }] : []),
+    ...(addons.hasura?.isStarting ? [causeWithoutTime('Hasura: starting.')] : []),
     ...behind.map(({ name, status, reason, since }) => ({
       text: `${name}: ${reason ?? processorStates[status]}`,
       since,

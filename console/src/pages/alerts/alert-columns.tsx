@@ -2,6 +2,7 @@ import type { AlertEvent } from '@shoal/contract'
 import { AlertSeverity } from '../../components/AlertSeverity.tsx'
 import { TroubleshootingLink } from '../../components/TroubleshootingLink.tsx'
 import type { Column } from '../../components/data-table/columns.ts'
+import { RelativeTime } from '../../components/RelativeTime.tsx'
 import { Badge } from '../../ui/Badge.tsx'
 import { AlertSubject } from './AlertSubject.tsx'
 
@@ -31,6 +32,10 @@ export const alertColumns: readonly Column<AlertEvent>[] = [
         </p>
         <p className="mt-1 lg:hidden">
           <AlertSubject alert={alert} />
+          <span className="text-ink-3 sm:hidden">
+            {' · '}
+            <RelativeTime at={alert.startedAt} />
+          </span>
         </p>
       </div>
     ),

@@ -59,7 +59,7 @@ export const deliveryColumns: Column<AlertDelivery>[] = [
         <p className="break-words text-ink-2">{responseText(delivery) || emptyValue}</p>
         {delivery.nextTryAt && delivery.tries > 0 && (
           <p className="text-ink-3">
-            next attempt <RelativeTime at={delivery.nextTryAt} />
+            Next attempt <RelativeTime at={delivery.nextTryAt} />
           </p>
         )}
       </div>

@@ -21,7 +21,9 @@ const columns: Column<SquidRow>[] = [
   {
     id: 'squid',
     header: 'Squid',
-    cell: ({ squid }) => <span className="block py-1 wrap-anywhere">{squid?.name ?? 'Requests without a squid'}</span>,
+    cell: ({ squid }) => (
+      <span className="block py-2 wrap-anywhere whitespace-normal">{squid?.name ?? 'Requests without a squid'}</span>
+    ),
   },
   numberColumn(
     'Per hour now',

@@ -74,8 +74,13 @@ function ProgramLogs({ version, params }: ProgramLogsProps) {
           )}
           <SavedFilters />
           <DisplayToggles />
-          <Button icon={<Download size={14} aria-hidden />} isPending={isPending} onClick={download}>
-            Download
+          <Button
+            aria-label="Download"
+            icon={<Download size={14} aria-hidden />}
+            isPending={isPending}
+            onClick={download}
+          >
+            <span className="max-xxs:hidden">Download</span>
           </Button>
         </div>
       </div>

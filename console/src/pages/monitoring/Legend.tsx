@@ -34,7 +34,7 @@ export function Legend({ lines, only, onSelect, onHighlight }: Props) {
       aria-label="Legend"
       className="mb-4 flex items-start gap-3 rounded-lg border border-line bg-canvas px-2 py-1.5 sm:sticky sm:top-13 sm:z-15"
     >
-      <ul className="flex max-h-26 min-w-0 flex-1 flex-wrap gap-x-4 gap-y-0.5 overflow-y-auto">
+      <ul className="flex max-h-59.5 min-w-0 sm:max-h-29.5 flex-1 flex-wrap gap-x-4 gap-y-0.5 overflow-y-auto">
         {squids.map(([squid, lines]) => (
           <li key={squid} className="flex max-w-full flex-wrap items-center">
             <button

@@ -21,7 +21,7 @@ export const orgColumns: Column<OperatorOrg>[] = [
     sortBy: titleOf,
     cell: (org) => (
       <div className="py-2">
-        <p className="truncate font-medium" title={ownedTitleOf(org)}>
+        <p className="font-medium wrap-anywhere whitespace-normal">
           {titleOf(org)}
           {hasShownOwner(org) && <span className="font-normal text-ink-3"> of {org.ownerEmail}</span>}
         </p>
@@ -53,8 +53,6 @@ export const orgColumns: Column<OperatorOrg>[] = [
 
 /** All playgrounds have the same name, so the list shows their owners. */
 const hasShownOwner = ({ isPlayground, ownerEmail }: OperatorOrg) => isPlayground && ownerEmail !== null
-
-const ownedTitleOf = (org: OperatorOrg) => (hasShownOwner(org) ? `${titleOf(org)} of ${org.ownerEmail}` : titleOf(org))
 
 function titleOf({ name, code }: Pick<OperatorOrg, 'name' | 'code'>): string {
   return name ?? code

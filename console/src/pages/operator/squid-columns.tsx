@@ -19,12 +19,13 @@ export const squidColumns: Column<OperatorSquid>[] = [
     sortBy: referenceOf,
     cell: (squid) => (
       <div className="py-2">
-        <p className="truncate font-medium" title={referenceOf(squid)}>
+        <p className="font-medium wrap-anywhere whitespace-normal">
           {squid.name}
           <span className="font-normal text-ink-3">@{squid.slot}</span>
         </p>
-        <p className="truncate text-ink-3 lg:hidden" title={ownerOf(squid)}>
-          {ownerOf(squid)}
+        <p className="wrap-anywhere whitespace-normal text-ink-3 lg:hidden">{ownerOf(squid)}</p>
+        <p className="sm:hidden">
+          <Status squid={squid} />
         </p>
       </div>
     ),
@@ -51,10 +52,14 @@ export const squidColumns: Column<OperatorSquid>[] = [
     sortBy: ({ status }) => status,
     width: '124px',
     hideBelow: 'sm',
-    cell: ({ status }) => <StatusDot tone={statuses[status].tone}>{statuses[status].label}</StatusDot>,
+    cell: (squid) => <Status squid={squid} />,
   },
   ...usageColumns<OperatorSquid>(),
 ]
+
+const Status = ({ squid: { status } }: { squid: OperatorSquid }) => (
+  <StatusDot tone={statuses[status].tone}>{statuses[status].label}</StatusDot>
+)
 
 const ownerOf = ({ organization, ownerEmail }: OperatorSquid) =>
   [organization.isPlayground ? organization.name : organization.code, ownerEmail].filter(Boolean).join(' · ')

@@ -33,7 +33,7 @@ export function InviteStep({ org }: { org: Org }) {
           <ul className="divide-y divide-line">
             {invitedRoles.map(({ id, email, type }) => (
               <li key={id} className="flex h-10 items-center justify-between gap-3 px-3.5">
-                <span className="truncate">{email}</span>
+                <span className="min-w-0 wrap-anywhere">{email}</span>
                 <Badge>{roleLabels[type]}</Badge>
               </li>
             ))}

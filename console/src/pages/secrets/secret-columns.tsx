@@ -11,11 +11,7 @@ export const secretColumns: Column<SecretUse>[] = [
     id: 'name',
     header: 'Name',
     sortBy: ({ name }) => name,
-    cell: ({ name }) => (
-      <code className="block truncate font-medium" title={name}>
-        {name}
-      </code>
-    ),
+    cell: ({ name }) => <code className="block py-2 font-medium wrap-anywhere whitespace-normal">{name}</code>,
   },
   { id: 'versions', header: 'Used by', hideBelow: 'sm', cell: ({ versions }) => <Versions versions={versions} /> },
   {
@@ -42,7 +38,7 @@ function Versions({ versions }: Pick<SecretUse, 'versions'>) {
           key={reference}
           to="/squids/$squidName/$squidSlot"
           params={{ squidName: name, squidSlot: slot }}
-          className="min-w-0 wrap-anywhere text-accent hover:underline"
+          className="min-w-0 wrap-anywhere whitespace-normal text-accent hover:underline"
         >
           {reference}
         </Link>

@@ -9,10 +9,8 @@ export const memberColumns = (ownEmail: string | null): Column<Role>[] => [
     id: 'email',
     header: 'Email',
     cell: ({ email, status }) => (
-      <span className="flex items-center gap-x-2">
-        <span className="min-w-0 truncate" title={email}>
-          {email}
-        </span>
+      <span className="flex flex-wrap items-center gap-x-2 py-2">
+        <span className="min-w-0 wrap-anywhere whitespace-normal">{email}</span>
         {status === 'accepted' && email === ownEmail && <Badge tone="accent">You</Badge>}
       </span>
     ),
@@ -31,6 +29,7 @@ export const memberColumns = (ownEmail: string | null): Column<Role>[] => [
     id: 'role',
     header: 'Role',
     width: '170px',
+    narrowWidth: '140px',
     cell: ({ type, status }) => (
       <span className="flex flex-wrap items-center gap-x-2">
         {roleLabels[type]}

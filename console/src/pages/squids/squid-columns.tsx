@@ -1,4 +1,4 @@
-import { isHibernated, type SquidSummary } from '@shoal/contract'
+import { displayStatus, isHibernated, type SquidSummary } from '@shoal/contract'
 import { Link } from '@tanstack/react-router'
 import { Suspense } from 'react'
 import { lazyPart } from '../../lib/lazy.tsx'
@@ -7,6 +7,7 @@ import { MiniBars } from '../../components/MiniBars.tsx'
 import { RelativeTime } from '../../components/RelativeTime.tsx'
 import { FailedDeployMark } from '../../components/squid/FailedDeployMark.tsx'
 import { SquidStatus } from '../../components/squid/SquidStatus.tsx'
+import { statusReason } from '../../components/squid/status-reason.ts'
 import { shortSyncSummary } from '../../components/squid/sync.ts'
 import { formatCount, formatDayMonth, formatInteger, emptyValue } from '../../lib/format.ts'
 import { Tag } from '../../ui/Badge.tsx'
@@ -99,7 +100,7 @@ function Name({ squid: { name, slot, tags } }: { squid: SquidSummary }) {
   )
 }
 
-/** The step of a running deployment, otherwise the progress of the sync. Renders nothing while unknown. */
+/** The step of a running deployment, the first cause of a degraded version, or the progress of the sync. Renders nothing while unknown. */
 function Progress({ squid }: { squid: SquidSummary }) {
   if (squid.lastDeploy?.running)
     return (
@@ -107,6 +108,8 @@ function Progress({ squid }: { squid: SquidSummary }) {
         <DeploymentStep {...squid.lastDeploy} />
       </Suspense>
     )
+  if (displayStatus(squid) === 'DEGRADED')
+    return <span className="text-bad">{statusReason(squid).split('\n', 1)[0]}</span>
   return isHibernated(squid) ? null : shortSyncSummary(squid.processors ?? [])
 }
 

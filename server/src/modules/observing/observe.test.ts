@@ -116,11 +116,25 @@ test('a crash loop and running out of memory raise alerts', async () => {
   })
 })
 
+test('a version is degraded if its api crashes while it starts, or still does not respond after two minutes', async () => {
+  await makeSquid({ apis: [{ startMs: minutes(10) }] })
+  await until(async () => expect((await getSquid()).api).toMatchObject({ isStarting: true }))
+  clock.advance(minutes(2))
+  await until(async () => expect(displayStatus(await getSquid())).toBe('DEGRADED'))
+  await makeSquid({ name: 'crashing', apis: [{ ends: { afterMs: 10, exitCode: 1 } }] })
+  const get = () => t.as(org.admin).squids.get({ params: { code: org.code, reference: 'crashing@v1' } })
+  await until(async () => {
+    clock.advance(1000)
+    expect(displayStatus(await get())).toBe('DEGRADED')
+  })
+})
+
 test('an api becomes available when one replica has started, and stays available while any replica responds', async () => {
   const squid = await makeSquid({ apis: [{ startMs: 5000 }, { startMs: 60_000 }] })
   await until(async () =>
     expect((await getSquid()).api).toMatchObject({ status: 'NOT_AVAILABLE', reason: 'It is starting.', replicas: 2 }),
   )
+  expect(displayStatus(await getSquid())).toBe('PROCESSING')
   clock.advance(6000)
   await until(async () => expect((await getSquid()).api).toMatchObject({ status: 'AVAILABLE', reason: null }))
   await runtime.apply(workloadOf(squid, [specOf('api', 4350, { cannotStart: 'There is no command "serve"' })]))

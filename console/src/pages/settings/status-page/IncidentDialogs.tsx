@@ -1,3 +1,5 @@
+import { cx } from '../../../ui/classes.ts'
+import { labelClass } from '../../../ui/Field.tsx'
 import {
   incidentStates,
   incidentStateTexts,
@@ -177,7 +179,7 @@ function AffectedTags({ tags, affected, onChange }: AffectedProps) {
   const isAffected = (tag: Tag) => affected.some((other) => tagKey(other) === tagKey(tag))
   return (
     <fieldset className="flex flex-col gap-2">
-      <legend className="mb-1.5 font-medium">Affected tags</legend>
+      <legend className={cx(labelClass, 'mb-1.5')}>Affected tags</legend>
       <p className="text-sm text-ink-3">Without any, the incident is about the whole page.</p>
       {tags.map(({ squid, tag, name }) => (
         <Checkbox

@@ -1,3 +1,5 @@
+import { cx } from '../../../ui/classes.ts'
+import { labelClass } from '../../../ui/Field.tsx'
 import { alertRules, statusAlertKinds, statusPageLimits, type StatusAlertKind, type StatusPage } from '@shoal/contract'
 import { useQuery } from '@tanstack/react-query'
 import { useApiMutation } from '../../../api/mutation.ts'
@@ -53,7 +55,7 @@ export function SettingsForm({ code, page }: { code: string; page: StatusPage })
               {...field('slug')}
             />
             <fieldset className="flex flex-col gap-2.5">
-              <legend className="mb-1.5 font-medium">Tags on the page</legend>
+              <legend className={cx(labelClass, 'mb-1.5')}>Tags on the page</legend>
               <p className="text-sm text-ink-3">
                 At most {statusPageLimits.tags}. Visitors see only the name that you enter, not the squid or the tag.
               </p>
@@ -85,7 +87,7 @@ export function SettingsForm({ code, page }: { code: string; page: StatusPage })
               )}
             </fieldset>
             <fieldset className="flex flex-col gap-2.5">
-              <legend className="mb-1.5 font-medium">Alerts that open an incident</legend>
+              <legend className={cx(labelClass, 'mb-1.5')}>Alerts that open an incident</legend>
               <p className="text-sm text-ink-3">
                 With a fixed text, never with the reason of the alert. The incident is resolved when the alert ends.
               </p>

@@ -2,6 +2,7 @@ import { isInProgress, type Deployment } from '@shoal/contract'
 import { Link } from '@tanstack/react-router'
 import type { Column } from '../../../components/data-table/columns.ts'
 import { codeColumn, timeColumn } from '../../../components/data-table/named-columns.tsx'
+import { RelativeTime } from '../../../components/RelativeTime.tsx'
 import { deploymentTitle, shortImage } from '../../../components/deployment-title.ts'
 import { DeploymentChip } from './DeploymentChip.tsx'
 import { Elapsed } from './Timeline.tsx'
@@ -11,14 +12,19 @@ export const deploymentColumns: Column<Deployment>[] = [
     id: 'type',
     header: 'Deployment',
     cell: (deployment) => (
-      <Link
-        from="/squids/$squidName/$squidSlot"
-        to="/squids/$squidName/$squidSlot/deployments/$deployId"
-        params={{ deployId: String(deployment.id) }}
-        className="font-medium hover:underline"
-      >
-        {deploymentTitle(deployment)} <span className="tabular font-normal text-ink-3">#{deployment.id}</span>
-      </Link>
+      <>
+        <Link
+          from="/squids/$squidName/$squidSlot"
+          to="/squids/$squidName/$squidSlot/deployments/$deployId"
+          params={{ deployId: String(deployment.id) }}
+          className="font-medium hover:underline"
+        >
+          {deploymentTitle(deployment)} <span className="tabular font-normal text-ink-3">#{deployment.id}</span>
+        </Link>
+        <span className="block text-xs text-ink-3 xs:hidden">
+          <RelativeTime at={deployment.createdAt} />
+        </span>
+      </>
     ),
   },
   {

@@ -10,7 +10,7 @@ export default function DetailsTab() {
   const { postgres, neon, hasura } = squid.addons
   return (
     <div className="flex flex-col gap-4.5">
-      <div className="grid items-start gap-4.5 lg:grid-cols-2">
+      <div className="grid gap-4.5 lg:grid-cols-2">
         {api && <ApiCard api={api} />}
         {postgres && <PostgresCard postgres={postgres} />}
         {neon && <NeonCard neon={neon} />}
@@ -20,19 +20,17 @@ export default function DetailsTab() {
         <h2 className="mb-2.5 text-md font-semibold">Processors</h2>
         <ProcessorsTable squid={squid} />
       </section>
-      <div className="grid items-start gap-4.5 lg:grid-cols-2">
-        <Card title="Scale">
-          <KeyValue
-            rows={[
-              {
-                label: 'Hosting',
-                value: scale.isDedicated ? 'Dedicated resources' : 'Collocated: shares a host with other squids',
-              },
-              { label: 'Processors', value: `${processors.length}, profile ${scale.processorProfile}` },
-            ]}
-          />
-        </Card>
-      </div>
+      <Card title="Scale">
+        <KeyValue
+          rows={[
+            {
+              label: 'Hosting',
+              value: scale.isDedicated ? 'Dedicated resources' : 'Collocated: shares a host with other squids',
+            },
+            { label: 'Processors', value: `${processors.length}, profile ${scale.processorProfile}` },
+          ]}
+        />
+      </Card>
     </div>
   )
 }

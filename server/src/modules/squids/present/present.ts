@@ -1,6 +1,7 @@
 import type { Squid, SquidSummary } from '@shoal/contract'
-import { isoTime } from '../../../clock.ts'
+import { isoTime, minutes } from '../../../clock.ts'
 import type { Config } from '../../../config/config.ts'
+import { isApi, isHasura } from '../../containers.ts'
 import { type SquidConnection, diskUsage } from '../../databases/index.ts'
 import { type AlertFacts, lagOf, processorStatus, type VersionParts } from '../../observing/index.ts'
 import { alertsOf } from './present-alerts.ts'
@@ -23,6 +24,9 @@ export type SquidFacts = SummaryFacts & {
   secrets: ReadonlyMap<string, Date>
 }
 
+/** An api or Hasura that does not respond this long after its start is not available, instead of starting. */
+const startingMs = minutes(2)
+
 /** The `spec` of every version. From 4 on, clients may rely on canonical URLs, which never change (spec 2.9). */
 const spec = 4
 
@@ -32,7 +36,7 @@ export function presentSquid(config: Config, facts: SquidFacts, nowMs: number): 
   const urlParts = urlPartsOf(facts)
   const { api, ...summary } = presentSummary(config, facts, nowMs)
   const postgres = presentPostgres(facts)
-  const hasura = presentHasura(config, facts)
+  const hasura = presentHasura(config, facts, nowMs)
   return {
     ...summary,
     fullName: summary.reference,
@@ -55,7 +59,7 @@ export function presentSquid(config: Config, facts: SquidFacts, nowMs: number): 
 /** Returns the version as lists show it. */
 export function presentSummary(config: Config, facts: SummaryFacts, nowMs: number): SquidSummary {
   const { squid, database, tags } = facts
-  const api = presentApi(config, facts)
+  const api = presentApi(config, facts, nowMs)
   return {
     id: squid.id,
     name: squid.name,
@@ -67,7 +71,9 @@ export function presentSummary(config: Config, facts: SummaryFacts, nowMs: numbe
     processors: squid.processors.map((name) => presentProgress(name, facts, nowMs)),
     addons: {
       ...(database ? { postgres: { disk: presentDisk(database) } } : {}),
-      ...(squid.hasuraReplicas > 0 ? { hasura: { status: statusOf(facts.hasura) } } : {}),
+      ...(squid.hasuraReplicas > 0
+        ? { hasura: { status: statusOf(facts.hasura), ...startingOf(facts, facts.hasura, isHasura, nowMs) } }
+        : {}),
     },
     lastDeploy: squid.lastDeploy,
     deployedAt: timeOrNull(squid.deployedAtMs),
@@ -102,7 +108,7 @@ const timeOrNull = (ms: number | null) => (ms === null ? null : isoTime(ms))
  * Returns null for a version without an api. A version that never ran is presented with an api that is not available, since it is
  * unknown whether it has one (spec 4).
  */
-function presentApi(config: Config, facts: SummaryFacts): SquidSummary['api'] | null {
+function presentApi(config: Config, facts: SummaryFacts, nowMs: number): SquidSummary['api'] | null {
   const { squid, apis } = facts
   const hasNeverRun = squid.image === null && !squid.lastDeploy?.running
   if (squid.apiReplicas === 0 && !hasNeverRun) return null
@@ -111,6 +117,7 @@ function presentApi(config: Config, facts: SummaryFacts): SquidSummary['api'] | 
     status: statusOf(apis),
     urls: apiUrls(config, urlPartsOf(facts)),
     reason: isAvailable ? null : hasNeverRun ? 'It was never deployed successfully.' : reasonOf(squid, apis),
+    ...startingOf(facts, apis, isApi, nowMs),
     since: isAvailable || apis.length === 0 ? null : isoTime(Math.max(...apis.map(({ sinceMs }) => sinceMs))),
   }
 }
@@ -118,8 +125,31 @@ function presentApi(config: Config, facts: SummaryFacts): SquidSummary['api'] | 
 const statusOf = (replicas: VersionParts['apis']) =>
   replicas.some((row) => row.isAvailable) ? ('AVAILABLE' as const) : ('NOT_AVAILABLE' as const)
 
+/** Returns `isStarting` if all programs of this kind started recently, none has crashed, and none responds yet. */
+function startingOf(
+  { squid, containers }: SummaryFacts,
+  replicas: VersionParts['apis'],
+  isOfKind: typeof isApi,
+  nowMs: number,
+): { isStarting?: true } {
+  const programs = containers.filter(({ container }) => isOfKind({ name: container }))
+  const isStarting =
+    squid.image !== null &&
+    programs.length > 0 &&
+    statusOf(replicas) === 'NOT_AVAILABLE' &&
+    programs.every(
+      ({ state, crashesInARow, sinceMs }) =>
+        (state === 'starting' || state === 'running') && crashesInARow === 0 && nowMs - sinceMs < startingMs,
+    )
+  return isStarting ? { isStarting } : {}
+}
+
 /** Null for a version without the addon. */
-function presentHasura(config: Config, facts: SummaryFacts): NonNullable<Squid['addons']['hasura']> | null {
+function presentHasura(
+  config: Config,
+  facts: SummaryFacts,
+  nowMs: number,
+): NonNullable<Squid['addons']['hasura']> | null {
   const { squid, hasura } = facts
   if (squid.hasuraReplicas === 0) return null
   const status = statusOf(hasura)
@@ -129,6 +159,7 @@ function presentHasura(config: Config, facts: SummaryFacts): NonNullable<Squid['
     replicas: squid.hasuraReplicas,
     profile: squid.hasuraProfile ?? 'collocated',
     reason: status === 'AVAILABLE' ? null : reasonOf(squid, hasura),
+    ...startingOf(facts, hasura, isHasura, nowMs),
   }
 }
 

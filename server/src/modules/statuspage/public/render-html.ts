@@ -55,7 +55,7 @@ ${open.length > 0 ? `<section><h2>Open incidents</h2>${renderIncidents(open, pag
         ? renderIncidents(resolved, page.url)
         : `<p class="m">None in the last ${statusPageLimits.days} days.</p>`
     }</section></main>
-<footer><p>As of ${timeText(page.generatedAt)}. <a href="${feedUrl}">Feed of incidents</a> · <a href="${escapeHtml(page.url)}.json">JSON</a></p>
+<footer><p>As of ${timeText(page.generatedAt)}. <a href="${feedUrl}">Feed of incidents</a>&nbsp;· <a href="${escapeHtml(page.url)}.json">JSON</a></p>
 <details><summary>How this is measured</summary><p>Availability is the share of requests that were answered without an error of the server, in the last ${statusPageLimits.days} days and today (UTC). Days without requests are judged by the time with a healthy API. Time in which the owner paused a service, and time that was not measured, does not count.</p></details>
 <p>${logo}Measured by Shoal</p></footer>`,
   )
