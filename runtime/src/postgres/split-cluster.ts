@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { walk } from '../build/tree.ts'
 import { errorCode } from '../error-code.ts'
+import { PLAIN_ENV } from '../process/sandbox.ts'
 import { cleanUpCrashed, startEmbeddedPostgres, withStartLock } from './embedded-postgres.ts'
 import { runSingleUser, superuser } from './postgres-program.ts'
 
@@ -176,5 +177,5 @@ const run = promisify(execFile)
 
 /** Writes everything below `dir` to the disk. */
 async function sync(dir: string): Promise<void> {
-  await run('sync', ['-f', dir]).catch(() => run('sync'))
+  await run('sync', ['-f', dir], { env: PLAIN_ENV }).catch(() => run('sync', { env: PLAIN_ENV }))
 }

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
+import { PLAIN_ENV } from '../process/sandbox.ts'
 
 export type SystemUser = { uid: number; gid: number }
 
@@ -11,7 +12,10 @@ export function findOrCreateUser(name: string): SystemUser {
   const existing = findUser(name)
   if (existing) return existing
   try {
-    execFileSync('useradd', ['--system', '--no-create-home', '--shell', '/usr/sbin/nologin', name], { stdio: 'pipe' })
+    execFileSync('useradd', ['--system', '--no-create-home', '--shell', '/usr/sbin/nologin', name], {
+      env: PLAIN_ENV,
+      stdio: 'pipe',
+    })
   } catch (error) {
     throw new Error(
       `Postgres cannot run as root, and the user "${name}" could not be added. Add it, or run Shoal as an ordinary user.`,

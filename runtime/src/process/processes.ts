@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync, readdirSync } from 'node:fs'
+import { PLAIN_ENV } from './sandbox.ts'
 
 /** A running process. The pid and `startedAt` (an opaque string) together identify it permanently. */
 export type ProcessInfo = {
@@ -102,7 +103,10 @@ function bootId(): string {
 }
 
 function listWithPs(): ProcessInfo[] {
-  const lines = execFileSync('ps', ['-axo', 'pid=,ppid=,sess=,rss=,time=,lstart='], { encoding: 'utf8' }).split('\n')
+  const lines = execFileSync('ps', ['-axo', 'pid=,ppid=,sess=,rss=,time=,lstart='], {
+    env: PLAIN_ENV,
+    encoding: 'utf8',
+  }).split('\n')
   return lines.filter(Boolean).map((line) => {
     const [pid, parent, session, rss, time = '', ...start] = line.trim().split(/\s+/)
     const cpuSeconds = time.split(':').reduce((total, part) => total * 60 + Number(part), 0)

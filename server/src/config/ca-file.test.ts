@@ -10,6 +10,7 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { hasRegistry, startRegistry } from '../../../scripts/registry.ts'
 import { trustAuthorities } from './ca-file.ts'
 import { loadConfig } from './config.ts'
+import { settings } from './settings.ts'
 
 let folder: string
 let authority: string
@@ -141,6 +142,15 @@ test('npm and builds receive SHOAL_CA_FILE as NODE_EXTRA_CA_CERTS, unless that i
   expect(environmentOf({ SHOAL_CA_FILE: 'ca.pem' })).toBe(authority)
   expect(environmentOf({ SHOAL_CA_FILE: authority, ...other })).toBe('/other.pem')
   expect(environmentOf({})).toBeUndefined()
+})
+
+test('npm receives neither settings nor credentials of the server', () => {
+  const secrets = Object.fromEntries(
+    [...Object.keys(settings), 'SHOAL_UNKNOWN', 'AWS_SECRET_ACCESS_KEY', 'PGPASSWORD'].map((name) => [name, '']),
+  )
+  const ofNpm = { PATH: '/usr/bin', HTTPS_PROXY: 'http://proxy:3128', npm_config_registry: 'https://npm.example.com' }
+  expect(Object.keys(secrets)).toContain('SHOAL_SECRETS_KEY')
+  expect(loadConfig({ ...secrets, ...ofNpm }, folder).environment).toEqual(ofNpm)
 })
 
 test.each([

@@ -33,8 +33,10 @@ export type Config = z.output<typeof Settings> & {
   hasura: { image: string } | { file: string } | null
   /** The targets that SHOAL_NETWORK_ALLOW lists. */
   networkAllow: NetworkTarget[]
-  /** The whole environment, for npm on this host. Must never be passed to code of a tenant. */
+  /** The environment for npm on this host, without settings and credentials of the server. Must never be passed to code of a tenant. */
   environment: Record<string, string>
+  /** Whether the environment names an installation. */
+  namesInstallation: boolean
 }
 
 /**
@@ -80,14 +82,20 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     hasura: parseHasuraSettings(values),
     networkAllow: allowedTargets(values.SHOAL_NETWORK_ALLOW),
     environment: environmentOf(env, caFile),
+    namesInstallation: !!(env['SHOAL_DATA_DIR'] || env['DATABASE_URL']),
   }
 }
+
+/** Variables with settings of the server, or with credentials of AWS and Postgres, which the server's libraries read. */
+const isOfServer = (name: string) => isSetting(name) || /^(SHOAL_|AWS_|PG[A-Z])/.test(name)
 
 /** Returns the environment for npm, which trusts the authorities in `caFile` unless NODE_EXTRA_CA_CERTS is set. */
 function environmentOf(env: Record<string, string | undefined>, caFile: string | undefined): Record<string, string> {
   const withAuthorities = { ...(caFile === undefined ? {} : { NODE_EXTRA_CA_CERTS: caFile }), ...env }
   return Object.fromEntries(
-    Object.entries(withAuthorities).filter((entry): entry is [string, string] => entry[1] !== undefined),
+    Object.entries(withAuthorities).filter(
+      (entry): entry is [string, string] => entry[1] !== undefined && !isOfServer(entry[0]),
+    ),
   )
 }
 

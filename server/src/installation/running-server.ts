@@ -16,7 +16,7 @@ type RunningServer = { pid: number; config: Config | null }
  */
 export function configForCommand(print: (line: string) => void): Config {
   const ownConfig = loadConfig()
-  if (ownConfig.environment['SHOAL_DATA_DIR'] || ownConfig.environment['DATABASE_URL']) return ownConfig
+  if (ownConfig.namesInstallation) return ownConfig
   const servers = runningServers()
   const installations = new Map(servers.map((server) => [server.config?.dataDir ?? null, server]))
   const chosen = installations.get(ownConfig.dataDir) ?? [...installations.values()][0]

@@ -1,0 +1,180 @@
+import { randomBytes } from 'node:crypto'
+import { spawn } from 'node:child_process'
+import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { Client } from 'pg'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startExternalPostgres, type ExternalPostgres } from '../../scripts/external-postgres.ts'
+import { bareManifest, postgresAddon } from '../support/bare-squid.ts'
+import { deploy, waitForDeployment } from '../support/deploy.ts'
+import { addOrg } from '../support/org.ts'
+import { makePgSquid } from '../support/pg-squid.ts'
+import { makeDataDir, startShoal, type Shoal } from '../support/shoal.ts'
+
+const isRoot = process.getuid?.() === 0
+const canary = (name: string) => `canary${name}${randomBytes(9).toString('hex')}`
+
+/** A canary in each secret setting of a server, by setting. */
+const canaries = {
+  DATABASE_URL: canary('database'),
+  SHOAL_SECRETS_KEY: randomBytes(32).toString('base64'),
+  SHOAL_MAIL_URL: canary('mail'),
+  SHOAL_GOOGLE_CLIENT_SECRET: canary('google'),
+  SHOAL_GITHUB_CLIENT_SECRET: canary('github'),
+  SHOAL_TURNSTILE_SECRET_KEY: canary('turnstile'),
+  SHOAL_STRIPE_SECRET_KEY: `sk_test_${canary('stripe')}`,
+  SHOAL_STRIPE_WEBHOOK_SECRET: `whsec_${canary('webhook')}`,
+  SHOAL_METRICS_TOKEN: canary('metrics'),
+  AWS_SECRET_ACCESS_KEY: canary('aws'),
+}
+const ofSquid = canary('squid')
+
+const settings = {
+  SHOAL_SECRETS_KEY: canaries.SHOAL_SECRETS_KEY,
+  // No server listens at this port, so emails wait.
+  SHOAL_MAIL_URL: `smtp://shoal:${canaries.SHOAL_MAIL_URL}@127.0.0.1:1`,
+  SHOAL_GOOGLE_CLIENT_ID: 'google',
+  SHOAL_GOOGLE_CLIENT_SECRET: canaries.SHOAL_GOOGLE_CLIENT_SECRET,
+  SHOAL_GITHUB_CLIENT_ID: 'github',
+  SHOAL_GITHUB_CLIENT_SECRET: canaries.SHOAL_GITHUB_CLIENT_SECRET,
+  SHOAL_TURNSTILE_SITE_KEY: 'turnstile',
+  SHOAL_TURNSTILE_SECRET_KEY: canaries.SHOAL_TURNSTILE_SECRET_KEY,
+  SHOAL_STRIPE_SECRET_KEY: canaries.SHOAL_STRIPE_SECRET_KEY,
+  SHOAL_STRIPE_PUBLISHABLE_KEY: 'pk_test_1',
+  SHOAL_STRIPE_WEBHOOK_SECRET: canaries.SHOAL_STRIPE_WEBHOOK_SECRET,
+  SHOAL_METRICS_TOKEN: canaries.SHOAL_METRICS_TOKEN,
+  AWS_SECRET_ACCESS_KEY: canaries.AWS_SECRET_ACCESS_KEY,
+}
+
+const pids = () => readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+const read = (path: string) => {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    // The process has already ended, or is a kernel thread.
+    return ''
+  }
+}
+
+/**
+ * Reads environments and command lines of all processes of the host, repeatedly. The results are command lines: those of processes with a
+ * secret of the server in the environment, with the squid's secret there, and those that contain a secret.
+ */
+function watchProcesses() {
+  const found = { ofServer: new Set<string>(), ofSquid: new Set<string>(), inCommandLine: new Set<string>() }
+  const secrets = Object.values(canaries)
+  let samples = 0
+  const sample = () => {
+    samples += 1
+    for (const pid of pids()) {
+      const line = read(`/proc/${pid}/cmdline`)
+      const environment = read(`/proc/${pid}/environ`)
+      // Otherwise, the environment may be that of the program which this process ran before.
+      if (line !== read(`/proc/${pid}/cmdline`)) continue
+      const shown = line.replaceAll('\0', ' ').trim()
+      if (secrets.some((secret) => environment.includes(secret))) found.ofServer.add(shown)
+      if (environment.includes(ofSquid)) found.ofSquid.add(shown)
+      if ([...secrets, ofSquid].some((secret) => line.includes(secret))) found.inCommandLine.add(shown)
+    }
+  }
+  const timer = setInterval(sample, 20)
+  return { found, samples: () => samples, stop: () => clearInterval(timer) }
+}
+
+/** Returns the ids of the processes in whose environment or command line a user of the host finds one of the texts. */
+async function readAs(uid: number, texts: string[]): Promise<string[]> {
+  const program = `
+const { readdirSync, readFileSync } = require('node:fs')
+const texts = JSON.parse(readFileSync(0, 'utf8'))
+const read = (path) => { try { return readFileSync(path, 'utf8') } catch { return '' } }
+const has = (pid) => texts.some((text) => read('/proc/' + pid + '/environ').includes(text) || read('/proc/' + pid + '/cmdline').includes(text))
+console.log(JSON.stringify(readdirSync('/proc').filter((name) => /^\\d+$/.test(name) && has(name))))`
+  const user = ['--reuid', `${uid}`, '--regid', `${uid}`, '--clear-groups']
+  const child = spawn('setpriv', [...user, process.execPath, '-e', program], {
+    cwd: '/',
+    env: { PATH: '/usr/bin:/bin' },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  child.stdin.end(JSON.stringify(texts))
+  return JSON.parse(await text(child.stdout)) as string[]
+}
+
+let postgres: ExternalPostgres
+let shoal: Shoal
+let project: string
+let watch: ReturnType<typeof watchProcesses>
+
+beforeAll(async () => {
+  if (!isRoot) return
+  postgres = await startExternalPostgres()
+  const admin = new Client({ connectionString: postgres.url('postgres') })
+  await admin.connect()
+  await admin.query(`create role canary superuser login password '${canaries.DATABASE_URL}'`)
+  await admin.end()
+  const url = new URL(postgres.url('shoal'))
+  url.username = 'canary'
+  url.password = canaries.DATABASE_URL
+  watch = watchProcesses()
+  // A new data directory without tools, so that the server also runs npm.
+  shoal = await startShoal({ ...settings, DATABASE_URL: url.href }, makeDataDir())
+  const org = await addOrg(shoal, 'canaries')
+  const secrets = [{ action: 'UPDATE' as const, name: 'SECRET', value: ofSquid }]
+  await org.api.secrets.change({ params: { code: org.org }, body: { secrets } })
+  project = makePgSquid('canaries', {
+    'squid.yaml': bareManifest('canaries', `  env:\n    SECRET: \${{ secrets.SECRET }}\n${postgresAddon}`),
+  })
+  const deployer = { ...org, shoal, project }
+  const deployment = await waitForDeployment(deployer, await deploy(deployer, { name: 'canaries', slot: 'v1' }))
+  expect(deployment.failureReason).toBeNull()
+}, 240_000)
+
+afterAll(async () => {
+  watch?.stop()
+  if (project) rmSync(dirname(project), { recursive: true, force: true })
+  await shoal?.end()
+  await postgres?.stop()
+})
+
+test('only the server and the operator’s commands have its secrets in their environment, and no command line contains one', ({
+  skip,
+}) => {
+  skip(!isRoot, 'only root can read the environments of all processes')
+  const isAllowed = (line: string) => /server\/src\/(main|cli)\.ts/.test(line)
+  expect([...watch.found.ofServer].filter((line) => !isAllowed(line))).toEqual([])
+  expect([...watch.found.ofServer].some((line) => line.includes('server/src/main.ts'))).toBe(true)
+  expect([...watch.found.inCommandLine]).toEqual([])
+  expect(watch.samples()).toBeGreaterThan(20)
+})
+
+test('only programs of the squid have its secret in their environment', ({ skip }) => {
+  skip(!isRoot, 'only root can read the environments of all processes')
+  const lines = [...watch.found.ofSquid]
+  for (const program of ['api.js', 'processor.js']) expect(lines.some((line) => line.includes(program))).toBe(true)
+  expect(lines.filter((line) => /main\.ts|postgres|npm|pasta|mkfs|mount /.test(line))).toEqual([])
+})
+
+test('another user of the host, even that of the squid, reads no secret of the server', async ({ skip }) => {
+  skip(!isRoot, 'only root can become other users')
+  const squid = pids().find((pid) => read(`/proc/${pid}/environ`).includes(ofSquid)) ?? ''
+  const squidUid = statSync(`/proc/${squid}`).uid
+  const secrets = Object.values(canaries)
+  expect(squidUid).toBeGreaterThanOrEqual(200_000)
+  for (const uid of [squidUid, 65_534]) {
+    const own = canary('own')
+    const control = spawn('setpriv', ['--reuid', `${uid}`, '--clear-groups', 'sleep', '1000'], {
+      env: { PATH: '/usr/bin:/bin', OWN: own },
+      stdio: 'ignore',
+    })
+    try {
+      // A process of the same user shows that the reader finds what it may read.
+      await expect.poll(() => readAs(uid, [own])).toEqual([`${control.pid}`])
+      expect(await readAs(uid, secrets)).toEqual([])
+    } finally {
+      control.kill('SIGKILL')
+    }
+  }
+  expect(await readAs(65_534, [ofSquid])).toEqual([])
+  // Root finds the server's.
+  expect(await readAs(0, secrets)).not.toEqual([])
+})
