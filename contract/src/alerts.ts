@@ -54,7 +54,7 @@ export const AlertChannel = z.object({
   id: Id,
   type: z.enum(channelTypes),
   name: z.string(),
-  /** The full URL of a webhook, a Slack URL with its secret part masked, or the email address; null while no address is confirmed. */
+  /** The URL of a webhook, the email address, or null while no address is confirmed. Shows only the host of Slack URLs, and of webhooks to members who may not change channels. */
   target: z.string().nullable(),
   isEnabled: z.boolean(),
   lastDelivery: z.object({ status: z.enum(deliveryStatuses), at: Time }).nullable(),

@@ -21,6 +21,8 @@ beforeAll(async () => {
   const params = { code: org.code }
   await asAdmin.secrets.change({ params, body: { secrets: [{ action: 'UPDATE', name: 'KEY', value: marker }] } })
   rpcToken = (await asAdmin.rpc.getToken({ params })).token
+  const url = `https://hooks.example.com/${marker}`
+  await asAdmin.alerts.addChannel({ params, body: { type: 'webhook', name: 'hook', url } })
   const { rows } = await t.app.database.pool.query<{ id: number }>(
     `insert into squids (org_id, name, slot, image, created_at) values ($1, 'read', 'v1', 'an image', now()) returning id`,
     [org.id],

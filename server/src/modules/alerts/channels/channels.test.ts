@@ -85,6 +85,16 @@ test('secrets are shown once or never, and appear neither in the database nor in
   expect(await list()).toHaveLength(3)
 })
 
+test('only members who may change channels see the full URL of a webhook', async () => {
+  const url = 'https://hooks.example.com/in?token=t0ken-of-hook'
+  await add('webhook', url)
+  const targets = async (caller: Parameters<typeof t.as>[0]) =>
+    (await t.as(caller).alerts.listChannels({ params: params() })).map(({ target }) => target)
+  expect(await targets(org.admin)).toContain(url)
+  for (const caller of [await t.make.member(org, 'viewer'), await t.make.token(org.admin, { scope: 'read' })])
+    expect(await targets(caller)).toEqual([org.admin.email, 'https://hooks.example.com/***'])
+})
+
 test('changing a channel keeps the URL and secret that the request omits', async () => {
   const elsewhere = await startReceiver()
   try {

@@ -1,4 +1,4 @@
-import type { Contract } from '@shoal/contract'
+import { can, type Contract } from '@shoal/contract'
 import { randomUUID } from 'node:crypto'
 import { parseId } from '../../parse-id.ts'
 import type { App } from '../../../app.ts'
@@ -48,9 +48,9 @@ type ChannelVerbs =
 export function channelHandlers(app: App): Pick<Handlers<Contract['alerts']>, ChannelVerbs> {
   const sendOptions = sendOptionsOf(app)
 
-  async function present(row: ChannelRow) {
+  async function present(row: ChannelRow, mayChange = true) {
     const email = row.type === 'email' ? await notificationEmail(app.db, row.orgId) : null
-    return presentChannel(app.sealer, row, email, await lastDelivery(app.db, row.id))
+    return presentChannel(app.sealer, row, email, await lastDelivery(app.db, row.id), mayChange)
   }
 
   async function findChannel(orgId: number, text: string): Promise<ChannelRow> {
@@ -107,7 +107,8 @@ export function channelHandlers(app: App): Pick<Handlers<Contract['alerts']>, Ch
   return {
     listChannels: async ({ org }) => {
       await ensureEmailChannel(app.db, org.id, app.clock.now())
-      return await Promise.all((await listChannels(app.db, org.id)).map(present))
+      const mayChange = can(org, 'alerts.write')
+      return await Promise.all((await listChannels(app.db, org.id)).map((row) => present(row, mayChange)))
     },
     addChannel: async ({ org, body, request }) => {
       const url = checkedUrl(body.url)

@@ -12,12 +12,13 @@ export const signingSecretContext = (id: number): string => `alert channel ${id}
 export const targetOf = (sealer: Sealer, { id, sealedUrl }: ChannelRow): URL | null =>
   sealedUrl === null ? null : new URL(sealer.open(sealedUrl, channelUrlContext(id)))
 
-/** The channel as the API returns it. `email` is the address for the organization's notifications. */
+/** The channel as the API returns it. `email` is the address for the organization's notifications. `mayChange`: whether the caller may change it. */
 export function presentChannel(
   sealer: Sealer,
   row: ChannelRow,
   email: string | null,
   lastDelivery: DeliveryRow | null,
+  mayChange: boolean,
 ): AlertChannel {
   const { id, type, name, isEnabled } = row
   const url = targetOf(sealer, row)
@@ -25,8 +26,8 @@ export function presentChannel(
     id,
     type,
     name,
-    // The path of a Slack URL contains a credential; which part is secret depends on the service.
-    target: type === 'email' ? email : ((type === 'slack' ? url && `${url.origin}/***` : url?.href) ?? null),
+    // URLs of Slack and of many webhooks contain a credential; which part is secret depends on the service.
+    target: type === 'email' ? email : url && (type === 'slack' || !mayChange ? `${url.origin}/***` : url.href),
     isEnabled,
     lastDelivery: lastDelivery
       ? { status: lastDelivery.status, at: (lastDelivery.lastTriedAt ?? lastDelivery.createdAt).toISOString() }
