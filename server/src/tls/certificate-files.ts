@@ -13,13 +13,14 @@ const pollMs = 5_000
 /**
  * Uses the certificate in two files for all names, and reads the files again when they change. While they do not match, for example
  * between the writes of a renewal, the previous certificate stays in use.
+ * `covers`: whether the certificate is for the name.
  * @throws InvalidSettingError if they cannot be used at start
  */
 export async function openCertificateFiles(
   { log }: Pick<App, 'log'>,
   files: Files,
-): Promise<{ source: CertificateSource; close: () => void }> {
-  let context = await readContext(files).catch((error: unknown) => {
+): Promise<{ source: CertificateSource; covers: (name: string) => boolean; close: () => void }> {
+  let current = await readFiles(files).catch((error: unknown) => {
     const reason = error instanceof Error ? error.message : String(error)
     throw new InvalidSettingError(
       `SHOAL_TLS_CERTIFICATE_FILE and SHOAL_TLS_KEY_FILE cannot be used: ${reason.split('\n')[0]}`,
@@ -31,24 +32,29 @@ export async function openCertificateFiles(
   const onError = (err: unknown) =>
     log.warn({ err }, 'the changed certificate cannot be used; the previous one stays in use')
   void every(closing.signal, { ms: pollMs, onError }, async () => {
-    const current = await versionOf(files)
-    if (current === version) return
+    const newVersion = await versionOf(files)
+    if (newVersion === version) return
     // Recorded before the files are read, so that unusable files are reported once.
-    version = current
-    context = await readContext(files)
+    version = newVersion
+    current = await readFiles(files)
     log.info('the changed certificate is in use')
   })
   return {
-    source: { contextFor: async () => context, challengeFor: async () => null },
+    source: { contextFor: async () => current.context, challengeFor: async () => null },
+    covers: (name) => current.certificate.checkHost(name) !== undefined,
     close: () => closing.abort(),
   }
 }
 
-async function readContext({ certificateFile, keyFile }: Files): Promise<SecureContext> {
+async function readFiles({ certificateFile, keyFile }: Files): Promise<{
+  context: SecureContext
+  certificate: X509Certificate
+}> {
   const [cert, key] = await Promise.all([readFile(certificateFile), readFile(keyFile)])
-  if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key)))
+  const certificate = new X509Certificate(cert)
+  if (!certificate.checkPrivateKey(createPrivateKey(key)))
     throw new Error('the certificate does not belong to the private key')
-  return createSecureContext({ cert, key })
+  return { context: createSecureContext({ cert, key }), certificate }
 }
 
 async function versionOf({ certificateFile, keyFile }: Files): Promise<string> {

@@ -1,4 +1,5 @@
 import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { get } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { connect as connectHttp2, type ClientHttp2Session } from 'node:http2'
 import { connect as connectTcp } from 'node:net'
@@ -59,11 +60,14 @@ async function createVersion(name: string): ReturnType<GatewayTestbed['createVer
 }
 
 let port: number
+let httpPort: number
 beforeAll(async () => {
   await writeCertificate()
   bed = await openGatewayTestbed({ env })
   await bed.t.http.ready()
-  ;({ port } = await openPorts())
+  const opened = await openPorts()
+  port = opened.port
+  httpPort = opened.ports.listeners[1]?.port ?? 0
 })
 afterAll(async () => {
   await cleanup.disposeAsync()
@@ -241,6 +245,30 @@ test('connections without TLS, with an incomplete handshake or with an unknown p
       }),
     ).rejects.toThrow()
   expect((await http2({ host: gatewayName, path: '/healthz' })).status).toBe(200)
+})
+
+test('the HTTP port redirects only names of the console and of the certificate, so that it is no open redirect', async () => {
+  const redirect = (host: string, path: string) =>
+    new Promise<[status: number | undefined, location: string | undefined]>((done, fail) => {
+      get({ host: '127.0.0.1', port: httpPort, path, headers: { host }, agent: false }, (response) => {
+        response.resume()
+        done([response.statusCode, response.headers.location])
+      }).once('error', fail)
+    })
+  for (const name of [gatewayName, consoleName, `${gatewayName}:80`])
+    expect(await redirect(name, '//evil.example/x')).toEqual([
+      308,
+      `https://${name.replace(':80', '')}:${port}//evil.example/x`,
+    ])
+  for (const name of [
+    'evil.example',
+    `${gatewayName}.evil.example`,
+    `${gatewayName}@evil.example`,
+    `evil.example/${gatewayName}`,
+    '',
+  ])
+    expect([name, ...(await redirect(name, '/'))]).toEqual([name, 404, undefined])
+  expect(await redirect(gatewayName, 'http://evil.example/')).toEqual([404, undefined])
 })
 
 test('changed certificate files are used without a restart, and files that do not match are ignored', async () => {

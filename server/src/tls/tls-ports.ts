@@ -39,11 +39,13 @@ export async function openTlsPorts(config: Config): Promise<TlsPorts | null> {
   return {
     listeners: [https, http],
     start: async (app, roles) => {
-      const certificates =
-        tls.source.kind === 'files' ? await openCertificateFiles(app, tls.source) : openOrderedCertificates(app)
+      const files = tls.source.kind === 'files' ? await openCertificateFiles(app, tls.source) : null
+      const certificates = files ?? openOrderedCertificates(app)
       if (app.vitals && tls.source.kind === 'acme') app.vitals.certificates = () => ownCertificates(app)
       const isServed = (name: string) =>
-        tls.source.kind === 'files' || tls.ownNames.includes(name) || roles.gateway?.servesDomain(name) === true
+        name === tls.consoleName ||
+        (files ? files.covers(name) : tls.ownNames.includes(name)) ||
+        roles.gateway?.servesDomain(name) === true
       layer.setCertificates(certificates.source)
       https.setHandlers(byName(tls.consoleName, roles))
       http.setHandlers({ request: createRedirect(app, https.port, isServed) })
