@@ -82,6 +82,9 @@ function watchProcesses() {
   return { found, samples: () => samples, stop: () => clearInterval(timer) }
 }
 
+/** Arguments of setpriv. A user may read the environment of a process only if its group is the same, too. */
+const asUser = (uid: number) => ['--reuid', `${uid}`, '--regid', `${uid}`, '--clear-groups']
+
 /** Returns the ids of the processes in whose environment or command line a user of the host finds one of the texts. */
 async function readAs(uid: number, texts: string[]): Promise<string[]> {
   const program = `
@@ -90,8 +93,7 @@ const texts = JSON.parse(readFileSync(0, 'utf8'))
 const read = (path) => { try { return readFileSync(path, 'utf8') } catch { return '' } }
 const has = (pid) => texts.some((text) => read('/proc/' + pid + '/environ').includes(text) || read('/proc/' + pid + '/cmdline').includes(text))
 console.log(JSON.stringify(readdirSync('/proc').filter((name) => /^\\d+$/.test(name) && has(name))))`
-  const user = ['--reuid', `${uid}`, '--regid', `${uid}`, '--clear-groups']
-  const child = spawn('setpriv', [...user, process.execPath, '-e', program], {
+  const child = spawn('setpriv', [...asUser(uid), process.execPath, '-e', program], {
     cwd: '/',
     env: { PATH: '/usr/bin:/bin' },
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -162,7 +164,7 @@ test('another user of the host, even that of the squid, reads no secret of the s
   expect(squidUid).toBeGreaterThanOrEqual(200_000)
   for (const uid of [squidUid, 65_534]) {
     const own = canary('own')
-    const control = spawn('setpriv', ['--reuid', `${uid}`, '--clear-groups', 'sleep', '1000'], {
+    const control = spawn('setpriv', [...asUser(uid), 'sleep', '1000'], {
       env: { PATH: '/usr/bin:/bin', OWN: own },
       stdio: 'ignore',
     })
