@@ -148,7 +148,11 @@ test('npm receives neither settings nor credentials of the server', () => {
   const secrets = Object.fromEntries(
     [...Object.keys(settings), 'SHOAL_UNKNOWN', 'AWS_SECRET_ACCESS_KEY', 'PGPASSWORD'].map((name) => [name, '']),
   )
-  const ofNpm = { PATH: '/usr/bin', HTTPS_PROXY: 'http://proxy:3128', npm_config_registry: 'https://packages.example.com' }
+  const ofNpm = {
+    PATH: '/usr/bin',
+    HTTPS_PROXY: 'http://proxy:3128',
+    npm_config_registry: 'https://packages.example.com',
+  }
   expect(Object.keys(secrets)).toContain('SHOAL_SECRETS_KEY')
   expect(loadConfig({ ...secrets, ...ofNpm }, folder).environment).toEqual(ofNpm)
 })
