@@ -25,9 +25,10 @@ export function ErrorState({
   const requestId = requestIdOf(error)
   return (
     <div role="alert" className="rounded-lg border border-line px-5 py-4 in-data-card:border-0 in-data-card:px-3.5">
-      <div className="flex items-start gap-2.5">
+      <div className="flex flex-wrap items-start gap-2.5">
         <CircleAlert size={16} aria-hidden className="mt-0.5 shrink-0 text-bad" />
-        <div className="min-w-0 flex-1">
+        {/* On phones the button is below the text. */}
+        <div className="min-w-0 flex-1 max-xxs:basis-60">
           <h2 className="font-medium">{what}</h2>
           <p className="mt-0.5 break-words text-ink-2">{text}</p>
           <p className="text-ink-3">{unaffected}</p>
@@ -38,7 +39,11 @@ export function ErrorState({
             </p>
           )}
         </div>
-        {onRetry && <Button onClick={onRetry}>Try again</Button>}
+        {onRetry && (
+          <Button onClick={onRetry} className="max-xxs:ml-6.5">
+            Try again
+          </Button>
+        )}
       </div>
     </div>
   )
