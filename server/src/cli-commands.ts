@@ -13,6 +13,11 @@ export type CliOptions = Record<'email' | 'name' | 'password' | 'code' | 'status
   reason?: string
   search?: string
   off?: boolean
+  /** A version, as `organization/name@slot`. */
+  squid?: string
+  from?: string
+  to?: string
+  estimate?: boolean
 }
 type Result = Promise<Record<string, unknown>>
 

@@ -18,6 +18,8 @@ import {
 } from './cli-commands.ts'
 import { formatResult } from './cli-format.ts'
 import { listOrgs, listSquids, status } from './cli-lists.ts'
+import { moveDatabases } from './cli-move.ts'
+import { stopSignal } from './cli-signal.ts'
 import { releaseHost } from './installation/host-claim.ts'
 import { revocationReasons } from './modules/certificates/index.ts'
 import { configForCommand } from './installation/running-server.ts'
@@ -80,6 +82,14 @@ const commands: Record<string, Command> = {
     options: [],
     optional: ['search'],
     summary: "list the versions of all organizations with their use, as the operator's console does",
+  },
+  'squid-database move': {
+    run: moveDatabases,
+    options: ['to'],
+    optional: ['squid', 'from'],
+    flags: ['estimate'],
+    summary:
+      'move the database of the version --squid organization/name@slot, or of all versions on the server --from, to the server --to; --estimate only measures and prints how long processors would not run',
   },
   'org set-status': {
     run: setOrgBillingStatus,
@@ -149,6 +159,8 @@ async function main(): Promise<number> {
       scope: { type: 'string' },
       reason: { type: 'string' },
       search: { type: 'string' },
+      squid: { type: 'string' },
+      estimate: { type: 'boolean' },
       status: { type: 'string' },
       percent: { type: 'string' },
       to: { type: 'string' },
@@ -218,14 +230,6 @@ async function runWithApp(run: (app: App, values: CliOptions) => Result, values:
   } finally {
     await opened.close('as-found')
   }
-}
-
-/** Aborts on SIGINT and SIGTERM, so that commands can clean up. npm forwards the Ctrl-C of a terminal, so a signal may arrive twice. */
-function stopSignal(): AbortSignal {
-  const stopController = new AbortController()
-  for (const signal of ['SIGINT', 'SIGTERM'] as const)
-    process.on(signal, () => stopController.abort(new Error('Interrupted: nothing was changed.')))
-  return stopController.signal
 }
 
 const argumentsOf = ({ options, optional = [], flags = [] }: Command) =>

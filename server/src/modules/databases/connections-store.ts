@@ -22,15 +22,17 @@ export async function clusterConnections(cluster: Database): Promise<{ max: numb
 export type ConnectionUser = Pick<
   SquidDatabaseRow,
   'squidId' | 'server' | 'role' | 'readRole' | 'minConnections' | 'maxConnections' | 'maxExternalConnections'
-> & { isHibernated: boolean }
+> & { isHibernated: boolean; movingTo?: string | null }
 
 /** Returns all versions with a database. */
 export async function selectConnectionUsers(db: Db): Promise<ConnectionUser[]> {
-  const { squidId, server, role, readRole, minConnections, maxConnections, maxExternalConnections } = squidDatabases
+  const { squidId, server, movingTo, role, readRole, minConnections, maxConnections, maxExternalConnections } =
+    squidDatabases
   return await db
     .select({
       squidId,
       server,
+      movingTo,
       role,
       readRole,
       minConnections,

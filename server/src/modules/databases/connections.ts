@@ -135,7 +135,8 @@ export async function limitConnectionsOf(app: App, host: DatabaseHost): Promise<
   const { capacity } = await capacityOf(app, host)
   await app.db.transaction(async (tx) => {
     await lockConnectionLimits(tx)
-    const users = (await selectConnectionUsers(tx)).filter(({ server }) => server === host.name)
+    const all = await selectConnectionUsers(tx)
+    const users = all.filter(({ server, movingTo }) => server === host.name || movingTo === host.name)
     const limits = shareWithLogins(shareConnections(users, capacity), users, await selectLoginIds(tx))
     await setConnectionLimits(host.cluster, limits)
   })

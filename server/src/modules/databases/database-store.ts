@@ -94,10 +94,10 @@ export async function lastSquidId(db: Db): Promise<number> {
   return rows[0]?.last ?? 0
 }
 
-/** Returns those of `ids` whose version has a row in `squid_databases`. */
-export async function idsWithDatabase(db: Db, ids: number[]): Promise<Set<number>> {
+/** Returns those of `ids` whose version has a database on the server, or a copy that is being made. */
+export async function idsWithDatabase(db: Db, ids: number[], server: string): Promise<Set<number>> {
   const { rows } = await db.execute<{ id: number }>(
-    sql`select d.squid_id as id from squid_databases d where d.squid_id in ${ids}`,
+    sql`select d.squid_id as id from squid_databases d where d.squid_id in ${ids} and ${server} in (d.server, d.moving_to)`,
   )
   return new Set(rows.map((row) => row.id))
 }

@@ -26,6 +26,7 @@ import { deleteLogins, isLoginRole } from './logins-store.ts'
 import { enforceStorage } from './measuring/observe-databases.ts'
 import { measureDatabases } from './measuring/measure-store.ts'
 import { ownerWhileFull } from './measuring/writers-store.ts'
+import { eraseCopy } from './move/prepare-move.ts'
 import { chooseServer, readCandidates } from './placement.ts'
 import { newPassword, ownerPasswordOf, passwordContext, readerPasswordOf } from './passwords.ts'
 import { connectionRange } from './resources.ts'
@@ -130,11 +131,17 @@ export async function dropDatabase(app: App, squidId: number): Promise<void> {
 
 export type SquidConnection = NonNullable<Contexts['addons']['postgres']>
 
-/** Returns the connection as the owner of the version's database, which its programs use; null without a database. */
+/** Returns the connection as the owner of the version's database, which new programs use; null without a database. */
 export async function ownerConnection(app: App, squidId: number): Promise<SquidConnection | null> {
   const row = await selectSquidDatabase(app.db, squidId)
-  return row && connectionOf(app, row, row.role, ownerPasswordOf(app.sealer, row))
+  return row && connectionOf(app, forNewPrograms(row), row.role, ownerPasswordOf(app.sealer, row))
 }
+
+/** While the database is moved, new programs use its copy. */
+export const forNewPrograms = (row: SquidDatabaseRow): SquidDatabaseRow => ({
+  ...row,
+  server: row.movingTo ?? row.server,
+})
 
 /** Returns the read-only connection for users; null without a database, or if external access is not allowed. */
 export async function readerConnection(app: App, squidId: number): Promise<SquidConnection | null> {
@@ -156,7 +163,7 @@ export const databaseVariables = (c: SquidConnection): Variables => ({
 })
 
 /**
- * Drops databases and roles of deleted versions, and returns the versions' ids. Does not drop databases with an id above the
+ * Drops databases and roles of deleted versions, and those that a move left on a server, and returns the versions' ids. Does not drop databases with an id above the
  * highest one that was ever assigned: Shoal's database was restored from a backup, and these databases belong to versions that
  * were created after the backup.
  */
@@ -172,9 +179,15 @@ async function collectOn(app: App, host: DatabaseHost): Promise<number[]> {
   const lastId = await lastSquidId(app.db)
   const candidates = [...ids].filter((id) => Number.isSafeInteger(id) && id <= lastId)
   if (candidates.length === 0) return []
-  const inUse = await idsWithDatabase(app.db, candidates)
+  const inUse = await idsWithDatabase(app.db, candidates, host.name)
   const orphans = candidates.filter((id) => !inUse.has(id))
-  for (const id of orphans) await eraseOn(app, host, id)
+  for (const id of orphans) {
+    // A move to this server may have begun since.
+    if ((await idsWithDatabase(app.db, [id], host.name)).has(id)) continue
+    const row = await selectSquidDatabase(app.db, id)
+    if (row) await eraseCopy(app, row, host.name)
+    else await eraseOn(app, host, id)
+  }
   return orphans
 }
 

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Database, Db } from '../../db/database.ts'
 import { and, eq, isNull } from '../../db/sql.ts'
 import { ensureRole, needsSuperuser, setRoleSettings } from './database-store.ts'
+import { readRoleSettings } from './move/move-store.ts'
 import { squidLogins } from './tables.ts'
 import { revokePrivilegesElsewhere, withClient } from './tenant-client-store.ts'
 
@@ -65,21 +66,20 @@ export async function openLoginRole(
   cluster: Database,
   { database, owner, login, password }: LoginRole,
 ): Promise<boolean> {
-  type Role = { name: string; canLogin: boolean; connections: number; settings: string[] | null }
+  type Role = { name: string; canLogin: boolean; connections: number }
   const { rows } = await cluster.pool.query<Role>(
-    `select rolname as name, rolcanlogin as "canLogin", rolconnlimit as connections, rolconfig as settings
+    `select rolname as name, rolcanlogin as "canLogin", rolconnlimit as connections
      from pg_roles where rolname = any($1)`,
-    [[owner, login]],
+    [[login]],
   )
   const existing = rows.find(({ name }) => name === login)
   if (existing?.canLogin) return existing.connections === 0
-  const settings = rows.find(({ name }) => name === owner)?.settings ?? []
   // The role may log in only when it is complete. Without the setting `role`, it would own the objects that it creates.
   await ensureRole(cluster, { name: login, password, canLogin: false, connectionLimit: 0 })
   await cluster.pool.query(`alter role ${ident(login)} noinherit`)
   await cluster.pool.query(`grant ${ident(owner)} to ${ident(login)}`)
   await cluster.pool.query(`grant connect on database ${ident(database)} to ${ident(login)}`)
-  await setRoleSettings(cluster, login, Object.fromEntries(settings.map(splitSetting)))
+  await setRoleSettings(cluster, login, await readRoleSettings(cluster, owner))
   await cluster.pool.query(`alter role ${ident(login)} set role = ${literal(owner)}`)
   await cluster.pool.query(`alter role ${ident(login)} login`)
   return true
@@ -106,12 +106,6 @@ export async function mayCreateLogins(cluster: Database): Promise<boolean> {
     await client.query('rollback')
     client.release()
   }
-}
-
-/** Splits `key=value`. */
-function splitSetting(setting: string): [string, string] {
-  const separator = setting.indexOf('=')
-  return [setting.slice(0, separator), setting.slice(separator + 1)]
 }
 
 /**

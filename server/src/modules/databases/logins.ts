@@ -11,7 +11,7 @@ import {
   selectSquidDatabase,
   type SquidDatabaseRow,
 } from './database-store.ts'
-import { connectionOf, type SquidConnection } from './database.ts'
+import { connectionOf, forNewPrograms, type SquidConnection } from './database.ts'
 import { loginPasswordOf, newPassword, ownerPasswordOf, passwordContext } from './passwords.ts'
 import {
   closeLoginRole,
@@ -44,7 +44,7 @@ async function add(app: App, tx: Db, squidId: number, user: LoginUser): Promise<
   const password = newPassword()
   const sealedPassword = app.sealer.seal(password, passwordContext(squidId, 'login'))
   const { id } = await insertLogin(tx, { squidId, ...user, sealedPassword })
-  return connectionOf(app, database, loginRoleName(database.role, id), password)
+  return connectionOf(app, forNewPrograms(database), loginRoleName(database.role, id), password)
 }
 
 /** Creates the roles of the workload's open logins. If a role is new, sets the connection limits of all roles on its server. */
@@ -133,16 +133,17 @@ async function reconcile(app: App, { name: server, cluster }: DatabaseHost): Pro
 
 /** Creates the roles of logins. If a role is new, sets the connection limits of all roles on the server. */
 async function openRoles(app: App, squidId: number, logins: LoginRow[]): Promise<void> {
-  const database = logins.length > 0 ? await selectSquidDatabase(app.db, squidId) : null
-  if (!database) return
+  const row = logins.length > 0 ? await selectSquidDatabase(app.db, squidId) : null
+  if (!row) return
+  const database = forNewPrograms(row)
   const host = app.databaseHosts.get(database.server)
   let mustLimit = false
-  for (const row of logins) {
+  for (const login of logins) {
     const isNew = await openLoginRole(host.cluster, {
       database: database.database,
       owner: database.role,
-      login: loginRoleName(database.role, row.id),
-      password: loginPasswordOf(app.sealer, row),
+      login: loginRoleName(database.role, login.id),
+      password: loginPasswordOf(app.sealer, login),
     })
     mustLimit ||= isNew
   }

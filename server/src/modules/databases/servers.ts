@@ -4,6 +4,7 @@ import type { DatabaseHosts } from '../../db/database-hosts.ts'
 import { connectionCounts } from './connections.ts'
 import { clusterConnections } from './connections-store.ts'
 import { countByServer } from './database-store.ts'
+import { moves } from './move/moves.ts'
 import { unavailableServer } from './placement.ts'
 
 /**
@@ -19,7 +20,7 @@ async function requireListed(db: Db, hosts: DatabaseHosts): Promise<void> {
     .map(([server, count]) => `${count === 1 ? '1 database is' : `${count} databases are`} on the server "${server}"`)
     .join(', and ')
   throw new InvalidSettingError(
-    `SHOAL_SQUIDS_DATABASE_URL must list all servers with databases of squids: ${list}, which it does not list. Add the server again (with ?shoal_name=…; the one without a name is "main"), and delete those versions before you remove it.`,
+    `SHOAL_SQUIDS_DATABASE_URL must list all servers with databases of squids: ${list}, which it does not list. Add the server again (with ?shoal_name=…; the one without a name is "main"), and move or delete those versions before you remove it.`,
   )
 }
 
@@ -29,4 +30,5 @@ export const servers = {
   unavailable: unavailableServer,
   connections: connectionCounts,
   connectionsOf: clusterConnections,
+  moves,
 }

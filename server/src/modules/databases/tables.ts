@@ -13,6 +13,8 @@ export const squidDatabases = pgTable(
       .references(() => squids.id, { onDelete: 'cascade' }),
     /** The name of the server in SHOAL_SQUIDS_DATABASE_URL that has the database. */
     server: text().notNull().default(mainServer),
+    /** The server to which a deployment moves the database; its new programs use the copy there. Null when the database is not moved. */
+    movingTo: text(),
     database: text().notNull(),
     role: text().notNull(),
     sealedPassword: text().notNull(),

@@ -1,13 +1,13 @@
 import type { Db } from '../../db/database.ts'
 import { setLastDeploy, type SquidRow } from '../versions/index.ts'
 import { typeOf, type Operation } from './deployment-type.ts'
-import { stepsByType } from './plans.ts'
+import { stepsOf } from './plans.ts'
 import { insertDeployment, type DeploymentRow, type NewDeployment } from './store.ts'
 
 type NewDeploymentRequest = { type: Operation; userId: number | null; requestKey: string } & Partial<
   Pick<
     NewDeployment,
-    'tag' | 'uploadId' | 'manifestPath' | 'sourceDeploymentId' | 'isRedeploy' | 'image' | 'isSlotGenerated'
+    'tag' | 'uploadId' | 'manifestPath' | 'sourceDeploymentId' | 'isRedeploy' | 'image' | 'isSlotGenerated' | 'notes'
   >
 >
 
@@ -22,7 +22,7 @@ export async function enqueue(
   squid: Pick<SquidRow, 'id' | 'orgId' | 'name' | 'slot'>,
   request: NewDeploymentRequest,
 ): Promise<DeploymentRow> {
-  const [firstStep] = stepsByType[request.type]
+  const [firstStep] = stepsOf({ type: request.type, notes: request.notes ?? {} })
   const row = await insertDeployment(db, {
     ...request,
     orgId: squid.orgId,

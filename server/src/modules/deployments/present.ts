@@ -4,7 +4,7 @@ import type { Db } from '../../db/database.ts'
 import type { OrgScope } from '../call.ts'
 import { deploymentsWithKeptImage } from './images-store.ts'
 import { typeOf } from './deployment-type.ts'
-import { stepsByType } from './plans.ts'
+import { stepsOf } from './plans.ts'
 import { listLastLogs, listLogs, type LogRow } from './log-store.ts'
 import { listSteps, type DeploymentWithUser, selectDeployment, type StepRow } from './store.ts'
 
@@ -69,7 +69,7 @@ function present({ deployment: d, user }: DeploymentWithUser, org: OrgScope, now
       startedAt: s.startedAt.toISOString(),
       elapsedMs: s.finishedAt || d.finishedAt ? elapsed(s.startedAt, s.finishedAt ?? end) : null,
     })),
-    plan: stepsByType[d.type].map(({ status }) => status),
+    plan: stepsOf(d).map(({ status }) => status),
     failureReason: d.failureReason,
     organization: { id: org.id, code: org.code, name: org.name },
     user,

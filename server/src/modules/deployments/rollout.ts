@@ -46,7 +46,7 @@ export async function rollOut(context: StepContext, squid: SquidRow, next: Workl
 }
 
 /** Stops the old processors and waits until they have ended. The old api and Hasura keep running. */
-async function stopProcessors(
+export async function stopProcessors(
   { app, deployment, engine, intervals, signal }: StepContext,
   old: Workload,
 ): Promise<void> {

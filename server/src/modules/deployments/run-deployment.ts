@@ -8,7 +8,7 @@ import { addNotes, claim, finishedSteps, lockClaimed, SupersededError } from './
 import { fail, finish, removeTree } from './end-deployment.ts'
 import { DeployFailure, failureOf, unexpectedFailure } from './failure.ts'
 import { openJournal } from './journal.ts'
-import { stepsByType } from './plans.ts'
+import { stepsOf } from './plans.ts'
 import { runStep } from './run-step.ts'
 import type { SnapshotReader } from './runtime-snapshot.ts'
 import type { EngineIntervals, StepContext } from './step.ts'
@@ -72,7 +72,7 @@ async function runSteps(context: StepContext, releaseSignal: AbortSignal): Promi
   if (deployment.attempt > maxAttempts) throw new Error(`${deployment.attempt} workers stopped during this deployment`)
   if (deployment.attempt > 1) journal.info('The worker stopped during this deployment. Another one resumes it.')
   const done = await finishedSteps(app.db, deployment.id)
-  for (const [seq, step] of stepsByType[deployment.type].entries())
+  for (const [seq, step] of stepsOf(deployment).entries())
     if (!done.has(seq)) await runStep(context, step, seq, releaseSignal)
 }
 

@@ -204,3 +204,14 @@ export async function listDeletedOrgs(db: Db, ids: number[]): Promise<number[]> 
   )
   return rows.map(({ id }) => id)
 }
+
+/** Returns how long the last start of the version's programs took; null if it is not known. */
+export async function lastStartMs(db: Db, squidId: number): Promise<number | null> {
+  const { rows } = await db.execute<{ ms: number }>(
+    sql`select (extract(epoch from s.finished_at - s.started_at) * 1000)::float8 as ms
+      from deployments d join deployment_steps s on s.deployment_id = d.id
+      where d.squid_id = ${squidId} and d.failed = 'NO' and d.type <> 'HIBERNATE' and s.status = 'SQUID_SYNCING' and s.finished_at is not null
+      order by d.id desc limit 1`,
+  )
+  return rows[0]?.ms ?? null
+}

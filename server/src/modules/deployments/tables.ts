@@ -34,10 +34,21 @@ export type DeploymentNotes = {
   secretNames?: string[]
   secretsReadAt?: string
   rollout?: RolloutPhase
+  /** The move of the version's database. Releases that do not know it only restart or hibernate the version. */
+  move?: DatabaseMove
   /** The step that has left its queue. Its deadline was restarted at that moment, and is not restarted when a worker resumes it. */
   leftQueue?: DeploymentStatus
   /** Set when the deployment has failed but its clean-up has not finished. */
   failure?: { kind: Exclude<DeploymentFailure, 'NO'>; message: string }
+}
+
+/** The servers of a move of a database, and the estimated time without processors that its operator saw. */
+export type DatabaseMove = {
+  from: string
+  to: string
+  estimateMs: number | null
+  /** When the processors were stopped. */
+  stoppedAt?: string
 }
 
 /** The progress of SQUID_SYNCING; never moves back. */

@@ -1,4 +1,4 @@
-import { inArray } from '../../../db/sql.ts'
+import { and, inArray, isNull } from '../../../db/sql.ts'
 import type { Database, Db } from '../../../db/database.ts'
 import { squidDatabases } from '../tables.ts'
 
@@ -67,10 +67,11 @@ export type RecordedLimits = {
   idleInTransactionMs: number | null
 }
 
+/** Returns the limits of versions, except those whose database is moved: a copy may take longer than any statement of a program. */
 export async function selectLimits(db: Db, squidIds: number[]): Promise<RecordedLimits[]> {
   const { squidId, role, statementMs, idleInTransactionMs } = squidDatabases
   return await db
     .select({ squidId, role, statementMs, idleInTransactionMs })
     .from(squidDatabases)
-    .where(inArray(squidId, squidIds))
+    .where(and(inArray(squidId, squidIds), isNull(squidDatabases.movingTo)))
 }

@@ -1,5 +1,5 @@
 import { minutes } from '../../../clock.ts'
-import { NoConnections, selectSquidDatabase, syncDatabase } from '../../databases/index.ts'
+import { NoConnections, selectSquidDatabase, servers, syncDatabase } from '../../databases/index.ts'
 import { DeployFailure } from '../failure.ts'
 import { sourceOf } from '../source.ts'
 import type { Step } from '../step.ts'
@@ -14,6 +14,8 @@ export const syncAddons: Step = {
     const squid = await context.squid()
     const { plan } = await sourceOf(context, squid)
     const { isPlayground } = org
+    // An earlier deployment may have ended before it could undo its move.
+    await context.change((tx) => servers.moves.setTarget(tx, squid.id, null))
     const warnings = await syncDatabase(app, {
       squidId: squid.id,
       plan,

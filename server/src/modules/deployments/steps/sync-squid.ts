@@ -1,5 +1,6 @@
 import type { Workload } from '@shoal/runtime'
 import { minutes } from '../../../clock.ts'
+import type { Db } from '../../../db/database.ts'
 import { isUnavailable } from '../../../db/unavailable.ts'
 import { databaseVariables } from '../../databases/index.ts'
 import { readSecrets } from '../../secrets/index.ts'
@@ -33,17 +34,29 @@ export const syncSquid: Step = {
   deadlineMs: () => minutes(60),
   run: async (context) => {
     const squid = await context.squid()
-    const source = await sourceOf(context, squid)
-    if (context.deployment.notes.rollout !== 'switched') {
-      const next = await prepare(context, squid, source)
-      await rollOut(context, squid, next)
-      await switchTo(context, squid, source, next)
-    }
-    // Waits even if an earlier worker has switched, since that worker may have died before every gateway routed to the new generation.
-    await waitForGateways(context, squid.id, context.deployment.notes.generation ?? squid.generation)
-    if (squid.sealedWorkload) await pause(context.intervals.drainMs, context.signal)
-    await stopOldPrograms(context, squid)
+    if (context.deployment.notes.rollout !== 'switched') await replaceGeneration(context, squid)
+    await endOldGeneration(context, squid)
   },
+}
+
+/** Starts the next generation and switches to it. `inSwitch` runs in the transaction of the switch. */
+export async function replaceGeneration(
+  context: StepContext,
+  squid: SquidRow,
+  inSwitch: (tx: Db) => Promise<void> = async () => {},
+): Promise<void> {
+  const source = await sourceOf(context, squid)
+  const next = await prepare(context, squid, source)
+  await rollOut(context, squid, next)
+  await switchTo(context, squid, source, { next, inSwitch })
+}
+
+/** Stops the old generation when every gateway routes to the new one. */
+export async function endOldGeneration(context: StepContext, squid: SquidRow): Promise<void> {
+  // Waits even if an earlier worker has switched, since that worker may have died before every gateway routed to the new generation.
+  await waitForGateways(context, squid.id, context.deployment.notes.generation ?? squid.generation)
+  if (squid.sealedWorkload) await pause(context.intervals.drainMs, context.signal)
+  await stopOldPrograms(context, squid)
 }
 
 /** Stops the old programs. An error does not fail the deployment, because the new code runs and the reconcile loop retries. */
@@ -120,7 +133,12 @@ async function prepare(context: StepContext, squid: SquidRow, source: Source): P
 }
 
 /** Switches in one transaction. After it, gateways route to the new generation, and the reconcile loop keeps it running. */
-async function switchTo(context: StepContext, squid: SquidRow, source: Source, next: Workload): Promise<void> {
+async function switchTo(
+  context: StepContext,
+  squid: SquidRow,
+  source: Source,
+  { next, inSwitch }: { next: Workload; inSwitch: (tx: Db) => Promise<void> },
+): Promise<void> {
   const { app, deployment, journal } = context
   const { plan } = source
   const { generation, secretNames, secretsReadAt } = deployment.notes
@@ -129,6 +147,7 @@ async function switchTo(context: StepContext, squid: SquidRow, source: Source, n
   const lastingContainers = pickContainers(next, isServer, isProcessor)
   await app.db.transaction(async (tx) => {
     context.deployment = await addNotes(tx, deployment, { rollout: 'switched' }, now)
+    await inSwitch(tx)
     await switchSquid(tx, squid.id, {
       ...(deployment.type === 'RESTART'
         ? {}

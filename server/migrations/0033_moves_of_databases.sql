@@ -1,0 +1,1 @@
+ALTER TABLE "squid_databases" ADD COLUMN "moving_to" text;

@@ -1,0 +1,84 @@
+import type { App } from '../../../app.ts'
+import type { Db } from '../../../db/database.ts'
+import { limitConnectionsOf } from '../connections.ts'
+import { clusterFacts, selectAllDatabases, selectSquidDatabase, type SquidDatabaseRow } from '../database-store.ts'
+import { copyDatabase, CopyDiffers, type Copied, type CopyProgress } from './copy-database.ts'
+import { estimateMove } from './estimate-move.ts'
+import { saveMovingTo, saveServer } from './move-store.ts'
+import { checkMove, checkRoom, createTarget, eraseCopy, MoveRefused, placeOf } from './prepare-move.ts'
+
+export type { MoveEstimate } from './estimate-move.ts'
+
+/** The copy of a database to which no program could have written since it was made. */
+export type MovingDatabase = {
+  copied: Copied
+  /**
+   * Makes the target the server of the database, in the caller's transaction.
+   * @throws Error if programs may have written to the source in the meantime; MoveRefused or NoConnections if the target has no room
+   */
+  switchTo: (tx: Db) => Promise<void>
+  /** Allows writes to the source again. */
+  release: () => Promise<void>
+}
+
+/**
+ * Copies the database to another server. Until `switchTo`, the version's row names the source; new programs that are composed in the
+ * meantime use the target. The caller has stopped the processors.
+ */
+async function copy(
+  app: App,
+  squidId: number,
+  server: string,
+  options: { signal: AbortSignal; onProgress: CopyProgress },
+): Promise<MovingDatabase> {
+  const row = await requireRow(app, squidId)
+  await checkMove(app, row, server)
+  await createTarget(app, row, server)
+  await limitConnectionsOf(app, app.databaseHosts.get(server))
+  const { held, copied } = await copyDatabase(placeOf(app, row, row.server), placeOf(app, row, server), options)
+  return {
+    copied,
+    switchTo: async (tx) => {
+      const target = app.databaseHosts.get(server)
+      await checkRoom(app, tx, row, target)
+      const { version } = await clusterFacts(target.cluster)
+      await held.check()
+      await saveServer(tx, squidId, { server, version })
+    },
+    release: held.release,
+  }
+}
+
+/** Drops what a move left on a server that is not the one of the database, and sets the connection limits of both. */
+async function cleanUp(app: App, squidId: number, leftOn: string): Promise<void> {
+  const row = await selectSquidDatabase(app.db, squidId)
+  if (!row || row.server === leftOn) return
+  await eraseCopy(app, row, leftOn)
+  for (const name of [row.server, leftOn]) await limitConnectionsOf(app, app.databaseHosts.get(name))
+}
+
+async function requireRow(app: App, squidId: number): Promise<SquidDatabaseRow> {
+  const row = await selectSquidDatabase(app.db, squidId)
+  if (!row) throw new MoveRefused('The version has no database.')
+  return row
+}
+
+const check = async (app: App, squidId: number, server: string): Promise<void> =>
+  checkMove(app, await requireRow(app, squidId), server)
+
+/** Moves databases of versions between servers. */
+export const moves = {
+  /** @throws MoveRefused if the database cannot be moved; UnknownServer; NoConnections */
+  check,
+  estimate: async (app: App, squidId: number, server: string) =>
+    await estimateMove(app, await requireRow(app, squidId), server),
+  copy,
+  cleanUp,
+  /** Returns the ids of the versions whose database is on the server. */
+  listOn: async (app: App, server: string) =>
+    (await selectAllDatabases(app.db, app.databaseHosts.get(server).name)).map(({ squidId }) => squidId),
+  /** Sets the server whose copy new programs use; null ends that. */
+  setTarget: saveMovingTo,
+  /** Whether the error says why the database cannot be moved, in words for the operator. */
+  isRefusal: (error: unknown): error is Error => error instanceof MoveRefused || error instanceof CopyDiffers,
+}

@@ -1,0 +1,121 @@
+import type { App } from '../../../app.ts'
+import type { Db } from '../../../db/database.ts'
+import type { DatabaseHost } from '../../../db/database-hosts.ts'
+import { capacityOf, checkConnections } from '../connections.ts'
+import { lockConnectionLimits, selectConnectionUsers } from '../connections-store.ts'
+import {
+  clusterFacts,
+  countByServer,
+  dropDatabaseAndRoles,
+  ensureOwnedDatabase,
+  ensureRole,
+  namesWithPrefix,
+  setRoleSettings,
+  type SquidDatabaseRow,
+} from '../database-store.ts'
+import { isLoginRole } from '../logins-store.ts'
+import { ownerWhileFull } from '../measuring/writers-store.ts'
+import { ownerPasswordOf, readerPasswordOf } from '../passwords.ts'
+import { connectAsOwner, listed, type Place } from './copy-database.ts'
+import { isSameServer } from './copy-store.ts'
+import { readRoleSettings } from './move-store.ts'
+import { listExtensions, listUnsupported, missingExtensions } from './unsupported-store.ts'
+
+/** The database cannot be moved. The message says why and what to do; nothing was changed. */
+export class MoveRefused extends Error {
+  override name = 'MoveRefused'
+}
+
+export const placeOf = (app: App, row: SquidDatabaseRow, server: string): Place => ({
+  cluster: app.databaseHosts.get(server).cluster,
+  database: row.database,
+  role: row.role,
+  readRole: row.readRole,
+  password: ownerPasswordOf(app.sealer, row),
+})
+
+/**
+ * Checks everything that would make a move fail, before any program is stopped.
+ * @throws MoveRefused; UnknownServer
+ */
+export async function checkMove(app: App, row: SquidDatabaseRow, server: string): Promise<void> {
+  const target = app.databaseHosts.get(server)
+  const source = app.databaseHosts.get(row.server)
+  if (server === row.server) throw new MoveRefused(`The database is on the server "${server}" already.`)
+  if (await isSameServer(source.cluster, target.cluster))
+    throw new MoveRefused(`"${row.server}" and "${server}" are the same Postgres server.`)
+  const [from, to] = [await clusterFacts(source.cluster), await clusterFacts(target.cluster)]
+  if (Number(to.version) < Number(from.version))
+    throw new MoveRefused(
+      `"${server}" runs Postgres ${to.version}, which is older than Postgres ${from.version} of "${row.server}".`,
+    )
+  const roles = await namesWithPrefix(source.cluster, row.role)
+  if (roles.includes(ownerWhileFull(row.role)))
+    throw new MoveRefused('The database is full. Raise scale.addons.postgres.storage, deploy, and then move it.')
+  await app.db.transaction((tx) => checkRoom(app, tx, row, target))
+  const client = await connectAsOwner(placeOf(app, row, row.server))
+  try {
+    const unsupported = await listUnsupported(client, row.role, row.readRole)
+    if (unsupported.length > 0)
+      throw new MoveRefused(`The database has objects that cannot be copied: ${listed(unsupported)}.`)
+    const missing = await missingExtensions(target.cluster.pool, await listExtensions(client))
+    if (missing.length > 0) {
+      const names = missing.map(({ name, version }) => `${name} ${version}`)
+      throw new MoveRefused(`"${server}" does not have these extensions of the database: ${listed(names)}.`)
+    }
+  } finally {
+    await client.end()
+  }
+}
+
+/**
+ * Checks that the server has room and connections for another database. The lock that it takes makes the answer valid until the
+ * transaction ends.
+ * @throws MoveRefused; NoConnections
+ */
+export async function checkRoom(app: App, tx: Db, row: SquidDatabaseRow, target: DatabaseHost): Promise<void> {
+  const limits = await capacityOf(app, target)
+  await lockConnectionLimits(tx)
+  const users = await selectConnectionUsers(tx)
+  const own = users.find(({ squidId }) => squidId === row.squidId)
+  const others = users.filter(({ server, squidId }) => server === target.name && squidId !== row.squidId)
+  if (target.room !== null && ((await countByServer(tx)).get(target.name) ?? 0) >= target.room)
+    throw new MoveRefused(`"${target.name}" has shoal_room for ${target.room} databases, which it has already.`)
+  if (own) checkConnections({ ...own, server: target.name }, limits, others)
+}
+
+/** Removes what an earlier attempt left on the target, and creates an empty database with the roles of the source. */
+export async function createTarget(app: App, row: SquidDatabaseRow, server: string): Promise<void> {
+  await eraseCopy(app, row, server)
+  const { cluster } = app.databaseHosts.get(server)
+  const settings = await readRoleSettings(app.databaseHosts.get(row.server).cluster, row.role)
+  await ensureRole(cluster, {
+    name: row.role,
+    password: ownerPasswordOf(app.sealer, row),
+    canLogin: true,
+    connectionLimit: Math.max(row.minConnections, minCopyConnections),
+  })
+  await ensureRole(cluster, {
+    name: row.readRole,
+    password: readerPasswordOf(app.sealer, row),
+    canLogin: row.maxExternalConnections > 0,
+    connectionLimit: row.maxExternalConnections,
+  })
+  await setRoleSettings(cluster, row.role, settings)
+  await ensureOwnedDatabase(cluster, row.database, row.role, row.readRole)
+}
+
+/** The connection of the copy, besides those of programs. */
+const minCopyConnections = 2
+
+/**
+ * Drops what a move left on a server: the database and roles of the version there, which according to its row are on another server. Does
+ * nothing if both names are addresses of one server.
+ * @throws DatabaseUnavailable if one of the servers does not respond
+ */
+export async function eraseCopy(app: App, row: SquidDatabaseRow, server: string): Promise<void> {
+  const { cluster } = app.databaseHosts.get(server)
+  if (row.server === server || (await isSameServer(app.databaseHosts.get(row.server).cluster, cluster))) return
+  const logins = (await namesWithPrefix(cluster, `${row.role}_l`)).filter((name) => isLoginRole(row.role, name))
+  await dropDatabaseAndRoles(cluster, row.database, [...logins, row.readRole, row.role, ownerWhileFull(row.role)])
+}

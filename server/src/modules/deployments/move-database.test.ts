@@ -1,0 +1,205 @@
+import { Client } from 'pg'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { until } from '../../testing/until.ts'
+import { isProcessor } from '../containers.ts'
+import { collectDatabases, ownerConnection, selectSquidDatabase } from '../databases/index.ts'
+import { startSecondServer, type SecondServer } from '../databases/testing/second-server.ts'
+import { openWorkload, selectSquid } from '../versions/index.ts'
+import { listLogs } from './log-store.ts'
+import { moveRequests } from './request-move.ts'
+import { selectDeployment, type DeploymentRow } from './store.ts'
+import { startDeployApp, type DeployApp, type Deployer } from './testing/deploy-app.ts'
+import { probeWhile } from './testing/probe-version.ts'
+
+let t: DeployApp
+let d: Deployer
+let second: SecondServer
+let worker: { close: () => Promise<void> }
+let id: number
+let name: string
+let count = 0
+beforeAll(async () => {
+  t = await startDeployApp()
+  d = await t.deployer()
+  second = await startSecondServer()
+})
+beforeEach(async () => {
+  worker = t.startWorker()
+  second.addTo(t.app, { second: { room: 0 } })
+  name = `moved-${++count}`
+  await d.deployAndWait({}, { name, slot: 'v1', tag: 'live' })
+  second.addTo(t.app)
+  id = (await d.api.squids.get(reference())).id
+})
+afterEach(async () => {
+  await second.proxy.start().catch(() => undefined)
+  await worker.close()
+})
+afterAll(async () => {
+  await second?.close()
+  await t?.close()
+})
+
+const reference = () => ({ params: { code: d.org.code, reference: `${name}@v1` } })
+const to = { to: 'second', estimateMs: 1_000 }
+const row = async () => await selectSquidDatabase(t.app.db, id)
+
+async function query(text: string): Promise<Record<string, unknown>[]> {
+  const client = new Client((await ownerConnection(t.app, id))?.url)
+  await client.connect()
+  try {
+    return (await client.query<Record<string, unknown>>(text)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+async function start(): Promise<DeploymentRow> {
+  const deployment = await moveRequests.start(t.app, id, to)
+  if (!deployment) throw new Error('No move began')
+  return deployment
+}
+
+const linesOf = async ({ id: deployment }: DeploymentRow) =>
+  (await listLogs(t.app.db, deployment)).map(({ message }) => message)
+/** Waits until the log of the deployment has a line that begins with `text`. */
+async function lineOf(deployment: DeploymentRow, text: string): Promise<string> {
+  for (;;) {
+    const line = (await linesOf(deployment)).find((message) => message.startsWith(text))
+    if (line) return line
+    await sleep(5)
+  }
+}
+const hasDatabase = async (server: 'main' | 'second') => {
+  const { cluster } = t.app.databaseHosts.get(server)
+  return (
+    (await cluster.pool.query('select from pg_database where datname = $1', [(await row())?.database])).rowCount === 1
+  )
+}
+const runsProcessor = async () =>
+  (await t.runtime.observe()).some(
+    (o) => o.workload.startsWith(`${id}.`) && isProcessor({ name: o.container }) && o.state === 'running',
+  )
+const portOf = async () => {
+  const squid = await selectSquid(t.app.db, id)
+  return openWorkload(t.app.sealer, id, squid?.sealedWorkload ?? '').containers[0]?.env['DB_PORT']
+}
+
+async function expectOnSource(deployment: DeploymentRow, reason: string): Promise<void> {
+  const ended = await d.waitForEnd({ id: deployment.id })
+  expect(ended.failed).toBe('REQUIREMENTS')
+  expect(ended.failureReason).toContain('The database was not moved and stays on "main".')
+  expect(ended.failureReason).toContain(reason)
+  expect(await row()).toMatchObject({ server: 'main', movingTo: null })
+  await until(async () => expect(await runsProcessor()).toBe(true))
+  expect(await portOf()).not.toBe(String(second.port))
+  await query('insert into blocks values (-1)')
+  await second.proxy.start().catch(() => undefined)
+  await collectDatabases(t.app)
+  expect(await hasDatabase('second')).toBe(false)
+}
+
+test('a running version is moved: its api responds throughout, one processor runs at a time, and its data is there', async () => {
+  await query('create table blocks as select i as height from generate_series(1, 1000) i')
+  const cost = await moveRequests.measure(t.app, id, 'second')
+  expect(cost.awayMs).toBeGreaterThan(0)
+  let deployment: DeploymentRow | null = null
+  const result = await probeWhile(t, id, async () => {
+    deployment = await start()
+    const ended = await d.waitForEnd({ id: deployment.id })
+    expect(ended).toMatchObject({ type: 'RESTART', status: 'OK', failed: 'NO' })
+  })
+  expect(result).toMatchObject({ failures: 0, maxWriters: 1 })
+  expect(await row()).toMatchObject({ server: 'second', movingTo: null })
+  expect(await portOf()).toBe(String(second.port))
+  expect(await query('select count(*)::int as n from blocks')).toEqual([{ n: 1000 }])
+  expect(await hasDatabase('main')).toBe(false)
+  const lines = deployment ? await linesOf(deployment) : []
+  expect(lines).toContain(
+    'Moving the database from "main" to "second". The processors stop for about 1.0 s; the api keeps responding.',
+  )
+  expect(lines.join('\n')).toMatch(/The copy is equal to the source: 1 tables with 1000 rows/)
+  expect(lines.join('\n')).toMatch(/The database is on "second"\. No processor ran for [\d.]+ s\./)
+  expect((await d.api.squids.get(reference())).tags.map((tag) => tag.name)).toContain('live')
+  expect(await moveRequests.start(t.app, id, to)).toBeNull()
+  // And back.
+  const back = await moveRequests.start(t.app, id, { to: 'main', estimateMs: null })
+  await d.waitForEnd({ id: back?.id ?? 0 })
+  expect(await query('select count(*)::int as n from blocks')).toEqual([{ n: 1000 }])
+  expect(await row()).toMatchObject({ server: 'main' })
+  expect(await hasDatabase('second')).toBe(false)
+})
+
+test('a second request follows the first, and the version can neither be deployed nor deleted during the move', async () => {
+  await query('create table blocks as select i as height from generate_series(1, 300000) i')
+  const deployment = await start()
+  expect((await start()).id).toBe(deployment.id)
+  await expect(moveRequests.start(t.app, id, { ...to, to: 'main' })).rejects.toThrow('is in progress')
+  await expect(d.api.squids.delete(reference())).rejects.toThrow()
+  await expect(d.deploy({}, { name, slot: 'v1' })).rejects.toThrow()
+  expect(await d.waitForEnd({ id: deployment.id })).toMatchObject({ failed: 'NO' })
+  const deletion = await d.api.squids.delete(reference())
+  await d.waitForEnd(deletion)
+  expect(await row()).toBeNull()
+})
+
+test('if the target does not respond during the copy, the version runs on the source again', async () => {
+  await query('create table blocks as select i as height from generate_series(1, 500000) i')
+  const deployment = await start()
+  await lineOf(deployment, 'Moving the database')
+  await second.proxy.stop()
+  await expectOnSource(deployment, '')
+})
+
+test('if the source could have been written to before the switch, the version runs on the source again', async () => {
+  await query('create table blocks as select 1 as height')
+  const deployment = await start()
+  await lineOf(deployment, 'The copy is equal')
+  await t.app.database.pool.query(
+    `select pg_terminate_backend(pid) from pg_stat_activity where datname = $1 and application_name = 'shoal move'`,
+    [(await row())?.database],
+  )
+  await expectOnSource(deployment, '')
+})
+
+test('a database with an object that cannot be copied stays, and its processors are not stopped', async () => {
+  await query('create table blocks (height int) partition by range (height)')
+  await query('create table part partition of blocks default')
+  const deployment = await start()
+  await expectOnSource(deployment, 'objects that cannot be copied: partitioned table public.blocks')
+  expect((await linesOf(deployment)).join('\n')).not.toContain('The processors stop')
+})
+
+test.each(['Moving the database', 'The copy is equal', 'Starting the processors'])(
+  'after the worker stopped at “%s”, another one moves the database once',
+  async (line) => {
+    await query('create table blocks as select i as height from generate_series(1, 100000) i')
+    const deployment = await start()
+    await lineOf(deployment, line)
+    await worker.close()
+    worker = t.startWorker()
+    expect(await d.waitForEnd({ id: deployment.id })).toMatchObject({ failed: 'NO' })
+    expect(await row()).toMatchObject({ server: 'second', movingTo: null })
+    expect(await query('select count(*)::int as n, sum(height)::text as sum from blocks')).toEqual([
+      { n: 100_000, sum: '5000050000' },
+    ])
+    expect(await hasDatabase('main')).toBe(false)
+    await until(async () => expect(await runsProcessor()).toBe(true))
+    const squid = await selectDeployment(t.app.db, deployment.orgId, deployment.id)
+    expect(squid?.deployment.attempt).toBeGreaterThan(1)
+  },
+)
+
+test('a hibernated version is moved, stays hibernated, and starts with the copy', async () => {
+  await query('create table blocks as select 1 as height')
+  await d.waitForEnd(await d.api.squids.hibernate(reference()))
+  const deployment = await start()
+  expect(await d.waitForEnd({ id: deployment.id })).toMatchObject({ type: 'HIBERNATE', failed: 'NO' })
+  expect(await row()).toMatchObject({ server: 'second' })
+  expect(await runsProcessor()).toBe(false)
+  expect(await hasDatabase('main')).toBe(false)
+  await d.waitForEnd(await d.api.squids.restart(reference()))
+  expect(await portOf()).toBe(String(second.port))
+  expect(await query('select * from blocks')).toEqual([{ height: 1 }])
+})
