@@ -1,5 +1,5 @@
 import type { StepContext } from './step.ts'
-import { dropDatabase } from '../databases/index.ts'
+import { dropDatabase, servers } from '../databases/index.ts'
 import { selectSquid } from '../versions/index.ts'
 import { advance } from './run-step.ts'
 import type { DeployFailure } from './failure.ts'
@@ -17,6 +17,8 @@ export async function fail(context: StepContext, failure: DeployFailure): Promis
   const hasPrefix = failure.message.startsWith(newCodePrefix)
   if (isSwitched && !hasPrefix) failure.message = `${newCodePrefix} ${failure.message}`
   await context.saveNotes({ failure: { kind: failure.kind, message: failure.message } })
+  // A move that could not undo its changes, such as one that too many workers began.
+  if (deployment.notes.move) await context.change((tx) => servers.moves.setTarget(tx, deployment.squidId, null))
   await cleanUp(context)
   // An earlier worker may have logged the reason before it died.
   const [lastLine] = deployment.notes.failure ? await listLastLogs(app.db, [deployment.id], 1) : []

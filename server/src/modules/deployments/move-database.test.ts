@@ -1,6 +1,7 @@
 import { Client } from 'pg'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { minutes } from '../../clock.ts'
 import { until } from '../../testing/until.ts'
 import { isProcessor } from '../containers.ts'
 import { collectDatabases, ownerConnection, selectSquidDatabase } from '../databases/index.ts'
@@ -22,7 +23,7 @@ let count = 0
 beforeAll(async () => {
   t = await startDeployApp()
   d = await t.deployer()
-  second = await startSecondServer()
+  second = await startSecondServer(250)
 })
 beforeEach(async () => {
   worker = t.startWorker()
@@ -63,11 +64,18 @@ async function start(): Promise<DeploymentRow> {
 
 const linesOf = async ({ id: deployment }: DeploymentRow) =>
   (await listLogs(t.app.db, deployment)).map(({ message }) => message)
+async function find({ orgId, id: deploymentId }: DeploymentRow): Promise<DeploymentRow> {
+  const found = await selectDeployment(t.app.db, orgId, deploymentId)
+  if (!found) throw new Error('The deployment does not exist')
+  return found.deployment
+}
 /** Waits until the log of the deployment has a line that begins with `text`. */
-async function lineOf(deployment: DeploymentRow, text: string): Promise<string> {
+async function lineOf(deployment: DeploymentRow, text: string): Promise<void> {
   for (;;) {
-    const line = (await linesOf(deployment)).find((message) => message.startsWith(text))
-    if (line) return line
+    const { finishedAt } = await find(deployment)
+    const lines = await linesOf(deployment)
+    if (lines.some((message) => message.startsWith(text))) return
+    if (finishedAt) throw new Error(`The deployment ended without “${text}”: ${lines.join('\n')}`)
     await sleep(5)
   }
 }
@@ -171,13 +179,21 @@ test('a database with an object that cannot be copied stays, and its processors 
   expect((await linesOf(deployment)).join('\n')).not.toContain('The processors stop')
 })
 
-test.each(['Moving the database', 'The copy is equal', 'Starting the processors'])(
-  'after the worker stopped at “%s”, another one moves the database once',
-  async (line) => {
+test.each([
+  { line: 'Moving the database', intervals: {}, server: 'main' },
+  { line: 'The copy is equal', intervals: { healthyForMs: minutes(4) }, server: 'main' },
+  { line: 'Starting the processors', intervals: { healthyForMs: minutes(4) }, server: 'main' },
+  { line: 'Switched to the new generation', intervals: { drainMs: minutes(1) }, server: 'second' },
+])(
+  'after the worker stopped at “$line”, another one moves the database once',
+  async ({ line, intervals, server }) => {
     await query('create table blocks as select i as height from generate_series(1, 100000) i')
+    await worker.close()
+    worker = t.startWorker(t.app, intervals)
     const deployment = await start()
     await lineOf(deployment, line)
     await worker.close()
+    expect(await row()).toMatchObject({ server })
     worker = t.startWorker()
     expect(await d.waitForEnd({ id: deployment.id })).toMatchObject({ failed: 'NO' })
     expect(await row()).toMatchObject({ server: 'second', movingTo: null })
@@ -186,8 +202,8 @@ test.each(['Moving the database', 'The copy is equal', 'Starting the processors'
     ])
     expect(await hasDatabase('main')).toBe(false)
     await until(async () => expect(await runsProcessor()).toBe(true))
-    const squid = await selectDeployment(t.app.db, deployment.orgId, deployment.id)
-    expect(squid?.deployment.attempt).toBeGreaterThan(1)
+    expect(await portOf()).toBe(String(second.port))
+    expect((await find(deployment)).attempt).toBe(2)
   },
 )
 
@@ -199,7 +215,7 @@ test('a hibernated version is moved, stays hibernated, and starts with the copy'
   expect(await row()).toMatchObject({ server: 'second' })
   expect(await runsProcessor()).toBe(false)
   expect(await hasDatabase('main')).toBe(false)
-  await d.waitForEnd(await d.api.squids.restart(reference()))
+  expect(await d.waitForEnd(await d.api.squids.restart(reference()))).toMatchObject({ failed: 'NO' })
   expect(await portOf()).toBe(String(second.port))
   expect(await query('select * from blocks')).toEqual([{ height: 1 }])
 })

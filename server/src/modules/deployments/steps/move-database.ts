@@ -53,7 +53,7 @@ async function copyAndSwitch(context: StepContext, squid: SquidRow, move: Databa
   const old = squid.sealedWorkload ? openWorkload(app.sealer, squid.id, squid.sealedWorkload) : null
   // The next generation of an interrupted attempt may write to the copy, which is made again.
   await removeOtherWorkloads(engine, squid.id, old ? [workloadIdOf(squid.id, squid.generation)] : [])
-  await context.saveNotes({ sealedWorkload: '', rollout: 'init' })
+  await context.saveNotes({ rollout: 'init' })
   await context.change((tx) => servers.moves.setTarget(tx, squid.id, move.to))
   const about = move.estimateMs === null ? '' : ` for about ${secondsText(move.estimateMs)}`
   journal.info(

@@ -35,7 +35,7 @@ export type DeployApp = TestApp & {
   builder: SimBuilder
   time: ManualClock
   /** Starts a worker that only runs the deploy engine and the reconcile loop. */
-  startWorker: (app?: WorkerApp) => { close: () => Promise<void> }
+  startWorker: (app?: WorkerApp, intervals?: Partial<EngineIntervals>) => { close: () => Promise<void> }
   /** Runs `act` while a worker is running. */
   withWorker: <T>(act: () => Promise<T>) => Promise<T>
   /** A user who deploys to an organization. */
@@ -65,8 +65,8 @@ export async function startDeployApp({
   const runtime = createSimRuntime({ clock: time, serve: true, ownsHost, hasImage: (image) => builder.hasImage(image) })
   const t = await startTestApp({ clock: time, runtime, builder, ...options })
   const ticking = setInterval(() => time.advance(100), 10)
-  const startWorker = (app: WorkerApp = t.app) => {
-    const engine = startEngine(app, fastIntervals)
+  const startWorker = (app: WorkerApp = t.app, intervals: Partial<EngineIntervals> = {}) => {
+    const engine = startEngine(app, { ...fastIntervals, ...intervals })
     const reconcile = startReconcile(engine.worker, engine.locks)
     return {
       close: async () => {
