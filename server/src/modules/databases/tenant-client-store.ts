@@ -52,6 +52,9 @@ export async function connectToTenant(
     connectionString: url.href,
     application_name: applicationName,
     connectionTimeoutMillis: connectTimeoutMs,
+    // Statements such as those of a copy have no time limit, so a host that vanished must end them.
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 30_000,
     options: [ownOptions ?? '', await startOptions(cluster)].join(' ').trim(),
   })
   // A broken connection rejects its query. Without a listener, its error would also end the process.
