@@ -50,14 +50,19 @@ async function query(server: string, text: string, database?: string): Promise<R
 
 /** Returns the names of the databases of versions on the server. */
 const databasesOn = async (server: string) =>
-  (await query(server, `select datname as name from pg_database where datname ~ '^sq_'`)).map(({ name }) => String(name))
+  (await query(server, `select datname as name from pg_database where datname ~ '^sq_'`)).map(({ name }) =>
+    String(name),
+  )
 
 const move = (...args: string[]) =>
   shoal.cli<{ moved?: unknown[]; estimates?: unknown[] }>('squid-database', 'move', '--to', 'second', ...args)
 
 test('the operator moves a database while the server is killed, and the command follows the move to its end', async () => {
   const [database = ''] = await databasesOn('main')
-  const [role] = await query('main', `select pg_get_userbyid(datdba) as name from pg_database where datname = '${database}'`)
+  const [role] = await query(
+    'main',
+    `select pg_get_userbyid(datdba) as name from pg_database where datname = '${database}'`,
+  )
   await query(
     'main',
     `set role "${String(role?.['name'])}";

@@ -184,28 +184,25 @@ test.each([
   { line: 'The copy is equal', intervals: { healthyForMs: minutes(4) }, server: 'main' },
   { line: 'Starting the processors', intervals: { healthyForMs: minutes(4) }, server: 'main' },
   { line: 'Switched to the new generation', intervals: { drainMs: minutes(1) }, server: 'second' },
-])(
-  'after the worker stopped at “$line”, another one moves the database once',
-  async ({ line, intervals, server }) => {
-    await query('create table blocks as select i as height from generate_series(1, 100000) i')
-    await worker.close()
-    worker = t.startWorker(t.app, intervals)
-    const deployment = await start()
-    await lineOf(deployment, line)
-    await worker.close()
-    expect(await row()).toMatchObject({ server })
-    worker = t.startWorker()
-    expect(await d.waitForEnd({ id: deployment.id })).toMatchObject({ failed: 'NO' })
-    expect(await row()).toMatchObject({ server: 'second', movingTo: null })
-    expect(await query('select count(*)::int as n, sum(height)::text as sum from blocks')).toEqual([
-      { n: 100_000, sum: '5000050000' },
-    ])
-    expect(await hasDatabase('main')).toBe(false)
-    await until(async () => expect(await runsProcessor()).toBe(true))
-    expect(await portOf()).toBe(String(second.port))
-    expect((await find(deployment)).attempt).toBe(2)
-  },
-)
+])('after the worker stopped at “$line”, another one moves the database once', async ({ line, intervals, server }) => {
+  await query('create table blocks as select i as height from generate_series(1, 100000) i')
+  await worker.close()
+  worker = t.startWorker(t.app, intervals)
+  const deployment = await start()
+  await lineOf(deployment, line)
+  await worker.close()
+  expect(await row()).toMatchObject({ server })
+  worker = t.startWorker()
+  expect(await d.waitForEnd({ id: deployment.id })).toMatchObject({ failed: 'NO' })
+  expect(await row()).toMatchObject({ server: 'second', movingTo: null })
+  expect(await query('select count(*)::int as n, sum(height)::text as sum from blocks')).toEqual([
+    { n: 100_000, sum: '5000050000' },
+  ])
+  expect(await hasDatabase('main')).toBe(false)
+  await until(async () => expect(await runsProcessor()).toBe(true))
+  expect(await portOf()).toBe(String(second.port))
+  expect((await find(deployment)).attempt).toBe(2)
+})
 
 test('a hibernated version is moved, stays hibernated, and starts with the copy', async () => {
   await query('create table blocks as select 1 as height')

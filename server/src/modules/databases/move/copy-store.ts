@@ -49,9 +49,7 @@ export async function holdSnapshot(cluster: Database, database: string): Promise
   const client = await connectToTenant(cluster, { database, applicationName: 'shoal move' })
   try {
     // If the host of this process vanishes, Postgres must release the lock in minutes.
-    await client.query(
-      'set tcp_keepalives_idle = 30; set tcp_keepalives_interval = 10; set tcp_keepalives_count = 3',
-    )
+    await client.query('set tcp_keepalives_idle = 30; set tcp_keepalives_interval = 10; set tcp_keepalives_count = 3')
     const tables = (await listCopiedTables(client)).map(({ name }) => name)
     await client.query('begin isolation level repeatable read')
     if (tables.length > 0)
