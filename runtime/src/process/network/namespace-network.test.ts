@@ -184,6 +184,17 @@ ${prefix.join(' ')} sh -ec 'echo 0 >/proc/sys/net/ipv6/conf/eth0/disable_ipv6; i
     expect(await probe(wide, [OUTSIDE.metadata, await addressIn(prefix)])).toEqual([HOST_ADDRESS, NO_CONNECTION])
   })
 
+  test('programs can reach several Postgres servers, on this host and on others, and no other host', async () => {
+    await bed.listen(bed.outside)
+    await bed.listen()
+    const hosts = ['localhost', OUTSIDE['10/8'], OUTSIDE['192.168/16']]
+    const network = await open({ squid: hosts.map((host) => ({ host, port: PORT })), build: [] })
+    const [squid, build] = [await network.open('one', 'squid'), await network.open('two', 'build')]
+    const addresses = ['127.0.0.1', ...hosts.slice(1), OUTSIDE['172.16/12']]
+    expect(await probe(squid, addresses)).toEqual(['127.0.0.1', HOST_ADDRESS, HOST_ADDRESS, NO_CONNECTION])
+    expect(await probe(build, addresses)).toEqual(addresses.map(() => NO_CONNECTION))
+  })
+
   test('a network has a limited number of connections, which does not affect its neighbours', async () => {
     await bed.listen(bed.outside)
     const network = await open(noTargets, bed.stateDir(), { open: 20, perMinute: 1_000_000, burst: 1_000 })
