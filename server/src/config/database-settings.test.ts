@@ -18,6 +18,14 @@ test('several URLs have names, weights and room', () => {
   ])
 })
 
+test('a server can be for dedicated versions only', () => {
+  const [, dedicated] = serversOf(
+    'postgres://a:x@10.0.0.5/postgres postgres://a:y@10.0.0.6/postgres?shoal_name=large&shoal_for=dedicated',
+  )
+  const url = 'postgres://a:y@10.0.0.6/postgres'
+  expect(dedicated).toEqual({ name: 'large', url, weight: 1, room: null, isForDedicated: true })
+})
+
 const first = 'postgres://a:secret@10.0.0.5/postgres'
 const second = 'postgres://a:secret@10.0.0.6/postgres'
 
@@ -34,7 +42,12 @@ test.each([
   ],
   [`${first}?shoal_weight=much`, 'is "much", but must be a number above 0, up to 1000'],
   [`${first}?shoal_room=2.5`, 'but must be a whole number: the maximum number of databases'],
-  [`${first}?shoal_size=2`, 'has the unknown parameter shoal_size: use shoal_name, shoal_weight or shoal_room'],
+  [
+    `${first}?shoal_size=2`,
+    'has the unknown parameter shoal_size: use shoal_name, shoal_weight, shoal_room or shoal_for',
+  ],
+  [`${first}?shoal_for=all`, 'shoal_for in URL 1 of SHOAL_SQUIDS_DATABASE_URL is "all", but must be dedicated'],
+  [`${first}?shoal_for=dedicated`, 'needs a server without shoal_for=dedicated, for collocated versions'],
 ])('%s is refused without its password', (value, message) => {
   expect(() => serversOf(value)).toThrow(message)
   expect(() => serversOf(value)).not.toThrow('secret')

@@ -53,6 +53,8 @@ export type SquidServer = {
   weight: number
   /** Maximum number of databases; null: only its connections limit them. */
   room: number | null
+  /** True: only dedicated versions get databases on it. */
+  isForDedicated?: boolean
 }
 
 /** The name of the server without `shoal_name`, and of the embedded one. */
@@ -63,8 +65,8 @@ const validName = /^[a-z0-9][a-z0-9-]{0,29}$/
 const maxWeight = 1_000
 
 /**
- * Parses SHOAL_SQUIDS_DATABASE_URL: URLs separated by commas or white space, each with the optional parameters `shoal_name`, `shoal_weight`
- * and `shoal_room`. Returns none if it is not set.
+ * Parses SHOAL_SQUIDS_DATABASE_URL: URLs separated by commas or white space, each with the optional parameters `shoal_name`, `shoal_weight`,
+ * `shoal_room` and `shoal_for`. Returns none if it is not set.
  * @throws InvalidSettingError; its message contains no password
  */
 export function parseSquidServers(text: string | undefined): SquidServer[] {
@@ -85,6 +87,8 @@ export function parseSquidServers(text: string | undefined): SquidServer[] {
     const same = earlier.find(({ url }) => isSamePostgres(url, server.url))
     if (same) refuse(`${setting} lists the same server as ${same.name} and as ${server.name}.`)
   }
+  if (servers.every(({ isForDedicated }) => isForDedicated))
+    refuse(`${setting} needs a server without shoal_for=dedicated, for collocated versions.`)
   return servers
 }
 
@@ -109,6 +113,10 @@ function parseServer(text: string, index: number): SquidServer {
   const weight = numberOf('shoal_weight', `a number above 0, up to ${maxWeight}`, isWeight) ?? 1
   const isRoom = (value: number) => Number.isSafeInteger(value)
   const room = numberOf('shoal_room', 'a whole number: the maximum number of databases', isRoom)
+  const versions = parameters.get('shoal_for')
+  parameters.delete('shoal_for')
+  if (versions !== undefined && versions !== 'dedicated')
+    refuse(`shoal_for in ${position} is ${JSON.stringify(versions)}, but must be dedicated.`)
   const name = parameters.get('shoal_name') ?? mainServer
   parameters.delete('shoal_name')
   if (!validName.test(name))
@@ -117,9 +125,10 @@ function parseServer(text: string, index: number): SquidServer {
     )
   const [unknown] = parameters.keys()
   if (unknown !== undefined)
-    refuse(`${position} has the unknown parameter ${unknown}: use shoal_name, shoal_weight or shoal_room.`)
+    refuse(`${position} has the unknown parameter ${unknown}: use shoal_name, shoal_weight, shoal_room or shoal_for.`)
   // A URL without these parameters stays exactly as it is.
-  return { name, url: text.includes('shoal_') ? url.href : text, weight, room }
+  const server = { name, url: text.includes('shoal_') ? url.href : text, weight, room }
+  return versions === undefined ? server : { ...server, isForDedicated: true }
 }
 
 function refuse(message: string): never {

@@ -12,6 +12,7 @@ SHOAL_SQUIDS_DATABASE_URL="postgres://shoal:…@10.0.0.5/postgres?shoal_room=200
 | \`shoal_name\` | up to 30 lower-case letters, digits and hyphens; default: \`main\`. Rows contain the name, so a server may get another address, but never another name |
 | \`shoal_room\` | the maximum number of databases; default: limited only by its connections |
 | \`shoal_weight\` | above 0, up to 1000; default: 1 |
+| \`shoal_for=dedicated\` | only dedicated versions get databases on this server, and, if there is such a server, on no other. On Kubernetes, \`shoal postgres\` creates such servers with CloudNativePG (\`docs/kubernetes.md\`) |
 
 A new version's database is created on the server with the most room times its weight. Room is the number of such versions for which the server has connections, but at most the remaining part of \`shoal_room\`. A database stays on its server until you move it. A server without room gets no further databases; when none has room, deployments of new versions fail with an explanation.
 

@@ -7,7 +7,7 @@ const config = loadConfig({
   SHOAL_SQUIDS_DATABASE_URL: `postgres://a:b@10.0.0.5/postgres,
     postgres://a:b@10.0.0.6:6432/postgres?shoal_name=second,
     postgres://a:b@127.0.0.1:5433/postgres?shoal_name=local,
-    postgres://postgres:b@large-rw.shoal-postgres.svc/postgres?shoal_name=large`,
+    postgres://postgres:b@large-rw.shoal-postgres.svc/postgres?shoal_name=large&shoal_for=dedicated`,
   SHOAL_GATEWAY_URL: 'http://10.0.0.9:4001/{org}',
 })
 const targets = networkTargets(

@@ -68,7 +68,7 @@ export async function syncDatabase(app: App, desired: DesiredDatabase): Promise<
   // If the control plane was restored from an older backup, a version that no longer exists may have left a database with this
   // name.
   if (!(await selectSquidDatabase(app.db, squidId))) await eraseDatabase(app, squidId)
-  const candidates = await readCandidates(app, squidId)
+  const candidates = await readCandidates(app, squidId, plan.isDedicated)
   const { row, host, settings, warnings } = await inTransaction(async (tx) => {
     const { host, facts } = await chooseServer(tx, candidates, { ...newRow, isHibernated: false })
     const { limits, ...rest } = databaseSettings(postgres, { ...facts, maxStatementMs })

@@ -1,6 +1,6 @@
 import type { App } from '../../app.ts'
 import type { Db } from '../../db/database.ts'
-import { onRespondingHosts, type DatabaseHost } from '../../db/database-hosts.ts'
+import { createDatabaseHosts, onRespondingHosts, type DatabaseHost } from '../../db/database-hosts.ts'
 import { DatabaseUnavailable, isUnavailable } from '../../db/unavailable.ts'
 import {
   availableTo,
@@ -18,17 +18,22 @@ import { clusterFacts, countByServer, selectSquidDatabase } from './database-sto
 export type Candidate = { host: DatabaseHost; limits: Capacity; facts: Awaited<ReturnType<typeof clusterFacts>> }
 
 /**
- * Returns the server of the version's database; without a database, all servers that respond.
+ * Returns the server of the version's database; without a database, all servers for such versions that respond: for a dedicated version,
+ * those with `shoal_for=dedicated` if there are any.
  * @throws DatabaseUnavailable if the server of the database does not respond or, without a database, no server responds
  */
-export async function readCandidates(app: App, squidId: number): Promise<Candidate[]> {
+export async function readCandidates(app: App, squidId: number, isDedicated: boolean): Promise<Candidate[]> {
   const read = async (host: DatabaseHost): Promise<Candidate> => {
     const limits = await capacityOf(app, host)
     return { host, limits, facts: await clusterFacts(host.cluster) }
   }
   const row = await selectSquidDatabase(app.db, squidId)
   if (row) return [await read(app.databaseHosts.get(row.server))]
-  const candidates = await onRespondingHosts(app.databaseHosts, read)
+  const { all } = app.databaseHosts
+  const dedicated = all.filter(({ isForDedicated }) => isForDedicated)
+  const others = all.filter(({ isForDedicated }) => !isForDedicated)
+  const hosts = createDatabaseHosts(isDedicated && dedicated.length > 0 ? dedicated : others)
+  const candidates = await onRespondingHosts(hosts, read)
   if (candidates.length === 0) throw new DatabaseUnavailable('No Postgres server of squids responds')
   return candidates
 }

@@ -31,6 +31,8 @@ const connectionsByProfile: Record<ScaleProfile, number> = {
   '2xlarge': 200,
 }
 
+type Programs = { api: { replicas: number } | null; hasura: { replicas: number } | null; processors: unknown[] }
+
 /**
  * Returns the bounds of the owner's connection limit. The minimum is enough for the version's programs; the maximum applies while
  * the Postgres has enough connections for all versions. An update runs two generations of apis and Hasura at the same time. Each
@@ -38,11 +40,29 @@ const connectionsByProfile: Record<ScaleProfile, number> = {
  */
 export function connectionRange(
   profile: ScaleProfile,
-  { api, hasura, processors }: Pick<SquidPlan, 'api' | 'hasura' | 'processors'>,
+  { api, hasura, processors }: Programs,
 ): { minConnections: number; maxConnections: number } {
   const ofServers = 10 * (api?.replicas ?? 0) + 2 * hasuraConnections * (hasura?.replicas ?? 0)
   return {
     minConnections: 3 + ofServers + 2 * processors.length,
     maxConnections: connectionsByProfile[profile] + ofServers + 5 * processors.length,
+  }
+}
+
+/** Connections of a server that no version's owner uses: those of Shoal, of external users and of Postgres itself. */
+const otherConnections = 60
+
+/**
+ * Returns the size of a server for `room` dedicated versions with databases of a profile, each with one api of two replicas and three
+ * processors at most; more programs share the same connections.
+ */
+export function serverSize(profile: ScaleProfile, room: number): Resources & { maxConnections: number } {
+  const { cpuCores, memoryBytes } = databaseResources(profile)
+  const programs = { api: { replicas: 2 }, hasura: null, processors: [1, 2, 3] }
+  const { maxConnections } = connectionRange(profile, programs)
+  return {
+    cpuCores: cpuCores * room,
+    memoryBytes: memoryBytes * room,
+    maxConnections: maxConnections * room + otherConnections,
   }
 }

@@ -6,6 +6,7 @@ import { clusterConnections } from './connections-store.ts'
 import { countByServer } from './database-store.ts'
 import { moves } from './move/moves.ts'
 import { unavailableServer } from './placement.ts'
+import { serverSize } from './resources.ts'
 
 /**
  * Checks that SHOAL_SQUIDS_DATABASE_URL lists every server with databases, so that operators do not remove a server that versions
@@ -27,6 +28,9 @@ async function requireListed(db: Db, hosts: DatabaseHosts): Promise<void> {
 /** The Postgres servers of squids. */
 export const servers = {
   requireListed,
+  /** The number of databases on a server. */
+  databasesOn: async (db: Db, server: string): Promise<number> => (await countByServer(db)).get(server) ?? 0,
+  sizeOf: serverSize,
   unavailable: unavailableServer,
   connections: connectionCounts,
   connectionsOf: clusterConnections,

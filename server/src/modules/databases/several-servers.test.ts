@@ -43,14 +43,14 @@ afterAll(async () => {
 })
 
 const manifest = JSON.stringify({ deploy: { addons: { postgres: {} }, processor: { cmd: ['x'] } } })
-const plan = () => parsePlan(parseManifest(manifest))
+const plan = (scale?: object) => parsePlan(parseManifest(JSON.stringify({ ...JSON.parse(manifest), scale })))
 
 /** Creates a version with a database. */
-async function create(): Promise<number> {
+async function create(scale?: object): Promise<number> {
   const name = `squid-${Math.random().toString(36).slice(2, 10)}`
   const { id } = await insertSquid(t.app.db, { orgId: org.id, name, slot: 'v1' })
   ids.push(id)
-  await syncDatabase(t.app, { squidId: id, plan: plan(), isPlayground: false })
+  await syncDatabase(t.app, { squidId: id, plan: plan(scale), isPlayground: false })
   return id
 }
 
@@ -100,6 +100,22 @@ test('a server without free connections gets no further database, but the versio
   expect(await serverOf(await create())).toBe('main')
   await syncDatabase(t.app, { squidId: id, plan: plan(), isPlayground: false })
   expect(await serverOf(id)).toBe('second')
+})
+
+test('dedicated versions get databases only on servers for them, and collocated versions only on others', async () => {
+  second.addTo(t.app, { main: { weight: 1000 }, second: { isForDedicated: true } })
+  const [dedicated, collocated] = [await create({ dedicated: true }), await create()]
+  expect(await serverOf(dedicated)).toBe('second')
+  expect(await serverOf(collocated)).toBe('main')
+  expect(await servers.databasesOn(t.app.db, 'second')).toBe(1)
+  // A database stays on its server.
+  await syncDatabase(t.app, { squidId: dedicated, plan: plan(), isPlayground: false })
+  expect(await serverOf(dedicated)).toBe('second')
+  await second.proxy.stop()
+  await expect(create({ dedicated: true })).rejects.toThrow('No Postgres server of squids responds')
+  await second.proxy.start()
+  second.addTo(t.app, { second: { room: 0 } })
+  expect(await serverOf(await create({ dedicated: true }))).toBe('main')
 })
 
 test('a version connects to the server of its database, where it is also exported, measured and limited', async () => {
