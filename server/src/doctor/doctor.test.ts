@@ -205,6 +205,30 @@ describe('each check fails when what it checks is broken, and says what to do', 
     })
   })
 
+  test('Postgres: each server of SHOAL_SQUIDS_DATABASE_URL is checked, by its name', async () => {
+    const dirs = [makeDir(), makeDir()]
+    for (const dir of dirs) chmodSync(dir, 0o711)
+    const [control, squids] = await Promise.all(
+      dirs.map((dir) => startEmbeddedPostgres({ dir, settings: { fsync: 'off' } })),
+    )
+    cleanups.push(() => Promise.all([control?.stop(), squids?.stop()]))
+    const dead = async () => `postgres://a:b@127.0.0.1:${await closedPort()}/c`
+    const env = {
+      DATABASE_URL: control?.url('postgres') ?? '',
+      SHOAL_SQUIDS_DATABASE_URL: `${squids?.url('postgres')} ${await dead()}?shoal_name=second ${await dead()}?shoal_name=third&shoal_for=dedicated`,
+    }
+    const results = await run(postgresCheck, env)
+    for (const server of ['second', 'third'])
+      expect(results).toContainEqual(
+        expect.objectContaining({
+          name: `Postgres of squids "${server}"`,
+          status: 'failed',
+          finding: expect.stringContaining('does not respond'),
+        }),
+      )
+    expect(results).toContainEqual(expect.objectContaining({ name: 'Postgres of squids "main"', status: 'ok' }))
+  })
+
   test('keys: others can read them, or they are missing', async () => {
     const dataDir = makeDir()
     const file = join(dataDir, 'secrets.key')
