@@ -18,6 +18,12 @@ export type CliOptions = Record<'email' | 'name' | 'password' | 'code' | 'status
   from?: string
   to?: string
   estimate?: boolean
+  force?: boolean
+  profile?: string
+  storage?: string
+  'storage-class'?: string
+  instances?: string
+  'object-store'?: string
 }
 type Result = Promise<Record<string, unknown>>
 

@@ -16,6 +16,7 @@ import {
   setOrgBillingStatus,
   type CliOptions,
 } from './cli-commands.ts'
+import { postgresCommands, postgresOptions } from './cli-postgres.ts'
 import { formatResult } from './cli-format.ts'
 import { listOrgs, listSquids, status } from './cli-lists.ts'
 import { moveDatabases } from './cli-move.ts'
@@ -37,9 +38,7 @@ type Command = { options: string[]; optional?: string[]; flags?: string[]; posit
   /** Prints in its own format, and sets the exit code. */
   | { report: (config: Config, isJson: boolean) => Promise<{ text: string; exitCode: number }> }
 )
-type FileOptions = {
-  to: string
-  from: string
+type FileOptions = Record<'to' | 'from', string> & {
   withKeys: boolean
   force: boolean
   progress: Progress
@@ -123,6 +122,7 @@ const commands: Record<string, Command> = {
     summary:
       'allow a worker on another host or data directory to run the squids; a worker that still runs them stops them',
   },
+  ...postgresCommands,
   doctor: {
     report: runDoctor,
     options: [],
@@ -167,6 +167,7 @@ async function main(): Promise<number> {
       from: { type: 'string' },
       'with-keys': { type: 'boolean' },
       force: { type: 'boolean' },
+      ...postgresOptions,
       off: { type: 'boolean' },
       json: { type: 'boolean' },
       help: { type: 'boolean', short: 'h' },

@@ -20,6 +20,7 @@ const all = [
   ...kindList('apps/v1', { Deployment: 'deployments' }),
   ...kindList('batch/v1', { Job: 'jobs' }),
   ...kindList('networking.k8s.io/v1', { NetworkPolicy: 'networkpolicies' }),
+  ...kindList('postgresql.cnpg.io/v1', { Cluster: 'clusters', ScheduledBackup: 'scheduledbackups' }),
 ]
 
 /** @throws Error for a kind that Shoal does not use */
@@ -37,6 +38,8 @@ export const kinds = {
   namespace: kindNamed('Namespace'),
   node: kindNamed('Node'),
   pod: kindNamed('Pod'),
+  postgresCluster: kindNamed('Cluster'),
+  scheduledBackup: kindNamed('ScheduledBackup'),
   secret: kindNamed('Secret'),
 }
 
