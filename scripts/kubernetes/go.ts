@@ -80,7 +80,7 @@ export function goProgram(): string {
 }
 
 /** Returns the environment of Go. Without cgo, builds need no C compiler, and the programs run in an empty image. Go must not download another version of itself. */
-function goEnvironment(): NodeJS.ProcessEnv {
+export function goEnvironment(): NodeJS.ProcessEnv {
   return { ...process.env, CGO_ENABLED: '0', GOTOOLCHAIN: 'local' }
 }
 
